@@ -1,0 +1,48 @@
+/**
+ * Labels or annotations of an object; null is Go's empty string. Read them with {@link own}: their keys come from
+ * outside.
+ */
+export type StringMap = Readonly<Record<string, string | null>>;
+
+/** A LabelSelector of meta/v1. An empty one selects everything. */
+export interface LabelSelector {
+  readonly matchLabels?: StringMap;
+  readonly matchExpressions?: readonly LabelSelectorRequirement[];
+}
+
+export interface LabelSelectorRequirement {
+  readonly key: string;
+  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+  /** Needed by `In` and `NotIn`, forbidden for the others. */
+  readonly values?: readonly string[];
+}
+
+/** The value of `key` if the map itself has it: never one inherited, such as `constructor`. */
+export function own(map: StringMap, key: string): string | undefined {
+  return Object.hasOwn(map, key) ? (map[key] ?? '') : undefined;
+}
+
+/**
+ * True when the labels satisfy the whole selector, by the rules of `LabelSelectorAsSelector` in
+ * k8s.io/apimachinery/pkg/apis/meta/v1: all terms must hold, and `NotIn` holds where the label is absent.
+ */
+export function selects(selector: LabelSelector, labels: StringMap): boolean {
+  return (
+    Object.entries(selector.matchLabels ?? {}).every(([key, value]) => own(labels, key) === value) &&
+    (selector.matchExpressions ?? []).every((requirement) => satisfies(requirement, labels))
+  );
+}
+
+function satisfies({ key, operator, values = [] }: LabelSelectorRequirement, labels: StringMap): boolean {
+  const value = own(labels, key);
+  switch (operator) {
+    case 'In':
+      return value !== undefined && values.includes(value);
+    case 'NotIn':
+      return value === undefined || !values.includes(value);
+    case 'Exists':
+      return value !== undefined;
+    case 'DoesNotExist':
+      return value === undefined;
+  }
+}

@@ -1,0 +1,73 @@
+import type { Violation } from './decision.ts';
+import type { NodeUpdate } from './node.ts';
+import type { CompiledTaintPolicy } from './policy-set.ts';
+import { isReleased, parseRelease, RELEASE_ANNOTATION, unreadableEntries } from './release.ts';
+import { formatTaint, type Taint } from './taint.ts';
+import { taintViolation } from './taint-violation.ts';
+
+interface Changes {
+  readonly violations: Violation[];
+  readonly warnings: string[];
+}
+
+/**
+ * What an update does to the protection of taints that stay: it announces their release, or takes the node out of a policy.
+ * Both are allowed, and both are the first of two steps by which a taint goes: they leave a record.
+ */
+export function changesOfProtection(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Changes {
+  const { node, oldNode, requester } = request;
+  const binding = policies.filter((policy) => !policy.exempts(requester));
+  const left = binding.filter((policy) => policy.selectsNode(oldNode.labels) && !policy.selectsNode(node.labels));
+  const departures = protections(left, node.taints).map(({ policy, taint, field }) => ({
+    violation: taintViolation(policy, field, taint, 'unselected'),
+    warning: `TaintPolicy ${policy.name} no longer protects taint ${formatTaint(taint)}: the node left it`,
+  }));
+  const announced = node.release === oldNode.release ? [] : announcements(request, binding);
+  const found = [...departures, ...announced];
+  return {
+    violations: found.flatMap(({ violation }) => (violation ? [violation] : [])),
+    warnings: found.map(({ warning }) => warning),
+  };
+}
+
+interface Change {
+  readonly violation?: Violation;
+  readonly warning: string;
+}
+
+/** Says at once whether a new release annotation will do what its author thinks. */
+function announcements({ node }: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Change[] {
+  const release = parseRelease(node.release);
+  const holding = policies.filter((policy) => policy.mode !== 'Audit' && policy.selectsNode(node.labels));
+  if (release.entries.length === 0 || holding.length === 0) return [];
+
+  const named = protections(
+    holding,
+    node.taints.filter((taint) => isReleased(release, taint)),
+  ).map(
+    ({ policy, taint, field }): Change =>
+      policy.releasable
+        ? {
+            violation: taintViolation(policy, field, taint, 'announced'),
+            warning: `TaintPolicy ${policy.name} now lets taint ${formatTaint(taint)} go, once`,
+          }
+        : { warning: `TaintPolicy ${policy.name} allows no release of taint ${formatTaint(taint)}` },
+  );
+  const unreadable = unreadableEntries(release).map((text) => ({
+    warning: `${RELEASE_ANNOTATION}: cannot read "${text}", expected key=value:Effect`,
+  }));
+  const idle =
+    named.length + unreadable.length === 0
+      ? [{ warning: `${RELEASE_ANNOTATION} names no protected taint of this node` }]
+      : [];
+  return [...named, ...unreadable, ...idle];
+}
+
+function protections(policies: readonly CompiledTaintPolicy[], taints: readonly Taint[]) {
+  return policies.flatMap((policy) =>
+    taints.flatMap((taint) => {
+      const field = policy.protectedBy(taint);
+      return field === undefined ? [] : [{ policy, taint, field }];
+    }),
+  );
+}

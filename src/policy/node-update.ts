@@ -1,0 +1,147 @@
+import { allow, type Decision, deny, type Outcome, patch, type Violation } from './decision.ts';
+import type { DesiredNode, NodeUpdate } from './node.ts';
+import { changesOfProtection } from './node-protection-changes.ts';
+import { refusal } from './node-refusal.ts';
+import type { CompiledTaintPolicy, Requester } from './policy-set.ts';
+import { consumeRelease, isReleased, parseRelease } from './release.ts';
+import { droppedTaints, formatTaint, type Taint, withTaints } from './taint.ts';
+import type { TaintMode } from './taint-policy.ts';
+import { taintViolation } from './taint-violation.ts';
+
+/** A policy that protects a taint, and the field that says so. */
+export interface Protection {
+  readonly policy: CompiledTaintPolicy;
+  readonly field: string;
+}
+
+/** What the policies say of one dropped taint. */
+export interface Ruling {
+  readonly taint: Taint;
+  /** The strongest mode of the policies that stand, or undefined when all of them let the taint go. */
+  readonly mode: TaintMode | undefined;
+  /** The policies of that mode. */
+  readonly standing: readonly Protection[];
+  /** Policies that let the taint go because the release annotation named it. */
+  readonly released: readonly Protection[];
+  /** Policies that exempt the requester. */
+  readonly exempt: readonly Protection[];
+}
+
+/**
+ * Protects the taints that an update drops. Mutation puts back what Restore policies protect, and takes spent entries out of
+ * the release annotation; validation refuses what is still dropped against a Deny or a Restore policy, and records the rest.
+ */
+export function judgeNodeUpdate(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Decision<DesiredNode> {
+  const { phase, node, oldNode } = request;
+  const dropped = droppedTaints(oldNode.taints, node.taints);
+  // Both sets of labels: a node cannot leave a policy in the same update that drops the taint.
+  const selecting = policies.filter((policy) => policy.selectsNode(oldNode.labels) || policy.selectsNode(node.labels));
+  const releases = releaseCheck(request);
+  const rulings = dropped.map((taint) => rule(taint, selecting, request.requester, releases));
+  return phase === 'mutate' ? mutate(request, rulings) : validate(request, rulings, selecting);
+}
+
+/**
+ * Whether a release lets a taint go. The annotation counts as it stood before the request, so that no single write can both
+ * announce and remove. It is honoured once: by the time of validation it must be gone.
+ */
+function releaseCheck({ phase, node, oldNode }: NodeUpdate): (taint: Taint) => boolean {
+  const before = parseRelease(oldNode.release);
+  const after = parseRelease(node.release);
+  return (taint) => isReleased(before, taint) && (phase === 'mutate' || !isReleased(after, taint));
+}
+
+function rule(
+  taint: Taint,
+  policies: readonly CompiledTaintPolicy[],
+  requester: Requester,
+  releases: (taint: Taint) => boolean,
+): Ruling {
+  const standing: Protection[] = [];
+  const released: Protection[] = [];
+  const exempt: Protection[] = [];
+  for (const policy of policies) {
+    const field = policy.protectedBy(taint);
+    if (field === undefined) continue;
+    if (policy.exempts(requester)) exempt.push({ policy, field });
+    else if (policy.releasable && releases(taint)) released.push({ policy, field });
+    else standing.push({ policy, field });
+  }
+  // Policies come with the strongest mode first.
+  const mode = standing[0]?.policy.mode;
+  return { taint, mode, standing: standing.filter(({ policy }) => policy.mode === mode), released, exempt };
+}
+
+function mutate({ requester, node }: NodeUpdate, rulings: readonly Ruling[]): Decision<DesiredNode> {
+  // NodeRestriction judges the patched object as the node's own and would refuse all of it.
+  if (isNode(requester)) return allow();
+
+  const refused = rulings.some(({ mode }) => mode === 'Deny');
+  const restored = rulings.filter(({ mode }) => mode === 'Restore');
+  const release = parseRelease(node.release);
+  // A release is spent only if the taint really goes: not when the request will be refused for another taint.
+  const spent = refused ? [] : rulings.filter(spendsRelease).map(({ taint }) => taint);
+  const consumed = spent.filter((taint) => isReleased(release, taint));
+  if (restored.length === 0 && consumed.length === 0) return allow();
+
+  const restoredTaints = restored.map(({ taint }) => taint);
+  // Of a request that validation refuses, nothing was done: there is nothing to report then.
+  const done = refused ? [] : restored;
+  return patch(
+    {
+      taints: withTaints(node.taints, restoredTaints),
+      release: consumed.length === 0 ? node.release : consumeRelease(release, consumed),
+    },
+    done.flatMap((ruling) => report(ruling, ruling.standing, 'restored')),
+    done.map(({ taint, standing }) => `${names(standing)} put back taint ${formatTaint(taint)}`),
+  );
+}
+
+/** Whether the taint goes for good, so that its release must not serve again. Audit policies change nothing. */
+function spendsRelease({ mode, released, exempt }: Ruling): boolean {
+  const goes = mode === undefined || mode === 'Audit';
+  return goes && (released.length > 0 || exempt.some(({ policy }) => policy.mode !== 'Audit'));
+}
+
+function validate(
+  request: NodeUpdate,
+  rulings: readonly Ruling[],
+  policies: readonly CompiledTaintPolicy[],
+): Decision<never> {
+  const denied = rulings.filter(({ mode }) => mode === 'Deny' || mode === 'Restore');
+  if (denied.length > 0) {
+    return deny(
+      refusal(request, denied, isNode(request.requester)),
+      denied.flatMap((ruling) => report(ruling, ruling.standing, 'denied')),
+    );
+  }
+  const audited = rulings.filter(({ mode }) => mode === 'Audit');
+  const released = rulings.filter((ruling) => ruling.released.length > 0);
+  const changes = changesOfProtection(request, policies);
+  return allow(
+    [
+      ...audited.flatMap((ruling) => report(ruling, ruling.standing, 'audited')),
+      ...released.flatMap((ruling) => report(ruling, ruling.released, 'released')),
+      ...rulings.flatMap((ruling) => report(ruling, ruling.exempt, 'exempt')),
+      ...changes.violations,
+    ],
+    [
+      ...audited.map(({ taint, standing }) => `${names(standing)}, Audit: taint ${formatTaint(taint)} was dropped`),
+      ...released.map((ruling) => `${names(ruling.released)} released taint ${formatTaint(ruling.taint)}`),
+      ...changes.warnings,
+    ],
+  );
+}
+
+function report({ taint }: Ruling, protections: readonly Protection[], outcome: Outcome): Violation[] {
+  return protections.map(({ policy, field }) => taintViolation(policy, field, taint, outcome));
+}
+
+function names(protections: readonly Protection[]): string {
+  return `TaintPolicy ${protections.map(({ policy }) => policy.name).join(', ')}`;
+}
+
+/** A kubelet, by the API server's rule (`NodeIdentity` of k8s.io/kubernetes/pkg/auth/nodeidentifier). */
+function isNode({ username, groups }: Requester): boolean {
+  return username.startsWith('system:node:') && groups.includes('system:nodes');
+}

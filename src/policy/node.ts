@@ -1,0 +1,101 @@
+import { allow, type Decision, type Phase, patch } from './decision.ts';
+import type { StringMap } from './label-selector.ts';
+import { judgeNodeUpdate } from './node-update.ts';
+import type { CompiledTaintPolicy, PolicySet, PresentTaint, Requester } from './policy-set.ts';
+import { formatTaint, identity, sameTaint, type Taint, valuesOf, withTaints } from './taint.ts';
+import { taintViolation } from './taint-violation.ts';
+
+/** What the policies look at in a Node. */
+export interface NodeView {
+  readonly name: string;
+  readonly labels: StringMap;
+  readonly taints: readonly Taint[];
+  /** The annotation {@link RELEASE_ANNOTATION}, if there is one. */
+  readonly release: string | undefined;
+}
+
+/** What mutation makes of a Node: the rest of the object stays as it is. */
+export interface DesiredNode {
+  readonly taints: readonly Taint[];
+  readonly release: string | undefined;
+}
+
+interface Request {
+  readonly phase: Phase;
+  readonly requester: Requester;
+  readonly node: NodeView;
+}
+
+export interface NodeUpdate extends Request {
+  readonly operation: 'UPDATE';
+  readonly oldNode: NodeView;
+}
+
+export interface NodeCreation extends Request {
+  readonly operation: 'CREATE';
+}
+
+/** Judges the creation or the update of a Node, in one of the two phases of admission. */
+export function judgeNode(request: NodeCreation | NodeUpdate, { taintPolicies }: PolicySet): Decision<DesiredNode> {
+  return request.operation === 'CREATE'
+    ? judgeNodeCreation(request, taintPolicies)
+    : judgeNodeUpdate(request, taintPolicies);
+}
+
+/** A Present taint that a policy wants on the node. */
+interface Want extends PresentTaint {
+  readonly policy: CompiledTaintPolicy;
+  readonly field: string;
+}
+
+/**
+ * A node that registers gets its Present taints, whatever the policy's mode but Audit, and whoever registers it: exemptions
+ * are about removing taints. It is never refused: a node that cannot register costs more than one that lacks a taint.
+ */
+function judgeNodeCreation(
+  { phase, node }: NodeCreation,
+  policies: readonly CompiledTaintPolicy[],
+): Decision<DesiredNode> {
+  const wants = policies
+    .filter((policy) => policy.selectsNode(node.labels))
+    .flatMap((policy) => policy.present.map(({ value, field }): Want => ({ ...value, policy, field })));
+  const present = valuesOf(node.taints);
+  const lacking = wants.filter((want) => !satisfies(present, want));
+
+  if (phase === 'validate') {
+    return allow(
+      lacking.map((want) =>
+        taintViolation(want.policy, want.field, want.taint, want.policy.mode === 'Audit' ? 'audited' : 'missing'),
+      ),
+      lacking.map(({ taint, policy }) => {
+        const mode = policy.mode === 'Audit' ? ', Audit' : '';
+        return `TaintPolicy ${policy.name}${mode}: the node lacks taint ${formatTaint(taint)}`;
+      }),
+    );
+  }
+
+  // Where policies name different values for one taint, the first one counts: they come with the strongest mode first.
+  const binding = wants.filter(({ policy }) => policy.mode !== 'Audit');
+  const additions = binding
+    .filter((want) => lacking.includes(want))
+    .map((want) => binding.find(({ taint, anyValue }) => !anyValue && sameTaint(taint, want.taint)) ?? want)
+    .filter((want) => !satisfies(present, want));
+  if (additions.length === 0) return allow();
+
+  const taints = withTaints(
+    node.taints,
+    additions.map(({ taint }) => taint),
+  );
+  const values = valuesOf(taints);
+  const added = lacking.filter((want) => want.policy.mode !== 'Audit' && satisfies(values, want));
+  return patch(
+    { taints, release: node.release },
+    added.map((want) => taintViolation(want.policy, want.field, want.taint, 'added')),
+    added.map(({ taint, policy }) => `TaintPolicy ${policy.name} added taint ${formatTaint(taint)}`),
+  );
+}
+
+function satisfies(values: ReadonlyMap<string, string>, { taint, anyValue }: Want): boolean {
+  const value = values.get(identity(taint));
+  return value !== undefined && (anyValue || value === (taint.value ?? ''));
+}

@@ -1,0 +1,138 @@
+import { type LabelSelector, type StringMap, selects } from './label-selector.ts';
+import { isPattern, matchesPattern } from './pattern.ts';
+import type { Policy, TaintPolicy, TolerationPolicy } from './policy.ts';
+import type { Taint } from './taint.ts';
+import { TAINT_MODES, type TaintMode, type TaintRule } from './taint-policy.ts';
+import type { Toleration } from './toleration.ts';
+import { DEFAULT_TOLERATIONS, TOLERATION_MODES, type TolerationMode } from './toleration-policy.ts';
+import { isTransientTaintKey } from './transient-taints.ts';
+
+/** Who makes a request: `userInfo` of an AdmissionReview. */
+export interface Requester {
+  readonly username: string;
+  readonly groups: readonly string[];
+}
+
+/** A part of a policy, with the field that states it. */
+export interface Stated<T> {
+  readonly value: T;
+  /** For example `spec.taints[0]`. */
+  readonly field: string;
+}
+
+export interface CompiledTaintPolicy {
+  readonly name: string;
+  readonly mode: TaintMode;
+  /** Whether the release annotation lets taints go. Never with Audit, which lets everything go and changes nothing. */
+  readonly releasable: boolean;
+  /** The Present taints, as they are set on a node that lacks them. */
+  readonly present: readonly Stated<PresentTaint>[];
+  selectsNode(labels: StringMap): boolean;
+  exempts(requester: Requester): boolean;
+  /** The field that protects the taint, or undefined where none does. */
+  protectedBy(taint: Taint): string | undefined;
+}
+
+export interface PresentTaint {
+  readonly taint: Taint;
+  /** True when the policy names no value, so that a node's own value is left alone. */
+  readonly anyValue: boolean;
+}
+
+export interface CompiledTolerationPolicy {
+  readonly name: string;
+  readonly mode: TolerationMode;
+  readonly tolerations: readonly Stated<Toleration>[];
+  selectsDaemonSet(daemonSet: { namespace: string; name: string; labels: StringMap }): boolean;
+}
+
+/** An immutable snapshot of all policies, ready to judge with; the strongest mode first, then by name. */
+export interface PolicySet {
+  readonly taintPolicies: readonly CompiledTaintPolicy[];
+  readonly tolerationPolicies: readonly CompiledTolerationPolicy[];
+}
+
+/**
+ * Compiles valid policies into a snapshot. With `audit`, every policy is taken to be in mode Audit.
+ * The names of policies of one kind must differ: that is for the reader of the policies to see to.
+ */
+export function compilePolicies(policies: readonly Policy[], { audit = false } = {}): PolicySet {
+  const modeOf = <Mode extends string>(mode: Mode): Mode | 'Audit' => (audit ? 'Audit' : mode);
+  return {
+    taintPolicies: policies
+      .filter((policy) => policy.kind === 'TaintPolicy')
+      .map((policy) => compileTaintPolicy(policy, modeOf(policy.spec.mode)))
+      .sort(byStrength(TAINT_MODES)),
+    tolerationPolicies: policies
+      .filter((policy) => policy.kind === 'TolerationPolicy')
+      .map((policy) => compileTolerationPolicy(policy, modeOf(policy.spec.mode)))
+      .sort(byStrength(TOLERATION_MODES)),
+  };
+}
+
+function compileTaintPolicy({ name, spec }: TaintPolicy, mode: TaintMode): CompiledTaintPolicy {
+  const { users = [], groups = [] } = spec.exempt ?? {};
+  return {
+    name,
+    mode,
+    releasable: spec.release !== 'Never' && mode !== 'Audit',
+    present: spec.taints.flatMap((rule, index) => {
+      if (rule.ensure !== 'Present' || rule.effect === undefined) return [];
+      const taint = { key: rule.key, ...(rule.value ? { value: rule.value } : {}), effect: rule.effect };
+      return [{ value: { taint, anyValue: rule.value === undefined }, field: taintField(index) }];
+    }),
+    selectsNode: compileSelector(spec.nodeSelector),
+    exempts: (requester) =>
+      matchesAny(users, requester.username) || requester.groups.some((group) => matchesAny(groups, group)),
+    protectedBy(taint) {
+      const index = spec.taints.findIndex((rule) => covers(rule, taint));
+      return index === -1 ? undefined : taintField(index);
+    },
+  };
+}
+
+function compileTolerationPolicy({ name, spec }: TolerationPolicy, mode: TolerationMode): CompiledTolerationPolicy {
+  const { namespaces, names = ['*'], selector } = spec.daemonSets;
+  const selectsLabels = compileSelector(selector);
+  return {
+    name,
+    mode,
+    tolerations: (spec.tolerations ?? DEFAULT_TOLERATIONS).map((value, index) => ({
+      value,
+      field: `spec.tolerations[${index}]`,
+    })),
+    selectsDaemonSet: (daemonSet) =>
+      matchesAny(namespaces, daemonSet.namespace) &&
+      matchesAny(names, daemonSet.name) &&
+      selectsLabels(daemonSet.labels),
+  };
+}
+
+/** Whether the rule means this taint; a pattern never means one that comes and goes by itself. */
+function covers(rule: TaintRule, taint: Taint): boolean {
+  const sameKey = isPattern(rule.key)
+    ? matchesPattern(rule.key, taint.key) && !isTransientTaintKey(taint.key)
+    : rule.key === taint.key;
+  return (
+    sameKey &&
+    (rule.effect === undefined || rule.effect === taint.effect) &&
+    (rule.value === undefined || rule.value === (taint.value ?? ''))
+  );
+}
+
+function taintField(index: number): string {
+  return `spec.taints[${index}]`;
+}
+
+function compileSelector(selector: LabelSelector | undefined): (labels: StringMap) => boolean {
+  return selector === undefined ? () => true : (labels) => selects(selector, labels);
+}
+
+function matchesAny(patterns: readonly string[], text: string): boolean {
+  return patterns.some((pattern) => matchesPattern(pattern, text));
+}
+
+function byStrength<Mode extends string>(modes: readonly Mode[]) {
+  return (a: { mode: Mode; name: string }, b: { mode: Mode; name: string }): number =>
+    modes.indexOf(a.mode) - modes.indexOf(b.mode) || (a.name < b.name ? -1 : 1);
+}

@@ -1,0 +1,110 @@
+import Type, { type TSchema } from 'typebox';
+import Value from 'typebox/value';
+import type { LabelSelector } from './label-selector.ts';
+import type { Path, Problem } from './problem.ts';
+import { QUALIFIED_NAME } from './schema.ts';
+import { schemaProblems, show } from './schema-problems.ts';
+import { checkTaintPolicy, type TaintPolicySpec, TaintPolicySpecSchema } from './taint-policy.ts';
+import { checkTolerationPolicy, type TolerationPolicySpec, TolerationPolicySpecSchema } from './toleration-policy.ts';
+
+export const POLICY_API_VERSION = 'taintkeeper.dev/v1alpha1';
+
+export interface TaintPolicy {
+  readonly kind: 'TaintPolicy';
+  readonly name: string;
+  readonly spec: TaintPolicySpec;
+}
+
+export interface TolerationPolicy {
+  readonly kind: 'TolerationPolicy';
+  readonly name: string;
+  readonly spec: TolerationPolicySpec;
+}
+
+export type Policy = TaintPolicy | TolerationPolicy;
+export type PolicyKind = Policy['kind'];
+
+/** The whole object, as it stands in a file or comes from the API server. */
+const manifestSchema = <Spec extends TSchema>(kind: PolicyKind, spec: Spec) =>
+  Type.Object(
+    {
+      apiVersion: Type.Enum([POLICY_API_VERSION]),
+      kind: Type.Enum([kind]),
+      metadata: Type.Object({
+        name: Type.String({
+          pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
+          maxLength: 253,
+        }),
+      }),
+      spec,
+      status: Type.Optional(Type.Unknown()),
+    },
+    { additionalProperties: false },
+  );
+
+const TaintPolicySchema = manifestSchema('TaintPolicy', TaintPolicySpecSchema);
+const TolerationPolicySchema = manifestSchema('TolerationPolicy', TolerationPolicySpecSchema);
+
+/** How a value became a policy, or why it did not. */
+export type PolicyResult =
+  | { readonly ok: true; readonly policy: Policy }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** Reads one policy from parsed YAML or JSON. Every problem is reported, not only the first. */
+export function parsePolicy(value: unknown): PolicyResult {
+  const kind = kindOf(value);
+  switch (kind) {
+    case 'TaintPolicy':
+      return checked(TaintPolicySchema, value, ({ metadata, spec }) => ({
+        policy: { kind, name: metadata.name, spec },
+        problems: [...checkSelector(['spec', 'nodeSelector'], spec.nodeSelector), ...checkTaintPolicy(spec)],
+      }));
+    case 'TolerationPolicy':
+      return checked(TolerationPolicySchema, value, ({ metadata, spec }) => ({
+        policy: { kind, name: metadata.name, spec },
+        problems: [
+          ...checkSelector(['spec', 'daemonSets', 'selector'], spec.daemonSets.selector),
+          ...checkTolerationPolicy(spec),
+        ],
+      }));
+    case 'RecoveryPolicy':
+      return refused(['kind'], 'RecoveryPolicy is not supported by this version of taintkeeper');
+    default:
+      return refused(
+        kind === undefined ? [] : ['kind'],
+        `expected kind TaintPolicy or TolerationPolicy, got ${show(kind)}`,
+      );
+  }
+}
+
+function kindOf(value: unknown): unknown {
+  return typeof value === 'object' && value !== null && 'kind' in value ? value.kind : undefined;
+}
+
+function refused(path: Path, message: string): PolicyResult {
+  return { ok: false, problems: [{ path, message }] };
+}
+
+function checked<Schema extends TSchema>(
+  schema: Schema,
+  value: unknown,
+  read: (manifest: Type.Static<Schema>) => { policy: Policy; problems: Problem[] },
+): PolicyResult {
+  if (!Value.Check(schema, value)) return { ok: false, problems: schemaProblems(schema, value) };
+  const { policy, problems } = read(value);
+  return problems.length === 0 ? { ok: true, policy } : { ok: false, problems };
+}
+
+/** What a LabelSelector's schema cannot say (ValidateLabelSelector of k8s.io/apimachinery). */
+function checkSelector(path: Path, { matchLabels = {}, matchExpressions = [] }: LabelSelector = {}): Problem[] {
+  const badKeys = Object.keys(matchLabels).filter((key) => !new RegExp(QUALIFIED_NAME).test(key));
+  return [
+    ...badKeys.map((key) => ({ path: [...path, 'matchLabels', key], message: 'this is no label key' })),
+    ...matchExpressions.flatMap(({ operator, values = [] }, index) => {
+      const needsValues = operator === 'In' || operator === 'NotIn';
+      if (needsValues === values.length > 0) return [];
+      const message = needsValues ? `operator ${operator} needs values` : `operator ${operator} takes no values`;
+      return [{ path: [...path, 'matchExpressions', index], message }];
+    }),
+  ];
+}

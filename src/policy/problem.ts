@@ -1,0 +1,19 @@
+/** Where in a document: property names and list indexes, from the top. */
+export type Path = readonly (string | number)[];
+
+/** Something wrong with a policy: where, and what to do about it. */
+export interface Problem {
+  readonly path: Path;
+  readonly message: string;
+}
+
+/** `spec.taints[0].key`; keys that are no plain identifiers are put in brackets and quotes. */
+export function formatPath(path: Path): string {
+  return path
+    .map((part, index) => {
+      if (typeof part === 'number') return `[${part}]`;
+      if (/^[A-Za-z_][\w]*$/.test(part)) return index === 0 ? part : `.${part}`;
+      return `[${JSON.stringify(part)}]`;
+    })
+    .join('');
+}

@@ -1,0 +1,54 @@
+/** A taint as it stands in a Node's `spec.taints` (core/v1). Unknown fields are carried along untouched. */
+export interface Taint {
+  readonly key: string;
+  /** Absent, null and empty mean the same: a taint without a value. */
+  readonly value?: string | null | undefined;
+  /** Any string: a newer API server may know effects that this program does not. */
+  readonly effect: string;
+}
+
+/** The effects of core/v1. */
+export const TAINT_EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
+
+/** True when both are the same taint: the API server allows one of each key and effect on a node (ValidateNodeUpdate). */
+export function sameTaint(a: Taint, b: Taint): boolean {
+  return identity(a) === identity(b);
+}
+
+/** The taints of `before` that `after` no longer carries; a changed value counts as dropped. */
+export function droppedTaints(before: readonly Taint[], after: readonly Taint[]): Taint[] {
+  const kept = valuesOf(after);
+  return before.filter((taint) => kept.get(identity(taint)) !== (taint.value ?? ''));
+}
+
+/** The values of taints by their {@link identity}; the empty text for a taint without one. */
+export function valuesOf(taints: readonly Taint[]): ReadonlyMap<string, string> {
+  return new Map(taints.map((taint) => [identity(taint), taint.value ?? '']));
+}
+
+/**
+ * `taints` with every one of `wanted` in it: put in place of the taint of the same key and effect, otherwise appended.
+ * The order of `taints` is kept.
+ */
+export function withTaints(taints: readonly Taint[], wanted: readonly Taint[]): Taint[] {
+  const missing = new Map(wanted.map((taint) => [identity(taint), taint]));
+  const result = taints.map((taint) => {
+    const replacement = missing.get(identity(taint));
+    missing.delete(identity(taint));
+    return replacement ?? taint;
+  });
+  return [...result, ...missing.values()];
+}
+
+/**
+ * What makes a taint the one it is on a node. A node can carry tens of thousands of taints: maps keep that cheap. Effects
+ * have no colon, so that no two taints share an identity, whatever stands in a key that nobody has validated yet.
+ */
+export function identity({ key, effect }: Pick<Taint, 'key' | 'effect'>): string {
+  return `${effect}:${key}`;
+}
+
+/** `key=value:Effect`, or `key:Effect` without a value, as kubectl writes taints. */
+export function formatTaint({ key, value, effect }: Taint): string {
+  return value ? `${key}=${value}:${effect}` : `${key}:${effect}`;
+}

@@ -1,0 +1,66 @@
+import { TAINT_EFFECTS, type Taint } from './taint.ts';
+
+/** A toleration as it stands in a pod template (core/v1). Unknown fields are carried along untouched. */
+export interface Toleration {
+  readonly key?: string | null | undefined;
+  /** `Equal` when absent. */
+  readonly operator?: string | null | undefined;
+  readonly value?: string | null | undefined;
+  /** Absent and empty match every effect. */
+  readonly effect?: string | null | undefined;
+  readonly tolerationSeconds?: number | null | undefined;
+}
+
+/**
+ * Kubernetes' own rule, `Toleration.ToleratesTaint` of k8s.io/api/core/v1: an empty effect matches every effect, an
+ * empty key (with `Exists`) every key, no operator means `Equal`.
+ *
+ * An operator that is neither `Exists` nor `Equal` (`Gt` and `Lt` of KEP-5471 among them) tolerates nothing here: see
+ * {@link hasUnknownOperator}.
+ */
+export function tolerates(toleration: Toleration, taint: Taint): boolean {
+  if (toleration.effect && toleration.effect !== taint.effect) return false;
+  if (toleration.key && toleration.key !== taint.key) return false;
+  switch (toleration.operator ?? '') {
+    case '':
+    case 'Equal':
+      // An empty key is valid with Exists only; the API server lets no other stand.
+      return Boolean(toleration.key) && (toleration.value ?? '') === (taint.value ?? '');
+    case 'Exists':
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** True when the operator is one that {@link tolerates} does not know, so that its answer errs towards "no". */
+export function hasUnknownOperator({ operator }: Toleration): boolean {
+  return !['', 'Equal', 'Exists'].includes(operator ?? '');
+}
+
+/**
+ * The taints that a toleration is written for: one, or one for each effect where it names none. `Exists` stands for the
+ * taint without a value, which is how role taints are written; so a DaemonSet that tolerates that taint in any form
+ * needs no second toleration.
+ */
+export function taintsMeantBy(toleration: Toleration): Taint[] {
+  const effects = toleration.effect ? [toleration.effect] : TAINT_EFFECTS;
+  return effects.map((effect) => ({ key: toleration.key ?? '', value: toleration.value ?? '', effect }));
+}
+
+/** True when both say the same, also where one leaves out what the other spells out. */
+export function equalToleration(a: Toleration, b: Toleration): boolean {
+  return (
+    (a.key ?? '') === (b.key ?? '') &&
+    (a.operator || 'Equal') === (b.operator || 'Equal') &&
+    (a.value ?? '') === (b.value ?? '') &&
+    (a.effect ?? '') === (b.effect ?? '') &&
+    (a.tolerationSeconds ?? undefined) === (b.tolerationSeconds ?? undefined)
+  );
+}
+
+/** `key=value:Effect (Equal)` or `key:Effect`, with `*` for an empty key and nothing for an empty effect. */
+export function formatToleration({ key, operator, value, effect }: Toleration): string {
+  const subject = `${key || '*'}${value ? `=${value}` : ''}${effect ? `:${effect}` : ''}`;
+  return operator && operator !== 'Exists' && operator !== 'Equal' ? `${subject} (${operator})` : subject;
+}

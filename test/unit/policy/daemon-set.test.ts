@@ -1,0 +1,221 @@
+import { describe, expect, it } from 'vitest';
+import { type DaemonSetRequest, type DaemonSetView, judgeDaemonSet } from '../../../src/policy/daemon-set.ts';
+import type { Phase } from '../../../src/policy/decision.ts';
+import type { PolicySet } from '../../../src/policy/policy-set.ts';
+import type { Toleration } from '../../../src/policy/toleration.ts';
+import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
+import { policySet } from './policies.ts';
+
+const MASTER = { key: 'node-role.kubernetes.io/master', operator: 'Exists', effect: 'NoSchedule' } as const;
+const CONTROL_PLANE = {
+  key: 'node-role.kubernetes.io/control-plane',
+  operator: 'Exists',
+  effect: 'NoSchedule',
+} as const;
+
+const cni: TolerationPolicySpec = { mode: 'Mutate', daemonSets: { namespaces: ['kube-flannel'] } };
+const policy = (more: Partial<TolerationPolicySpec> = {}): PolicySet =>
+  policySet({ toleration: { cni: { ...cni, ...more } } });
+
+const flannel: DaemonSetView = {
+  namespace: 'kube-flannel',
+  name: 'kube-flannel-ds',
+  labels: { app: 'flannel' },
+  annotations: {},
+  tolerations: [],
+  deleting: false,
+};
+
+function judge(
+  policies: PolicySet,
+  daemonSet: Partial<DaemonSetView>,
+  phase: Phase = 'mutate',
+  running?: DaemonSetRequest['running'],
+) {
+  return judgeDaemonSet({ phase, daemonSet: { ...flannel, ...daemonSet }, ...(running ? { running } : {}) }, policies);
+}
+
+describe('Mutate', () => {
+  const sixty: Toleration[] = Array.from({ length: 60 }, (_, index) => ({
+    key: `example.com/${index}`,
+    operator: 'Exists',
+  }));
+
+  it.each<{ why: string; tolerations: Toleration[]; added: Toleration[] }>([
+    { why: 'none: both are added', tolerations: [], added: [MASTER, CONTROL_PLANE] },
+    { why: 'only master', tolerations: [MASTER], added: [CONTROL_PLANE] },
+    { why: 'only control-plane', tolerations: [CONTROL_PLANE], added: [MASTER] },
+    {
+      why: 'control-plane by Equal without a value, as in Flannel after PR #1907',
+      tolerations: [{ key: CONTROL_PLANE.key, effect: 'NoSchedule' }],
+      added: [MASTER],
+    },
+    {
+      why: 'control-plane for every effect',
+      tolerations: [{ key: CONTROL_PLANE.key, operator: 'Exists' }],
+      added: [MASTER],
+    },
+    {
+      why: 'control-plane by a value that the taint does not have',
+      tolerations: [{ key: CONTROL_PLANE.key, operator: 'Equal', value: 'true' }],
+      added: [MASTER, CONTROL_PLANE],
+    },
+    {
+      why: 'control-plane for another effect',
+      tolerations: [{ ...CONTROL_PLANE, effect: 'NoExecute' }],
+      added: [MASTER, CONTROL_PLANE],
+    },
+    { why: 'every taint', tolerations: [{ operator: 'Exists' }], added: [] },
+    {
+      why: 'every NoSchedule taint, as in Flannel',
+      tolerations: [{ operator: 'Exists', effect: 'NoSchedule' }],
+      added: [],
+    },
+    {
+      why: 'every NoExecute taint',
+      tolerations: [{ operator: 'Exists', effect: 'NoExecute' }],
+      added: [MASTER, CONTROL_PLANE],
+    },
+    { why: '60 others', tolerations: sixty, added: [MASTER, CONTROL_PLANE] },
+  ])('tolerates $why', ({ tolerations, added }) => {
+    const decision = judge(policy(), { tolerations });
+    if (added.length === 0) {
+      expect(decision).toMatchObject({ verdict: 'allow', violations: [], warnings: [] });
+    } else {
+      expect(decision).toMatchObject({ verdict: 'patch', desired: { tolerations: [...tolerations, ...added] } });
+      expect(decision.violations.map(({ outcome }) => outcome)).toEqual(added.map(() => 'added'));
+    }
+  });
+
+  it('adds a toleration for every effect when one effect is not tolerated', () => {
+    const wanted: Toleration = { key: 'dedicated', operator: 'Exists' };
+    const tolerations: Toleration[] = [
+      { ...wanted, effect: 'NoSchedule' },
+      { ...wanted, effect: 'NoExecute' },
+    ];
+    const policies = policy({ tolerations: [{ key: 'dedicated', operator: 'Exists' }] });
+    expect(judge(policies, { tolerations })).toMatchObject({
+      verdict: 'patch',
+      desired: { tolerations: [...tolerations, wanted] },
+    });
+    const all: Toleration[] = [...tolerations, { ...wanted, effect: 'PreferNoSchedule' }];
+    expect(judge(policies, { tolerations: all }).verdict).toBe('allow');
+  });
+
+  it('adds nothing twice when two policies want the same', () => {
+    const policies = policySet({ toleration: { a: cni, b: cni } });
+    expect(judge(policies, {})).toMatchObject({ verdict: 'patch', desired: { tolerations: [MASTER, CONTROL_PLANE] } });
+  });
+
+  it('takes an operator that it does not know as not tolerating, and says so', () => {
+    const decision = judge(policy(), { tolerations: [MASTER, { key: CONTROL_PLANE.key, operator: 'Gt', value: '5' }] });
+    expect(decision.warnings).toEqual([
+      'TolerationPolicy cni added toleration node-role.kubernetes.io/control-plane:NoSchedule',
+      'toleration node-role.kubernetes.io/control-plane=5 (Gt): operator not known, taken as not tolerating',
+    ]);
+  });
+
+  it('leaves a template alone that the request does not change: that would restart pods; validation reports it', () => {
+    const unchanged = { tolerations: [], sameTemplate: true };
+    expect(judge(policy(), {}, 'mutate', unchanged)).toMatchObject({ verdict: 'allow', violations: [] });
+    const { verdict, violations, warnings } = judge(policy(), {}, 'validate', unchanged);
+    expect(verdict).toBe('allow');
+    expect(violations.map(({ outcome }) => outcome)).toEqual(['missing', 'missing']);
+    expect(warnings[0]).toBe('TolerationPolicy cni: toleration node-role.kubernetes.io/master:NoSchedule is missing');
+  });
+});
+
+describe('a DaemonSet that runs', () => {
+  const own: Toleration = { key: 'example.com/own', operator: 'Exists' };
+  const extra: Toleration = { key: 'example.com/extra', operator: 'Exists' };
+
+  it.each<{ why: string; running: Toleration[]; sent: Toleration[]; sameTemplate: boolean; added: Toleration[] }>([
+    {
+      why: 'gets back what a manifest applied again takes out',
+      running: [own, MASTER, CONTROL_PLANE],
+      sent: [own],
+      sameTemplate: true,
+      added: [MASTER, CONTROL_PLANE],
+    },
+    {
+      why: 'gets it back in the order in which it runs',
+      running: [own, CONTROL_PLANE, MASTER],
+      sent: [own],
+      sameTemplate: true,
+      added: [CONTROL_PLANE, MASTER],
+    },
+    {
+      why: 'gets nothing more then: that would restart its pods',
+      running: [own, CONTROL_PLANE],
+      sent: [own],
+      sameTemplate: true,
+      added: [CONTROL_PLANE],
+    },
+    {
+      why: 'gets all when its template changes otherwise',
+      running: [own, CONTROL_PLANE],
+      sent: [own],
+      sameTemplate: false,
+      added: [CONTROL_PLANE, MASTER],
+    },
+    {
+      why: 'gets all when its tolerations change otherwise',
+      running: [own, CONTROL_PLANE],
+      sent: [own, extra],
+      sameTemplate: true,
+      added: [CONTROL_PLANE, MASTER],
+    },
+    { why: 'gets nothing when only a label changes', running: [own], sent: [own], sameTemplate: true, added: [] },
+    {
+      why: 'gets nothing when only the spelling changes',
+      running: [{ ...own, effect: '' }],
+      sent: [own],
+      sameTemplate: true,
+      added: [],
+    },
+  ])('$why', ({ running, sent, sameTemplate, added }) => {
+    const decision = judge(policy(), { tolerations: sent }, 'mutate', { tolerations: running, sameTemplate });
+    expect(decision.verdict === 'patch' ? decision.desired.tolerations : sent).toEqual([...sent, ...added]);
+  });
+});
+
+describe('which DaemonSets a policy is for', () => {
+  const narrow = policy({
+    daemonSets: { namespaces: ['kube-*'], names: ['*flannel*'], selector: { matchLabels: { app: 'flannel' } } },
+  });
+
+  it.each<{ why: string; daemonSet: Partial<DaemonSetView>; yes: boolean }>([
+    { why: 'namespace, name and labels match', daemonSet: {}, yes: true },
+    { why: 'another namespace', daemonSet: { namespace: 'default' }, yes: false },
+    { why: 'another name', daemonSet: { name: 'canal' }, yes: false },
+    { why: 'other labels', daemonSet: { labels: { app: 'canal' } }, yes: false },
+    { why: 'opted out', daemonSet: { annotations: { 'taintkeeper.dev/ignore': 'true' } }, yes: false },
+    { why: 'opted out without a value', daemonSet: { annotations: { 'taintkeeper.dev/ignore': '' } }, yes: false },
+    { why: 'opted in again', daemonSet: { annotations: { 'taintkeeper.dev/ignore': 'false' } }, yes: true },
+    { why: 'on its way out', daemonSet: { deleting: true }, yes: false },
+  ])('$why: $yes', ({ daemonSet, yes }) => {
+    expect(judge(narrow, daemonSet).verdict).toBe(yes ? 'patch' : 'allow');
+    expect(judge(narrow, daemonSet, 'validate').violations).toHaveLength(yes ? 2 : 0);
+  });
+});
+
+describe('Audit', () => {
+  it('reports, in validation only', () => {
+    expect(judge(policy({ mode: 'Audit' }), { tolerations: [MASTER] })).toMatchObject({
+      verdict: 'allow',
+      violations: [],
+    });
+    expect(judge(policy({ mode: 'Audit' }), { tolerations: [MASTER] }, 'validate')).toMatchObject({
+      verdict: 'allow',
+      warnings: ['TolerationPolicy cni, Audit: toleration node-role.kubernetes.io/control-plane:NoSchedule is missing'],
+      auditAnnotations: { audited: 'cni: node-role.kubernetes.io/control-plane:NoSchedule' },
+    });
+  });
+
+  it('has nothing to report of what another policy adds', () => {
+    const policies = policySet({ toleration: { a: { ...cni, mode: 'Audit' }, b: cni } });
+    const decision = judge(policies, {});
+    expect(decision.violations.map(({ policy }) => policy)).toEqual(['b', 'b']);
+    expect(judge(policies, { tolerations: [MASTER, CONTROL_PLANE] }, 'validate').violations).toEqual([]);
+  });
+});

@@ -1,0 +1,29 @@
+import { parsePolicy } from '../../../src/policy/policy.ts';
+import { compilePolicies, type PolicySet } from '../../../src/policy/policy-set.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
+
+type Specs<Spec> = Readonly<Record<string, Spec>>;
+
+/** Compiled policies from their specs by name, by way of the same validation that files go through. */
+export function policySet(
+  specs: { taint?: Specs<TaintPolicySpec>; toleration?: Specs<TolerationPolicySpec> },
+  options?: { audit?: boolean },
+): PolicySet {
+  const manifests = [
+    ...Object.entries(specs.taint ?? {}).map(([name, spec]) => manifest('TaintPolicy', name, spec)),
+    ...Object.entries(specs.toleration ?? {}).map(([name, spec]) => manifest('TolerationPolicy', name, spec)),
+  ];
+  return compilePolicies(
+    manifests.map((value) => {
+      const result = parsePolicy(value);
+      if (!result.ok) throw new Error(JSON.stringify(result.problems));
+      return result.policy;
+    }),
+    options,
+  );
+}
+
+export function manifest(kind: string, name: string, spec: unknown): object {
+  return { apiVersion: 'taintkeeper.dev/v1alpha1', kind, metadata: { name }, spec };
+}

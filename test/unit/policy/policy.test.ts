@@ -1,0 +1,197 @@
+import { describe, expect, it } from 'vitest';
+import { parsePolicy } from '../../../src/policy/policy.ts';
+import { formatPath } from '../../../src/policy/problem.ts';
+import { manifest } from './policies.ts';
+
+const taints = [{ key: 'dedicated' }];
+const daemonSets = { namespaces: ['kube-system'] };
+
+function problemsOf(value: unknown): string[] {
+  const result = parsePolicy(value);
+  return result.ok ? [] : result.problems.map(({ path, message }) => `${formatPath(path)}: ${message}`);
+}
+
+describe('parsePolicy accepts', () => {
+  it.each<[why: string, kind: string, spec: unknown]>([
+    ['the smallest TaintPolicy', 'TaintPolicy', { mode: 'Deny', taints }],
+    [
+      'every field of a TaintPolicy',
+      'TaintPolicy',
+      {
+        mode: 'Restore',
+        nodeSelector: {
+          matchLabels: { pool: 'gpu' },
+          matchExpressions: [{ key: 'a.b/c', operator: 'In', values: ['x', ''] }],
+        },
+        taints: [
+          { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' },
+          { key: 'example.com/*', ensure: 'Preserved' },
+          { key: '*' },
+        ],
+        exempt: { users: ['system:serviceaccount:kube-system:*'], groups: ['system:masters'] },
+        release: 'Never',
+      },
+    ],
+    ['the smallest TolerationPolicy', 'TolerationPolicy', { mode: 'Audit', daemonSets }],
+    [
+      'every field of a TolerationPolicy',
+      'TolerationPolicy',
+      {
+        mode: 'Mutate',
+        daemonSets: { namespaces: ['*'], names: ['cilium*'], selector: {} },
+        tolerations: [{ operator: 'Exists' }, { key: 'a', value: 'b', effect: 'NoExecute', tolerationSeconds: 30 }],
+        existing: 'Report',
+      },
+    ],
+  ])('%s', (_why, kind, spec) => {
+    expect(problemsOf(manifest(kind, 'p', spec))).toEqual([]);
+  });
+
+  it('what kubectl adds to an object', () => {
+    const object = {
+      ...manifest('TaintPolicy', 'p', { mode: 'Deny', taints }),
+      metadata: { name: 'p', uid: 'u', resourceVersion: '1', annotations: { a: 'b' } },
+      status: { anything: true },
+    };
+    expect(problemsOf(object)).toEqual([]);
+  });
+});
+
+describe('parsePolicy says what is wrong, and where', () => {
+  it.each<[why: string, value: unknown, problems: string[]]>([
+    ['no object', 5, [': expected kind TaintPolicy or TolerationPolicy, got nothing']],
+    ['null', null, [': expected kind TaintPolicy or TolerationPolicy, got nothing']],
+    ['another kind', { kind: 'Pod' }, ['kind: expected kind TaintPolicy or TolerationPolicy, got "Pod"']],
+    [
+      'a kind that is yet to come',
+      manifest('RecoveryPolicy', 'p', {}),
+      ['kind: RecoveryPolicy is not supported by this version of taintkeeper'],
+    ],
+    [
+      'another version',
+      { ...manifest('TaintPolicy', 'p', { mode: 'Deny', taints }), apiVersion: 'taintkeeper.dev/v2' },
+      ['apiVersion: expected taintkeeper.dev/v1alpha1, got "taintkeeper.dev/v2"'],
+    ],
+    [
+      'no spec',
+      { apiVersion: 'taintkeeper.dev/v1alpha1', kind: 'TaintPolicy', metadata: { name: 'p' } },
+      [': spec is missing'],
+    ],
+    ['an empty spec', manifest('TaintPolicy', 'p', {}), ['spec: mode is missing', 'spec: taints is missing']],
+    [
+      'a mode of the other kind',
+      manifest('TaintPolicy', 'p', { mode: 'Mutate', taints }),
+      ['spec.mode: expected Deny or Restore or Audit, got "Mutate"'],
+    ],
+    [
+      'a misspelt field',
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a', efect: 'NoSchedule' }] }),
+      ['spec.taints[0].efect: unknown field; known here: key, value, effect, ensure'],
+    ],
+    [
+      'no taints',
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [] }),
+      ['spec.taints: must not have fewer than 1 items, got a list'],
+    ],
+    [
+      'a taint that is no map',
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: ['a'] }),
+      ['spec.taints[0]: expected a map, got "a"'],
+    ],
+    [
+      'a key that is no key',
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a b' }] }),
+      [expect.stringContaining('spec.taints[0].key: "a b" is not allowed here') as unknown as string],
+    ],
+    [
+      'a key that no taint can have',
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a/b/c' }] }),
+      ['spec.taints[0].key: "a/b/c" is no taint key: expected NAME or DOMAIN/NAME'],
+    ],
+    [
+      'a pattern for what comes and goes',
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'node.kubernetes.io/*' }] }),
+      ['spec.taints[0].key: "node.kubernetes.io/*" protects nothing: such taints come and go, so name an exact key'],
+    ],
+    [
+      'a label that no node can have',
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints, nodeSelector: { matchLabels: { 'po ol': 'x' } } }),
+      ['spec.nodeSelector.matchLabels["po ol"]: this is no label key'],
+    ],
+    [
+      'twelve things at once',
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: Array.from({ length: 12 }, () => ({ key: 5 })) }),
+      Array.from({ length: 12 }, (_, index) => `spec.taints[${index}].key: expected a string, got 5`),
+    ],
+    [
+      'a Present taint by pattern',
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a*', effect: 'NoSchedule', ensure: 'Present' }] }),
+      ['spec.taints[0].key: a Present taint needs a key without "*": it has to be set'],
+    ],
+    [
+      'a Present taint without effect',
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a', ensure: 'Present' }] }),
+      ['spec.taints[0]: a Present taint needs an effect: add NoSchedule, PreferNoSchedule or NoExecute'],
+    ],
+    [
+      'In without values',
+      manifest('TaintPolicy', 'p', {
+        mode: 'Deny',
+        taints,
+        nodeSelector: { matchExpressions: [{ key: 'a', operator: 'In' }] },
+      }),
+      ['spec.nodeSelector.matchExpressions[0]: operator In needs values'],
+    ],
+    [
+      'Exists with values',
+      manifest('TolerationPolicy', 'p', {
+        mode: 'Audit',
+        daemonSets: {
+          ...daemonSets,
+          selector: { matchExpressions: [{ key: 'a', operator: 'Exists', values: ['x'] }] },
+        },
+      }),
+      ['spec.daemonSets.selector.matchExpressions[0]: operator Exists takes no values'],
+    ],
+    [
+      'no namespaces',
+      manifest('TolerationPolicy', 'p', { mode: 'Audit', daemonSets: {} }),
+      ['spec.daemonSets: namespaces is missing'],
+    ],
+    [
+      'a toleration without key or Exists',
+      manifest('TolerationPolicy', 'p', { mode: 'Audit', daemonSets, tolerations: [{ effect: 'NoSchedule' }] }),
+      ['spec.tolerations[0]: a toleration without a key needs operator: Exists'],
+    ],
+    [
+      'Exists with a value',
+      manifest('TolerationPolicy', 'p', {
+        mode: 'Audit',
+        daemonSets,
+        tolerations: [{ key: 'a', operator: 'Exists', value: 'x' }],
+      }),
+      ['spec.tolerations[0].value: a toleration with operator Exists takes no value'],
+    ],
+    [
+      'what is yet to come',
+      manifest('TolerationPolicy', 'p', { mode: 'Audit', daemonSets, existing: 'Patch' }),
+      ['spec.existing: Patch is not supported by this version of taintkeeper: use Report'],
+    ],
+    [
+      'seconds without NoExecute',
+      manifest('TolerationPolicy', 'p', {
+        mode: 'Audit',
+        daemonSets,
+        tolerations: [{ key: 'a', effect: 'NoSchedule', tolerationSeconds: 3 }],
+      }),
+      ['spec.tolerations[0].tolerationSeconds: tolerationSeconds needs effect: NoExecute'],
+    ],
+    [
+      'a name that is no name',
+      { ...manifest('TaintPolicy', 'A_B', { mode: 'Deny', taints }) },
+      [expect.stringContaining('metadata.name: "A_B" is not allowed here') as unknown as string],
+    ],
+  ])('%s', (_why, value, problems) => {
+    expect(problemsOf(value)).toEqual(problems);
+  });
+});
