@@ -1,0 +1,79 @@
+import { isDeepStrictEqual } from 'node:util';
+import jsonPatch, { type Operation } from 'fast-json-patch';
+import Type, { type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { DaemonSetView, DesiredDaemonSet } from '../policy/daemon-set.ts';
+import type { Path } from '../policy/problem.ts';
+import { malformed } from './malformed-object-error.ts';
+import { Nullish, ObjectMeta } from './object-meta.ts';
+
+/** The part of a DaemonSet that is read here; a null list or map counts as an empty one, as in Go. */
+const DaemonSetSchema = Type.Object({
+  metadata: ObjectMeta,
+  spec: Type.Object({
+    template: Type.Object({
+      spec: Type.Object({
+        tolerations: Nullish(
+          Type.Array(
+            Type.Object({
+              key: Nullish(Type.String()),
+              operator: Nullish(Type.String()),
+              value: Nullish(Type.String()),
+              effect: Nullish(Type.String()),
+              tolerationSeconds: Nullish(Type.Number()),
+            }),
+          ),
+        ),
+      }),
+    }),
+  }),
+});
+const checkDaemonSet = Compile(DaemonSetSchema);
+
+export type DaemonSetObject = Static<typeof DaemonSetSchema>;
+
+/**
+ * Takes parsed JSON for a DaemonSet; `path` is where in the review it stands.
+ * @throws MalformedObjectError
+ */
+export function asDaemonSet(value: unknown, path: Path): DaemonSetObject {
+  if (!checkDaemonSet.Check(value)) throw malformed(DaemonSetSchema, value, path);
+  return value;
+}
+
+/** What the policies look at; `namespace` is that of the request, `name` stands in while the object has none. */
+export function viewDaemonSet({ metadata, spec }: DaemonSetObject, namespace: string, name: string): DaemonSetView {
+  return {
+    namespace,
+    // A name that is still to be generated is matched by its beginning.
+    name: metadata.name || name || (metadata.generateName ?? ''),
+    labels: metadata.labels ?? {},
+    annotations: metadata.annotations ?? {},
+    tolerations: spec.template.spec.tolerations ?? [],
+    deleting: typeof metadata.deletionTimestamp === 'string',
+  };
+}
+
+/** True when the pod templates are the same but for their tolerations. */
+export function sameTemplate(before: DaemonSetObject, after: DaemonSetObject): boolean {
+  return isDeepStrictEqual(withoutTolerations(before), withoutTolerations(after));
+}
+
+function withoutTolerations({ spec: { template } }: DaemonSetObject): object {
+  const { tolerations: _, ...podSpec } = template.spec;
+  return { ...template, spec: podSpec };
+}
+
+/** The JSON patch (RFC 6902) that makes the DaemonSet look as desired. */
+export function patchDaemonSet({ spec }: DaemonSetObject, { tolerations }: DesiredDaemonSet): Operation[] {
+  // Only the list is compared, at its own place in the object: a DaemonSet has thousands of other fields.
+  const present = spec.template.spec.tolerations;
+  return jsonPatch.compare(
+    inTemplate(present === undefined ? {} : { tolerations: present }),
+    inTemplate({ tolerations }),
+  );
+}
+
+function inTemplate(podSpec: object): object {
+  return { spec: { template: { spec: podSpec } } };
+}

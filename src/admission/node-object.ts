@@ -1,0 +1,69 @@
+import jsonPatch, { type Operation } from 'fast-json-patch';
+import Type, { type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { own } from '../policy/label-selector.ts';
+import type { DesiredNode, NodeView } from '../policy/node.ts';
+import type { Path } from '../policy/problem.ts';
+import { RELEASE_ANNOTATION } from '../policy/release.ts';
+import { malformed } from './malformed-object-error.ts';
+import { Nullish, ObjectMeta } from './object-meta.ts';
+
+/** The part of a Node that is read here; a null list or map counts as an empty one, as in Go. */
+const NodeSchema = Type.Object({
+  metadata: ObjectMeta,
+  spec: Nullish(
+    Type.Object({
+      taints: Nullish(
+        Type.Array(
+          Type.Object({
+            key: Type.String(),
+            value: Nullish(Type.String()),
+            effect: Type.String(),
+          }),
+        ),
+      ),
+    }),
+  ),
+});
+const checkNode = Compile(NodeSchema);
+
+export type NodeObject = Static<typeof NodeSchema>;
+
+/**
+ * Takes parsed JSON for a Node; `path` is where in the review it stands.
+ * @throws MalformedObjectError
+ */
+export function asNode(value: unknown, path: Path): NodeObject {
+  if (!checkNode.Check(value)) throw malformed(NodeSchema, value, path);
+  return value;
+}
+
+/** What the policies look at. `name` stands in while the object has none of its own. */
+export function viewNode({ metadata, spec }: NodeObject, name: string): NodeView {
+  return {
+    name: metadata.name || name,
+    labels: metadata.labels ?? {},
+    taints: spec?.taints ?? [],
+    release: own(metadata.annotations ?? {}, RELEASE_ANNOTATION),
+  };
+}
+
+/** The JSON patch (RFC 6902) that makes the Node look as desired. */
+export function patchNode({ metadata, spec }: NodeObject, desired: DesiredNode): Operation[] {
+  // Only what may change is compared: a Node has 40 KB, and lists are compared by position.
+  const before = { metadata: withRelease(own(metadata.annotations ?? {}, RELEASE_ANNOTATION)), ...pickTaints(spec) };
+  const after = {
+    metadata: withRelease(desired.release),
+    ...(desired.taints.length > 0 ? { spec: { taints: desired.taints } } : pickTaints(spec)),
+  };
+  return jsonPatch.compare(before, after);
+}
+
+function withRelease(release: string | undefined) {
+  return { annotations: release === undefined ? {} : { [RELEASE_ANNOTATION]: release } };
+}
+
+function pickTaints(spec: NodeObject['spec']) {
+  if (spec === undefined || spec === null) return { ...(spec === null ? { spec } : {}) };
+  return { spec: spec.taints === undefined ? {} : { taints: spec.taints } };
+}

@@ -1,0 +1,59 @@
+import Type, { type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { malformed } from './malformed-object-error.ts';
+import { Nullish } from './object-meta.ts';
+
+export const ADMISSION_API_VERSION = 'admission.k8s.io/v1';
+
+const GroupVersionResource = Type.Object({ group: Type.String(), version: Type.String(), resource: Type.String() });
+
+/** The part of an AdmissionRequest (k8s.io/api/admission/v1) that is read here. What is not listed is let through. */
+const RequestSchema = Type.Object({
+  uid: Type.String({ minLength: 1 }),
+  resource: GroupVersionResource,
+  subResource: Type.Optional(Type.String()),
+  name: Type.Optional(Type.String()),
+  namespace: Type.Optional(Type.String()),
+  operation: Type.String({ minLength: 1 }),
+  userInfo: Type.Object({
+    username: Type.Optional(Type.String()),
+    groups: Nullish(Type.Array(Type.String())),
+  }),
+  object: Type.Optional(Type.Unknown()),
+  oldObject: Type.Optional(Type.Unknown()),
+  dryRun: Nullish(Type.Boolean()),
+});
+const checkRequest = Compile(RequestSchema);
+
+export type AdmissionRequest = Static<typeof RequestSchema>;
+
+/** A review as it came in: readable, or not and why. The uid is there whenever an answer can carry one. */
+export type DecodedReview =
+  | { readonly ok: true; readonly request: AdmissionRequest }
+  | { readonly ok: false; readonly uid: string | undefined; readonly message: string };
+
+/** Reads an AdmissionReview from parsed JSON. Nothing of it is changed or dropped. */
+export function decodeReview(value: unknown): DecodedReview {
+  const review = asMap(value);
+  const uid = asMap(review?.request)?.uid;
+  const refuse = (message: string): DecodedReview => ({
+    ok: false,
+    uid: typeof uid === 'string' && uid !== '' ? uid : undefined,
+    message,
+  });
+
+  if (review?.kind !== 'AdmissionReview') return refuse('expected an AdmissionReview');
+  if (review.apiVersion !== ADMISSION_API_VERSION) {
+    const found = typeof review.apiVersion === 'string' ? review.apiVersion.slice(0, 60) : 'none';
+    return refuse(`expected apiVersion ${ADMISSION_API_VERSION}, got ${found}: set admissionReviewVersions to ["v1"]`);
+  }
+  if (asMap(review.request) === undefined) return refuse('request is missing');
+  if (!checkRequest.Check(review.request)) return refuse(malformed(RequestSchema, review.request, ['request']).message);
+  return { ok: true, request: review.request };
+}
+
+function asMap(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined;
+}

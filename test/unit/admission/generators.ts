@@ -1,0 +1,93 @@
+import fc from 'fast-check';
+import type { Taint } from '../../../src/policy/taint.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import type { Toleration } from '../../../src/policy/toleration.ts';
+import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
+
+// A small world, so that keys, values and selectors meet often.
+
+const KEYS = ['dedicated', 'example.com/a', 'example.com/b', 'node.kubernetes.io/not-ready'];
+const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
+
+const key = fc.constantFrom(...KEYS);
+const value = fc.constantFrom('', 'x', 'y');
+const effect = fc.constantFrom(...EFFECTS);
+const labels = fc.constantFrom<Record<string, string>>({}, { pool: 'a' }, { pool: 'b', zone: 'z' });
+
+/** Taints as they may stand on a node: at most one of each key and effect, with and without a value. */
+export const taints = fc.uniqueArray(
+  fc.record<Taint & { timeAdded?: string | null }>(
+    { key, value, effect, timeAdded: fc.constantFrom('2026-01-01T00:00:00Z', null) },
+    { requiredKeys: ['key', 'effect'] },
+  ),
+  { selector: (taint) => `${taint.key}:${taint.effect}`, maxLength: 6 },
+);
+
+const release = fc.constantFrom(
+  undefined,
+  'dedicated=x:NoSchedule',
+  'dedicated:NoSchedule, example.com/a:NoExecute',
+  'rubbish',
+);
+
+/** The node's parts that change in an update. */
+export const nodeState = fc.record({ labels, taints, release });
+
+export const requester = fc.constantFrom<{ username: string; groups: string[] }>(
+  { username: 'dev', groups: ['developers'] },
+  { username: 'system:serviceaccount:kube-system:node-controller', groups: ['system:serviceaccounts'] },
+  { username: 'system:node:n1', groups: ['system:nodes'] },
+);
+
+const taintRule = fc.oneof(
+  fc.record({ key: fc.constantFrom(...KEYS, 'example.com/*', '*'), value, effect }, { requiredKeys: ['key'] }),
+  fc.record(
+    { key, value, effect, ensure: fc.constant('Present' as const) },
+    { requiredKeys: ['key', 'effect', 'ensure'] },
+  ),
+);
+
+const taintPolicy = fc.record<TaintPolicySpec>(
+  {
+    mode: fc.constantFrom('Deny', 'Restore', 'Audit'),
+    nodeSelector: fc.constantFrom(
+      {},
+      { matchLabels: { pool: 'a' } },
+      { matchExpressions: [{ key: 'zone', operator: 'Exists' as const }] },
+    ),
+    taints: fc.array(taintRule, { minLength: 1, maxLength: 3 }),
+    exempt: fc.constantFrom({ users: ['dev'] }, { groups: ['system:*'] }, {}),
+    release: fc.constantFrom('ByAnnotation', 'Never'),
+  },
+  { requiredKeys: ['mode', 'taints'] },
+);
+
+export const taintPolicies = fc.dictionary(fc.constantFrom('p1', 'p2', 'p3'), taintPolicy, { noNullPrototype: true });
+
+export const tolerations = fc.array(
+  fc.record<Toleration>(
+    { key, operator: fc.constantFrom('Exists', 'Equal', 'Gt', ''), value, effect: fc.constantFrom(...EFFECTS, '') },
+    { requiredKeys: [] },
+  ),
+  { maxLength: 6 },
+);
+
+const tolerationPolicy = fc.record<TolerationPolicySpec>(
+  {
+    mode: fc.constantFrom('Mutate', 'Audit'),
+    daemonSets: fc.constantFrom({ namespaces: ['kube-system'] }, { namespaces: ['*'], names: ['cni*'] }),
+    tolerations: fc.array(
+      fc.oneof(
+        fc.record({ key, operator: fc.constant('Exists' as const), effect }, { requiredKeys: ['key', 'operator'] }),
+        fc.record({ key, value, effect }, { requiredKeys: ['key'] }),
+        fc.constant({ operator: 'Exists' as const }),
+      ),
+      { minLength: 1, maxLength: 3 },
+    ),
+  },
+  { requiredKeys: ['mode', 'daemonSets'] },
+);
+
+export const tolerationPolicies = fc.dictionary(fc.constantFrom('p1', 'p2'), tolerationPolicy, {
+  noNullPrototype: true,
+});

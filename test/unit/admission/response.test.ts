@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest';
+import { judge } from '../../../src/admission/judge.ts';
+import { answer, badRequest, internalError } from '../../../src/admission/response.ts';
+import { policySet } from '../policy/policies.ts';
+import { nodeRequest } from './requests.ts';
+
+const gpu = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+const dropping = nodeRequest({
+  object: { metadata: { name: 'n1' }, spec: {} },
+  oldObject: { metadata: {}, spec: { taints: [gpu] } },
+});
+const policyIn = (mode: 'Deny' | 'Restore') => policySet({ taint: { p: { mode, taints: [{ key: 'dedicated' }] } } });
+
+it('a judgement with nothing to say is a bare yes', () => {
+  expect(answer('u', judge(dropping, 'mutate', policySet({})))).toEqual({
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    response: { uid: 'u', allowed: true },
+  });
+});
+
+it('a denial has a status with code, reason and message', () => {
+  const { response } = answer('u', judge(dropping, 'validate', policyIn('Deny')));
+  expect(response).toMatchObject({
+    uid: 'u',
+    allowed: false,
+    status: { status: 'Failure', code: 403, reason: 'Forbidden', message: expect.stringContaining('TaintPolicy "p"') },
+    auditAnnotations: { denied: 'p: dedicated=gpu:NoSchedule' },
+  });
+  expect(response).not.toHaveProperty('patch');
+});
+
+it('a patch is base64 of a JSON patch, with a warning', () => {
+  const { response } = answer('u', judge(dropping, 'mutate', policyIn('Restore')));
+  expect(response).toMatchObject({
+    allowed: true,
+    patchType: 'JSONPatch',
+    warnings: [expect.stringContaining('put back')],
+  });
+  expect(JSON.parse(Buffer.from(response.patch ?? '', 'base64').toString())).toEqual([
+    { op: 'add', path: '/spec/taints', value: [gpu] },
+  ]);
+});
+
+it.each([
+  [badRequest('u', 'why'), 400, 'BadRequest'],
+  [internalError('u'), 500, 'InternalError'],
+])('a failure is a well-formed refusal: %o', (review, code, reason) => {
+  expect(review.response).toMatchObject({ uid: 'u', allowed: false, status: { status: 'Failure', code, reason } });
+});
