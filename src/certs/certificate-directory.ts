@@ -1,0 +1,180 @@
+import { X509Certificate } from 'node:crypto';
+import { join } from 'node:path';
+import { CertificateDirectoryError, FILES, keepOld, readStored, type StoredFiles, store } from './certificate-files.ts';
+import { withDirectoryLock } from './directory-lock.ts';
+import { inspectPair, invalidAt, namesOf, uncoveredNames } from './inspect.ts';
+import { isIssuedByUs, issueCa, issueServing, type KeyPair } from './issue.ts';
+
+/** Names that reach a webhook on the same machine: every certificate of ours is for them, too. */
+const LOCAL_NAMES = ['localhost', '127.0.0.1', '::1'];
+
+/** A third of the serving certificate's 90 days. */
+const SERVING_LOOKAHEAD_MS = 30 * 86_400_000;
+
+/** What a directory of certificates holds, fit to be served. */
+export interface ServableCertificates {
+  readonly serving: KeyPair;
+  /** The serving pair's certificate, parsed. */
+  readonly certificate: X509Certificate;
+  /** Undefined where the files come from somebody else and no readable `ca.crt` is among them. */
+  readonly ca: X509Certificate | undefined;
+  /** True for a pair that is not ours to renew. */
+  readonly foreign: boolean;
+  /** Those of the names asked for that the certificate is not for; never any with a pair of our own. */
+  readonly uncovered: readonly string[];
+  /** What was issued just now, and why; empty if nothing was. */
+  readonly issued: readonly string[];
+}
+
+/**
+ * What may be issued. A new CA makes every `caBundle` wrong, so nobody gets one while the program runs; where the files are
+ * somebody else's, it is nothing.
+ */
+export type Issuing = 'all' | 'serving' | 'nothing';
+
+/**
+ * Opens the directory, and issues what is missing, unusable, expires soon, or is not for all the names. Many processes may do
+ * so at the same time: one of them issues, the others use what it issued.
+ *
+ * A serving pair without `ca.key` beside it, or from another issuer, is somebody else's (cert-manager, or the operator): it
+ * is used as it is, and nothing is written.
+ * @param names DNS names and IP addresses, besides those of the machine itself
+ * @throws CertificateDirectoryError also when something is amiss that must not be issued
+ */
+export async function openCertificates(
+  directory: string,
+  names: readonly string[],
+  now: Date,
+  issuing: Issuing = 'all',
+): Promise<ServableCertificates> {
+  const stored = await readStored(directory);
+  if (isForeign(stored, issuing)) return useForeign(directory, stored, names);
+  if (caFault(stored, now) === undefined && servingFault(stored, names, now) === undefined) return useOwn(stored, []);
+  if (issuing === 'nothing') {
+    throw new CertificateDirectoryError(
+      `${directory} no longer has ${FILES.cert} and ${FILES.key} of somebody else: put them back, or start anew to have taintkeeper issue its own`,
+    );
+  }
+  try {
+    return await withDirectoryLock(directory, async () => {
+      const latest = await readStored(directory);
+      return isForeign(latest, issuing)
+        ? useForeign(directory, latest, names)
+        : await renew(directory, latest, names, now, issuing);
+    });
+  } catch (error) {
+    if (error instanceof CertificateDirectoryError) throw error;
+    throw new CertificateDirectoryError(`cannot renew the certificates in ${directory}: ${(error as Error).message}`);
+  }
+}
+
+/**
+ * A pair is somebody else's if its issuer is no CA of ours. At the start also if there is no CA's key to have signed it: it
+ * was made elsewhere then. A key that goes while the program runs was lost.
+ */
+function isForeign({ cert, key, caKey }: StoredFiles, issuing: Issuing): boolean {
+  if (cert === undefined || key === undefined) return false;
+  const inspection = inspectPair({ cert, key });
+  const ours = inspection.ok && isIssuedByUs(inspection.certificate);
+  return caKey === undefined ? !(ours && issuing === 'serving') : inspection.ok && !ours;
+}
+
+function useForeign(
+  directory: string,
+  { cert = '', key = '', caCert }: StoredFiles,
+  names: readonly string[],
+): ServableCertificates {
+  const inspection = inspectPair({ cert, key });
+  if (!inspection.ok) {
+    throw new CertificateDirectoryError(`${join(directory, FILES.cert)} and ${FILES.key}: ${inspection.reason}`);
+  }
+  const { certificate } = inspection;
+  const uncovered = uncoveredNames(certificate, names);
+  return { serving: { cert, key }, certificate, ca: parseCa(caCert), foreign: true, uncovered, issued: [] };
+}
+
+function useOwn({ cert = '', key = '', caCert }: StoredFiles, issued: readonly string[]): ServableCertificates {
+  const certificate = new X509Certificate(cert);
+  return { serving: { cert, key }, certificate, ca: parseCa(caCert), foreign: false, uncovered: [], issued };
+}
+
+async function renew(
+  directory: string,
+  stored: StoredFiles,
+  names: readonly string[],
+  now: Date,
+  issuing: Issuing,
+): Promise<ServableCertificates> {
+  const issued: string[] = [];
+  let { caCert = '', caKey = '', cert = '', key = '' } = stored;
+
+  const caReason = caFault(stored, now);
+  if (caReason !== undefined) {
+    if (issuing !== 'all') {
+      throw new CertificateDirectoryError(
+        `the CA in ${directory} is of no use (${caReason}): put back ${FILES.caCert} and ${FILES.caKey}, or start anew to have a new one, which then belongs into every caBundle`,
+      );
+    }
+    const ca = await issueCa(now);
+    issued.push(`CA (${caReason}): ${join(directory, FILES.caCert)} belongs into every caBundle`);
+    await keepOld(directory, [FILES.caCert, FILES.caKey]);
+    await store(directory, { [FILES.caCert]: ca.cert, [FILES.caKey]: ca.key });
+    caCert = ca.cert;
+    caKey = ca.key;
+  }
+
+  const reason = servingFault({ ...stored, caCert, caKey }, names, now);
+  if (reason !== undefined) {
+    // The names it has are kept: two programs on one directory that ask for different ones come to rest.
+    const all = [...new Set([...LOCAL_NAMES, ...names, ...namesIn(stored)])];
+    ({ cert, key } = await issueServing({ cert: caCert, key: caKey }, all, now));
+    const stillWrong = servingFault({ caCert, caKey, cert, key }, names, now);
+    if (stillWrong) throw new CertificateDirectoryError(`cannot issue a serving certificate: ${stillWrong}`);
+    issued.push(`serving certificate (${reason})`);
+    await store(directory, { [FILES.cert]: cert, [FILES.key]: key });
+  }
+  return useOwn({ caCert, caKey, cert, key }, issued);
+}
+
+/**
+ * Why there has to be a new CA, or undefined if the stored one serves. One that is not valid yet does: the clock is wrong, and
+ * will be right again. One that expires soon does, too: it is for a person to say when every `caBundle` changes.
+ */
+function caFault({ caCert, caKey }: StoredFiles, now: Date): string | undefined {
+  if (caCert === undefined || caKey === undefined) return 'there was none';
+  const inspection = inspectPair({ cert: caCert, key: caKey });
+  if (!inspection.ok) return inspection.reason;
+  return now < inspection.certificate.validFromDate ? undefined : invalidAt(inspection.certificate, now);
+}
+
+/** Why there has to be a new serving certificate, or undefined if the stored one serves. The CA must be usable. */
+function servingFault(stored: StoredFiles, names: readonly string[], now: Date): string | undefined {
+  const { cert, key, caCert = '' } = stored;
+  if (cert === undefined || key === undefined) return 'there was none';
+  const inspection = inspectPair({ cert, key });
+  if (!inspection.ok) return inspection.reason;
+
+  const { certificate } = inspection;
+  const ca = new X509Certificate(caCert);
+  if (!certificate.verify(ca.publicKey)) return 'not signed by the CA';
+  const uncovered = uncoveredNames(certificate, [...LOCAL_NAMES, ...names]);
+  if (uncovered.length > 0) return `not for ${uncovered.join(', ')}`;
+  // None outlives its CA: one that lasts as long as that need not be renewed.
+  const soon = new Date(Math.min(now.getTime() + SERVING_LOOKAHEAD_MS, ca.validToDate.getTime() - 1));
+  return invalidAt(certificate, now) ?? invalidAt(certificate, soon);
+}
+
+function namesIn({ cert, key }: StoredFiles): string[] {
+  if (cert === undefined || key === undefined) return [];
+  const inspection = inspectPair({ cert, key });
+  return inspection.ok ? namesOf(inspection.certificate) : [];
+}
+
+/** Undefined also for what is no certificate: cert-manager leaves `ca.crt` empty where it does not know the CA. */
+function parseCa(cert: string | undefined): X509Certificate | undefined {
+  try {
+    return cert === undefined ? undefined : new X509Certificate(cert);
+  } catch {
+    return undefined;
+  }
+}

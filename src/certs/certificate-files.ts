@@ -1,0 +1,80 @@
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Names of the files in the directory: those of a Secret of type kubernetes.io/tls, as cert-manager writes it, and our CA's key. */
+export const FILES = { caCert: 'ca.crt', caKey: 'ca.key', cert: 'tls.crt', key: 'tls.key' } as const;
+
+/** The paths of all {@link FILES}. */
+export function certificateFiles(directory: string): string[] {
+  return Object.values(FILES).map((file) => join(directory, file));
+}
+
+/** Why a directory of certificates cannot be served from. The message names the file and never shows its contents. */
+export class CertificateDirectoryError extends Error {
+  override name = 'CertificateDirectoryError';
+}
+
+/** The contents of {@link FILES}, as far as they are there. */
+export type StoredFiles = Readonly<Record<keyof typeof FILES, string | undefined>>;
+
+/**
+ * Reads what there is.
+ * @throws CertificateDirectoryError for a file that cannot be read, or half a pair that is not ours to complete
+ */
+export async function readStored(directory: string): Promise<StoredFiles> {
+  // Written in the other order: who sees our serving pair also sees the CA's key.
+  const cert = await read(directory, FILES.cert);
+  const key = await read(directory, FILES.key);
+  const caCert = await read(directory, FILES.caCert);
+  const caKey = await read(directory, FILES.caKey);
+  if (caKey === undefined && (cert === undefined) !== (key === undefined)) {
+    const [there, missing] = cert === undefined ? [FILES.key, FILES.cert] : [FILES.cert, FILES.key];
+    throw new CertificateDirectoryError(
+      `${join(directory, there)} is there without ${missing}: add it, or remove both`,
+    );
+  }
+  return { cert, key, caCert, caKey };
+}
+
+async function read(directory: string, file: string): Promise<string | undefined> {
+  try {
+    return await readFile(join(directory, file), 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new CertificateDirectoryError(`cannot read ${join(directory, file)}: ${(error as Error).message}`);
+  }
+}
+
+/**
+ * Writes files, mode 0600. Each is replaced whole: a reader sees the old one or the new one.
+ * @throws CertificateDirectoryError
+ */
+export async function store(directory: string, files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [file, content] of Object.entries(files)) {
+    const target = join(directory, file);
+    const temporary = `${target}.${process.pid}.tmp`;
+    try {
+      await writeFile(temporary, content, { mode: 0o600 });
+      await rename(temporary, target);
+    } catch (error) {
+      await rm(temporary, { force: true }).catch(() => {});
+      throw new CertificateDirectoryError(`cannot write ${target}: ${(error as Error).message}`);
+    }
+  }
+}
+
+/**
+ * Keeps what is about to be replaced as `FILE.old`.
+ * @throws CertificateDirectoryError
+ */
+export async function keepOld(directory: string, files: readonly string[]): Promise<void> {
+  for (const file of files) {
+    const target = join(directory, file);
+    try {
+      await rename(target, `${target}.old`);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue;
+      throw new CertificateDirectoryError(`cannot rename ${target}: ${(error as Error).message}`);
+    }
+  }
+}

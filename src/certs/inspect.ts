@@ -1,0 +1,51 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { isIP, isIPv6, SocketAddress } from 'node:net';
+import { createSecureContext } from 'node:tls';
+import type { KeyPair } from './issue.ts';
+
+/** A pair that can be read, or why it cannot be used. */
+export type PairInspection =
+  | { readonly ok: true; readonly certificate: X509Certificate }
+  | { readonly ok: false; readonly reason: string };
+
+/** Reads a pair, and makes sure that the key belongs to the (first) certificate and that TLS takes them. */
+export function inspectPair({ cert, key }: KeyPair): PairInspection {
+  try {
+    const certificate = new X509Certificate(cert);
+    if (!certificate.checkPrivateKey(createPrivateKey(key))) {
+      return { ok: false, reason: 'the private key does not belong to the certificate' };
+    }
+    // Refuses more than the parsers do: broken intermediates, keys that are too short.
+    createSecureContext({ cert, key });
+    return { ok: true, certificate };
+  } catch (error) {
+    return { ok: false, reason: `not a usable PEM certificate and private key: ${(error as Error).message}` };
+  }
+}
+
+/**
+ * Why the certificate is of no use at that time, or undefined if it is. Ask for now plus a lookahead, and "is it time to
+ * renew" is the same question as "is it valid".
+ */
+export function invalidAt(certificate: X509Certificate, time: Date): string | undefined {
+  if (time < certificate.validFromDate) return `not valid before ${certificate.validFromDate.toISOString()}`;
+  if (time >= certificate.validToDate) return `not valid after ${certificate.validToDate.toISOString()}`;
+  return undefined;
+}
+
+/** Those of the DNS names and IP addresses that the certificate is not for. */
+export function uncoveredNames(certificate: X509Certificate, names: readonly string[]): string[] {
+  return names.filter((name) => (isIP(name) ? !certificate.checkIP(name) : !certificate.checkHost(name)));
+}
+
+/** The DNS names and IP addresses that the certificate is for, the addresses as one writes them (`::1`). */
+export function namesOf({ subjectAltName = '' }: X509Certificate): string[] {
+  return (
+    subjectAltName
+      .split(', ')
+      .map((entry) => /^(?:DNS|IP Address):(.*)$/.exec(entry)?.[1])
+      .filter((name) => name !== undefined)
+      // Printed there as 0:0:0:0:0:0:0:1.
+      .map((name) => (isIPv6(name) ? new SocketAddress({ address: name, family: 'ipv6' }).address : name))
+  );
+}

@@ -1,0 +1,68 @@
+import { randomBytes, X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
+import { generate } from 'selfsigned';
+
+/** A certificate and its private key, both PEM. */
+export interface KeyPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+const CA_LIFETIME_MS = 3650 * DAY_MS;
+const SERVING_LIFETIME_MS = 90 * DAY_MS;
+/** How far back a certificate starts to be valid, for clients whose clock is behind. */
+const BACKDATE_MS = HOUR_MS;
+
+/** What the subject of every CA of ours begins with. */
+const CA_NAME = 'taintkeeper CA';
+
+/** A new CA (EC P-256, ten years). Each has a subject of its own: OpenSSL cannot tell two of one name apart. */
+export async function issueCa(now: Date): Promise<KeyPair> {
+  const commonName = `${CA_NAME} ${randomBytes(4).toString('hex')}`;
+  const { cert, private: key } = await generate([{ name: 'commonName', value: commonName }], {
+    ...validity(now, CA_LIFETIME_MS),
+    ...ALGORITHM,
+    extensions: [
+      { name: 'basicConstraints', cA: true, pathLenConstraint: 0, critical: true },
+      { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
+    ],
+  });
+  return { cert, key };
+}
+
+/** A serving certificate for the given DNS names and IP addresses (EC P-256, 90 days, not outliving the CA), signed by the CA. */
+export async function issueServing(ca: KeyPair, names: readonly string[], now: Date): Promise<KeyPair> {
+  const lifetimeMs = Math.min(SERVING_LIFETIME_MS, new X509Certificate(ca.cert).validToDate.getTime() - now.getTime());
+  const { cert, private: key } = await generate([{ name: 'commonName', value: 'taintkeeper' }], {
+    ...validity(now, lifetimeMs),
+    ...ALGORITHM,
+    ca,
+    extensions: [
+      { name: 'basicConstraints', cA: false, critical: true },
+      { name: 'keyUsage', digitalSignature: true, critical: true },
+      { name: 'extKeyUsage', serverAuth: true },
+      {
+        name: 'subjectAltName',
+        altNames: names.map((name) => (isIP(name) ? { type: 7, ip: name } : { type: 2, value: name })),
+      },
+    ],
+  });
+  return { cert, key };
+}
+
+/** True for a certificate that one of our CAs, also an earlier one, has issued. */
+export function isIssuedByUs(certificate: X509Certificate): boolean {
+  return certificate.issuer.startsWith(`CN=${CA_NAME} `);
+}
+
+const ALGORITHM = { keyType: 'ec', curve: 'P-256', algorithm: 'sha256' } as const;
+
+function validity(now: Date, lifetimeMs: number) {
+  return {
+    notBeforeDate: new Date(now.getTime() - BACKDATE_MS),
+    notAfterDate: new Date(now.getTime() + lifetimeMs),
+  };
+}

@@ -1,0 +1,90 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Policy, parsePolicy } from '../policy/policy.ts';
+import { formatPath } from '../policy/problem.ts';
+import { parseDocuments } from './documents.ts';
+import { InputError } from './input-error.ts';
+
+/**
+ * The files that paths stand for: a file itself, and of a directory its `.yaml`, `.yml` and `.json` files (not those of its
+ * subdirectories), by name, as with `kubectl apply -f`.
+ * @throws InputError for a path that is not there
+ */
+export async function listPolicyFiles(paths: readonly string[]): Promise<string[]> {
+  const lists = await Promise.all(
+    paths.map(async (path) => {
+      try {
+        if (!(await stat(path)).isDirectory()) return [path];
+        const names = await readdir(path);
+        return (
+          names
+            // Hidden files are editors' locks and file systems' shadows.
+            .filter((name) => /^[^.].*\.(ya?ml|json)$/.test(name))
+            .sort()
+            .map((name) => join(path, name))
+        );
+      } catch (error) {
+        throw new InputError([`cannot read ${path}: ${(error as Error).message}`]);
+      }
+    }),
+  );
+  return lists.flat();
+}
+
+/** A text with policies, and the name that errors give it. */
+export interface PolicySource {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** @throws InputError for a file that cannot be read */
+export async function readPolicyFiles(paths: readonly string[]): Promise<PolicySource[]> {
+  return Promise.all(
+    (await listPolicyFiles(paths)).map(async (name) => {
+      try {
+        return { name, text: await readFile(name, 'utf8') };
+      } catch (error) {
+        throw new InputError([`cannot read ${name}: ${(error as Error).message}`]);
+      }
+    }),
+  );
+}
+
+/**
+ * Reads all policies of the sources.
+ * @throws InputError with every problem of every source, also for two policies of one kind and name, or no policy at all
+ */
+export function parsePolicies(sources: readonly PolicySource[]): Policy[] {
+  const faults: string[] = [];
+  const policies: Policy[] = [];
+  const places = new Map<string, string>();
+
+  for (const { name, text } of sources) {
+    try {
+      for (const document of parseDocuments(text, name)) {
+        const result = parsePolicy(document.value);
+        if (!result.ok) {
+          faults.push(
+            ...result.problems.map(({ path, message }) =>
+              [document.locate(path), formatPath(path), message].filter(Boolean).join(': '),
+            ),
+          );
+          continue;
+        }
+        const { kind, name } = result.policy;
+        const place = document.locate(['metadata', 'name']);
+        const first = places.get(`${kind}/${name}`);
+        if (first) faults.push(`${place}: ${kind} "${name}" is already defined at ${first}`);
+        else places.set(`${kind}/${name}`, place);
+        policies.push(result.policy);
+      }
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      faults.push(...error.faults);
+    }
+  }
+  // More likely a mistake, or a file caught half-written, than somebody's wish.
+  if (policies.length + faults.length === 0) faults.push('there is not one policy: nothing would be protected');
+  if (faults.length > 0) throw new InputError(faults);
+  return policies;
+}

@@ -1,0 +1,165 @@
+import type { AdmissionRequest } from '../admission/review.ts';
+import { decodeReview } from '../admission/review.ts';
+import { POLICY_API_VERSION } from '../policy/policy.ts';
+import { formatPath, type Path } from '../policy/problem.ts';
+import type { SourceDocument } from './documents.ts';
+import { InputError } from './input-error.ts';
+
+/** A request to judge, and where its parts stand in the input. */
+export interface Reviewable {
+  readonly request: AdmissionRequest;
+  /** `file:line:column: field` for a path in the review, such as `request`, `object`, `spec`. */
+  locate(path: Path): string;
+}
+
+export interface Reviewables {
+  readonly reviewables: readonly Reviewable[];
+  /** The kinds of the other objects, one by one. */
+  readonly others: readonly string[];
+}
+
+/** What the input alone does not say about requests made from manifests. */
+export interface RequestContext {
+  readonly username: string;
+  readonly groups: readonly string[];
+  /** For DaemonSets that name no namespace. */
+  readonly namespace: string;
+}
+
+/**
+ * The requests that documents stand for: AdmissionReviews as they are; Nodes and DaemonSets, also within lists, as
+ * being created.
+ * @throws InputError for a document that is no Kubernetes object, or a review that cannot be read
+ */
+export function reviewablesOf(documents: readonly SourceDocument[], context: RequestContext): Reviewables {
+  const reviewables: Reviewable[] = [];
+  const others: string[] = [];
+  for (const document of documents) {
+    for (const { object, path } of objectsOf(document)) {
+      const { apiVersion, kind } = object;
+      if (kind === 'AdmissionReview') {
+        const decoded = decodeReview(object);
+        if (!decoded.ok) throw new InputError([`${document.locate(path)}: ${decoded.message}`]);
+        reviewables.push({ request: decoded.request, locate: (below) => locateIn(document, [...path, ...below]) });
+      } else if ((kind === 'Node' || kind === 'DaemonSet') && apiVersion === API_VERSIONS[kind]) {
+        reviewables.push({
+          request: { ...requestFor(kind, object, context), operation: 'CREATE' },
+          locate: ([, , ...below]) => locateIn(document, [...path, ...below]),
+        });
+      } else if (apiVersion === POLICY_API_VERSION) {
+        throw new InputError([`${document.locate(path)}: this is a ${kind}: name its file with --policies`]);
+      } else {
+        others.push(kind);
+      }
+    }
+  }
+  return { reviewables, others };
+}
+
+/**
+ * The updates from each of the old Nodes and DaemonSets to the new one of the same name.
+ * @throws InputError where an object is on one side only
+ */
+export function updatesBetween(
+  oldDocuments: readonly SourceDocument[],
+  newDocuments: readonly SourceDocument[],
+  context: RequestContext,
+): Reviewables {
+  const before = reviewablesOf(oldDocuments, context).reviewables;
+  const after = reviewablesOf(newDocuments, context);
+  const olds = byIdentity(before);
+  byIdentity(after.reviewables);
+
+  const reviewables = after.reviewables.map(({ request, locate }): Reviewable => {
+    const identity = identify(request);
+    const old = olds.get(identity);
+    olds.delete(identity);
+    if (!old) throw new InputError([`${locate([])}: ${identity} has no old object to compare with`]);
+    return {
+      request: { ...request, operation: 'UPDATE', oldObject: old.request.object },
+      locate: (path) => (path[1] === 'oldObject' ? old.locate(path) : locate(path)),
+    };
+  });
+  for (const [identity, { locate }] of olds) {
+    throw new InputError([`${locate([])}: ${identity} has no new object to compare with`]);
+  }
+  return { reviewables, others: after.others };
+}
+
+function locateIn(document: SourceDocument, path: Path): string {
+  return [document.locate(path), formatPath(path)].filter(Boolean).join(': ');
+}
+
+function byIdentity(reviewables: readonly Reviewable[]): Map<string, Reviewable> {
+  const found = new Map<string, Reviewable>();
+  for (const reviewable of reviewables) {
+    const identity = identify(reviewable.request);
+    if (found.has(identity)) throw new InputError([`${reviewable.locate([])}: ${identity} is there twice`]);
+    found.set(identity, reviewable);
+  }
+  return found;
+}
+
+interface FoundObject {
+  readonly object: KubernetesObject;
+  readonly path: Path;
+}
+
+function objectsOf(document: SourceDocument): FoundObject[] {
+  const { value } = document;
+  if (!isKubernetesObject(value)) {
+    throw new InputError([`${document.locate([])}: expected a Kubernetes object with apiVersion and kind`]);
+  }
+  // A kind may end in List without being one of Kubernetes' lists.
+  if (!value.kind.endsWith('List') || value.items === undefined) return [{ object: value, path: [] }];
+  if (!Array.isArray(value.items)) throw new InputError([`${document.locate(['items'])}: expected a list of items`]);
+  // Items of a NodeList as the API server writes it name no apiVersion and kind of their own.
+  const inherited =
+    value.kind === 'List' ? {} : { apiVersion: value.apiVersion, kind: value.kind.slice(0, -'List'.length) };
+  return value.items.map((item, index) => {
+    const path = ['items', index];
+    const object = isMap(item) ? { ...inherited, ...item } : item;
+    if (!isKubernetesObject(object)) {
+      throw new InputError([`${document.locate(path)}: expected a Kubernetes object with apiVersion and kind`]);
+    }
+    return { object, path };
+  });
+}
+
+/** The versions that are judged: other API groups have a Node, too. */
+const API_VERSIONS = { Node: 'v1', DaemonSet: 'apps/v1' } as const;
+
+const RESOURCES = {
+  Node: { group: '', version: 'v1', resource: 'nodes' },
+  DaemonSet: { group: 'apps', version: 'v1', resource: 'daemonsets' },
+} as const;
+
+function requestFor(kind: 'Node' | 'DaemonSet', object: Record<string, unknown>, context: RequestContext) {
+  const metadata = isMap(object.metadata) ? object.metadata : {};
+  const namespace = typeof metadata.namespace === 'string' ? metadata.namespace : context.namespace;
+  return {
+    uid: 'review',
+    resource: RESOURCES[kind],
+    ...(typeof metadata.name === 'string' ? { name: metadata.name } : {}),
+    ...(kind === 'DaemonSet' ? { namespace } : {}),
+    userInfo: { username: context.username, groups: [...context.groups] },
+    object,
+  };
+}
+
+function identify({ resource, namespace, name }: AdmissionRequest): string {
+  return [resource.resource, namespace, name].filter((part) => part !== undefined).join('/');
+}
+
+interface KubernetesObject extends Record<string, unknown> {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+function isKubernetesObject(value: unknown): value is KubernetesObject {
+  return isMap(value) && typeof value.apiVersion === 'string' && typeof value.kind === 'string';
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

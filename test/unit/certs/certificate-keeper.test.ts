@@ -1,0 +1,206 @@
+import { copyFileSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { generate } from 'selfsigned';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { openCertificates } from '../../../src/certs/certificate-directory.ts';
+import { certificateFiles } from '../../../src/certs/certificate-files.ts';
+import { type CertificateKeeperOptions, keepCertificates } from '../../../src/certs/certificate-keeper.ts';
+import { uncoveredNames } from '../../../src/certs/inspect.ts';
+import type { KeyPair } from '../../../src/certs/issue.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
+
+const NAMES = ['localhost'];
+const POLL_INTERVAL_MS = 10;
+const SOON = { timeout: 5_000, interval: 10 };
+
+async function keep(
+  directory: string,
+  { names = NAMES, onFirstServe }: { names?: string[]; onFirstServe?: () => void } = {},
+) {
+  const onServe = vi.fn<CertificateKeeperOptions['onServe']>();
+  if (onFirstServe) onServe.mockImplementationOnce(onFirstServe);
+  const onFault = vi.fn();
+  const keeper = await keepCertificates({
+    directory,
+    names,
+    onServe,
+    onFault,
+    pollIntervalMs: POLL_INTERVAL_MS,
+  });
+  onTestFinished(keeper.stop);
+  return { keeper, onServe, onFault };
+}
+
+/** A pair that taintkeeper did not issue. */
+async function foreignPair() {
+  const { cert, private: key } = await generate([{ name: 'commonName', value: 'of my own' }], { keyType: 'ec' });
+  return { cert, key };
+}
+
+function writePair(directory: string, { cert, key }: KeyPair): void {
+  writeFileSync(join(directory, 'tls.crt'), cert);
+  writeFileSync(join(directory, 'tls.key'), key);
+}
+
+async function putForeignPair(directory: string) {
+  const pair = await foreignPair();
+  writePair(directory, pair);
+  return pair;
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+it('serves what it opened first', async () => {
+  const directory = temporaryDirectory();
+  await openCertificates(directory, NAMES, new Date());
+  const { keeper, onServe } = await keep(directory);
+
+  expect(onServe.mock.calls).toEqual([[keeper.current()]]);
+  expect(keeper.fault()).toBeUndefined();
+});
+
+it('passes the error on when the directory cannot be opened the first time', async () => {
+  const file = join(temporaryDirectory(), 'file');
+  writeFileSync(file, '');
+
+  await expect(keep(join(file, 'certs'))).rejects.toThrow('cannot read');
+});
+
+describe('while it runs,', () => {
+  it('takes over a pair that somebody else puts in place', async () => {
+    const directory = temporaryDirectory();
+    const first = await putForeignPair(directory);
+    const { keeper, onServe } = await keep(directory);
+    const second = await putForeignPair(directory);
+
+    await vi.waitFor(() => expect(onServe).toHaveBeenCalledTimes(2), SOON);
+    expect(onServe.mock.calls.map(([{ serving }]) => serving)).toEqual([first, second]);
+    expect(keeper.current().serving).toEqual(second);
+  });
+
+  it("keeps the last good pair while somebody else's files are broken or gone, and says so", async () => {
+    const directory = temporaryDirectory();
+    const first = await putForeignPair(directory);
+    const { keeper, onServe, onFault } = await keep(directory);
+
+    for (const file of certificateFiles(directory)) rmSync(file, { force: true });
+    await vi.waitFor(() => expect(onFault).toHaveBeenCalled(), SOON);
+    expect(keeper.fault()).toBe(onFault.mock.lastCall?.[0]);
+    expect(keeper.current().serving).toEqual(first);
+
+    const second = await putForeignPair(directory);
+    await vi.waitFor(() => expect(keeper.fault()).toBeUndefined(), SOON);
+    expect(keeper.current().serving).toEqual(second);
+    expect(onServe).toHaveBeenCalledTimes(2);
+  });
+
+  it('replaces a serving pair of its own that was deleted, and nothing else', async () => {
+    const directory = temporaryDirectory();
+    const { keeper, onServe } = await keep(directory);
+    const first = keeper.current();
+    for (const file of ['tls.crt', 'tls.key']) rmSync(join(directory, file));
+
+    await vi.waitFor(() => expect(onServe).toHaveBeenCalledTimes(2), SOON);
+    expect(onServe.mock.lastCall?.[0].issued).toEqual(['serving certificate (there was none)']);
+    expect(keeper.current().serving.key).not.toBe(first.serving.key);
+    expect(keeper.current().ca?.fingerprint256).toBe(first.ca?.fingerprint256);
+    expect(keeper.fault()).toBeUndefined();
+    expect(statSync(join(directory, 'tls.key')).mode & 0o777).toBe(0o600);
+  });
+
+  it.each([
+    { what: 'CA is gone', files: ['ca.crt', 'ca.key'] },
+    { what: "CA's key is gone", files: ['ca.key'] },
+    { what: 'files are all gone', files: ['ca.crt', 'ca.key', 'tls.crt', 'tls.key'] },
+  ])('keeps the last good pair while its own $what, says so, and takes them when they are back', async ({ files }) => {
+    const directory = temporaryDirectory();
+    const { keeper, onServe, onFault } = await keep(directory);
+    const { serving } = keeper.current();
+    const texts = files.map((file) => readFileSync(join(directory, file)));
+    for (const file of files) rmSync(join(directory, file));
+
+    await vi.waitFor(() => expect(keeper.fault()).toContain('is of no use (there was none): put back'), SOON);
+    expect(onFault.mock.lastCall).toEqual([keeper.fault()]);
+    expect(keeper.current().serving).toEqual(serving);
+
+    for (const [index, file] of files.entries()) writeFileSync(join(directory, file), texts[index] ?? '');
+    await vi.waitFor(() => expect(keeper.fault()).toBeUndefined(), SOON);
+    expect(keeper.current().serving).toEqual(serving);
+    expect(onServe).toHaveBeenCalledTimes(1);
+  });
+
+  it('does not serve again what it serves already, when a file is only rewritten', async () => {
+    const directory = temporaryDirectory();
+    const { keeper, onServe } = await keep(directory);
+    const before = keeper.current();
+    copyFileSync(join(directory, 'tls.crt'), join(directory, 'copy'));
+    renameSync(join(directory, 'copy'), join(directory, 'tls.crt'));
+
+    await vi.waitFor(() => expect(keeper.current()).not.toBe(before), SOON);
+    expect(onServe).toHaveBeenCalledTimes(1);
+  });
+
+  it('of two that share a directory, both serve the pair that one of them issued', async () => {
+    const directory = temporaryDirectory();
+    const [one, two] = await Promise.all([keep(directory), keep(directory)]);
+
+    expect(one.keeper.current().serving).toEqual(two.keeper.current().serving);
+  });
+
+  it('of two that share a directory and ask for different names, both come to serve one pair that is for all', async () => {
+    const directory = temporaryDirectory();
+    const asked = [['a.test', 'fd00::1'], ['b.test']];
+    const keepers = await Promise.all(asked.map((names) => keep(directory, { names })));
+
+    const served = () => keepers.map(({ keeper }) => keeper.current());
+    await vi.waitFor(() => {
+      for (const { certificate } of served()) expect(uncoveredNames(certificate, asked.flat())).toEqual([]);
+      expect(new Set(served().map(({ serving }) => serving.cert)).size).toBe(1);
+    }, SOON);
+    // Neither finds anything to issue any more.
+    for (const names of asked) {
+      expect(await openCertificates(directory, names, new Date())).toMatchObject({
+        issued: [],
+        serving: served()[0]?.serving,
+      });
+    }
+  });
+});
+
+it.each([
+  { what: "somebody else's", prepare: async (directory: string) => void (await putForeignPair(directory)) },
+  {
+    what: 'its own',
+    prepare: async (directory: string) => void (await openCertificates(directory, NAMES, new Date())),
+  },
+  { what: 'just issued', prepare: async () => {} },
+])('a pair ($what) that is replaced right after it was read is noticed', async ({ prepare }) => {
+  const directory = temporaryDirectory();
+  await prepare(directory);
+  const next = await foreignPair();
+  const { keeper, onServe } = await keep(directory, { onFirstServe: () => writePair(directory, next) });
+
+  await vi.waitFor(() => expect(onServe).toHaveBeenCalledTimes(2), SOON);
+  expect(keeper.current().serving).toEqual(next);
+});
+
+it('renews in time, though no file changes', async () => {
+  const directory = temporaryDirectory();
+  const start = Date.now();
+  vi.useFakeTimers({ now: start, toFake: ['Date', 'setInterval', 'clearInterval'] });
+  const { keeper, onServe } = await keep(directory);
+  const first = keeper.current();
+
+  vi.setSystemTime(start + 59 * 86_400_000);
+  await vi.advanceTimersByTimeAsync(3_600_000);
+  expect(keeper.current().serving).toEqual(first.serving);
+
+  vi.setSystemTime(start + 61 * 86_400_000);
+  vi.advanceTimersByTime(3_600_000);
+  await vi.waitFor(() => expect(onServe).toHaveBeenCalledTimes(2), SOON);
+  expect(keeper.current().certificate.validToDate.getTime()).toBeGreaterThan(first.certificate.validToDate.getTime());
+  expect(onServe.mock.lastCall?.[0].issued).toEqual([expect.stringMatching(/^serving certificate \(not valid after /)]);
+  expect((await openCertificates(directory, NAMES, new Date())).issued).toEqual([]);
+});

@@ -1,0 +1,131 @@
+import { X509Certificate } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { generate } from 'selfsigned';
+import { describe, expect, it } from 'vitest';
+import { openCertificates } from '../../../src/certs/certificate-directory.ts';
+import { CertificateDirectoryError } from '../../../src/certs/certificate-files.ts';
+import { issueCa, issueServing } from '../../../src/certs/issue.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
+import { daysLater, type Files, filesOf, NAMES, NOW, write } from './directories.ts';
+
+describe("somebody else's pair", () => {
+  async function foreign(files: Files = {}) {
+    const directory = temporaryDirectory();
+    const ca = await issueCa(NOW);
+    const { cert, key } = await issueServing(ca, ['elsewhere'], NOW);
+    write(directory, { 'tls.crt': cert, 'tls.key': key, 'ca.crt': ca.cert, ...files });
+    return { directory, ca, cert, key };
+  }
+
+  it.each([
+    { why: 'as it is, though it is not for the names asked for', now: NOW },
+    { why: 'also when it expires soon', now: daysLater(89) },
+    { why: 'also when it has expired: readiness will say so', now: daysLater(91) },
+  ])('is used $why, and nothing is written', async ({ now }) => {
+    const { directory, ca, cert, key } = await foreign();
+    const before = filesOf(directory);
+
+    const opened = await openCertificates(directory, ['elsewhere', ...NAMES], now);
+    expect(opened).toMatchObject({ serving: { cert, key }, foreign: true, uncovered: NAMES, issued: [] });
+    expect(opened.ca?.fingerprint256).toBe(new X509Certificate(ca.cert).fingerprint256);
+    expect(filesOf(directory)).toEqual(before);
+  });
+
+  it('is used, and left alone, when it was put beside a CA of ours', async () => {
+    const directory = temporaryDirectory();
+    await openCertificates(directory, NAMES, NOW);
+    const { cert, private: key } = await generate([{ name: 'commonName', value: 'of my own' }], { keyType: 'ec' });
+    write(directory, { 'tls.crt': cert, 'tls.key': key });
+    const before = filesOf(directory);
+
+    expect(await openCertificates(directory, NAMES, NOW)).toMatchObject({ serving: { cert, key }, foreign: true });
+    expect(filesOf(directory)).toEqual(before);
+  });
+
+  it.each([
+    { why: 'empty, as cert-manager leaves it where it does not know the CA', caCert: '' },
+    { why: 'garbage', caCert: 'garbage' },
+  ])('is used when ca.crt is $why', async ({ caCert }) => {
+    const { directory, cert } = await foreign({ 'ca.crt': caCert });
+
+    expect(await openCertificates(directory, NAMES, NOW)).toMatchObject({ serving: { cert }, ca: undefined });
+  });
+
+  it.each([
+    { why: 'the key is of another certificate', files: async () => ({ 'tls.key': (await issueCa(NOW)).key }) },
+    { why: 'the certificate is garbage', files: async () => ({ 'tls.crt': 'garbage' }) },
+    { why: 'the key is empty', files: async () => ({ 'tls.key': '' }) },
+  ])('is refused, and left alone, when $why', async ({ files }) => {
+    const { directory } = await foreign(await files());
+    const before = filesOf(directory);
+    const opening = openCertificates(directory, NAMES, NOW);
+
+    await expect(opening).rejects.toThrow(CertificateDirectoryError);
+    await expect(opening).rejects.toThrow(join(directory, 'tls.crt'));
+    expect(filesOf(directory)).toEqual(before);
+  });
+
+  it.each([
+    { there: 'tls.crt', missing: 'tls.key' },
+    { there: 'tls.key', missing: 'tls.crt' },
+  ])('is not overwritten when there is only its $there', async ({ there, missing }) => {
+    const { directory } = await foreign();
+    rmSync(join(directory, missing));
+    const before = filesOf(directory);
+
+    await expect(openCertificates(directory, NAMES, NOW)).rejects.toThrow(
+      `${join(directory, there)} is there without ${missing}: add it, or remove both`,
+    );
+    expect(filesOf(directory)).toEqual(before);
+  });
+
+  it('is one of our own without the key of its CA, at the start', async () => {
+    const directory = temporaryDirectory();
+    const { serving } = await openCertificates(directory, NAMES, NOW);
+    rmSync(join(directory, 'ca.key'));
+    const before = filesOf(directory);
+
+    expect(await openCertificates(directory, NAMES, daysLater(89))).toMatchObject({
+      serving,
+      foreign: true,
+      issued: [],
+    });
+    expect(filesOf(directory)).toEqual(before);
+  });
+
+  it.each([
+    { where: 'in an empty directory', prepare: async () => {} },
+    {
+      where: 'beside a CA of ours',
+      prepare: async (directory: string) => {
+        await openCertificates(directory, NAMES, NOW);
+        for (const file of ['tls.crt', 'tls.key']) rmSync(join(directory, file));
+      },
+    },
+  ])('is not followed by one of our own while it is being replaced, $where', async ({ prepare }) => {
+    const directory = temporaryDirectory();
+    await prepare(directory);
+    const before = filesOf(directory);
+
+    await expect(openCertificates(directory, NAMES, NOW, 'nothing')).rejects.toThrow(
+      new CertificateDirectoryError(
+        `${directory} no longer has tls.crt and tls.key of somebody else: put them back, or start anew to have taintkeeper issue its own`,
+      ),
+    );
+    expect(filesOf(directory)).toEqual(before);
+  });
+
+  it('takes the place of one of our own while we run', async () => {
+    const directory = temporaryDirectory();
+    await openCertificates(directory, NAMES, NOW);
+    const { cert, private: key } = await generate([{ name: 'commonName', value: 'of my own' }], { keyType: 'ec' });
+    write(directory, { 'tls.crt': cert, 'tls.key': key });
+
+    expect(await openCertificates(directory, NAMES, NOW, 'serving')).toMatchObject({
+      serving: { cert, key },
+      foreign: true,
+      issued: [],
+    });
+  });
+});

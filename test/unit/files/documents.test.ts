@@ -1,0 +1,200 @@
+import { describe, expect, it } from 'vitest';
+import { parseDocuments } from '../../../src/files/documents.ts';
+import { InputError } from '../../../src/files/input-error.ts';
+
+const values = (text: string) => parseDocuments(text, 'f.yaml').map(({ value }) => value);
+
+/** What is wrong with the text, line by line. */
+function faults(text: string): readonly string[] {
+  try {
+    parseDocuments(text, 'f.yaml');
+  } catch (error) {
+    if (error instanceof InputError) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+const LARGE = 1_100_000;
+
+describe('reads', () => {
+  it.each<{ why: string; text: string; expected: unknown[] }>([
+    { why: 'one document', text: 'a: 1\n', expected: [{ a: 1 }] },
+    { why: 'many', text: 'a: 1\n---\na: 2\n---\na: 3', expected: [{ a: 1 }, { a: 2 }, { a: 3 }] },
+    { why: 'nothing', text: '', expected: [] },
+    { why: 'nothing but comments', text: '# a\n---\n# b\n', expected: [] },
+    { why: 'no empty documents among others', text: '---\n---\na: 1\n---\nnull\n---\n~\n---\n', expected: [{ a: 1 }] },
+    { why: 'JSON', text: '{"a": [1, {"b": null}]}', expected: [{ a: [1, { b: null }] }] },
+    { why: 'JSON indented with tabs', text: '{\n\t"a": [\n\t\t1\n\t]\n}\n', expected: [{ a: [1] }] },
+    { why: 'a byte order mark', text: '\uFEFFa: 1', expected: [{ a: 1 }] },
+    {
+      why: 'Windows line ends',
+      text: 'a: 1\r\nb:\r\n  - 2\r\n---\r\nc: 3\r\n',
+      expected: [{ a: 1, b: [2] }, { c: 3 }],
+    },
+    { why: 'anchors', text: 'a: &x [1]\nb: *x', expected: [{ a: [1], b: [1] }] },
+    {
+      why: 'merge keys',
+      text: 'a: &x { p: 1, q: 2 }\nb:\n  <<: *x\n  q: 3',
+      expected: [{ a: { p: 1, q: 2 }, b: { p: 1, q: 3 } }],
+    },
+    {
+      why: 'yes, no and on as text, as YAML 1.2 does',
+      text: 'a: [yes, no, on]',
+      expected: [{ a: ['yes', 'no', 'on'] }],
+    },
+    { why: 'what is no object', text: 'just text', expected: ['just text'] },
+    { why: 'large JSON', text: `{"a":"${'x'.repeat(LARGE)}"}`, expected: [{ a: 'x'.repeat(LARGE) }] },
+    {
+      why: 'large JSON with a byte order mark',
+      text: `\uFEFF{"a":"${'x'.repeat(LARGE)}"}`,
+      expected: [{ a: 'x'.repeat(LARGE) }],
+    },
+    { why: 'lists nested 200 deep', text: `${'['.repeat(200)}${']'.repeat(200)}`, expected: [nestedList(200)] },
+  ])('$why', ({ text, expected }) => {
+    expect(values(text)).toEqual(expected);
+  });
+
+  it('__proto__ as a key like any other', () => {
+    for (const text of ['__proto__: { a: 1 }', '{"__proto__": {"a": 1}}', 'x: &x { a: 1 }\n<<: { __proto__: *x }']) {
+      const [value] = values(text);
+      expect(Object.hasOwn(value as object, '__proto__')).toBe(true);
+      expect((value as { a?: unknown }).a).toBeUndefined();
+    }
+  });
+});
+
+function nestedList(levels: number): unknown[] {
+  return levels === 1 ? [] : [nestedList(levels - 1)];
+}
+
+describe('says where and why for', () => {
+  it.each<{ why: string; text: string; expected: (string | RegExp)[] }>([
+    { why: 'a syntax error', text: 'a: 1\nb: [1\n', expected: [/^f\.yaml:3:1: Flow sequence/] },
+    {
+      why: 'a syntax error behind Windows line ends',
+      text: 'a: 1\r\nb: [1\r\n',
+      expected: [/^f\.yaml:3:1: Flow sequence/],
+    },
+    { why: 'a tab for indentation', text: 'a:\n\tb: 1\n', expected: [/^f\.yaml:2:1: Tabs are not allowed/] },
+    { why: 'keys that are there twice', text: 'a: 1\nb: 2\na: 3\n', expected: ['f.yaml:3:1: Map keys must be unique'] },
+    {
+      why: 'keys that are there twice in JSON',
+      text: '{"a":1,"a":2}',
+      expected: ['f.yaml:1:8: Map keys must be unique'],
+    },
+    {
+      why: 'an error in each of two documents',
+      text: 'a: *x\n---\nb: [\n',
+      expected: [/^f\.yaml:\d:\d: /, /^f\.yaml:\d:\d: /],
+    },
+    {
+      why: 'an alias without anchor',
+      text: '\na: *nope',
+      expected: ['f.yaml:2:4: *nope has no anchor: a text that begins with "*" needs quotes'],
+    },
+    {
+      why: 'each of several aliases without anchor, in each document',
+      text: 'a: [*.example.com, &x b, *x]\n---\na: *x',
+      expected: [
+        'f.yaml:1:5: *.example.com has no anchor: a text that begins with "*" needs quotes',
+        'f.yaml:3:4: *x has no anchor: a text that begins with "*" needs quotes',
+      ],
+    },
+    {
+      why: 'an alias before its anchor',
+      text: 'a: *x\nb: &x 1',
+      expected: ['f.yaml:1:4: *x has no anchor: a text that begins with "*" needs quotes'],
+    },
+    {
+      why: 'an asterisk alone',
+      text: 'a:\n  - key: *\n',
+      expected: ['f.yaml:2:10: a text that begins with "*" needs quotes'],
+    },
+    { why: 'a tag that nobody knows', text: 'a: !foo 1', expected: ['f.yaml:1:4: Unresolved tag: !foo'] },
+    { why: 'aliases that multiply', text: aliasBomb(), expected: [/^f\.yaml:1:1: Excessive alias count/] },
+    {
+      why: 'large JSON that is cut off',
+      text: `{"a":"${'x'.repeat(LARGE)}`,
+      expected: [/^f\.yaml: Unterminated string in JSON/],
+    },
+  ])('$why', ({ text, expected }) => {
+    expect(faults(text)).toEqual(expected.map((e) => (typeof e === 'string' ? e : expect.stringMatching(e))));
+  });
+
+  it.each([
+    { why: 'text that is nested too deep for the parser', text: '[{a: '.repeat(10_000) },
+    { why: 'text with an error in every line', text: '{\n'.repeat(500) },
+    { why: '20,000 aliases, in good time', text: `a: &x 1\nb: [${'*x, '.repeat(20_000)}]` },
+    { why: '20,000 aliases without anchor', text: `a: [${'*x, '.repeat(20_000)}]` },
+  ])('$why, in few lines', ({ text }) => {
+    expect(faults(text).length).toBeGreaterThan(0);
+    expect(faults(text).length).toBeLessThanOrEqual(21);
+    for (const fault of faults(text)) expect(fault).toMatch(/^f\.yaml:/);
+  });
+
+  it('binary garbage, or takes it for text', () => {
+    const garbage = Buffer.from(Array.from({ length: 2_000 }, (_, i) => (i * 7919) % 256)).toString('utf8');
+    for (const fault of faults(garbage)) expect(fault).toMatch(/^f\.yaml:\d+:\d+: [^\n]*$/);
+    for (const value of faults(garbage).length > 0 ? [] : values(garbage)) expect(value).toBeTypeOf('string');
+  });
+});
+
+/** A thousand million items in 10 lines. */
+function aliasBomb(): string {
+  const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x, x]'];
+  for (let i = 1; i < 9; i++)
+    lines.push(
+      `a${i}: &a${i} [${Array(10)
+        .fill(`*a${i - 1}`)
+        .join(', ')}]`,
+    );
+  return lines.join('\n');
+}
+
+describe('locate', () => {
+  const text = [
+    'kind: Node', // 1
+    'spec:', // 2
+    '  taints:', // 3
+    '    - key: a', // 4
+    '      effect: NoSchedule', // 5
+    '    - { key: b, "quoted key": 1 }', // 6
+    '  empty:', // 7
+    '---',
+    'kind: Pod', // 9
+    'x: &anchor { y: 1 }', // 10
+    'z: *anchor', // 11
+  ].join('\n');
+  const [node, pod] = parseDocuments(text, 'f.yaml');
+
+  it.each([
+    { path: [], place: 'f.yaml:1:1' },
+    { path: ['spec'], place: 'f.yaml:2:1' },
+    { path: ['spec', 'taints'], place: 'f.yaml:3:3' },
+    { path: ['spec', 'taints', 0], place: 'f.yaml:4:7' },
+    { path: ['spec', 'taints', 0, 'effect'], place: 'f.yaml:5:7' },
+    { path: ['spec', 'taints', 1], place: 'f.yaml:6:7' },
+    { path: ['spec', 'taints', 1, 'quoted key'], place: 'f.yaml:6:17' },
+    { path: ['spec', 'empty', 'deeper'], place: 'f.yaml:7:3' },
+    { path: ['spec', 'taints', 7, 'key'], place: 'f.yaml:3:3' },
+    { path: ['spec', 'absent'], place: 'f.yaml:2:1' },
+    { path: ['kind', 'of', 'text'], place: 'f.yaml:1:1' },
+  ])('finds $path at $place, or what is nearest above it', ({ path, place }) => {
+    expect(node?.locate(path)).toBe(place);
+  });
+
+  it('counts lines from the top of the file, not of the document', () => {
+    expect(pod?.locate(['kind'])).toBe('f.yaml:9:1');
+    expect(pod?.locate(['z', 'y'])).toBe('f.yaml:11:1');
+  });
+
+  it('finds the same in JSON, and behind Windows line ends', () => {
+    expect(parseDocuments('{"a": 1,\n "b": [1,\n  2]}', 'f.json')[0]?.locate(['b', 1])).toBe('f.json:3:3');
+    expect(parseDocuments('a: 1\r\nb:\r\n  c: 2\r\n', 'f.yaml')[0]?.locate(['b', 'c'])).toBe('f.yaml:3:3');
+  });
+
+  it('knows only the file for large JSON', () => {
+    expect(parseDocuments(`{"a":"${'x'.repeat(LARGE)}"}`, 'f.json')[0]?.locate(['a'])).toBe('f.json');
+  });
+});

@@ -1,0 +1,175 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { BUILTIN_POLICY_FILES, readBuiltinPolicies } from '../../../src/builtin-policies.ts';
+import { InputError } from '../../../src/files/input-error.ts';
+import { listPolicyFiles, parsePolicies, readPolicyFiles } from '../../../src/files/policy-files.ts';
+import { TOLERATION_POLICY_YAML, taintPolicyYaml } from '../reviews.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
+
+/** A temporary directory with these files; a name that ends with a slash makes a directory. */
+function directoryOf(files: Record<string, string>): string {
+  const directory = temporaryDirectory();
+  for (const [name, text] of Object.entries(files)) {
+    if (name.endsWith('/')) mkdirSync(join(directory, name));
+    else writeFileSync(join(directory, name), text);
+  }
+  return directory;
+}
+
+function faults(sources: Record<string, string>): readonly string[] {
+  try {
+    parsePolicies(Object.entries(sources).map(([name, text]) => ({ name, text })));
+  } catch (error) {
+    if (error instanceof InputError) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+describe('listPolicyFiles', () => {
+  it("gives a directory's YAML and JSON files by name, no hidden ones, and nothing below it", async () => {
+    const directory = directoryOf({
+      'b.yaml': '',
+      'a.yml': '',
+      'c.json': '',
+      'README.md': '',
+      'd.yaml.bak': '',
+      '.b.yaml': '',
+      '.yaml': '',
+      '..c.json': '',
+      'sub/': '',
+    });
+    writeFileSync(join(directory, 'sub', 'e.yaml'), '');
+
+    expect(await listPolicyFiles([directory])).toEqual(
+      ['a.yml', 'b.yaml', 'c.json'].map((name) => join(directory, name)),
+    );
+  });
+
+  it('gives a file as it is named, whatever its ending, or hidden, and keeps the order of the paths', async () => {
+    const directory = directoryOf({ policies: '', 'z.yaml': '', '.hidden.yaml': '' });
+    const paths = ['z.yaml', 'policies', '.hidden.yaml'].map((name) => join(directory, name));
+
+    expect(await listPolicyFiles(paths)).toEqual(paths);
+  });
+
+  it('follows the links of a mounted ConfigMap, and takes each file once', async () => {
+    const directory = directoryOf({ '..2026_06_01/': '' });
+    writeFileSync(join(directory, '..2026_06_01', 'a.yaml'), taintPolicyYaml('Deny'));
+    symlinkSync('..2026_06_01', join(directory, '..data'));
+    symlinkSync(join('..data', 'a.yaml'), join(directory, 'a.yaml'));
+
+    expect(await readPolicyFiles([directory])).toEqual([
+      { name: join(directory, 'a.yaml'), text: taintPolicyYaml('Deny') },
+    ]);
+  });
+
+  it('names a path that is not there', async () => {
+    const path = join(temporaryDirectory(), 'none');
+
+    await expect(listPolicyFiles([path])).rejects.toThrow(
+      new InputError([`cannot read ${path}: ENOENT: no such file or directory, stat '${path}'`]),
+    );
+  });
+});
+
+it.each([
+  { why: 'a link to nowhere', make: (path: string) => symlinkSync('nowhere', path), code: 'ENOENT' },
+  { why: 'a directory of that name', make: (path: string) => mkdirSync(path), code: 'EISDIR' },
+])('a file that cannot be read, $why, is named', async ({ make, code }) => {
+  const directory = temporaryDirectory();
+  const path = join(directory, 'a.yaml');
+  make(path);
+
+  await expect(readPolicyFiles([directory])).rejects.toThrow(`cannot read ${path}: ${code}`);
+});
+
+describe('parsePolicies', () => {
+  it('reads the policies of all documents of all sources, in order', () => {
+    const policies = parsePolicies([
+      { name: 'a.yaml', text: `${taintPolicyYaml('Deny')}---\n# nothing\n---\n${TOLERATION_POLICY_YAML}` },
+      {
+        name: 'b.json',
+        text: JSON.stringify({
+          apiVersion: 'taintkeeper.dev/v1alpha1',
+          kind: 'TaintPolicy',
+          metadata: { name: 'json' },
+          spec: { mode: 'Audit', taints: [{ key: 'a' }] },
+        }),
+      },
+    ]);
+
+    expect(policies.map(({ kind, name }) => `${kind}/${name}`)).toEqual([
+      'TaintPolicy/keep-deny',
+      'TolerationPolicy/cni',
+      'TaintPolicy/json',
+    ]);
+  });
+
+  it('allows one name for policies of two kinds', () => {
+    expect(faults({ 'a.yaml': `${taintPolicyYaml('Deny', 'cni')}---\n${TOLERATION_POLICY_YAML}` })).toEqual([]);
+  });
+
+  it('refuses a second policy of a kind and name, and says where both are', () => {
+    expect(
+      faults({ 'a.yaml': taintPolicyYaml('Deny', 'twice'), 'b.yaml': `\n${taintPolicyYaml('Audit', 'twice')}` }),
+    ).toEqual(['b.yaml:5:3: TaintPolicy "twice" is already defined at a.yaml:4:3']);
+  });
+
+  it('reports everything that is wrong, in every source, with its place', () => {
+    const bad = `apiVersion: taintkeeper.dev/v1alpha1
+kind: TaintPolicy
+metadata:
+  name: bad
+spec:
+  mode: deny
+  taints:
+    - key: a
+      effect: NoSchedul
+    - kye: b
+`;
+    expect(
+      faults({
+        'a.yaml': bad,
+        'b.yaml': 'a: [',
+        'c.yaml': 'kind: Pod',
+        'd.yaml': 'text',
+        'e.yaml': taintPolicyYaml('Deny'),
+      }),
+    ).toEqual([
+      'a.yaml:6:3: spec.mode: expected Deny or Restore or Audit, got "deny"',
+      'a.yaml:9:7: spec.taints[0].effect: expected NoSchedule or PreferNoSchedule or NoExecute, got "NoSchedul"',
+      'a.yaml:10:7: spec.taints[1]: key is missing',
+      'a.yaml:10:7: spec.taints[1].kye: unknown field; known here: key, value, effect, ensure',
+      expect.stringMatching(/^b\.yaml:1:\d: Flow sequence/),
+      'c.yaml:1:1: kind: expected kind TaintPolicy or TolerationPolicy, got "Pod"',
+      'd.yaml:1:1: expected kind TaintPolicy or TolerationPolicy, got nothing',
+    ]);
+  });
+
+  it.each<{ why: string; sources: Record<string, string> }>([
+    { why: 'no source', sources: {} },
+    { why: 'sources without a document', sources: { 'a.yaml': '', 'b.yaml': '# to be written\n---\n' } },
+  ])('refuses $why: nothing would be protected', ({ sources }) => {
+    expect(faults(sources)).toEqual(['there is not one policy: nothing would be protected']);
+  });
+
+  it('says only what is wrong where there is no policy for that reason', () => {
+    expect(faults({ 'a.yaml': 'a: [' })).toEqual([expect.stringMatching(/^a\.yaml:1:\d: Flow sequence/)]);
+  });
+
+  it.each(['\u0000\u0001\uFFFD', '[1, 2]', '7', '{}', '&a [*a]'])('refuses %j', (text) => {
+    expect(faults({ 'a.yaml': text })).toEqual([expect.stringMatching(/^a\.yaml:1:\d: expected kind TaintPolicy/)]);
+  });
+});
+
+it('the built-in policies protect the control plane and let the network run', async () => {
+  const policies = parsePolicies(await readBuiltinPolicies());
+
+  expect(policies.map(({ kind, name, spec }) => `${kind}/${name} ${spec.mode}`)).toEqual([
+    'TaintPolicy/control-plane-taints Deny',
+    'TolerationPolicy/cni-tolerations Mutate',
+  ]);
+  expect(policies).toHaveLength(BUILTIN_POLICY_FILES.length);
+});
