@@ -1,0 +1,18 @@
+#!/usr/bin/env node
+// Plain JavaScript, so that a Node.js too old for the rest can still say so.
+const REQUIRED_MAJOR = 24;
+
+if (Number.parseInt(process.versions.node, 10) < REQUIRED_MAJOR) {
+  process.stderr.write(
+    `taintkeeper needs Node.js ${REQUIRED_MAJOR} or newer, this is ${process.versions.node}; in a clone, \`npm ci\` brings one that npx and npm run use\n`,
+  );
+  process.exitCode = 2;
+} else {
+  // Whoever reads the output may stop reading (`| head`): that ends the program, and is no error.
+  process.stdout.on('error', (error) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit();
+  });
+  const { main } = await import('../src/cli/main.ts');
+  process.exitCode = await main(process.argv.slice(2));
+}

@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs';
+import { defineConfig } from 'rolldown';
+import { BUILTIN_POLICY_FILES } from './src/builtin-policies.ts';
+
+const builtinPolicies = BUILTIN_POLICY_FILES.map((file) => ({
+  name: `built-in/${file}`,
+  text: readFileSync(new URL(`manifests/policies/${file}`, import.meta.url), 'utf8'),
+}));
+
+/** The whole program in one file: what the container runs. */
+export default defineConfig({
+  input: 'bin/taintkeeper.js',
+  platform: 'node',
+  // Older syntax than the program needs: a Node.js that is too old has to get as far as saying so.
+  transform: { target: 'node20', define: { BUILTIN_POLICIES: JSON.stringify(builtinPolicies) } },
+  output: {
+    file: 'dist/taintkeeper.js',
+    format: 'esm',
+    codeSplitting: false,
+    minify: { compress: false, mangle: false },
+    sourcemap: false,
+  },
+});

@@ -1,0 +1,8 @@
+/** What a command ends with. */
+export const EXIT = {
+  ok: 0,
+  denied: 1,
+  badInput: 2,
+  /** A fault of taintkeeper's own: EX_SOFTWARE of sysexits.h. */
+  internalError: 70,
+} as const;

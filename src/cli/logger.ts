@@ -1,0 +1,33 @@
+import { type Logger, type LoggerOptions, pino, stdTimeFunctions } from 'pino';
+import pretty from 'pino-pretty';
+import { InputError } from '../files/input-error.ts';
+
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+
+/**
+ * Logs to stdout: lines for people on a terminal, a JSON object a line otherwise. LOG_LEVEL sets the level
+ * (default `info`), NO_COLOR turns colours off.
+ * @throws InputError for a level that there is not
+ */
+export function createLogger(): Logger {
+  const level = process.env.LOG_LEVEL || 'info';
+  if (!LEVELS.includes(level)) throw new InputError([`LOG_LEVEL ${level}: expected ${LEVELS.join(', ')}`]);
+  const options: LoggerOptions = {
+    level,
+    base: null,
+    timestamp: stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
+  };
+  if (!process.stdout.isTTY) return pino(options);
+  return pino(
+    options,
+    pretty({
+      colorize: !process.env.NO_COLOR,
+      translateTime: 'SYS:yyyy-mm-dd HH:MM:ss',
+      singleLine: true,
+      sync: true,
+      // What the message of a violation says already.
+      ignore: 'uid,operation,kind,name,user,policyKind,policy,field,mode,outcome,subject',
+    }),
+  );
+}

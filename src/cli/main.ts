@@ -1,0 +1,48 @@
+import { Command, CommanderError } from 'commander';
+import { CertificateDirectoryError } from '../certs/certificate-files.ts';
+import { InputError } from '../files/input-error.ts';
+import { VERSION } from '../version.ts';
+import { EXIT } from './exit.ts';
+import { reviewCommand } from './review.ts';
+import { serveCommand } from './serve.ts';
+
+/**
+ * Runs the command line and gives its exit code. Everything that is wrong with the input ends as one message on stderr and
+ * code 2; other errors are taintkeeper's own, and end with their stack and code 70.
+ * @param args without the program's name
+ */
+export async function main(args: readonly string[]): Promise<number> {
+  let code: number = EXIT.ok;
+  const program = new Command('taintkeeper')
+    .description('Keeps Kubernetes node taints where they belong, and DaemonSets able to run everywhere.')
+    .version(VERSION, '-V, --version')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  taintkeeper serve                                   the webhook, with built-in policies and a certificate of its own
+  taintkeeper serve --policies policies/ --audit      your policies, reporting only
+  taintkeeper review flannel.yaml                     what the policies make of a manifest
+  kubectl get node n1 -o yaml > old.yaml              … and of a change to a node:
+  taintkeeper review --old old.yaml --new new.yaml`,
+    )
+    .showHelpAfterError('(taintkeeper --help shows the commands and their options)')
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true });
+  for (const command of [serveCommand(), reviewCommand((exitCode) => (code = exitCode))]) {
+    program.addCommand(command.copyInheritedSettings(program));
+  }
+
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.badInput;
+    if (error instanceof InputError || error instanceof CertificateDirectoryError) {
+      for (const line of error.message.split('\n')) process.stderr.write(`taintkeeper: ${line}\n`);
+      return EXIT.badInput;
+    }
+    process.stderr.write(`taintkeeper: internal error, please report it: ${(error as Error).stack}\n`);
+    return EXIT.internalError;
+  }
+}

@@ -1,0 +1,82 @@
+import { stringify } from 'yaml';
+import type { Admission } from '../admission/admit.ts';
+import { printable } from '../policy/text.ts';
+
+export const OUTPUT_FORMATS = ['table', 'json', 'yaml'] as const;
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+
+/** One object of the input, and what became of it. */
+export interface ReviewedObject {
+  readonly resource: string;
+  readonly namespace: string | undefined;
+  readonly name: string;
+  readonly operation: string;
+  readonly admission: Admission;
+}
+
+export interface Review {
+  readonly reviewed: readonly ReviewedObject[];
+  /** The kinds of objects that no policy is about. */
+  readonly others: readonly string[];
+}
+
+/** The result of `taintkeeper review` as text. With `patched`, the objects as they come out of admission are part of it. */
+export function formatReview(review: Review, format: OutputFormat, patched: boolean): string {
+  switch (format) {
+    case 'table':
+      return table(review, patched);
+    case 'json':
+      return `${JSON.stringify(data(review, patched), null, 2)}\n`;
+    case 'yaml':
+      return stringify(data(review, patched));
+  }
+}
+
+function data({ reviewed, others }: Review, patched: boolean): object {
+  return {
+    reviewed: reviewed.map(({ admission: { object, ...admission }, ...what }) => ({
+      ...what,
+      ...admission,
+      ...(patched ? { object } : {}),
+    })),
+    others,
+  };
+}
+
+const HEADINGS = ['OBJECT', 'OPERATION', 'VERDICT', 'POLICY', 'WHAT'];
+
+function table({ reviewed, others }: Review, patched: boolean): string {
+  const rows = reviewed.flatMap(({ resource, namespace, name, operation, admission }) => {
+    const object = printable([resource, namespace, name].filter((part) => part !== undefined).join('/'));
+    const findings = admission.violations.map(({ policy, outcome, subject }) => [policy, `${outcome} ${subject}`]);
+    const [first = ['', ''], ...rest] = findings;
+    return [[object, operation, admission.verdict, ...first], ...rest.map((finding) => ['', '', '', ...finding])];
+  });
+  const messages = reviewed.flatMap(({ admission }) => (admission.message === undefined ? [] : [admission.message]));
+  return [
+    ...(rows.length > 0 ? [columns([HEADINGS, ...rows])] : []),
+    ...messages.map((message) => `\n${message}\n`),
+    ...(others.length > 0 ? [`\nnot judged: ${summary(others)}\n`] : []),
+    ...(rows.length + others.length === 0 ? ['\nthere was nothing to judge\n'] : []),
+    ...(patched ? reviewed.map(({ admission }) => `---\n${stringify(admission.object)}`) : []),
+  ].join('');
+}
+
+/** `2 ConfigMap, 1 Namespace`. */
+function summary(kinds: readonly string[]): string {
+  const counts = [...Map.groupBy(kinds, (kind) => kind)].map(([kind, found]) => `${found.length} ${kind}`);
+  return printable(counts.join(', '));
+}
+
+function columns(rows: readonly (readonly string[])[]): string {
+  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}

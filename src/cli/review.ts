@@ -1,0 +1,108 @@
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { Command, Option } from 'commander';
+import { type Admission, admit } from '../admission/admit.ts';
+import { MalformedObjectError } from '../admission/malformed-object-error.ts';
+import { readBuiltinPolicies } from '../builtin-policies.ts';
+import { parseDocuments, type SourceDocument } from '../files/documents.ts';
+import { InputError } from '../files/input-error.ts';
+import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
+import { type Reviewable, reviewablesOf, updatesBetween } from '../files/reviewables.ts';
+import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
+import { EXIT } from './exit.ts';
+import { formatReview, OUTPUT_FORMATS, type OutputFormat, type ReviewedObject } from './review-output.ts';
+
+interface ReviewOptions {
+  readonly policies?: readonly string[];
+  readonly old?: string;
+  readonly new?: string;
+  readonly user: string;
+  readonly group: readonly string[];
+  readonly namespace: string;
+  readonly patched: boolean;
+  readonly output: OutputFormat;
+}
+
+const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+
+/** `taintkeeper review`: the webhook's judgement, offline. */
+export function reviewCommand(exit: (code: number) => void): Command {
+  return new Command('review')
+    .description(
+      'Judge files as the webhook would: AdmissionReviews, or manifests (Nodes, DaemonSets and lists of them, as being created). Changes nothing.',
+    )
+    .argument('[file...]', 'YAML or JSON; - is standard input')
+    .option(
+      '--policies <path>',
+      'policy file, or directory of them; may be repeated (default: the built-in policies)',
+      collect,
+    )
+    .option('--old <file>', 'the objects before an update; goes with --new')
+    .option('--new <file>', 'the objects after an update; goes with --old')
+    .option('--user <name>', 'who makes the request, for manifests', 'kubernetes-admin')
+    .option('--group <name>', 'a group of the user; may be repeated', collect, ['system:authenticated'])
+    .option('-n, --namespace <name>', 'namespace of DaemonSets that name none', 'default')
+    .option('--patched', 'show the objects as they come out of admission, too', false)
+    .addOption(new Option('-o, --output <format>', 'output format').choices(OUTPUT_FORMATS).default('table'))
+    .addHelpText(
+      'after',
+      `
+Exit code: 0 all allowed (patched or not), 1 something denied, 2 bad input.
+
+Examples:
+  taintkeeper review kube-flannel.yaml
+  helm template cilium cilium/cilium -n kube-system | taintkeeper review -n kube-system -
+  taintkeeper review --policies policies/ --old before.yaml --new after.yaml --user dev@example.com`,
+    )
+    .action(async (files: readonly string[], options: ReviewOptions) => {
+      const policies = await readPolicies(options.policies);
+      const { reviewables, others } = await readInput(files, options);
+      const reviewed = reviewables.map((reviewable) => review(reviewable, policies));
+      process.stdout.write(formatReview({ reviewed, others }, options.output, options.patched));
+      exit(reviewed.some(({ admission }) => admission.verdict === 'denied') ? EXIT.denied : EXIT.ok);
+    });
+}
+
+async function readPolicies(paths: readonly string[] | undefined): Promise<PolicySet> {
+  return compilePolicies(parsePolicies(await (paths ? readPolicyFiles(paths) : readBuiltinPolicies())));
+}
+
+async function readInput(files: readonly string[], options: ReviewOptions) {
+  const context = { username: options.user, groups: options.group, namespace: options.namespace };
+  if (options.old === undefined && options.new === undefined) {
+    if (files.length === 0)
+      throw new InputError(['review what? Name a FILE, - for standard input, or --old and --new']);
+    const documents = await Promise.all(files.map(readDocuments));
+    return reviewablesOf(documents.flat(), context);
+  }
+  if (options.old === undefined || options.new === undefined) throw new InputError(['--old and --new go together']);
+  if (files.length > 0) throw new InputError([`--old and --new take no further files, such as ${files[0]}`]);
+  return updatesBetween(await readDocuments(options.old), await readDocuments(options.new), context);
+}
+
+async function readDocuments(file: string): Promise<SourceDocument[]> {
+  try {
+    return file === '-'
+      ? parseDocuments(await text(process.stdin), 'standard input')
+      : parseDocuments(await readFile(file, 'utf8'), file);
+  } catch (error) {
+    if (error instanceof InputError) throw error;
+    throw new InputError([`cannot read ${file}: ${(error as Error).message}`]);
+  }
+}
+
+function review({ request, locate }: Reviewable, policies: PolicySet): ReviewedObject {
+  const describe = (admission: Admission): ReviewedObject => ({
+    resource: request.resource.resource,
+    namespace: request.namespace,
+    name: request.name ?? '',
+    operation: request.operation,
+    admission,
+  });
+  try {
+    return describe(admit(request, policies));
+  } catch (error) {
+    if (!(error instanceof MalformedObjectError)) throw error;
+    throw new InputError([`${locate(error.path)}: ${error.problem}`]);
+  }
+}

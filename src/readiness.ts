@@ -1,0 +1,50 @@
+import type { X509Certificate } from 'node:crypto';
+import type { CertificateKeeper } from './certs/certificate-keeper.ts';
+import { invalidAt } from './certs/inspect.ts';
+import type { PolicyStore } from './files/policy-store.ts';
+import type { Check } from './server/admin-server.ts';
+
+/** How long before a CA's end somebody should look after it. */
+const CA_CONCERN_MS = 365 * 86_400_000;
+
+/** Degraded while the policy files are broken, and the last good policies in force. */
+export function policyCheck(store: PolicyStore, audit: boolean): Check {
+  const load = store.lastLoad();
+  const { taintPolicies, tolerationPolicies } = store.policies();
+  const inForce = `${taintPolicies.length + tolerationPolicies.length} in force${audit ? ', all as Audit' : ''}`;
+  return load.ok
+    ? { name: 'policies', state: 'ok', detail: inForce }
+    : { name: 'policies', state: 'degraded', detail: `${inForce}, the last good ones: ${load.faults.join('; ')}` };
+}
+
+/** Failed when no client can accept the certificate now; degraded when somebody should look after it. */
+export function certificateCheck(certificates: CertificateKeeper): Check {
+  const { certificate, ca, foreign, uncovered } = certificates.current();
+  const now = new Date();
+  const fault = certificates.fault();
+  const invalid = invalidAt(certificate, now) ?? (ca && caInvalidAt(ca, now));
+  const concerns = [
+    ...(uncovered.length > 0 ? [`it is not for ${uncovered.join(', ')}`] : []),
+    ...(ca && !foreign && invalidAt(ca, new Date(now.getTime() + CA_CONCERN_MS))
+      ? [`its CA expires ${ca.validToDate.toISOString()}, and is not replaced by itself`]
+      : []),
+    ...(fault ? [fault] : []),
+  ];
+  if (invalid) return { name: 'certificate', state: 'failed', detail: [invalid, ...concerns].join('; ') };
+  const expires = `expires ${certificate.validToDate.toISOString()}, ${foreign ? 'not ours to renew' : 'renewed in time'}`;
+  return concerns.length > 0
+    ? { name: 'certificate', state: 'degraded', detail: [expires, ...concerns].join('; ') }
+    : { name: 'certificate', state: 'ok', detail: expires };
+}
+
+function caInvalidAt(ca: X509Certificate, time: Date): string | undefined {
+  const reason = invalidAt(ca, time);
+  return reason && `the CA is ${reason}`;
+}
+
+/** Failed from the beginning of a stop on. */
+export function stoppingCheck(stopping: boolean): Check {
+  return stopping
+    ? { name: 'shutdown', state: 'failed', detail: 'stopping' }
+    : { name: 'shutdown', state: 'ok', detail: 'not asked for' };
+}

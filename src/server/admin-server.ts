@@ -1,0 +1,41 @@
+import Fastify from 'fastify';
+import type { Registry } from 'prom-client';
+
+/** The state of one part of the program, as `/readyz` shows it. */
+export interface Check {
+  readonly name: string;
+  /** `degraded`: something is wrong and somebody should look, but requests are answered rightly. */
+  readonly state: 'ok' | 'degraded' | 'failed';
+  readonly detail: string;
+}
+
+export interface AdminServerOptions {
+  readonly checks: () => readonly Check[];
+  readonly registry: Registry;
+}
+
+const REQUEST_TIMEOUT_MS = 10_000;
+
+const SIGNS: Record<Check['state'], string> = { ok: '[+]', degraded: '[!]', failed: '[-]' };
+
+/** The plain HTTP server for probes and metrics: `/livez`, `/readyz`, `/metrics`. It does not listen yet. */
+export function createAdminServer({ checks, registry }: AdminServerOptions) {
+  // Nothing here is worth waiting for when it closes, and a connection that never sent a request would be waited for forever.
+  const app = Fastify({ requestTimeout: REQUEST_TIMEOUT_MS, forceCloseConnections: true });
+
+  app.get('/livez', (_request, reply) => reply.type('text/plain').send('ok\n'));
+
+  app.get('/readyz', (_request, reply) => {
+    const found = checks();
+    const ready = found.every(({ state }) => state !== 'failed');
+    const lines = found.map(({ name, state, detail }) => `${SIGNS[state]} ${name} ${state}: ${detail}`);
+    return reply
+      .code(ready ? 200 : 503)
+      .type('text/plain')
+      .send(`${[...lines, ready ? 'ready' : 'not ready'].join('\n')}\n`);
+  });
+
+  app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()));
+
+  return app;
+}

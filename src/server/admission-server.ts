@@ -1,0 +1,197 @@
+import Fastify, { type FastifyError } from 'fastify';
+import type { Logger } from 'pino';
+import { judge } from '../admission/judge.ts';
+import { MalformedObjectError } from '../admission/malformed-object-error.ts';
+import { answer, badRequest, internalError } from '../admission/response.ts';
+import { type AdmissionRequest, decodeReview } from '../admission/review.ts';
+import type { Phase } from '../policy/decision.ts';
+import type { PolicySet } from '../policy/policy-set.ts';
+import { printable } from '../policy/text.ts';
+import type { Metrics, RequestResult } from './metrics.ts';
+import { logViolations } from './violation-log.ts';
+
+/** Two objects of 3 MB, the most that etcd is ever set up to hold, and 1 MB around them; controller-runtime's figure. */
+export const BODY_LIMIT_BYTES = 7 * 1024 * 1024;
+
+/** How long a client may take, in milliseconds. */
+export interface ClientTimeouts {
+  readonly keepAlive: number;
+  /** For the whole request to arrive. */
+  readonly request: number;
+  readonly headers: number;
+  readonly handshake: number;
+  /** How often Node looks for requests that are over their limits. */
+  readonly checkInterval: number;
+}
+
+export const CLIENT_TIMEOUTS: ClientTimeouts = {
+  // The API server keeps idle connections for 90 s. If this end closes first, the request that is just then on its way is
+  // lost, and the API server does not send it again.
+  keepAlive: 120_000,
+  // A webhook's timeout is 30 s at most and 10 s by default: whoever takes longer is no API server.
+  request: 10_000,
+  headers: 5_000,
+  handshake: 5_000,
+  checkInterval: 1_000,
+};
+
+export interface TlsPair {
+  /** PEM, leaf first. */
+  readonly cert: string;
+  /** PEM. */
+  readonly key: string;
+}
+
+export interface AdmissionServerOptions {
+  readonly tls: TlsPair;
+  /** The policies in force; asked once for each request. */
+  readonly policies: () => PolicySet;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+  readonly timeouts?: ClientTimeouts;
+}
+
+const MIN_TLS_VERSION = 'TLSv1.2';
+
+/** What `setSecureContext` needs to replace the certificate of a running admission server. */
+export function secureContext(tls: TlsPair) {
+  return { cert: tls.cert, key: tls.key, minVersion: MIN_TLS_VERSION } as const;
+}
+
+/**
+ * The HTTPS server that answers AdmissionReviews on `POST /validate` and `POST /mutate`. It does not listen yet.
+ *
+ * A review with a uid always gets an AdmissionReview back. When it cannot be judged the HTTP status is no success (400, or
+ * 500 for a fault of ours), so that the API server applies the webhook's failurePolicy. What cannot be read as a review gets
+ * a JSON body `{ error }`.
+ */
+export function createAdmissionServer({
+  tls,
+  policies,
+  metrics,
+  log,
+  timeouts = CLIENT_TIMEOUTS,
+}: AdmissionServerOptions) {
+  const app = Fastify({
+    https: {
+      ...secureContext(tls),
+      handshakeTimeout: timeouts.handshake,
+      headersTimeout: timeouts.headers,
+      connectionsCheckingInterval: timeouts.checkInterval,
+    },
+    bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: timeouts.request,
+    keepAliveTimeout: timeouts.keepAlive,
+    // Answers while it stops: a request that is refused then is a node update that fails.
+    return503OnClosing: false,
+  });
+
+  // Otherwise a connection that was busy when the server began to close would be kept alive, and waited for.
+  let closing = false;
+  app.addHook('preClose', (done) => {
+    closing = true;
+    done();
+  });
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (closing) reply.header('connection', 'close');
+    done();
+  });
+
+  app.server.on('request', (_request, response) => {
+    metrics.requestStarted();
+    response.once('close', metrics.requestEnded);
+  });
+  app.server.on('tlsClientError', (error) => {
+    metrics.handshakeFailed();
+    log.debug({ err: error }, 'TLS handshake failed');
+  });
+
+  // Fastify's own parser refuses a body with a `__proto__` key. Such a review is answered like any other: fields are
+  // read by name and never merged.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+    try {
+      done(null, JSON.parse(body.toString()));
+    } catch (error) {
+      const message = body.length === 0 ? 'the body is empty' : `the body is not JSON: ${(error as Error).message}`;
+      done(Object.assign(new Error(message), { statusCode: 400 }));
+    }
+  });
+  app.setErrorHandler<FastifyError>((error, request, reply) => {
+    const status = error.statusCode ?? 500;
+    if (status >= 500) {
+      log.error({ err: error }, 'request failed');
+      return reply.code(status).send({ error: 'internal error' });
+    }
+    const path = printable(request.url.split('?')[0] ?? '');
+    const message = ADVICE[error.code] ?? error.message;
+    // A client that went away has nobody to tell.
+    if (error.code !== 'ECONNRESET') log.warn({ path, status }, `unreadable request: ${printable(message)}`);
+    return reply.code(status).send({ error: message });
+  });
+  app.setNotFoundHandler((_request, reply) =>
+    reply.code(404).send({ error: 'not found: POST an AdmissionReview to /validate or /mutate' }),
+  );
+
+  for (const phase of ['validate', 'mutate'] as const) {
+    app.post(`/${phase}`, (request, reply) => {
+      const { status, body } = review(request.body, phase);
+      return reply.code(status).send(body);
+    });
+  }
+  return app;
+
+  function review(body: unknown, phase: Phase): { status: number; body: object } {
+    const start = performance.now();
+    const secondsSinceStart = () => (performance.now() - start) / 1000;
+
+    const decoded = decodeReview(body);
+    if (!decoded.ok) {
+      metrics.requestAnswered(phase, 'malformed', secondsSinceStart());
+      log.warn({ path: `/${phase}`, uid: decoded.uid }, `malformed review: ${printable(decoded.message)}`);
+      const { uid, message } = decoded;
+      return { status: 400, body: uid === undefined ? { error: message } : badRequest(uid, message) };
+    }
+
+    const { request } = decoded;
+    const count = (result: RequestResult) =>
+      request.dryRun ? metrics.dryRunAnswered(phase) : metrics.requestAnswered(phase, result, secondsSinceStart());
+    try {
+      const judgement = judge(request, phase, policies());
+      const { kind, decision } = judgement;
+      count(RESULTS[decision.verdict]);
+      if (kind && !request.dryRun) {
+        for (const violation of decision.violations) metrics.violationFound(kind, violation);
+      }
+      logViolations(log, request, judgement);
+      return { status: 200, body: answer(request.uid, judgement) };
+    } catch (error) {
+      if (error instanceof MalformedObjectError) {
+        count('malformed');
+        const level = request.dryRun ? 'debug' : 'warn';
+        log[level](context(request, phase), `malformed object: ${printable(error.message)}`);
+        return { status: 400, body: badRequest(request.uid, error.message) };
+      }
+      count('error');
+      log.error({ err: error, ...context(request, phase) }, 'judging failed');
+      return { status: 500, body: internalError(request.uid) };
+    }
+  }
+}
+
+/** What tells one request from others in the log. */
+function context({ uid, resource, namespace, name, userInfo }: AdmissionRequest, phase: Phase): object {
+  const told = { uid, resource: resource.resource, namespace, name, user: userInfo.username };
+  return {
+    path: `/${phase}`,
+    ...Object.fromEntries(Object.entries(told).map(([field, text]) => [field, text && printable(text)])),
+  };
+}
+
+/** What to tell the sender instead of Fastify's own message, by its error codes. */
+const ADVICE: Readonly<Record<string, string>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported content type: send application/json',
+  FST_ERR_CTP_BODY_TOO_LARGE: `the body is larger than ${BODY_LIMIT_BYTES} bytes`,
+};
+
+const RESULTS = { allow: 'allowed', deny: 'denied', patch: 'patched' } as const;

@@ -1,0 +1,115 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Phase, Violation } from '../policy/decision.ts';
+import type { PolicyKind } from '../policy/policy.ts';
+
+/** What became of a request as a whole. */
+export type RequestResult = 'allowed' | 'denied' | 'patched' | 'malformed' | 'error';
+
+/** Everything that `/metrics` shows, in a registry of its own so that two servers in one process do not mix. */
+export interface Metrics {
+  readonly registry: Registry;
+  requestStarted(): void;
+  requestEnded(): void;
+  handshakeFailed(): void;
+  requestAnswered(phase: Phase, result: RequestResult, seconds: number): void;
+  dryRunAnswered(phase: Phase): void;
+  violationFound(kind: 'Node' | 'DaemonSet', violation: Violation): void;
+  /** `at` is when the files were read, in milliseconds since the epoch. */
+  policiesLoaded(counts: Record<PolicyKind, number>, at: number): void;
+  policiesRefused(): void;
+  certificateServed(certificate: 'ca' | 'serving', notAfter: Date): void;
+}
+
+/** Judging takes well under a millisecond; the API server gives up after 1-30 s. */
+const DURATION_BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
+
+export function createMetrics(version: string): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+
+  const build = new Gauge({
+    name: 'taintkeeper_build_info',
+    help: 'Always 1; the label says which version runs.',
+    labelNames: ['version'],
+    registers,
+  });
+  const requests = new Counter({
+    name: 'taintkeeper_admission_requests_total',
+    help: 'Admission reviews answered, dry runs left out.',
+    labelNames: ['path', 'result'],
+    registers,
+  });
+  const dryRuns = new Counter({
+    name: 'taintkeeper_admission_dry_runs_total',
+    help: 'Admission reviews answered for dry runs. They count nowhere else.',
+    labelNames: ['path'],
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'taintkeeper_admission_duration_seconds',
+    help: 'Time from the complete request to its answer, dry runs left out.',
+    labelNames: ['path'],
+    buckets: DURATION_BUCKETS_SECONDS,
+    registers,
+  });
+  const inFlight = new Gauge({
+    name: 'taintkeeper_admission_in_flight',
+    help: 'Requests being received, judged or answered.',
+    registers,
+  });
+  const handshakeFailures = new Counter({
+    name: 'taintkeeper_tls_handshake_failures_total',
+    help: 'Connections that ended before a request: a client that does not trust the CA, or does not speak TLS.',
+    registers,
+  });
+  const decisions = new Counter({
+    name: 'taintkeeper_decisions_total',
+    help: 'Violations of policies in admission requests, by what became of them, dry runs left out.',
+    labelNames: ['kind', 'policy', 'mode', 'outcome'],
+    registers,
+  });
+  const policies = new Gauge({
+    name: 'taintkeeper_policies',
+    help: 'Policies in force.',
+    labelNames: ['kind'],
+    registers,
+  });
+  const policiesValid = new Gauge({
+    name: 'taintkeeper_policy_load_success',
+    help: '1 if the policy files as they stand are in force, 0 if they are broken and the last good ones are.',
+    registers,
+  });
+  const policiesLoadedAt = new Gauge({
+    name: 'taintkeeper_policy_load_timestamp_seconds',
+    help: 'When the policies in force were read.',
+    registers,
+  });
+  const certificates = new Gauge({
+    name: 'taintkeeper_certificate_expiry_timestamp_seconds',
+    help: 'When the certificate expires.',
+    labelNames: ['certificate'],
+    registers,
+  });
+
+  build.set({ version }, 1);
+  return {
+    registry,
+    requestStarted: () => inFlight.inc(),
+    requestEnded: () => inFlight.dec(),
+    handshakeFailed: () => handshakeFailures.inc(),
+    requestAnswered(phase, result, seconds) {
+      requests.inc({ path: phase, result });
+      duration.observe({ path: phase }, seconds);
+    },
+    dryRunAnswered: (phase) => dryRuns.inc({ path: phase }),
+    violationFound: (kind, { policy, mode, outcome }) => decisions.inc({ kind, policy, mode, outcome }),
+    policiesLoaded(counts, at) {
+      for (const [kind, count] of Object.entries(counts)) policies.set({ kind }, count);
+      policiesValid.set(1);
+      policiesLoadedAt.set(at / 1000);
+    },
+    policiesRefused: () => policiesValid.set(0),
+    certificateServed: (certificate, notAfter) => certificates.set({ certificate }, notAfter.getTime() / 1000),
+  };
+}

@@ -1,0 +1,42 @@
+import type { Logger } from 'pino';
+import type { Judgement } from '../admission/judge.ts';
+import type { AdmissionRequest } from '../admission/review.ts';
+import type { Outcome } from '../policy/decision.ts';
+import { printable } from '../policy/text.ts';
+
+const LEVELS: Record<Outcome, 'info' | 'warn'> = {
+  denied: 'warn',
+  audited: 'warn',
+  missing: 'warn',
+  unselected: 'warn',
+  restored: 'info',
+  added: 'info',
+  announced: 'info',
+  released: 'info',
+  exempt: 'info',
+};
+
+/** One line for each violation. Dry runs leave no trace but at level debug. */
+export function logViolations(log: Logger, request: AdmissionRequest, { kind, decision }: Judgement): void {
+  const name = printable([request.namespace, request.name].filter(Boolean).join('/'));
+  const user = printable(request.userInfo.username ?? '');
+  for (const { policyKind, policy, field, mode, outcome, subject } of decision.violations) {
+    const level = request.dryRun ? 'debug' : LEVELS[outcome];
+    log[level](
+      {
+        uid: request.uid,
+        operation: request.operation,
+        kind,
+        name,
+        user,
+        policyKind,
+        policy,
+        field,
+        mode,
+        outcome,
+        subject,
+      },
+      `${outcome} ${subject} on ${kind} ${name}: ${policyKind} ${policy}, user ${user}`,
+    );
+  }
+}

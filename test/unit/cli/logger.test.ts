@@ -1,0 +1,58 @@
+import { expect, it } from 'vitest';
+import { runScript } from './run-command.ts';
+
+const LOGGER = new URL('../../../src/cli/logger.ts', import.meta.url).href;
+
+/** What the logger prints of these calls, each `[level, fields, message]`. */
+async function logged(terminal: boolean, calls: [level: string, fields: object, message: string][]): Promise<string[]> {
+  const { stdout, stderr, code } = await runScript(
+    `
+    process.stdout.isTTY = ${terminal};
+    const { createLogger } = await import(${JSON.stringify(LOGGER)});
+    const log = createLogger();
+    for (const [level, fields, message] of ${JSON.stringify(calls)}) log[level](fields, message);
+    `,
+    { env: { NO_COLOR: '1', LOG_LEVEL: 'info', TZ: 'UTC' } },
+  );
+  expect([code, stderr]).toEqual([0, '']);
+  return stdout.split('\n').slice(0, -1);
+}
+
+const VIOLATION = {
+  uid: 'u',
+  operation: 'UPDATE',
+  kind: 'Node',
+  name: 'cp-1',
+  user: 'dev',
+  policyKind: 'TaintPolicy',
+  policy: 'p',
+  field: 'spec.taints[0]',
+  mode: 'Deny',
+  outcome: 'denied',
+  subject: 'a:NoSchedule',
+};
+
+it('on a terminal, a line has date, time, level, message, and the fields that the message does not say', async () => {
+  const lines = await logged(true, [
+    ['info', { url: 'https://127.0.0.1:1' }, 'serving'],
+    ['warn', VIOLATION, 'denied a:NoSchedule'],
+    ['debug', {}, 'not at this level'],
+  ]);
+
+  expect(lines).toEqual([
+    expect.stringMatching(/^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] INFO: serving \{"url":"https:\/\/127\.0\.0\.1:1"\}$/),
+    expect.stringMatching(/^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] WARN: denied a:NoSchedule$/),
+  ]);
+});
+
+it('elsewhere, a line is a JSON object with every field', async () => {
+  const [line = '', ...others] = await logged(false, [['warn', VIOLATION, 'denied a:NoSchedule']]);
+
+  expect(others).toEqual([]);
+  expect(JSON.parse(line)).toEqual({
+    level: 'warn',
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+    ...VIOLATION,
+    msg: 'denied a:NoSchedule',
+  });
+});

@@ -1,0 +1,104 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { main } from '../../../src/cli/main.ts';
+import { VERSION } from '../../../src/version.ts';
+import { PROGRAM, run, runProcess } from './run-command.ts';
+
+const REVIEW = fileURLToPath(new URL('../../../examples/drop-control-plane-taint.json', import.meta.url));
+
+it('--version is that of package.json', async () => {
+  expect(await run('--version')).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: '' });
+  expect(await run('-V')).toMatchObject({ code: 0, stdout: `${VERSION}\n` });
+});
+
+describe('--help', () => {
+  it.each([
+    { args: ['--help'], words: ['serve', 'review', 'Examples:', 'taintkeeper serve --policies policies/ --audit'] },
+    { args: ['help'], words: ['serve', 'review'] },
+    {
+      args: ['serve', '--help'],
+      words: ['--policies', '--audit', '--port', '8443', '--admin-port', '8080', '--cert-dir', '--san', 'Exit code:'],
+    },
+    {
+      args: ['review', '--help'],
+      words: ['--policies', '--old', '--new', '--user', '--group', '--patched', '--output', 'Exit code:', 'Examples:'],
+    },
+    { args: ['help', 'review'], words: ['--patched'] },
+  ])('of $args names what there is', async ({ args, words }) => {
+    const { code, stdout, stderr } = await run(...args);
+
+    expect([code, stderr]).toEqual([0, '']);
+    for (const word of words) expect.soft(stdout).toContain(word);
+  });
+});
+
+describe('what is wrong with the command line ends in code 2 and says what to do', () => {
+  it.each([
+    { args: [], says: 'Usage: taintkeeper' },
+    { args: ['revew'], says: 'Did you mean review?' },
+    { args: ['serve', '--polices', 'x'], says: 'Did you mean --policies?' },
+    { args: ['review', '--patchd', 'x'], says: 'Did you mean --patched?' },
+    { args: ['serve', '--prt', '1'], says: 'Did you mean --port?' },
+    { args: ['serve', 'now'], says: 'too many arguments' },
+    { args: ['serve', '--port', '65536'], says: 'Expected a port from 0 to 65535.' },
+    { args: ['serve', '--port', '-1'], says: 'Expected a port from 0 to 65535.' },
+    { args: ['serve', '--admin-port', '80x'], says: 'Expected a port from 0 to 65535.' },
+    { args: ['serve', '--port', ''], says: 'Expected a port from 0 to 65535.' },
+    { args: ['serve', '--port'], says: 'argument missing' },
+    { args: ['serve', '--san', 'a_b'], says: 'Expected a DNS name or an IP address.' },
+    { args: ['serve', '--san', 'ok.example', 'https://x'], says: 'Expected a DNS name or an IP address.' },
+    { args: ['serve', '--san', 'fe80::1%eth0'], says: 'Expected a DNS name or an IP address.' },
+    { args: ['serve', '--san', '::ffff:10.0.0.1'], says: 'Expected a DNS name or an IP address.' },
+    { args: ['review', '-o', 'xml', 'x'], says: 'Allowed choices are table, json, yaml.' },
+    { args: ['review', '--policies'], says: 'argument missing' },
+  ])('$args', async ({ args, says }) => {
+    const { code, stdout, stderr } = await run(...args);
+
+    expect(code).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr).toContain(says);
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+});
+
+it('as a process, the exit code is the one of the command line', async () => {
+  const [version, wrong] = await Promise.all([runProcess(['--version']), runProcess(['--versoin'])]);
+
+  expect(version).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: '' });
+  expect(wrong).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('Did you mean --version?') });
+});
+
+it("an error of taintkeeper's own ends in code 70, and shows its stack", async () => {
+  let stderr = '';
+  vi.spyOn(process.stderr, 'write').mockImplementation((chunk) => {
+    stderr += chunk;
+    return true;
+  });
+  vi.spyOn(process.stdout, 'write').mockImplementation(() => {
+    throw new TypeError('no such thing');
+  });
+  onTestFinished(() => void vi.restoreAllMocks());
+
+  expect(await main(['review', REVIEW])).toBe(70);
+  expect(stderr).toMatch(
+    /^taintkeeper: internal error, please report it: TypeError: no such thing\n {4}at .*review\.ts:\d+/s,
+  );
+});
+
+it('a reader that stops reading ends it without a word', async () => {
+  const nodes = Array.from({ length: 20_000 }, (_, i) => ({
+    metadata: { name: `a-node-with-quite-a-long-name-${i}` },
+  }));
+  const list = JSON.stringify({ apiVersion: 'v1', kind: 'NodeList', items: nodes });
+  // A pipe of the shell's: the one that Node.js makes for a child is a socket.
+  const child = spawn('sh', ['-c', '"$@" | head -n 1', 'sh', process.execPath, PROGRAM, 'review', '-']);
+  onTestFinished(() => void child.kill('SIGKILL'));
+  child.stdin.end(list);
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+
+  expect(stdout).toMatch(/^OBJECT +OPERATION +VERDICT +POLICY +WHAT\n$/);
+  expect(stderr).toBe('');
+});

@@ -1,0 +1,352 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import {
+  CONTROL_PLANE_TAINT,
+  daemonSetCreationReview,
+  daemonSetObject,
+  harmlessReview,
+  nodeObject,
+  taintDropReview,
+  taintPolicyYaml,
+} from '../reviews.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
+import { run, runProcess } from './run-command.ts';
+
+/** The path of a temporary file with this text, or these objects as JSON documents. */
+function file(...contents: (string | object)[]): string {
+  const path = join(temporaryDirectory(), 'input.yaml');
+  writeFileSync(path, contents.map((part) => (typeof part === 'string' ? part : JSON.stringify(part))).join('\n---\n'));
+  return path;
+}
+
+const tainted = nodeObject([CONTROL_PLANE_TAINT]);
+const untainted = nodeObject([]);
+const flannel = daemonSetObject([
+  { key: 'node-role.kubernetes.io/control-plane', operator: 'Exists', effect: 'NoSchedule' },
+]);
+const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c' } };
+const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } };
+
+describe('with the built-in policies', () => {
+  it.each<{ why: string; contents: (string | object)[]; code: number; rows: RegExp[] }>([
+    {
+      why: 'a denied AdmissionReview ends in 1',
+      contents: [taintDropReview()],
+      code: 1,
+      rows: [
+        /^OBJECT +OPERATION +VERDICT +POLICY +WHAT$/,
+        /^nodes\/cp-1 +UPDATE +denied +control-plane-taints +denied node-role\.kubernetes\.io\/control-plane:NoSchedule$/,
+        /^$/,
+        /^node cp-1 must keep taint node-role\.kubernetes\.io\/control-plane:NoSchedule, protected by TaintPolicy "control-plane-taints"/,
+      ],
+    },
+    {
+      why: 'an allowed AdmissionReview ends in 0',
+      contents: [harmlessReview()],
+      code: 0,
+      rows: [/^OBJECT +OPERATION +VERDICT/, /^nodes\/cp-1 +UPDATE +allowed$/],
+    },
+    {
+      why: 'a patched DaemonSet ends in 0',
+      contents: [flannel],
+      code: 0,
+      rows: [
+        /^OBJECT/,
+        /^daemonsets\/kube-flannel\/kube-flannel-ds +CREATE +patched +cni-tolerations +added node-role\.kubernetes\.io\/master:NoSchedule/,
+      ],
+    },
+    {
+      why: 'of several documents each has its rows',
+      contents: [taintDropReview(), flannel, pod, configMap, untainted, configMap],
+      code: 1,
+      rows: [
+        /^OBJECT/,
+        /^nodes\/cp-1 +UPDATE +denied/,
+        /^daemonsets\/kube-flannel\/kube-flannel-ds +CREATE +patched/,
+        /^nodes\/cp-1 +CREATE +allowed$/,
+        /^$/,
+        /must keep taint/,
+        /^$/,
+        /^not judged: 1 Pod, 2 ConfigMap$/,
+      ],
+    },
+    {
+      why: 'a List is its items',
+      contents: [{ apiVersion: 'v1', kind: 'List', items: [flannel, untainted, pod, pod] }],
+      code: 0,
+      rows: [/^OBJECT/, /^daemonsets.*patched/, /^nodes\/cp-1 +CREATE +allowed$/, /^$/, /^not judged: 2 Pod$/],
+    },
+    {
+      why: 'a NodeList without item kinds is its nodes',
+      contents: [
+        { apiVersion: 'v1', kind: 'NodeList', items: [{ metadata: { name: 'a' } }, { metadata: { name: 'b' } }] },
+      ],
+      code: 0,
+      rows: [/^OBJECT/, /^nodes\/a +CREATE +allowed$/, /^nodes\/b +CREATE +allowed$/],
+    },
+    { why: 'what is not judged is said alone', contents: [pod], code: 0, rows: [/^$/, /^not judged: 1 Pod$/] },
+    {
+      why: 'an empty file has nothing to judge',
+      contents: [''],
+      code: 0,
+      rows: [/^$/, /^there was nothing to judge$/],
+    },
+  ])('$why', async ({ contents, code, rows }) => {
+    const outcome = await run('review', file(...contents));
+
+    expect([outcome.code, outcome.stderr]).toEqual([code, '']);
+    expect(outcome.stdout.split('\n').slice(0, -1)).toEqual(rows.map((row) => expect.stringMatching(row)));
+  });
+
+  it('several files are one review', async () => {
+    const { code, stdout } = await run('review', file(untainted), file(flannel), file(taintDropReview()));
+
+    expect(code).toBe(1);
+    expect(stdout.match(/^(nodes|daemonsets)\/.*/gm)).toHaveLength(3);
+  });
+
+  it('a namespace that a DaemonSet lacks is taken from --namespace', async () => {
+    const path = file(daemonSetObject([], { namespace: undefined }));
+
+    expect((await run('review', path)).stdout).toMatch(/daemonsets\/default\/kube-flannel-ds +CREATE +allowed/);
+    expect((await run('review', '-n', 'kube-flannel', path)).stdout).toMatch(/daemonsets\/kube-flannel\/.* +patched/);
+  });
+
+  it('standard input is -', async () => {
+    const [denied, allowed] = await Promise.all([
+      runProcess(['review', '-'], { stdin: JSON.stringify(taintDropReview()) }),
+      runProcess(['review', '-o', 'json', '-'], { stdin: 'apiVersion: v1\nkind: Node\nmetadata: { name: a }\n' }),
+    ]);
+
+    expect(denied).toMatchObject({ code: 1, stderr: '', stdout: expect.stringMatching(/nodes\/cp-1 +UPDATE +denied/) });
+    expect(JSON.parse(allowed.stdout)).toMatchObject({ reviewed: [{ name: 'a', verdict: 'allowed' }] });
+    expect(allowed.code).toBe(0);
+  });
+});
+
+describe('--old and --new', () => {
+  it('judge the update between two manifests', async () => {
+    const { code, stdout } = await run('review', '--old', file(tainted), '--new', file(untainted));
+
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/nodes\/cp-1 +UPDATE +denied/);
+  });
+
+  it('judge it as made by --user and --group', async () => {
+    const policies = file(`${taintPolicyYaml('Deny')}  exempt: { users: ['robot:*'], groups: [breakers] }\n`);
+    const update = ['review', '--policies', policies, '--old', file(tainted), '--new', file(untainted)];
+
+    expect((await run(...update)).code).toBe(1);
+    expect((await run(...update, '--user', 'robot:7')).code).toBe(0);
+    expect((await run(...update, '--group', 'others', '--group', 'breakers')).code).toBe(0);
+    expect((await run(...update, '--group', 'others')).code).toBe(1);
+  });
+
+  it('show where an object has no counterpart', async () => {
+    const [before, after] = [file(tainted), file(nodeObject([], { name: 'cp-2' }))];
+
+    expect(await run('review', '--old', before, '--new', after)).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `taintkeeper: ${after}:1:1: nodes/cp-2 has no old object to compare with\n`,
+    });
+  });
+});
+
+describe('the policies', () => {
+  it('are those of --policies only, which may be repeated', async () => {
+    const [audit, restore] = [file(taintPolicyYaml('Audit')), file(taintPolicyYaml('Restore'))];
+    const drop = file(taintDropReview());
+
+    expect(await run('review', '--policies', audit, drop)).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/allowed +keep-audit +audited /),
+    });
+    expect(await run('review', '--policies', audit, '--policies', restore, drop)).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/patched +keep-restore +restored /),
+    });
+    expect((await run('review', '--policies', audit, file(daemonSetCreationReview([])))).stdout).toMatch(/ allowed$/m);
+  });
+});
+
+describe('output', () => {
+  it.each(['json', 'yaml'])('as %s has everything as data', async (format) => {
+    const { code, stdout } = await run('review', '-o', format, file(taintDropReview(), flannel, pod, configMap, pod));
+    const data = format === 'json' ? JSON.parse(stdout) : parse(stdout);
+
+    expect(code).toBe(1);
+    expect(data).toEqual({
+      reviewed: [
+        {
+          resource: 'nodes',
+          name: 'cp-1',
+          operation: 'UPDATE',
+          verdict: 'denied',
+          message: expect.stringContaining('must keep taint'),
+          violations: [
+            {
+              policyKind: 'TaintPolicy',
+              policy: 'control-plane-taints',
+              field: 'spec.taints[0]',
+              mode: 'Deny',
+              outcome: 'denied',
+              subject: 'node-role.kubernetes.io/control-plane:NoSchedule',
+            },
+          ],
+          warnings: [],
+          patch: [],
+        },
+        {
+          resource: 'daemonsets',
+          namespace: 'kube-flannel',
+          name: 'kube-flannel-ds',
+          operation: 'CREATE',
+          verdict: 'patched',
+          violations: [expect.objectContaining({ outcome: 'added' })],
+          warnings: ['TolerationPolicy cni-tolerations added toleration node-role.kubernetes.io/master:NoSchedule'],
+          patch: [
+            {
+              op: 'add',
+              path: '/spec/template/spec/tolerations/1',
+              value: { key: 'node-role.kubernetes.io/master', operator: 'Exists', effect: 'NoSchedule' },
+            },
+          ],
+        },
+      ],
+      others: ['Pod', 'ConfigMap', 'Pod'],
+    });
+  });
+
+  it('with --patched has the objects as they come out of admission', async () => {
+    const path = file(flannel, untainted);
+    const json = JSON.parse((await run('review', '--patched', '-o', 'json', path)).stdout);
+    const [, ...tableDocuments] = parseAllDocuments((await run('review', '--patched', path)).stdout);
+
+    const patched = structuredClone(flannel);
+    (patched.spec.template.spec.tolerations as object[]).push({
+      key: 'node-role.kubernetes.io/master',
+      operator: 'Exists',
+      effect: 'NoSchedule',
+    });
+    expect(json.reviewed.map(({ object }: { object: object }) => object)).toEqual([patched, untainted]);
+    expect(tableDocuments.map((document) => document.toJS())).toEqual([patched, untainted]);
+  });
+
+  it('holds no control characters of a name or a kind', async () => {
+    const forging = 'a\u001B[31m\nnodes/forged  CREATE  denied';
+    const { stdout } = await run(
+      'review',
+      file(nodeObject([], { name: forging }), { apiVersion: 'v1', kind: forging }),
+    );
+
+    expect(stdout.split('\n')).toHaveLength(5);
+    expect(stdout).not.toContain('\u001B');
+  });
+});
+
+describe('bad input ends in code 2, and one line says where and why:', () => {
+  it.each<{ why: string; args: () => string[]; stderr: string | RegExp }>([
+    { why: 'no file', args: () => [], stderr: /^taintkeeper: review what\? Name a FILE/ },
+    {
+      why: 'a file that is not there',
+      args: () => ['/none/such'],
+      stderr: /^taintkeeper: cannot read \/none\/such: ENOENT/,
+    },
+    { why: 'a directory', args: () => [temporaryDirectory()], stderr: /^taintkeeper: cannot read .*EISDIR/ },
+    { why: '--old alone', args: () => ['--old', file(tainted)], stderr: 'taintkeeper: --old and --new go together\n' },
+    { why: '--new alone', args: () => ['--new', file(tainted)], stderr: 'taintkeeper: --old and --new go together\n' },
+    {
+      why: '--old, --new and a file',
+      args: () => ['--old', file(tainted), '--new', file(tainted), 'more.yaml'],
+      stderr: 'taintkeeper: --old and --new take no further files, such as more.yaml\n',
+    },
+    { why: 'a syntax error', args: () => [file('a: [\n')], stderr: /^taintkeeper: .*input\.yaml:2:1: Flow sequence/ },
+    { why: 'what is no object', args: () => [file('7')], stderr: /input\.yaml:1:1: expected a Kubernetes object/ },
+    {
+      why: 'taints that are no list',
+      args: () => [file('apiVersion: v1\nkind: Node\nmetadata:\n  name: a\nspec:\n  taints: all\n')],
+      stderr: /input\.yaml:6:3: spec\.taints: expected a list, got "all"\n$/,
+    },
+    {
+      why: 'a taint without effect',
+      args: () => [file('apiVersion: v1\nkind: Node\nmetadata: {}\nspec:\n  taints:\n    - key: a\n')],
+      stderr: /input\.yaml:6:7: spec\.taints\[0\]: effect is missing\n$/,
+    },
+    {
+      why: 'a taint without effect in a list',
+      args: () => [
+        file(
+          'apiVersion: v1\nkind: NodeList\nitems:\n- metadata: {}\n- metadata: {}\n  spec: { taints: [{ key: a }] }\n',
+        ),
+      ],
+      stderr: /input\.yaml:6:20: items\[1\]\.spec\.taints\[0\]: effect is missing\n$/,
+    },
+    {
+      why: 'a review whose object cannot be read',
+      args: () => [file(taintDropReview({ object: nodeObject('all') }))],
+      stderr: /input\.yaml:1:\d+: request\.object\.spec\.taints: expected a list, got "all"\n$/,
+    },
+    {
+      why: 'an old object that cannot be read',
+      args: () => ['--old', file('# old\n', nodeObject('all')), '--new', file(tainted)],
+      stderr: /input\.yaml:4:\d+: spec\.taints: expected a list, got "all"\n$/,
+    },
+    {
+      why: 'the same object twice among the new ones',
+      args: () => ['--old', file(tainted), '--new', file(tainted, untainted)],
+      stderr: /input\.yaml:3:1: nodes\/cp-1 is there twice\n$/,
+    },
+    {
+      why: 'a policy among the manifests',
+      args: () => [file(untainted, taintPolicyYaml('Deny'))],
+      stderr: /input\.yaml:3:1: this is a TaintPolicy: name its file with --policies\n$/,
+    },
+    {
+      why: 'an asterisk without quotes',
+      args: () => ['--policies', file(taintPolicyYaml('Deny').replace('node-role', '*.node-role')), file(tainted)],
+      stderr: /input\.yaml:8:12: \*\.node-role\S* has no anchor: a text that begins with "\*" needs quotes\n$/,
+    },
+    {
+      why: 'a directory without a policy',
+      args: () => ['--policies', temporaryDirectory(), file(tainted)],
+      stderr: 'taintkeeper: there is not one policy: nothing would be protected\n',
+    },
+    {
+      why: 'a review that is v1beta1',
+      args: () => [file({ ...taintDropReview(), apiVersion: 'admission.k8s.io/v1beta1' })],
+      stderr: /input\.yaml:1:1: expected apiVersion admission\.k8s\.io\/v1/,
+    },
+    {
+      why: 'policies that are not there',
+      args: () => ['--policies', '/none', file(tainted)],
+      stderr: /^taintkeeper: cannot read \/none: ENOENT/,
+    },
+    {
+      why: 'broken policies',
+      args: () => ['--policies', file(taintPolicyYaml('Deny').replace('Deny', 'deny')), file(tainted)],
+      stderr: /input\.yaml:6:3: spec\.mode: expected Deny or Restore or Audit, got "deny"\n$/,
+    },
+  ])('$why', async ({ args, stderr }) => {
+    const outcome = await run('review', ...args());
+
+    expect(outcome).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: typeof stderr === 'string' ? stderr : expect.stringMatching(stderr),
+    });
+    expect(outcome.stderr.match(/\n/g)).toHaveLength(1);
+  });
+
+  it('each of several faults has a line', async () => {
+    const policies = file(`${taintPolicyYaml('Deny').replace('Deny', 'deny')}    - kye: a\n`);
+    const { code, stderr } = await run('review', '--policies', policies, file(tainted));
+
+    expect(code).toBe(2);
+    expect(stderr.trimEnd().split('\n')).toEqual(
+      Array(3).fill(expect.stringMatching(/^taintkeeper: .*input\.yaml:\d+:\d+: /)),
+    );
+  });
+});

@@ -1,0 +1,149 @@
+import { describe, expect, it, vi } from 'vitest';
+import { createMetrics } from '../../../src/server/metrics.ts';
+import {
+  daemonSetCreationReview,
+  harmlessReview,
+  nodeUpdateReview,
+  TOLERATION_POLICY_YAML,
+  taintDropReview,
+  taintPolicyYaml,
+} from '../reviews.ts';
+import { startServer } from './running-server.ts';
+
+type Server = Awaited<ReturnType<typeof startServer>>;
+
+/** The samples of taintkeeper's own metrics that are not 0, as `/metrics` shows them; how long things took is left out. */
+async function samples({ metrics }: Pick<Server, 'metrics'>): Promise<string[]> {
+  const lines = (await metrics.registry.metrics()).split('\n');
+  return lines.filter(
+    (line) => line.startsWith('taintkeeper_') && !line.endsWith(' 0') && !/_(sum|bucket)\b|build_info/.test(line),
+  );
+}
+
+const RESTORE_AND_TOLERATE = `${taintPolicyYaml('Restore')}---\n${TOLERATION_POLICY_YAML}`;
+
+describe('after requests, the counters say', () => {
+  it.each<{ why: string; policies: string; path: string; body: unknown; expected: string[] }>([
+    {
+      why: 'a denial',
+      policies: taintPolicyYaml('Deny'),
+      path: '/validate',
+      body: taintDropReview(),
+      expected: [
+        'taintkeeper_admission_requests_total{path="validate",result="denied"} 1',
+        'taintkeeper_admission_duration_seconds_count{path="validate"} 1',
+        'taintkeeper_decisions_total{kind="Node",policy="keep-deny",mode="Deny",outcome="denied"} 1',
+      ],
+    },
+    {
+      why: 'a restored taint',
+      policies: RESTORE_AND_TOLERATE,
+      path: '/mutate',
+      body: taintDropReview(),
+      expected: [
+        'taintkeeper_admission_requests_total{path="mutate",result="patched"} 1',
+        'taintkeeper_admission_duration_seconds_count{path="mutate"} 1',
+        'taintkeeper_decisions_total{kind="Node",policy="keep-restore",mode="Restore",outcome="restored"} 1',
+      ],
+    },
+    {
+      why: 'an audited one',
+      policies: taintPolicyYaml('Audit'),
+      path: '/validate',
+      body: taintDropReview(),
+      expected: [
+        'taintkeeper_admission_requests_total{path="validate",result="allowed"} 1',
+        'taintkeeper_admission_duration_seconds_count{path="validate"} 1',
+        'taintkeeper_decisions_total{kind="Node",policy="keep-audit",mode="Audit",outcome="audited"} 1',
+      ],
+    },
+    {
+      why: 'two added tolerations',
+      policies: RESTORE_AND_TOLERATE,
+      path: '/mutate',
+      body: daemonSetCreationReview([]),
+      expected: [
+        'taintkeeper_admission_requests_total{path="mutate",result="patched"} 1',
+        'taintkeeper_admission_duration_seconds_count{path="mutate"} 1',
+        'taintkeeper_decisions_total{kind="DaemonSet",policy="cni",mode="Mutate",outcome="added"} 2',
+      ],
+    },
+    {
+      why: 'an update without violation',
+      policies: RESTORE_AND_TOLERATE,
+      path: '/validate',
+      body: harmlessReview(),
+      expected: [
+        'taintkeeper_admission_requests_total{path="validate",result="allowed"} 1',
+        'taintkeeper_admission_duration_seconds_count{path="validate"} 1',
+      ],
+    },
+    {
+      why: 'a review that cannot be read',
+      policies: RESTORE_AND_TOLERATE,
+      path: '/validate',
+      body: {},
+      expected: [
+        'taintkeeper_admission_requests_total{path="validate",result="malformed"} 1',
+        'taintkeeper_admission_duration_seconds_count{path="validate"} 1',
+      ],
+    },
+    {
+      why: 'an object that cannot be read',
+      policies: RESTORE_AND_TOLERATE,
+      path: '/mutate',
+      body: nodeUpdateReview([], 7),
+      expected: [
+        'taintkeeper_admission_requests_total{path="mutate",result="malformed"} 1',
+        'taintkeeper_admission_duration_seconds_count{path="mutate"} 1',
+      ],
+    },
+    {
+      why: 'a dry run, and nothing but that',
+      policies: taintPolicyYaml('Deny'),
+      path: '/validate',
+      body: taintDropReview({ dryRun: true }),
+      expected: ['taintkeeper_admission_dry_runs_total{path="validate"} 1'],
+    },
+    {
+      why: 'a dry run with an object that cannot be read, and nothing but that',
+      policies: taintPolicyYaml('Deny'),
+      path: '/validate',
+      body: nodeUpdateReview([], 7, { dryRun: true }),
+      expected: ['taintkeeper_admission_dry_runs_total{path="validate"} 1'],
+    },
+  ])('$why', async ({ policies, path, body, expected }) => {
+    const server = await startServer({ policies });
+    await server.post(body, { path });
+
+    // The end of the connection's part in a request is seen a moment after its answer.
+    await vi.waitFor(async () => expect(await samples(server)).toEqual(expected));
+  });
+});
+
+it('a dry run gets the answer that the real request would get', async () => {
+  const server = await startServer();
+
+  expect(await server.review(taintDropReview({ dryRun: true }))).toEqual(await server.review(taintDropReview()));
+});
+
+it('policies and certificates show what is in force', async () => {
+  const metrics = createMetrics('1.2.3');
+  metrics.policiesLoaded({ TaintPolicy: 2, TolerationPolicy: 1 }, Date.parse('2026-01-01T00:00:00Z'));
+  metrics.certificateServed('serving', new Date('2026-04-01T00:00:00Z'));
+  metrics.certificateServed('ca', new Date('2036-01-01T00:00:00Z'));
+
+  expect(await samples({ metrics })).toEqual([
+    'taintkeeper_policies{kind="TaintPolicy"} 2',
+    'taintkeeper_policies{kind="TolerationPolicy"} 1',
+    'taintkeeper_policy_load_success 1',
+    `taintkeeper_policy_load_timestamp_seconds ${Date.parse('2026-01-01T00:00:00Z') / 1000}`,
+    `taintkeeper_certificate_expiry_timestamp_seconds{certificate="serving"} ${Date.parse('2026-04-01T00:00:00Z') / 1000}`,
+    `taintkeeper_certificate_expiry_timestamp_seconds{certificate="ca"} ${Date.parse('2036-01-01T00:00:00Z') / 1000}`,
+  ]);
+  expect(await metrics.registry.metrics()).toContain('taintkeeper_build_info{version="1.2.3"} 1');
+
+  metrics.policiesRefused();
+  expect(await metrics.registry.metrics()).toContain('taintkeeper_policy_load_success 0');
+  expect(await metrics.registry.metrics()).toContain('taintkeeper_policies{kind="TaintPolicy"} 2');
+});

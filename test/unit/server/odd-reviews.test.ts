@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest';
+import { BODY_LIMIT_BYTES } from '../../../src/server/admission-server.ts';
+import {
+  CONTROL_PLANE_TAINT,
+  daemonSetCreationReview,
+  daemonSetObject,
+  harmlessReview,
+  nodeObject,
+  nodeUpdateReview,
+  taintDropReview,
+} from '../reviews.ts';
+import { nested, reviewOfSize, withJson } from './review-texts.ts';
+import { ALIVE, startServer } from './running-server.ts';
+
+const OTHER_TAINT = { key: 'other', effect: 'NoSchedule' };
+
+describe('a review is judged in spite of', () => {
+  const proto = '{"__proto__":"x","constructor":"y","prototype":"z"}';
+
+  it.each<{ why: string; body: unknown }>([
+    { why: 'taints null', body: nodeUpdateReview([CONTROL_PLANE_TAINT], null) },
+    {
+      why: 'timeAdded null, as old API servers write it',
+      body: nodeUpdateReview([{ ...CONTROL_PLANE_TAINT, timeAdded: null }], [{ ...OTHER_TAINT, timeAdded: null }]),
+    },
+    {
+      why: 'a taint value null',
+      body: nodeUpdateReview([{ ...CONTROL_PLANE_TAINT, value: null }], [{ ...OTHER_TAINT, value: null }]),
+    },
+    {
+      why: 'label and annotation values null, and no generateName',
+      body: taintDropReview({
+        object: nodeObject([], { labels: { pool: null }, annotations: { note: null }, generateName: null }),
+      }),
+    },
+    { why: 'a name null', body: taintDropReview({ object: nodeObject([], { name: null }) }) },
+    { why: 'taints missing', body: nodeUpdateReview([CONTROL_PLANE_TAINT], undefined) },
+    {
+      why: 'spec null',
+      body: taintDropReview({ object: { metadata: { name: 'cp-1' }, spec: null } }),
+    },
+    { why: 'groups null', body: taintDropReview({ userInfo: { username: 'dev', groups: null } }) },
+    { why: 'no user name (as in a misconfigured front proxy)', body: taintDropReview({ userInfo: {} }) },
+    {
+      why: '__proto__ and constructor as labels',
+      body: withJson(taintDropReview({ object: nodeObject([], { labels: 'HERE' }) }), proto),
+    },
+    {
+      why: '__proto__ and constructor as annotations',
+      body: withJson(taintDropReview({ object: nodeObject([], { annotations: 'HERE' }) }), proto),
+    },
+    {
+      why: '__proto__ at the top level',
+      body: JSON.stringify(taintDropReview()).replace(
+        '{',
+        '{"__proto__":{"kind":"Node","request":null},"constructor":1,',
+      ),
+    },
+    {
+      why: '__proto__ in the request',
+      body: JSON.stringify(taintDropReview()).replace('"request":{', '"request":{"__proto__":{"dryRun":true},'),
+    },
+    {
+      why: '__proto__ in the object',
+      body: withJson(
+        taintDropReview({ object: 'HERE' }),
+        `{"__proto__":{"spec":{"taints":[]}},"metadata":{"name":"cp-1"},"spec":{}}`,
+      ),
+    },
+    { why: 'options nested 200 deep', body: withJson(taintDropReview({ options: 'HERE' }), nested(200)) },
+    {
+      why: 'an unread field nested 100,000 deep',
+      body: withJson(taintDropReview({ object: { ...nodeObject([]), status: 'HERE' } }), nested(100_000)),
+    },
+    { why: 'a body just under the limit', body: reviewOfSize(BODY_LIMIT_BYTES - 1) },
+    { why: 'a body of exactly the limit', body: reviewOfSize(BODY_LIMIT_BYTES) },
+  ])('$why', async ({ body }) => {
+    const server = await startServer();
+    const response = await server.review(body);
+
+    expect(response).toMatchObject({ uid: 'uid-1', allowed: false, status: { code: 403, reason: 'Forbidden' } });
+    expect(response.status.message).toContain(
+      'node cp-1 must keep taint node-role.kubernetes.io/control-plane:NoSchedule',
+    );
+    expect(await server.aliveAnswer()).toEqual(ALIVE);
+  });
+
+  it('a charset in the content type', async () => {
+    const server = await startServer();
+    const { status } = await server.post(harmlessReview(), {
+      headers: { 'content-type': 'application/json; charset=utf-8' },
+    });
+    expect(status).toBe(200);
+  });
+});
+
+it('names that every JavaScript object has are no labels', async () => {
+  const server = await startServer({
+    policies: `
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TaintPolicy
+metadata: { name: selected }
+spec:
+  mode: Deny
+  nodeSelector: { matchExpressions: [{ key: constructor, operator: Exists }] }
+  taints: [{ key: '*' }]
+`,
+  });
+  const labelled = nodeObject([CONTROL_PLANE_TAINT], { labels: { constructor: '' } });
+
+  expect(await server.review(taintDropReview())).toMatchObject({ allowed: true });
+  expect(await server.review(taintDropReview({ oldObject: labelled }))).toMatchObject({ allowed: false });
+});
+
+it('a DaemonSet update whose template is nested too deep to compare is answered with its uid', async () => {
+  const server = await startServer();
+  const template = { spec: { tolerations: [], volumes: 'HERE' } };
+  const object = { ...daemonSetObject([]), spec: { template } };
+  const body = JSON.stringify(daemonSetCreationReview([], { operation: 'UPDATE', object, oldObject: object }));
+  const { status, text } = await server.post(body.replaceAll('"HERE"', nested(100_000)));
+
+  expect(status).toBe(500);
+  expect(JSON.parse(text)).toMatchObject({
+    kind: 'AdmissionReview',
+    response: { uid: 'uid-ds', allowed: false, status: { code: 500, reason: 'InternalError' } },
+  });
+  expect(await server.aliveAnswer()).toEqual(ALIVE);
+});

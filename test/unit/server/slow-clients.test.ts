@@ -1,0 +1,97 @@
+import { expect, it, vi } from 'vitest';
+import { CLIENT_TIMEOUTS, type ClientTimeouts } from '../../../src/server/admission-server.ts';
+import { harmlessReview } from '../reviews.ts';
+import { openRaw, openTls, readToEnd } from './raw-connections.ts';
+import { ALIVE, startServer } from './running-server.ts';
+
+/** Limits that a slow client meets soon. */
+const SHORT: ClientTimeouts = { ...CLIENT_TIMEOUTS, headers: 200, request: 400, handshake: 200, checkInterval: 20 };
+
+const BODY = JSON.stringify(harmlessReview());
+const HEAD = [
+  'POST /validate HTTP/1.1',
+  'Host: localhost',
+  'Content-Type: application/json',
+  `Content-Length: ${BODY.length}`,
+  '',
+  '',
+].join('\r\n');
+
+it('a client that dribbles its body is told 408 when the request takes too long, and others are served meanwhile', async () => {
+  const server = await startServer({ timeouts: SHORT });
+  const slow = await openTls(server.port);
+  slow.write(HEAD);
+  let sent = 0;
+  const dribble = setInterval(() => slow.write(BODY[sent++] ?? ''), 10);
+  slow.once('close', () => clearInterval(dribble));
+
+  const answer = readToEnd(slow);
+  expect(await server.aliveAnswer()).toEqual(ALIVE);
+  expect(await answer).toMatch(/^HTTP\/1\.1 408 /);
+  expect(sent).toBeGreaterThan(1);
+  expect(sent).toBeLessThan(BODY.length);
+  expect(await server.aliveAnswer()).toEqual(ALIVE);
+});
+
+it.each([
+  { why: 'stops in the middle of its headers', text: HEAD.slice(0, 40) },
+  { why: 'never sends a byte after the handshake', text: '' },
+])('a client that $why is told 408', async ({ text }) => {
+  const server = await startServer({ timeouts: SHORT });
+  const slow = await openTls(server.port);
+  slow.write(text);
+
+  expect(await readToEnd(slow)).toMatch(/^HTTP\/1\.1 408 /);
+  expect(await server.aliveAnswer()).toEqual(ALIVE);
+});
+
+it('a client that never begins the handshake is cut off', async () => {
+  const server = await startServer({ timeouts: SHORT });
+
+  expect(await readToEnd(await openRaw(server.port))).toBe('');
+  expect(await server.aliveAnswer()).toEqual(ALIVE);
+});
+
+it('a client that goes away in the middle of its body leaves nothing behind', async () => {
+  const server = await startServer();
+  const inFlight = async () =>
+    (await server.metrics.registry.getSingleMetric('taintkeeper_admission_in_flight')?.get())?.values[0]?.value;
+  const leaving = await openTls(server.port);
+  leaving.write(HEAD + BODY.slice(0, 10));
+  await vi.waitFor(async () => expect(await inFlight()).toBe(1));
+  leaving.destroy();
+
+  await vi.waitFor(async () => expect(await inFlight()).toBe(0));
+  expect(server.log.lines()).toEqual([]);
+  expect(await server.aliveAnswer()).toEqual(ALIVE);
+});
+
+it('headers that never end are cut off at 431', async () => {
+  const server = await startServer();
+  const client = await openTls(server.port);
+  client.write(`POST /validate HTTP/1.1\r\nX: ${'x'.repeat(32_768)}`);
+
+  expect(await readToEnd(client)).toMatch(/^HTTP\/1\.1 431 /);
+  expect(await server.aliveAnswer()).toEqual(ALIVE);
+});
+
+it('what is not HTTP is told 400', async () => {
+  const server = await startServer();
+  const client = await openTls(server.port);
+  client.write('HELO localhost\r\n\r\n');
+
+  expect(await readToEnd(client)).toMatch(/^HTTP\/1\.1 400 /);
+  expect(await server.aliveAnswer()).toEqual(ALIVE);
+});
+
+it('two requests sent at once on one connection are both answered', async () => {
+  const server = await startServer();
+  const client = await openTls(server.port);
+  client.write(HEAD + BODY + HEAD.replace('Host:', 'Connection: close\r\nHost:') + BODY);
+
+  expect((await readToEnd(client)).match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
+});
+
+it('production waits longer for the next request than the API server keeps an idle connection (90 s)', () => {
+  expect(CLIENT_TIMEOUTS.keepAlive).toBeGreaterThan(90_000);
+});

@@ -1,0 +1,182 @@
+import { expect, it } from 'vitest';
+import { LEVEL } from '../captured-log.ts';
+import {
+  CONTROL_PLANE_TAINT,
+  daemonSetCreationReview,
+  daemonSetObject,
+  harmlessReview,
+  nodeObject,
+  nodeUpdateReview,
+  TOLERATION_POLICY_YAML,
+  taintDropReview,
+  taintPolicyYaml,
+} from '../reviews.ts';
+import { SERVING_PAIR, startServer } from './running-server.ts';
+
+it('a violation is one line that says who did what to which object, and which policy minds', async () => {
+  const { review, log } = await startServer();
+  await review(taintDropReview());
+
+  expect(log.lines()).toEqual([
+    {
+      level: LEVEL.warn,
+      time: expect.any(Number),
+      uid: 'uid-1',
+      operation: 'UPDATE',
+      kind: 'Node',
+      name: 'cp-1',
+      user: 'dev@example.com',
+      policyKind: 'TaintPolicy',
+      policy: 'keep-deny',
+      field: 'spec.taints[0]',
+      mode: 'Deny',
+      outcome: 'denied',
+      subject: 'node-role.kubernetes.io/control-plane:NoSchedule',
+      msg: 'denied node-role.kubernetes.io/control-plane:NoSchedule on Node cp-1: TaintPolicy keep-deny, user dev@example.com',
+    },
+  ]);
+});
+
+const RELEASE = { 'taintkeeper.dev/release': 'node-role.kubernetes.io/control-plane:NoSchedule' };
+const TAINTED = nodeObject([CONTROL_PLANE_TAINT]);
+const RELEASING = nodeObject([CONTROL_PLANE_TAINT], { annotations: RELEASE });
+const IN_POOL = nodeObject([CONTROL_PLANE_TAINT], { labels: { pool: 'a' } });
+
+it.each<{ outcome: string; policies: string; body?: object; path: string; level: number }>([
+  { outcome: 'denied', policies: taintPolicyYaml('Deny'), path: '/validate', level: LEVEL.warn },
+  { outcome: 'audited', policies: taintPolicyYaml('Audit'), path: '/validate', level: LEVEL.warn },
+  { outcome: 'restored', policies: taintPolicyYaml('Restore'), path: '/mutate', level: LEVEL.info },
+  {
+    outcome: 'exempt',
+    policies: `${taintPolicyYaml('Deny')}  exempt: { users: ["dev@*"] }`,
+    path: '/validate',
+    level: LEVEL.info,
+  },
+  {
+    outcome: 'announced',
+    policies: taintPolicyYaml('Deny'),
+    body: harmlessReview({ object: RELEASING, oldObject: TAINTED }),
+    path: '/validate',
+    level: LEVEL.info,
+  },
+  {
+    outcome: 'released',
+    policies: taintPolicyYaml('Deny'),
+    body: taintDropReview({ oldObject: RELEASING }),
+    path: '/validate',
+    level: LEVEL.info,
+  },
+  {
+    outcome: 'unselected',
+    policies: `${taintPolicyYaml('Deny')}  nodeSelector: { matchLabels: { pool: a } }`,
+    body: harmlessReview({ object: TAINTED, oldObject: IN_POOL }),
+    path: '/validate',
+    level: LEVEL.warn,
+  },
+  {
+    outcome: 'missing',
+    policies: TOLERATION_POLICY_YAML,
+    body: daemonSetCreationReview([], { operation: 'UPDATE', oldObject: daemonSetObject([]) }),
+    path: '/validate',
+    level: LEVEL.warn,
+  },
+])('$outcome is logged once, at level $level, by $path', async ({ outcome, policies, body, path, level }) => {
+  const { review, log } = await startServer({ policies });
+  await review(body ?? taintDropReview(), path);
+
+  expect(log.lines().length).toBeGreaterThan(0);
+  for (const line of log.lines()) expect(line).toMatchObject({ outcome, level });
+  expect(new Set(log.lines().map(({ subject }) => subject)).size).toBe(log.lines().length);
+  const other = path === '/validate' ? '/mutate' : '/validate';
+  const before = log.lines().length;
+  await review(body ?? taintDropReview(), other);
+  expect(log.lines().slice(before)).not.toContainEqual(expect.objectContaining({ outcome }));
+});
+
+it('each violation has a line of its own, also of one request', async () => {
+  const { review, log } = await startServer();
+  await review(daemonSetCreationReview([]), '/mutate');
+
+  expect(log.lines().map(({ msg }) => msg)).toEqual([
+    'added node-role.kubernetes.io/master:NoSchedule on DaemonSet kube-flannel/kube-flannel-ds: TolerationPolicy cni, user dev@example.com',
+    'added node-role.kubernetes.io/control-plane:NoSchedule on DaemonSet kube-flannel/kube-flannel-ds: TolerationPolicy cni, user dev@example.com',
+  ]);
+});
+
+it.each([
+  { why: 'a request without violation', body: harmlessReview() },
+  { why: 'a dry run', body: taintDropReview({ dryRun: true }) },
+  { why: 'a dry run of an object that cannot be read', body: nodeUpdateReview([], 7, { dryRun: true }) },
+])('$why leaves no line', async ({ body }) => {
+  const { review, log } = await startServer();
+  await review(body);
+
+  expect(log.lines()).toEqual([]);
+});
+
+// What a terminal would take for a new line, for colours, or for text from right to left.
+const FORGED = 'n\r\n{"level":50,"msg":"forged"}\u001B[31m\u009B31m\u2028\u202E\u0000';
+
+it.each<{ where: string; body: unknown }>([
+  { where: 'the name', body: taintDropReview({ name: FORGED }) },
+  { where: 'the user', body: taintDropReview({ userInfo: { username: FORGED } }) },
+  { where: 'the namespace', body: daemonSetCreationReview([], { namespace: `kube-flannel${FORGED}` }) },
+  {
+    where: 'the taint',
+    body: nodeUpdateReview(
+      [
+        { ...CONTROL_PLANE_TAINT, value: FORGED },
+        { ...CONTROL_PLANE_TAINT, effect: FORGED },
+      ],
+      [],
+    ),
+  },
+  { where: 'the apiVersion', body: { ...taintDropReview(), apiVersion: FORGED } },
+  { where: 'an object that cannot be read', body: taintDropReview({ object: nodeObject(FORGED) }) },
+])('control characters in $where forge no line and reach no terminal', async ({ body }) => {
+  const { post, log } = await startServer({
+    policies: `${taintPolicyYaml('Deny')}---\n${everyNamespacePolicy}`,
+  });
+  await post(body, { path: '/validate' });
+  await post(body, { path: '/mutate' });
+
+  expect(log.lines().length).toBeGreaterThan(0);
+  for (const line of log.lines()) {
+    expect(line.msg).not.toBe('forged');
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
+    expect(Object.values(line).join('')).not.toMatch(/[\u0000-\u001F\u007F-\u009F\u2028\u202E]/);
+  }
+});
+
+const everyNamespacePolicy = `apiVersion: taintkeeper.dev/v1alpha1
+kind: TolerationPolicy
+metadata: { name: everywhere }
+spec:
+  mode: Audit
+  daemonSets: { namespaces: ['*'] }
+`;
+
+it('warnings and messages that reach the requester hold no control characters either', async () => {
+  const server = await startServer({ policies: taintPolicyYaml('Deny') });
+  const { status } = await server.review(
+    nodeUpdateReview([{ ...CONTROL_PLANE_TAINT, value: FORGED }], [], {
+      oldObject: nodeObject([{ ...CONTROL_PLANE_TAINT, value: FORGED }], { name: FORGED }),
+    }),
+  );
+
+  expect(status.message).toContain('must keep taint');
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
+  expect(status.message).not.toMatch(/[\u0000-\u001F\u007F-\u009F\u2028\u202E]/);
+});
+
+it('nothing of the private key is logged, whatever fails', async () => {
+  const server = await startServer({ level: 'debug' });
+  await server.review(taintDropReview());
+  await server.post('not JSON');
+  await server.post({});
+
+  const secret = SERVING_PAIR.key.split('\n')[1] ?? '';
+  expect(secret).not.toBe('');
+  expect(server.log.text()).not.toContain(secret);
+  expect(server.log.text()).not.toContain('PRIVATE KEY');
+});
