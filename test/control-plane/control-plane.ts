@@ -1,0 +1,154 @@
+import { join } from 'node:path';
+import type { KubeConfig } from '@kubernetes/client-node';
+import { createAccessDesk } from './access.ts';
+import { type Assets, binaryPath, findAssets } from './assets.ts';
+import { type AuditEvent, findAuditEvent, readAuditLog } from './audit-log.ts';
+import { createRoles, waitForControllers, waitForNamespaces } from './bootstrap.ts';
+import * as components from './components.ts';
+import { createAuthority, serviceAccountKey } from './credentials.ts';
+import { type KubectlResult, runKubectl } from './kubectl.ts';
+import { lastLines } from './process.ts';
+import { type Answer, createRestClient, type Payload } from './rest.ts';
+import { type RunningComponent, startComponent } from './start-component.ts';
+import { admin, type User } from './users.ts';
+import { createWorkspace, type Workspace } from './workspace.ts';
+
+const STOP_GRACE_MS = 5_000;
+const DUMPED_LINES = 20;
+/** The controller manager's own default. */
+const NODE_MONITOR_GRACE_SECONDS = 50;
+
+export interface ControlPlaneOptions {
+  /** What runs besides etcd and the API server; by default nothing. */
+  components?: readonly components.OptionalComponent[];
+  /** After how many seconds without a heartbeat a node is `Unknown`; kwok's heartbeats keep pace. At least 4. */
+  nodeMonitorGraceSeconds?: number;
+}
+
+/** A control plane on 127.0.0.1 that belongs to one test. */
+export interface ControlPlane {
+  readonly url: string;
+  readonly caFile: string;
+  /** For the official client: `(await cp.client(admin)).makeApiClient(CoreV1Api)`. */
+  client(user: User): Promise<KubeConfig>;
+  /** A kubeconfig file, valid as long as the control plane. */
+  kubeconfigFile(user: User): Promise<string>;
+  /** Runs kubectl, as the admin unless said otherwise. Does not throw when kubectl fails. */
+  kubectl(args: readonly string[], options?: { user?: User; input?: string }): Promise<KubectlResult>;
+  /** One raw request, such as PATCH with a content type of its own. Does not throw for a status. */
+  request<T = unknown>(user: User, method: string, path: string, payload?: Payload): Promise<Answer<T>>;
+  /** All audited requests until now: changes of nodes and DaemonSets (see audit-policy.yaml). */
+  auditLog(): AuditEvent[];
+  /** The audit event of one answer, waited for. */
+  auditEvent(answer: Answer): Promise<AuditEvent>;
+  /** All that a component has printed. */
+  logs(component: components.Component): string;
+  /** Prints the end of every component's log to stderr, for a test that failed. */
+  dumpLogs(): void;
+  /** Ends all processes and removes the files. */
+  stop(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * Starts etcd, kube-apiserver and what else is asked for, and waits until all of them are ready.
+ *
+ * @throws Error when a binary is missing, or a component does not get ready; then nothing is left running
+ */
+export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
+  const assets = findAssets();
+  if (!assets) throw new Error('no control plane is built: run `node test/control-plane/build.ts`');
+  const missing = options.components?.filter((component) => assets.missing.includes(component)) ?? [];
+  if (missing.length > 0) throw new Error(`${assets.folder} has no ${missing.join(', no ')}`);
+
+  const workspace = createWorkspace('control-plane');
+  const running: RunningComponent[] = [];
+  try {
+    return await start(assets, options, workspace, running);
+  } catch (error) {
+    await tearDown(workspace, running);
+    throw error;
+  }
+}
+
+async function start(
+  assets: Assets,
+  options: ControlPlaneOptions,
+  workspace: Workspace,
+  running: RunningComponent[],
+): Promise<ControlPlane> {
+  const authority = await createAuthority();
+  const serving = await authority.serving();
+  const adminPair = await authority.client(admin);
+  const files: components.Files = {
+    ca: workspace.write('ca.crt', authority.cert),
+    cert: workspace.write('serving.crt', serving.cert),
+    key: workspace.write('serving.key', serving.key),
+    serviceAccountKey: workspace.write('service-account.key', serviceAccountKey()),
+    etcdData: workspace.path('etcd'),
+    auditPolicy: join(import.meta.dirname, 'audit-policy.yaml'),
+    auditLog: workspace.path('audit.log'),
+    kwokStages: join(import.meta.dirname, 'kwok-stages.yaml'),
+    scratch: workspace.path('scratch'),
+  };
+  const site = { assets, workspace, connect: (url: string) => createRestClient(url, authority.cert, adminPair) };
+  const run = async (component: components.Component, plan: components.Plan): Promise<RunningComponent> => {
+    const started = await startComponent(component, plan, site);
+    running.push(started);
+    return started;
+  };
+
+  const etcd = await run('etcd', components.etcd(files));
+  const { url } = await run('kube-apiserver', components.kubeApiserver(files, etcd.url));
+  const desk = createAccessDesk(url, authority, workspace);
+  const { rest } = await desk.of(admin);
+  await waitForNamespaces(rest);
+  await createRoles(rest);
+
+  const graceSeconds = options.nodeMonitorGraceSeconds ?? NODE_MONITOR_GRACE_SECONDS;
+  const kubeconfig = async (name: string, groups: string[] = []) => (await desk.of({ name, groups })).kubeconfigFile;
+  const plans: Record<components.OptionalComponent, () => Promise<components.Plan>> = {
+    'kube-controller-manager': async () =>
+      components.kubeControllerManager(files, await kubeconfig('system:kube-controller-manager'), graceSeconds),
+    'kube-scheduler': async () => components.kubeScheduler(files, await kubeconfig('system:kube-scheduler')),
+    kwok: async () => components.kwok(files, await kubeconfig('kwok', ['system:masters']), graceSeconds),
+  };
+  const wanted = options.components ?? [];
+  const outcomes = await Promise.allSettled(wanted.map(async (component) => run(component, await plans[component]())));
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  if (wanted.includes('kube-controller-manager')) await waitForControllers(rest);
+
+  const stop = async () => {
+    desk.close();
+    await tearDown(workspace, running);
+  };
+  return {
+    url,
+    caFile: files.ca,
+    client: async (user) => (await desk.of(user)).kubeConfig,
+    kubeconfigFile: async (user) => (await desk.of(user)).kubeconfigFile,
+    kubectl: async (args, { user = admin, input } = {}) => {
+      const { kubeconfigFile } = await desk.of(user);
+      const home = workspace.path('home');
+      const binary = binaryPath(assets, 'kubectl');
+      return runKubectl(binary, kubeconfigFile, args, input === undefined ? { home } : { home, input });
+    },
+    request: async (user, method, path, payload) => (await desk.of(user)).rest.request(method, path, payload),
+    auditLog: () => readAuditLog(files.auditLog),
+    auditEvent: ({ auditId }) => findAuditEvent(files.auditLog, auditId ?? 'without an Audit-Id header'),
+    logs: (component) => running.find(({ process: part }) => part.name === component)?.process.log() ?? '',
+    dumpLogs: () => {
+      for (const { process: part } of running) {
+        process.stderr.write(`--- ${part.name}\n${lastLines(part.log(), DUMPED_LINES)}\n`);
+      }
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+async function tearDown(workspace: Workspace, running: RunningComponent[]): Promise<void> {
+  // The newest first, so that none sees its server go: etcd would be missed by the API server for its whole grace.
+  for (const { process: part } of running.toReversed()) await part.stop(STOP_GRACE_MS);
+  workspace.remove();
+}

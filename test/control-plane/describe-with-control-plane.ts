@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, beforeEach, describe } from 'vitest';
+import { findAssets } from './assets.ts';
+import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts';
+
+/**
+ * A `describe` with a control plane of its own, which is started before its tests and stopped after them. If a test
+ * failed, the components' logs are printed. Without the binaries that it needs it is skipped, and its name says so.
+ *
+ * @param body gets a function, because the control plane is there only once the tests run
+ */
+export function describeWithControlPlane(
+  name: string,
+  options: ControlPlaneOptions,
+  body: (cp: () => ControlPlane) => void,
+): void {
+  const obstacle = findObstacle(options);
+  describe.skipIf(obstacle !== undefined)(obstacle ? `${name} (skipped: ${obstacle})` : name, () => {
+    let cp: ControlPlane | undefined;
+    let failed = false;
+    beforeAll(async () => {
+      cp = await startControlPlane(options);
+    });
+    afterAll(async () => {
+      if (failed) cp?.dumpLogs();
+      await cp?.stop();
+    });
+    beforeEach(({ onTestFailed }) => {
+      onTestFailed(() => {
+        failed = true;
+      });
+    });
+    body(() => {
+      if (!cp) throw new Error('the control plane is there only while tests run');
+      return cp;
+    });
+  });
+}
+
+function findObstacle({ components = [] }: ControlPlaneOptions): string | undefined {
+  const assets = findAssets();
+  if (!assets) return 'no control plane; run `node test/control-plane/build.ts`';
+  const missing = components.filter((component) => assets.missing.includes(component));
+  return missing.length > 0 ? `${assets.folder} has no ${missing.join(', no ')}` : undefined;
+}

@@ -1,0 +1,85 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { onExit } from './on-exit.ts';
+
+const TAIL_LINES = 20;
+
+/** How a process ended: with an exit code, or by a signal. */
+export type Exit = { code: number | null; signal: NodeJS.Signals | null };
+
+/** A process that we started. It never outlives us, and all it prints is in one file. */
+export interface Supervised {
+  readonly name: string;
+  readonly pid: number;
+  /** How it ended; `undefined` while it runs. */
+  readonly exit: Exit | undefined;
+  /** All that it printed until now; it can be asked after the end, when the file is gone. */
+  log(): string;
+  /** An error that names the process, says `what` happened, and shows the last 20 lines of its log. */
+  failure(what: string): Error;
+  /** SIGTERM, then SIGKILL when `graceMs` have passed. */
+  stop(graceMs: number): Promise<Exit>;
+}
+
+/**
+ * Starts a process whose output goes to `logFile`.
+ *
+ * @throws Error when the command cannot be started (ENOENT, EACCES)
+ */
+export async function launch(
+  name: string,
+  command: string,
+  args: readonly string[],
+  options: { logFile: string; env?: NodeJS.ProcessEnv },
+): Promise<Supervised> {
+  const [program, ...rest] = [...diesWithParent(), command, ...args];
+  const output = openSync(options.logFile, 'a');
+  const child = spawn(program as string, rest, { stdio: ['ignore', output, output], env: options.env ?? process.env });
+  closeSync(output);
+  await once(child, 'spawn');
+
+  const readLog = () => readFileSync(options.logFile, 'utf8');
+  let exit: Exit | undefined;
+  let finalLog: string | undefined;
+  const forget = onExit(() => child.kill('SIGKILL'));
+  child.once('exit', (code, signal) => {
+    exit = { code, signal };
+    finalLog = readLog();
+    forget();
+  });
+  const log = () => finalLog ?? readLog();
+  return {
+    name,
+    pid: child.pid as number,
+    get exit() {
+      return exit;
+    },
+    log,
+    failure: (what) => new Error(`${name} ${what}; the end of its log:\n${lastLines(log(), TAIL_LINES)}`),
+    stop: async (graceMs) => exit ?? (await end(child, graceMs)),
+  };
+}
+
+/** The last `count` lines of a text. */
+export function lastLines(text: string, count: number): string {
+  return text.trimEnd().split('\n').slice(-count).join('\n');
+}
+
+async function end(child: ChildProcess, graceMs: number): Promise<Exit> {
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  const impatience = setTimeout(() => child.kill('SIGKILL'), graceMs);
+  const [code, signal] = (await exited) as [number | null, NodeJS.Signals | null];
+  clearTimeout(impatience);
+  return { code, signal };
+}
+
+let parentDeathPrefix: string[] | undefined;
+
+/** Where util-linux is at hand, the kernel ends the child even when we are killed with SIGKILL and can do nothing. */
+function diesWithParent(): readonly string[] {
+  const prefix = ['setpriv', '--pdeathsig', 'KILL', '--'];
+  parentDeathPrefix ??= spawnSync('setpriv', [...prefix.slice(1), 'true']).status === 0 ? prefix : [];
+  return parentDeathPrefix;
+}

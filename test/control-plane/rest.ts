@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { Agent, request } from 'node:https';
+import { text } from 'node:stream/consumers';
+import type { KeyPair } from './credentials.ts';
+
+const REQUEST_TIMEOUT_MS = 30_000;
+
+/** An answer of the API server. */
+export interface Answer<T = unknown> {
+  status: number;
+  /** Parsed where the server says that it is JSON, else the text. */
+  body: T;
+  /** The texts of the Warning headers, as kubectl would show them. */
+  warnings: string[];
+  /** What the audit log calls this request. */
+  auditId: string | undefined;
+}
+
+/** What a request carries; a string is sent as it is, anything else as JSON. */
+export interface Payload {
+  body?: unknown;
+  /** `application/json` unless said otherwise, as for a patch. */
+  contentType?: string;
+}
+
+/** Sends requests as one identity, over connections that are kept. */
+export interface RestClient {
+  /** @throws Error when there is no answer within 30 s, or no connection */
+  request<T = unknown>(method: string, path: string, payload?: Payload): Promise<Answer<T>>;
+  close(): void;
+}
+
+/**
+ * @param url where the server listens, without a path
+ * @param identity left out, nobody is presented
+ */
+export function createRestClient(url: string, ca: string, identity?: KeyPair): RestClient {
+  const agent = new Agent({ keepAlive: true, ca, ...identity });
+  return {
+    request: async (method, path, { body, contentType = 'application/json' } = {}) => {
+      const outgoing = request(`${url}${path}`, {
+        method,
+        agent,
+        headers: body === undefined ? {} : { 'content-type': contentType },
+        signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+      });
+      outgoing.end(typeof body === 'string' || body === undefined ? body : JSON.stringify(body));
+      const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+      const content = await text(response);
+      const isJson = response.headers['content-type']?.startsWith('application/json');
+      return {
+        status: response.statusCode ?? 0,
+        body: isJson ? JSON.parse(content) : content,
+        warnings: (response.headersDistinct.warning ?? []).map(warningText),
+        auditId: response.headersDistinct['audit-id']?.[0],
+      };
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+/** RFC 7234, 5.5: `299 - "text"`, where a backslash quotes the next character. */
+function warningText(header: string): string {
+  const quoted = /^\d{3} \S+ "((?:[^"\\]|\\.)*)"/.exec(header)?.[1];
+  return quoted?.replace(/\\(.)/g, '$1') ?? header;
+}
