@@ -1,0 +1,264 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { startTaintkeeper, type Taintkeeper } from '../control-plane/taintkeeper.ts';
+import { admin, developer } from '../control-plane/users.ts';
+import { MUTATING_WEBHOOK, registerWebhook, VALIDATING_WEBHOOK } from '../control-plane/webhook.ts';
+import { kubectl } from './nodes.ts';
+
+const POLICIES = `
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TolerationPolicy
+metadata: { name: cni }
+spec:
+  mode: Mutate
+  daemonSets: { namespaces: [kube-flannel, kube-system] }
+---
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TolerationPolicy
+metadata: { name: watched }
+spec:
+  mode: Audit
+  daemonSets: { namespaces: [watched] }
+`;
+
+interface Toleration {
+  key?: string;
+  operator?: string;
+  value?: string;
+  effect?: string;
+}
+
+const MASTER: Toleration = { key: 'node-role.kubernetes.io/master', operator: 'Exists', effect: 'NoSchedule' };
+const CONTROL_PLANE: Toleration = {
+  key: 'node-role.kubernetes.io/control-plane',
+  operator: 'Exists',
+  effect: 'NoSchedule',
+};
+
+/** The tolerations that Flannel's chart has since flannel-io/flannel#1907: `control-plane`, but not `master`. */
+const FLANNEL_AFTER_PR_1907: Toleration[] = [
+  { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' },
+  { key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' },
+  { key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule', value: 'true' },
+  { key: 'node-role.kubernetes.io/etcd', operator: 'Exists', effect: 'NoExecute' },
+];
+
+const SIXTY: Toleration[] = Array.from({ length: 60 }, (_, index) => ({
+  key: `example.com/${index}`,
+  operator: 'Exists',
+}));
+
+interface DaemonSet {
+  metadata: { generation: number };
+  spec: { template: { spec: { tolerations?: Toleration[] } } };
+}
+
+function manifest(
+  name: string,
+  namespace: string,
+  tolerations: Toleration[],
+  annotations: Record<string, string> = {},
+) {
+  const labels = { app: name };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'DaemonSet',
+    metadata: { name, namespace, annotations },
+    spec: {
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: {
+          containers: [{ name: 'cni', image: 'example.com/cni:1' }],
+          ...(tolerations.length > 0 ? { tolerations } : {}),
+        },
+      },
+    },
+  };
+}
+
+describeWithControlPlane('DaemonSet tolerations', {}, (cp) => {
+  let taintkeeper: Taintkeeper;
+  let count = 0;
+
+  beforeAll(async () => {
+    taintkeeper = await startTaintkeeper({ policies: POLICIES });
+    await registerWebhook(cp(), taintkeeper);
+    for (const name of ['kube-flannel', 'watched', 'unnamed'])
+      await kubectl(cp(), admin, ['create', 'namespace', name]);
+  });
+  afterAll(() => taintkeeper?.stop());
+
+  const path = (namespace: string, name = '') => `/apis/apps/v1/namespaces/${namespace}/daemonsets/${name}`;
+  const get = async (namespace: string, name: string) =>
+    (await cp().request<DaemonSet>(admin, 'GET', path(namespace, name))).body;
+  const tolerationsOf = async (namespace: string, name: string) =>
+    (await get(namespace, name)).spec.template.spec.tolerations ?? [];
+  const apply = (object: object) => kubectl(cp(), developer, ['apply', '-f', '-'], JSON.stringify(object));
+  const newName = () => `cni-${++count}`;
+
+  describe('on creation', () => {
+    it.each<{ why: string; tolerations: Toleration[]; added: Toleration[] }>([
+      { why: 'Flannel after PR #1907: exactly one is added', tolerations: FLANNEL_AFTER_PR_1907, added: [MASTER] },
+      { why: 'only master', tolerations: [MASTER], added: [CONTROL_PLANE] },
+      { why: 'neither', tolerations: [], added: [MASTER, CONTROL_PLANE] },
+      { why: 'everything tolerated', tolerations: [{ operator: 'Exists' }], added: [] },
+      {
+        why: 'every NoSchedule taint tolerated',
+        tolerations: [{ operator: 'Exists', effect: 'NoSchedule' }],
+        added: [],
+      },
+      { why: '60 others', tolerations: SIXTY, added: [MASTER, CONTROL_PLANE] },
+    ])('$why', async ({ tolerations, added }) => {
+      const name = newName();
+      const { passed, error, warnings } = await apply(manifest(name, 'kube-flannel', tolerations));
+      expect(passed, error).toBe(true);
+      expect(warnings).toEqual(added.map(({ key }) => `TolerationPolicy cni added toleration ${key}:NoSchedule`));
+      expect(await tolerationsOf('kube-flannel', name)).toEqual([...tolerations, ...added]);
+    });
+
+    it('a namespace that no policy names is left alone', async () => {
+      const name = newName();
+      expect(await apply(manifest(name, 'unnamed', [MASTER]))).toEqual({ passed: true, error: '', warnings: [] });
+      expect(await tolerationsOf('unnamed', name)).toEqual([MASTER]);
+    });
+
+    it('a DaemonSet that opts out is left alone', async () => {
+      const name = newName();
+      const object = manifest(name, 'kube-system', [MASTER], { 'taintkeeper.dev/ignore': 'true' });
+      expect(await apply(object)).toEqual({ passed: true, error: '', warnings: [] });
+      expect(await tolerationsOf('kube-system', name)).toEqual([MASTER]);
+    });
+
+    it('Audit only reports: a warning, an audit annotation, a metric', async () => {
+      const body = manifest(newName(), 'watched', [MASTER]);
+      const answer = await cp().request<DaemonSet>(developer, 'POST', path('watched'), { body });
+      expect(answer).toMatchObject({
+        status: 201,
+        warnings: [
+          'TolerationPolicy watched, Audit: toleration node-role.kubernetes.io/control-plane:NoSchedule is missing',
+        ],
+        body: { spec: { template: { spec: { tolerations: [MASTER] } } } },
+      });
+      expect((await cp().auditEvent(answer)).annotations).toMatchObject({
+        [`${VALIDATING_WEBHOOK}/audited`]: 'watched: node-role.kubernetes.io/control-plane:NoSchedule',
+      });
+      expect(await taintkeeper.metrics()).toMatch(
+        /^taintkeeper_decisions_total\{kind="DaemonSet",policy="watched",mode="Audit",outcome="audited"\} 1$/m,
+      );
+    });
+
+    it("the API server's audit log says what was added", async () => {
+      const answer = await cp().request(developer, 'POST', path('kube-system'), {
+        body: manifest(newName(), 'kube-system', [MASTER]),
+      });
+      expect((await cp().auditEvent(answer)).annotations).toMatchObject({
+        [`${MUTATING_WEBHOOK}/added`]: 'cni: node-role.kubernetes.io/control-plane:NoSchedule',
+      });
+    });
+
+    it('--dry-run=server shows the result and creates nothing', async () => {
+      const name = newName();
+      const { stdout } = await cp().kubectl(['create', '--dry-run=server', '-o', 'json', '-f', '-'], {
+        user: developer,
+        input: JSON.stringify(manifest(name, 'kube-flannel', [MASTER])),
+      });
+      expect((JSON.parse(stdout) as DaemonSet).spec.template.spec.tolerations).toEqual([MASTER, CONTROL_PLANE]);
+      expect((await cp().request(admin, 'GET', path('kube-flannel', name))).status).toBe(404);
+    });
+  });
+
+  describe('on update', () => {
+    async function created(tolerations = FLANNEL_AFTER_PR_1907): Promise<string> {
+      const name = newName();
+      await apply(manifest(name, 'kube-flannel', tolerations));
+      return name;
+    }
+
+    it('applying the same manifest again, with another label, rolls nothing', async () => {
+      const name = await created();
+      const { generation } = (await get('kube-flannel', name)).metadata;
+      const again = manifest(name, 'kube-flannel', FLANNEL_AFTER_PR_1907);
+      await apply({ ...again, metadata: { ...again.metadata, labels: { release: 'v2' } } });
+      expect((await get('kube-flannel', name)).metadata.generation).toBe(generation);
+      expect(await tolerationsOf('kube-flannel', name)).toEqual([...FLANNEL_AFTER_PR_1907, MASTER]);
+    });
+
+    it('a manifest that takes the toleration out gets it back', async () => {
+      const name = await created();
+      const answer = await cp().request(developer, 'PATCH', path('kube-flannel', name), {
+        body: { spec: { template: { spec: { tolerations: FLANNEL_AFTER_PR_1907 } } } },
+        contentType: 'application/merge-patch+json',
+      });
+      expect(answer.status).toBe(200);
+      expect(await tolerationsOf('kube-flannel', name)).toEqual([...FLANNEL_AFTER_PR_1907, MASTER]);
+    });
+
+    it('a DaemonSet from before taintkeeper is not restarted by a label, and gets the toleration with its next image', async () => {
+      const name = newName();
+      await apply(manifest(name, 'kube-flannel', [MASTER], { 'taintkeeper.dev/ignore': 'true' }));
+      const { generation } = (await get('kube-flannel', name)).metadata;
+
+      const optIn = await kubectl(cp(), developer, [
+        'annotate',
+        '-n',
+        'kube-flannel',
+        'daemonset',
+        name,
+        'taintkeeper.dev/ignore-',
+      ]);
+      expect(optIn.warnings).toEqual([
+        expect.stringContaining('toleration node-role.kubernetes.io/control-plane:NoSchedule is missing'),
+      ]);
+      expect((await get('kube-flannel', name)).metadata.generation).toBe(generation);
+
+      await kubectl(cp(), developer, [
+        'set',
+        'image',
+        '-n',
+        'kube-flannel',
+        `daemonset/${name}`,
+        'cni=example.com/cni:2',
+      ]);
+      expect(await tolerationsOf('kube-flannel', name)).toEqual([MASTER, CONTROL_PLANE]);
+    });
+
+    it('status updates pass in silence', async () => {
+      const name = await created([MASTER]);
+      const answer = await cp().request(developer, 'PATCH', `${path('kube-flannel', name)}/status`, {
+        body: { status: { numberReady: 1 } },
+        contentType: 'application/merge-patch+json',
+      });
+      expect(answer).toMatchObject({ status: 200, warnings: [] });
+    });
+  });
+
+  const fixtures = new URL('../../../shared/fixtures/daemonsets/', import.meta.url);
+  describe.skipIf(!existsSync(fixtures))(`real manifests (need ../shared/fixtures/daemonsets)`, () => {
+    it.each([
+      { file: 'flannel-v0.24.3.yaml', added: [] },
+      { file: 'flannel-chart-after-pr1907.yaml', added: [MASTER] },
+      { file: 'kube-proxy-talos.yaml', added: [] },
+    ])('$file', async ({ file, added }) => {
+      const before = await cp().kubectl([
+        'create',
+        '--dry-run=client',
+        '--validate=false',
+        '-o',
+        'json',
+        '-f',
+        new URL(file, fixtures).pathname,
+      ]);
+      const { metadata, spec } = JSON.parse(before.stdout);
+      const text = readFileSync(new URL(file, fixtures), 'utf8');
+      const { passed, error } = await kubectl(cp(), admin, ['create', '-f', '-'], text);
+      expect(passed, error).toBe(true);
+      expect(await tolerationsOf(metadata.namespace, metadata.name)).toEqual([
+        ...spec.template.spec.tolerations,
+        ...added,
+      ]);
+      await kubectl(cp(), admin, ['delete', '-f', '-'], text);
+    });
+  });
+});

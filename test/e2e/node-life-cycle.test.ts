@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { startTaintkeeper, type Taintkeeper } from '../control-plane/taintkeeper.ts';
+import { admin, nodeController } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { registerWebhook } from '../control-plane/webhook.ts';
+import { allTaintsOf, attempt, GPU, getNode, kubectl, path } from './nodes.ts';
+
+const CONTROLLER_TIMEOUT_MS = 20_000;
+
+const policyIn = (mode: string) => `
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TaintPolicy
+metadata: { name: ${mode.toLowerCase()} }
+spec:
+  mode: ${mode}
+  nodeSelector: { matchLabels: { pool: ${mode} } }
+  taints: [{ key: "*" }]
+`;
+
+const PROTECTED = 'dedicated=gpu:NoSchedule';
+const NOT_READY = 'node.kubernetes.io/not-ready:NoSchedule';
+
+describeWithControlPlane(
+  'taintkeeper beside the real node controllers',
+  { components: ['kube-controller-manager'] },
+  (cp) => {
+    let taintkeeper: Taintkeeper;
+
+    beforeAll(async () => {
+      taintkeeper = await startTaintkeeper({ policies: ['Deny', 'Restore'].map(policyIn).join('---') });
+      await registerWebhook(cp(), taintkeeper);
+    });
+    afterAll(() => taintkeeper?.stop());
+
+    async function createNode(name: string, pool: string, ready = true): Promise<void> {
+      const body = { metadata: { name, labels: { pool } }, spec: { taints: [GPU] } };
+      expect((await cp().request(admin, 'POST', '/api/v1/nodes', { body })).status).toBe(201);
+      if (ready) await setReady(name, 'True');
+    }
+
+    async function setReady(name: string, status: 'True' | 'False'): Promise<void> {
+      const heartbeat = new Date().toISOString();
+      const body = {
+        status: { conditions: [{ type: 'Ready', status, reason: 'Test', lastHeartbeatTime: heartbeat }] },
+      };
+      await attempt(cp(), admin, 'PATCH', `${path(name)}/status`, body, 'application/strategic-merge-patch+json');
+    }
+
+    /** Waits for the controller to add or remove its taint, and looks each time whether the protected one is there. */
+    const waitForNotReady = (name: string, wanted: boolean) =>
+      waitUntil(
+        async () => {
+          const taints = await allTaintsOf(cp(), name);
+          expect(taints).toContain(PROTECTED);
+          return taints.includes(NOT_READY) === wanted ? true : undefined;
+        },
+        {
+          timeoutMs: CONTROLLER_TIMEOUT_MS,
+          otherwise: () => `${name}: ${NOT_READY} is not ${wanted ? 'there' : 'gone'}`,
+        },
+      );
+
+    it.each(['Deny', 'Restore'])(
+      'their not-ready taint comes and goes freely next to a protected one: %s',
+      async (mode) => {
+        const name = `ready-${mode.toLowerCase()}`;
+        await createNode(name, mode);
+        await waitForNotReady(name, false);
+        await setReady(name, 'False');
+        await waitForNotReady(name, true);
+        await setReady(name, 'True');
+        await waitForNotReady(name, false);
+      },
+    );
+
+    it('a write from a stale copy loses nothing that Restore protects, and does its own work', async () => {
+      // Kubernetes 1.20: the node life cycle controller wrote the whole list from its cache, without a resourceVersion.
+      const name = 'stale';
+      await createNode(name, 'Restore');
+      await waitForNotReady(name, false);
+      const stale = await getNode(cp(), name);
+      await kubectl(cp(), admin, ['taint', 'node', name, 'example.com/added=later:NoExecute']);
+
+      const marked = [...(stale.spec.taints ?? []), { key: 'example.com/mark', effect: 'PreferNoSchedule' }];
+      const patch = { spec: { taints: marked } };
+      const written = await attempt(
+        cp(),
+        nodeController,
+        'PATCH',
+        path(name),
+        patch,
+        'application/strategic-merge-patch+json',
+      );
+
+      expect(written).toMatchObject({
+        passed: true,
+        warnings: [expect.stringContaining('example.com/added=later:NoExecute')],
+      });
+      expect(await allTaintsOf(cp(), name)).toEqual([
+        PROTECTED,
+        'example.com/mark:PreferNoSchedule',
+        'example.com/added=later:NoExecute',
+      ]);
+    });
+
+    it('nothing that the controllers do is refused', async () => {
+      const denied = taintkeeper
+        .logs()
+        .filter(({ outcome, user }) => outcome === 'denied' && String(user).startsWith('system:'));
+      expect(denied).toEqual([]);
+      expect(cp().logs('kube-controller-manager')).not.toContain('denied the request');
+    });
+  },
+);

@@ -1,0 +1,341 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { startTaintkeeper, type Taintkeeper } from '../control-plane/taintkeeper.ts';
+import { admin, developer, node } from '../control-plane/users.ts';
+import { MUTATING_WEBHOOK, registerWebhook, VALIDATING_WEBHOOK } from '../control-plane/webhook.ts';
+import { LOSING } from './losing-a-taint.ts';
+import { attempt, GPU, getNode, kubectl, OTHER, path, RELEASE, type Taint, taintsOf } from './nodes.ts';
+
+/** One policy for each node pool, so that one webhook serves all tests. */
+const POLICIES = `
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TaintPolicy
+metadata: { name: deny }
+spec:
+  mode: Deny
+  nodeSelector: { matchLabels: { pool: deny } }
+  taints: [{ key: dedicated }]
+---
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TaintPolicy
+metadata: { name: restore }
+spec:
+  mode: Restore
+  nodeSelector: { matchLabels: { pool: restore } }
+  taints: [{ key: dedicated }]
+---
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TaintPolicy
+metadata: { name: audit }
+spec:
+  mode: Audit
+  nodeSelector: { matchLabels: { pool: audit } }
+  taints: [{ key: dedicated }]
+---
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TaintPolicy
+metadata: { name: exempting }
+spec:
+  mode: Deny
+  nodeSelector: { matchLabels: { pool: exempting } }
+  taints: [{ key: dedicated }]
+  exempt: { users: ["dev@*"] }
+---
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TaintPolicy
+metadata: { name: never }
+spec:
+  mode: Deny
+  nodeSelector: { matchLabels: { pool: never } }
+  taints: [{ key: dedicated }]
+  release: Never
+---
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TaintPolicy
+metadata: { name: present }
+spec:
+  mode: Restore
+  nodeSelector: { matchLabels: { pool: present } }
+  taints: [{ key: dedicated, value: gpu, effect: NoSchedule, ensure: Present }]
+`;
+
+type Pool = 'deny' | 'restore' | 'audit' | 'exempting' | 'never' | 'present';
+
+describeWithControlPlane('node taints', {}, (cp) => {
+  let taintkeeper: Taintkeeper;
+  let count = 0;
+
+  beforeAll(async () => {
+    taintkeeper = await startTaintkeeper({ policies: POLICIES });
+    await registerWebhook(cp(), taintkeeper);
+  });
+  afterAll(async () => {
+    expect(await taintkeeper?.stop()).toBe(0);
+  });
+
+  async function createNode(pool: Pool | undefined, taints: Taint[] = [GPU], user = admin): Promise<string> {
+    const name = user === admin ? `n${++count}` : user.name.replace('system:node:', '');
+    const body = { metadata: { name, ...(pool ? { labels: { pool } } : {}) }, spec: { taints } };
+    const answer = await cp().request(user, 'POST', '/api/v1/nodes', { body });
+    expect(answer.status, JSON.stringify(answer.body)).toBe(201);
+    return name;
+  }
+
+  async function decisions(policy: string, outcome: string): Promise<number> {
+    const line = new RegExp(
+      `^taintkeeper_decisions_total\\{[^}]*policy="${policy}"[^}]*outcome="${outcome}"\\} (\\d+)$`,
+      'm',
+    );
+    return Number(line.exec(await taintkeeper.metrics())?.[1] ?? 0);
+  }
+
+  describe.each([
+    ['a developer', developer],
+    ['an admin', admin],
+  ])('%s', (_who, user) => {
+    describe.each(Object.entries(LOSING))('by %s', (_way, lose) => {
+      it('is refused in mode Deny, with a reason and a way out', async () => {
+        const name = await createNode('deny');
+        const { passed, error } = await lose(cp(), name, user);
+        expect(passed).toBe(false);
+        expect(error).toContain(
+          `node ${name} must keep taint dedicated=gpu:NoSchedule, protected by TaintPolicy "deny"`,
+        );
+        expect(error).toContain(`kubectl annotate --overwrite node ${name} ${RELEASE}=dedicated=gpu:NoSchedule`);
+        expect(await taintsOf(cp(), name)).toEqual(['dedicated=gpu:NoSchedule']);
+      });
+
+      it('is undone in mode Restore, with a warning', async () => {
+        const name = await createNode('restore');
+        const { passed, error, warnings } = await lose(cp(), name, user);
+        expect(passed, error).toBe(true);
+        expect(warnings).toContain('TaintPolicy restore put back taint dedicated=gpu:NoSchedule');
+        const taints = await taintsOf(cp(), name);
+        expect(taints).toContain('dedicated=gpu:NoSchedule');
+        expect(new Set(taints.map((taint) => taint.replace(/=[^:]*/, ''))).size).toBe(taints.length);
+      });
+
+      it('passes in mode Audit, with a warning and a metric', async () => {
+        const name = await createNode('audit');
+        const before = await decisions('audit', 'audited');
+        const { passed, error, warnings } = await lose(cp(), name, user);
+        expect(passed, error).toBe(true);
+        expect(warnings).toEqual(['TaintPolicy audit, Audit: taint dedicated=gpu:NoSchedule was dropped']);
+        expect(await taintsOf(cp(), name)).not.toContain('dedicated=gpu:NoSchedule');
+        expect(await decisions('audit', 'audited')).toBe(before + 1);
+      });
+    });
+  });
+
+  describe("the API server's audit log", () => {
+    it.each<[pool: Pool, annotation: string]>([
+      ['deny', `${VALIDATING_WEBHOOK}/denied`],
+      ['restore', `${MUTATING_WEBHOOK}/restored`],
+      ['audit', `${VALIDATING_WEBHOOK}/audited`],
+    ])('says what became of it: %s', async (pool, annotation) => {
+      const name = await createNode(pool);
+      const answer = await cp().request(developer, 'PATCH', path(name), {
+        body: { spec: { taints: null } },
+        contentType: 'application/merge-patch+json',
+      });
+      const { annotations } = await cp().auditEvent(answer);
+      expect(annotations).toMatchObject({ [annotation]: `${pool}: dedicated=gpu:NoSchedule` });
+    });
+  });
+
+  it('Restore keeps the other changes of the request, and their order', async () => {
+    const name = await createNode('restore', [OTHER, GPU]);
+    const taints = [{ key: 'new', effect: 'NoSchedule' }, OTHER];
+    const { passed } = await attempt(
+      cp(),
+      developer,
+      'PATCH',
+      path(name),
+      { metadata: { labels: { also: 'changed' } }, spec: { taints } },
+      'application/merge-patch+json',
+    );
+    expect(passed).toBe(true);
+    expect(await taintsOf(cp(), name)).toEqual([
+      'new:NoSchedule',
+      'example.com/other:NoSchedule',
+      'dedicated=gpu:NoSchedule',
+    ]);
+    expect((await getNode(cp(), name)).metadata.labels).toMatchObject({ also: 'changed' });
+  });
+
+  it('a user whom the policy exempts may remove the taint; others may not; the log says so', async () => {
+    const name = await createNode('exempting');
+    expect((await kubectl(cp(), admin, ['taint', 'node', name, 'dedicated-'])).passed).toBe(false);
+    expect(await kubectl(cp(), developer, ['taint', 'node', name, 'dedicated-'])).toMatchObject({
+      passed: true,
+      warnings: [],
+    });
+    await taintkeeper.waitForLog(
+      (line) => line.outcome === 'exempt' && line.name === name && line.user === developer.name,
+    );
+  });
+
+  describe('release by annotation', () => {
+    const annotate = (name: string) =>
+      kubectl(cp(), developer, ['annotate', '--overwrite', 'node', name, `${RELEASE}=dedicated=gpu:NoSchedule`]);
+
+    it.each<Pool>(['deny', 'restore'])(
+      'lets the taint go once, takes itself away, and is recorded: %s',
+      async (pool) => {
+        const name = await createNode(pool);
+        await annotate(name);
+        const answer = await cp().request(developer, 'PATCH', path(name), {
+          body: { spec: { taints: null } },
+          contentType: 'application/merge-patch+json',
+        });
+        expect(answer).toMatchObject({
+          status: 200,
+          warnings: [`TaintPolicy ${pool} released taint dedicated=gpu:NoSchedule`],
+        });
+        expect((await getNode(cp(), name)).metadata.annotations ?? {}).not.toHaveProperty([RELEASE]);
+        expect(await taintsOf(cp(), name)).toEqual([]);
+        expect((await cp().auditEvent(answer)).annotations).toMatchObject({
+          [`${VALIDATING_WEBHOOK}/released`]: `${pool}: dedicated=gpu:NoSchedule`,
+        });
+
+        await kubectl(cp(), developer, ['taint', 'node', name, 'dedicated=gpu:NoSchedule']);
+        await kubectl(cp(), developer, ['taint', 'node', name, 'dedicated-']);
+        expect(await taintsOf(cp(), name)).toEqual(['dedicated=gpu:NoSchedule']);
+      },
+    );
+
+    it('says at once what it will do', async () => {
+      const { warnings } = await annotate(await createNode('deny'));
+      expect(warnings).toEqual(['TaintPolicy deny now lets taint dedicated=gpu:NoSchedule go, once']);
+    });
+
+    it('takes two requests: one write cannot announce and remove', async () => {
+      const name = await createNode('deny');
+      const body = { metadata: { annotations: { [RELEASE]: 'dedicated=gpu:NoSchedule' } }, spec: { taints: null } };
+      expect((await attempt(cp(), developer, 'PATCH', path(name), body, 'application/merge-patch+json')).passed).toBe(
+        false,
+      );
+    });
+
+    it('does not help against release: Never', async () => {
+      const name = await createNode('never');
+      await annotate(name);
+      const { passed, error } = await kubectl(cp(), developer, ['taint', 'node', name, 'dedicated-']);
+      expect(passed).toBe(false);
+      expect(error).toContain('TaintPolicy "never" allows no release');
+    });
+  });
+
+  it('a node that leaves its policy with a protected taint on it is let go, on the record', async () => {
+    const name = await createNode('deny');
+    const answer = await cp().request(developer, 'PATCH', path(name), {
+      body: { metadata: { labels: { pool: null } } },
+      contentType: 'application/merge-patch+json',
+    });
+    expect(answer.warnings).toEqual([
+      'TaintPolicy deny no longer protects taint dedicated=gpu:NoSchedule: the node left it',
+    ]);
+    expect((await cp().auditEvent(answer)).annotations).toMatchObject({
+      [`${VALIDATING_WEBHOOK}/unselected`]: 'deny: dedicated=gpu:NoSchedule',
+    });
+  });
+
+  it('a taint that the API server shows with timeAdded: null does not stand in the way', async () => {
+    const name = await createNode('deny', [{ ...GPU, timeAdded: '0001-01-01T00:00:00Z' } as Taint]);
+    expect(await kubectl(cp(), developer, ['cordon', name])).toEqual({ passed: true, error: '', warnings: [] });
+  });
+
+  describe('a kubelet', () => {
+    it('that registers its node gets the Present taints at once', async () => {
+      const name = await createNode('present', [OTHER], node('worker-1'));
+      expect(await taintsOf(cp(), name)).toEqual(['example.com/other:NoSchedule', 'dedicated=gpu:NoSchedule']);
+    });
+
+    it('that registers with another value gets the right one', async () => {
+      const name = await createNode('present', [{ ...GPU, value: 'cpu' }], node('worker-2'));
+      expect(await taintsOf(cp(), name)).toEqual(['dedicated=gpu:NoSchedule']);
+    });
+
+    it('may change its labels while a Present taint is missing: its update is never patched', async () => {
+      const name = await createNode(undefined, [], node('worker-3'));
+      await kubectl(cp(), admin, ['label', 'node', name, 'pool=present']);
+      const relabel = { metadata: { labels: { 'example.com/zone': 'a' } } };
+      const { passed, error } = await attempt(
+        cp(),
+        node('worker-3'),
+        'PATCH',
+        path(name),
+        relabel,
+        'application/strategic-merge-patch+json',
+      );
+      expect(passed, error).toBe(true);
+      expect(await taintsOf(cp(), name)).toEqual([]);
+    });
+
+    it('may not drop a taint itself', async () => {
+      const name = await createNode('restore', [GPU], node('worker-4'));
+      const { passed } = await attempt(
+        cp(),
+        node('worker-4'),
+        'PATCH',
+        path(name),
+        { spec: { taints: null } },
+        'application/merge-patch+json',
+      );
+      expect(passed).toBe(false);
+      expect(await taintsOf(cp(), name)).toEqual(['dedicated=gpu:NoSchedule']);
+    });
+
+    it('reports its status undisturbed', async () => {
+      const name = await createNode('deny', [GPU], node('worker-5'));
+      const status = { status: { conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }] } };
+      const { passed, warnings } = await attempt(
+        cp(),
+        node('worker-5'),
+        'PATCH',
+        `${path(name)}/status`,
+        status,
+        'application/strategic-merge-patch+json',
+      );
+      expect({ passed, warnings }).toEqual({ passed: true, warnings: [] });
+    });
+  });
+
+  it.each<[pool: Pool, passed: boolean]>([
+    ['deny', false],
+    ['restore', true],
+    ['audit', true],
+  ])('--dry-run=server gets the same answer and leaves no trace: %s', async (pool, passed) => {
+    const name = await createNode(pool);
+    const { resourceVersion } = (await getNode(cp(), name)).metadata;
+    const traces = async () => {
+      const counters = (await taintkeeper.metrics()).match(
+        /^taintkeeper_(decisions_total|admission_(requests_total|duration_seconds_count)).*$/gm,
+      );
+      return { counters, lines: taintkeeper.logs().length };
+    };
+    const dryRuns = async () =>
+      Number(
+        /^taintkeeper_admission_dry_runs_total\{path="mutate"\} (\d+)$/m.exec(await taintkeeper.metrics())?.[1] ?? 0,
+      );
+    const before = { ...(await traces()), dryRuns: await dryRuns() };
+
+    const attempted = await kubectl(cp(), developer, ['taint', 'node', name, 'dedicated-', '--dry-run=server']);
+
+    expect(attempted.passed).toBe(passed);
+    expect(attempted.warnings).toHaveLength(passed ? 1 : 0);
+    expect(await traces()).toEqual({ counters: before.counters, lines: before.lines });
+    expect(await dryRuns()).toBe(before.dryRuns + 1);
+    expect((await getNode(cp(), name)).metadata.resourceVersion).toBe(resourceVersion);
+  });
+
+  it.each([
+    ['cordon', ['cordon']],
+    ['a label', ['label', 'node', 'x=y']],
+    ['another taint', ['taint', 'node', 'another=1:NoSchedule']],
+  ])('other changes of a protected node pass in silence: %s', async (_what, [verb = '', ...rest]) => {
+    const name = await createNode('deny');
+    const args = rest[0] === 'node' ? [verb, 'node', name, ...rest.slice(1)] : [verb, name];
+    expect(await kubectl(cp(), developer, args)).toEqual({ passed: true, error: '', warnings: [] });
+  });
+});
