@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs';
+import { ensureAssets } from '../test/control-plane/build.ts';
+import { type ControlPlane, startControlPlane } from '../test/control-plane/control-plane.ts';
+import { startTaintkeeper } from '../test/control-plane/taintkeeper.ts';
+import { admin, developer, node, type User } from '../test/control-plane/users.ts';
+import { registerWebhook } from '../test/control-plane/webhook.ts';
+
+const colour = process.stdout.isTTY && !process.env.NO_COLOR;
+const say = (text: string) => process.stdout.write(`${text}\n`);
+const chapter = (text: string) => say(colour ? `\n\x1b[1m${text}\x1b[0m` : `\n${text}`);
+
+const POLICIES = [
+  '../manifests/policies/control-plane-taints.yaml',
+  '../manifests/policies/cni-tolerations.yaml',
+  'policies.yaml',
+].map((file) => readFileSync(new URL(file, import.meta.url), 'utf8'));
+
+const TAINTS =
+  'custom-columns=NODE:.metadata.name,POOL:.metadata.labels.pool,TEAM:.metadata.labels.team,TAINTS:.spec.taints[*].key';
+const TOLERATIONS = 'custom-columns=DAEMONSET:.metadata.name,TOLERATIONS:.spec.template.spec.tolerations[*].key';
+
+async function main(): Promise<void> {
+  const provision = await ensureAssets(say);
+  if (provision.outcome === 'impossible') throw new Error(`${provision.reason}; ${provision.remedy}`);
+
+  const start = performance.now();
+  say('Starting etcd and kube-apiserver …');
+  await using cp = await startControlPlane();
+  await using taintkeeper = await startTaintkeeper({ policies: POLICIES.join('---\n') });
+  await registerWebhook(cp, taintkeeper);
+  say(
+    `… and taintkeeper, registered as their admission webhook: ${((performance.now() - start) / 1000).toFixed(1)} s.`,
+  );
+
+  await play(cp);
+
+  chapter('What taintkeeper counted');
+  const counters = (await taintkeeper.metrics()).match(/^taintkeeper_decisions_total.*$/gm) ?? [];
+  for (const line of counters) say(line);
+  chapter('Stopping everything …');
+}
+
+async function play(cp: ControlPlane): Promise<void> {
+  /** Runs a command as somebody, and shows it with what it prints. */
+  const kubectl = async (user: User, args: string[], input?: string) => {
+    say(`$ kubectl ${args.map(quote).join(' ')}   # ${user.name}`);
+    const { stdout, stderr } = await cp.kubectl(args, { user, ...(input === undefined ? {} : { input }) });
+    process.stdout.write(`${stderr}${stdout}`.replace(/^(?=.)/gm, '  '));
+  };
+
+  chapter('1. Two nodes register; the kubelet of gpu-1 does not know the taint that its pool should have');
+  await register(cp, 'cp-1', {}, [{ key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' }]);
+  await register(cp, 'gpu-1', { pool: 'gpu' }, []);
+  await kubectl(developer, ['get', 'node', 'gpu-1', '-o', TAINTS]);
+
+  chapter('2. Deny: somebody removes the control-plane taint');
+  await kubectl(admin, ['taint', 'node', 'cp-1', 'node-role.kubernetes.io/control-plane-']);
+
+  chapter('3. Restore: somebody removes the taint of the GPU pool, and relabels the node with it');
+  await kubectl(developer, [
+    'patch',
+    'node',
+    'gpu-1',
+    '--type=merge',
+    '-p',
+    '{"metadata":{"labels":{"team":"vision"}},"spec":{"taints":null}}',
+  ]);
+  await kubectl(developer, ['get', 'node', 'gpu-1', '-o', TAINTS]);
+
+  chapter('4. Audit: a taint that is only watched goes, and is recorded');
+  await kubectl(developer, ['taint', 'node', 'gpu-1', 'example.com/maintenance=soon:PreferNoSchedule']);
+  await kubectl(developer, ['taint', 'node', 'gpu-1', 'example.com/maintenance-']);
+
+  chapter('5. On purpose: announced first, removed next');
+  await kubectl(admin, [
+    'annotate',
+    'node',
+    'cp-1',
+    'taintkeeper.dev/release=node-role.kubernetes.io/control-plane:NoSchedule',
+  ]);
+  await kubectl(admin, ['taint', 'node', 'cp-1', 'node-role.kubernetes.io/control-plane-']);
+
+  chapter("6. Flannel's DaemonSet tolerates control-plane only; some nodes are still tainted master");
+  await cp.kubectl(['create', 'namespace', 'kube-flannel']);
+  await kubectl(admin, ['apply', '-f', '-'], readFileSync(new URL('kube-flannel.yaml', import.meta.url), 'utf8'));
+  await kubectl(developer, ['get', '-n', 'kube-flannel', 'daemonset', 'kube-flannel-ds', '-o', TOLERATIONS]);
+}
+
+/** Creates a node as its own kubelet would. */
+async function register(cp: ControlPlane, name: string, labels: object, taints: object[]): Promise<void> {
+  const body = { metadata: { name, labels }, spec: { taints } };
+  const { status } = await cp.request(node(name), 'POST', '/api/v1/nodes', { body });
+  say(`node ${name} registered as system:node:${name}: HTTP ${status}`);
+}
+
+function quote(argument: string): string {
+  return /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument}'`;
+}
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`demo: ${error instanceof Error ? error.message : error}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,19 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { findAssets } from '../control-plane/assets.ts';
+import { readmeBlocks } from '../readme.ts';
+
+const DEMO = join(import.meta.dirname, '..', '..', 'demo', 'demo.ts');
+
+describe.skipIf(!findAssets())('npm run demo (needs a control plane)', () => {
+  it('plays to its end, and prints what the README says', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [DEMO]);
+    expect(stdout).toContain('Stopping everything');
+    const [excerpt = ''] = readmeBlocks('2. Deny');
+    const lines = excerpt.split('\n').filter((line) => line !== '');
+    expect(lines.length).toBeGreaterThan(5);
+    for (const line of lines) expect(stdout.split('\n')).toContain(line);
+  });
+});

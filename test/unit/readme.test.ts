@@ -1,0 +1,40 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { judge } from '../../src/admission/judge.ts';
+import { answer } from '../../src/admission/response.ts';
+import { decodeReview } from '../../src/admission/review.ts';
+import { readBuiltinPolicies } from '../../src/builtin-policies.ts';
+import { parsePolicies } from '../../src/files/policy-files.ts';
+import { compilePolicies } from '../../src/policy/policy-set.ts';
+import { readmeBlocks } from '../readme.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+it("the README's curl is answered as it says", async () => {
+  const [block = ''] = readmeBlocks('curl');
+  const example = /@(examples\/\S+)/.exec(block)?.[1] ?? '';
+  const review = decodeReview(JSON.parse(readFileSync(join(ROOT, example), 'utf8')));
+  if (!review.ok) throw new Error(review.message);
+  const policies = compilePolicies(parsePolicies(await readBuiltinPolicies()));
+  const body = answer(review.request.uid, judge(review.request, 'validate', policies));
+  expect(block.split('\n')).toContain(JSON.stringify(body));
+});
+
+it("the README's review prints what it says", () => {
+  const [block = ''] = readmeBlocks('taintkeeper review');
+  const [command = '', ...output] = block.split('\n');
+  const args = command.split(' ').slice(3);
+  const printed = execFileSync(process.execPath, [join(ROOT, 'bin', 'taintkeeper.js'), ...args], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  expect(printed).toBe(output.join('\n'));
+});
+
+it("the README's policy is the example", () => {
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+  const [, policy = ''] = /```yaml\n([\s\S]*?)```/.exec(readme) ?? [];
+  expect(readFileSync(join(ROOT, 'examples', 'policies', 'gpu-pool.yaml'), 'utf8')).toContain(policy);
+});
