@@ -6,58 +6,26 @@ import { MUTATING_WEBHOOK, registerWebhook, VALIDATING_WEBHOOK } from '../contro
 import { LOSING } from './losing-a-taint.ts';
 import { attempt, GPU, getNode, kubectl, OTHER, path, RELEASE, type Taint, taintsOf } from './nodes.ts';
 
-/** One policy for each node pool, so that one webhook serves all tests. */
-const POLICIES = `
+/** A policy for the nodes of one pool, so that one webhook serves all tests. */
+const policyFor = (pool: string, mode: string, more = '', taint = 'key: dedicated') => `
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TaintPolicy
-metadata: { name: deny }
+metadata: { name: ${pool} }
 spec:
-  mode: Deny
-  nodeSelector: { matchLabels: { pool: deny } }
-  taints: [{ key: dedicated }]
----
-apiVersion: taintkeeper.dev/v1alpha1
-kind: TaintPolicy
-metadata: { name: restore }
-spec:
-  mode: Restore
-  nodeSelector: { matchLabels: { pool: restore } }
-  taints: [{ key: dedicated }]
----
-apiVersion: taintkeeper.dev/v1alpha1
-kind: TaintPolicy
-metadata: { name: audit }
-spec:
-  mode: Audit
-  nodeSelector: { matchLabels: { pool: audit } }
-  taints: [{ key: dedicated }]
----
-apiVersion: taintkeeper.dev/v1alpha1
-kind: TaintPolicy
-metadata: { name: exempting }
-spec:
-  mode: Deny
-  nodeSelector: { matchLabels: { pool: exempting } }
-  taints: [{ key: dedicated }]
-  exempt: { users: ["dev@*"] }
----
-apiVersion: taintkeeper.dev/v1alpha1
-kind: TaintPolicy
-metadata: { name: never }
-spec:
-  mode: Deny
-  nodeSelector: { matchLabels: { pool: never } }
-  taints: [{ key: dedicated }]
-  release: Never
----
-apiVersion: taintkeeper.dev/v1alpha1
-kind: TaintPolicy
-metadata: { name: present }
-spec:
-  mode: Restore
-  nodeSelector: { matchLabels: { pool: present } }
-  taints: [{ key: dedicated, value: gpu, effect: NoSchedule, ensure: Present }]
+  mode: ${mode}
+  nodeSelector: { matchLabels: { pool: ${pool} } }
+  taints: [{ ${taint} }]
+  ${more}
 `;
+
+const POLICIES = [
+  policyFor('deny', 'Deny'),
+  policyFor('restore', 'Restore'),
+  policyFor('audit', 'Audit'),
+  policyFor('exempting', 'Deny', 'exempt: { users: ["dev@*"] }'),
+  policyFor('never', 'Deny', 'release: Never'),
+  policyFor('present', 'Restore', '', 'key: dedicated, value: gpu, effect: NoSchedule, ensure: Present'),
+].join('---');
 
 type Pool = 'deny' | 'restore' | 'audit' | 'exempting' | 'never' | 'present';
 

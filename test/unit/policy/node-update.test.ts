@@ -1,58 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import type { Decision } from '../../../src/policy/decision.ts';
 import type { StringMap } from '../../../src/policy/label-selector.ts';
-import { type DesiredNode, judgeNode } from '../../../src/policy/node.ts';
-import type { PolicySet, Requester } from '../../../src/policy/policy-set.ts';
+import type { Requester } from '../../../src/policy/policy-set.ts';
 import type { Taint } from '../../../src/policy/taint.ts';
-import type { TaintMode, TaintPolicySpec, TaintRule } from '../../../src/policy/taint-policy.ts';
+import type { TaintMode, TaintRule } from '../../../src/policy/taint-policy.ts';
+import {
+  cpu,
+  DEVELOPER,
+  gpu,
+  judgeUpdate,
+  KUBELET,
+  notReady,
+  other,
+  outcomes,
+  policyOf,
+  type Update,
+} from './node-updates.ts';
 import { policySet } from './policies.ts';
-
-const DEVELOPER: Requester = { username: 'dev', groups: ['developers'] };
-const KUBELET: Requester = { username: 'system:node:n1', groups: ['system:nodes', 'system:authenticated'] };
-
-const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
-const cpu: Taint = { ...gpu, value: 'cpu' };
-const other: Taint = { key: 'other', effect: 'NoSchedule' };
-const notReady: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' };
-
-interface Update {
-  readonly before: readonly Taint[];
-  readonly after: readonly Taint[];
-  readonly oldLabels?: StringMap;
-  readonly newLabels?: StringMap;
-  readonly oldRelease?: string;
-  readonly newRelease?: string;
-  readonly requester?: Requester;
-}
-
-function judgeUpdate(policies: PolicySet, phase: 'mutate' | 'validate', update: Update): Decision<DesiredNode> {
-  const {
-    before,
-    after,
-    oldLabels = {},
-    newLabels = oldLabels,
-    oldRelease,
-    newRelease,
-    requester = DEVELOPER,
-  } = update;
-  return judgeNode(
-    {
-      operation: 'UPDATE',
-      phase,
-      requester,
-      oldNode: { name: 'n1', labels: oldLabels, taints: before, release: oldRelease },
-      node: { name: 'n1', labels: newLabels, taints: after, release: newRelease },
-    },
-    policies,
-  );
-}
-
-function policyOf(mode: TaintMode, taints: TaintRule[], more: Partial<TaintPolicySpec> = {}): PolicySet {
-  return policySet({ taint: { p: { mode, taints, ...more } } });
-}
-
-const outcomes = (decision: Decision<unknown>) =>
-  decision.violations.map(({ policy, outcome, subject }) => `${policy} ${outcome} ${subject}`);
 
 describe('Deny', () => {
   const deny = policyOf('Deny', [{ key: 'dedicated' }]);
@@ -298,182 +261,5 @@ describe('several policies on one taint', () => {
     expect(outcomes(judgeUpdate(policies, 'validate', { ...update, after: [other] }))).toEqual([
       'd denied dedicated=gpu:NoSchedule',
     ]);
-  });
-});
-
-describe('release by annotation', () => {
-  const RELEASE = 'dedicated=gpu:NoSchedule';
-  const deny = policyOf('Deny', [{ key: '*' }]);
-
-  it.each<TaintMode>(['Deny', 'Restore'])('lets the taint go in mode %s, and takes the annotation along', (mode) => {
-    const policies = policyOf(mode, [{ key: 'dedicated' }]);
-    const update = { before: [gpu], after: [], oldRelease: RELEASE, newRelease: RELEASE };
-    expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({
-      verdict: 'patch',
-      desired: { taints: [], release: undefined },
-      violations: [],
-    });
-    expect(judgeUpdate(policies, 'validate', { before: [gpu], after: [], oldRelease: RELEASE })).toMatchObject({
-      verdict: 'allow',
-      violations: [{ policy: 'p', outcome: 'released', subject: 'dedicated=gpu:NoSchedule' }],
-      warnings: ['TaintPolicy p released taint dedicated=gpu:NoSchedule'],
-      auditAnnotations: { released: 'p: dedicated=gpu:NoSchedule' },
-    });
-  });
-
-  it('is neither honoured nor used up by an Audit policy: that changes nothing', () => {
-    const audit = policyOf('Audit', [{ key: '*' }], { exempt: { users: ['system:*'] } });
-    for (const requester of [DEVELOPER, { username: 'system:x', groups: [] }]) {
-      const update = { before: [gpu], after: [], oldRelease: RELEASE, newRelease: RELEASE, requester };
-      expect(judgeUpdate(audit, 'mutate', update).verdict).toBe('allow');
-    }
-    const update = { before: [gpu], after: [], oldRelease: RELEASE };
-    expect(outcomes(judgeUpdate(audit, 'validate', update))).toEqual(['p audited dedicated=gpu:NoSchedule']);
-  });
-
-  it('is used up when somebody exempt removes the taint, too', () => {
-    const exempting = policyOf('Deny', [{ key: '*' }], { exempt: { users: ['dev'] } });
-    const update = { before: [gpu], after: [], oldRelease: RELEASE, newRelease: RELEASE };
-    expect(judgeUpdate(exempting, 'mutate', update)).toMatchObject({
-      verdict: 'patch',
-      desired: { release: undefined },
-    });
-  });
-
-  it.each<{ why: string; update: Update }>([
-    { why: 'set in the same request', update: { before: [gpu], after: [], newRelease: RELEASE } },
-    { why: 'for another taint', update: { before: [gpu], after: [], oldRelease: 'other:NoSchedule' } },
-    {
-      why: 'still there after mutation, so that it could be used again',
-      update: { before: [gpu], after: [], oldRelease: RELEASE, newRelease: RELEASE },
-    },
-  ])('does not count when it is $why', ({ update }) => {
-    expect(judgeUpdate(deny, 'validate', update).verdict).toBe('deny');
-  });
-
-  it('keeps the entries that were not used', () => {
-    const release = `other:NoSchedule, ${RELEASE}`;
-    const decision = judgeUpdate(deny, 'mutate', {
-      before: [gpu, other],
-      after: [other],
-      oldRelease: release,
-      newRelease: release,
-    });
-    expect(decision).toMatchObject({ verdict: 'patch', desired: { release: 'other:NoSchedule' } });
-  });
-
-  it('is not used up by a request that will be refused for another taint', () => {
-    const update = { before: [gpu, other], after: [], oldRelease: RELEASE, newRelease: RELEASE };
-    expect(judgeUpdate(deny, 'mutate', update)).toMatchObject({ verdict: 'allow', violations: [] });
-    expect(outcomes(judgeUpdate(deny, 'validate', update))).toContain('p denied other:NoSchedule');
-  });
-
-  it('is recorded when the requester takes the annotation out in the same request', () => {
-    const update = { before: [gpu], after: [], oldRelease: RELEASE };
-    expect(judgeUpdate(deny, 'mutate', update)).toMatchObject({ verdict: 'allow', violations: [] });
-    expect(outcomes(judgeUpdate(deny, 'validate', update))).toEqual(['p released dedicated=gpu:NoSchedule']);
-  });
-
-  it('does not count with release: Never, and the message says so', () => {
-    const never = policyOf('Deny', [{ key: '*' }], { release: 'Never' });
-    expect(judgeUpdate(never, 'validate', { before: [gpu], after: [], oldRelease: RELEASE })).toMatchObject({
-      verdict: 'deny',
-      message: expect.stringContaining('TaintPolicy "p" allows no release'),
-    });
-  });
-
-  it('does not count for a policy with release: Never next to one without', () => {
-    const policies = policySet({
-      taint: {
-        open: { mode: 'Deny', taints: [{ key: '*' }] },
-        closed: { mode: 'Restore', taints: [{ key: '*' }], release: 'Never' },
-      },
-    });
-    const decision = judgeUpdate(policies, 'mutate', {
-      before: [gpu],
-      after: [],
-      oldRelease: RELEASE,
-      newRelease: RELEASE,
-    });
-    expect(decision).toMatchObject({ verdict: 'patch', desired: { taints: [gpu], release: RELEASE } });
-    expect(outcomes(decision)).toEqual(['closed restored dedicated=gpu:NoSchedule']);
-  });
-
-  describe('is recorded when it is set, with what it will do:', () => {
-    const never = policyOf('Deny', [{ key: '*' }], { release: 'Never' });
-    it.each<{ why: string; policies: PolicySet; newRelease: string; found: string[]; warnings: string[] }>([
-      {
-        why: 'a protected taint may go',
-        policies: deny,
-        newRelease: RELEASE,
-        found: ['p announced dedicated=gpu:NoSchedule'],
-        warnings: ['TaintPolicy p now lets taint dedicated=gpu:NoSchedule go, once'],
-      },
-      {
-        why: 'nothing, with release: Never',
-        policies: never,
-        newRelease: RELEASE,
-        found: [],
-        warnings: ['TaintPolicy p allows no release of taint dedicated=gpu:NoSchedule'],
-      },
-      {
-        why: 'nothing, for a taint that is not there',
-        policies: deny,
-        newRelease: 'x:NoSchedule',
-        found: [],
-        warnings: ['taintkeeper.dev/release names no protected taint of this node'],
-      },
-      {
-        why: 'nothing, where it cannot be read',
-        policies: deny,
-        newRelease: 'true',
-        found: [],
-        warnings: ['taintkeeper.dev/release: cannot read "true", expected key=value:Effect'],
-      },
-      {
-        why: 'nothing, where no policy binds',
-        policies: policyOf('Audit', [{ key: '*' }]),
-        newRelease: 'true',
-        found: [],
-        warnings: [],
-      },
-    ])('$why', ({ policies, newRelease, found, warnings }) => {
-      const decision = judgeUpdate(policies, 'validate', { before: [gpu], after: [gpu], newRelease });
-      expect(decision).toMatchObject({ verdict: 'allow', warnings });
-      expect(outcomes(decision)).toEqual(found);
-      expect(judgeUpdate(policies, 'mutate', { before: [gpu], after: [gpu], newRelease }).verdict).toBe('allow');
-    });
-
-    it('nothing new when it was there before', () => {
-      const update = { before: [gpu], after: [gpu], oldRelease: RELEASE, newRelease: RELEASE };
-      expect(judgeUpdate(deny, 'validate', update).violations).toEqual([]);
-    });
-  });
-
-  it('gives both advices where one policy is open and one closed', () => {
-    const policies = policySet({
-      taint: {
-        open: { mode: 'Deny', taints: [{ key: 'dedicated' }] },
-        closed: { mode: 'Deny', taints: [{ key: 'other' }], release: 'Never' },
-      },
-    });
-    const decision = judgeUpdate(policies, 'validate', { before: [gpu, other], after: [] });
-    expect(decision).toMatchObject({
-      message: expect.stringMatching(
-        /TaintPolicy "closed" allows no release.*kubectl annotate .*=dedicated=gpu:NoSchedule$/,
-      ),
-    });
-  });
-
-  it('that cannot be read is named in the refusal', () => {
-    const decision = judgeUpdate(deny, 'validate', {
-      before: [gpu],
-      after: [],
-      oldRelease: 'dedicated',
-      newRelease: 'dedicated',
-    });
-    expect(decision).toMatchObject({
-      message: expect.stringContaining('taintkeeper.dev/release cannot be read at "dedicated"'),
-    });
   });
 });

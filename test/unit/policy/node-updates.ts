@@ -1,0 +1,57 @@
+import type { Decision } from '../../../src/policy/decision.ts';
+import type { StringMap } from '../../../src/policy/label-selector.ts';
+import { type DesiredNode, judgeNode } from '../../../src/policy/node.ts';
+import type { PolicySet, Requester } from '../../../src/policy/policy-set.ts';
+import type { Taint } from '../../../src/policy/taint.ts';
+import type { TaintMode, TaintPolicySpec, TaintRule } from '../../../src/policy/taint-policy.ts';
+import { policySet } from './policies.ts';
+
+export const DEVELOPER: Requester = { username: 'dev', groups: ['developers'] };
+export const KUBELET: Requester = { username: 'system:node:n1', groups: ['system:nodes', 'system:authenticated'] };
+
+export const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+export const cpu: Taint = { ...gpu, value: 'cpu' };
+export const other: Taint = { key: 'other', effect: 'NoSchedule' };
+export const notReady: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' };
+
+/** An update of node n1. */
+export interface Update {
+  readonly before: readonly Taint[];
+  readonly after: readonly Taint[];
+  readonly oldLabels?: StringMap;
+  readonly newLabels?: StringMap;
+  readonly oldRelease?: string;
+  readonly newRelease?: string;
+  readonly requester?: Requester;
+}
+
+/** What one phase makes of an update. */
+export function judgeUpdate(policies: PolicySet, phase: 'mutate' | 'validate', update: Update): Decision<DesiredNode> {
+  const {
+    before,
+    after,
+    oldLabels = {},
+    newLabels = oldLabels,
+    oldRelease,
+    newRelease,
+    requester = DEVELOPER,
+  } = update;
+  return judgeNode(
+    {
+      operation: 'UPDATE',
+      phase,
+      requester,
+      oldNode: { name: 'n1', labels: oldLabels, taints: before, release: oldRelease },
+      node: { name: 'n1', labels: newLabels, taints: after, release: newRelease },
+    },
+    policies,
+  );
+}
+
+/** One policy `p` for every node. */
+export function policyOf(mode: TaintMode, taints: TaintRule[], more: Partial<TaintPolicySpec> = {}): PolicySet {
+  return policySet({ taint: { p: { mode, taints, ...more } } });
+}
+
+export const outcomes = (decision: Decision<unknown>) =>
+  decision.violations.map(({ policy, outcome, subject }) => `${policy} ${outcome} ${subject}`);
