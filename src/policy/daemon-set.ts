@@ -41,8 +41,8 @@ export interface DaemonSetRequest {
   };
 }
 
-/** A toleration that a policy asks for and the DaemonSet lacks. */
-interface Lack {
+/** A toleration that a policy asks for. */
+interface Want {
   readonly policy: CompiledTolerationPolicy;
   readonly field: string;
   readonly toleration: Toleration;
@@ -60,84 +60,78 @@ export function judgeDaemonSet(
   if (daemonSet.deleting || (own(daemonSet.annotations, IGNORE_ANNOTATION) ?? 'false') !== 'false') return allow();
 
   const { tolerations } = daemonSet;
-  const policies = tolerationPolicies.filter((policy) => policy.selectsDaemonSet(daemonSet));
-  if (phase === 'validate') return validate(tolerations, lacks(tolerations, policies));
+  const wants = tolerationPolicies
+    .filter((policy) => policy.selectsDaemonSet(daemonSet))
+    .flatMap((policy) => policy.tolerations.map(({ value, field }): Want => ({ policy, field, toleration: value })));
+  if (phase === 'validate') return validate(tolerations, lacking(tolerations, wants));
 
-  const additions = additionsTo(
-    tolerations,
-    lacks(
-      tolerations,
-      policies.filter(({ mode }) => mode === 'Mutate'),
-    ),
-    running,
-  );
+  const binding = wants.filter(({ policy }) => policy.mode === 'Mutate');
+  const additions = additionsTo(tolerations, binding, running);
   if (additions.length === 0) return allow();
   return patch(
     { tolerations: [...tolerations, ...additions.map(({ toleration }) => toleration)] },
-    additions.map((lack) => report(lack, 'added')),
-    additions.flatMap((lack) => [`${source(lack)} added toleration ${subject(lack)}`, ...doubts(tolerations, lack)]),
+    additions.map((want) => report(want, 'added')),
+    additions.flatMap((want) => [`${source(want)} added toleration ${subject(want)}`, ...doubts(tolerations, want)]),
   );
 }
 
 /**
- * Those of the lacking tolerations that this request gets. First those that it takes out, in the order in which the running
- * DaemonSet has them: a manifest that is applied again then ends as what already runs. Further ones only if it does not.
+ * The wanted tolerations that this request gets. First those that it takes out of the running DaemonSet, in its order: a
+ * manifest that is applied again then ends as what already runs. Further ones only if it does not.
  */
 function additionsTo(
   tolerations: readonly Toleration[],
-  lacking: readonly Lack[],
+  wants: readonly Want[],
   running: DaemonSetRequest['running'],
-): Lack[] {
-  if (running === undefined) return [...lacking];
-  const positionOf = ({ toleration }: Lack) =>
-    running.tolerations.findIndex((other) => equalToleration(other, toleration));
-  const takenOut = lacking.filter((lack) => positionOf(lack) !== -1).sort((a, b) => positionOf(a) - positionOf(b));
+): Want[] {
+  if (running === undefined) return lacking(tolerations, wants);
+  const had = running.tolerations.flatMap(
+    (other) => wants.find(({ toleration }) => equalToleration(other, toleration)) ?? [],
+  );
+  const takenOut = lacking(tolerations, had);
   const putBack = [...tolerations, ...takenOut.map(({ toleration }) => toleration)];
   const asBefore =
     running.sameTemplate &&
     putBack.length === running.tolerations.length &&
     putBack.every((toleration, index) => equalToleration(toleration, running.tolerations[index] ?? {}));
-  return asBefore ? takenOut : [...takenOut, ...lacking.filter((lack) => !takenOut.includes(lack))];
+  return asBefore ? takenOut : [...takenOut, ...lacking(putBack, wants)];
 }
 
-function validate(tolerations: readonly Toleration[], lacking: readonly Lack[]): Decision<never> {
+function validate(tolerations: readonly Toleration[], lacks: readonly Want[]): Decision<never> {
   return allow(
-    lacking.map((lack) => report(lack, lack.policy.mode === 'Audit' ? 'audited' : 'missing')),
-    lacking.flatMap((lack) => {
-      const mode = lack.policy.mode === 'Audit' ? ', Audit' : '';
-      return [`${source(lack)}${mode}: toleration ${subject(lack)} is missing`, ...doubts(tolerations, lack)];
+    lacks.map((want) => report(want, want.policy.mode === 'Audit' ? 'audited' : 'missing')),
+    lacks.flatMap((want) => {
+      const mode = want.policy.mode === 'Audit' ? ', Audit' : '';
+      return [`${source(want)}${mode}: toleration ${subject(want)} is missing`, ...doubts(tolerations, want)];
     }),
   );
 }
 
-/** What the policies ask for and the tolerations do not cover; what one policy adds, the next one need not. */
-function lacks(tolerations: readonly Toleration[], policies: readonly CompiledTolerationPolicy[]): Lack[] {
-  const found: Lack[] = [];
-  for (const policy of policies) {
-    for (const { value: toleration, field } of policy.tolerations) {
-      const there = [...tolerations, ...found.map((lack) => lack.toleration)];
-      const covered = taintsMeantBy(toleration).every((taint) => there.some((other) => tolerates(other, taint)));
-      if (!covered) found.push({ policy, field, toleration });
-    }
-  }
-  return found;
+/** The wants that the tolerations do not cover; what one adds, the next one need not. */
+function lacking(tolerations: readonly Toleration[], wants: readonly Want[]): Want[] {
+  const there = [...tolerations];
+  return wants.filter(({ toleration }) => {
+    const covered = taintsMeantBy(toleration).every((taint) => there.some((other) => tolerates(other, taint)));
+    if (!covered) there.push(toleration);
+    return !covered;
+  });
 }
 
 /** Tolerations that might cover the lacking one by an operator that this program does not know. */
-function doubts(tolerations: readonly Toleration[], { toleration: wanted }: Lack): string[] {
+function doubts(tolerations: readonly Toleration[], { toleration: wanted }: Want): string[] {
   return tolerations
     .filter((toleration) => hasUnknownOperator(toleration) && (!toleration.key || toleration.key === wanted.key))
     .map((toleration) => `toleration ${formatToleration(toleration)}: operator not known, taken as not tolerating`);
 }
 
-function report({ policy: { name, mode }, field, toleration }: Lack, outcome: Outcome): Violation {
+function report({ policy: { name, mode }, field, toleration }: Want, outcome: Outcome): Violation {
   return { policyKind: 'TolerationPolicy', policy: name, field, mode, outcome, subject: formatToleration(toleration) };
 }
 
-function source({ policy }: Lack): string {
+function source({ policy }: Want): string {
   return `TolerationPolicy ${policy.name}`;
 }
 
-function subject({ toleration }: Lack): string {
+function subject({ toleration }: Want): string {
   return formatToleration(toleration);
 }

@@ -34,12 +34,15 @@ function releaseAdvice(node: string, annotation: string | undefined, denied: rea
   const open = denied.filter(({ standing }) => standing.every(({ policy }) => policy.releasable));
   const unspent = open.filter(({ taint }) => isReleased(release, taint));
   const announceable = open.filter((ruling) => !unspent.includes(ruling)).slice(0, MAX_TAINTS);
-  const taints = announceable.map(({ taint }) => formatTaint(taint)).join(',');
+  // What was announced before stays announced: to overwrite it would only move the refusal to another taint.
+  const announced = release.entries.filter(({ taint }) => taint !== undefined).map(({ text }) => text);
+  const taints = [...announced, ...announceable.map(({ taint }) => formatTaint(taint))].join(',');
   return [
     ...(unreadable.length > 0
       ? [`Annotation ${RELEASE_ANNOTATION} cannot be read at "${atMost(MAX_TAINTS, unreadable).join('", "')}".`]
       : []),
-    ...(unspent.length > 0
+    // With others refused, mutation leaves it there on purpose.
+    ...(unspent.length === denied.length
       ? [`Annotation ${RELEASE_ANNOTATION} is still there: is taintkeeper's mutating webhook called, which spends it?`]
       : []),
     ...(closed.length > 0

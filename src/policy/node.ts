@@ -2,7 +2,7 @@ import { allow, type Decision, type Phase, patch } from './decision.ts';
 import type { StringMap } from './label-selector.ts';
 import { judgeNodeUpdate } from './node-update.ts';
 import type { CompiledTaintPolicy, PolicySet, PresentTaint, Requester } from './policy-set.ts';
-import { formatTaint, identity, sameTaint, type Taint, valuesOf, withTaints } from './taint.ts';
+import { formatTaint, identity, type Taint, valuesOf, withTaints } from './taint.ts';
 import { taintViolation } from './taint-violation.ts';
 
 /** What the policies look at in a Node. */
@@ -76,9 +76,15 @@ function judgeNodeCreation(
 
   // Where policies name different values for one taint, the first one counts: they come with the strongest mode first.
   const binding = wants.filter(({ policy }) => policy.mode !== 'Audit');
-  const additions = binding
-    .filter((want) => lacking.includes(want))
-    .map((want) => binding.find(({ taint, anyValue }) => !anyValue && sameTaint(taint, want.taint)) ?? want)
+  const named = new Map(
+    binding
+      .filter(({ anyValue }) => !anyValue)
+      .toReversed()
+      .map((want) => [identity(want.taint), want]),
+  );
+  const additions = lacking
+    .filter(({ policy }) => policy.mode !== 'Audit')
+    .map((want) => named.get(identity(want.taint)) ?? want)
     .filter((want) => !satisfies(present, want));
   if (additions.length === 0) return allow();
 

@@ -72,6 +72,12 @@ export function compilePolicies(policies: readonly Policy[], { audit = false } =
 
 function compileTaintPolicy({ name, spec }: TaintPolicy, mode: TaintMode): CompiledTaintPolicy {
   const { users = [], groups = [] } = spec.exempt ?? {};
+  const rules = spec.taints.map((rule, index) => ({ rule, index }));
+  const patterns = rules.filter(({ rule }) => isPattern(rule.key));
+  const exact = Map.groupBy(
+    rules.filter(({ rule }) => !isPattern(rule.key)),
+    ({ rule }) => rule.key,
+  );
   return {
     name,
     mode,
@@ -85,8 +91,8 @@ function compileTaintPolicy({ name, spec }: TaintPolicy, mode: TaintMode): Compi
     exempts: (requester) =>
       matchesAny(users, requester.username) || requester.groups.some((group) => matchesAny(groups, group)),
     protectedBy(taint) {
-      const index = spec.taints.findIndex((rule) => covers(rule, taint));
-      return index === -1 ? undefined : taintField(index);
+      const found = [...(exact.get(taint.key) ?? []), ...patterns].find(({ rule }) => covers(rule, taint));
+      return found && taintField(found.index);
     },
   };
 }

@@ -179,6 +179,20 @@ describe('a DaemonSet that runs', () => {
   });
 });
 
+it('a new policy that wants more than an older one does not roll what runs by the older one', () => {
+  const policies = policySet({
+    toleration: {
+      a: { ...cni, tolerations: [{ key: MASTER.key, operator: 'Exists' }] },
+      b: { ...cni, tolerations: [MASTER] },
+    },
+  });
+  const running = { tolerations: [CONTROL_PLANE, MASTER], sameTemplate: true };
+  expect(judge(policies, { tolerations: [CONTROL_PLANE] }, 'mutate', running)).toMatchObject({
+    verdict: 'patch',
+    desired: { tolerations: [CONTROL_PLANE, MASTER] },
+  });
+});
+
 describe('which DaemonSets a policy is for', () => {
   const narrow = policy({
     daemonSets: { namespaces: ['kube-*'], names: ['*flannel*'], selector: { matchLabels: { app: 'flannel' } } },

@@ -153,6 +153,13 @@ describe('release by annotation', () => {
     });
   });
 
+  it('is kept by the advice for another taint, so that following it leads somewhere', () => {
+    const update = { before: [gpu, other], after: [], oldRelease: RELEASE, newRelease: RELEASE };
+    const { message } = judgeUpdate(deny, 'validate', update) as { message?: string };
+    expect(message).toMatch(/taintkeeper\.dev\/release=dedicated=gpu:NoSchedule,other:NoSchedule$/);
+    expect(message).not.toContain('is still there');
+  });
+
   it('gives both advices where one policy is open and one closed', () => {
     const policies = policySet({
       taint: {
