@@ -7,6 +7,9 @@ import type { Check } from './server/admin-server.ts';
 /** How long before a CA's end somebody should look after it. */
 const CA_CONCERN_MS = 365 * 86_400_000;
 
+/** How long before the end of a certificate that is not ours to renew somebody should look after it. */
+const FOREIGN_CONCERN_MS = 14 * 86_400_000;
+
 /** Degraded while the policy files are broken, and the last good policies in force. */
 export function policyCheck(store: PolicyStore, audit: boolean): Check {
   const load = store.lastLoad();
@@ -25,6 +28,9 @@ export function certificateCheck(certificates: CertificateKeeper): Check {
   const invalid = invalidAt(certificate, now) ?? (ca && caInvalidAt(ca, now));
   const concerns = [
     ...(uncovered.length > 0 ? [`it is not for ${uncovered.join(', ')}`] : []),
+    ...(foreign && !invalid && invalidAt(certificate, new Date(now.getTime() + FOREIGN_CONCERN_MS))
+      ? ['it expires soon, and nobody has replaced it']
+      : []),
     ...(ca && !foreign && invalidAt(ca, new Date(now.getTime() + CA_CONCERN_MS))
       ? [`its CA expires ${ca.validToDate.toISOString()}, and is not replaced by itself`]
       : []),

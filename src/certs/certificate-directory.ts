@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { CertificateDirectoryError, FILES, keepOld, readStored, type StoredFiles, store } from './certificate-files.ts';
 import { withDirectoryLock } from './directory-lock.ts';
-import { inspectPair, invalidAt, namesOf, uncoveredNames } from './inspect.ts';
+import { inspectPair, invalidAt, namesOf, parseCertificates, uncoveredNames } from './inspect.ts';
 import { isIssuedByUs, issueCa, issueServing, type KeyPair } from './issue.ts';
 
 /** Names that reach a webhook on the same machine: every certificate of ours is for them, too. */
@@ -16,7 +16,7 @@ export interface ServableCertificates {
   readonly serving: KeyPair;
   /** The serving pair's certificate, parsed. */
   readonly certificate: X509Certificate;
-  /** Undefined where the files come from somebody else and no readable `ca.crt` is among them. */
+  /** Undefined where the files come from somebody else and no `ca.crt` says who issued the certificate. */
   readonly ca: X509Certificate | undefined;
   /** True for a pair that is not ours to renew. */
   readonly foreign: boolean;
@@ -69,14 +69,15 @@ export async function openCertificates(
 }
 
 /**
- * A pair is somebody else's if its issuer is no CA of ours. At the start also if there is no CA's key to have signed it: it
- * was made elsewhere then. A key that goes while the program runs was lost.
+ * A pair is somebody else's if no CA of ours, nor the one beside it, has issued its certificate: whatever its key, which may be
+ * about to be written. At the start also if there is no CA's key to have signed it: it was made elsewhere then. A key that
+ * goes while the program runs was lost.
  */
-function isForeign({ cert, key, caKey }: StoredFiles, issuing: Issuing): boolean {
+function isForeign({ cert, key, caCert, caKey }: StoredFiles, issuing: Issuing): boolean {
   if (cert === undefined || key === undefined) return false;
-  const inspection = inspectPair({ cert, key });
-  const ours = inspection.ok && isIssuedByUs(inspection.certificate);
-  return caKey === undefined ? !(ours && issuing === 'serving') : inspection.ok && !ours;
+  const [certificate] = parseCertificates(cert);
+  const ours = certificate !== undefined && (isIssuedByUs(certificate) || signerOf(certificate, caCert) !== undefined);
+  return caKey === undefined ? !(ours && issuing === 'serving') : certificate !== undefined && !ours;
 }
 
 function useForeign(
@@ -90,12 +91,14 @@ function useForeign(
   }
   const { certificate } = inspection;
   const uncovered = uncoveredNames(certificate, names);
-  return { serving: { cert, key }, certificate, ca: parseCa(caCert), foreign: true, uncovered, issued: [] };
+  const ca = signerOf(certificate, caCert);
+  return { serving: { cert, key }, certificate, ca, foreign: true, uncovered, issued: [] };
 }
 
 function useOwn({ cert = '', key = '', caCert }: StoredFiles, issued: readonly string[]): ServableCertificates {
   const certificate = new X509Certificate(cert);
-  return { serving: { cert, key }, certificate, ca: parseCa(caCert), foreign: false, uncovered: [], issued };
+  const ca = signerOf(certificate, caCert);
+  return { serving: { cert, key }, certificate, ca, foreign: false, uncovered: [], issued };
 }
 
 async function renew(
@@ -112,12 +115,13 @@ async function renew(
   if (caReason !== undefined) {
     if (issuing !== 'all') {
       throw new CertificateDirectoryError(
-        `the CA in ${directory} is of no use (${caReason}): put back ${FILES.caCert} and ${FILES.caKey}, or start anew to have a new one, which then belongs into every caBundle`,
+        `the CA in ${directory} is of no use (${caReason}): put back ${FILES.caCert} and ${FILES.caKey}, or remove all four files and start anew to have a new one, which then belongs into every caBundle`,
       );
     }
     const ca = await issueCa(now);
     issued.push(`CA (${caReason}): ${join(directory, FILES.caCert)} belongs into every caBundle`);
-    await keepOld(directory, [FILES.caCert, FILES.caKey]);
+    // The serving pair goes first: should this be interrupted, none is left that looks like somebody else's.
+    await keepOld(directory, [FILES.cert, FILES.key, FILES.caCert, FILES.caKey]);
     await store(directory, { [FILES.caCert]: ca.cert, [FILES.caKey]: ca.key });
     caCert = ca.cert;
     caKey = ca.key;
@@ -170,11 +174,7 @@ function namesIn({ cert, key }: StoredFiles): string[] {
   return inspection.ok ? namesOf(inspection.certificate) : [];
 }
 
-/** Undefined also for what is no certificate: cert-manager leaves `ca.crt` empty where it does not know the CA. */
-function parseCa(cert: string | undefined): X509Certificate | undefined {
-  try {
-    return cert === undefined ? undefined : new X509Certificate(cert);
-  } catch {
-    return undefined;
-  }
+/** Which of the certificates in a bundle has signed this one; cert-manager leaves `ca.crt` empty where it does not know. */
+function signerOf(certificate: X509Certificate, bundle: string | undefined): X509Certificate | undefined {
+  return parseCertificates(bundle ?? '').find((ca) => certificate.verify(ca.publicKey));
 }

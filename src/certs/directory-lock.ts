@@ -15,7 +15,8 @@ export async function withDirectoryLock<T>(directory: string, work: () => Promis
   const lock = join(directory, '.lock');
   await mkdir(directory, { recursive: true });
   while (!(await make(lock))) {
-    if (Date.now() - (await madeAt(lock)) > STALE_MS) await remove(lock);
+    // Also if it seems to be from the future: then a clock was mended since.
+    if (Math.abs(Date.now() - (await madeAt(lock))) > STALE_MS) await remove(lock);
     else await delay(RETRY_MS);
   }
   try {

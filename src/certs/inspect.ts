@@ -49,3 +49,15 @@ export function namesOf({ subjectAltName = '' }: X509Certificate): string[] {
       .map((name) => (isIPv6(name) ? new SocketAddress({ address: name, family: 'ipv6' }).address : name))
   );
 }
+
+/** The certificates of a PEM text, one after the other; what cannot be read is left out. */
+export function parseCertificates(pem: string): X509Certificate[] {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  return blocks.flatMap((block) => {
+    try {
+      return [new X509Certificate(block)];
+    } catch {
+      return [];
+    }
+  });
+}

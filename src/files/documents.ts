@@ -46,14 +46,12 @@ export function parseDocuments(contents: string, source: string): SourceDocument
   const faults: string[] = [];
   const found: SourceDocument[] = [];
   for (const document of documents) {
-    faults.push(
-      ...[...document.errors, ...document.warnings].map(({ code, message, pos }) =>
-        code === 'BAD_ALIAS' ? `${at(pos[0])}: ${QUOTE_ADVICE}` : `${at(pos[0])}: ${message}`,
-      ),
-      ...unresolvedAliases(document).map(
-        ({ offset, name }) => `${at(offset)}: *${name} has no anchor: ${QUOTE_ADVICE}`,
-      ),
-    );
+    for (const { code, message, pos } of [...document.errors, ...document.warnings]) {
+      faults.push(`${at(pos[0])}: ${code === 'BAD_ALIAS' ? QUOTE_ADVICE : message}`);
+    }
+    for (const { offset, name } of unresolvedAliases(document)) {
+      faults.push(`${at(offset)}: *${name} has no anchor: ${QUOTE_ADVICE}`);
+    }
     if (faults.length > 0 || document.contents === null) continue;
     const { contents } = document;
     try {

@@ -18,7 +18,12 @@ const [freshCa, agingCa, oldCa, futureCa] = await Promise.all([1, 3650 - 364, 36
 async function certificateOfAge(days: number): Promise<X509Certificate> {
   return new X509Certificate((await issueServing(await issueCa(daysAgo(days)), ['localhost'], daysAgo(days))).cert);
 }
-const [fresh, expired, future] = await Promise.all([certificateOfAge(1), certificateOfAge(91), certificateOfAge(-1)]);
+const [fresh, ending, expired, future] = await Promise.all([
+  certificateOfAge(1),
+  certificateOfAge(80),
+  certificateOfAge(91),
+  certificateOfAge(-1),
+]);
 
 const end = (certificate: X509Certificate | undefined) => certificate?.validToDate.toISOString();
 const begin = (certificate: X509Certificate | undefined) => certificate?.validFromDate.toISOString();
@@ -48,6 +53,12 @@ it.each<{
     found: { foreign: true, uncovered: ['a.test', '::1'] },
     state: 'degraded',
     detail: `expires ${end(fresh)}, not ours to renew; it is not for a.test, ::1`,
+  },
+  {
+    why: "of somebody else's that ends within two weeks",
+    found: { foreign: true, certificate: ending },
+    state: 'degraded',
+    detail: `expires ${end(ending)}, not ours to renew; it expires soon, and nobody has replaced it`,
   },
   {
     why: 'whose CA, our own, ends within a year',

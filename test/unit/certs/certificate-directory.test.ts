@@ -246,7 +246,8 @@ describe('while it runs', () => {
       (error) => error as CertificateDirectoryError,
     );
     const [, found] =
-      /^the CA in .*? is of no use \((.*)\): put back ca\.crt and ca\.key, or start anew/s.exec(message) ?? [];
+      /^the CA in .*? is of no use \((.*)\): put back ca\.crt and ca\.key, or remove all four files/s.exec(message) ??
+      [];
     expect(found, message).toEqual(typeof fault === 'string' ? fault : expect.stringMatching(fault));
     expect(message).toContain(directory);
     expect(filesOf(directory)).toEqual(before);

@@ -32,6 +32,42 @@ describe("somebody else's pair", () => {
     expect(filesOf(directory)).toEqual(before);
   });
 
+  it('is left alone while only its certificate has been put beside a CA of ours', async () => {
+    const directory = temporaryDirectory();
+    await openCertificates(directory, NAMES, NOW);
+    const { cert } = await generate([{ name: 'commonName', value: 'of my own' }], { keyType: 'ec' });
+    write(directory, { 'tls.crt': cert });
+    const before = filesOf(directory);
+
+    for (const issuing of ['all', 'serving'] as const) {
+      await expect(openCertificates(directory, NAMES, NOW, issuing)).rejects.toThrow(CertificateDirectoryError);
+    }
+    expect(filesOf(directory)).toEqual(before);
+  });
+
+  it('is checked against the CA that signed it, whatever else is in the bundle', async () => {
+    const old = await issueCa(new Date('2000-01-01T00:00:00Z'));
+    const { directory, ca } = await foreign();
+    write(directory, { 'ca.crt': `${old.cert}${ca.cert}` });
+    const opened = await openCertificates(directory, NAMES, NOW);
+    expect(opened.ca?.fingerprint256).toBe(new X509Certificate(ca.cert).fingerprint256);
+  });
+
+  it('is none when its CA, with the key, is there: then it is renewed from that', async () => {
+    const directory = temporaryDirectory();
+    const extensions = [{ name: 'basicConstraints', cA: true, critical: true }] as const;
+    const made = await generate([{ name: 'commonName', value: 'of my own' }], {
+      keyType: 'ec',
+      notBeforeDate: NOW,
+      extensions: [...extensions],
+    });
+    write(directory, { 'ca.crt': made.cert, 'ca.key': made.private });
+    for (const names of [NAMES, [...NAMES, 'another.test']]) {
+      expect(await openCertificates(directory, names, NOW)).toMatchObject({ foreign: false, uncovered: [] });
+    }
+    expect(filesOf(directory)).toMatchObject({ 'ca.crt': made.cert, 'ca.key': made.private });
+  });
+
   it('is used, and left alone, when it was put beside a CA of ours', async () => {
     const directory = temporaryDirectory();
     await openCertificates(directory, NAMES, NOW);
