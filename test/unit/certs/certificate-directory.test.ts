@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -208,14 +208,33 @@ describe('of its own certificates, it issues anew at the start', () => {
     expect(await opening).toMatchObject({ issued: [], serving: { cert, key } });
   });
 
-  it('in spite of a lock that a killed process left behind', async () => {
+  it.each([
+    { when: 'a while ago', offsetMs: -60_000 },
+    { when: 'by a clock that was ahead', offsetMs: 3_600_000 },
+  ])('in spite of a lock that a killed process left behind $when', async ({ offsetMs }) => {
     const directory = temporaryDirectory();
     mkdirSync(join(directory, '.lock'));
-    const longAgo = new Date(Date.now() - 60_000);
-    utimesSync(join(directory, '.lock'), longAgo, longAgo);
+    const made = new Date(Date.now() + offsetMs);
+    utimesSync(join(directory, '.lock'), made, made);
 
     expect((await openCertificates(directory, NAMES, NOW)).issued).toHaveLength(2);
     expect(readdirSync(directory)).not.toContain('.lock');
+  });
+
+  it('both after a replacement of the CA that was cut short at any point', async () => {
+    for (const kept of [['tls.key', 'ca.crt', 'ca.key'], ['ca.crt', 'ca.key'], ['ca.key'], []]) {
+      const directory = temporaryDirectory();
+      await openCertificates(directory, NAMES, NOW);
+      write(directory, { 'ca.key': 'cut sh' });
+      for (const file of ['tls.crt', 'tls.key', 'ca.crt', 'ca.key']) {
+        if (!kept.includes(file)) renameSync(join(directory, file), join(directory, `${file}.old`));
+      }
+      const opened = await openCertificates(directory, NAMES, NOW);
+      expect(opened).toMatchObject({
+        foreign: false,
+        issued: [expect.stringMatching(/^CA /), expect.stringMatching(/^serving/)],
+      });
+    }
   });
 });
 

@@ -10,6 +10,8 @@ it.each([
   ['secrets-store.csi.k8s.io/agent-not-ready', true],
   ['agent-not-ready', false],
   ['karpenter.sh/unregistered', true],
+  ['node.cluster.x-k8s.io/uninitialized', true],
+  ['kubevirt.io/drain', true],
   ['ToBeDeletedByClusterAutoscaler', true],
   ['node-role.kubernetes.io/control-plane', false],
   ['example.com/node.kubernetes.io', false],
