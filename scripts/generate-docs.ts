@@ -34,10 +34,10 @@ function commandLine(): string {
 }
 
 async function metrics(): Promise<string> {
-  const found = await createMetrics('').registry.getMetricsAsJSON();
+  const { registry } = createMetrics('');
+  const found = await registry.getMetricsAsJSON();
   const own = found.filter(({ name }) => name.startsWith('taintkeeper_'));
-  const labels = (name: string) =>
-    createMetrics('').registry.getSingleMetric(name) as unknown as { labelNames: string[] };
+  const labels = (name: string) => registry.getSingleMetric(name) as unknown as { labelNames: string[] };
   const rows = own.map(({ name, type, help }) => {
     const names = labels(name)
       .labelNames.map((label) => `\`${label}\``)

@@ -58,10 +58,11 @@ function judgeDaemonSetRequest(request: AdmissionRequest, phase: Phase, policies
   const object = asDaemonSet(request.object, ['request', 'object']);
   const daemonSet = viewDaemonSet(object, request.namespace ?? '', request.name ?? '');
   const old = request.operation === 'UPDATE' ? asDaemonSet(request.oldObject, ['request', 'oldObject']) : undefined;
-  const running = old && {
-    tolerations: old.spec.template.spec.tolerations ?? [],
-    sameTemplate: sameTemplate(old, object),
-  };
+  // The comparison is deep, and validation has no use for it.
+  const running =
+    old && phase === 'mutate'
+      ? { tolerations: old.spec.template.spec.tolerations ?? [], sameTemplate: sameTemplate(old, object) }
+      : undefined;
   const decision = judgeDaemonSet({ phase, daemonSet, ...(running ? { running } : {}) }, policies);
   const patch = decision.verdict === 'patch' ? patchDaemonSet(object, decision.desired) : [];
   return { kind: 'DaemonSet', decision, patch };

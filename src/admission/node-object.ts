@@ -64,6 +64,7 @@ function withRelease(release: string | undefined) {
 }
 
 function pickTaints(spec: NodeObject['spec']) {
-  if (spec === undefined || spec === null) return { ...(spec === null ? { spec } : {}) };
+  if (spec === undefined) return {};
+  if (spec === null) return { spec };
   return { spec: spec.taints === undefined ? {} : { taints: spec.taints } };
 }

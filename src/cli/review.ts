@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
 import { type Admission, admit } from '../admission/admit.ts';
@@ -7,6 +6,7 @@ import { readBuiltinPolicies } from '../builtin-policies.ts';
 import { parseDocuments, type SourceDocument } from '../files/documents.ts';
 import { InputError } from '../files/input-error.ts';
 import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
+import { readText } from '../files/read-text.ts';
 import { type Reviewable, reviewablesOf, updatesBetween } from '../files/reviewables.ts';
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import { EXIT } from './exit.ts';
@@ -81,14 +81,9 @@ async function readInput(files: readonly string[], options: ReviewOptions) {
 }
 
 async function readDocuments(file: string): Promise<SourceDocument[]> {
-  try {
-    return file === '-'
-      ? parseDocuments(await text(process.stdin), 'standard input')
-      : parseDocuments(await readFile(file, 'utf8'), file);
-  } catch (error) {
-    if (error instanceof InputError) throw error;
-    throw new InputError([`cannot read ${file}: ${(error as Error).message}`]);
-  }
+  return file === '-'
+    ? parseDocuments(await text(process.stdin), 'standard input')
+    : parseDocuments(await readText(file), file);
 }
 
 function review({ request, locate }: Reviewable, policies: PolicySet): ReviewedObject {

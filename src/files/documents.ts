@@ -9,7 +9,7 @@ import {
   parseAllDocuments,
   visit,
 } from 'yaml';
-import type { Path } from '../policy/problem.ts';
+import { formatPath, type Path } from '../policy/problem.ts';
 import { InputError } from './input-error.ts';
 
 /** One document of a YAML stream, or a JSON text. */
@@ -17,6 +17,11 @@ export interface SourceDocument {
   readonly value: unknown;
   /** `file:line:column` of what the path leads to, or of the nearest thing above it that is there. */
   locate(path: Path): string;
+}
+
+/** `file:line:column: field` of a path, or the place alone for the whole document. */
+export function locateField(document: SourceDocument, path: Path): string {
+  return [document.locate(path), formatPath(path)].filter(Boolean).join(': ');
 }
 
 /** YAML's parser keeps every token: above this, JSON is read by the engine's own parser, and positions are not known. */

@@ -1,9 +1,9 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Policy, parsePolicy } from '../policy/policy.ts';
-import { formatPath } from '../policy/problem.ts';
-import { parseDocuments } from './documents.ts';
+import { locateField, parseDocuments } from './documents.ts';
 import { InputError } from './input-error.ts';
+import { readText } from './read-text.ts';
 
 /**
  * The files that paths stand for: a file itself, and of a directory its `.yaml`, `.yml` and `.json` files (not those of its
@@ -39,15 +39,7 @@ export interface PolicySource {
 
 /** @throws InputError for a file that cannot be read */
 export async function readPolicyFiles(paths: readonly string[]): Promise<PolicySource[]> {
-  return Promise.all(
-    (await listPolicyFiles(paths)).map(async (name) => {
-      try {
-        return { name, text: await readFile(name, 'utf8') };
-      } catch (error) {
-        throw new InputError([`cannot read ${name}: ${(error as Error).message}`]);
-      }
-    }),
-  );
+  return Promise.all((await listPolicyFiles(paths)).map(async (name) => ({ name, text: await readText(name) })));
 }
 
 /**
@@ -64,11 +56,7 @@ export function parsePolicies(sources: readonly PolicySource[]): Policy[] {
       for (const document of parseDocuments(text, name)) {
         const result = parsePolicy(document.value);
         if (!result.ok) {
-          faults.push(
-            ...result.problems.map(({ path, message }) =>
-              [document.locate(path), formatPath(path), message].filter(Boolean).join(': '),
-            ),
-          );
+          faults.push(...result.problems.map(({ path, message }) => `${locateField(document, path)}: ${message}`));
           continue;
         }
         const { kind, name } = result.policy;

@@ -1,8 +1,7 @@
-import type { AdmissionRequest } from '../admission/review.ts';
-import { decodeReview } from '../admission/review.ts';
+import { type AdmissionRequest, decodeReview } from '../admission/review.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
-import { formatPath, type Path } from '../policy/problem.ts';
-import type { SourceDocument } from './documents.ts';
+import type { Path } from '../policy/problem.ts';
+import { locateField, type SourceDocument } from './documents.ts';
 import { InputError } from './input-error.ts';
 
 /** A request to judge, and where its parts stand in the input. */
@@ -40,11 +39,11 @@ export function reviewablesOf(documents: readonly SourceDocument[], context: Req
       if (kind === 'AdmissionReview') {
         const decoded = decodeReview(object);
         if (!decoded.ok) throw new InputError([`${document.locate(path)}: ${decoded.message}`]);
-        reviewables.push({ request: decoded.request, locate: (below) => locateIn(document, [...path, ...below]) });
+        reviewables.push({ request: decoded.request, locate: (below) => locateField(document, [...path, ...below]) });
       } else if ((kind === 'Node' || kind === 'DaemonSet') && apiVersion === API_VERSIONS[kind]) {
         reviewables.push({
           request: { ...requestFor(kind, object, context), operation: 'CREATE' },
-          locate: ([, , ...below]) => locateIn(document, [...path, ...below]),
+          locate: ([, , ...below]) => locateField(document, [...path, ...below]),
         });
       } else if (apiVersion === POLICY_API_VERSION) {
         throw new InputError([`${document.locate(path)}: this is a ${kind}: name its file with --policies`]);
@@ -84,10 +83,6 @@ export function updatesBetween(
     throw new InputError([`${locate([])}: ${identity} has no new object to compare with`]);
   }
   return { reviewables, others: after.others };
-}
-
-function locateIn(document: SourceDocument, path: Path): string {
-  return [document.locate(path), formatPath(path)].filter(Boolean).join(': ');
 }
 
 function byIdentity(reviewables: readonly Reviewable[]): Map<string, Reviewable> {

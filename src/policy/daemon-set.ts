@@ -33,7 +33,7 @@ export interface DesiredDaemonSet {
 export interface DaemonSetRequest {
   readonly phase: Phase;
   readonly daemonSet: DaemonSetView;
-  /** The DaemonSet before an update; undefined when the request creates it. */
+  /** For mutation: the DaemonSet before an update; undefined when the request creates it. */
   readonly running?: {
     readonly tolerations: readonly Toleration[];
     /** True when the update leaves the pod template as it was, its tolerations not considered. */

@@ -34,6 +34,8 @@ export interface Ruling {
 export function judgeNodeUpdate(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Decision<DesiredNode> {
   const { phase, node, oldNode } = request;
   const dropped = droppedTaints(oldNode.taints, node.taints);
+  if (phase === 'mutate' && dropped.length === 0) return allow();
+
   // Both sets of labels: a node cannot leave a policy in the same update that drops the taint.
   const selecting = policies.filter((policy) => policy.selectsNode(oldNode.labels) || policy.selectsNode(node.labels));
   const releases = releaseCheck(request);

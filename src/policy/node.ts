@@ -75,15 +75,14 @@ function judgeNodeCreation(
   }
 
   // Where policies name different values for one taint, the first one counts: they come with the strongest mode first.
-  const binding = wants.filter(({ policy }) => policy.mode !== 'Audit');
   const named = new Map(
-    binding
-      .filter(({ anyValue }) => !anyValue)
+    wants
+      .filter((want) => binds(want) && !want.anyValue)
       .toReversed()
       .map((want) => [identity(want.taint), want]),
   );
   const additions = lacking
-    .filter(({ policy }) => policy.mode !== 'Audit')
+    .filter(binds)
     .map((want) => named.get(identity(want.taint)) ?? want)
     .filter((want) => !satisfies(present, want));
   if (additions.length === 0) return allow();
@@ -93,12 +92,16 @@ function judgeNodeCreation(
     additions.map(({ taint }) => taint),
   );
   const values = valuesOf(taints);
-  const added = lacking.filter((want) => want.policy.mode !== 'Audit' && satisfies(values, want));
+  const added = lacking.filter((want) => binds(want) && satisfies(values, want));
   return patch(
     { taints, release: node.release },
     added.map((want) => taintViolation(want.policy, want.field, want.taint, 'added')),
     added.map(({ taint, policy }) => `TaintPolicy ${policy.name} added taint ${formatTaint(taint)}`),
   );
+}
+
+function binds({ policy }: Want): boolean {
+  return policy.mode !== 'Audit';
 }
 
 function satisfies(values: ReadonlyMap<string, string>, { taint, anyValue }: Want): boolean {

@@ -91,7 +91,9 @@ function compileTaintPolicy({ name, spec }: TaintPolicy, mode: TaintMode): Compi
     exempts: (requester) =>
       matchesAny(users, requester.username) || requester.groups.some((group) => matchesAny(groups, group)),
     protectedBy(taint) {
-      const found = [...(exact.get(taint.key) ?? []), ...patterns].find(({ rule }) => covers(rule, taint));
+      const found =
+        exact.get(taint.key)?.find(({ rule }) => meansValueAndEffect(rule, taint)) ??
+        patterns.find(({ rule }) => meansKey(rule.key, taint.key) && meansValueAndEffect(rule, taint));
       return found && taintField(found.index);
     },
   };
@@ -114,16 +116,13 @@ function compileTolerationPolicy({ name, spec }: TolerationPolicy, mode: Tolerat
   };
 }
 
-/** Whether the rule means this taint; a pattern never means one that comes and goes by itself. */
-function covers(rule: TaintRule, taint: Taint): boolean {
-  const sameKey = isPattern(rule.key)
-    ? matchesPattern(rule.key, taint.key) && !isTransientTaintKey(taint.key)
-    : rule.key === taint.key;
-  return (
-    sameKey &&
-    (rule.effect === undefined || rule.effect === taint.effect) &&
-    (rule.value === undefined || rule.value === (taint.value ?? ''))
-  );
+/** Whether a pattern means this key; it never means one that comes and goes by itself. */
+function meansKey(pattern: string, key: string): boolean {
+  return matchesPattern(pattern, key) && !isTransientTaintKey(key);
+}
+
+function meansValueAndEffect({ value, effect }: TaintRule, taint: Taint): boolean {
+  return (effect === undefined || effect === taint.effect) && (value === undefined || value === (taint.value ?? ''));
 }
 
 function taintField(index: number): string {

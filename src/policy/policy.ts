@@ -2,7 +2,7 @@ import Type, { type TSchema } from 'typebox';
 import Value from 'typebox/value';
 import type { LabelSelector } from './label-selector.ts';
 import type { Path, Problem } from './problem.ts';
-import { QUALIFIED_NAME } from './schema.ts';
+import { isQualifiedName, ObjectName } from './schema.ts';
 import { schemaProblems, show } from './schema-problems.ts';
 import { checkTaintPolicy, type TaintPolicySpec, TaintPolicySpecSchema } from './taint-policy.ts';
 import { checkTolerationPolicy, type TolerationPolicySpec, TolerationPolicySpecSchema } from './toleration-policy.ts';
@@ -30,12 +30,7 @@ const manifestSchema = <Spec extends TSchema>(kind: PolicyKind, spec: Spec) =>
     {
       apiVersion: Type.Enum([POLICY_API_VERSION]),
       kind: Type.Enum([kind]),
-      metadata: Type.Object({
-        name: Type.String({
-          pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
-          maxLength: 253,
-        }),
-      }),
+      metadata: Type.Object({ name: ObjectName }),
       spec,
       status: Type.Optional(Type.Unknown()),
     },
@@ -97,7 +92,7 @@ function checked<Schema extends TSchema>(
 
 /** What a LabelSelector's schema cannot say (ValidateLabelSelector of k8s.io/apimachinery). */
 function checkSelector(path: Path, { matchLabels = {}, matchExpressions = [] }: LabelSelector = {}): Problem[] {
-  const badKeys = Object.keys(matchLabels).filter((key) => !new RegExp(QUALIFIED_NAME).test(key));
+  const badKeys = Object.keys(matchLabels).filter((key) => !isQualifiedName(key));
   return [
     ...badKeys.map((key) => ({ path: [...path, 'matchLabels', key], message: 'this is no label key' })),
     ...matchExpressions.flatMap(({ operator, values = [] }, index) => {

@@ -9,9 +9,18 @@ const LABEL_VALUE_LENGTH = 63;
 /** A DNS subdomain, a slash and a name: 253 + 1 + 63. */
 const QUALIFIED_NAME_LENGTH = 317;
 
+const DNS_SUBDOMAIN = '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*';
+
 /** A label or taint key: an optional DNS subdomain as prefix, and a name. */
-export const QUALIFIED_NAME =
-  '^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$';
+const QUALIFIED_NAME = `^(${DNS_SUBDOMAIN}/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$`;
+
+/** True for a label or taint key. */
+export function isQualifiedName(text: string): boolean {
+  return new RegExp(QUALIFIED_NAME).test(text);
+}
+
+/** The name of a cluster-scoped object. */
+export const ObjectName = Type.String({ pattern: `^${DNS_SUBDOMAIN}$`, maxLength: 253 });
 
 export const QualifiedName = (description: string) =>
   Type.String({ description, pattern: QUALIFIED_NAME, maxLength: QUALIFIED_NAME_LENGTH });

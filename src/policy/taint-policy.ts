@@ -3,10 +3,10 @@ import { isPattern } from './pattern.ts';
 import type { Problem } from './problem.ts';
 import {
   EffectSchema,
+  isQualifiedName,
   LabelSelectorSchema,
   LabelValue,
   NamePatterns,
-  QUALIFIED_NAME,
   QualifiedNamePattern,
 } from './schema.ts';
 import { isTransientTaintKey } from './transient-taints.ts';
@@ -92,8 +92,7 @@ export function checkTaintPolicy(spec: TaintPolicySpec): Problem[] {
 
 function checkKey({ key, ensure }: TaintRule): string[] {
   if (!isPattern(key)) {
-    const valid = new RegExp(QUALIFIED_NAME).test(key);
-    return valid ? [] : [`"${key}" is no taint key: expected NAME or DOMAIN/NAME`];
+    return isQualifiedName(key) ? [] : [`"${key}" is no taint key: expected NAME or DOMAIN/NAME`];
   }
   if (ensure === 'Present') return ['a Present taint needs a key without "*": it has to be set'];
   // The pattern itself, taken for a key: if that comes and goes by itself, so does all that it could match.
