@@ -22,22 +22,22 @@ export function policyCheck(store: PolicyStore, audit: boolean): Check {
 
 /** Failed when no client can accept the certificate now; degraded when somebody should look after it. */
 export function certificateCheck(certificates: CertificateKeeper): Check {
-  const { certificate, ca, foreign, uncovered } = certificates.current();
+  const { certificate, ca, renews, uncovered } = certificates.current();
   const now = new Date();
   const fault = certificates.fault();
   const invalid = invalidAt(certificate, now) ?? (ca && caInvalidAt(ca, now));
   const concerns = [
     ...(uncovered.length > 0 ? [`it is not for ${uncovered.join(', ')}`] : []),
-    ...(foreign && !invalid && invalidAt(certificate, new Date(now.getTime() + FOREIGN_CONCERN_MS))
+    ...(renews === 'nothing' && !invalid && invalidAt(certificate, new Date(now.getTime() + FOREIGN_CONCERN_MS))
       ? ['it expires soon, and nobody has replaced it']
       : []),
-    ...(ca && !foreign && invalidAt(ca, new Date(now.getTime() + CA_CONCERN_MS))
+    ...(ca && renews === 'serving' && invalidAt(ca, new Date(now.getTime() + CA_CONCERN_MS))
       ? [`its CA expires ${ca.validToDate.toISOString()}, and is not replaced by itself`]
       : []),
     ...(fault ? [fault] : []),
   ];
   if (invalid) return { name: 'certificate', state: 'failed', detail: [invalid, ...concerns].join('; ') };
-  const expires = `expires ${certificate.validToDate.toISOString()}, ${foreign ? 'not ours to renew' : 'renewed in time'}`;
+  const expires = `expires ${certificate.validToDate.toISOString()}, ${renews === 'nothing' ? 'not ours to renew' : 'renewed in time'}`;
   return concerns.length > 0
     ? { name: 'certificate', state: 'degraded', detail: [expires, ...concerns].join('; ') }
     : { name: 'certificate', state: 'ok', detail: expires };

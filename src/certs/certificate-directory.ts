@@ -2,14 +2,12 @@ import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { CertificateDirectoryError, FILES, keepOld, readStored, type StoredFiles, store } from './certificate-files.ts';
 import { withDirectoryLock } from './directory-lock.ts';
-import { inspectPair, invalidAt, namesOf, parseCertificates, uncoveredNames } from './inspect.ts';
+import { caFault, SERVING_LOOKAHEAD_MS, servingFault, signerOf } from './faults.ts';
+import { inspectPair, namesOf, parseCertificates, uncoveredNames } from './inspect.ts';
 import { isIssuedByUs, issueCa, issueServing, type KeyPair } from './issue.ts';
 
 /** Names that reach a webhook on the same machine: every certificate of ours is for them, too. */
 const LOCAL_NAMES = ['localhost', '127.0.0.1', '::1'];
-
-/** A third of the serving certificate's 90 days. */
-const SERVING_LOOKAHEAD_MS = 30 * 86_400_000;
 
 /** What a directory of certificates holds, fit to be served. */
 export interface ServableCertificates {
@@ -18,8 +16,10 @@ export interface ServableCertificates {
   readonly certificate: X509Certificate;
   /** Undefined where the files come from somebody else and no `ca.crt` says who issued the certificate. */
   readonly ca: X509Certificate | undefined;
-  /** True for a pair that is not ours to renew. */
-  readonly foreign: boolean;
+  /** The CAs that whoever calls has to trust, PEM: what belongs into a `caBundle`. Undefined where none is known. */
+  readonly bundle: string | undefined;
+  /** What taintkeeper renews by itself: nothing of a pair that is somebody else's. */
+  readonly renews: 'nothing' | 'serving' | 'all';
   /** Those of the names asked for that the certificate is not for; never any with a pair of our own. */
   readonly uncovered: readonly string[];
   /** What was issued just now, and why; empty if nothing was. */
@@ -49,7 +49,8 @@ export async function openCertificates(
 ): Promise<ServableCertificates> {
   const stored = await readStored(directory);
   if (isForeign(stored, issuing)) return useForeign(directory, stored, names);
-  if (caFault(stored, now) === undefined && servingFault(stored, names, now) === undefined) return useOwn(stored, []);
+  if (caFault(stored, now) === undefined && ownServingFault(stored, names, now) === undefined)
+    return useOwn(stored, []);
   if (issuing === 'nothing') {
     throw new CertificateDirectoryError(
       `${directory} no longer has ${FILES.cert} and ${FILES.key} of somebody else: put them back, or start anew to have taintkeeper issue its own`,
@@ -92,13 +93,15 @@ function useForeign(
   const { certificate } = inspection;
   const uncovered = uncoveredNames(certificate, names);
   const ca = signerOf(certificate, caCert);
-  return { serving: { cert, key }, certificate, ca, foreign: true, uncovered, issued: [] };
+  // Not only the signer: where tls.crt brings intermediates along, ca.crt holds the root.
+  const bundle = parseCertificates(caCert ?? '').length > 0 ? caCert : undefined;
+  return { serving: { cert, key }, certificate, ca, bundle, renews: 'nothing', uncovered, issued: [] };
 }
 
 function useOwn({ cert = '', key = '', caCert }: StoredFiles, issued: readonly string[]): ServableCertificates {
   const certificate = new X509Certificate(cert);
   const ca = signerOf(certificate, caCert);
-  return { serving: { cert, key }, certificate, ca, foreign: false, uncovered: [], issued };
+  return { serving: { cert, key }, certificate, ca, bundle: caCert, renews: 'serving', uncovered: [], issued };
 }
 
 async function renew(
@@ -127,12 +130,12 @@ async function renew(
     caKey = ca.key;
   }
 
-  const reason = servingFault({ ...stored, caCert, caKey }, names, now);
+  const reason = ownServingFault({ ...stored, caCert, caKey }, names, now);
   if (reason !== undefined) {
     // The names it has are kept: two programs on one directory that ask for different ones come to rest.
     const all = [...new Set([...LOCAL_NAMES, ...names, ...namesIn(stored)])];
     ({ cert, key } = await issueServing({ cert: caCert, key: caKey }, all, now));
-    const stillWrong = servingFault({ caCert, caKey, cert, key }, names, now);
+    const stillWrong = ownServingFault({ caCert, caKey, cert, key }, names, now);
     if (stillWrong) throw new CertificateDirectoryError(`cannot issue a serving certificate: ${stillWrong}`);
     issued.push(`serving certificate (${reason})`);
     await store(directory, { [FILES.cert]: cert, [FILES.key]: key });
@@ -140,41 +143,12 @@ async function renew(
   return useOwn({ caCert, caKey, cert, key }, issued);
 }
 
-/**
- * Why there has to be a new CA, or undefined if the stored one serves. One that is not valid yet does: the clock is wrong, and
- * will be right again. One that expires soon does, too: it is for a person to say when every `caBundle` changes.
- */
-function caFault({ caCert, caKey }: StoredFiles, now: Date): string | undefined {
-  if (caCert === undefined || caKey === undefined) return 'there was none';
-  const inspection = inspectPair({ cert: caCert, key: caKey });
-  if (!inspection.ok) return inspection.reason;
-  return now < inspection.certificate.validFromDate ? undefined : invalidAt(inspection.certificate, now);
-}
-
-/** Why there has to be a new serving certificate, or undefined if the stored one serves. The CA must be usable. */
-function servingFault(stored: StoredFiles, names: readonly string[], now: Date): string | undefined {
-  const { cert, key, caCert = '' } = stored;
-  if (cert === undefined || key === undefined) return 'there was none';
-  const inspection = inspectPair({ cert, key });
-  if (!inspection.ok) return inspection.reason;
-
-  const { certificate } = inspection;
-  const ca = new X509Certificate(caCert);
-  if (!certificate.verify(ca.publicKey)) return 'not signed by the CA';
-  const uncovered = uncoveredNames(certificate, [...LOCAL_NAMES, ...names]);
-  if (uncovered.length > 0) return `not for ${uncovered.join(', ')}`;
-  // None outlives its CA: one that lasts as long as that need not be renewed.
-  const soon = new Date(Math.min(now.getTime() + SERVING_LOOKAHEAD_MS, ca.validToDate.getTime() - 1));
-  return invalidAt(certificate, now) ?? invalidAt(certificate, soon);
+function ownServingFault(stored: StoredFiles, names: readonly string[], now: Date): string | undefined {
+  return servingFault(stored, [...LOCAL_NAMES, ...names], now, SERVING_LOOKAHEAD_MS);
 }
 
 function namesIn({ cert, key }: StoredFiles): string[] {
   if (cert === undefined || key === undefined) return [];
   const inspection = inspectPair({ cert, key });
   return inspection.ok ? namesOf(inspection.certificate) : [];
-}
-
-/** Which of the certificates in a bundle has signed this one; cert-manager leaves `ca.crt` empty where it does not know. */
-function signerOf(certificate: X509Certificate, bundle: string | undefined): X509Certificate | undefined {
-  return parseCertificates(bundle ?? '').find((ca) => certificate.verify(ca.publicKey));
 }

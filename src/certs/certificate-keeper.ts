@@ -53,7 +53,12 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   async function refresh(): Promise<void> {
     try {
       // Somebody else's pair may be gone for a moment while it is being replaced.
-      const found = await openCertificates(directory, names, new Date(), current.foreign ? 'nothing' : 'serving');
+      const found = await openCertificates(
+        directory,
+        names,
+        new Date(),
+        current.renews === 'nothing' ? 'nothing' : 'serving',
+      );
       const changed = found.serving.cert !== current.serving.cert || found.serving.key !== current.serving.key;
       current = found;
       fault = undefined;

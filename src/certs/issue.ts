@@ -14,7 +14,7 @@ const DAY_MS = 24 * HOUR_MS;
 const CA_LIFETIME_MS = 3650 * DAY_MS;
 const SERVING_LIFETIME_MS = 90 * DAY_MS;
 /** How far back a certificate starts to be valid, for clients whose clock is behind. */
-const BACKDATE_MS = HOUR_MS;
+export const BACKDATE_MS = HOUR_MS;
 
 /** What the subject of every CA of ours begins with. */
 const CA_NAME = 'taintkeeper CA';

@@ -1,6 +1,6 @@
 import Fastify, { type FastifyError } from 'fastify';
 import type { Logger } from 'pino';
-import { judge } from '../admission/judge.ts';
+import { type Judgement, judge } from '../admission/judge.ts';
 import { MalformedObjectError } from '../admission/malformed-object-error.ts';
 import { answer, badRequest, internalError } from '../admission/response.ts';
 import { type AdmissionRequest, decodeReview } from '../admission/review.ts';
@@ -48,7 +48,17 @@ export interface AdmissionServerOptions {
   readonly policies: () => PolicySet;
   readonly metrics: Metrics;
   readonly log: Logger;
+  /** While true, every connection ends after its next answer. */
+  readonly draining?: () => boolean;
+  /** Called with every request that was judged, dry runs among them. It must not throw. */
+  readonly onJudged?: (judged: JudgedRequest) => void;
   readonly timeouts?: ClientTimeouts;
+}
+
+/** A request, and what was said of it. */
+export interface JudgedRequest {
+  readonly request: AdmissionRequest;
+  readonly judgement: Judgement;
 }
 
 const MIN_TLS_VERSION = 'TLSv1.2';
@@ -70,6 +80,8 @@ export function createAdmissionServer({
   policies,
   metrics,
   log,
+  draining = () => false,
+  onJudged,
   timeouts = CLIENT_TIMEOUTS,
 }: AdmissionServerOptions) {
   const app = Fastify({
@@ -93,7 +105,7 @@ export function createAdmissionServer({
     done();
   });
   app.addHook('onSend', (_request, reply, _payload, done) => {
-    if (closing) reply.header('connection', 'close');
+    if (closing || draining()) reply.header('connection', 'close');
     done();
   });
 
@@ -164,6 +176,7 @@ export function createAdmissionServer({
         for (const violation of decision.violations) metrics.violationFound(kind, violation);
       }
       logViolations(log, request, judgement);
+      onJudged?.({ request, judgement });
       return { status: 200, body: answer(request.uid, judgement) };
     } catch (error) {
       if (error instanceof MalformedObjectError) {

@@ -32,7 +32,7 @@ describe('an empty or missing directory', () => {
       `CA (there was none): ${join(directory, 'ca.crt')} belongs into every caBundle`,
       'serving certificate (there was none)',
     ]);
-    expect(opened.foreign).toBe(false);
+    expect(opened.renews).toBe('serving');
     expect(readdirSync(directory).sort()).toEqual(['ca.crt', 'ca.key', 'tls.crt', 'tls.key']);
     expectConsistent(directory);
     for (const file of certificateFiles(directory)) expect.soft(statSync(file).mode & 0o777, file).toBe(0o600);
@@ -51,7 +51,7 @@ describe('an empty or missing directory', () => {
     const files = filesOf(directory);
     const second = await openCertificates(directory, NAMES, daysLater(59));
 
-    expect(second).toMatchObject({ serving: first.serving, foreign: false, issued: [] });
+    expect(second).toMatchObject({ serving: first.serving, renews: 'serving', issued: [] });
     expect(second.ca?.fingerprint256).toBe(first.ca?.fingerprint256);
     expect(filesOf(directory)).toEqual(files);
   });
@@ -231,7 +231,7 @@ describe('of its own certificates, it issues anew at the start', () => {
       }
       const opened = await openCertificates(directory, NAMES, NOW);
       expect(opened).toMatchObject({
-        foreign: false,
+        renews: 'serving',
         issued: [expect.stringMatching(/^CA /), expect.stringMatching(/^serving/)],
       });
     }

@@ -27,7 +27,7 @@ describe("somebody else's pair", () => {
     const before = filesOf(directory);
 
     const opened = await openCertificates(directory, ['elsewhere', ...NAMES], now);
-    expect(opened).toMatchObject({ serving: { cert, key }, foreign: true, uncovered: NAMES, issued: [] });
+    expect(opened).toMatchObject({ serving: { cert, key }, renews: 'nothing', uncovered: NAMES, issued: [] });
     expect(opened.ca?.fingerprint256).toBe(new X509Certificate(ca.cert).fingerprint256);
     expect(filesOf(directory)).toEqual(before);
   });
@@ -63,7 +63,7 @@ describe("somebody else's pair", () => {
     });
     write(directory, { 'ca.crt': made.cert, 'ca.key': made.private });
     for (const names of [NAMES, [...NAMES, 'another.test']]) {
-      expect(await openCertificates(directory, names, NOW)).toMatchObject({ foreign: false, uncovered: [] });
+      expect(await openCertificates(directory, names, NOW)).toMatchObject({ renews: 'serving', uncovered: [] });
     }
     expect(filesOf(directory)).toMatchObject({ 'ca.crt': made.cert, 'ca.key': made.private });
   });
@@ -75,7 +75,7 @@ describe("somebody else's pair", () => {
     write(directory, { 'tls.crt': cert, 'tls.key': key });
     const before = filesOf(directory);
 
-    expect(await openCertificates(directory, NAMES, NOW)).toMatchObject({ serving: { cert, key }, foreign: true });
+    expect(await openCertificates(directory, NAMES, NOW)).toMatchObject({ serving: { cert, key }, renews: 'nothing' });
     expect(filesOf(directory)).toEqual(before);
   });
 
@@ -124,7 +124,7 @@ describe("somebody else's pair", () => {
 
     expect(await openCertificates(directory, NAMES, daysLater(89))).toMatchObject({
       serving,
-      foreign: true,
+      renews: 'nothing',
       issued: [],
     });
     expect(filesOf(directory)).toEqual(before);
@@ -160,7 +160,7 @@ describe("somebody else's pair", () => {
 
     expect(await openCertificates(directory, NAMES, NOW, 'serving')).toMatchObject({
       serving: { cert, key },
-      foreign: true,
+      renews: 'nothing',
       issued: [],
     });
   });

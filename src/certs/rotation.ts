@@ -1,0 +1,117 @@
+import { X509Certificate } from 'node:crypto';
+import type { FILES, StoredFiles } from './certificate-files.ts';
+import { caFault, SERVING_LOOKAHEAD_MS, servingFault } from './faults.ts';
+import { invalidAt, parseCertificates } from './inspect.ts';
+import { BACKDATE_MS, issueCa, issueServing } from './issue.ts';
+
+/** All four files; `caCert` is a bundle of every CA to be trusted, the one that issues (whose key `caKey` is) first. */
+export type CompleteFiles = Readonly<Record<keyof typeof FILES, string>>;
+
+/** How long before a CA's end the next one is introduced. */
+const CA_LOOKAHEAD_MS = 365 * 86_400_000;
+
+export interface RotationState {
+  readonly now: Date;
+  /** DNS names that the serving certificate has to be for. */
+  readonly names: readonly string[];
+  /** True when all who call trust the CA that issues: it is in every `caBundle`, and was for long enough. */
+  readonly trusted: boolean;
+  /** How long an earlier CA stays trusted once no serving certificate of it is in force, in milliseconds. */
+  readonly overlapMs: number;
+}
+
+/** What has to be stored next, and why; undefined when there is nothing to do at present. */
+export type RotationStep = { readonly files: CompleteFiles; readonly what: string } | undefined;
+
+/**
+ * The next step in the life of stored certificates that many replicas serve and many `caBundle`s trust. Each step can follow
+ * only once the one before it has taken effect everywhere, so that at no time anybody serves what is not trusted:
+ *
+ * 1. a new CA joins the bundle, and the old serving certificate stays;
+ * 2. once every `caBundle` has the new CA, a serving certificate is issued by it;
+ * 3. once every replica serves that one, the old CA leaves the bundle.
+ *
+ * Where nothing stored can be served, all is issued at once.
+ */
+export async function nextStep(stored: StoredFiles, state: RotationState): Promise<RotationStep> {
+  const { now, names, trusted, overlapMs } = state;
+  const unservable = servingFault(stored, names, now, 0);
+  const caReason = caFault(stored, now) ?? caEndsSoon(stored, now);
+  if (caReason !== undefined) {
+    return unservable === undefined
+      ? introduceCa(stored as CompleteFiles, now, caReason)
+      : await issueAll(stored, names, now, caReason);
+  }
+
+  // From here on the CA is there, and can issue.
+  const files = stored as CompleteFiles;
+  if (unservable !== undefined) return reissue(files, names, now, unservable);
+  const certificate = new X509Certificate(files.cert);
+  const [issuer, ...earlier] = parseCertificates(files.caCert);
+  const byIssuer = issuer !== undefined && certificate.verify(issuer.publicKey);
+  const due = byIssuer ? servingFault(files, names, now, SERVING_LOOKAHEAD_MS) : 'of an earlier CA';
+  if (due !== undefined) return trusted ? reissue(files, names, now, due) : undefined;
+
+  const inForceSince = certificate.validFromDate.getTime() + BACKDATE_MS;
+  if (issuer === undefined || earlier.length === 0 || now.getTime() < inForceSince + overlapMs) return undefined;
+  return { files: { ...files, caCert: pem([issuer]) }, what: 'the earlier CA left the bundle' };
+}
+
+/** A new CA beside the present one. The serving certificate stays, until the new CA is trusted. */
+export async function introduceCa(files: CompleteFiles, now: Date, reason: string): Promise<RotationStep> {
+  const ca = await issueCa(now);
+  const earlier = parseCertificates(files.caCert).filter((one) => invalidAt(one, now) === undefined);
+  return {
+    files: { ...files, caCert: `${ca.cert.trimEnd()}\n${pem(earlier)}`, caKey: ca.key },
+    what: `a new CA joined the bundle (${reason})`,
+  };
+}
+
+/** A new serving certificate from the CA that issues. */
+export async function reissue(
+  files: CompleteFiles,
+  names: readonly string[],
+  now: Date,
+  reason: string,
+): Promise<RotationStep> {
+  const [issuer] = parseCertificates(files.caCert);
+  const { cert, key } = await issueServing({ cert: issuer?.toString() ?? '', key: files.caKey }, names, now);
+  return { files: { ...files, cert, key }, what: `serving certificate (${reason})` };
+}
+
+/** True while an earlier step waits for its effect: the serving certificate is not yet of the CA that issues. */
+export function isRotating({ cert, caCert }: CompleteFiles): boolean {
+  const [issuer] = parseCertificates(caCert);
+  return issuer !== undefined && !new X509Certificate(cert).verify(issuer.publicKey);
+}
+
+/** Why the files are of no use right now, or undefined if they can be served, and renewed. */
+export function unusable(stored: StoredFiles, names: readonly string[], now: Date): string | undefined {
+  return caFault(stored, now) ?? servingFault(stored, names, now, 0);
+}
+
+async function issueAll(
+  stored: StoredFiles,
+  names: readonly string[],
+  now: Date,
+  reason: string,
+): Promise<RotationStep> {
+  const ca = await issueCa(now);
+  const { cert, key } = await issueServing(ca, names, now);
+  // Replicas may still serve a certificate of an earlier CA, and find the new one a moment later.
+  const earlier = parseCertificates(stored.caCert ?? '').filter((one) => invalidAt(one, now) === undefined);
+  return {
+    files: { caCert: `${ca.cert.trimEnd()}\n${pem(earlier)}`, caKey: ca.key, cert, key },
+    what: `CA and serving certificate (${reason})`,
+  };
+}
+
+function caEndsSoon({ caCert }: StoredFiles, now: Date): string | undefined {
+  const [ca] = parseCertificates(caCert ?? '');
+  const soon = new Date(now.getTime() + CA_LOOKAHEAD_MS);
+  return ca && now >= ca.validFromDate ? invalidAt(ca, soon) : undefined;
+}
+
+function pem(certificates: readonly X509Certificate[]): string {
+  return certificates.map((certificate) => certificate.toString()).join('');
+}

@@ -1,0 +1,106 @@
+import { lookup } from 'node:dns/promises';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
+import { InputError } from './files/input-error.ts';
+import type { PolicySet } from './policy/policy-set.ts';
+import { type Check, createAdminServer } from './server/admin-server.ts';
+import { createAdmissionServer, type JudgedRequest, secureContext, type TlsPair } from './server/admission-server.ts';
+import { followConnections } from './server/connections.ts';
+import type { Metrics } from './server/metrics.ts';
+
+/** Where both servers listen; port 0 takes a free one. */
+export interface Listeners {
+  /** Of the HTTPS listener. */
+  readonly host: string;
+  readonly port: number;
+  /** Of the plain listener for probes and metrics. */
+  readonly adminHost: string;
+  readonly adminPort: number;
+}
+
+export interface ServersOptions {
+  readonly listeners: Listeners;
+  readonly tls: TlsPair;
+  readonly policies: () => PolicySet;
+  readonly checks: () => readonly Check[];
+  readonly onJudged?: (judged: JudgedRequest) => void;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+  /** How long a stop waits for requests in flight and connections that do not end by themselves. */
+  readonly stopGraceMs?: number | undefined;
+}
+
+export interface RunningServers {
+  /** Of the HTTPS listener. */
+  readonly url: string;
+  /** Of the plain listener. */
+  readonly adminUrl: string;
+  /** Serves another certificate from now on. */
+  useCertificate(tls: TlsPair): void;
+  /** From now on every connection ends after its next answer, so that clients look for another replica. */
+  drain(): void;
+  /** Finishes what is in flight, for at most `stopGraceMs`, and ends. */
+  stop(): Promise<void>;
+}
+
+export const STOP_GRACE_MS = 5_000;
+
+/**
+ * Starts the HTTPS server and, last, so that nobody is told "ready" before, the one with the probes.
+ * @throws InputError for an address that cannot be listened on
+ */
+export async function startServers(options: ServersOptions): Promise<RunningServers> {
+  const { listeners, tls, policies, checks, metrics, log, onJudged, stopGraceMs = STOP_GRACE_MS } = options;
+  await using starting = new AsyncDisposableStack();
+
+  const admin = createAdminServer({ checks, registry: metrics.registry });
+  starting.defer(() => admin.close());
+
+  let draining = false;
+  const admission = createAdmissionServer({
+    tls,
+    policies,
+    metrics,
+    log,
+    draining: () => draining,
+    ...(onJudged ? { onJudged } : {}),
+  });
+  const { server, close } = admission;
+  const connections = followConnections(server);
+  starting.defer(async () => {
+    const bound = setTimeout(() => connections.destroyAll(), stopGraceMs);
+    await close();
+    clearTimeout(bound);
+  });
+  await listen(admission, listeners.host, listeners.port, '--port');
+  await listen(admin, listeners.adminHost, listeners.adminPort, '--admin-port');
+
+  const running = starting.move();
+  return {
+    url: urlOf('https', server.address() as AddressInfo),
+    adminUrl: urlOf('http', admin.server.address() as AddressInfo),
+    useCertificate: (pair) => server.setSecureContext(secureContext(pair)),
+    drain() {
+      draining = true;
+    },
+    stop: () => running.disposeAsync(),
+  };
+}
+
+/** Listens on one address: for a name that has several, Fastify makes further servers, and gives access to the first only. */
+async function listen(app: Listener, host: string, port: number, option: string): Promise<void> {
+  try {
+    const { address } = await lookup(host);
+    await app.listen({ host: address, port });
+  } catch (error) {
+    throw new InputError([`cannot listen on ${host} port ${port} (see ${option}): ${(error as Error).message}`]);
+  }
+}
+
+interface Listener {
+  listen(where: { host: string; port: number }): PromiseLike<unknown>;
+}
+
+function urlOf(scheme: string, { address, family, port }: AddressInfo): string {
+  return `${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}
