@@ -1,8 +1,8 @@
 import Type, { type TSchema } from 'typebox';
 import Value from 'typebox/value';
-import type { LabelSelector } from './label-selector.ts';
+import { checkSelector } from './label-selector-schema.ts';
 import type { Path, Problem } from './problem.ts';
-import { isQualifiedName, ObjectName } from './schema.ts';
+import { ObjectName } from './schema.ts';
 import { schemaProblems, show } from './schema-problems.ts';
 import { checkTaintPolicy, type TaintPolicySpec, TaintPolicySpecSchema } from './taint-policy.ts';
 import { checkTolerationPolicy, type TolerationPolicySpec, TolerationPolicySpecSchema } from './toleration-policy.ts';
@@ -88,18 +88,4 @@ function checked<Schema extends TSchema>(
   if (!Value.Check(schema, value)) return { ok: false, problems: schemaProblems(schema, value) };
   const { policy, problems } = read(value);
   return problems.length === 0 ? { ok: true, policy } : { ok: false, problems };
-}
-
-/** What a LabelSelector's schema cannot say (ValidateLabelSelector of k8s.io/apimachinery). */
-function checkSelector(path: Path, { matchLabels = {}, matchExpressions = [] }: LabelSelector = {}): Problem[] {
-  const badKeys = Object.keys(matchLabels).filter((key) => !isQualifiedName(key));
-  return [
-    ...badKeys.map((key) => ({ path: [...path, 'matchLabels', key], message: 'this is no label key' })),
-    ...matchExpressions.flatMap(({ operator, values = [] }, index) => {
-      const needsValues = operator === 'In' || operator === 'NotIn';
-      if (needsValues === values.length > 0) return [];
-      const message = needsValues ? `operator ${operator} needs values` : `operator ${operator} takes no values`;
-      return [{ path: [...path, 'matchExpressions', index], message }];
-    }),
-  ];
 }

@@ -17,3 +17,8 @@ export function formatPath(path: Path): string {
     })
     .join('');
 }
+
+/** `spec.taints[0].key: …`, for a reader who knows which policy is meant. */
+export function formatProblem({ path, message }: Problem): string {
+  return path.length === 0 ? message : `${formatPath(path)}: ${message}`;
+}

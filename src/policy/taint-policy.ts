@@ -1,10 +1,12 @@
 import Type, { type Static } from 'typebox';
+import { brokenConstraints, type Constraint, celValidations } from './constraint.ts';
+import { LabelSelectorSchema } from './label-selector-schema.ts';
 import { isPattern } from './pattern.ts';
-import type { Problem } from './problem.ts';
+import type { Path, Problem } from './problem.ts';
 import {
+  celIsQualifiedName,
   EffectSchema,
   isQualifiedName,
-  LabelSelectorSchema,
   LabelValue,
   NamePatterns,
   QualifiedNamePattern,
@@ -15,11 +17,34 @@ import { isTransientTaintKey } from './transient-taints.ts';
 export const TAINT_MODES = ['Deny', 'Restore', 'Audit'] as const;
 export type TaintMode = (typeof TAINT_MODES)[number];
 
+const KEY_CONSTRAINTS: readonly Constraint<string>[] = [
+  {
+    holds: (key) => isPattern(key) || isQualifiedName(key),
+    cel: `self.contains('*') || ${celIsQualifiedName('self')}`,
+    message: 'expected a taint key, NAME or DOMAIN/NAME',
+  },
+];
+
+const RULE_CONSTRAINTS: readonly Constraint<{ key: string; effect?: string; ensure?: string }>[] = [
+  {
+    holds: ({ key, ensure }) => ensure !== 'Present' || !isPattern(key),
+    cel: "!has(self.ensure) || self.ensure != 'Present' || !self.key.contains('*')",
+    message: 'a Present taint needs a key without "*": it has to be set',
+    field: 'key',
+  },
+  {
+    holds: ({ effect, ensure }) => ensure !== 'Present' || effect !== undefined,
+    cel: "!has(self.ensure) || self.ensure != 'Present' || has(self.effect)",
+    message: 'a Present taint needs an effect: add NoSchedule, PreferNoSchedule or NoExecute',
+  },
+];
+
 const TaintRuleSchema = Type.Object(
   {
     key: QualifiedNamePattern(
       'Key of the taint. `*` stands for any run of characters; a key with `*` never covers taints that come and go by ' +
         'themselves, such as node.kubernetes.io/not-ready or the start-up taints of well-known agents.',
+      KEY_CONSTRAINTS,
     ),
     value: Type.Optional(LabelValue('Value of the taint. Without it, any value is meant (and none is set).')),
     effect: Type.Optional(EffectSchema('Effect of the taint. Without it, any effect is meant.')),
@@ -32,8 +57,17 @@ const TaintRuleSchema = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, ...celValidations(RULE_CONSTRAINTS) },
 );
+
+const SPEC_CONSTRAINTS: readonly Constraint<{ mode: string; failurePolicy?: string }>[] = [
+  {
+    holds: ({ mode, failurePolicy }) => mode !== 'Audit' || failurePolicy !== 'Fail',
+    cel: "self.mode != 'Audit' || !has(self.failurePolicy) || self.failurePolicy != 'Fail'",
+    message: 'an Audit policy refuses nothing: leave failurePolicy out',
+    field: 'failurePolicy',
+  },
+];
 
 /** `spec` of a TaintPolicy: the TypeScript type, the validation and the CRD all come from here. */
 export const TaintPolicySpecSchema = Type.Object(
@@ -70,8 +104,22 @@ export const TaintPolicySpecSchema = Type.Object(
           'taintkeeper.dev/release: "key=value:Effect" in an earlier request. Never: only by changing the policy.',
       }),
     ),
+    // No default, because it depends on the mode.
+    failurePolicy: Type.Optional(
+      Type.Enum(['Fail', 'Ignore'], {
+        description:
+          'What happens to an update that drops a protected taint while taintkeeper cannot be asked. Fail: it is ' +
+          'refused. Ignore: it passes. Without it, Fail for mode Deny and Ignore for Restore; Audit policies are ' +
+          'always Ignore. It has effect only where taintkeeper runs in the cluster and writes the webhook ' +
+          'configurations itself.',
+      }),
+    ),
   },
-  { additionalProperties: false },
+  {
+    description: 'Which taints are protected on which nodes, and how.',
+    additionalProperties: false,
+    ...celValidations(SPEC_CONSTRAINTS),
+  },
 );
 
 export type TaintPolicySpec = Static<typeof TaintPolicySpecSchema>;
@@ -79,22 +127,22 @@ export type TaintRule = Static<typeof TaintRuleSchema>;
 
 /** What is wrong with a TaintPolicy that a schema cannot say. Paths start at `spec`. */
 export function checkTaintPolicy(spec: TaintPolicySpec): Problem[] {
-  return spec.taints.flatMap((rule, index) => {
-    const path = ['spec', 'taints', index];
-    return [
-      ...checkKey(rule).map((message) => ({ path: [...path, 'key'], message })),
-      ...(rule.ensure === 'Present' && rule.effect === undefined
-        ? [{ path, message: 'a Present taint needs an effect: add NoSchedule, PreferNoSchedule or NoExecute' }]
-        : []),
-    ];
-  });
+  return [
+    ...brokenConstraints(SPEC_CONSTRAINTS, spec, ['spec']),
+    ...spec.taints.flatMap((rule, index) => {
+      const path = ['spec', 'taints', index];
+      return [
+        ...brokenConstraints(KEY_CONSTRAINTS, rule.key, [...path, 'key']),
+        ...brokenConstraints(RULE_CONSTRAINTS, rule, path),
+        ...checkPattern(rule, [...path, 'key']),
+      ];
+    }),
+  ];
 }
 
-function checkKey({ key, ensure }: TaintRule): string[] {
-  if (!isPattern(key)) {
-    return isQualifiedName(key) ? [] : [`"${key}" is no taint key: expected NAME or DOMAIN/NAME`];
-  }
-  if (ensure === 'Present') return ['a Present taint needs a key without "*": it has to be set'];
+/** For the program alone: the API server does not know which taints come and go. */
+function checkPattern({ key, ensure }: TaintRule, path: Path): Problem[] {
   // The pattern itself, taken for a key: if that comes and goes by itself, so does all that it could match.
-  return isTransientTaintKey(key) ? [`"${key}" protects nothing: such taints come and go, so name an exact key`] : [];
+  if (!isPattern(key) || ensure === 'Present' || !isTransientTaintKey(key)) return [];
+  return [{ path, message: `"${key}" protects nothing: such taints come and go, so name an exact key` }];
 }

@@ -1,9 +1,38 @@
 import Type, { type Static } from 'typebox';
+import { brokenConstraints, type Constraint, celValidations } from './constraint.ts';
+import { LabelSelectorSchema } from './label-selector-schema.ts';
 import type { Problem } from './problem.ts';
-import { EffectSchema, LabelSelectorSchema, LabelValue, NamePatterns, QualifiedName } from './schema.ts';
+import { EffectSchema, LabelValue, NamePatterns, QUALIFIED_NAME_CONSTRAINTS, QualifiedName } from './schema.ts';
 
 export const TOLERATION_MODES = ['Mutate', 'Audit'] as const;
 export type TolerationMode = (typeof TOLERATION_MODES)[number];
+
+/** ValidateTolerations of k8s.io/kubernetes/pkg/apis/core/validation. */
+const TOLERATION_CONSTRAINTS: readonly Constraint<{
+  key?: string;
+  operator?: string;
+  value?: string;
+  effect?: string;
+  tolerationSeconds?: number;
+}>[] = [
+  {
+    holds: ({ key, operator }) => key !== undefined || operator === 'Exists',
+    cel: "has(self.key) || (has(self.operator) && self.operator == 'Exists')",
+    message: 'a toleration without a key needs operator: Exists',
+  },
+  {
+    holds: ({ operator, value }) => operator !== 'Exists' || !value,
+    cel: "!has(self.operator) || self.operator != 'Exists' || !has(self.value) || self.value == ''",
+    message: 'a toleration with operator Exists takes no value',
+    field: 'value',
+  },
+  {
+    holds: ({ effect, tolerationSeconds }) => tolerationSeconds === undefined || effect === 'NoExecute',
+    cel: "!has(self.tolerationSeconds) || (has(self.effect) && self.effect == 'NoExecute')",
+    message: 'tolerationSeconds needs effect: NoExecute',
+    field: 'tolerationSeconds',
+  },
+];
 
 const PolicyTolerationSchema = Type.Object(
   {
@@ -14,10 +43,16 @@ const PolicyTolerationSchema = Type.Object(
     value: Type.Optional(LabelValue('The value that is tolerated; for Equal only.')),
     effect: Type.Optional(EffectSchema('The effect that is tolerated. Without it, every effect.')),
     tolerationSeconds: Type.Optional(
-      Type.Integer({ description: 'For NoExecute: how many seconds the taint is tolerated. Without it, forever.' }),
+      Type.Integer({
+        description: 'For NoExecute: how many seconds the taint is tolerated. Without it, forever.',
+        format: 'int64',
+        // Beyond these, JavaScript would not read the number that stands there.
+        minimum: Number.MIN_SAFE_INTEGER,
+        maximum: Number.MAX_SAFE_INTEGER,
+      }),
     ),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, ...celValidations(TOLERATION_CONSTRAINTS) },
 );
 
 export type PolicyToleration = Static<typeof PolicyTolerationSchema>;
@@ -44,7 +79,7 @@ export const TolerationPolicySpecSchema = Type.Object(
           maxItems: 64,
         }),
         names: Type.Optional(
-          NamePatterns('Names of the DaemonSets; `*` stands for any run of characters, and is the default.'),
+          NamePatterns('Names of the DaemonSets; `*` stands for any run of characters.', { default: ['*'] }),
         ),
         selector: Type.Optional(LabelSelectorSchema('Labels of the DaemonSets. Without it, any.')),
       },
@@ -70,30 +105,28 @@ export const TolerationPolicySpecSchema = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false },
+  { description: 'Which DaemonSets have to tolerate which taints.', additionalProperties: false },
 );
 
 export type TolerationPolicySpec = Static<typeof TolerationPolicySpecSchema>;
 
-/** What is wrong with a TolerationPolicy that a schema cannot say, by Kubernetes' ValidateTolerations. Paths start at `spec`. */
+/** What is wrong with a TolerationPolicy that a schema cannot say. Paths start at `spec`. */
 export function checkTolerationPolicy(spec: TolerationPolicySpec): Problem[] {
-  const unsupported: Problem[] =
-    spec.existing === 'Patch'
-      ? [{ path: ['spec', 'existing'], message: 'Patch is not supported by this version of taintkeeper: use Report' }]
-      : [];
-  const refused = (spec.tolerations ?? []).flatMap((toleration, index) => {
-    const path = ['spec', 'tolerations', index];
-    const problems: Problem[] = [];
-    if (toleration.key === undefined && toleration.operator !== 'Exists') {
-      problems.push({ path, message: 'a toleration without a key needs operator: Exists' });
-    }
-    if (toleration.operator === 'Exists' && toleration.value) {
-      problems.push({ path: [...path, 'value'], message: 'a toleration with operator Exists takes no value' });
-    }
-    if (toleration.tolerationSeconds !== undefined && toleration.effect !== 'NoExecute') {
-      problems.push({ path: [...path, 'tolerationSeconds'], message: 'tolerationSeconds needs effect: NoExecute' });
-    }
-    return problems;
-  });
-  return [...unsupported, ...refused];
+  return [
+    ...checkExisting(spec),
+    ...(spec.tolerations ?? []).flatMap((toleration, index) => {
+      const path = ['spec', 'tolerations', index];
+      const { key } = toleration;
+      return [
+        ...(key === undefined ? [] : brokenConstraints(QUALIFIED_NAME_CONSTRAINTS, key, [...path, 'key'])),
+        ...brokenConstraints(TOLERATION_CONSTRAINTS, toleration, path),
+      ];
+    }),
+  ];
+}
+
+/** For the program alone: the CRD outlives this version of it. */
+function checkExisting({ existing }: TolerationPolicySpec): Problem[] {
+  if (existing !== 'Patch') return [];
+  return [{ path: ['spec', 'existing'], message: 'Patch is not supported by this version of taintkeeper: use Report' }];
 }

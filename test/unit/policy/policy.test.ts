@@ -30,6 +30,7 @@ describe('parsePolicy accepts', () => {
         ],
         exempt: { users: ['system:serviceaccount:kube-system:*'], groups: ['system:masters'] },
         release: 'Never',
+        failurePolicy: 'Fail',
       },
     ],
     ['the smallest TolerationPolicy', 'TolerationPolicy', { mode: 'Audit', daemonSets }],
@@ -106,7 +107,7 @@ describe('parsePolicy says what is wrong, and where', () => {
     [
       'a key that no taint can have',
       manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a/b/c' }] }),
-      ['spec.taints[0].key: "a/b/c" is no taint key: expected NAME or DOMAIN/NAME'],
+      ['spec.taints[0].key: expected a taint key, NAME or DOMAIN/NAME, got "a/b/c"'],
     ],
     [
       'a pattern for what comes and goes',
@@ -116,7 +117,26 @@ describe('parsePolicy says what is wrong, and where', () => {
     [
       'a label that no node can have',
       manifest('TaintPolicy', 'p', { mode: 'Deny', taints, nodeSelector: { matchLabels: { 'po ol': 'x' } } }),
-      ['spec.nodeSelector.matchLabels["po ol"]: this is no label key'],
+      ['spec.nodeSelector.matchLabels["po ol"]: expected a label key, NAME or DOMAIN/NAME, got "po ol"'],
+    ],
+    [
+      'a key whose domain is too long for a node',
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: `${'a'.repeat(254)}/b` }] }),
+      [expect.stringContaining('spec.taints[0].key: expected a taint key') as unknown as string],
+    ],
+    [
+      'more labels than a CRD may allow',
+      manifest('TaintPolicy', 'p', {
+        mode: 'Deny',
+        taints,
+        nodeSelector: { matchLabels: Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`a${i}`, 'x'])) },
+      }),
+      ['spec.nodeSelector.matchLabels: must not have more than 64 properties, got a map'],
+    ],
+    [
+      'an Audit policy that would refuse',
+      manifest('TaintPolicy', 'p', { mode: 'Audit', taints, failurePolicy: 'Fail' }),
+      ['spec.failurePolicy: an Audit policy refuses nothing: leave failurePolicy out'],
     ],
     [
       'twelve things at once',
@@ -140,7 +160,7 @@ describe('parsePolicy says what is wrong, and where', () => {
         taints,
         nodeSelector: { matchExpressions: [{ key: 'a', operator: 'In' }] },
       }),
-      ['spec.nodeSelector.matchExpressions[0]: operator In needs values'],
+      ['spec.nodeSelector.matchExpressions[0]: operators In and NotIn need values'],
     ],
     [
       'Exists with values',
@@ -151,7 +171,7 @@ describe('parsePolicy says what is wrong, and where', () => {
           selector: { matchExpressions: [{ key: 'a', operator: 'Exists', values: ['x'] }] },
         },
       }),
-      ['spec.daemonSets.selector.matchExpressions[0]: operator Exists takes no values'],
+      ['spec.daemonSets.selector.matchExpressions[0].values: operators Exists and DoesNotExist take no values'],
     ],
     [
       'no namespaces',

@@ -1,0 +1,136 @@
+import Type, { type Static } from 'typebox';
+import { formatProblem, type Problem } from './problem.ts';
+import { atMost } from './text.ts';
+
+/** How many violators a status names: enough to go and look, little enough to stay small however large the cluster is. */
+export const MAX_VIOLATORS = 10;
+
+/** More than this many in one message are for nobody to read. */
+const MAX_PROBLEMS = 16;
+
+const INT32_MAX = 2 ** 31 - 1;
+
+const Count = (description: string) => Type.Integer({ description, format: 'int32', minimum: 0, maximum: INT32_MAX });
+const Generation = (description: string) =>
+  Type.Integer({ description, format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+
+/** metav1.Condition, with its own bounds (k8s.io/apimachinery/pkg/apis/meta/v1/types.go). */
+const ConditionSchema = Type.Object({
+  type: Type.String({
+    description: 'What the condition is about. Ready: the policy is valid and in force.',
+    pattern:
+      '^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$',
+    maxLength: 316,
+  }),
+  status: Type.Enum(['True', 'False', 'Unknown'], { description: 'Whether the condition holds.' }),
+  observedGeneration: Type.Optional(Generation('The metadata.generation that the condition was found for.')),
+  lastTransitionTime: Type.String({ description: 'When `status` last changed.', format: 'date-time' }),
+  reason: Type.String({
+    description: 'Why, in one word for programs.',
+    pattern: '^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$',
+    minLength: 1,
+    maxLength: 1024,
+  }),
+  message: Type.String({ description: 'Why, in words for people.', maxLength: 32768 }),
+});
+
+/** `status` of both kinds. It holds no time of its own, so that it changes only when something did. */
+export const PolicyStatusSchema = Type.Object(
+  {
+    observedGeneration: Type.Optional(Generation('The metadata.generation that the status was found for.')),
+    conditions: Type.Optional(
+      Type.Array(ConditionSchema, {
+        description:
+          'Ready is True when the policy is valid and in force; otherwise its message names each field at fault.',
+        maxItems: 8,
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['type'],
+      }),
+    ),
+    matched: Type.Optional(Count('How many nodes or DaemonSets the policy selects.')),
+    violating: Type.Optional(Count('How many of them are not as the policy wants them.')),
+    violators: Type.Optional(
+      Type.Array(Type.String({ maxLength: 317 }), {
+        description: `Up to ${MAX_VIOLATORS} of those, by name: NODE, or NAMESPACE/NAME of a DaemonSet.`,
+        maxItems: MAX_VIOLATORS,
+      }),
+    ),
+  },
+  { description: 'What the policy leads to at present. Written by taintkeeper.' },
+);
+
+export type PolicyStatus = Static<typeof PolicyStatusSchema>;
+export type PolicyCondition = Static<typeof ConditionSchema>;
+
+/** How the objects that are there stand to one policy. */
+export interface Findings {
+  /** How many the policy selects. */
+  readonly matched: number;
+  /** Those of them that lack what the policy says, by name (`NAMESPACE/NAME` for DaemonSets), the latest first. */
+  readonly violators: readonly string[];
+}
+
+export interface StatusInput {
+  /** The status as it stands, if there is one. */
+  readonly before: PolicyStatus | undefined;
+  readonly generation: number;
+  /** What is wrong with the policy. */
+  readonly problems: readonly Problem[];
+  /** Why the API server does not call the webhook for it, or undefined if it does. */
+  readonly notRegistered: string | undefined;
+  /** Undefined for a policy that cannot be used. */
+  readonly findings: Findings | undefined;
+  readonly now: Date;
+}
+
+/** The status as it should be. It equals `before` where nothing changed but the time. */
+export function nextPolicyStatus({
+  before,
+  generation,
+  problems,
+  notRegistered,
+  findings,
+  now,
+}: StatusInput): PolicyStatus {
+  const ready = readiness(problems, notRegistered);
+  const previous = before?.conditions?.find(({ type }) => type === 'Ready');
+  return {
+    observedGeneration: generation,
+    conditions: [
+      {
+        type: 'Ready',
+        ...ready,
+        observedGeneration: generation,
+        lastTransitionTime: previous?.status === ready.status ? previous.lastTransitionTime : rfc3339(now),
+      },
+    ],
+    matched: findings?.matched ?? 0,
+    violating: findings?.violators.length ?? 0,
+    violators: findings?.violators.slice(0, MAX_VIOLATORS) ?? [],
+  };
+}
+
+function readiness(
+  problems: readonly Problem[],
+  notRegistered: string | undefined,
+): Pick<PolicyCondition, 'status' | 'reason' | 'message'> {
+  if (problems.length > 0) {
+    return {
+      status: 'False',
+      reason: 'Invalid',
+      message: atMost(MAX_PROBLEMS, problems.map(formatProblem)).join('; '),
+    };
+  }
+  return notRegistered === undefined
+    ? { status: 'True', reason: 'InForce', message: 'the policy is in force' }
+    : {
+        status: 'False',
+        reason: 'NotRegistered',
+        message: `the API server does not call the webhook yet: ${notRegistered}`,
+      };
+}
+
+/** As metav1.Time has it: no fractions of a second. */
+function rfc3339(time: Date): string {
+  return `${time.toISOString().slice(0, -5)}Z`;
+}

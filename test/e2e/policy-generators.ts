@@ -1,0 +1,156 @@
+import fc from 'fast-check';
+
+// Specs that are valid about half of the time: mostly what is right, now and then something next to it.
+
+const DOMAIN_OF_253 = Array.from({ length: 127 }, () => 'a').join('.');
+
+const mostly = (right: fc.Arbitrary<unknown>, ...wrong: unknown[]) =>
+  fc.oneof({ weight: 60, arbitrary: right }, { weight: 1, arbitrary: fc.constantFrom(...wrong) });
+
+const oneOf = (...values: string[]) => mostly(fc.constantFrom(...values), 'Other', '', 5, {});
+
+const ODD_KEYS = [
+  '',
+  'a b',
+  'a/b/c',
+  '/a',
+  'a/',
+  'A.b/c',
+  '-a',
+  'a\n',
+  `a${DOMAIN_OF_253}/n`,
+  'n'.repeat(64),
+  'ä',
+  7,
+  ['a'],
+];
+const KEYS = [
+  'dedicated',
+  'example.com/a',
+  'node.kubernetes.io/not-ready',
+  'A_b.c-1',
+  `${DOMAIN_OF_253}/${'n'.repeat(63)}`,
+];
+const PATTERNS = ['*', 'example.com/*', 'a*b', '*/x'];
+
+const key = mostly(fc.constantFrom(...KEYS), ...ODD_KEYS, 'a*');
+const keyOrPattern = mostly(fc.constantFrom(...KEYS, ...PATTERNS), ...ODD_KEYS, 'a*b c', '.*');
+const value = mostly(
+  fc.constantFrom('', 'x', 'X-1_2.3', 'v'.repeat(63)),
+  'v'.repeat(64),
+  'a/b',
+  '-',
+  ' ',
+  'x\n',
+  true,
+  1,
+);
+const effect = oneOf('NoSchedule', 'PreferNoSchedule', 'NoExecute');
+
+const list = (item: fc.Arbitrary<unknown>, { minLength = 0, maxLength = 3 } = {}) =>
+  mostly(fc.array(item, { minLength, maxLength }), 'a', {}, 3);
+const names = list(
+  mostly(
+    fc.constantFrom('*', 'kube-system', 'system:serviceaccount:a:b', 'ä', '😀'.repeat(60)),
+    '',
+    'n'.repeat(254),
+    '😀'.repeat(254),
+    1,
+  ),
+);
+
+/** Fields that may all be left out but those named, and now and then one that nobody knows. */
+const fields = (model: Record<string, fc.Arbitrary<unknown>>, requiredKeys: string[] = []) =>
+  mostly(
+    fc
+      .tuple(fc.record(model, { requiredKeys, noNullPrototype: true }), mostly(fc.constant({}), { unknown: 1 }))
+      .map(([known, more]) => ({ ...known, ...(more as object) })),
+    'text',
+    [],
+    {},
+  );
+
+const requirement = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fields({ key, operator: oneOf('In', 'NotIn'), values: list(value, { minLength: 1 }) }, [
+      'key',
+      'operator',
+      'values',
+    ]),
+  },
+  { weight: 4, arbitrary: fields({ key, operator: oneOf('Exists', 'DoesNotExist') }, ['key', 'operator']) },
+  {
+    weight: 1,
+    arbitrary: fields({ key, operator: oneOf('In', 'NotIn', 'Exists', 'DoesNotExist'), values: list(value) }),
+  },
+);
+
+const selector = fields({
+  matchLabels: mostly(
+    fc.dictionary(
+      mostly(fc.constantFrom(...KEYS), 'a b', 'a/b/c', '', 'n'.repeat(64), '__proto__x').map(String),
+      value,
+      {
+        maxKeys: 3,
+        noNullPrototype: true,
+      },
+    ),
+    'pool=gpu',
+    ['pool'],
+  ),
+  matchExpressions: list(requirement, { maxLength: 2 }),
+});
+
+const taint = fc.oneof(
+  { weight: 4, arbitrary: fields({ key: keyOrPattern, value, effect, ensure: oneOf('Preserved') }, ['key']) },
+  { weight: 4, arbitrary: fields({ key, value, effect, ensure: oneOf('Present') }, ['key', 'effect', 'ensure']) },
+  { weight: 1, arbitrary: fields({ key: keyOrPattern, effect, ensure: oneOf('Present') }, ['key', 'ensure']) },
+);
+
+const tolerationSeconds = mostly(
+  fc.constantFrom(0, -1, 300, 2 ** 31, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER),
+  2 ** 53,
+  -(2 ** 53),
+  1e30,
+  0.5,
+  '30',
+);
+
+const toleration = fc.oneof(
+  { weight: 4, arbitrary: fields({ key, operator: oneOf('Equal'), value, effect }, ['key']) },
+  { weight: 4, arbitrary: fields({ key, operator: oneOf('Exists'), effect }, ['operator']) },
+  { weight: 4, arbitrary: fields({ key, effect: fc.constant('NoExecute'), tolerationSeconds }, ['key', 'effect']) },
+  { weight: 1, arbitrary: fields({ key, operator: oneOf('Exists', 'Equal'), value, effect, tolerationSeconds }) },
+);
+
+/** `spec` of a TaintPolicy, right or wrong, but for what only the program can see to be wrong. */
+export const taintPolicySpec = fields(
+  {
+    mode: oneOf('Deny', 'Restore', 'Audit'),
+    nodeSelector: selector,
+    taints: list(taint, { minLength: 1 }),
+    exempt: fields({ users: names, groups: names }),
+    release: oneOf('ByAnnotation', 'Never'),
+    failurePolicy: oneOf('Fail', 'Ignore'),
+  },
+  ['mode', 'taints'],
+);
+
+/** `spec` of a TolerationPolicy, in the same way. */
+export const tolerationPolicySpec = fields(
+  {
+    mode: oneOf('Mutate', 'Audit'),
+    daemonSets: fields(
+      {
+        namespaces: list(mostly(fc.constantFrom('*', 'kube-system'), '', 'n'.repeat(64), 1), { minLength: 1 }),
+        names,
+        selector,
+      },
+      ['namespaces'],
+    ),
+    tolerations: list(toleration, { minLength: 1 }),
+    existing: oneOf('Report'),
+  },
+  ['mode', 'daemonSets'],
+);

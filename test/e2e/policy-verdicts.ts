@@ -1,0 +1,248 @@
+import type { PolicyKind } from '../../src/policy/policy.ts';
+
+/** A spec and what is to be said of it, by the program and by the API server alike. */
+export interface Verdict {
+  readonly why: string;
+  readonly kind: PolicyKind;
+  readonly spec: object;
+  /** The field that is at fault; without it, the spec is valid. */
+  readonly field?: string;
+  /** The words that both use. */
+  readonly words?: string;
+}
+
+const DOMAIN_OF_253 = Array.from({ length: 127 }, () => 'a').join('.');
+const KEY_OF_317 = `${DOMAIN_OF_253}/${'n'.repeat(63)}`;
+const KEY_WITH_LONG_DOMAIN = `a${DOMAIN_OF_253}/n`;
+const NAME_OF_253 = 'n'.repeat(253);
+const VALUE_OF_63 = 'v'.repeat(63);
+const times = <T>(count: number, item: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => item(i));
+
+const selectorAtItsBounds = {
+  matchLabels: Object.fromEntries(times(64, (i) => [`${KEY_OF_317.slice(0, -2)}${10 + i}`, VALUE_OF_63])),
+  matchExpressions: times(64, () => ({ key: KEY_OF_317, operator: 'In', values: times(64, () => VALUE_OF_63) })),
+};
+
+const taint = (why: string, spec: object, field?: string, words?: string): Verdict => ({
+  why,
+  kind: 'TaintPolicy',
+  spec: { mode: 'Deny', taints: [{ key: 'dedicated' }], ...spec },
+  ...(field === undefined ? {} : { field }),
+  ...(words === undefined ? {} : { words }),
+});
+
+const toleration = (why: string, spec: object, field?: string, words?: string): Verdict => ({
+  why,
+  kind: 'TolerationPolicy',
+  spec: { mode: 'Audit', daemonSets: { namespaces: ['kube-system'] }, ...spec },
+  ...(field === undefined ? {} : { field }),
+  ...(words === undefined ? {} : { words }),
+});
+
+export const VERDICTS: readonly Verdict[] = [
+  taint('the smallest TaintPolicy', {}),
+  taint('every field of a TaintPolicy', {
+    mode: 'Restore',
+    nodeSelector: {
+      matchLabels: { pool: 'gpu', 'a.b/c': '' },
+      matchExpressions: [
+        { key: 'a.b/c', operator: 'In', values: ['x', ''] },
+        { key: 'a', operator: 'Exists', values: [] },
+      ],
+    },
+    taints: [
+      { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' },
+      { key: 'example.com/*', ensure: 'Preserved' },
+      { key: '*', value: '' },
+    ],
+    exempt: { users: ['system:serviceaccount:kube-system:*'], groups: ['system:masters', 'größte Gruppe'] },
+    release: 'Never',
+    failurePolicy: 'Fail',
+  }),
+  taint('every list and text at its bounds', {
+    nodeSelector: selectorAtItsBounds,
+    taints: times(64, () => ({ key: KEY_OF_317, value: VALUE_OF_63, effect: 'NoExecute', ensure: 'Present' })),
+    exempt: { users: times(64, () => NAME_OF_253), groups: times(64, () => NAME_OF_253) },
+  }),
+  taint('an Audit policy that says what holds anyway', { mode: 'Audit', failurePolicy: 'Ignore' }),
+  taint('an exact key of a taint that comes and goes', { taints: [{ key: 'node.kubernetes.io/not-ready' }] }),
+  taint('an empty selector', { nodeSelector: {}, exempt: {} }),
+  taint('a mode of the other kind', { mode: 'Mutate' }, 'spec.mode'),
+  taint('no taints', { taints: [] }, 'spec.taints'),
+  taint('too many taints', { taints: times(65, () => ({ key: 'a' })) }, 'spec.taints'),
+  taint('an unknown field', { nodeSelectors: {} }, 'spec.nodeSelectors'),
+  taint('an unknown field of a taint', { taints: [{ key: 'a', efect: 'NoSchedule' }] }, 'spec.taints[0].efect'),
+  taint('a key with blanks', { taints: [{ key: 'a b' }] }, 'spec.taints[0].key'),
+  taint('a key of 318 characters', { taints: [{ key: `${KEY_OF_317}n` }] }, 'spec.taints[0].key'),
+  taint(
+    'two slashes',
+    { taints: [{ key: 'a/b/c' }] },
+    'spec.taints[0].key',
+    'expected a taint key, NAME or DOMAIN/NAME',
+  ),
+  taint(
+    'a long domain',
+    { taints: [{ key: KEY_WITH_LONG_DOMAIN }] },
+    'spec.taints[0].key',
+    'expected a taint key, NAME or DOMAIN/NAME',
+  ),
+  taint('a value with a slash', { taints: [{ key: 'a', value: 'b/c' }] }, 'spec.taints[0].value'),
+  taint('an effect of nobody', { taints: [{ key: 'a', effect: 'NoStart' }] }, 'spec.taints[0].effect'),
+  taint(
+    'a Present pattern',
+    { taints: [{ key: 'x' }, { key: 'a*', effect: 'NoSchedule', ensure: 'Present' }] },
+    'spec.taints[1].key',
+    'a Present taint needs a key without "*": it has to be set',
+  ),
+  taint(
+    'a Present taint without effect',
+    { taints: [{ key: 'a', ensure: 'Present' }] },
+    'spec.taints[0]',
+    'a Present taint needs an effect: add NoSchedule, PreferNoSchedule or NoExecute',
+  ),
+  taint('an empty user', { exempt: { users: [''] } }, 'spec.exempt.users[0]'),
+  taint('a user of 254 characters', { exempt: { users: [`${NAME_OF_253}n`] } }, 'spec.exempt.users[0]'),
+  taint('a single user, not in a list', { exempt: { users: 'admin' } }, 'spec.exempt.users'),
+  taint('a release of nobody', { release: 'Always' }, 'spec.release'),
+  taint('a failurePolicy of nobody', { failurePolicy: 'Retry' }, 'spec.failurePolicy'),
+  taint(
+    'an Audit policy that would refuse',
+    { mode: 'Audit', failurePolicy: 'Fail' },
+    'spec.failurePolicy',
+    'an Audit policy refuses nothing: leave failurePolicy out',
+  ),
+  taint(
+    'a label that no node can have',
+    { nodeSelector: { matchLabels: { pool: 'a', 'po ol': 'a' } } },
+    'spec.nodeSelector.matchLabels',
+    'expected a label key, NAME or DOMAIN/NAME',
+  ),
+  taint(
+    'a label with a long domain',
+    { nodeSelector: { matchLabels: { [KEY_WITH_LONG_DOMAIN]: 'a' } } },
+    'spec.nodeSelector.matchLabels',
+    'expected a label key, NAME or DOMAIN/NAME',
+  ),
+  taint(
+    'a label value with blanks',
+    { nodeSelector: { matchLabels: { pool: 'a b' } } },
+    'spec.nodeSelector.matchLabels',
+  ),
+  taint('a label that is a number', { nodeSelector: { matchLabels: { pool: 1 } } }, 'spec.nodeSelector.matchLabels'),
+  taint(
+    'too many labels',
+    { nodeSelector: { matchLabels: Object.fromEntries(times(65, (i) => [`a${i}`, 'x'])) } },
+    'spec.nodeSelector.matchLabels',
+  ),
+  taint(
+    'In without values',
+    { nodeSelector: { matchExpressions: [{ key: 'a', operator: 'In' }] } },
+    'spec.nodeSelector.matchExpressions[0]',
+    'operators In and NotIn need values',
+  ),
+  taint(
+    'NotIn with an empty list',
+    { nodeSelector: { matchExpressions: [{ key: 'a', operator: 'NotIn', values: [] }] } },
+    'spec.nodeSelector.matchExpressions[0]',
+    'operators In and NotIn need values',
+  ),
+  taint(
+    'Exists with values',
+    { nodeSelector: { matchExpressions: [{ key: 'a', operator: 'Exists', values: ['x'] }] } },
+    'spec.nodeSelector.matchExpressions[0].values',
+    'operators Exists and DoesNotExist take no values',
+  ),
+  taint(
+    'an expression with a long domain',
+    { nodeSelector: { matchExpressions: [{ key: KEY_WITH_LONG_DOMAIN, operator: 'Exists' }] } },
+    'spec.nodeSelector.matchExpressions[0].key',
+    'expected at most 253 characters before the slash',
+  ),
+  taint(
+    'an operator of field selectors',
+    { nodeSelector: { matchExpressions: [{ key: 'a', operator: 'Equals', values: ['x'] }] } },
+    'spec.nodeSelector.matchExpressions[0].operator',
+  ),
+
+  toleration('the smallest TolerationPolicy', {}),
+  toleration('every field of a TolerationPolicy', {
+    mode: 'Mutate',
+    daemonSets: { namespaces: ['*', 'kube-system'], names: ['cilium*'], selector: { matchLabels: { app: 'cni' } } },
+    tolerations: [
+      { operator: 'Exists' },
+      { key: 'a', operator: 'Exists', value: '' },
+      { key: 'a', value: 'b', effect: 'NoExecute', tolerationSeconds: 30 },
+      { key: 'a', effect: 'NoExecute', tolerationSeconds: -1 },
+    ],
+    existing: 'Report',
+  }),
+  toleration('every list and text at its bounds', {
+    daemonSets: {
+      namespaces: times(64, () => VALUE_OF_63),
+      names: times(64, () => NAME_OF_253),
+      selector: selectorAtItsBounds,
+    },
+    tolerations: times(64, () => ({
+      key: KEY_OF_317,
+      operator: 'Equal',
+      value: VALUE_OF_63,
+      effect: 'NoExecute',
+      tolerationSeconds: Number.MAX_SAFE_INTEGER,
+    })),
+  }),
+  toleration('no namespaces', { daemonSets: { namespaces: [] } }, 'spec.daemonSets.namespaces'),
+  toleration('a long namespace', { daemonSets: { namespaces: ['n'.repeat(64)] } }, 'spec.daemonSets.namespaces[0]'),
+  toleration('no tolerations', { tolerations: [] }, 'spec.tolerations'),
+  toleration(
+    'a fraction of a second',
+    { tolerations: [{ key: 'a', tolerationSeconds: 1.5 }] },
+    'spec.tolerations[0].tolerationSeconds',
+  ),
+  toleration(
+    'more seconds than can be read exactly',
+    { tolerations: [{ key: 'a', effect: 'NoExecute', tolerationSeconds: 2 ** 53 }] },
+    'spec.tolerations[0].tolerationSeconds',
+  ),
+  toleration(
+    'neither key nor Exists',
+    { tolerations: [{ effect: 'NoSchedule' }] },
+    'spec.tolerations[0]',
+    'a toleration without a key needs operator: Exists',
+  ),
+  toleration(
+    'Exists with a value',
+    { tolerations: [{ key: 'a', operator: 'Exists', value: 'x' }] },
+    'spec.tolerations[0].value',
+    'a toleration with operator Exists takes no value',
+  ),
+  toleration(
+    'seconds without NoExecute',
+    { tolerations: [{ key: 'a', effect: 'NoSchedule', tolerationSeconds: 3 }] },
+    'spec.tolerations[0].tolerationSeconds',
+    'tolerationSeconds needs effect: NoExecute',
+  ),
+  toleration(
+    'a toleration with a long domain',
+    { tolerations: [{ key: KEY_WITH_LONG_DOMAIN }] },
+    'spec.tolerations[0].key',
+    'expected at most 253 characters before the slash',
+  ),
+  toleration('a toleration of a pattern', { tolerations: [{ key: 'a*' }] }, 'spec.tolerations[0].key'),
+  toleration(
+    'an operator to come',
+    { tolerations: [{ key: 'a', operator: 'Gt', value: '1' }] },
+    'spec.tolerations[0].operator',
+  ),
+];
+
+/** What the API server admits, because the CRD cannot know better or has to outlast this version: the program's status says it. */
+export const LEFT_TO_THE_PROGRAM: readonly Verdict[] = [
+  taint('a pattern for taints that come and go', { taints: [{ key: 'node.kubernetes.io/*' }] }, 'spec.taints[0].key'),
+  toleration('a change of what runs already', { existing: 'Patch' }, 'spec.existing'),
+];
+
+/** What the API server mends before anybody sees it. */
+export const MENDED_BY_THE_API_SERVER: readonly Verdict[] = [
+  taint('an optional field that is null', { release: null }, 'spec.release'),
+  taint('an optional field that is null and has no default', { failurePolicy: null }, 'spec.failurePolicy'),
+];
