@@ -6,14 +6,17 @@ import type { Workspace } from './workspace.ts';
 
 /** The ways in which one user reaches the API server. */
 export interface Access {
+  /** Sends raw requests. */
   rest: RestClient;
+  /** For the official client. */
   kubeConfig: KubeConfig;
   kubeconfigFile: string;
 }
 
-/** Gives each user one client certificate, on first demand. */
+/** Gives each user one client certificate for each way to the API server, on first demand. */
 export interface AccessDesk {
-  of(user: User): Promise<Access>;
+  /** @param through another way to the API server than its own address, such as a proxy's URL */
+  of(user: User, through?: string): Promise<Access>;
   close(): void;
 }
 
@@ -21,20 +24,20 @@ export interface AccessDesk {
 export function createAccessDesk(url: string, authority: Authority, workspace: Workspace): AccessDesk {
   const issued = new Map<string, Promise<Access>>();
 
-  async function issue(user: User, ordinal: number): Promise<Access> {
+  async function issue(user: User, server: string, ordinal: number): Promise<Access> {
     const pair = await authority.client(user);
-    const kubeConfig = toKubeConfig(url, authority.cert, user.name, pair);
+    const kubeConfig = toKubeConfig(server, authority.cert, user.name, pair);
     return {
-      rest: createRestClient(url, authority.cert, pair),
+      rest: createRestClient(server, authority.cert, pair),
       kubeConfig,
       kubeconfigFile: workspace.write(`kubeconfig-${ordinal}.json`, kubeConfig.exportConfig()),
     };
   }
 
   return {
-    of: (user) => {
-      const key = JSON.stringify([user.name, user.groups]);
-      const access = issued.get(key) ?? issue(user, issued.size + 1);
+    of: (user, through = url) => {
+      const key = JSON.stringify([user.name, user.groups, through]);
+      const access = issued.get(key) ?? issue(user, through, issued.size + 1);
       issued.set(key, access);
       return access;
     },

@@ -2,17 +2,10 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  type Assets,
-  BINARIES,
-  type Binary,
-  cacheFolder,
-  findAssets,
-  inspect,
-  kubernetesVersion,
-  oldestGo,
-  PACKAGES,
-} from './assets.ts';
+import { type Assets, findAssets } from './assets.ts';
+import { cacheFolder, type GoModule, lockedVersion, oldestGo, unbuilt } from './go-modules.ts';
+import { HELM } from './helm.ts';
+import { KUBERNETES, OLDER_KUBERNETES } from './kubernetes.ts';
 import { onExit } from './on-exit.ts';
 
 /** What came of looking for the binaries, and building them where needed. */
@@ -24,49 +17,64 @@ export type Provision =
  * The binaries of the control plane: KUBEBUILDER_ASSETS, or the cache, filled first where something is missing.
  *
  * @param report gets one line for each binary that was built
+ * @param modules what to build; with KUBEBUILDER_ASSETS nothing is built
  * @throws Error when a build fails (Go's own message is on stderr by then), or KUBEBUILDER_ASSETS is incomplete
  */
-export async function ensureAssets(report: (line: string) => void): Promise<Provision> {
-  const found = findAssets();
-  if (found && (process.env.KUBEBUILDER_ASSETS || found.missing.length === 0)) {
-    return { outcome: 'ready', assets: found, built: 0 };
+export async function ensureAssets(
+  report: (line: string) => void,
+  modules: readonly GoModule[] = [KUBERNETES],
+): Promise<Provision> {
+  let built = 0;
+  if (!process.env.KUBEBUILDER_ASSETS) {
+    const incomplete = modules.filter((module) => unbuilt(module).length > 0);
+    if (incomplete.length > 0 && spawnSync('go', ['version']).error) {
+      return {
+        outcome: 'impossible',
+        reason: `there is no \`go\` to build ${incomplete.map(({ title }) => title).join(' and ')} with`,
+        remedy: `install Go >= ${oldestGo(KUBERNETES)}, or set KUBEBUILDER_ASSETS to a folder that has the binaries`,
+      };
+    }
+    for (const module of incomplete) built += await buildModule(module, report);
   }
-  if (spawnSync('go', ['version']).error) {
-    return {
-      outcome: 'impossible',
-      reason: 'there is no `go` to build kube-apiserver and etcd with',
-      remedy: `install Go >= ${oldestGo()}, or set KUBEBUILDER_ASSETS to a folder that has them`,
-    };
+  const assets = findAssets('newest');
+  if (!assets) throw new Error('the binaries vanished while others were built');
+  return { outcome: 'ready', assets, built };
+}
+
+async function buildModule(module: GoModule, report: (line: string) => void): Promise<number> {
+  const folder = cacheFolder(module);
+  const missing = unbuilt(module);
+  report(`building ${module.title} ${lockedVersion(module)} into ${folder} (once; some minutes)`);
+  for (const [index, program] of missing.entries()) {
+    const seconds = await build(module, program, folder);
+    report(`${program} built in ${Math.round(seconds)} s (${index + 1} of ${missing.length})`);
   }
-  const folder = cacheFolder();
-  const { missing } = inspect(folder);
-  report(`building Kubernetes ${kubernetesVersion()} into ${folder} (once; some minutes)`);
-  for (const binary of missing) {
-    const seconds = await build(binary, folder);
-    report(`${binary} built in ${Math.round(seconds)} s (${BINARIES.indexOf(binary) + 1} of ${BINARIES.length})`);
-  }
-  return { outcome: 'ready', assets: inspect(folder), built: missing.length };
+  return missing.length;
 }
 
 /** Builds beside the cache and moves the result in, so that neither an interruption nor a second build spoils it. */
-async function build(binary: Binary, folder: string): Promise<number> {
+async function build(module: GoModule, program: string, folder: string): Promise<number> {
   const started = performance.now();
   mkdirSync(folder, { recursive: true });
   const scratch = mkdtempSync(join(folder, '.building-'));
   const discard = () => rmSync(scratch, { recursive: true, force: true });
   const forget = onExit(discard);
   try {
-    const output = join(scratch, binary);
-    const go = spawn('go', ['build', '-trimpath', '-ldflags', linkerFlags(), '-o', output, PACKAGES[binary]], {
-      cwd: import.meta.dirname,
-      env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' },
-      stdio: ['ignore', 'inherit', 'inherit'],
-    });
+    const output = join(scratch, program);
+    const go = spawn(
+      'go',
+      ['build', '-trimpath', '-ldflags', linkerFlags(module), '-o', output, `${module.packages[program]}`],
+      {
+        cwd: module.folder,
+        env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' },
+        stdio: ['ignore', 'inherit', 'inherit'],
+      },
+    );
     const stop = onExit(() => go.kill());
     const [code, signal] = await once(go, 'exit');
     stop();
-    if (code !== 0) throw new Error(`${binary} did not build (go ended with ${code ?? signal})`);
-    renameSync(output, join(folder, binary));
+    if (code !== 0) throw new Error(`${program} did not build (go ended with ${code ?? signal})`);
+    renameSync(output, join(folder, program));
   } finally {
     discard();
     forget();
@@ -74,23 +82,21 @@ async function build(binary: Binary, folder: string): Promise<number> {
   return (performance.now() - started) / 1000;
 }
 
-/** Clients refuse to talk to a server that does not know its version; a release build sets the same variables. */
-function linkerFlags(): string {
-  const version = kubernetesVersion();
-  const [major, minor] = version.slice(1).split('.');
-  const variable = (name: string, value?: string) => `-X k8s.io/component-base/version.${name}=${value}`;
-  return ['-s -w', variable('gitVersion', version), variable('gitMajor', major), variable('gitMinor', minor)].join(' ');
+function linkerFlags(module: GoModule): string {
+  const variables = Object.entries(module.linkerVariables(lockedVersion(module)));
+  return ['-s -w', ...variables.map(([name, value]) => `-X ${name}=${value}`)].join(' ');
 }
 
 async function main(): Promise<void> {
   try {
-    const provision = await ensureAssets((line) => process.stdout.write(`${line}\n`));
+    const modules = [KUBERNETES, OLDER_KUBERNETES, HELM];
+    const provision = await ensureAssets((line) => process.stdout.write(`${line}\n`), modules);
     if (provision.outcome === 'impossible') {
       const { reason, remedy } = provision;
       if (process.env.CI !== 'true') {
-        process.stdout.write(`tests against an API server are skipped: ${reason}; ${remedy}\n`);
+        process.stdout.write(`tests that need it are skipped: ${reason}; ${remedy}\n`);
       } else {
-        process.stderr.write(`error: tests against an API server cannot run: ${reason}; ${remedy}\n`);
+        process.stderr.write(`error: tests cannot run: ${reason}; ${remedy}\n`);
         process.exitCode = 1;
       }
     } else if (provision.assets.missing.length > 0) {

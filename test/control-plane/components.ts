@@ -1,4 +1,4 @@
-import type { Binary } from './assets.ts';
+import type { Binary } from './kubernetes.ts';
 
 /** A long-running part of the control plane. */
 export type Component = Exclude<Binary, 'kubectl'>;

@@ -1,14 +1,15 @@
 import { join } from 'node:path';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { createAccessDesk } from './access.ts';
-import { type Assets, binaryPath, findAssets } from './assets.ts';
+import { type Assets, binaryPath, findAssets, obstacleTo } from './assets.ts';
 import { type AuditEvent, findAuditEvent, readAuditLog } from './audit-log.ts';
 import { createRoles, waitForControllers, waitForNamespaces } from './bootstrap.ts';
 import * as components from './components.ts';
 import { createAuthority, serviceAccountKey } from './credentials.ts';
+import { createFaults, type Faults } from './faults.ts';
 import { type KubectlResult, runKubectl } from './kubectl.ts';
 import { lastLines } from './process.ts';
-import { type Answer, createRestClient, type Payload } from './rest.ts';
+import { type Answer, createRestClient, type Payload, type RestClient } from './rest.ts';
 import { type RunningComponent, startComponent } from './start-component.ts';
 import { admin, type User } from './users.ts';
 import { createWorkspace, type Workspace } from './workspace.ts';
@@ -25,14 +26,26 @@ export interface ControlPlaneOptions {
   nodeMonitorGraceSeconds?: number;
 }
 
+/** The part of `/version` that tests go by. */
+export interface ServerVersion {
+  readonly gitVersion: string;
+  readonly minor: number;
+}
+
 /** A control plane on 127.0.0.1 that belongs to one test. */
-export interface ControlPlane {
+export interface ControlPlane extends Faults {
   readonly url: string;
   readonly caFile: string;
-  /** For the official client: `(await cp.client(admin)).makeApiClient(CoreV1Api)`. */
-  client(user: User): Promise<KubeConfig>;
-  /** A kubeconfig file, valid as long as the control plane. */
-  kubeconfigFile(user: User): Promise<string>;
+  /** What the API server says it is, such as `{ gitVersion: 'v1.36.3', minor: 36 }`. */
+  readonly version: ServerVersion;
+  /**
+   * For the official client: `(await cp.client(admin)).makeApiClient(CoreV1Api)`.
+   *
+   * @param through the URL of a proxy (see tcp-proxy.ts) to take instead of the direct way
+   */
+  client(user: User, through?: string): Promise<KubeConfig>;
+  /** A kubeconfig file, valid as long as the control plane; `through` as for `client`. */
+  kubeconfigFile(user: User, through?: string): Promise<string>;
   /** Runs kubectl, as the admin unless said otherwise. Does not throw when kubectl fails. */
   kubectl(args: readonly string[], options?: { user?: User; input?: string }): Promise<KubectlResult>;
   /** One raw request, such as PATCH with a content type of its own. Does not throw for a status. */
@@ -58,11 +71,11 @@ export interface ControlPlane {
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const assets = findAssets();
   if (!assets) throw new Error('no control plane is built: run `node test/control-plane/build.ts`');
-  const missing = options.components?.filter((component) => assets.missing.includes(component)) ?? [];
-  if (missing.length > 0) throw new Error(`${assets.folder} has no ${missing.join(', no ')}`);
+  const obstacle = obstacleTo(options.components ?? [], assets);
+  if (obstacle) throw new Error(obstacle);
 
   const workspace = createWorkspace('control-plane');
-  const running: RunningComponent[] = [];
+  const running: Running = new Map();
   try {
     return await start(assets, options, workspace, running);
   } catch (error) {
@@ -75,7 +88,7 @@ async function start(
   assets: Assets,
   options: ControlPlaneOptions,
   workspace: Workspace,
-  running: RunningComponent[],
+  running: Running,
 ): Promise<ControlPlane> {
   const authority = await createAuthority();
   const serving = await authority.serving();
@@ -94,7 +107,7 @@ async function start(
   const site = { assets, workspace, connect: (url: string) => createRestClient(url, authority.cert, adminPair) };
   const run = async (component: components.Component, plan: components.Plan): Promise<RunningComponent> => {
     const started = await startComponent(component, plan, site);
-    running.push(started);
+    running.set(component, started);
     return started;
   };
 
@@ -125,8 +138,9 @@ async function start(
   return {
     url,
     caFile: files.ca,
-    client: async (user) => (await desk.of(user)).kubeConfig,
-    kubeconfigFile: async (user) => (await desk.of(user)).kubeconfigFile,
+    version: await readVersion(rest),
+    client: async (user, through) => (await desk.of(user, through)).kubeConfig,
+    kubeconfigFile: async (user, through) => (await desk.of(user, through)).kubeconfigFile,
     kubectl: async (args, { user = admin, input } = {}) => {
       const { kubeconfigFile } = await desk.of(user);
       const home = workspace.path('home');
@@ -136,9 +150,10 @@ async function start(
     request: async (user, method, path, payload) => (await desk.of(user)).rest.request(method, path, payload),
     auditLog: () => readAuditLog(files.auditLog),
     auditEvent: ({ auditId }) => findAuditEvent(files.auditLog, auditId ?? 'without an Audit-Id header'),
-    logs: (component) => running.find(({ process: part }) => part.name === component)?.process.log() ?? '',
+    ...createFaults(running, () => site.connect(etcd.url)),
+    logs: (component) => running.get(component)?.process.log() ?? '',
     dumpLogs: () => {
-      for (const { process: part } of running) {
+      for (const { process: part } of running.values()) {
         process.stderr.write(`--- ${part.name}\n${lastLines(part.log(), DUMPED_LINES)}\n`);
       }
     },
@@ -147,8 +162,16 @@ async function start(
   };
 }
 
-async function tearDown(workspace: Workspace, running: RunningComponent[]): Promise<void> {
+/** In the order of their start. */
+type Running = Map<components.Component, RunningComponent>;
+
+async function readVersion(rest: RestClient): Promise<ServerVersion> {
+  const { body } = await rest.request<{ gitVersion: string; minor: string }>('GET', '/version');
+  return { gitVersion: body.gitVersion, minor: Number.parseInt(body.minor, 10) };
+}
+
+async function tearDown(workspace: Workspace, running: Running): Promise<void> {
   // The newest first, so that none sees its server go: etcd would be missed by the API server for its whole grace.
-  for (const { process: part } of running.toReversed()) await part.stop(STOP_GRACE_MS);
+  for (const { process: part } of [...running.values()].toReversed()) await part.stop(STOP_GRACE_MS);
   workspace.remove();
 }

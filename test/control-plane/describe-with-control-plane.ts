@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe } from 'vitest';
-import { findAssets } from './assets.ts';
+import { findAssets, obstacleTo } from './assets.ts';
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts';
+import { helmPath } from './helm.ts';
+
+/** What a group of tests cannot do without. */
+export interface Needs extends ControlPlaneOptions {
+  /** They run helm. */
+  helm?: boolean;
+}
 
 /**
  * A `describe` with a control plane of its own, which is started before its tests and stopped after them. If a test
@@ -8,11 +15,7 @@ import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from '
  *
  * @param body gets a function, because the control plane is there only once the tests run
  */
-export function describeWithControlPlane(
-  name: string,
-  options: ControlPlaneOptions,
-  body: (cp: () => ControlPlane) => void,
-): void {
+export function describeWithControlPlane(name: string, options: Needs, body: (cp: () => ControlPlane) => void): void {
   const obstacle = findObstacle(options);
   describe.skipIf(obstacle !== undefined)(obstacle ? `${name} (skipped: ${obstacle})` : name, () => {
     let cp: ControlPlane | undefined;
@@ -36,9 +39,9 @@ export function describeWithControlPlane(
   });
 }
 
-function findObstacle({ components = [] }: ControlPlaneOptions): string | undefined {
+function findObstacle({ components = [], helm = false }: Needs): string | undefined {
   const assets = findAssets();
   if (!assets) return 'no control plane; run `node test/control-plane/build.ts`';
-  const missing = components.filter((component) => assets.missing.includes(component));
-  return missing.length > 0 ? `${assets.folder} has no ${missing.join(', no ')}` : undefined;
+  if (helm && !helmPath()) return 'no helm; run `node test/control-plane/build.ts`';
+  return obstacleTo(components, assets);
 }

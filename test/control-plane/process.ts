@@ -18,8 +18,12 @@ export interface Supervised {
   log(): string;
   /** An error that names the process, says `what` happened, and shows the last 20 lines of its log. */
   failure(what: string): Error;
-  /** SIGTERM, then SIGKILL when `graceMs` have passed. */
+  /** Sends a signal to the process itself: SIGSTOP pauses it, SIGCONT lets it go on. */
+  signal(name: NodeJS.Signals): void;
+  /** SIGTERM, then SIGKILL when `graceMs` have passed. A paused process goes on, so that it can end. */
   stop(graceMs: number): Promise<Exit>;
+  /** SIGKILL, which the process cannot see coming, and how it ended. */
+  kill(): Promise<Exit>;
 }
 
 /**
@@ -57,7 +61,11 @@ export async function launch(
     },
     log,
     failure: (what) => new Error(`${name} ${what}; the end of its log:\n${lastLines(log(), TAIL_LINES)}`),
-    stop: async (graceMs) => exit ?? (await end(child, graceMs)),
+    signal: (name) => {
+      child.kill(name);
+    },
+    stop: async (graceMs) => exit ?? (await end(child, 'SIGTERM', graceMs)),
+    kill: async () => exit ?? (await end(child, 'SIGKILL', 0)),
   };
 }
 
@@ -66,13 +74,14 @@ export function lastLines(text: string, count: number): string {
   return text.trimEnd().split('\n').slice(-count).join('\n');
 }
 
-async function end(child: ChildProcess, graceMs: number): Promise<Exit> {
+async function end(child: ChildProcess, signal: NodeJS.Signals, graceMs: number): Promise<Exit> {
   const exited = once(child, 'exit');
-  child.kill('SIGTERM');
+  child.kill(signal);
+  child.kill('SIGCONT');
   const impatience = setTimeout(() => child.kill('SIGKILL'), graceMs);
-  const [code, signal] = (await exited) as [number | null, NodeJS.Signals | null];
+  const [code, endedBy] = (await exited) as [number | null, NodeJS.Signals | null];
   clearTimeout(impatience);
-  return { code, signal };
+  return { code, signal: endedBy };
 }
 
 let parentDeathPrefix: string[] | undefined;

@@ -22,6 +22,8 @@ export interface Payload {
   body?: unknown;
   /** `application/json` unless said otherwise, as for a patch. */
   contentType?: string;
+  /** More headers, such as those of impersonation; not ASCII is sent as UTF-8. */
+  headers?: Readonly<Record<string, string | readonly string[]>>;
 }
 
 /** Sends requests as one identity, over connections that are kept. */
@@ -38,11 +40,11 @@ export interface RestClient {
 export function createRestClient(url: string, ca: string, identity?: KeyPair): RestClient {
   const agent = new Agent({ keepAlive: true, ca, ...identity });
   return {
-    request: async (method, path, { body, contentType = 'application/json' } = {}) => {
+    request: async (method, path, { body, contentType = 'application/json', headers = {} } = {}) => {
       const outgoing = request(`${url}${path}`, {
         method,
         agent,
-        headers: body === undefined ? {} : { 'content-type': contentType },
+        headers: { ...(body === undefined ? {} : { 'content-type': contentType }), ...inUtf8(headers) },
         signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
       });
       outgoing.end(typeof body === 'string' || body === undefined ? body : JSON.stringify(body));
@@ -58,6 +60,14 @@ export function createRestClient(url: string, ca: string, identity?: KeyPair): R
     },
     close: () => agent.destroy(),
   };
+}
+
+/** Node.js writes one byte for each character of a header. */
+function inUtf8(headers: NonNullable<Payload['headers']>): Record<string, string | string[]> {
+  const bytes = (text: string) => Buffer.from(text).toString('latin1');
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, typeof value === 'string' ? bytes(value) : value.map(bytes)]),
+  );
 }
 
 /** RFC 7234, 5.5: `299 - "text"`, where a backslash quotes the next character. */

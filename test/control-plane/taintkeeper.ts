@@ -1,16 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { launch } from './process.ts';
-import { waitUntil } from './wait-until.ts';
+import { type LogLine, launchServe } from './serve-process.ts';
 import { createWorkspace } from './workspace.ts';
 
-const START_TIMEOUT_MS = 15_000;
-const STOP_GRACE_MS = 10_000;
-const LOG_TIMEOUT_MS = 10_000;
-const PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'taintkeeper.js');
+export type { LogLine } from './serve-process.ts';
 
-/** One line of taintkeeper's log (pino). */
-export type LogLine = { msg: string; [field: string]: unknown };
+const START_TIMEOUT_MS = 15_000;
 
 export interface TaintkeeperOptions {
   /** The policies, as YAML; absent means that none are given on the command line. */
@@ -23,7 +18,7 @@ export interface TaintkeeperOptions {
   certDir?: string;
 }
 
-/** A running `taintkeeper serve`. */
+/** A running `taintkeeper serve` that stands alone: policies and certificates are files. See replicas.ts for a cluster's. */
 export interface Taintkeeper {
   readonly port: number;
   /** Where the webhook listens, as the API server reaches it. */
@@ -53,56 +48,23 @@ export async function startTaintkeeper(options: TaintkeeperOptions = {}): Promis
   const certDir = options.certDir ?? workspace.path('certs');
   const policies =
     options.policies === undefined ? [] : ['--policies', workspace.write('policies.yaml', options.policies)];
-  const args = ['serve', '--port', '0', '--admin-port', '0', '--cert-dir', certDir, ...policies];
-  const child = await launch('taintkeeper', process.execPath, [PROGRAM, ...args, ...(options.args ?? [])], {
-    logFile: workspace.logFile('taintkeeper'),
-    env: { ...process.env, ...options.env },
-  });
-
-  const logs = () => parseLog(child.log());
-  const waitForLog = (predicate: (line: LogLine) => boolean, timeoutMs = LOG_TIMEOUT_MS) =>
-    waitUntil(
-      () => {
-        const line = logs().find(predicate);
-        if (!line && child.exit) throw child.failure(`ended (${child.exit.code ?? child.exit.signal})`);
-        return line;
-      },
-      {
-        timeoutMs,
-        otherwise: () => child.failure(`did not log what was waited for within ${timeoutMs / 1000} s`).message,
-      },
-    );
-  const stop = async () => {
-    const { code } = await child.stop(STOP_GRACE_MS);
-    workspace.remove();
-    return code;
-  };
-
+  const args = ['--port', '0', '--admin-port', '0', '--cert-dir', certDir, ...policies, ...(options.args ?? [])];
+  const child = await launchServe('taintkeeper', args, { workspace, env: options.env });
   try {
-    const serving = await waitForLog(({ msg }) => msg === 'serving', START_TIMEOUT_MS);
-    const port = Number(new URL(String(serving.url)).port);
-    const adminUrl = String(serving.adminUrl);
+    const { port, adminUrl } = await child.listening(START_TIMEOUT_MS);
     return {
       port,
       url: `https://127.0.0.1:${port}`,
       adminUrl,
       caBundle: readFileSync(join(certDir, 'ca.crt')).toString('base64'),
-      logs,
-      waitForLog: (predicate) => waitForLog(predicate),
+      logs: child.logs,
+      waitForLog: (predicate) => child.waitForLog(predicate),
       metrics: async () => (await fetch(`${adminUrl}/metrics`)).text(),
-      stop,
-      [Symbol.asyncDispose]: async () => {
-        await stop();
-      },
+      stop: () => child.stop(),
+      [Symbol.asyncDispose]: child[Symbol.asyncDispose],
     };
   } catch (error) {
-    await stop();
+    await child.stop();
     throw error;
   }
-}
-
-/** Lines that are not JSON come from Node.js itself, and a last line may still be on its way. */
-function parseLog(log: string): LogLine[] {
-  const whole = log.split('\n').slice(0, -1);
-  return whole.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as LogLine);
 }

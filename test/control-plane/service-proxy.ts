@@ -1,0 +1,108 @@
+import type { Socket } from 'node:net';
+import { type ProbeOptions, probeReadiness, type ReadinessProbe } from './readiness-probe.ts';
+import { dialPort, listenTcp } from './tcp-listener.ts';
+import { waitUntil } from './wait-until.ts';
+
+const READY_TIMEOUT_MS = 30_000;
+
+/**
+ * A stop is noticed within 0.3 s and a process that hangs within 1.2 s, both long before what a cluster needs. The
+ * time-out is far above what a replica takes on a machine that is busy with other tests.
+ */
+const PROBE: ProbeOptions = { periodMs: 100, timeoutMs: 500, failureThreshold: 2 };
+
+/** A pod behind the Service. Replicas (see replicas.ts) are ones. */
+export interface Backend {
+  readonly name: string;
+  /** Of 127.0.0.1: where connections go. */
+  readonly port: number;
+  /** Where `/readyz` is asked. */
+  readonly adminUrl: string;
+}
+
+/** A Service's port: connections are spread over the backends that are ready. */
+export interface ServiceProxy {
+  readonly port: number;
+  /** It gets connections once its probe has succeeded. A backend of the same name is replaced. */
+  add(backend: Backend): void;
+  /** No new connections for it, as for a pod that is being deleted. Those that it has stay. */
+  remove(name: string): void;
+  /** The names of those that are ready now. */
+  ready(): string[];
+  /** Waits until exactly these are ready; throws after 30 s. */
+  waitForReady(...names: string[]): Promise<void>;
+  /** How many connections each backend has been given, those that are gone and those of removed backends included. */
+  connections(): Record<string, number>;
+  /** How many connections found no backend, and were reset. */
+  readonly unserved: number;
+  stop(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * Plays what stands between the API server and a Service's pods: the kubelet's readiness probes, the endpoints
+ * controller, and kube-proxy. New connections go to the ready backends in turn. One that is made stays where it is,
+ * whatever becomes of the backend's readiness (conntrack), until one of its ends closes it: that of a process that has
+ * died is closed by the operating system.
+ *
+ * In one thing it is kinder than kube-proxy: where a backend refuses the connection, the next one is tried. In a
+ * cluster a pod that dies is known to the kubelet from its runtime, and an address that is gone is refused for as long
+ * as that takes to get about.
+ */
+export async function startServiceProxy(probe: Partial<ProbeOptions> = {}): Promise<ServiceProxy> {
+  const backends = new Map<string, Backend & { probe: ReadinessProbe }>();
+  const counts = new Map<string, number>();
+  let turn = 0;
+  let unserved = 0;
+
+  const readyBackends = () => [...backends.values()].filter((backend) => backend.probe.ready);
+  const ready = () => readyBackends().map(({ name }) => name);
+
+  async function dial(): Promise<Socket | undefined> {
+    const candidates = readyBackends();
+    const first = turn++;
+    for (let i = 0; i < candidates.length; i++) {
+      const backend = candidates[(first + i) % candidates.length];
+      const socket = backend && (await dialPort(backend.port));
+      if (!socket) continue;
+      counts.set(backend.name, (counts.get(backend.name) ?? 0) + 1);
+      return socket;
+    }
+    unserved++;
+    return undefined;
+  }
+
+  function remove(name: string): void {
+    backends.get(name)?.probe.stop();
+    backends.delete(name);
+  }
+
+  const listener = await listenTcp(dial);
+  const stop = async () => {
+    for (const name of [...backends.keys()]) remove(name);
+    await listener.close();
+  };
+  return {
+    port: listener.port,
+    add: (backend) => {
+      remove(backend.name);
+      const { name, port, adminUrl } = backend;
+      backends.set(name, { name, port, adminUrl, probe: probeReadiness(`${adminUrl}/readyz`, { ...PROBE, ...probe }) });
+    },
+    remove,
+    ready,
+    waitForReady: async (...names) => {
+      const wanted = JSON.stringify(names.toSorted());
+      await waitUntil(() => (JSON.stringify(ready().toSorted()) === wanted ? true : undefined), {
+        timeoutMs: READY_TIMEOUT_MS,
+        otherwise: () => `ready are [${ready()}], not [${names}], after ${READY_TIMEOUT_MS / 1000} s`,
+      });
+    },
+    connections: () => Object.fromEntries(counts),
+    get unserved() {
+      return unserved;
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}

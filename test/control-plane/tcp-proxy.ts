@@ -1,0 +1,59 @@
+import { dialPort, listenTcp } from './tcp-listener.ts';
+
+/** Stands between a client and one server, to do to their connections what a bad network does. */
+export interface TcpProxy {
+  readonly port: number;
+  /** Where clients connect instead, such as `https://127.0.0.1:port`; certificates are the server's own. */
+  readonly url: string;
+  /** How many connections are open now. */
+  readonly connections: number;
+  /**
+   * Forwards nothing any more, in either direction, and closes nothing: connections are half open, as behind a
+   * firewall that has forgotten them. New connections are accepted, and stay as silent.
+   */
+  pause(): void;
+  /** Forwards again: what was sent meanwhile arrives, as after a partition that TCP has outlived. */
+  resume(): void;
+  /** Resets all connections that are open now, and says how many. New ones are served. */
+  dropConnections(): number;
+  stop(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * Puts a proxy before a server on 127.0.0.1, such as the API server.
+ *
+ * @param url of the server; only its scheme and port are used
+ */
+export async function startTcpProxy(url: string): Promise<TcpProxy> {
+  const { protocol, port } = new URL(url);
+  let paused = false;
+  const listener = await listenTcp(
+    () => dialPort(Number(port)),
+    (made) => {
+      if (paused) made.freeze();
+    },
+  );
+  return {
+    port: listener.port,
+    url: `${protocol}//127.0.0.1:${listener.port}`,
+    get connections() {
+      return listener.relays().length;
+    },
+    pause: () => {
+      paused = true;
+      for (const made of listener.relays()) made.freeze();
+    },
+    resume: () => {
+      paused = false;
+      for (const made of listener.relays()) made.thaw();
+    },
+    dropConnections: () => {
+      const dropped = listener.relays();
+      for (const made of dropped) made.reset();
+      return dropped.length;
+    },
+    stop: listener.close,
+    [Symbol.asyncDispose]: listener.close,
+  };
+}

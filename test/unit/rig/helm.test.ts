@@ -1,0 +1,39 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { lockedVersion } from '../../control-plane/go-modules.ts';
+import { HELM, helmPath, runHelm } from '../../control-plane/helm.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
+
+const built = helmPath() !== undefined;
+
+afterEach(() => vi.unstubAllEnvs());
+
+describe.skipIf(!built)(built ? 'helm' : 'helm (skipped: run `node test/control-plane/build.ts`)', () => {
+  it.skipIf(process.env.KUBEBUILDER_ASSETS)('is the version that go.mod locks', async () => {
+    const { code, stdout } = await runHelm(['version', '--template', '{{.Version}}']);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: lockedVersion(HELM) });
+  });
+
+  it("does not see the user's settings", async () => {
+    vi.stubEnv('HELM_NAMESPACE', 'of-the-user');
+    vi.stubEnv('KUBECONFIG', '/of/the/user');
+    const { stdout } = await runHelm(['env']);
+    expect(stdout).toContain('HELM_NAMESPACE="default"');
+    expect(stdout).not.toContain('of-the-user');
+  });
+
+  it('returns a failure as a result', async () => {
+    const { code, stderr } = await runHelm(['template', 'x', '/no/such/chart']);
+    expect(code).toBe(1);
+    expect(stderr).toContain('/no/such/chart');
+  });
+});
+
+it('helm of KUBEBUILDER_ASSETS comes first', () => {
+  const folder = temporaryDirectory();
+  vi.stubEnv('KUBEBUILDER_ASSETS', folder);
+  expect(helmPath()).not.toBe(join(folder, 'helm'));
+  writeFileSync(join(folder, 'helm'), '', { flag: 'wx' });
+  expect(helmPath()).toBe(join(folder, 'helm'));
+});
