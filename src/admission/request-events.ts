@@ -1,0 +1,121 @@
+import type { ObjectReference, RecordedEvent } from '../cluster/events/event.ts';
+import type { Outcome, Violation } from '../policy/decision.ts';
+import { POLICY_API_VERSION } from '../policy/policy.ts';
+import { atMost, printable } from '../policy/text.ts';
+import type { Judgement } from './judge.ts';
+import type { AdmissionRequest } from './review.ts';
+
+/** Taints and tolerations that one note lists. */
+const MAX_SUBJECTS = 8;
+
+/** How an outcome is shown: what is to be looked at is a Warning. */
+interface Wording {
+  readonly type: RecordedEvent['type'];
+  readonly reason: string;
+  readonly action: string;
+  /** What happened to the taints or tolerations, which follow. */
+  readonly said: string;
+  /** Whether somebody did it. A state, which each request finds anew, is nobody's doing: it must count as one Event. */
+  readonly byUser: boolean;
+}
+
+const NODE_WORDINGS: Record<Outcome, Wording> = {
+  denied: warning('TaintRemovalDenied', 'DenyRequest', 'refused the removal of'),
+  restored: normal('TaintRestored', 'RestoreTaint', 'put back'),
+  added: normal('TaintAdded', 'AddTaint', 'added'),
+  missing: { ...warning('TaintMissing', 'AllowRequest', 'finds missing'), byUser: false },
+  audited: warning('TaintRemoved', 'AllowRequest', 'in mode Audit, let go'),
+  announced: normal('TaintReleaseAnnounced', 'AllowRequest', 'will let go, once,'),
+  released: normal('TaintReleased', 'AllowRequest', 'let go, as announced,'),
+  exempt: normal('TaintRemoved', 'AllowRequest', 'let an exempt user remove'),
+  unselected: warning('TaintUnprotected', 'AllowRequest', 'no longer selects the node and so no longer protects'),
+};
+
+/** A node that registers without a taint has not lost it. */
+const NODE_CREATION_AUDITED: Wording = {
+  ...warning('TaintMissing', 'AllowRequest', 'in mode Audit, finds missing'),
+  byUser: false,
+};
+
+const DAEMON_SET_WORDINGS: Partial<Record<Outcome, Wording>> = {
+  added: normal('TolerationAdded', 'AddToleration', 'added'),
+  missing: { ...warning('TolerationMissing', 'AllowRequest', 'finds missing'), byUser: false },
+  audited: { ...warning('TolerationMissing', 'AllowRequest', 'in mode Audit, finds missing'), byUser: false },
+};
+
+/**
+ * The Events that a judged request leads to: one on the object and one on the policy for each policy and outcome. Dry runs
+ * lead to none. The same thing done again by the same user leads to equal Events, which are counted as one.
+ */
+export function eventsOf(request: AdmissionRequest, { kind, decision }: Judgement): RecordedEvent[] {
+  if (request.dryRun || kind === undefined) return [];
+  const object = objectOf(request, kind);
+  const user = printable(request.userInfo.username ?? '');
+  const groups = Map.groupBy(decision.violations, ({ policyKind, policy, outcome }) =>
+    [policyKind, policy, outcome].join('/'),
+  );
+  return [...groups.values()].flatMap((violations) => {
+    const [first] = violations;
+    const wording = first && wordingOf(first, kind, request.operation);
+    if (!wording) return [];
+    const { type, reason, action, said, byUser } = wording;
+    const subjects = atMost(MAX_SUBJECTS, [...new Set(violations.map(({ subject }) => subject))]).join(', ');
+    const what = kind === 'Node' ? 'taint' : 'toleration';
+    const note = `${said} ${what} ${subjects}${byUser && user ? ` (user ${user})` : ''}`;
+    const policy = `${first.policyKind} ${first.policy}`;
+    const { reference, title } = object;
+    return [
+      ...(reference ? [{ regarding: reference, type, reason, action, note: `${policy} ${note}` }] : []),
+      { regarding: policyReference(first), type, reason, action, note: `${title}: ${note}` },
+    ];
+  });
+}
+
+function wordingOf({ outcome }: Violation, kind: 'Node' | 'DaemonSet', operation: string): Wording | undefined {
+  if (kind === 'DaemonSet') return DAEMON_SET_WORDINGS[outcome];
+  return operation === 'CREATE' && outcome === 'audited' ? NODE_CREATION_AUDITED : NODE_WORDINGS[outcome];
+}
+
+/** What the request is about; no reference to an object whose name is still to be generated. */
+function objectOf(
+  request: AdmissionRequest,
+  kind: 'Node' | 'DaemonSet',
+): { reference: ObjectReference | undefined; title: string } {
+  const { namespace } = request;
+  const object = metadataOf(request.object);
+  const name = request.name || text(object.name);
+  const shown = name || `${text(object.generateName)}*`;
+  const title = printable(`${kind} ${namespace ? `${namespace}/` : ''}${shown}`);
+  if (!name) return { reference: undefined, title };
+  // The uid of an object that is being created is what the requester made up, if anything.
+  const uid = request.operation === 'UPDATE' ? text(metadataOf(request.oldObject).uid) : '';
+  const reference = {
+    apiVersion: kind === 'Node' ? 'v1' : 'apps/v1',
+    kind,
+    name,
+    ...(namespace ? { namespace } : {}),
+    ...(uid ? { uid } : {}),
+  };
+  return { reference, title };
+}
+
+function policyReference({ policyKind, policy }: Violation): ObjectReference {
+  return { apiVersion: POLICY_API_VERSION, kind: policyKind, name: policy };
+}
+
+function metadataOf(object: unknown): Record<string, unknown> {
+  const metadata = (object as { metadata?: unknown } | null | undefined)?.metadata;
+  return typeof metadata === 'object' && metadata !== null ? (metadata as Record<string, unknown>) : {};
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function warning(reason: string, action: string, said: string): Wording {
+  return { type: 'Warning', reason, action, said, byUser: true };
+}
+
+function normal(reason: string, action: string, said: string): Wording {
+  return { type: 'Normal', reason, action, said, byUser: true };
+}

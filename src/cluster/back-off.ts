@@ -1,0 +1,22 @@
+/** Growing pauses between attempts. */
+export interface BackOff {
+  /** How long to wait before the next attempt, in milliseconds. */
+  next(): number;
+  /** There was progress: the next pause is the shortest again. */
+  reset(): void;
+}
+
+/** Pauses that double from `minMs` to `maxMs`, each shortened by chance to as little as its half, so that replicas part. */
+export function createBackOff({ minMs, maxMs }: { minMs: number; maxMs: number }): BackOff {
+  let step = minMs;
+  return {
+    next() {
+      const pause = step * (0.5 + Math.random() / 2);
+      step = Math.min(step * 2, maxMs);
+      return pause;
+    },
+    reset() {
+      step = minMs;
+    },
+  };
+}

@@ -1,0 +1,172 @@
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { ApiError, toApiError } from './api-error.ts';
+import { startDeadline, TimeoutError } from './deadline.ts';
+import { jsonLines } from './json-lines.ts';
+import { findConfig, loadConfig } from './kube-config.ts';
+import { createTransport, type Transport } from './transport.ts';
+
+const REQUEST_TIMEOUT_MS = 10_000;
+/** The API server sends the head of a watch as soon as it accepts it. */
+const OPEN_TIMEOUT_MS = 10_000;
+const UNAUTHORIZED = 401;
+
+/** Entries that are undefined are left out. */
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface RequestOptions {
+  query?: Query | undefined;
+  /** Sent as JSON. */
+  body?: unknown;
+  /** Default `application/json`; patches name theirs. */
+  contentType?: string;
+  signal?: AbortSignal | undefined;
+  /** From the call to the last byte of the answer, credentials included. */
+  timeoutMs?: number;
+}
+
+export interface LinesOptions {
+  query?: Query | undefined;
+  signal?: AbortSignal | undefined;
+  /** This long without a byte ends the stream with an error. */
+  idleMs: number;
+  /** Called once the server has accepted the request. */
+  onOpen?: () => void;
+}
+
+/** Raw JSON to and from the API server. Typed models are not used: they lose the fields that they do not know. */
+export interface ApiClient {
+  /**
+   * One request.
+   * @param path without the query
+   * @throws ApiError for any status from 300 on; Error for a connection that fails or a time that runs out, with method and
+   * path in its message, and nothing secret
+   */
+  request<T = unknown>(
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    path: string,
+    options?: RequestOptions,
+  ): Promise<T>;
+  /**
+   * The lines of an answer, each parsed as JSON (a watch). Ends when the server ends it.
+   * @throws as {@link request}, and Error when no byte came for `idleMs`
+   */
+  lines(path: string, options: LinesOptions): AsyncIterable<unknown>;
+  /** The namespace of the kubeconfig's context or of the service account, if known. */
+  readonly namespace: string | undefined;
+  /** The API server's URL. */
+  readonly server: string;
+  /** Closes all connections; what is in flight fails. */
+  close(): void;
+}
+
+/**
+ * A client for the cluster that the configuration names: the file, else KUBECONFIG, else the pod's service account, else
+ * `~/.kube/config`. Nothing is sent yet.
+ * @throws InputError with advice when there is no configuration, or none that can be used
+ */
+export async function connect(options: { kubeconfig?: string | undefined; userAgent: string }): Promise<ApiClient> {
+  const source = findConfig(options.kubeconfig);
+  // Not the package's main module: that one loads every API's models, 84 MB.
+  const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
+  const load = () => loadConfig(source, KubeConfig);
+  const config = load();
+  return createApiClient(createTransport(config, load), {
+    userAgent: options.userAgent,
+    server: config.getCurrentCluster()?.server ?? '',
+    namespace: config.getContextObject(config.getCurrentContext())?.namespace?.trim() || undefined,
+  });
+}
+
+function createApiClient(
+  transport: Transport,
+  about: { userAgent: string; server: string; namespace: string | undefined },
+): ApiClient {
+  async function open(
+    method: string,
+    path: string,
+    { query, body, contentType = 'application/json' }: RequestOptions,
+    signal: AbortSignal,
+  ): Promise<IncomingMessage> {
+    const content = body === undefined ? undefined : JSON.stringify(body);
+    const headers = {
+      accept: 'application/json',
+      'user-agent': about.userAgent,
+      ...(content === undefined
+        ? {}
+        : { 'content-type': contentType, 'content-length': String(Buffer.byteLength(content)) }),
+    };
+    const response = await transport.send({ method, target: path + queryText(query), headers, body: content }, signal);
+    const { statusCode = 0 } = response;
+    if (statusCode >= 200 && statusCode < 300) return response;
+    if (statusCode === UNAUTHORIZED) transport.reload();
+    throw toApiError(method, path, statusCode, await text(response));
+  }
+
+  /** What went wrong on the way, said with method and path. */
+  function explain(error: unknown, method: string, path: string, signal: AbortSignal): unknown {
+    const cause = signal.aborted ? signal.reason : error;
+    if (cause instanceof TimeoutError) transport.dropFree();
+    if (cause instanceof ApiError) return cause;
+    return new Error(`${method} ${path}: ${messageOf(cause)}`, { cause });
+  }
+
+  return {
+    server: about.server,
+    namespace: about.namespace,
+    async request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
+      const { timeoutMs = REQUEST_TIMEOUT_MS } = options;
+      const deadline = startDeadline(timeoutMs, `no answer within ${timeoutMs} ms`, options.signal);
+      try {
+        const content = await text(await open(method, path, options, deadline.signal));
+        return (content === '' ? undefined : JSON.parse(content)) as T;
+      } catch (error) {
+        throw explain(error, method, path, deadline.signal);
+      } finally {
+        deadline.clear();
+      }
+    },
+    async *lines(path, { query, signal, idleMs, onOpen }) {
+      const openMs = Math.min(OPEN_TIMEOUT_MS, idleMs);
+      const deadline = startDeadline(openMs, `not accepted within ${openMs} ms`, signal);
+      let response: IncomingMessage | undefined;
+      try {
+        response = await open('GET', path, { query }, deadline.signal);
+        const stillAlive = () => deadline.extend(idleMs, `no byte for ${idleMs} ms`);
+        stillAlive();
+        onOpen?.();
+        yield* jsonLines(each(response, stillAlive));
+      } catch (error) {
+        throw explain(error, 'GET', path, deadline.signal);
+      } finally {
+        deadline.clear();
+        // A stream that was read to its end has given its connection back; any other is of no use any more.
+        response?.destroy();
+      }
+    },
+    close: () => transport.close(),
+  };
+}
+
+function queryText(query: Query = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
+  return parameters.size === 0 ? '' : `?${parameters}`;
+}
+
+/** The same chunks; `onChunk` is called for each as it comes. */
+async function* each(chunks: AsyncIterable<Buffer>, onChunk: () => void): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    onChunk();
+    yield chunk;
+  }
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { message, code, name } = error as NodeJS.ErrnoException;
+  // Node.js calls it "aborted" when the other side closes the connection within an answer.
+  if (code === 'ECONNRESET') return 'the connection was closed';
+  // A failed connection to a name with several addresses has no message of its own.
+  return message || code || name;
+}

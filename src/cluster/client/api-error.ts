@@ -1,0 +1,48 @@
+import { printable } from '../../policy/text.ts';
+
+/** Longest part of a server's message that an error repeats, in characters. */
+const MESSAGE_MAX_LENGTH = 1_000;
+
+/** The API server's answer was no success. */
+export class ApiError extends Error {
+  override name = 'ApiError';
+  /** The HTTP status, or the `code` of a Status object in a watch. */
+  readonly status: number;
+  /** The `reason` of the metav1.Status, such as `NotFound` or `Expired`; '' if there was none. */
+  readonly reason: string;
+
+  constructor(method: string, path: string, status: number, reason: string, message: string) {
+    const said = printable(message.slice(0, MESSAGE_MAX_LENGTH));
+    super(`${method} ${path}: ${status}${reason ? ` ${reason}` : ''}${said ? `: ${said}` : ''}`);
+    this.status = status;
+    this.reason = reason;
+  }
+}
+
+/**
+ * The error for an answer that was no success.
+ * @param body as it came: a metav1.Status in most cases, but proxies and API servers that start up answer with plain text
+ */
+export function toApiError(method: string, path: string, status: number, body: string): ApiError {
+  const { reason, message } = readStatus(parse(body));
+  return new ApiError(method, path, status, reason ?? '', message ?? body);
+}
+
+/** The parts of a metav1.Status that errors are made from, whatever was sent in its place. */
+export function readStatus(value: unknown): { code?: number; reason?: string; message?: string } {
+  if (typeof value !== 'object' || value === null) return {};
+  const { code, reason, message } = value as Record<string, unknown>;
+  return {
+    ...(typeof code === 'number' ? { code } : {}),
+    ...(typeof reason === 'string' ? { reason } : {}),
+    ...(typeof message === 'string' ? { message } : {}),
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

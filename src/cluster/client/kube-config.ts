@@ -1,0 +1,104 @@
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import { InputError } from '../../files/input-error.ts';
+
+const SERVICE_ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/** Where it is written how to reach the API server, and as whom. */
+export type ConfigSource =
+  /** The service account of the pod; `root` is put before the paths of its files. */
+  | { readonly kind: 'pod'; readonly root: string }
+  /** Kubeconfig files; what several say is merged as kubectl does. */
+  | { readonly kind: 'files'; readonly files: readonly string[] };
+
+export interface ConfigSurroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly home: string;
+  /** Put before the paths of the service account's files. */
+  readonly root: string;
+}
+
+/**
+ * Finds the configuration as client-go does: the file that was asked for, else KUBECONFIG, else the pod's service account,
+ * else `~/.kube/config`.
+ * @throws InputError when there is none
+ */
+export function findConfig(
+  kubeconfig: string | undefined,
+  { env, home, root }: ConfigSurroundings = { env: process.env, home: homedir(), root: '' },
+): ConfigSource {
+  if (kubeconfig !== undefined) return { kind: 'files', files: [kubeconfig] };
+  if (env.KUBECONFIG) {
+    const files = env.KUBECONFIG.split(delimiter).filter((file) => file !== '' && existsSync(file));
+    if (files.length === 0) throw new InputError([`KUBECONFIG=${env.KUBECONFIG}: there is no such file`]);
+    return { kind: 'files', files };
+  }
+  if (env.KUBERNETES_SERVICE_HOST) return { kind: 'pod', root };
+  const file = join(home, '.kube', 'config');
+  if (existsSync(file)) return { kind: 'files', files: [file] };
+  throw new InputError([
+    `no cluster: pass --kubeconfig, set KUBECONFIG, create ${file}, or run in a pod that has a service account`,
+  ]);
+}
+
+/**
+ * Reads the configuration.
+ * @param Config the class; it is loaded on demand, because it costs memory that programs without a cluster do not need
+ * @throws InputError with advice when it cannot be used
+ */
+export function loadConfig(source: ConfigSource, Config: typeof KubeConfig): KubeConfig {
+  const config = source.kind === 'pod' ? loadPod(source.root, Config) : loadFiles(source.files, Config);
+  const where = source.kind === 'pod' ? 'service account' : source.files.join(delimiter);
+  const context = config.getCurrentContext();
+  if (!context) throw new InputError([`${where}: has no current-context; choose one with kubectl config use-context`]);
+  const cluster = config.getCurrentCluster();
+  if (!cluster) throw new InputError([`${where}: context ${context} names no cluster that is in the file`]);
+  // Without a user, KubeConfig leaves out the cluster's CA as well.
+  if (!config.getCurrentUser())
+    throw new InputError([`${where}: context ${context} names no user that is in the file`]);
+  if (!/^https?:\/\//.test(cluster.server) || !URL.canParse(cluster.server)) {
+    throw new InputError([`${where}: server ${cluster.server} is not a URL`]);
+  }
+  if (cluster.server.startsWith('http:') && !cluster.skipTLSVerify) {
+    throw new InputError([
+      `${where}: server ${cluster.server} is not https; if that is meant, set insecure-skip-tls-verify: true`,
+    ]);
+  }
+  return config;
+}
+
+function loadFiles(files: readonly string[], Config: typeof KubeConfig): KubeConfig {
+  const [first, ...others] = files.map((file) => {
+    const config = new Config();
+    try {
+      config.loadFromFile(file);
+    } catch (error) {
+      // The first line only: a YAML parser quotes the text around the fault, which may be a token.
+      const [reason] = (error as Error).message.split('\n');
+      throw new InputError([`${file}: cannot be read as a kubeconfig: ${reason}`]);
+    }
+    return config;
+  });
+  if (!first) throw new InputError(['no kubeconfig']);
+  for (const config of others) {
+    try {
+      first.mergeConfig(config, first.currentContext !== undefined);
+    } catch (error) {
+      throw new InputError([`${files.join(delimiter)}: cannot be merged: ${(error as Error).message}`]);
+    }
+  }
+  return first;
+}
+
+function loadPod(root: string, Config: typeof KubeConfig): KubeConfig {
+  for (const name of ['token', 'ca.crt']) {
+    const file = `${root}${SERVICE_ACCOUNT_FOLDER}/${name}`;
+    if (existsSync(file)) continue;
+    throw new InputError([`${file}: there is no such file; the pod needs automountServiceAccountToken: true`]);
+  }
+  const config = new Config();
+  config.loadFromCluster(root);
+  return config;
+}

@@ -1,0 +1,156 @@
+import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
+import { Agent, type AgentOptions, type RequestOptions, request as requestHttps } from 'node:https';
+import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import { createConnectionPools } from './connection-pools.ts';
+import { orAborted } from './deadline.ts';
+import { ClosedWhileUnused, exchange } from './exchange.ts';
+
+/** An unused connection is closed after this long: well before the API server does (90 s), so that none closes as we write. */
+const FREE_CONNECTION_MS = 30_000;
+/** The first TCP probe of a silent connection, as in client-go. */
+const TCP_KEEP_ALIVE_MS = 30_000;
+const KEPT = { keepAlive: true, keepAliveMsecs: TCP_KEEP_ALIVE_MS, timeout: FREE_CONNECTION_MS };
+/** A configuration is read anew no more often than this, however many requests are refused. */
+const RELOAD_INTERVAL_MS = 10_000;
+
+export interface WireRequest {
+  readonly method: string;
+  /** With the query, without the server. */
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+/** Sends requests to the API server as who the configuration says, over connections that are kept. */
+export interface Transport {
+  /**
+   * The head of the answer; the signal ends the body, too.
+   * @throws Error from the credentials, the connection, or the signal's reason
+   */
+  send(request: WireRequest, signal: AbortSignal): Promise<IncomingMessage>;
+  /** Reads the configuration anew for the next request: the API server no longer knows who we are. */
+  reload(): void;
+  /** Closes connections that nobody uses: one of them was found dead, and the others share its way. */
+  dropFree(): void;
+  close(): void;
+}
+
+/**
+ * Credentials are asked for before each request: that is what follows rotated tokens and certificates and runs exec plugins,
+ * and KubeConfig caches what is worth caching (a service account's token for 60 s, as client-go does). The connections are
+ * ours, because KubeConfig's agents keep neither connections alive nor certificates fresh.
+ *
+ * A proxy is used where the kubeconfig has a `proxy-url`. HTTPS_PROXY is not: Node.js does not know address ranges
+ * (10.96.0.0/12) in NO_PROXY, and would send cluster-internal traffic to the proxy.
+ *
+ * @param load reads the configuration; an error keeps the one there is
+ */
+export function createTransport(first: KubeConfig, load: () => KubeConfig): Transport {
+  let config = first;
+  let loadedAt = performance.now();
+  let closed = false;
+  const server = new URL(first.getCurrentCluster()?.server ?? '');
+  const basePath = server.pathname.replace(/\/$/, '');
+  const isTls = server.protocol === 'https:';
+  const pools = createConnectionPools(makeAgent);
+
+  async function makeAgent(tls: AgentOptions): Promise<HttpAgent> {
+    const cluster = config.getCurrentCluster();
+    if (!cluster?.proxyUrl) return isTls ? new Agent({ ...tls, ...KEPT }) : new HttpAgent(KEPT);
+    // KubeConfig knows the proxies, but never replaces an agent that it made: one of its own for each agent.
+    const single = load();
+    single.loadFromClusterAndUser(cluster, {
+      name: '',
+      ...base64('certData', tls.cert),
+      ...base64('keyData', tls.key),
+    });
+    const options: RequestOptions = { timeout: FREE_CONNECTION_MS };
+    await single.applyToHTTPSOptions(options);
+    return Object.assign(options.agent as HttpAgent, KEPT);
+  }
+
+  async function credentials(): Promise<RequestOptions> {
+    const options: RequestOptions = {};
+    await config.applyToHTTPSOptions(options);
+    return options;
+  }
+
+  async function attempt(wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    const options = await orAborted(credentials(), signal);
+    if (closed) throw new Error('the client is closed');
+    const pool = pools.take(tlsOptions(options));
+    let outgoing: ClientRequest;
+    try {
+      outgoing = toOutgoing(await orAborted(pool.agent, signal), options, wire, signal);
+    } catch (error) {
+      pools.release(pool);
+      throw error;
+    }
+    return exchange(outgoing, wire.body, () => pools.release(pool));
+  }
+
+  function toOutgoing(
+    agent: HttpAgent,
+    options: RequestOptions,
+    wire: WireRequest,
+    signal: AbortSignal,
+  ): ClientRequest {
+    return (isTls ? requestHttps : requestHttp)({
+      agent,
+      signal,
+      method: wire.method,
+      protocol: server.protocol,
+      host: server.hostname.replace(/^\[|\]$/g, ''),
+      port: server.port || (isTls ? 443 : 80),
+      path: basePath + wire.target,
+      ...(options.auth ? { auth: options.auth } : {}),
+      headers: { ...trimmed(options.headers as Record<string, string> | undefined), ...wire.headers },
+    });
+  }
+
+  return {
+    async send(wire, signal) {
+      try {
+        return await attempt(wire, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (wire.method !== 'GET' || !(error instanceof ClosedWhileUnused)) throw error;
+        return await attempt(wire, signal);
+      }
+    },
+    reload() {
+      if (performance.now() - loadedAt < RELOAD_INTERVAL_MS) return;
+      loadedAt = performance.now();
+      try {
+        config = load();
+      } catch {
+        // Being written, or gone for good: the one in use is no worse.
+      }
+    },
+    dropFree: () => pools.dropFree(),
+    close() {
+      closed = true;
+      pools.close();
+    },
+  };
+}
+
+/** A token that was read from a file may end in a newline, which a header may not. */
+function trimmed(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value.trim()]));
+}
+
+/** What KubeConfig takes in place of a file. */
+function base64(name: 'certData' | 'keyData', pem: unknown): { certData?: string; keyData?: string } {
+  return pem ? { [name]: Buffer.from(String(pem)).toString('base64') } : {};
+}
+
+function tlsOptions({ ca, cert, key, servername, rejectUnauthorized }: RequestOptions): AgentOptions {
+  return {
+    ...(ca ? { ca } : {}),
+    ...(cert ? { cert } : {}),
+    ...(key ? { key } : {}),
+    ...(servername ? { servername } : {}),
+    ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
+  };
+}

@@ -1,0 +1,48 @@
+import type { ApiClient, Query } from '../client/api-client.ts';
+
+/** A page of large objects may take an API server that has just started longer than most requests do. */
+const PAGE_TIMEOUT_MS = 20_000;
+
+/** A part of a list. */
+export interface Page {
+  readonly items: readonly unknown[];
+  /** Of the whole list: all pages show the state at the same moment. */
+  readonly resourceVersion: string;
+}
+
+/**
+ * Lists page by page, so that never more than a page is in memory.
+ *
+ * No `resourceVersion` is asked for, which means: nothing older than now. `resourceVersion=0` would spare the API server a
+ * question to etcd, but it may answer with a state older than one that we have seen from another API server, and it
+ * ignores `limit`: a list of 5,000 nodes comes as one text of 200 MB.
+ *
+ * @throws ApiError, with status 410 when the rest of the list is no longer to be had; Error for an answer that is no list
+ */
+export async function* listPages(
+  client: ApiClient,
+  path: string,
+  options: { query: Query; pageSize: number; signal: AbortSignal },
+): AsyncGenerator<Page> {
+  let next: string | undefined;
+  do {
+    const query = { ...options.query, limit: options.pageSize, continue: next };
+    const { signal } = options;
+    const { page, rest } = readPage(
+      await client.request('GET', path, { query, signal, timeoutMs: PAGE_TIMEOUT_MS }),
+      path,
+    );
+    next = rest;
+    yield page;
+  } while (next);
+}
+
+function readPage(answer: unknown, path: string): { page: Page; rest: string | undefined } {
+  const { metadata, items } = (answer ?? {}) as { metadata?: Record<string, unknown>; items?: unknown };
+  const { resourceVersion, continue: rest } = metadata ?? {};
+  // A list without items has `items: []`, but null where a conversion made it.
+  if (typeof resourceVersion !== 'string' || !(Array.isArray(items) || items === null)) {
+    throw new Error(`GET ${path}: the answer is not a list`);
+  }
+  return { page: { items: items ?? [], resourceVersion }, rest: typeof rest === 'string' && rest ? rest : undefined };
+}

@@ -1,0 +1,200 @@
+import { createBackOff } from '../back-off.ts';
+import { ApiError } from '../client/api-error.ts';
+import { startDeadline } from '../client/deadline.ts';
+import { pause } from '../pause.ts';
+import { followFault } from '../standing-fault.ts';
+import { createCachedObjects } from './cached-objects.ts';
+import { listPages } from './list-pages.ts';
+import { compareResourceVersions } from './resource-version.ts';
+import { isExpired, takeEvent } from './watch-events.ts';
+import { watchFault } from './watch-fault.ts';
+import type { WatchCache, WatchOptions, WatchState } from './watch-options.ts';
+import { jittered, WATCH_TIMINGS } from './watch-timings.ts';
+
+export type { Change, Entry } from './cached-objects.ts';
+export type { WatchCache, WatchOptions, WatchState } from './watch-options.ts';
+export type { WatchTimings } from './watch-timings.ts';
+
+/**
+ * Not the 500 of kubectl and client-go: of nodes of 40 KB, that is a text of 20 MB at a time, for which a heap of 96 MB does
+ * not suffice, and which stops the event loop for 80 ms (34 ms with 100). All 5,000 take the same 1.8 s either way.
+ */
+const PAGE_SIZE = 100;
+/** A watch that lasted this long, or brought something, is progress. */
+const PROGRESS_MS = 1_000;
+/** From here on it is not the connection that is at fault: what the watch brings cannot be read. */
+const MAX_FRUITLESS_WATCHES = 2;
+/** A list that failed while there is no need for one is tried again after this long. */
+const RELIST_RETRY_MS = 60_000;
+const NOT_FOUND = 404;
+
+/**
+ * Lists and watches a path until stopped, whatever happens to the connection and the API server:
+ * - What was known stays while the API server cannot be reached, does not know the path, or refuses.
+ * - A list compares with what is known; nothing is ever emptied. It is made at first, about once an hour, when events are
+ *   no longer to be had (410), and when etcd was set back to an earlier state.
+ * - A connection that died silently is noticed within 35 s, see {@link WATCH_TIMINGS}.
+ */
+export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
+  const { client, path, log, pageSize = PAGE_SIZE } = options;
+  const timings = { ...WATCH_TIMINGS, ...options.timings };
+  const query = { fieldSelector: options.fieldSelector, labelSelector: options.labelSelector };
+  const backOff = createBackOff({ minMs: timings.backOffMinMs, maxMs: timings.backOffMaxMs });
+  const fault = followFault(log, `watching ${path} again`);
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const synced = Promise.withResolvers<void>();
+  synced.promise.catch(() => {});
+
+  const objects = createCachedObjects<T>({
+    project: options.project,
+    onChange: (change) => guard('onChange', () => options.onChange?.(change)),
+    onUnreadable: (what, err) => log.error({ err }, `cannot read ${what} of ${path}; what was last read of it stays`),
+  });
+
+  /** Where the next watch goes on; undefined when a list is due. */
+  let version: string | undefined;
+  let relistAt = 0;
+  let current: number | undefined;
+  let state: WatchState | undefined;
+  /** Whether something failed since the state of the API server was last looked at. */
+  let inDoubt = false;
+  let fruitless = 0;
+
+  const running = run();
+
+  return {
+    synced: synced.promise,
+    get: (name, namespace = '') => objects.get(name, namespace),
+    entries: () => objects.values(),
+    get size() {
+      return objects.size;
+    },
+    get unreadable() {
+      return objects.unreadable;
+    },
+    lastCurrent: () => current,
+    async stop() {
+      stopping.abort(new Error('stopped'));
+      await running;
+    },
+  };
+
+  async function run(): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        if (version === undefined || performance.now() >= relistAt) await list();
+        else if (inDoubt) await checkHistory();
+        if (version !== undefined) await watch(version);
+      } catch (error) {
+        if (signal.aborted) break;
+        await recover(error);
+      }
+    }
+    synced.reject(new Error(`watching ${path} was stopped before its first list was complete`));
+  }
+
+  async function list(): Promise<void> {
+    const keys = new Set<string>();
+    let listed: string | undefined;
+    for await (const page of listPages(client, path, { query, pageSize, signal })) {
+      signal.throwIfAborted();
+      for (const item of page.items) {
+        const key = objects.listed(item);
+        if (key !== undefined) keys.add(key);
+      }
+      listed ??= page.resourceVersion;
+    }
+    objects.retain(keys);
+    version = listed;
+    relistAt = performance.now() + jittered(timings.relistMs);
+    inDoubt = false;
+    fruitless = 0;
+    current = Date.now();
+    report({ connected: true }, true);
+    synced.resolve();
+  }
+
+  /**
+   * After etcd was set back to an earlier state (a restored backup), a watch from our resourceVersion waits in silence for
+   * the store to get there again. Nobody sets etcd back while the API server is up: asked after failures only.
+   */
+  async function checkHistory(): Promise<void> {
+    const head = listPages(client, path, { query, pageSize: 1, signal });
+    const { value } = await head.next();
+    await head.return(undefined);
+    const now = value?.resourceVersion;
+    if (now !== undefined && version !== undefined && (compareResourceVersions(now, version) ?? 0) < 0)
+      version = undefined;
+    else inDoubt = false;
+  }
+
+  async function watch(from: string): Promise<void> {
+    const timeoutSeconds = Math.max(1, Math.ceil(jittered(timings.watchMs) / 1000));
+    const boundMs = timeoutSeconds * 1000 + timings.graceMs;
+    const bound = startDeadline(boundMs, `the connection is dead: the watch went on for ${boundMs} ms`, signal);
+    let openedAt: number | undefined;
+    try {
+      const events = client.lines(path, {
+        query: { ...query, watch: true, allowWatchBookmarks: true, timeoutSeconds, resourceVersion: from },
+        signal: bound.signal,
+        idleMs: boundMs,
+        onOpen() {
+          openedAt = performance.now();
+          fault.isOver();
+          report({ connected: true });
+        },
+      });
+      for await (const event of events) {
+        if (signal.aborted) return;
+        version = takeEvent(event, path, objects);
+        current = Date.now();
+        backOff.reset();
+      }
+      if (openedAt !== undefined && performance.now() - openedAt < PROGRESS_MS && version === from) {
+        throw new Error(`GET ${path}: the watch ended as soon as it began`);
+      }
+      current = Date.now();
+      fruitless = 0;
+    } catch (error) {
+      if (openedAt !== undefined && version === from) fruitless++;
+      throw error;
+    } finally {
+      bound.clear();
+      if (openedAt !== undefined && performance.now() - openedAt >= PROGRESS_MS) backOff.reset();
+    }
+  }
+
+  async function recover(error: unknown): Promise<void> {
+    inDoubt = true;
+    // One that was due, but not needed: meanwhile, events can still be had.
+    relistAt = Math.max(relistAt, performance.now() + Math.min(RELIST_RETRY_MS, timings.relistMs));
+    const gone = error instanceof ApiError && error.status === NOT_FOUND;
+    if (isExpired(error)) {
+      log.debug(`listing ${path} anew: ${(error as Error).message}`);
+      version = undefined;
+    } else {
+      if (gone || fruitless >= MAX_FRUITLESS_WATCHES) version = undefined;
+      const [kind, message] = watchFault(error, path);
+      fault.is(kind, message);
+      report({ connected: false, error: (error as Error).message });
+    }
+    await pause(backOff.next(), signal);
+  }
+
+  function report(next: WatchState, always = false): void {
+    const changed =
+      state?.connected !== next.connected ||
+      (!next.connected && state.connected === false && state.error !== next.error);
+    state = next;
+    if (always || changed) guard('onState', () => options.onState?.(next));
+  }
+
+  function guard(what: string, call: () => void): void {
+    try {
+      call();
+    } catch (err) {
+      log.error({ err }, `${what} of ${path} failed`);
+    }
+  }
+}

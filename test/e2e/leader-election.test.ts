@@ -1,0 +1,280 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts';
+import { electLeader, type LeaderElection } from '../../src/cluster/leader/leader-election.ts';
+import type { LeaderTimings } from '../../src/cluster/leader/leader-timings.ts';
+import type { Leadership } from '../../src/cluster/leader/leadership.ts';
+import type { LeaseSpec } from '../../src/cluster/leader/lease.ts';
+import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { launch, type Supervised } from '../control-plane/process.ts';
+import { startTcpProxy } from '../control-plane/tcp-proxy.ts';
+import { admin, serviceAccount, type User } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { createWorkspace } from '../control-plane/workspace.ts';
+import { captureLog } from '../unit/captured-log.ts';
+
+/** How often a leader is stopped in its work. */
+const STOPS = 4;
+const SHORT: LeaderTimings = { leaseDurationMs: 3_000, renewDeadlineMs: 2_000, retryPeriodMs: 300 };
+/** Of leader-process.ts, in seconds. */
+const PROCESS_LEASE_SECONDS = 2;
+
+describeWithControlPlane('leader election', {}, (cp) => {
+  const cleanups: (() => Promise<unknown> | unknown)[] = [];
+  let count = 0;
+  afterEach(async () => {
+    for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+  });
+
+  const newLease = () => `lease-${++count}`;
+  const leasePath = (name: string) => `/apis/coordination.k8s.io/v1/namespaces/default/leases/${name}`;
+  const leaseOf = async (name: string) =>
+    (await cp().request<{ spec: LeaseSpec }>(admin, 'GET', leasePath(name))).body.spec;
+
+  async function newClient(kubeconfig: string): Promise<ApiClient> {
+    const client = await connect({ kubeconfig, userAgent: 'leader-election.test' });
+    cleanups.push(() => client.close());
+    return client;
+  }
+
+  /** The same kubeconfig, but for another way to the API server. */
+  function throughProxy(kubeconfig: string, url: string): string {
+    const workspace = createWorkspace('proxied');
+    cleanups.push(() => workspace.remove());
+    return workspace.write('kubeconfig.json', readFileSync(kubeconfig, 'utf8').replaceAll(cp().url, url));
+  }
+
+  /** One of several that want to lead, with a client of its own, and when its terms began and ended. */
+  async function candidate(name: string, identity: string, timings: Partial<LeaderTimings>, kubeconfig?: string) {
+    const client = await newClient(kubeconfig ?? (await cp().kubeconfigFile(admin)));
+    const log = captureLog();
+    const terms: { leadership: Leadership; began: number; ended?: number }[] = [];
+    const lead = (leadership: Leadership) =>
+      new Promise<void>((resolve) => {
+        const term: (typeof terms)[number] = { leadership, began: performance.now() };
+        terms.push(term);
+        leadership.signal.addEventListener('abort', () => {
+          term.ended = performance.now();
+          resolve();
+        });
+      });
+    const election = electLeader({ client, namespace: 'default', name, identity, log: log.log, lead, timings });
+    cleanups.push(() => election.stop());
+    return { election, terms, log };
+  }
+
+  const leads = (election: LeaderElection, timeoutMs: number) =>
+    waitUntil(() => election.isLeader() || undefined, { timeoutMs, otherwise: () => 'it does not lead' });
+
+  it('of three that start at once one leads at once; when it stops, another one takes over within a second or so', async () => {
+    const name = newLease();
+    const candidates = await Promise.all(['a', 'b', 'c'].map((identity) => candidate(name, identity, {})));
+    const leading = () => candidates.filter(({ election }) => election.isLeader());
+    const start = performance.now();
+    await waitUntil(() => leading()[0], { timeoutMs: 2_000, otherwise: () => 'nobody leads' });
+    const tookMs = performance.now() - start;
+    expect(leading()).toHaveLength(1);
+    const [first] = leading();
+
+    const stopping = performance.now();
+    await first?.election.stop();
+    const releasedMs = performance.now() - stopping;
+    await waitUntil(() => leading()[0], { timeoutMs: 3_000, otherwise: () => 'nobody took over' });
+    const handedOverMs = performance.now() - stopping;
+    expect(leading()).toHaveLength(1);
+    const [second] = leading();
+    expect(second).not.toBe(first);
+    // A candidate looks every 1.0 to 1.2 s; a lease that is not given up lasts 15.
+    expect(handedOverMs).toBeLessThan(3_000);
+    expect(second?.terms[0]?.began).toBeGreaterThan(first?.terms[0]?.ended ?? Number.POSITIVE_INFINITY);
+    expect(await leaseOf(name)).toMatchObject({
+      holderIdentity: second?.election.leader(),
+      leaseDurationSeconds: 15,
+      leaseTransitions: 1,
+    });
+    process.stdout.write(
+      `leader after ${tookMs.toFixed()} ms, released in ${releasedMs.toFixed()} ms, next leader after ${handedOverMs.toFixed()} ms\n`,
+    );
+  });
+
+  it('kubectl shows the holder, and the times are ones that Kubernetes takes', async () => {
+    const name = newLease();
+    const { election } = await candidate(name, 'host_1234', {});
+    await leads(election, 2_000);
+    const { stdout } = await cp().kubectl(['get', 'lease', name, '--no-headers']);
+    expect(stdout).toMatch(new RegExp(`^${name}\\s+host_1234\\s`));
+  });
+
+  describe('what somebody does to the Lease by hand', () => {
+    it.each<{ what: string; change: (cp: ControlPlane, path: string) => Promise<unknown>; recoversWithinMs: number }>([
+      {
+        what: 'deleted',
+        change: (cp, path) => cp.request(admin, 'DELETE', path),
+        recoversWithinMs: 4_000,
+      },
+      {
+        what: 'given to somebody who is not there',
+        change: (cp, path) => merge(cp, path, { spec: { holderIdentity: 'nobody' } }),
+        recoversWithinMs: 8_000,
+      },
+      {
+        what: 'emptied',
+        change: (cp, path) => merge(cp, path, { spec: null }),
+        recoversWithinMs: 4_000,
+      },
+    ])('is noticed, and made good again: $what', async ({ change, recoversWithinMs }) => {
+      const name = newLease();
+      const { election, terms } = await candidate(name, 'a', SHORT);
+      await leads(election, 2_000);
+      await change(cp(), leasePath(name));
+      await waitUntil(() => terms[0]?.ended, { timeoutMs: 2_000, otherwise: () => 'not noticed' });
+      await leads(election, recoversWithinMs);
+      expect(terms).toHaveLength(2);
+      expect((await leaseOf(name)).holderIdentity).toBe('a');
+    });
+
+    it('a label or an annotation does not end the term', async () => {
+      const name = newLease();
+      const { election, terms } = await candidate(name, 'a', SHORT);
+      await leads(election, 2_000);
+      const { renewTime } = await leaseOf(name);
+      for (let n = 0; n < 5; n++) await merge(cp(), leasePath(name), { metadata: { annotations: { n: String(n) } } });
+      await waitUntil(async () => ((await leaseOf(name)).renewTime === renewTime ? undefined : true), {
+        timeoutMs: 2_000,
+        otherwise: () => 'not renewed any more',
+      });
+      expect(terms).toHaveLength(1);
+      expect(election.isLeader()).toBe(true);
+    });
+  });
+
+  it('a leader whose way to the API server goes silent gives up in time, before another one leads, and comes back', async () => {
+    const name = newLease();
+    await using proxy = await startTcpProxy(cp().url);
+    const kubeconfig = await cp().kubeconfigFile(admin);
+    const cutOff = await candidate(name, 'a', SHORT, throughProxy(kubeconfig, proxy.url));
+    await leads(cutOff.election, 2_000);
+    const other = await candidate(name, 'b', SHORT);
+    await waitUntil(() => other.election.leader(), { timeoutMs: 2_000, otherwise: () => 'b does not see who leads' });
+
+    proxy.pause();
+    const paused = performance.now();
+    await leads(other.election, 10_000);
+    const ended = cutOff.terms[0]?.ended ?? Number.POSITIVE_INFINITY;
+    expect(ended - paused).toBeLessThan(SHORT.leaseDurationMs);
+    expect(other.terms[0]?.began).toBeGreaterThan(ended);
+    expect(cutOff.election.isLeader()).toBe(false);
+
+    proxy.resume();
+    await other.election.stop();
+    await leads(cutOff.election, 10_000);
+    expect(cutOff.terms).toHaveLength(2);
+  });
+
+  it('without the rights it says which ones are missing, and leads once it has them', async () => {
+    const name = newLease();
+    const user = serviceAccount('default', 'elector');
+    const { election, log } = await candidate(name, 'a', SHORT, await cp().kubeconfigFile(user));
+    const advice = 'allow get, create and update of leases.coordination.k8s.io in namespace default';
+    await waitUntil(() => log.text().includes(advice) || undefined, { timeoutMs: 2_000, otherwise: log.text });
+    await grantLeases(cp(), user);
+    await leads(election, 5_000);
+    expect(log.lines().filter(({ level }) => level === 40)).toHaveLength(1);
+    expect(log.text()).toContain('leader election works again');
+  });
+
+  it('a leader that was stopped for two leases writes nothing after the next one has written', async () => {
+    await cp().request(admin, 'POST', '/api/v1/namespaces/default/configmaps', {
+      body: { metadata: { name: 'written' } },
+    });
+    const kubeconfig = await cp().kubeconfigFile(admin);
+    const workspace = createWorkspace('leader');
+    cleanups.push(() => workspace.remove());
+    const start = async (identity: string): Promise<Supervised> => {
+      const script = join(import.meta.dirname, 'leader-process.ts');
+      const process_ = await launch(
+        identity,
+        process.execPath,
+        [script, kubeconfig, identity, String(PROCESS_LEASE_SECONDS)],
+        {
+          logFile: workspace.logFile(identity),
+        },
+      );
+      cleanups.push(() => {
+        resume(process_);
+        return process_.stop(5_000);
+      });
+      return process_;
+    };
+    const path = '/api/v1/namespaces/default/configmaps/written';
+    const written = async () => {
+      const { body } = await cp().request<{ data?: { by?: string } }>(admin, 'GET', path);
+      return (body.data?.by ?? '').split(' ').filter((entry) => entry !== '');
+    };
+    const writer = async (count: number, not?: string) =>
+      waitUntil(
+        async () => {
+          const entries = await written();
+          const [last] = entries.at(-1)?.split('.') ?? [];
+          return entries.length >= count && last !== undefined && last !== not ? last : undefined;
+        },
+        { timeoutMs: 20_000, otherwise: () => `nobody ${not ? `but ${not} ` : ''}writes` },
+      );
+
+    const processes = await Promise.all(['a', 'b'].map(start));
+    // Again and again, each time at another point of its work.
+    for (let round = 0; round < STOPS; round++) {
+      const leader = await writer((await written()).length + 20);
+      const stopped = processes.find(({ name }) => name === leader);
+      if (!stopped) throw new Error(`${leader} is not one of ours`);
+      const runs = occurrences(stopped.log(), '"msg":"led"');
+      process.kill(stopped.pid, 'SIGSTOP');
+      const stoppedAt = performance.now();
+      await writer(0, leader);
+      const tookOverMs = performance.now() - stoppedAt;
+      // The next one has written, and goes on while the one before wakes up.
+      await delay(Math.max(0, 2_000 * PROCESS_LEASE_SECONDS - tookOverMs));
+      process.kill(stopped.pid, 'SIGCONT');
+      await waitUntil(() => (occurrences(stopped.log(), '"msg":"led"') > runs ? true : undefined), {
+        timeoutMs: 5_000,
+        otherwise: () => stopped.failure('goes on leading').message,
+      });
+    }
+    const entries = await written();
+    const terms = entries.filter((entry, index) => entry !== entries[index - 1]);
+    expect(terms.length).toBeGreaterThan(STOPS);
+    // No term has a write after the first one of the next term.
+    expect(terms).toEqual([...new Set(terms)]);
+  });
+});
+
+function resume({ pid, exit }: Supervised): void {
+  if (!exit) process.kill(pid, 'SIGCONT');
+}
+
+function occurrences(text: string, part: string): number {
+  return text.split(part).length - 1;
+}
+
+/** What the elector says that it needs, and nothing else. */
+async function grantLeases(cp: ControlPlane, { name }: User): Promise<void> {
+  const [namespace, account] = name.split(':').slice(2);
+  const metadata = { name: 'elector' };
+  const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
+  const rules = [{ apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] }];
+  await cp.request(admin, 'POST', `${rbac}/roles`, { body: { metadata, rules } });
+  await cp.request(admin, 'POST', `${rbac}/rolebindings`, {
+    body: {
+      metadata,
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: metadata.name },
+      subjects: [{ kind: 'ServiceAccount', namespace, name: account }],
+    },
+  });
+}
+
+function merge(cp: ControlPlane, path: string, body: object) {
+  return cp.request(admin, 'PATCH', path, { body, contentType: 'application/merge-patch+json' });
+}

@@ -1,0 +1,54 @@
+import { pino } from 'pino';
+import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts';
+import { ApiError } from '../../src/cluster/client/api-error.ts';
+import { leaderClient } from '../../src/cluster/leader/leader-client.ts';
+import { electLeader } from '../../src/cluster/leader/leader-election.ts';
+import type { Leadership } from '../../src/cluster/leader/leadership.ts';
+
+// A process that takes part in the election and, while it leads, appends to a list in the ConfigMap `written` as fast as it
+// can, each time with its name and the number of its term. Each line it prints is a JSON object of a log. Arguments: kubeconfig, identity, lease in seconds.
+const [kubeconfig = '', identity = '', leaseSeconds = '2'] = process.argv.slice(2);
+const leaseDurationMs = Number(leaseSeconds) * 1_000;
+const log = pino({ base: null });
+const client = await connect({ kubeconfig, userAgent: `leader-process ${identity}` });
+
+/** One write after the other, each made from what was read before, until the lease is lost. */
+async function write(writer: ApiClient, leadership: Leadership, as: string): Promise<void> {
+  const path = '/api/v1/namespaces/default/configmaps/written';
+  while (leadership.held()) {
+    try {
+      const { metadata, data } = await client.request<ConfigMap>('GET', path);
+      const by = `${data?.by ?? ''} ${as}`;
+      const body = { metadata: { resourceVersion: metadata.resourceVersion }, data: { by } };
+      await writer.request('PATCH', path, { body, contentType: 'application/merge-patch+json' });
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 409) log.info('refused');
+      else if (leadership.held()) throw error;
+    }
+  }
+}
+
+interface ConfigMap {
+  metadata: { resourceVersion: string };
+  data?: { by?: string };
+}
+
+let terms = 0;
+const election = electLeader({
+  client,
+  namespace: 'default',
+  name: 'leader-process',
+  identity,
+  log,
+  timings: { leaseDurationMs, renewDeadlineMs: leaseDurationMs * 0.6, retryPeriodMs: leaseDurationMs * 0.15 },
+  async lead(leadership) {
+    terms++;
+    await write(leaderClient(client, leadership), leadership, `${identity}.${terms}`);
+    log.info('led');
+  },
+});
+
+process.once('SIGTERM', async () => {
+  await election.stop();
+  client.close();
+});

@@ -1,0 +1,149 @@
+import { onTestFinished } from 'vitest';
+import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts';
+import {
+  type WatchCache,
+  type WatchOptions,
+  type WatchTimings,
+  watchResource,
+} from '../../src/cluster/watch/watch-cache.ts';
+import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { admin, type User } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { captureLog } from '../unit/captured-log.ts';
+
+export const NODES = '/api/v1/nodes';
+/** Of a watch and of what comes after it, so that tests need not wait for half a minute. */
+export const SHORT: Partial<WatchTimings> = { watchMs: 5_000, graceMs: 1_000 };
+const PARALLEL_REQUESTS = 20;
+const BOUND_MS = 30_000;
+
+type Query = Readonly<Record<string, unknown>>;
+
+/** A client that remembers what it was asked, and how lists ended. */
+export interface RecordingClient extends ApiClient {
+  readonly lists: { query: Query; status: number }[];
+  readonly watches: Query[];
+}
+
+function recording(client: ApiClient, beforeList: (query: Query) => Promise<void>): RecordingClient {
+  const recorder: RecordingClient = {
+    ...client,
+    lists: [],
+    watches: [],
+    async request(method, path, options = {}) {
+      const query = options.query ?? {};
+      await beforeList(query);
+      try {
+        const answer = await client.request(method, path, options);
+        recorder.lists.push({ query, status: 200 });
+        return answer as never;
+      } catch (error) {
+        recorder.lists.push({ query, status: (error as { status?: number }).status ?? 0 });
+        throw error;
+      }
+    },
+    lines(path, options) {
+      recorder.watches.push(options.query ?? {});
+      return client.lines(path, options);
+    },
+  };
+  return recorder;
+}
+
+export interface WatchedObjects {
+  readonly client: RecordingClient;
+  readonly cache: WatchCache<string>;
+  /** All changes so far, as `type name`. */
+  readonly changes: string[];
+  logged(): string[];
+  /** Name to value. */
+  values(): Record<string, string>;
+}
+
+export interface WatchedAs {
+  /** The URL of a proxy. */
+  readonly through?: string;
+  readonly user?: User;
+  /** Awaited before each list. */
+  readonly beforeList?: (query: Query) => Promise<void>;
+}
+
+/** Watches nodes, or another path, and keeps of each the label `v`. Ends with the running test. */
+export async function watchObjects(
+  cp: ControlPlane,
+  options: Partial<WatchOptions<string>> & WatchedAs = {},
+): Promise<WatchedObjects> {
+  const { through, user = admin, beforeList = async () => {}, ...given } = options;
+  const kubeconfig = await cp.kubeconfigFile(user, through);
+  const client = recording(await connect({ kubeconfig, userAgent: 'test' }), beforeList);
+  const { log, lines } = captureLog();
+  const changes: string[] = [];
+  const cache = watchResource<string>({
+    client,
+    path: NODES,
+    timings: SHORT,
+    project: (object) => (object as { metadata: { labels?: Record<string, string> } }).metadata.labels?.v ?? '',
+    onChange: ({ type, entry }) => changes.push(`${type} ${entry.name}`),
+    log,
+    ...given,
+  });
+  onTestFinished(async () => {
+    await cache.stop();
+    client.close();
+  });
+  return {
+    client,
+    cache,
+    changes,
+    logged: () => lines().map(({ msg }) => msg),
+    values: () => Object.fromEntries([...cache.entries()].map(({ name, value }) => [name, value])),
+  };
+}
+
+/** How long it took until the condition held, in milliseconds. */
+export async function timeUntil(condition: () => boolean, what: () => string): Promise<number> {
+  const began = performance.now();
+  await waitUntil(() => condition() || undefined, { timeoutMs: BOUND_MS, otherwise: what });
+  return performance.now() - began;
+}
+
+/** The cache shows what the API server has: as many objects, each in the same version. */
+export async function untilRight(cp: ControlPlane, { cache, values }: WatchedObjects): Promise<number> {
+  const { body } = await cp.request<{ items: { metadata: { name: string; uid: string; resourceVersion: string } }[] }>(
+    admin,
+    'GET',
+    NODES,
+  );
+  const isRight = () =>
+    cache.size === body.items.length &&
+    body.items.every(({ metadata: { name, uid, resourceVersion } }) => {
+      const entry = cache.get(name);
+      return entry?.uid === uid && entry.resourceVersion === resourceVersion;
+    });
+  return timeUntil(isRight, () => `the cache is not right: ${JSON.stringify(values())}`);
+}
+
+export async function createNodes(cp: ControlPlane, names: readonly string[], labels = {}): Promise<void> {
+  await inParallel(names, (name) => cp.request(admin, 'POST', NODES, { body: { metadata: { name, labels } } }));
+}
+
+export async function deleteNodes(cp: ControlPlane, names: readonly string[]): Promise<void> {
+  await inParallel(names, (name) => cp.request(admin, 'DELETE', `${NODES}/${name}`));
+}
+
+export async function labelNode(cp: ControlPlane, name: string, v: string): Promise<void> {
+  const body = { metadata: { labels: { v } } };
+  await cp.request(admin, 'PATCH', `${NODES}/${name}`, { body, contentType: 'application/merge-patch+json' });
+}
+
+async function inParallel(names: readonly string[], act: (name: string) => Promise<{ status: number }>): Promise<void> {
+  const rest = [...names];
+  await Promise.all(
+    Array.from({ length: PARALLEL_REQUESTS }, async () => {
+      for (let name = rest.shift(); name !== undefined; name = rest.shift()) {
+        const { status } = await act(name);
+        if (status >= 300) throw new Error(`${name}: ${status}`);
+      }
+    }),
+  );
+}

@@ -1,0 +1,221 @@
+import { describe, expect, it } from 'vitest';
+import { judge } from '../../../src/admission/judge.ts';
+import { eventsOf } from '../../../src/admission/request-events.ts';
+import type { AdmissionRequest } from '../../../src/admission/review.ts';
+import type { RecordedEvent } from '../../../src/cluster/events/event.ts';
+import type { Phase } from '../../../src/policy/decision.ts';
+import type { PolicySet } from '../../../src/policy/policy-set.ts';
+import { policySet } from '../policy/policies.ts';
+import { daemonSetRequest, nodeRequest } from './requests.ts';
+
+const GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+const RELEASE = { 'taintkeeper.dev/release': 'dedicated:NoSchedule' };
+const node = (taints: object[], metadata: object = {}) => ({
+  metadata: { name: 'n1', uid: 'uid-1', ...metadata },
+  spec: { taints },
+});
+const daemonSet = (metadata: object = { name: 'cni', uid: 'uid-2' }) => ({
+  metadata,
+  spec: { template: { spec: {} } },
+});
+const DROP = nodeRequest({ object: node([]), oldObject: node([GPU]) });
+
+const protect = (mode: 'Deny' | 'Restore' | 'Audit', more: object = {}) =>
+  policySet({ taint: { p: { mode, taints: [{ key: 'dedicated' }], ...more } } });
+const present = (mode: 'Restore' | 'Audit') =>
+  policySet({ taint: { p: { mode, taints: [{ ...GPU, effect: 'NoSchedule', ensure: 'Present' }] } } });
+const tolerations = (mode: 'Mutate' | 'Audit') =>
+  policySet({ toleration: { cni: { mode, daemonSets: { namespaces: ['kube-system'] } } } });
+
+function found(request: AdmissionRequest, policies: PolicySet, phase: Phase): RecordedEvent[] {
+  return eventsOf(request, judge(request, phase, policies));
+}
+
+const POLICY = { apiVersion: 'taintkeeper.dev/v1alpha1', kind: 'TaintPolicy', name: 'p' };
+const NODE = { apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'uid-1' };
+
+it.each<{
+  outcome: string;
+  request: AdmissionRequest;
+  policies: PolicySet;
+  phase: Phase;
+  type: string;
+  reason: string;
+  said: string;
+}>([
+  {
+    outcome: 'denied',
+    request: DROP,
+    policies: protect('Deny'),
+    phase: 'validate',
+    type: 'Warning',
+    reason: 'TaintRemovalDenied',
+    said: 'refused the removal of taint dedicated=gpu:NoSchedule (user dev)',
+  },
+  {
+    outcome: 'restored',
+    request: DROP,
+    policies: protect('Restore'),
+    phase: 'mutate',
+    type: 'Normal',
+    reason: 'TaintRestored',
+    said: 'put back taint dedicated=gpu:NoSchedule (user dev)',
+  },
+  {
+    outcome: 'audited',
+    request: DROP,
+    policies: protect('Audit'),
+    phase: 'validate',
+    type: 'Warning',
+    reason: 'TaintRemoved',
+    said: 'in mode Audit, let go taint dedicated=gpu:NoSchedule (user dev)',
+  },
+  {
+    outcome: 'exempt',
+    request: DROP,
+    policies: protect('Deny', { exempt: { users: ['dev'] } }),
+    phase: 'validate',
+    type: 'Normal',
+    reason: 'TaintRemoved',
+    said: 'let an exempt user remove taint dedicated=gpu:NoSchedule (user dev)',
+  },
+  {
+    outcome: 'announced',
+    request: nodeRequest({ object: node([GPU], { annotations: RELEASE }), oldObject: node([GPU]) }),
+    policies: protect('Deny'),
+    phase: 'validate',
+    type: 'Normal',
+    reason: 'TaintReleaseAnnounced',
+    said: 'will let go, once, taint dedicated=gpu:NoSchedule (user dev)',
+  },
+  {
+    outcome: 'released',
+    request: nodeRequest({ object: node([]), oldObject: node([GPU], { annotations: RELEASE }) }),
+    policies: protect('Deny'),
+    phase: 'validate',
+    type: 'Normal',
+    reason: 'TaintReleased',
+    said: 'let go, as announced, taint dedicated=gpu:NoSchedule (user dev)',
+  },
+  {
+    outcome: 'unselected',
+    request: nodeRequest({ object: node([GPU]), oldObject: node([GPU], { labels: { pool: 'a' } }) }),
+    policies: protect('Deny', { nodeSelector: { matchLabels: { pool: 'a' } } }),
+    phase: 'validate',
+    type: 'Warning',
+    reason: 'TaintUnprotected',
+    said: 'no longer selects the node and so no longer protects taint dedicated=gpu:NoSchedule (user dev)',
+  },
+])('$outcome is shown on the node and on the policy', ({ request, policies, phase, type, reason, said }) => {
+  expect(found(request, policies, phase)).toEqual([
+    { regarding: NODE, type, reason, action: expect.any(String), note: `TaintPolicy p ${said}` },
+    { regarding: POLICY, type, reason, action: expect.any(String), note: `Node n1: ${said}` },
+  ]);
+});
+
+describe('the creation of a node', () => {
+  const creation = nodeRequest({ object: node([], { uid: 'made-up' }) });
+  it.each<{ outcome: string; policies: PolicySet; phase: Phase; reason: string; said: string }>([
+    {
+      outcome: 'added',
+      policies: present('Restore'),
+      phase: 'mutate',
+      reason: 'TaintAdded',
+      said: 'added taint dedicated=gpu:NoSchedule (user dev)',
+    },
+    {
+      outcome: 'missing',
+      policies: present('Restore'),
+      phase: 'validate',
+      reason: 'TaintMissing',
+      said: 'finds missing taint dedicated=gpu:NoSchedule',
+    },
+    {
+      outcome: 'audited',
+      policies: present('Audit'),
+      phase: 'validate',
+      reason: 'TaintMissing',
+      said: 'in mode Audit, finds missing taint dedicated=gpu:NoSchedule',
+    },
+  ])('$outcome: is about the node by its name alone', ({ policies, phase, reason, said }) => {
+    const [onNode, onPolicy] = found(creation, policies, phase);
+    expect(onNode).toMatchObject({ reason, note: `TaintPolicy p ${said}` });
+    expect(onNode?.regarding).toEqual({ apiVersion: 'v1', kind: 'Node', name: 'n1' });
+    expect(onPolicy).toMatchObject({ regarding: POLICY, note: `Node n1: ${said}` });
+  });
+});
+
+describe('a DaemonSet', () => {
+  const both = 'node-role.kubernetes.io/master:NoSchedule, node-role.kubernetes.io/control-plane:NoSchedule';
+
+  it('gets one Event for all tolerations that one policy added, and so does the policy', () => {
+    const request = daemonSetRequest({ object: daemonSet({ name: 'cni' }) });
+    expect(found(request, tolerations('Mutate'), 'mutate')).toEqual([
+      {
+        regarding: { apiVersion: 'apps/v1', kind: 'DaemonSet', namespace: 'kube-system', name: 'cni' },
+        type: 'Normal',
+        reason: 'TolerationAdded',
+        action: 'AddToleration',
+        note: `TolerationPolicy cni added toleration ${both} (user dev)`,
+      },
+      {
+        regarding: { ...POLICY, kind: 'TolerationPolicy', name: 'cni' },
+        type: 'Normal',
+        reason: 'TolerationAdded',
+        action: 'AddToleration',
+        note: `DaemonSet kube-system/cni: added toleration ${both} (user dev)`,
+      },
+    ]);
+  });
+
+  it.each(['Mutate', 'Audit'] as const)(
+    'that lacks tolerations leads to the same Events whoever writes it: %s',
+    (mode) => {
+      const request = daemonSetRequest({ object: daemonSet(), oldObject: daemonSet() });
+      const byAnother = { ...request, uid: 'another', userInfo: { username: 'argocd' } };
+      const events = found(request, tolerations(mode), 'validate');
+      expect(events).toHaveLength(2);
+      expect(events[0]).toMatchObject({ type: 'Warning', reason: 'TolerationMissing', regarding: { uid: 'uid-2' } });
+      expect(found(byAnother, tolerations(mode), 'validate')).toEqual(events);
+    },
+  );
+
+  it('whose name is still to be generated is shown on the policy alone', () => {
+    const request = { ...daemonSetRequest({ object: daemonSet({ generateName: 'cni-' }) }), name: '' };
+    const events = found(request, tolerations('Mutate'), 'mutate');
+    expect(events.map(({ note }) => note)).toEqual([
+      `DaemonSet kube-system/cni-*: added toleration ${both} (user dev)`,
+    ]);
+  });
+});
+
+it('many taints lead to one Event, and its note is not endless', () => {
+  const taints = Array.from({ length: 50 }, (_, n) => ({ ...GPU, key: `key-${n}` }));
+  const request = nodeRequest({ object: node([]), oldObject: node(taints) });
+  const events = found(request, policySet({ taint: { p: { mode: 'Deny', taints: [{ key: '*' }] } } }), 'validate');
+  expect(events).toHaveLength(2);
+  expect(events[0]?.note).toContain('key-6=gpu:NoSchedule, and 43 more (user dev)');
+});
+
+it('each policy has its own Events', () => {
+  const policies = policySet({
+    taint: { p: { mode: 'Deny', taints: [{ key: 'dedicated' }] }, q: { mode: 'Deny', taints: [{ key: '*' }] } },
+  });
+  expect(found(DROP, policies, 'validate').map(({ regarding }) => regarding.name)).toEqual(['n1', 'p', 'n1', 'q']);
+});
+
+it.each<[why: string, request: AdmissionRequest, policies: PolicySet]>([
+  ['a dry run', { ...DROP, dryRun: true }, protect('Deny')],
+  ['a request without violation', nodeRequest({ object: node([GPU]), oldObject: node([GPU]) }), protect('Deny')],
+  ['what no policy can be about', { ...DROP, subResource: 'status' }, protect('Deny')],
+])('%s leads to none', (_why, request, policies) => {
+  for (const phase of ['mutate', 'validate'] as const) expect(found(request, policies, phase)).toEqual([]);
+});
+
+it('control characters of a request reach no note', () => {
+  const request = { ...DROP, name: 'n\u001B[31m', userInfo: { username: 'dev\n' } };
+  for (const { note } of found(request, protect('Deny'), 'validate')) {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
+    expect(note).not.toMatch(/[\u0000-\u001F]/);
+  }
+});

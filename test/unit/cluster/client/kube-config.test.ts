@@ -1,0 +1,129 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import { describe, expect, it } from 'vitest';
+import { findConfig, loadConfig } from '../../../../src/cluster/client/kube-config.ts';
+import { temporaryDirectory } from '../../temporary-directory.ts';
+import { kubeconfigText } from './fake-api.ts';
+
+const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
+const POD = { KUBERNETES_SERVICE_HOST: '10.96.0.1', KUBERNETES_SERVICE_PORT: '443' };
+
+/** A directory that has the named files. */
+function directoryWith(files: Record<string, string>): string {
+  const directory = temporaryDirectory();
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(join(directory, name, '..'), { recursive: true });
+    writeFileSync(join(directory, name), content);
+  }
+  return directory;
+}
+
+describe('findConfig', () => {
+  it.each([
+    {
+      why: 'the file that was asked for',
+      given: 'given',
+      env: { KUBECONFIG: 'HOME/env', ...POD },
+      expected: ['given'],
+    },
+    { why: 'else KUBECONFIG, also in a pod', env: { KUBECONFIG: 'HOME/env', ...POD }, expected: ['HOME/env'] },
+    { why: 'of several only those that are there', env: { KUBECONFIG: 'HOME/none:HOME/env' }, expected: ['HOME/env'] },
+    { why: 'else the service account', env: POD, expected: undefined },
+    { why: 'else the file in the home directory', env: { KUBECONFIG: '' }, expected: ['HOME/.kube/config'] },
+  ])('takes $why', ({ given, env, expected }) => {
+    const home = directoryWith({ env: '', '.kube/config': '' });
+    const placed = Object.fromEntries(
+      Object.entries(env).map(([name, value]) => [name, value.replaceAll('HOME', home)]),
+    );
+    expect(findConfig(given, { env: placed, home, root: '/root' })).toEqual(
+      expected
+        ? { kind: 'files', files: expected.map((file) => file.replace('HOME', home)) }
+        : { kind: 'pod', root: '/root' },
+    );
+  });
+
+  it('says what to do when there is none', () => {
+    expect(() => findConfig(undefined, { env: {}, home: '/nowhere', root: '' })).toThrow(
+      'no cluster: pass --kubeconfig, set KUBECONFIG, create /nowhere/.kube/config, or run in a pod that has a service account',
+    );
+    expect(() => findConfig(undefined, { env: { KUBECONFIG: '/no/file' }, home: '/', root: '' })).toThrow(
+      'KUBECONFIG=/no/file: there is no such file',
+    );
+  });
+});
+
+describe('loadConfig', () => {
+  const load = (...texts: string[]) => {
+    const directory = directoryWith(Object.fromEntries(texts.map((text, index) => [`config${index}`, text])));
+    const files = texts.map((_text, index) => join(directory, `config${index}`));
+    return { directory, load: () => loadConfig({ kind: 'files', files }, KubeConfig) };
+  };
+
+  it('reads a kubeconfig, its paths relative to it', () => {
+    const text = kubeconfigText('https://10.0.0.1:6443/', {
+      cluster: { 'certificate-authority': 'ca.crt', 'insecure-skip-tls-verify': false },
+      context: { namespace: 'taintkeeper' },
+    });
+    const { directory, load: loadIt } = load(text);
+    const config = loadIt();
+    expect(config.getCurrentCluster()).toMatchObject({
+      server: 'https://10.0.0.1:6443',
+      caFile: join(directory, 'ca.crt'),
+    });
+    expect(config.getContextObject(config.getCurrentContext())?.namespace).toBe('taintkeeper');
+  });
+
+  it('merges several, of which the first to name a context chooses', () => {
+    const clusters = JSON.stringify({ clusters: [{ name: 'c', cluster: { server: 'https://c' } }] });
+    const rest = JSON.stringify({
+      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+      users: [{ name: 'u', user: {} }],
+      'current-context': 'x',
+    });
+    expect(load(clusters, rest).load().getCurrentCluster()?.server).toBe('https://c');
+    expect(load(rest, clusters, '{"current-context": "y"}').load().getCurrentContext()).toBe('x');
+  });
+
+  it.each([
+    {
+      why: 'no YAML',
+      text: 'users: [{token: "secret-token"\n  - x: ]',
+      fault: /config0: cannot be read as a kubeconfig: /,
+    },
+    { why: 'empty', text: '', fault: /config0: cannot be read as a kubeconfig: / },
+    { why: 'without current-context', text: '{}', fault: /config0: has no current-context; choose one with/ },
+    {
+      why: 'with a context that is not there',
+      text: '{"current-context": "x"}',
+      fault: /config0: context x names no cluster that is in the file/,
+    },
+    {
+      why: 'with a user that is not there',
+      text: kubeconfigText('https://c', { context: { user: 'nobody' } }),
+      fault: /config0: context test names no user that is in the file/,
+    },
+    { why: 'with a server that is no URL', text: kubeconfigText('c:x:y'), fault: /server c:x:y is not a URL/ },
+    {
+      why: 'with a server that is not https',
+      text: kubeconfigText('http://c', { cluster: { 'insecure-skip-tls-verify': false } }),
+      fault: /server http:\/\/c is not https; if that is meant, set insecure-skip-tls-verify: true/,
+    },
+  ])('refuses a file that is $why, and quotes nothing of it that may be secret', ({ text, fault }) => {
+    const attempt = load(text).load;
+    expect(attempt).toThrow(expect.objectContaining({ name: 'InputError', message: expect.stringMatching(fault) }));
+    expect(attempt).not.toThrow(/secret-token/);
+  });
+
+  it('refuses a file that is not there', () => {
+    const attempt = () => loadConfig({ kind: 'files', files: ['/no/kubeconfig'] }, KubeConfig);
+    expect(attempt).toThrow(/^\/no\/kubeconfig: cannot be read as a kubeconfig: ENOENT/);
+  });
+
+  it('refuses a pod without a service account, with advice', () => {
+    const root = directoryWith({});
+    expect(() => loadConfig({ kind: 'pod', root }, KubeConfig)).toThrow(
+      `${root}${SERVICE_ACCOUNT}/token: there is no such file; the pod needs automountServiceAccountToken: true`,
+    );
+  });
+});

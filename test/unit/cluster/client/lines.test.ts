@@ -1,0 +1,144 @@
+import type { ServerResponse } from 'node:http';
+import { describe, expect, it, vi } from 'vitest';
+import { jsonLines } from '../../../../src/cluster/client/json-lines.ts';
+import { clientFor, type Handler, refusal, startFakeApi } from './fake-api.ts';
+
+async function linesOf(handler: Handler, options: { idleMs?: number; onOpen?: () => void; signal?: AbortSignal } = {}) {
+  const api = await startFakeApi(handler);
+  const { client } = await clientFor(api.url);
+  return { api, lines: client.lines('/w', { query: { watch: true }, idleMs: 1_000, ...options }) };
+}
+
+async function collect(lines: AsyncIterable<unknown>): Promise<{ values: unknown[]; error?: Error }> {
+  const values: unknown[] = [];
+  try {
+    for await (const value of lines) values.push(value);
+    return { values };
+  } catch (error) {
+    return { values, error: error as Error };
+  }
+}
+
+const chunks =
+  (...texts: string[]): Handler =>
+  (_request, response) =>
+    void writeSlowly(response, texts);
+
+async function writeSlowly(response: ServerResponse, texts: string[]): Promise<void> {
+  for (const text of texts) {
+    await new Promise((resolve) => response.write(text, resolve));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  response.end();
+}
+
+describe('jsonLines', () => {
+  const text = Buffer.from('{"a":"ä€🙂"}\n\n{"b":1}\r\n[2]\n');
+
+  it('reads the same wherever the bytes are cut, also within a character', async () => {
+    for (let first = 0; first <= text.length; first++) {
+      for (let second = first; second <= text.length; second++) {
+        const parts = [text.subarray(0, first), text.subarray(first, second), text.subarray(second)];
+        const { values } = await collect(jsonLines(asyncOf(parts)));
+        expect(values).toEqual([{ a: 'ä€🙂' }, { b: 1 }, [2]]);
+      }
+    }
+  });
+
+  async function* asyncOf(parts: Buffer[]): AsyncGenerator<Buffer> {
+    yield* parts;
+  }
+});
+
+describe('the lines of an answer', () => {
+  it('come as they are sent, and end when the server ends them', async () => {
+    const onOpen = vi.fn();
+    const { api, lines } = await linesOf(chunks('{"n":1}\n{"n"', ':2}\n', '\n{"n":3}\n'), { onOpen });
+    expect(await collect(lines)).toEqual({ values: [{ n: 1 }, { n: 2 }, { n: 3 }] });
+    expect(onOpen).toHaveBeenCalledOnce();
+    expect(api.received[0]).toMatchObject({ method: 'GET', path: '/w', query: { watch: 'true' } });
+  });
+
+  it.each([
+    { why: 'that is not JSON', text: '{"n":1}\n{oops}\n', error: /^GET \/w: .*JSON/ },
+    { why: 'that is cut off', text: '{"n":1}\n{"n":2}', error: /^GET \/w: the answer ended in the middle of a line$/ },
+  ])('with a line $why end with an error after those before it', async ({ text, error }) => {
+    const { lines } = await linesOf(chunks(text));
+    const ended = await collect(lines);
+    expect(ended.values).toEqual([{ n: 1 }]);
+    expect(ended.error?.message).toMatch(error);
+  });
+
+  it('end with an error when the connection breaks', async () => {
+    const { lines } = await linesOf(({ socket }, response) => response.write('{"n":1}\n', () => socket.destroy()));
+    const { values, error } = await collect(lines);
+    expect(values).toEqual([{ n: 1 }]);
+    expect(error?.message).toBe('GET /w: the connection was closed');
+  });
+
+  it('end with an error after idleMs without a byte, counted from the last one', async () => {
+    const { api, lines } = await linesOf(
+      (_request, response) => {
+        let sent = 0;
+        const timer = setInterval(() => (sent++ < 4 ? response.write('{}\n') : clearInterval(timer)), 60);
+        response.flushHeaders();
+      },
+      { idleMs: 150 },
+    );
+    const { values, error } = await collect(lines);
+    expect(values).toHaveLength(4);
+    expect(error?.message).toBe('GET /w: no byte for 150 ms');
+    await vi.waitFor(() => expect(api.connections().open).toBe(0));
+  });
+
+  it('end with an error when the request is not even accepted', async () => {
+    const onOpen = vi.fn();
+    const { lines } = await linesOf(() => {}, { idleMs: 50, onOpen });
+    expect((await collect(lines)).error?.message).toBe('GET /w: not accepted within 50 ms');
+    expect(onOpen).not.toHaveBeenCalled();
+  });
+
+  it('that are refused are an ApiError', async () => {
+    const { lines } = await linesOf((_request, response) =>
+      response.writeHead(410).end(JSON.stringify(refusal(410, 'Expired', 'too old resource version'))),
+    );
+    const { error } = await collect(lines);
+    expect(error).toMatchObject({ name: 'ApiError', status: 410, reason: 'Expired' });
+  });
+
+  it('that nobody wants any more close their connection', async () => {
+    const { api, lines } = await linesOf((_request, response) => response.write('{"n":1}\n{"n":2}\n'));
+    for await (const line of lines) {
+      expect(line).toEqual({ n: 1 });
+      break;
+    }
+    await vi.waitFor(() => expect(api.connections()).toEqual({ open: 0, made: 1 }));
+  });
+
+  it('end at once when the signal is aborted', async () => {
+    const controller = new AbortController();
+    const { api, lines } = await linesOf((_request, response) => response.flushHeaders(), {
+      signal: controller.signal,
+      onOpen: () => controller.abort(new Error('stopped')),
+    });
+    expect((await collect(lines)).error?.message).toBe('GET /w: stopped');
+    await vi.waitFor(() => expect(api.connections().open).toBe(0));
+  });
+
+  it('whose opening nobody can bear close their connection', async () => {
+    const { api, lines } = await linesOf((_request, response) => response.flushHeaders(), {
+      onOpen() {
+        throw new Error('on purpose');
+      },
+    });
+    expect((await collect(lines)).error?.message).toBe('GET /w: on purpose');
+    await vi.waitFor(() => expect(api.connections().open).toBe(0));
+  });
+
+  it('give their connection back when they have ended', async () => {
+    const api = await startFakeApi(chunks('{}\n'));
+    const { client } = await clientFor(api.url);
+    for (let i = 0; i < 3; i++) await collect(client.lines('/w', { idleMs: 1_000 }));
+    expect(api.connections()).toEqual({ open: 1, made: 1 });
+  });
+});

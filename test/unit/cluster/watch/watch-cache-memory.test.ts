@@ -1,0 +1,64 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, it, onTestFinished } from 'vitest';
+import { watchResource } from '../../../../src/cluster/watch/watch-cache.ts';
+import { captureLog } from '../../captured-log.ts';
+import { answer, clientFor, startFakeApi } from '../client/fake-api.ts';
+
+const NODES = 400;
+/** Two cores may be shared by all test files. */
+const TIMEOUT_MS = 30_000;
+/** What a real node has most of: names of images. */
+const IMAGES = Array.from({ length: 100 }, (_, index) => ({
+  names: [`${'image/'.repeat(60)}${index}`],
+  sizeBytes: index,
+}));
+const NODE_BYTES = 38_000;
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+const node = (index: number) => ({
+  metadata: {
+    name: `node-with-a-rather-long-name-${index}`,
+    uid: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+    resourceVersion: String(1_000_000 + index),
+    labels: { 'kubernetes.io/hostname': `node-with-a-rather-long-name-${index}` },
+  },
+  status: { images: IMAGES },
+});
+
+function heapInUse(): number {
+  for (let i = 0; i < 5; i++) collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
+
+it('keeps what was projected, and nothing of the objects and texts that it comes from', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const api = await startFakeApi(({ query }, response) => {
+    if (query.watch) return response.flushHeaders();
+    const from = Number(query.continue ?? 0);
+    const to = from + Number(query.limit);
+    const rest = to < NODES ? { continue: String(to) } : {};
+    const items = Array.from({ length: Math.min(to, NODES) - from }, (_, index) => node(from + index));
+    return answer(response, { metadata: { resourceVersion: '2000000', ...rest }, items });
+  });
+  const { client } = await clientFor(api.url);
+  await client.request('GET', '/api/v1/nodes', { query: { limit: 1 } });
+  expect(JSON.stringify(node(1)).length).toBeGreaterThan(NODE_BYTES);
+
+  const before = heapInUse();
+  const cache = watchResource({
+    client,
+    path: '/api/v1/nodes',
+    log: captureLog().log,
+    project: (object) => (object as ReturnType<typeof node>).metadata.labels,
+  });
+  onTestFinished(() => cache.stop());
+  await cache.synced;
+  const perNode = (heapInUse() - before) / NODES;
+  expect(cache.size).toBe(NODES);
+  // About 1,100 bytes; a page's text alone, were it kept, would be 10,000.
+  expect(perNode).toBeLessThan(3_000);
+});

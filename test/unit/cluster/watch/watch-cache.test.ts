@@ -1,0 +1,407 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { clientFor } from '../client/fake-api.ts';
+import { PATH, refuse, startFakeThings, waitFor, watchNumber, watchThings } from './watched-things.ts';
+
+async function threeThings() {
+  const things = await startFakeThings();
+  for (const name of ['a', 'b', 'c']) things.set(name, `${name}1`, 'old');
+  return things;
+}
+
+/** With the first list done and the first watch open. */
+async function watched(options: Parameters<typeof watchThings>[1] = {}) {
+  const things = await threeThings();
+  const watching = await watchThings(things, options);
+  await watching.cache.synced;
+  const watch = await watchNumber(things, 1);
+  watching.takeChanges();
+  return { things, watch, ...watching };
+}
+
+describe('the first list', () => {
+  it('is read page by page, and the watch goes on from its version', async () => {
+    const things = await threeThings();
+    const { cache, takeChanges, states } = await watchThings(things, { fieldSelector: 'x=y', labelSelector: 'l' });
+    expect(cache.lastCurrent()).toBeUndefined();
+    await cache.synced;
+    expect(takeChanges()).toEqual(['added a=old', 'added b=old', 'added c=old']);
+    expect(cache.get('b')).toMatchObject({ uid: 'b1', resourceVersion: '102', value: 'old' });
+    expect(cache.lastCurrent()).toBeGreaterThan(Date.now() - 5_000);
+    expect(states).toEqual([{ connected: true }]);
+    const selectors = { fieldSelector: 'x=y', labelSelector: 'l' };
+    expect(things.lists()).toEqual([
+      { ...selectors, limit: '2' },
+      { ...selectors, limit: '2', continue: '2' },
+    ]);
+    const { query } = await watchNumber(things, 1);
+    expect(query).toMatchObject({ ...selectors, watch: 'true', allowWatchBookmarks: 'true', resourceVersion: '103' });
+    expect(Number(query.timeoutSeconds)).toBeGreaterThanOrEqual(24);
+    expect(Number(query.timeoutSeconds)).toBeLessThanOrEqual(30);
+  });
+
+  it('starts over when its rest has expired, and does not tell twice what it has told', async () => {
+    const things = await threeThings();
+    let expired = 0;
+    things.instead = ({ query }, response) => {
+      if (!query.continue || expired > 0) return false;
+      expired++;
+      response.writeHead(410).end('{"reason":"Expired"}');
+      return true;
+    };
+    const { cache, takeChanges, logged } = await watchThings(things);
+    await cache.synced;
+    expect(things.lists().map((query) => query.continue)).toEqual([undefined, '2', undefined, '2']);
+    expect(takeChanges()).toEqual(['added a=old', 'added b=old', 'added c=old']);
+    expect(logged()).toEqual([]);
+  });
+
+  it('that was never complete makes synced reject when stopped', async () => {
+    const things = await startFakeThings();
+    refuse(things, 'all', [500, 'InternalError']);
+    const { cache } = await watchThings(things);
+    await waitFor(() => expect(things.requests().length).toBeGreaterThan(1));
+    await cache.stop();
+    await expect(cache.synced).rejects.toThrow(`watching ${PATH} was stopped before its first list was complete`);
+  });
+});
+
+describe('events', () => {
+  it('change the cache in order, each once', async () => {
+    const { things, watch, takeChanges, values } = await watched();
+    watch.send('ADDED', things.set('d', 'd1', 'new'));
+    const changed = things.set('a', 'a1', 'new');
+    watch.send('MODIFIED', changed);
+    watch.send('MODIFIED', changed);
+    watch.send('DELETED', things.delete('b'));
+    watch.send('ADDED', things.set('b', 'b2', 'other'));
+    watch.send('BOOKMARK', { metadata: { resourceVersion: String(++things.version) } });
+    await waitFor(() => expect(values()).toEqual({ a: 'new', b: 'other', c: 'old', d: 'new' }));
+    expect(takeChanges()).toEqual(['added d=new', 'modified a=new', 'deleted b=old', 'added b=other']);
+  });
+
+  it('keep lastCurrent current, bookmarks and orderly ends too', async () => {
+    const { things, watch, cache } = await watched();
+    for (const happen of [
+      () => watch.send('MODIFIED', things.set('a', 'a1', 'new')),
+      () => watch.send('BOOKMARK', { metadata: { resourceVersion: '500' } }),
+      () => watch.end(),
+    ]) {
+      const before = cache.lastCurrent() ?? 0;
+      await waitFor(() => expect(Date.now()).toBeGreaterThan(before));
+      happen();
+      await waitFor(() => expect(cache.lastCurrent()).toBeGreaterThan(before));
+    }
+  });
+
+  it('whose object cannot be read are logged once, and leave what was last read', async () => {
+    const { things, watch, values, cache, logged } = await watched();
+    watch.send('MODIFIED', things.set('a', 'a1', 'unreadable'));
+    watch.send('MODIFIED', things.set('a', 'a1', 'unreadable'));
+    watch.send('MODIFIED', things.set('b', 'b1', 'new'));
+    await waitFor(() => expect(values()).toEqual({ a: 'old', b: 'new', c: 'old' }));
+    expect(cache.unreadable).toBe(1);
+    expect(logged()).toEqual([`cannot read a of ${PATH}; what was last read of it stays`]);
+    watch.send('MODIFIED', things.set('a', 'a1', 'newer'));
+    await waitFor(() => expect(values().a).toBe('newer'));
+    expect(cache.unreadable).toBe(0);
+  });
+
+  it('go on when a callback throws', async () => {
+    const { things, watch, values, logged } = await watched({
+      onChange() {
+        throw new Error('broken listener');
+      },
+      onState() {
+        throw new Error('broken listener');
+      },
+    });
+    watch.send('MODIFIED', things.set('a', 'a1', 'new'));
+    await waitFor(() => expect(values().a).toBe('new'));
+    expect(logged()).toContain(`onChange of ${PATH} failed`);
+    expect(logged()).toContain(`onState of ${PATH} failed`);
+    expect(things.watches).toHaveLength(1);
+  });
+});
+
+describe('a watch that ends', () => {
+  it('in good order is followed by the next, from the last version that was seen', async () => {
+    const { things, watch, states } = await watched({ timings: { watchMs: 1_000 } });
+    watch.send('BOOKMARK', { metadata: { resourceVersion: '500' } });
+    watch.end();
+    expect((await watchNumber(things, 2)).query.resourceVersion).toBe('500');
+    expect(things.lists()).toHaveLength(2);
+    expect(states).toEqual([{ connected: true }]);
+  });
+
+  it('as soon as it began is not begun again and again without a pause', async () => {
+    const { things } = await watched({ timings: { backOffMinMs: 50, backOffMaxMs: 200 } });
+    things.watches[0]?.end();
+    const began = performance.now();
+    for (let count = 2; count <= 5; count++) (await watchNumber(things, count)).end();
+    // Four pauses of at least half of 50, 100, 200 and 200 ms.
+    expect(performance.now() - began).toBeGreaterThan(275);
+  });
+
+  it('after it brought something is soon followed by the next, however often', async () => {
+    const { things, values } = await watched({ timings: { backOffMinMs: 20, backOffMaxMs: 10_000 } });
+    const began = performance.now();
+    for (let count = 1; count <= 8; count++) {
+      const watch = await watchNumber(things, count);
+      watch.send('MODIFIED', things.set('a', 'a1', String(count)));
+      await waitFor(() => expect(values().a).toBe(String(count)));
+      watch.break();
+    }
+    // Doubled each time, the pauses alone would be 1.3 s or longer.
+    expect(performance.now() - began).toBeLessThan(1_000);
+  });
+
+  it('because the connection broke goes on without a list, and says once that it broke', async () => {
+    const { things, watch, values, states, logged } = await watched();
+    watch.send('MODIFIED', things.set('a', 'a1', 'new'));
+    await waitFor(() => expect(values().a).toBe('new'));
+    watch.break();
+    const next = await watchNumber(things, 2);
+    expect(next.query.resourceVersion).toBe('104');
+    expect(things.lists()).toHaveLength(2);
+    await waitFor(() => expect(states.map(({ connected }) => connected)).toEqual([true, false, true]));
+    expect(logged()).toEqual([expect.stringMatching(/^cannot watch .*what was known stays/), `watching ${PATH} again`]);
+  });
+
+  it('in the middle of a line goes on from the line before', async () => {
+    const { things, watch, takeChanges } = await watched();
+    watch.send('MODIFIED', things.set('a', 'a1', 'new'));
+    const last = things.set('b', 'b1', 'new');
+    watch.write('{"type":"MODIFIED","object":{"metadata":');
+    watch.end();
+    const next = await watchNumber(things, 2);
+    expect(next.query.resourceVersion).toBe('104');
+    next.send('MODIFIED', last);
+    await waitFor(() => expect(takeChanges()).toContain('modified b=new'));
+  });
+
+  it.each([
+    { why: 'bytes that are no JSON', text: '\u0000\u0001oops\n' },
+    { why: 'an event without an object', text: '{"type":"MODIFIED"}\n' },
+    { why: 'an event of an unknown type', text: '{"type":"MOVED","object":{"metadata":{"resourceVersion":"7"}}}\n' },
+    { why: 'a text that is no event', text: '"MODIFIED"\n' },
+  ])('twice with $why makes a new list, so that it is passed over', async ({ text }) => {
+    const { things, watch, values } = await watched();
+    things.set('a', 'a1', 'new');
+    watch.write(text);
+    const second = await watchNumber(things, 2);
+    expect(second.query.resourceVersion).toBe('103');
+    second.write(text);
+    const third = await watchNumber(things, 3);
+    expect(third.query.resourceVersion).toBe('104');
+    expect(values().a).toBe('new');
+  });
+
+  it('never, because the connection is dead, is given up in time', async () => {
+    const { things, states, logged } = await watched({ timings: { watchMs: 1_000, graceMs: 100 } });
+    const began = performance.now();
+    await watchNumber(things, 2);
+    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(states[1]).toEqual({
+      connected: false,
+      error: `GET ${PATH}: the connection is dead: the watch went on for 1100 ms`,
+    });
+    await waitFor(() => expect(logged()).toHaveLength(2));
+    await waitFor(() => expect(things.openConnections()).toBe(1));
+  });
+
+  it('never, although bytes still come, is given up in time as well', async () => {
+    const { things, watch } = await watched({ timings: { watchMs: 1_000, graceMs: 100 } });
+    const timer = setInterval(() => watch.write('\n'), 50);
+    const began = performance.now();
+    await watchNumber(things, 2);
+    clearInterval(timer);
+    expect(performance.now() - began).toBeLessThan(2_000);
+  });
+});
+
+describe('events that are no longer to be had', () => {
+  it.each(['event', 'status'])('(410 by %s) lead to a list that repairs, and tells nothing else', async (by) => {
+    const { things, watch, takeChanges, values, logged, states } = await watched();
+    things.set('a', 'a1', 'new');
+    things.delete('b');
+    things.set('c', 'c2', 'other');
+    things.set('d', 'd1', 'new');
+    if (by === 'event') watch.send('ERROR', { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' });
+    else {
+      refuse(things, 'watch', [410, 'Expired'], 1);
+      watch.break();
+    }
+    await watchNumber(things, 2);
+    expect(takeChanges().sort()).toEqual([
+      'added c=other',
+      'added d=new',
+      'deleted b=old',
+      'deleted c=old',
+      'modified a=new',
+    ]);
+    expect(values()).toEqual({ a: 'new', c: 'other', d: 'new' });
+    if (by === 'event')
+      expect({ logged: logged(), states }).toEqual({ logged: [], states: [{ connected: true }, { connected: true }] });
+  });
+
+  it('again right after each list do not become a rush of lists', async () => {
+    const { things, watch } = await watched({ timings: { backOffMinMs: 50, backOffMaxMs: 200 } });
+    const seen = refuse(things, 'watch', [410, 'Expired']);
+    watch.break();
+    const began = performance.now();
+    await waitFor(() => expect(seen.count).toBeGreaterThanOrEqual(4));
+    expect(performance.now() - began).toBeGreaterThan(150);
+  });
+
+  it('as another error event lead to a pause, not to a list', async () => {
+    const { things, watch, logged } = await watched();
+    watch.send('ERROR', { kind: 'Status', code: 500, message: 'etcd is away' });
+    expect((await watchNumber(things, 2)).query.resourceVersion).toBe('103');
+    expect(logged()[0]).toContain('GET /apis/test/v1/things: 500: etcd is away');
+    expect(things.lists()).toHaveLength(2);
+  });
+});
+
+describe('an API server', () => {
+  it.each([
+    {
+      why: 'does not know the path',
+      status: [404, 'NotFound'] as [number, string],
+      says: 'is the CustomResourceDefinition installed?',
+    },
+    {
+      why: 'refuses',
+      status: [403, 'Forbidden'] as [number, string],
+      says: 'apiGroups ["test"], resources ["things"], verbs ["list", "watch"]',
+    },
+  ])('that $why is asked again, logged once, and leaves what was known', async ({ status, says }) => {
+    const { things, watch, logged, values, takeChanges } = await watched();
+    const seen = refuse(things, 'all', status);
+    watch.break();
+    await waitFor(() => expect(seen.count).toBeGreaterThan(5));
+    expect(values()).toEqual({ a: 'old', b: 'old', c: 'old' });
+    expect(logged().filter((message) => message.includes(says))).toHaveLength(1);
+    things.set('a', 'a1', 'new');
+    things.instead = undefined;
+    const next = await watchNumber(things, 2);
+    if (status[0] === 404) expect(takeChanges()).toEqual(['modified a=new']);
+    else expect(next.query.resourceVersion).toBe('103');
+    await waitFor(() => expect(logged().at(-1)).toBe(`watching ${PATH} again`));
+  });
+
+  it('that does not know the path yet is waited for', async () => {
+    const things = await threeThings();
+    const seen = refuse(things, 'all', [404, 'NotFound']);
+    const { cache, values, logged, states } = await watchThings(things);
+    await waitFor(() => expect(seen.count).toBeGreaterThan(3));
+    expect(logged()).toHaveLength(1);
+    expect(states).toHaveLength(1);
+    things.instead = undefined;
+    await cache.synced;
+    expect(values()).toEqual({ a: 'old', b: 'old', c: 'old' });
+  });
+
+  it('whose etcd was set back during an outage is listed anew', async () => {
+    const { things, watch, values } = await watched();
+    things.set('a', 'a1', 'restored');
+    things.version = 50;
+    watch.break();
+    expect((await watchNumber(things, 2)).query.resourceVersion).toBe('50');
+    expect(values().a).toBe('restored');
+  });
+});
+
+describe('once in a while', () => {
+  it('everything is listed anew, which repairs what was missed and tells nothing else', async () => {
+    const { things, watch, takeChanges, values } = await watched({ timings: { relistMs: 1 } });
+    things.set('a', 'a1', 'missed');
+    things.delete('b');
+    watch.send('BOOKMARK', { metadata: { resourceVersion: String(things.version) } });
+    watch.end();
+    await watchNumber(things, 2);
+    expect(takeChanges()).toEqual(['modified a=missed', 'deleted b=old']);
+    expect(values()).toEqual({ a: 'missed', c: 'old' });
+  });
+
+  it('a list that fails does not keep the events away', async () => {
+    const { things, watch } = await watched({ timings: { relistMs: 200 } });
+    const due = performance.now() + 200;
+    await waitFor(() => expect(performance.now()).toBeGreaterThan(due));
+    const failed = { count: 0 };
+    things.instead = ({ query }, response) => {
+      if (query.watch || query.limit === '1') return false;
+      failed.count++;
+      response.writeHead(500).end();
+      return true;
+    };
+    things.version = 500;
+    watch.send('BOOKMARK', { metadata: { resourceVersion: '500' } });
+    watch.end();
+    expect((await watchNumber(things, 2)).query.resourceVersion).toBe('500');
+    expect(failed.count).toBe(1);
+  });
+});
+
+describe('stop', () => {
+  it.each([{ during: 'a watch' }, { during: 'a pause' }])(
+    'during $during ends it at once, leaves no connection, and tells nothing any more',
+    async ({ during }) => {
+      const { things, watch, cache, client, takeChanges, states } = await watched({
+        timings: { backOffMinMs: 60_000, backOffMaxMs: 60_000 },
+      });
+      if (during === 'a pause') {
+        watch.break();
+        await waitFor(() => expect(states.at(-1)?.connected).toBe(false));
+      }
+      const began = performance.now();
+      const stopped = cache.stop();
+      watch.send('MODIFIED', things.set('a', 'a1', 'new'));
+      await stopped;
+      expect(performance.now() - began).toBeLessThan(1_000);
+      client.close();
+      await waitFor(() => expect(things.openConnections()).toBe(0));
+      expect(takeChanges()).toEqual([]);
+      expect(cache.get('a')?.value).toBe('old');
+    },
+  );
+
+  it('by a callback tells nothing of what has come with the same chunk', async () => {
+    const told: string[] = [];
+    const { things, watch, cache } = await watched({
+      onChange({ entry }) {
+        told.push(entry.value);
+        if (entry.value === 'last') void cache.stop();
+      },
+    });
+    const events = ['last', 'more'].map((text) => ({ type: 'MODIFIED', object: things.set('a', 'a1', text) }));
+    watch.write(events.map((event) => `${JSON.stringify(event)}\n`).join(''));
+    await waitFor(() => expect(told).toContain('last'));
+    await cache.stop();
+    expect(told).toEqual(['old', 'old', 'old', 'last']);
+  });
+
+  it('lets the process end by itself, with nothing else done', async () => {
+    const things = await threeThings();
+    const { file } = await clientFor(things.url);
+    const script = `
+      import { connect } from ${JSON.stringify(import.meta.resolve('../../../../src/cluster/client/api-client.ts'))};
+      import { watchResource } from ${JSON.stringify(import.meta.resolve('../../../../src/cluster/watch/watch-cache.ts'))};
+      const log = new Proxy({}, { get: () => () => {} });
+      const client = await connect({ kubeconfig: ${JSON.stringify(file)}, userAgent: 'test' });
+      const cache = watchResource({ client, path: '${PATH}', project: () => 1, log });
+      await cache.synced;
+      await cache.stop();
+      client.close();
+      process.stdout.write(String(cache.size));`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { timeout: 10_000 });
+    const [printed, complaints, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'exit'),
+    ]);
+    expect({ printed, complaints, code }).toEqual({ printed: '3', complaints: '', code: 0 });
+  });
+});
