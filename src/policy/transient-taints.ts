@@ -4,7 +4,7 @@ import { matchesPattern } from './pattern.ts';
  * Taints that come and go by themselves. A policy protects one of them only if it names the key exactly: restoring
  * them through a wildcard makes nodes useless (kubernetes-sigs/karpenter#1772).
  */
-const TRANSIENT_TAINT_KEYS: readonly string[] = [
+export const TRANSIENT_TAINT_KEYS: readonly string[] = [
   // Set and removed by Kubernetes itself: node life cycle, cloud controller managers, kubelet shutdown.
   'node.kubernetes.io/*',
   'node.cloudprovider.kubernetes.io/*',

@@ -1,0 +1,77 @@
+import { bind, type Expression, exists, FALSE, type Variable } from './cel.ts';
+import { type Chosen, narrowest } from './cel-budget.ts';
+import { keyCondition } from './cel-dropped-taints.ts';
+import { dropsProtected, dropsProtectedUnlessExempt, type NodePolicy, rulesOf } from './cel-node-policies.ts';
+import {
+  announcesRelease,
+  LABELS_CHANGE,
+  leavesPolicy,
+  RELEASE_AFTER,
+  RELEASE_BEFORE,
+  RELEASE_CHANGES,
+} from './cel-protection-changes.ts';
+import { REQUESTER_VARIABLES } from './cel-requester.ts';
+import { LABELS, LABELS_BEFORE } from './cel-selector.ts';
+import { TAINTS_AFTER, TAINTS_BEFORE } from './cel-taints.ts';
+
+const VARIABLES: readonly Variable[] = [
+  TAINTS_BEFORE,
+  TAINTS_AFTER,
+  LABELS_BEFORE,
+  LABELS,
+  RELEASE_BEFORE,
+  RELEASE_AFTER,
+  ...REQUESTER_VARIABLES,
+];
+
+/** The questions about an update that take as much text as there are policies. */
+export interface Questions {
+  /** A dropped taint is protected: see {@link dropsProtected}. */
+  byAnyone(policies: readonly NodePolicy[]): Expression;
+  /** The same, by somebody whom the policy does not exempt. */
+  unlessExempt(policies: readonly NodePolicy[]): Expression;
+  /** See {@link leavesPolicy}. */
+  leaves(policies: readonly NodePolicy[], size: number): Expression;
+  /** See {@link announcesRelease}. */
+  announces(binding: readonly NodePolicy[]): Expression;
+}
+
+const EXACT: Questions = {
+  byAnyone: dropsProtected,
+  unlessExempt: dropsProtectedUnlessExempt,
+  leaves: leavesPolicy,
+  announces: announcesRelease,
+};
+
+const WIDE_CHANGES = {
+  leaves: (policies: readonly NodePolicy[]) => (policies.length === 0 ? FALSE : LABELS_CHANGE),
+  announces: (binding: readonly NodePolicy[]) => (binding.length === 0 ? FALSE : RELEASE_CHANGES),
+};
+
+function dropsKey(policies: readonly NodePolicy[]): Expression {
+  return exists('dropped', 't', keyCondition(rulesOf(policies)));
+}
+
+/** The narrowest first. */
+const CANDIDATES: readonly { readonly questions: Questions; readonly widened?: string }[] = [
+  { questions: EXACT },
+  {
+    questions: { ...EXACT, ...WIDE_CHANGES },
+    widened: 'too many policies for one expression: every change of labels or of the release annotation matches',
+  },
+  {
+    questions: { byAnyone: dropsKey, unlessExempt: dropsKey, ...WIDE_CHANGES },
+    widened:
+      'too many policies for one expression: the keys of dropped taints are looked at, not the node nor the user',
+  },
+];
+
+/** A condition on an update, made of the narrowest questions that the API server can evaluate. */
+export function onUpdate(build: (questions: Questions, size: number) => Expression): Chosen {
+  return narrowest(
+    CANDIDATES.map(({ questions, ...candidate }) => ({
+      ...candidate,
+      build: (size) => bind(VARIABLES, build(questions, size)),
+    })),
+  );
+}

@@ -1,0 +1,32 @@
+import { any, type Expression, other } from './cel.ts';
+import { type NodePolicy, selectsNode } from './cel-node-policies.ts';
+import { taintLiteral, taintValue } from './cel-taints.ts';
+import { anyWanted } from './cel-wants.ts';
+
+/** To compare a taint with a wanted one: keys of the greatest length. */
+const COMPARISON_COST = 50;
+
+/** True when the node, of at most `size` `taints`, lacks a Present taint of a policy that is for its `labels`. */
+export function lacksPresentTaint(policies: readonly NodePolicy[], size: number): Expression {
+  const groups = Map.groupBy(policies, ({ nodeSelector }) => JSON.stringify([nodeSelector]));
+  const wants = [...groups.values()].map((alike) => ({
+    condition: alike[0] === undefined ? any([]) : selectsNode(alike[0], 'labels'),
+    items: [...new Set(alike.flatMap(presentTaints))].sort(),
+  }));
+  const lacks = other(
+    '!taints.exists(t,\n  t.key == want.key && t.effect == want.effect &&\n' +
+      `  (!has(want.value) || want.value == ${taintValue('t')}))`,
+    (length) => 5 + length * COMPARISON_COST,
+    ['taints'],
+  );
+  const lacking = anyWanted(wants, lacks);
+  return lacking.text === 'false' ? lacking : any([other(`size(taints) > ${size}`, 3, ['taints']), lacking]);
+}
+
+function presentTaints({ taints }: NodePolicy): string[] {
+  return taints.flatMap(({ ensure, effect, key, value }) =>
+    ensure === 'Present' && effect !== undefined
+      ? [taintLiteral({ key, ...(value === undefined ? {} : { value }), effect })]
+      : [],
+  );
+}
