@@ -1,6 +1,8 @@
 import type { X509Certificate } from 'node:crypto';
 import type { CertificateKeeper } from './certs/certificate-keeper.ts';
-import { invalidAt } from './certs/inspect.ts';
+import { invalidAt, parseCertificates } from './certs/inspect.ts';
+import type { ClusterPolicies } from './cluster/policies.ts';
+import type { RegisteredWebhooks } from './cluster/webhook-configurations.ts';
 import type { PolicyStore } from './files/policy-store.ts';
 import type { Check } from './server/admin-server.ts';
 
@@ -18,6 +20,46 @@ export function policyCheck(store: PolicyStore, audit: boolean): Check {
   return load.ok
     ? { name: 'policies', state: 'ok', detail: inForce }
     : { name: 'policies', state: 'degraded', detail: `${inForce}, the last good ones: ${load.faults.join('; ')}` };
+}
+
+/** Failed until the cluster's policies have been read; degraded while some of them cannot be used. */
+export function clusterPoliciesCheck(policies: ClusterPolicies, audit: boolean): Check {
+  const name = 'policies';
+  if (!policies.isSynced()) return { name, state: 'failed', detail: 'not read yet' };
+  const inForce = `${policies.valid().length} in force${audit ? ', all as Audit' : ''}`;
+  const invalid = policies.objects().filter(({ result }) => !result.ok);
+  return invalid.length === 0
+    ? { name, state: 'ok', detail: inForce }
+    : {
+        name,
+        state: 'degraded',
+        detail: `${inForce}; not usable: ${invalid.map((policy) => `${policy.kind} ${policy.name}`).join(', ')}`,
+      };
+}
+
+/**
+ * Failed until the API server trusts what is served: a replica that comes with another CA gets no requests before the webhook
+ * configurations know it. Once they have, it stays in service: without it nobody would be.
+ */
+export function trustCheck(certificates: CertificateKeeper, webhooks: RegisteredWebhooks): () => Check {
+  const name = 'webhooks';
+  let everTrusted = false;
+  return () => {
+    const bundles = webhooks.caBundles();
+    const { ca } = certificates.current();
+    const distrusting = ca ? bundles.filter((bundle) => !trusts(bundle, ca)).length : 0;
+    everTrusted ||= webhooks.isSynced() && distrusting === 0;
+    if (distrusting > 0) {
+      const detail = `the caBundle of ${distrusting} of ${bundles.length} webhooks lacks the CA that is served`;
+      return { name, state: everTrusted ? 'degraded' : 'failed', detail };
+    }
+    if (!everTrusted) return { name, state: 'failed', detail: 'the webhook configurations have not been read yet' };
+    return { name, state: 'ok', detail: bundles.length > 0 ? `${bundles.length} registered` : 'none registered' };
+  };
+}
+
+function trusts(bundle: string, ca: X509Certificate): boolean {
+  return parseCertificates(bundle).some(({ fingerprint256 }) => fingerprint256 === ca.fingerprint256);
 }
 
 /** Failed when no client can accept the certificate now; degraded when somebody should look after it. */

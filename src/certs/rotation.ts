@@ -20,8 +20,11 @@ export interface RotationState {
   readonly overlapMs: number;
 }
 
-/** What has to be stored next, and why; undefined when there is nothing to do at present. */
-export type RotationStep = { readonly files: CompleteFiles; readonly what: string } | undefined;
+/** What has to be stored next, and what that does, in words. */
+export interface RotationStep {
+  readonly files: CompleteFiles;
+  readonly what: string;
+}
 
 /**
  * The next step in the life of stored certificates that many replicas serve and many `caBundle`s trust. Each step can follow
@@ -31,9 +34,9 @@ export type RotationStep = { readonly files: CompleteFiles; readonly what: strin
  * 2. once every `caBundle` has the new CA, a serving certificate is issued by it;
  * 3. once every replica serves that one, the old CA leaves the bundle.
  *
- * Where nothing stored can be served, all is issued at once.
+ * Where nothing stored can be served, all is issued at once. Undefined when there is nothing to do at present.
  */
-export async function nextStep(stored: StoredFiles, state: RotationState): Promise<RotationStep> {
+export async function nextStep(stored: StoredFiles, state: RotationState): Promise<RotationStep | undefined> {
   const { now, names, trusted, overlapMs } = state;
   const unservable = servingFault(stored, names, now, 0);
   const caReason = caFault(stored, now) ?? caEndsSoon(stored, now);

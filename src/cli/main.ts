@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { CertificateDirectoryError } from '../certs/certificate-files.ts';
 import { InputError } from '../files/input-error.ts';
 import { VERSION } from '../version.ts';
+import { certsCommand } from './certs.ts';
 import { EXIT } from './exit.ts';
 import { reviewCommand } from './review.ts';
 import { serveCommand } from './serve.ts';
@@ -22,6 +23,7 @@ export async function main(args: readonly string[]): Promise<number> {
 Examples:
   taintkeeper serve                                   the webhook, with built-in policies and a certificate of its own
   taintkeeper serve --policies policies/ --audit      your policies, reporting only
+  taintkeeper certs status --namespace taintkeeper    the certificates of an installation in a cluster
   taintkeeper review flannel.yaml                     what the policies make of a manifest
   kubectl get node n1 -o yaml > old.yaml              … and of a change to a node:
   taintkeeper review --old old.yaml --new new.yaml`,
@@ -29,8 +31,10 @@ Examples:
     .showHelpAfterError('(taintkeeper --help shows the commands and their options)')
     .exitOverride()
     .configureHelp({ showGlobalOptions: true });
-  for (const command of [serveCommand(), reviewCommand((exitCode) => (code = exitCode))]) {
-    program.addCommand(command.copyInheritedSettings(program));
+  const exit = (exitCode: number) => (code = exitCode);
+  for (const command of [serveCommand(), reviewCommand(exit), certsCommand(exit)]) {
+    inheritSettings(command, program);
+    program.addCommand(command);
   }
 
   try {
@@ -45,4 +49,10 @@ Examples:
     process.stderr.write(`taintkeeper: internal error, please report it: ${(error as Error).stack}\n`);
     return EXIT.internalError;
   }
+}
+
+/** Commander hands its settings down only to commands that it makes itself. */
+function inheritSettings(command: Command, parent: Command): void {
+  command.copyInheritedSettings(parent);
+  for (const child of command.commands) inheritSettings(child, command);
 }

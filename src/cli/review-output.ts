@@ -1,9 +1,8 @@
 import { stringify } from 'yaml';
 import type { Admission } from '../admission/admit.ts';
 import { printable } from '../policy/text.ts';
-
-export const OUTPUT_FORMATS = ['table', 'json', 'yaml'] as const;
-export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+import { columns } from './columns.ts';
+import type { OutputFormat } from './output-format.ts';
 
 /** One object of the input, and what became of it. */
 export interface ReviewedObject {
@@ -66,17 +65,4 @@ function table({ reviewed, others }: Review, patched: boolean): string {
 function summary(kinds: readonly string[]): string {
   const counts = [...Map.groupBy(kinds, (kind) => kind)].map(([kind, found]) => `${found.length} ${kind}`);
   return printable(counts.join(', '));
-}
-
-function columns(rows: readonly (readonly string[])[]): string {
-  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows
-    .map(
-      (row) =>
-        `${row
-          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('');
 }

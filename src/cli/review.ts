@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { type Admission, admit } from '../admission/admit.ts';
 import { MalformedObjectError } from '../admission/malformed-object-error.ts';
 import { readBuiltinPolicies } from '../builtin-policies.ts';
@@ -10,7 +10,8 @@ import { readText } from '../files/read-text.ts';
 import { type Reviewable, reviewablesOf, updatesBetween } from '../files/reviewables.ts';
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import { EXIT } from './exit.ts';
-import { formatReview, OUTPUT_FORMATS, type OutputFormat, type ReviewedObject } from './review-output.ts';
+import { type OutputFormat, outputOption } from './output-format.ts';
+import { formatReview, type ReviewedObject } from './review-output.ts';
 
 interface ReviewOptions {
   readonly policies?: readonly string[];
@@ -43,7 +44,7 @@ export function reviewCommand(exit: (code: number) => void): Command {
     .option('--group <name>', 'a group of the user; may be repeated', collect, ['system:authenticated'])
     .option('-n, --namespace <name>', 'namespace of DaemonSets that name none', 'default')
     .option('--patched', 'show the objects as they come out of admission, too', false)
-    .addOption(new Option('-o, --output <format>', 'output format').choices(OUTPUT_FORMATS).default('table'))
+    .addOption(outputOption())
     .addHelpText(
       'after',
       `

@@ -1,19 +1,47 @@
 import { once } from 'node:events';
 import { isIP } from 'node:net';
-import { Command, InvalidArgumentError } from 'commander';
-import { startApp } from '../app.ts';
+import { hostname } from 'node:os';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { Logger } from 'pino';
+import { type RunningApp, startApp } from '../app.ts';
+import { startClusterApp } from '../cluster-app.ts';
+import { InputError } from '../files/input-error.ts';
+import type { Listeners } from '../servers.ts';
+import { CLUSTER_OPTIONS, type ClusterOptions, openCluster, parseSeconds } from './cluster-options.ts';
 import { createLogger } from './logger.ts';
 
-interface ServeOptions {
+interface ServeOptions extends Listeners, ClusterOptions {
   readonly policies?: readonly string[];
   readonly audit: boolean;
-  readonly host: string;
-  readonly port: number;
-  readonly adminHost: string;
-  readonly adminPort: number;
-  readonly certDir: string;
+  readonly certDir?: string;
   readonly san: readonly string[];
+  readonly cluster: boolean;
+  readonly servicePort: number;
+  readonly lease: string;
+  readonly identity: string;
+  readonly defaultPolicies?: string;
+  readonly ownerClusterRole?: string;
+  readonly shutdownDelay: number;
+  readonly caOverlap: number;
 }
+
+/** Options that mean nothing with `--cluster`, or nothing without it. */
+const FILES_ONLY = ['policies', 'san'];
+const CLUSTER_ONLY = [
+  'kubeconfig',
+  'namespace',
+  'service',
+  'servicePort',
+  'secret',
+  'lease',
+  'identity',
+  'defaultPolicies',
+  'ownerClusterRole',
+  'shutdownDelay',
+  'caOverlap',
+];
+
+const DEFAULT_CERT_DIR = 'certs';
 
 /** `taintkeeper serve`: runs the webhook until SIGTERM or SIGINT. */
 export function serveCommand(): Command {
@@ -32,8 +60,7 @@ export function serveCommand(): Command {
     .option('--admin-host <address>', 'address of the plain listener', '127.0.0.1')
     .option(
       '--cert-dir <directory>',
-      'where ca.crt, tls.crt and their keys are; what is missing or expires soon is issued, unless tls.crt and tls.key are there without ca.key',
-      'certs',
+      `where ca.crt, tls.crt and their keys are; what is missing or expires soon is issued, unless tls.crt and tls.key are there without ca.key (default: "${DEFAULT_CERT_DIR}"; with --cluster: the Secret)`,
     )
     .option(
       '--san <name...>',
@@ -41,33 +68,72 @@ export function serveCommand(): Command {
       collectNames,
       [],
     )
+    .optionsGroup('In a cluster:')
+    .option('--cluster', 'take policies and certificates from the API server, and register the webhook with it', false)
+    .addOption(CLUSTER_OPTIONS.kubeconfig())
+    .addOption(CLUSTER_OPTIONS.namespace())
+    .addOption(CLUSTER_OPTIONS.service())
+    .addOption(new Option('--service-port <port>', "the Service's port").argParser(parsePort).default(443))
+    .addOption(CLUSTER_OPTIONS.secret())
+    .option('--lease <name>', 'the Lease that says which replica leads', 'taintkeeper')
+    .addOption(new Option('--identity <name>', 'this replica').default(hostname(), "the host's name"))
+    .option('--default-policies <configmap>', 'a ConfigMap with policies that are created, each once ever')
+    .option('--owner-cluster-role <name>', 'the webhook configurations are deleted together with this ClusterRole')
+    .option(
+      '--shutdown-delay <seconds>',
+      'how long requests are still answered after SIGTERM, while the endpoints change',
+      parseSeconds,
+      10,
+    )
+    .option('--ca-overlap <seconds>', 'how long an earlier CA stays trusted after a rotation', parseSeconds, 3600)
     .addHelpText(
       'after',
       `
 Exit code: 0 after SIGTERM or SIGINT, 2 if it cannot start.
 Environment: LOG_LEVEL (trace to fatal, silent; default info), NO_COLOR.
 
-Example, for a Service "taintkeeper" in the namespace "taintkeeper":
-  taintkeeper serve --policies policies/ --san taintkeeper.taintkeeper.svc`,
+Example, for a webhook at webhook.example.com with policies from files:
+  taintkeeper serve --policies policies/ --san webhook.example.com`,
     )
-    .action(async (options: ServeOptions) => {
+    .action(async (options: ServeOptions, command: Command) => {
+      refuseIdle(options.cluster ? FILES_ONLY : CLUSTER_ONLY, options.cluster, command);
       const log = createLogger();
-      const app = await startApp({
-        policyPaths: options.policies,
-        audit: options.audit,
-        host: options.host,
-        port: options.port,
-        adminHost: options.adminHost,
-        adminPort: options.adminPort,
-        certDirectory: options.certDir,
-        names: options.san,
-        log,
-      });
+      const app = await (options.cluster ? startInCluster(options, log) : startFromFiles(options, log));
       log.info({ url: app.url, adminUrl: app.adminUrl, audit: options.audit }, 'serving');
       log.info(`stopping on ${await stopSignal()}`);
       await app.stop();
       log.info('stopped');
     });
+}
+
+function startFromFiles(options: ServeOptions, log: Logger): Promise<RunningApp> {
+  const { policies: policyPaths, certDir: certDirectory = DEFAULT_CERT_DIR, san: names } = options;
+  return startApp({ ...options, policyPaths, certDirectory, names, log });
+}
+
+async function startInCluster(options: ServeOptions, log: Logger): Promise<RunningApp> {
+  const { client, namespace } = await openCluster(options);
+  return startClusterApp({
+    ...options,
+    client,
+    namespace,
+    certDirectory: options.certDir,
+    defaultPolicies: options.defaultPolicies,
+    ownerClusterRole: options.ownerClusterRole,
+    shutdownDelayMs: options.shutdownDelay * 1000,
+    caOverlapMs: options.caOverlap * 1000,
+    log,
+  });
+}
+
+/** An option that does nothing is a mistake of whoever gave it. */
+function refuseIdle(names: readonly string[], cluster: boolean, command: Command): void {
+  const idle = command.options.filter(
+    (option) =>
+      names.includes(option.attributeName()) && command.getOptionValueSource(option.attributeName()) === 'cli',
+  );
+  const where = cluster ? 'means nothing with --cluster' : 'needs --cluster';
+  if (idle.length > 0) throw new InputError(idle.map(({ long }) => `${long} ${where}`));
 }
 
 /** The first signal to stop; a second one ends the program as it would any other. */

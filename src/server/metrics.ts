@@ -18,6 +18,13 @@ export interface Metrics {
   policiesLoaded(counts: Record<PolicyKind, number>, at: number): void;
   policiesRefused(): void;
   certificateServed(certificate: 'ca' | 'serving', notAfter: Date): void;
+  /** In a cluster: how many policies there are of a kind that cannot be used. */
+  policiesInvalid(counts: Record<PolicyKind, number>): void;
+  leading(leads: boolean): void;
+  reconciled(controller: string, result: 'ok' | 'error'): void;
+  watchState(resource: string, connected: boolean): void;
+  /** `dropped` is asked whenever the metrics are. */
+  countDroppedEvents(dropped: () => number): void;
 }
 
 /** Judging takes well under a millisecond; the API server gives up after 1-30 s. */
@@ -92,6 +99,40 @@ export function createMetrics(version: string): Metrics {
     registers,
   });
 
+  const invalid = new Gauge({
+    name: 'taintkeeper_policies_invalid',
+    help: 'In a cluster: policies that cannot be used; their status says why. The others are in force.',
+    labelNames: ['kind'],
+    registers,
+  });
+  const leader = new Gauge({
+    name: 'taintkeeper_leader',
+    help: 'In a cluster: 1 for the replica that does what must be done once, 0 for the others.',
+    registers,
+  });
+  const reconciliations = new Counter({
+    name: 'taintkeeper_reconciliations_total',
+    help: "In a cluster: runs of the leader's controllers.",
+    labelNames: ['controller', 'result'],
+    registers,
+  });
+  const watches = new Gauge({
+    name: 'taintkeeper_watch_connected',
+    help: 'In a cluster: 1 while what is known of the resource follows the API server, 0 while it may be out of date.',
+    labelNames: ['resource'],
+    registers,
+  });
+
+  let eventsDropped = () => 0;
+  new Gauge({
+    name: 'taintkeeper_events_dropped',
+    help: 'In a cluster: Events that were not written because there were too many, since the start.',
+    registers,
+    collect() {
+      this.set(eventsDropped());
+    },
+  });
+
   build.set({ version }, 1);
   return {
     registry,
@@ -111,5 +152,14 @@ export function createMetrics(version: string): Metrics {
     },
     policiesRefused: () => policiesValid.set(0),
     certificateServed: (certificate, notAfter) => certificates.set({ certificate }, notAfter.getTime() / 1000),
+    policiesInvalid(counts) {
+      for (const [kind, count] of Object.entries(counts)) invalid.set({ kind }, count);
+    },
+    leading: (leads) => leader.set(leads ? 1 : 0),
+    reconciled: (controller, result) => reconciliations.inc({ controller, result }),
+    watchState: (resource, connected) => watches.set({ resource }, connected ? 1 : 0),
+    countDroppedEvents(dropped) {
+      eventsDropped = dropped;
+    },
   };
 }

@@ -1,0 +1,81 @@
+import type { X509Certificate } from 'node:crypto';
+import type { StoredFiles } from './certificate-files.ts';
+import { SERVING_LOOKAHEAD_MS, servingFault } from './faults.ts';
+import { namesOf, parseCertificates } from './inspect.ts';
+import { unusable } from './rotation.ts';
+
+/** A `caBundle` as it is registered. */
+export interface RegisteredBundle {
+  readonly webhook: string;
+  /** PEM; empty if there is none. */
+  readonly bundle: string;
+}
+
+/** Which of the stored CAs a `caBundle` has: every one, that of the serving certificate, or not even that. */
+export type Trust = 'all' | 'the serving CA' | 'neither';
+
+export interface CertificateReport {
+  readonly certificates: readonly {
+    readonly role: 'CA' | 'earlier CA' | 'serving';
+    readonly subject: string;
+    readonly names: readonly string[];
+    readonly expires: string;
+  }[];
+  readonly webhooks: readonly { readonly webhook: string; readonly trusts: Trust }[];
+  /** What is wrong, in words. */
+  readonly problems: readonly string[];
+  /** What a rotation in progress waits for, in words; undefined when there is none. */
+  readonly rotating: string | undefined;
+}
+
+/** What is to be said of stored certificates and of the bundles by which the API server trusts them. */
+export function reportCertificates(
+  files: StoredFiles,
+  bundles: readonly RegisteredBundle[],
+  names: readonly string[],
+  now: Date,
+): CertificateReport {
+  const cas = parseCertificates(files.caCert ?? '');
+  const [serving] = parseCertificates(files.cert ?? '');
+  const signer = serving && cas.find((ca) => serving.verify(ca.publicKey));
+  const webhooks = bundles.map(({ webhook, bundle }) => ({ webhook, trusts: trust(bundle, cas, signer) }));
+  const fault = unusable(files, names, now);
+  const due = fault ?? servingFault(files, names, now, SERVING_LOOKAHEAD_MS);
+  return {
+    certificates: [
+      ...cas.map((ca, index) => describe(index === 0 ? 'CA' : 'earlier CA', ca)),
+      ...(serving ? [describe('serving', serving)] : []),
+    ],
+    webhooks,
+    problems: [
+      ...(fault === undefined ? [] : [`the certificates are of no use: ${fault}`]),
+      ...(fault === undefined && due !== undefined ? [`the serving certificate should have been renewed: ${due}`] : []),
+      ...webhooks
+        .filter(({ trusts }) => trusts === 'neither')
+        .map(({ webhook }) => `the caBundle of ${webhook} does not trust the serving certificate`),
+    ],
+    rotating: rotation(cas, signer),
+  };
+}
+
+function rotation(cas: readonly X509Certificate[], signer: X509Certificate | undefined): string | undefined {
+  if (signer === undefined || cas.length < 2) return undefined;
+  return signer === cas[0]
+    ? 'the earlier CA leaves the bundle when its overlap has passed'
+    : 'the serving certificate is replaced when every caBundle has the new CA';
+}
+
+function trust(bundle: string, cas: readonly X509Certificate[], signer: X509Certificate | undefined): Trust {
+  const trusted = new Set(parseCertificates(bundle).map(({ fingerprint256 }) => fingerprint256));
+  if (signer === undefined || !trusted.has(signer.fingerprint256)) return 'neither';
+  return cas.every(({ fingerprint256 }) => trusted.has(fingerprint256)) ? 'all' : 'the serving CA';
+}
+
+function describe(role: CertificateReport['certificates'][number]['role'], certificate: X509Certificate) {
+  return {
+    role,
+    subject: certificate.subject.replace(/^CN=/, ''),
+    names: role === 'serving' ? namesOf(certificate) : [],
+    expires: certificate.validToDate.toISOString(),
+  };
+}

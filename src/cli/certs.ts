@@ -1,0 +1,161 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Command } from 'commander';
+import { stringify } from 'yaml';
+import { type CertificateReport, type RegisteredBundle, reportCertificates } from '../certs/certificate-report.ts';
+import { readSecret, type SecretRef, writeSecret } from '../certs/certificate-secret.ts';
+import { type CompleteFiles, introduceCa, isRotating, reissue, unusable } from '../certs/rotation.ts';
+import type { ApiClient } from '../cluster/client/api-client.ts';
+import { ApiError } from '../cluster/client/api-error.ts';
+import {
+  ADMISSION_REGISTRATION,
+  CONFIGURATION_NAME,
+  CONFIGURATIONS,
+  type WebhookConfiguration,
+} from '../cluster/webhook-configurations.ts';
+import { serverName } from '../controllers/service-endpoint.ts';
+import { InputError } from '../files/input-error.ts';
+import { CLUSTER_OPTIONS, type ClusterOptions, openCluster, parseSeconds } from './cluster-options.ts';
+import { columns } from './columns.ts';
+import { EXIT } from './exit.ts';
+import { type OutputFormat, outputOption } from './output-format.ts';
+
+interface Site {
+  readonly client: ApiClient;
+  readonly ref: SecretRef;
+  readonly names: readonly string[];
+}
+
+/** `taintkeeper certs`: the certificates of taintkeeper in a cluster, to look at and to replace. */
+export function certsCommand(exit: (code: number) => void): Command {
+  return new Command('certs')
+    .description('Look after the certificates of taintkeeper in a cluster.')
+    .addCommand(statusCommand(exit))
+    .addCommand(rotateCommand());
+}
+
+function statusCommand(exit: (code: number) => void): Command {
+  return withClusterOptions(new Command('status'))
+    .description('Show the CA, the serving certificate, and whether every webhook trusts it.')
+    .addOption(outputOption())
+    .addHelpText('after', '\nExit code: 0 all is well, 1 something is wrong, 2 it could not be looked at.')
+    .action((options: ClusterOptions & { output: OutputFormat }) =>
+      atSite(options, async ({ client, ref, names }) => {
+        const [{ files }, bundles] = await Promise.all([readSecret(client, ref), registeredBundles(client)]);
+        const report = reportCertificates(files, bundles, names, new Date());
+        process.stdout.write(format(report, options.output));
+        exit(report.problems.length > 0 ? EXIT.trouble : EXIT.ok);
+      }),
+    );
+}
+
+const POLL_MS = 500;
+
+function rotateCommand(): Command {
+  return withClusterOptions(new Command('rotate'))
+    .description(
+      'Replace the serving certificate or, with --ca, the CA: the leader goes on from there, one step after another, and no request fails.',
+    )
+    .option('--ca', 'replace the CA, and then the serving certificate', false)
+    .option('--timeout <seconds>', 'how long to wait until the new serving certificate is in force', parseSeconds, 120)
+    .addHelpText('after', '\nExit code: 0 replaced, 2 it could not be done.')
+    .action((options: ClusterOptions & { ca: boolean; timeout: number }) =>
+      atSite(options, async (site) => {
+        process.stdout.write(`${await beginRotation(site, options.ca)}\n`);
+        if (options.ca) await waitForServing(site, options.timeout);
+      }),
+    );
+}
+
+/** Takes the first step of a rotation, and says which. */
+async function beginRotation({ client, ref, names }: Site, ca: boolean): Promise<string> {
+  const secret = `Secret ${ref.namespace}/${ref.name}`;
+  const now = new Date();
+  const before = await readSecret(client, ref);
+  const fault = unusable(before.files, names, now);
+  if (fault) throw new InputError([`${secret}: ${fault}: is taintkeeper running, which mends it?`]);
+  const files = before.files as CompleteFiles;
+  if (isRotating(files)) throw new InputError(['a new CA is being introduced already: try again when that is done']);
+
+  const step = ca ? await introduceCa(files, now, 'asked for') : await reissue(files, names, now, 'asked for');
+  if (!(await writeSecret(client, ref, step.files, before))) {
+    throw new InputError([`${secret} was changed by somebody else: try again`]);
+  }
+  return step.what;
+}
+
+/** Waits until the leader has replaced the serving certificate. */
+async function waitForServing({ client, ref }: Site, seconds: number): Promise<void> {
+  const deadline = performance.now() + seconds * 1000;
+  process.stdout.write('waiting until every caBundle has it …\n');
+  for (;;) {
+    const { files } = await readSecret(client, ref);
+    if (!isRotating(files as CompleteFiles)) break;
+    if (performance.now() > deadline) {
+      throw new InputError([
+        `the serving certificate was not replaced within ${seconds} s: is there a leader? See its log`,
+      ]);
+    }
+    await delay(POLL_MS);
+  }
+  process.stdout.write(
+    'the serving certificate is of the new CA; the earlier CA leaves the bundle after its overlap\n',
+  );
+}
+
+function withClusterOptions(command: Command): Command {
+  return command
+    .addOption(CLUSTER_OPTIONS.kubeconfig())
+    .addOption(CLUSTER_OPTIONS.namespace())
+    .addOption(CLUSTER_OPTIONS.service())
+    .addOption(CLUSTER_OPTIONS.secret());
+}
+
+/** Does the work, and closes the connections. What the cluster refuses, or does not answer, is for the person at the keyboard. */
+async function atSite(options: ClusterOptions, work: (site: Site) => Promise<void>): Promise<void> {
+  const { client, namespace } = await openCluster(options);
+  const service = { namespace, name: options.service };
+  try {
+    await work({ client, ref: { namespace, name: options.secret }, names: [serverName(service)] });
+  } catch (error) {
+    throw error instanceof InputError ? error : new InputError([(error as Error).message]);
+  } finally {
+    client.close();
+  }
+}
+
+async function registeredBundles(client: ApiClient): Promise<RegisteredBundle[]> {
+  const found = await Promise.all(
+    Object.values(CONFIGURATIONS).map(async ({ resource }) => {
+      try {
+        const path = `${ADMISSION_REGISTRATION}/${resource}/${CONFIGURATION_NAME}`;
+        return (await client.request<WebhookConfiguration>('GET', path)).webhooks ?? [];
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 404) return [];
+        throw error;
+      }
+    }),
+  );
+  return found.flat().map(({ name, clientConfig }) => ({
+    webhook: name,
+    bundle: Buffer.from(clientConfig.caBundle ?? '', 'base64').toString(),
+  }));
+}
+
+function format(report: CertificateReport, output: OutputFormat): string {
+  switch (output) {
+    case 'json':
+      return `${JSON.stringify(report, null, 2)}\n`;
+    case 'yaml':
+      return stringify(report);
+    case 'table':
+      return [
+        columns([
+          ['CERTIFICATE', 'SUBJECT', 'EXPIRES'],
+          ...report.certificates.map(({ role, subject, expires }) => [role, subject, expires]),
+        ]),
+        columns([['WEBHOOK', 'TRUSTS'], ...report.webhooks.map(({ webhook, trusts }) => [webhook, trusts])]),
+        ...(report.rotating ? [`rotation in progress: ${report.rotating}\n`] : []),
+        ...(report.problems.length > 0 ? report.problems.map((problem) => `problem: ${problem}\n`) : ['all is well\n']),
+      ].join('\n');
+  }
+}

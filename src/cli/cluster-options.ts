@@ -1,0 +1,52 @@
+import { InvalidArgumentError, Option } from 'commander';
+import { type ApiClient, connect } from '../cluster/client/api-client.ts';
+import { InputError } from '../files/input-error.ts';
+import { VERSION } from '../version.ts';
+
+/** What tells where in which cluster taintkeeper is. */
+export interface ClusterOptions {
+  readonly kubeconfig?: string;
+  readonly namespace?: string;
+  readonly service: string;
+  readonly secret: string;
+}
+
+export const CLUSTER_OPTIONS = {
+  kubeconfig: () =>
+    new Option(
+      '--kubeconfig <file>',
+      "how to reach the cluster (default: KUBECONFIG, the pod's service account, ~/.kube/config)",
+    ),
+  namespace: () =>
+    new Option(
+      '--namespace <name>',
+      "taintkeeper's namespace (default: that of the service account or of the context)",
+    ),
+  service: () =>
+    new Option('--service <name>', 'the Service by which the API server reaches taintkeeper').default('taintkeeper'),
+  secret: () => new Option('--secret <name>', 'the Secret with the certificates').default('taintkeeper-certs'),
+} as const;
+
+/**
+ * A client for the cluster that the options name, and taintkeeper's namespace in it. Nothing is sent yet.
+ * @throws InputError
+ */
+export async function openCluster(
+  options: Pick<ClusterOptions, 'kubeconfig' | 'namespace'>,
+): Promise<{ client: ApiClient; namespace: string }> {
+  const client = await connect({ kubeconfig: options.kubeconfig, userAgent: `taintkeeper/${VERSION}` });
+  const namespace = options.namespace ?? client.namespace;
+  if (namespace === undefined) {
+    throw new InputError(["taintkeeper's namespace is not known: name it with --namespace"]);
+  }
+  return { client, namespace };
+}
+
+const MAX_SECONDS = 30 * 86_400;
+
+/** @throws InvalidArgumentError */
+export function parseSeconds(text: string): number {
+  const seconds = Number(text);
+  if (/^\d+$/.test(text) && seconds <= MAX_SECONDS) return seconds;
+  throw new InvalidArgumentError(`Expected whole seconds, at most ${MAX_SECONDS}.`);
+}

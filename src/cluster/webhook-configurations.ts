@@ -1,0 +1,76 @@
+import type { Logger } from 'pino';
+import type { ApiClient } from './client/api-client.ts';
+import { watchResource } from './watch/watch-cache.ts';
+
+/** Name of both configurations. */
+export const CONFIGURATION_NAME = 'taintkeeper';
+
+/** The API server calls one of the two in each phase of admission. */
+export const CONFIGURATIONS = {
+  mutate: { kind: 'MutatingWebhookConfiguration', resource: 'mutatingwebhookconfigurations' },
+  validate: { kind: 'ValidatingWebhookConfiguration', resource: 'validatingwebhookconfigurations' },
+} as const;
+
+export type ConfigurationPhase = keyof typeof CONFIGURATIONS;
+
+export const ADMISSION_REGISTRATION = '/apis/admissionregistration.k8s.io/v1';
+
+/** A webhook as it stands in a configuration (admissionregistration.k8s.io/v1), as far as it is read here. */
+export interface Webhook {
+  readonly name: string;
+  readonly clientConfig: { readonly caBundle?: string };
+  readonly [field: string]: unknown;
+}
+
+export interface WebhookConfiguration {
+  readonly metadata: {
+    readonly name: string;
+    readonly uid?: string;
+    readonly resourceVersion?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly ownerReferences?: readonly unknown[];
+  };
+  readonly webhooks?: readonly Webhook[];
+  readonly [field: string]: unknown;
+}
+
+/** Both configurations as they stand in the cluster, watched. */
+export interface RegisteredWebhooks {
+  readonly synced: Promise<unknown>;
+  isSynced(): boolean;
+  get(phase: ConfigurationPhase): WebhookConfiguration | undefined;
+  /** The `caBundle` of every webhook, PEM; empty where a webhook has none. */
+  caBundles(): string[];
+  stop(): Promise<unknown>;
+}
+
+export interface RegisteredWebhooksOptions {
+  readonly client: ApiClient;
+  readonly onChange: () => void;
+  readonly log: Logger;
+}
+
+export function watchWebhookConfigurations({ client, onChange, log }: RegisteredWebhooksOptions): RegisteredWebhooks {
+  const watch = (phase: ConfigurationPhase) =>
+    watchResource({
+      client,
+      path: `${ADMISSION_REGISTRATION}/${CONFIGURATIONS[phase].resource}`,
+      fieldSelector: `metadata.name=${CONFIGURATION_NAME}`,
+      project: (object) => object as WebhookConfiguration,
+      onChange,
+      log,
+    });
+  const caches = { mutate: watch('mutate'), validate: watch('validate') };
+  const get = (phase: ConfigurationPhase) => caches[phase].get(CONFIGURATION_NAME)?.value;
+
+  return {
+    synced: Promise.all([caches.mutate.synced, caches.validate.synced]),
+    isSynced: () => Object.values(caches).every((cache) => cache.lastCurrent() !== undefined),
+    get,
+    caBundles: () =>
+      [get('mutate'), get('validate')]
+        .flatMap((configuration) => configuration?.webhooks ?? [])
+        .map(({ clientConfig }) => Buffer.from(clientConfig.caBundle ?? '', 'base64').toString()),
+    stop: () => Promise.all([caches.mutate.stop(), caches.validate.stop()]),
+  };
+}

@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import { json } from 'node:stream/consumers';
+import type { ApiClient } from '../cluster/client/api-client.ts';
+
+/** The Service by which the API server reaches the webhook. */
+export interface ServiceRef {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number;
+}
+
+interface ServiceObject {
+  readonly spec?: { readonly type?: string; readonly externalName?: string; readonly clusterIP?: string };
+}
+
+/** What a webhook call of the API server may take at most here, in milliseconds. */
+const CALL_TIMEOUT_MS = 3_000;
+
+/** The name that the API server asks for in the TLS handshake (k8s.io/apiserver/pkg/util/webhook, `clientConfigForService`). */
+export function serverName({ namespace, name }: Pick<ServiceRef, 'namespace' | 'name'>): string {
+  return `${name}.${namespace}.svc`;
+}
+
+/**
+ * Calls the webhook as the API server does: at the Service's address (`ResolveCluster` of
+ * k8s.io/kube-aggregator/pkg/apiserver/resolvers.go), over TLS, with a dry-run review that no policy is about.
+ * @param bundle the CAs to trust, PEM; undefined: those of the system
+ * @throws Error that says what did not work
+ */
+export async function callOverService(client: ApiClient, ref: ServiceRef, bundle: string | undefined): Promise<void> {
+  const host = await serviceHost(client, ref);
+  const uid = `taintkeeper-self-check-${Date.now()}`;
+  const outgoing = request({
+    host,
+    port: ref.port,
+    path: '/validate',
+    method: 'POST',
+    servername: serverName(ref),
+    headers: { host: serverName(ref), 'content-type': 'application/json' },
+    agent: false,
+    signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
+    ...(bundle === undefined ? {} : { ca: bundle }),
+  });
+  outgoing.end(
+    JSON.stringify({
+      apiVersion: 'admission.k8s.io/v1',
+      kind: 'AdmissionReview',
+      request: {
+        uid,
+        resource: { group: 'taintkeeper.dev', version: 'v1alpha1', resource: 'selfchecks' },
+        operation: 'CREATE',
+        userInfo: {},
+        dryRun: true,
+      },
+    }),
+  );
+  try {
+    const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+    const body = (await json(response)) as { response?: { uid?: string } };
+    if (response.statusCode !== 200 || body.response?.uid !== uid)
+      throw new Error(`it answered ${response.statusCode}`);
+  } catch (error) {
+    const { message } = error as Error;
+    throw new Error(`Service ${ref.namespace}/${ref.name} (${host} port ${ref.port}) does not lead here: ${message}`);
+  }
+}
+
+async function serviceHost(client: ApiClient, { namespace, name }: ServiceRef): Promise<string> {
+  const { spec } = await client.request<ServiceObject>('GET', `/api/v1/namespaces/${namespace}/services/${name}`);
+  if (spec?.type === 'ExternalName' && spec.externalName) return spec.externalName;
+  if (spec?.clusterIP && spec.clusterIP !== 'None') return spec.clusterIP;
+  throw new Error(`Service ${namespace}/${name} has no cluster IP: the API server cannot call a webhook through it`);
+}

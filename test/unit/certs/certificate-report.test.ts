@@ -1,0 +1,71 @@
+import { expect, it } from 'vitest';
+import { reportCertificates } from '../../../src/certs/certificate-report.ts';
+import { type CompleteFiles, introduceCa, nextStep } from '../../../src/certs/rotation.ts';
+
+const DAY_MS = 86_400_000;
+const NOW = new Date('2026-06-01T12:00:00Z');
+const NAMES = ['taintkeeper.taintkeeper.svc'];
+const STATE = { now: NOW, names: NAMES, trusted: true, overlapMs: 1000 };
+const NOTHING = { cert: undefined, key: undefined, caCert: undefined, caKey: undefined };
+
+const good = (await nextStep(NOTHING, STATE))?.files as CompleteFiles;
+const introduced = (await introduceCa(good, NOW, 'asked for')).files;
+const used = (await nextStep(introduced, STATE))?.files as CompleteFiles;
+
+const report = (files: Parameters<typeof reportCertificates>[0], bundle = good.caCert, now = NOW) =>
+  reportCertificates(files, [{ webhook: 'w', bundle }], NAMES, now);
+
+it('of certificates that are well names them, and has no problem', () => {
+  const found = report(good);
+  expect(found.certificates).toMatchObject([
+    { role: 'CA', expires: '2036-05-29T12:00:00.000Z' },
+    { role: 'serving', subject: 'taintkeeper', names: NAMES, expires: '2026-08-30T12:00:00.000Z' },
+  ]);
+  expect(found).toMatchObject({ problems: [], rotating: undefined, webhooks: [{ webhook: 'w', trusts: 'all' }] });
+});
+
+it.each([
+  {
+    why: 'a CA that is introduced',
+    files: introduced,
+    trusts: 'the serving CA',
+    rotating: 'the serving certificate is replaced',
+  },
+  { why: 'an earlier CA that runs out', files: used, trusts: 'all', rotating: 'the earlier CA leaves' },
+])('says what a rotation waits for: $why', ({ files, trusts, rotating }) => {
+  const found = report(files, files === used ? used.caCert : good.caCert);
+  expect(found.problems).toEqual([]);
+  expect(found.webhooks).toEqual([{ webhook: 'w', trusts }]);
+  expect(found.rotating).toContain(rotating);
+  expect(found.certificates.map(({ role }) => role)).toEqual(['CA', 'earlier CA', 'serving']);
+});
+
+it.each([
+  {
+    why: 'an empty caBundle',
+    found: report(good, ''),
+    problem: 'the caBundle of w does not trust the serving certificate',
+  },
+  {
+    why: 'the bundle of before',
+    found: report(used),
+    problem: 'the caBundle of w does not trust the serving certificate',
+  },
+  { why: 'nothing stored', found: report(NOTHING), problem: 'the certificates are of no use: there was none' },
+  {
+    why: 'a renewal that is overdue',
+    found: report(good, good.caCert, new Date(NOW.getTime() + 70 * DAY_MS)),
+    problem: 'the serving certificate should have been renewed: not valid after 2026-08-30T12:00:00.000Z',
+  },
+  {
+    why: 'one that has ended',
+    found: report(good, good.caCert, new Date(NOW.getTime() + 91 * DAY_MS)),
+    problem: 'the certificates are of no use: not valid after 2026-08-30T12:00:00.000Z',
+  },
+])('finds a problem: $why', ({ found, problem }) => {
+  expect(found.problems).toContain(problem);
+});
+
+it('holds no private key', () => {
+  expect(JSON.stringify(report(used))).not.toContain('PRIVATE');
+});

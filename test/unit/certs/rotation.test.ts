@@ -1,0 +1,142 @@
+import { X509Certificate } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { StoredFiles } from '../../../src/certs/certificate-files.ts';
+import { parseCertificates } from '../../../src/certs/inspect.ts';
+import { issueServing } from '../../../src/certs/issue.ts';
+import { type CompleteFiles, introduceCa, isRotating, nextStep, unusable } from '../../../src/certs/rotation.ts';
+
+const DAY_MS = 86_400_000;
+const START = new Date('2026-06-01T12:00:00Z');
+const NAMES = ['taintkeeper.taintkeeper.svc'];
+const OVERLAP_MS = 3_600_000;
+const NOTHING: StoredFiles = { cert: undefined, key: undefined, caCert: undefined, caKey: undefined };
+
+const later = (ms: number, from = START) => new Date(from.getTime() + ms);
+const next = (files: StoredFiles, now: Date, { trusted = true, names = NAMES } = {}) =>
+  nextStep(files, { now, names, trusted, overlapMs: OVERLAP_MS });
+
+/** The step that there must be. */
+async function taken(...args: Parameters<typeof next>) {
+  const step = await next(...args);
+  expect(step, 'a step').toBeDefined();
+  return step as NonNullable<typeof step>;
+}
+
+const first = (await nextStep(NOTHING, { now: START, names: NAMES, trusted: false, overlapMs: OVERLAP_MS }))
+  ?.files as CompleteFiles;
+
+const fingerprints = (bundle: string) => parseCertificates(bundle).map(({ fingerprint256 }) => fingerprint256);
+/** Whether a client with this bundle accepts what is served. */
+const accepted = ({ cert }: CompleteFiles, bundle: string) => {
+  const certificate = new X509Certificate(cert);
+  return parseCertificates(bundle).some((ca) => certificate.verify(ca.publicKey));
+};
+
+describe('of nothing', () => {
+  it('makes a CA and a serving certificate for the names', () => {
+    expect(unusable(first, NAMES, START)).toBeUndefined();
+    expect(fingerprints(first.caCert)).toHaveLength(1);
+    expect(accepted(first, first.caCert)).toBe(true);
+  });
+
+  it('leaves alone what is good', async () => {
+    expect(await next(first, START)).toBeUndefined();
+    expect(await next(first, later(59 * DAY_MS))).toBeUndefined();
+  });
+});
+
+describe('of a serving certificate', () => {
+  it.each([
+    { why: 'ends within 30 days', files: first, now: later(61 * DAY_MS), names: NAMES },
+    { why: 'has ended', files: first, now: later(91 * DAY_MS), names: NAMES },
+    { why: 'is not for the names', files: first, now: START, names: ['other.ns.svc'] },
+    { why: 'is missing', files: { ...first, cert: undefined, key: undefined }, now: START, names: NAMES },
+    { why: 'is garbage', files: { ...first, cert: 'garbage' }, now: START, names: NAMES },
+    { why: 'has the key of another', files: { ...first, key: first.caKey }, now: START, names: NAMES },
+  ])('that $why makes a new one, of the same CA', async ({ files, now, names }) => {
+    const step = await taken(files, now, { names });
+    expect(unusable(step.files, names, now)).toBeUndefined();
+    expect(step.files.cert).not.toBe(first.cert);
+    expect(step.files).toMatchObject({ caCert: first.caCert, caKey: first.caKey });
+  });
+
+  it('waits with a renewal, but not with a repair, until its CA is trusted', async () => {
+    expect(await next(first, later(61 * DAY_MS), { trusted: false })).toBeUndefined();
+    expect(await next(first, later(91 * DAY_MS), { trusted: false })).toBeDefined();
+  });
+});
+
+describe('of a CA', () => {
+  const soon = later(3650 * DAY_MS - 300 * DAY_MS);
+
+  /** The same CA with a serving certificate that is still fresh in the CA's last year. */
+  async function aged(): Promise<CompleteFiles> {
+    const { cert, key } = await issueServing({ cert: first.caCert, key: first.caKey }, NAMES, soon);
+    return { ...first, cert, key };
+  }
+
+  it('that ends within a year, is introduced, then used, and only then is the old one gone', async () => {
+    const old = await aged();
+    const introduced = await taken(old, soon, { trusted: true });
+    expect(fingerprints(introduced.files.caCert)).toHaveLength(2);
+    expect(introduced.files).toMatchObject({ cert: old.cert, key: old.key });
+    expect(isRotating(introduced.files)).toBe(true);
+
+    expect(await next(introduced.files, soon, { trusted: false })).toBeUndefined();
+
+    const used = await taken(introduced.files, soon, { trusted: true });
+    expect(used.files.caCert).toBe(introduced.files.caCert);
+    expect(isRotating(used.files)).toBe(false);
+
+    expect(await next(used.files, later(OVERLAP_MS - 1000, soon))).toBeUndefined();
+    const done = await taken(used.files, later(OVERLAP_MS, soon));
+    expect(fingerprints(done.files.caCert)).toEqual(fingerprints(introduced.files.caCert).slice(0, 1));
+    expect(await next(done.files, later(OVERLAP_MS, soon))).toBeUndefined();
+  });
+
+  it('at every step, what is served is trusted by the bundle of the step before and of the step after', async () => {
+    const states = [await aged()];
+    for (const ms of [0, 0, OVERLAP_MS]) {
+      states.push((await taken(states.at(-1) as CompleteFiles, later(ms, soon))).files);
+    }
+    for (const [index, state] of states.entries()) {
+      for (const neighbour of states.slice(Math.max(0, index - 1), index + 2)) {
+        expect(accepted(state, neighbour.caCert)).toBe(true);
+      }
+    }
+  });
+
+  it.each([
+    { why: 'whose key is lost', files: { ...first, caKey: undefined } },
+    { why: 'whose key is of another', files: { ...first, caKey: first.key } },
+  ])('$why is replaced step by step: what is served stays', async ({ files }) => {
+    const step = await taken(files, START, { trusted: false });
+    expect(step.files.cert).toBe(first.cert);
+    expect(fingerprints(step.files.caCert)).toHaveLength(2);
+    expect(unusable(step.files, NAMES, START)).toBeUndefined();
+  });
+
+  it.each([
+    { why: 'garbage', files: { caCert: 'a', caKey: 'b', cert: 'c', key: 'd' }, now: START },
+    { why: 'all of it expired', files: first, now: later(3651 * DAY_MS) },
+    { why: 'no CA to have signed what is served', files: { ...first, caCert: undefined }, now: START },
+  ])('with $why, all is made anew at once', async ({ files, now }) => {
+    const step = await taken(files, now, { trusted: false });
+    expect(unusable(step.files, NAMES, now)).toBeUndefined();
+    expect(step.files.cert).not.toBe(first.cert);
+  });
+
+  it('that was introduced while another introduction still runs out leaves all in the bundle', async () => {
+    const second = (await introduceCa(first, START, 'asked for')).files;
+    const used = (await taken(second, START)).files;
+    const third = (await introduceCa(used, START, 'asked for')).files;
+    expect(fingerprints(third.caCert)).toHaveLength(3);
+    expect(accepted(third, third.caCert)).toBe(true);
+  });
+
+  it('from the future is left alone: the clock is wrong, and will be right again', async () => {
+    expect(await next({ ...first }, later(-DAY_MS), { trusted: true })).toMatchObject({
+      files: { caCert: first.caCert },
+    });
+  });
+});
