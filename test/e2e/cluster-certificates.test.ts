@@ -1,0 +1,165 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { issueCa, issueServing } from '../../src/certs/issue.ts';
+import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { NAMESPACE, SERVICE } from '../control-plane/replicas.ts';
+import { startServiceProxy } from '../control-plane/service-proxy.ts';
+import { admin } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { temporaryDirectory } from '../unit/temporary-directory.ts';
+import { startAdmissionStream } from './admission-stream.ts';
+import {
+  CERTIFICATES,
+  caBundles,
+  type Installation,
+  install,
+  LEASE,
+  readCertificates,
+  readConfigurations,
+  registerControlPlaneNode,
+  waitUntilProtected,
+} from './installation.ts';
+import { runTaintkeeper } from './run-taintkeeper.ts';
+
+const DAY_MS = 86_400_000;
+const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS);
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+/** The data of a Secret with a CA and a serving certificate of these ages in days. */
+async function aged(caDays: number, servingDays: number): Promise<Record<string, string>> {
+  const ca = await issueCa(daysAgo(caDays));
+  const serving = await issueServing(ca, [`${SERVICE}.${NAMESPACE}.svc`], daysAgo(servingDays));
+  return {
+    'ca.crt': base64(ca.cert),
+    'ca.key': base64(ca.key),
+    'tls.crt': base64(serving.cert),
+    'tls.key': base64(serving.key),
+  };
+}
+
+async function putCertificates(cp: ControlPlane, data: Record<string, string>): Promise<void> {
+  await cp.request(admin, 'DELETE', CERTIFICATES);
+  const body = { metadata: { name: 'taintkeeper-certs' }, type: 'kubernetes.io/tls', data };
+  const { status } = await cp.request(admin, 'POST', CERTIFICATES.slice(0, CERTIFICATES.lastIndexOf('/')), { body });
+  expect(status).toBe(201);
+}
+
+describeWithControlPlane('replicas that start', {}, (cp) => {
+  let installation: Installation;
+  beforeAll(async () => {
+    installation = await install(cp());
+    await installation.start(['first']);
+    await registerControlPlaneNode(cp(), 'cp-1');
+    await waitUntilProtected(cp(), 'cp-1');
+  });
+  afterEach(async () => {
+    await Promise.all([...installation.replicas.values()].map((replica) => replica.kill()));
+    for (const name of installation.replicas.keys()) installation.proxy.remove(name);
+    installation.replicas.clear();
+    // Left behind by those that were killed.
+    await cp().request(admin, 'DELETE', LEASE);
+  });
+  afterAll(() => installation.stop());
+
+  it.each([
+    { what: 'an expired serving certificate', data: () => aged(100, 95), keepsCa: true },
+    { what: 'everything expired', data: () => aged(3700, 3700), keepsCa: false },
+    { what: 'garbage', data: async () => ({ 'tls.crt': base64('x'), 'tls.key': base64('x') }), keepsCa: false },
+  ])('with $what in the Secret fail no request once they are ready', async ({ data, keepsCa }) => {
+    for (const replica of installation.replicas.values()) await replica.kill();
+    const before = await data();
+    await putCertificates(cp(), before);
+
+    await installation.start(['a', 'b', 'c']);
+    await waitUntil(() => (installation.proxy.ready().length > 0 ? true : undefined), {
+      timeoutMs: 30_000,
+      otherwise: () => 'none is ready',
+    });
+    const stream = startAdmissionStream(cp(), 'cp-1');
+    await installation.proxy.waitForReady('a', 'b', 'c');
+    await waitUntilProtected(cp(), 'cp-1');
+    await stream.stop();
+
+    expect(stream.take()).toMatchObject({ passed: 0, failed: [] });
+    const after = await readCertificates(cp());
+    expect(after.data['tls.crt']).not.toBe(before['tls.crt']);
+    expect(after.data['ca.crt'] === (before as Record<string, string>)['ca.crt']).toBe(keepsCa);
+    expect(new Set(await caBundles(cp()))).toEqual(new Set([after.data['ca.crt']]));
+  });
+
+  it('beside older ones, do not fight over the webhook configurations', async () => {
+    // Versions that register the webhook differently: here, by another port of the Service.
+    await using other = await startServiceProxy();
+    const generations = async () =>
+      (await readConfigurations(cp())).map(({ metadata }) => metadata.generation).reduce((sum, one) => sum + one, 0);
+
+    await installation.start(['old-1', 'old-2']);
+    await installation.proxy.waitForReady('old-1', 'old-2');
+    await waitUntilProtected(cp(), 'cp-1');
+    for (const replica of installation.replicas.values()) other.add(replica);
+    const stream = startAdmissionStream(cp(), 'cp-1');
+    const before = await generations();
+
+    for (const replica of await installation.start(['new-1', 'new-2'], { servicePort: other.port })) other.add(replica);
+    await installation.proxy.waitForReady('old-1', 'old-2', 'new-1', 'new-2');
+    await other.waitForReady('old-1', 'old-2', 'new-1', 'new-2');
+    expect(await generations()).toBe(before);
+
+    for (const name of ['old-1', 'old-2']) {
+      installation.proxy.remove(name);
+      other.remove(name);
+      await installation.replica(name).stop(20_000);
+      installation.replicas.delete(name);
+    }
+    await waitUntil(async () => ((await generations()) > before ? true : undefined), {
+      timeoutMs: 30_000,
+      otherwise: () => 'the new version did not register the webhook',
+    });
+    // Long enough for anybody who disagrees to say so.
+    await delay(3_000);
+    await stream.stop();
+    // Each configuration once, by the first leader of the new version.
+    expect(await generations()).toBe(before + 2);
+    expect(stream.take()).toMatchObject({ passed: 0, failed: [] });
+  });
+
+  it('with --cert-dir serve what is there, and put its CA into every caBundle, also when it is replaced', async () => {
+    const directory = temporaryDirectory();
+    const put = async () => {
+      const ca = await issueCa(new Date());
+      const serving = await issueServing(ca, [`${SERVICE}.${NAMESPACE}.svc`], new Date());
+      writeFileSync(join(directory, 'tls.key'), serving.key);
+      writeFileSync(join(directory, 'tls.crt'), serving.cert);
+      writeFileSync(join(directory, 'ca.crt'), ca.cert);
+      return base64(ca.cert);
+    };
+    const everyBundleIs = (bundle: string) =>
+      waitUntil(async () => ((await caBundles(cp())).every((found) => found === bundle) ? true : undefined), {
+        timeoutMs: 20_000,
+        otherwise: () => 'the bundles are not the CA of the directory',
+      });
+    const secret = await readCertificates(cp());
+
+    const first = await put();
+    await installation.start(['a'], { args: ['--cert-dir', directory] });
+    await everyBundleIs(first);
+    await waitUntilProtected(cp(), 'cp-1');
+    await everyBundleIs(await put());
+    await waitUntilProtected(cp(), 'cp-1');
+    expect(await readCertificates(cp())).toEqual(secret);
+  });
+
+  it('are seen by `certs status`', async () => {
+    await installation.start(['a']);
+    await installation.proxy.waitForReady('a');
+    await waitUntilProtected(cp(), 'cp-1');
+    const { code, stdout } = await runTaintkeeper(cp(), ['certs', 'status']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^CERTIFICATE +SUBJECT +EXPIRES\nCA +taintkeeper CA [0-9a-f]{8} +20/);
+    expect(stdout).toMatch(/^protect\.taintkeeper\.dev +all$/m);
+    expect(stdout).toMatch(/^all is well$/m);
+  });
+});

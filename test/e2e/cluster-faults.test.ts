@@ -1,0 +1,229 @@
+import { X509Certificate } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { admin } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { type AdmissionStream, type Outcomes, startAdmissionStream } from './admission-stream.ts';
+import {
+  CERTIFICATES,
+  caBundles,
+  configurationPath,
+  type Installation,
+  install,
+  LEASE,
+  leaderOf,
+  readCertificates,
+  readConfigurations,
+  registerControlPlaneNode,
+  waitUntilProtected,
+} from './installation.ts';
+import { runTaintkeeper } from './run-taintkeeper.ts';
+
+/** The lease's own duration: after so long without a renewal somebody else leads. */
+const LEASE_MS = 15_000;
+const MERGE = 'application/merge-patch+json';
+
+const pem = (base64: string | undefined) => Buffer.from(base64 ?? '', 'base64').toString();
+const certificates = (text: string) => text.split(/(?<=-----END CERTIFICATE-----)\s*/).filter(Boolean);
+
+describeWithControlPlane('under a steady stream of admissions that only the webhook can refuse', {}, (cp) => {
+  let installation: Installation;
+  let stream: AdmissionStream;
+  const figures: string[] = [];
+
+  beforeAll(async () => {
+    installation = await install(cp());
+    await installation.start(['a', 'b', 'c'], { args: ['--ca-overlap', '5'] });
+    await registerControlPlaneNode(cp(), 'cp-1');
+    await waitUntilProtected(cp(), 'cp-1');
+    await installation.proxy.waitForReady('a', 'b', 'c');
+    stream = startAdmissionStream(cp(), 'cp-1');
+  });
+  afterAll(async () => {
+    await stream?.stop();
+    await installation?.stop();
+    process.stderr.write(`${figures.join('\n')}\n`);
+  });
+  afterEach(async () => {
+    // Whatever a test leaves behind: three replicas that are ready.
+    await installation.proxy.waitForReady(...installation.replicas.keys());
+  });
+
+  /** Lets the stream see what comes, and gives what it saw. */
+  async function during(what: string, work: () => Promise<void>): Promise<Outcomes> {
+    stream.take();
+    const began = performance.now();
+    await work();
+    // What was on its way, and what the next connections bring.
+    await delay(500);
+    const outcomes = stream.take();
+    const seconds = ((performance.now() - began) / 1000).toFixed(1);
+    figures.push(
+      `${what}: ${outcomes.refused} judged, ${outcomes.failed.length} failed, ${outcomes.passed} let through, in ${seconds} s`,
+    );
+    return outcomes;
+  }
+
+  const allTrust = async (ca: string) => (await caBundles(cp())).every((bundle) => pem(bundle).includes(ca.trim()));
+
+  async function waitForBundles(): Promise<void> {
+    await waitUntil(
+      async () => {
+        const bundles = await caBundles(cp());
+        const { data } = await readCertificates(cp());
+        return bundles.length > 0 && bundles.every((bundle) => bundle === data?.['ca.crt']) ? true : undefined;
+      },
+      { timeoutMs: 15_000, otherwise: () => 'the bundles are not those of the Secret' },
+    );
+  }
+
+  it('a new serving certificate fails no request', async () => {
+    const before = await readCertificates(cp());
+    const outcomes = await during('rotation of the serving certificate', async () => {
+      const { code, stderr } = await runTaintkeeper(cp(), ['certs', 'rotate']);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      const after = await readCertificates(cp());
+      expect(after.data['tls.crt']).not.toBe(before.data['tls.crt']);
+      expect(after.data['ca.crt']).toBe(before.data['ca.crt']);
+      for (const replica of installation.replicas.values()) {
+        await replica.waitForLog(({ msg }) => msg.startsWith('serving certificate expires') && logsOf(msg) > 1);
+        function logsOf(message: string) {
+          return replica.logs().filter(({ msg }) => msg.slice(0, 20) === message.slice(0, 20)).length;
+        }
+      }
+    });
+    expect(outcomes).toMatchObject({ passed: 0, failed: [] });
+    expect(outcomes.refused).toBeGreaterThan(0);
+  });
+
+  it('a new CA fails no request: trusted first, then used, and the old one leaves', async () => {
+    const before = pem((await readCertificates(cp())).data['ca.crt']);
+    const outcomes = await during('rotation of the CA', async () => {
+      const { code, stderr, stdout } = await runTaintkeeper(cp(), ['certs', 'rotate', '--ca']);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout).toContain('the serving certificate is of the new CA');
+      await waitUntil(
+        async () => (certificates(pem((await readCertificates(cp())).data['ca.crt'])).length === 1 ? true : undefined),
+        { timeoutMs: 30_000, otherwise: () => 'the old CA did not leave' },
+      );
+      await waitForBundles();
+    });
+    expect(outcomes).toMatchObject({ passed: 0, failed: [] });
+    const after = pem((await readCertificates(cp())).data['ca.crt']);
+    expect(new X509Certificate(after).subject).not.toBe(new X509Certificate(before).subject);
+    expect(await allTrust(after)).toBe(true);
+  });
+
+  it('a kubectl apply that blanks the caBundles is put right within seconds', async () => {
+    const began = performance.now();
+    await during('caBundles blanked', async () => {
+      for (const kind of ['mutating', 'validating'] as const) {
+        const { body } = await cp().request<{ webhooks: { clientConfig: object }[] }>(
+          admin,
+          'GET',
+          configurationPath(kind),
+        );
+        for (const webhook of body.webhooks) webhook.clientConfig = { ...webhook.clientConfig, caBundle: '' };
+        expect((await cp().request(admin, 'PUT', configurationPath(kind), { body })).status).toBe(200);
+      }
+      await waitForBundles();
+      figures.push(`caBundles right again after ${Math.round(performance.now() - began)} ms`);
+    });
+    expect(performance.now() - began).toBeLessThan(10_000);
+    await waitUntilProtected(cp(), 'cp-1');
+  });
+
+  it('webhooks that somebody deletes or changes come back as they were', async () => {
+    const before = (await readConfigurations(cp())).map(({ webhooks }) => webhooks);
+    await cp().request(admin, 'DELETE', configurationPath('validating'));
+    await cp().request(admin, 'PATCH', configurationPath('mutating'), { body: { webhooks: [] }, contentType: MERGE });
+    await waitUntil(
+      async () => {
+        const now = (await readConfigurations(cp())).map(({ webhooks }) => webhooks);
+        return JSON.stringify(now) === JSON.stringify(before) ? true : undefined;
+      },
+      { timeoutMs: 10_000, otherwise: () => 'they did not come back' },
+    );
+    await waitUntilProtected(cp(), 'cp-1');
+  });
+
+  it.each([
+    { what: 'deleted', harm: () => cp().request(admin, 'DELETE', CERTIFICATES) },
+    {
+      what: 'filled with garbage',
+      harm: () =>
+        cp().request(admin, 'PATCH', CERTIFICATES, {
+          body: { stringData: { 'ca.crt': 'x', 'ca.key': 'x', 'tls.crt': 'x', 'tls.key': 'x' } },
+          contentType: MERGE,
+        }),
+    },
+  ])('a Secret that is $what is put back, and fails no request', async ({ what, harm }) => {
+    const before = await readCertificates(cp());
+    const outcomes = await during(`Secret ${what}`, async () => {
+      expect((await harm()).status).toBe(200);
+      await waitUntil(
+        async () => ((await readCertificates(cp())).data?.['tls.crt'] === before.data['tls.crt'] ? true : undefined),
+        { timeoutMs: 10_000, otherwise: () => 'the Secret was not put back' },
+      );
+    });
+    expect(outcomes).toMatchObject({ passed: 0, failed: [] });
+    expect((await readCertificates(cp())).data).toEqual(before.data);
+  });
+
+  it('a rolling restart of all three fails no request', async () => {
+    const outcomes = await during('rolling restart of three', async () => {
+      for (const name of ['a', 'b', 'c']) {
+        const [next] = await installation.start([`${name}2`], { args: ['--ca-overlap', '5'] });
+        await waitUntil(() => (installation.proxy.ready().includes(`${name}2`) ? true : undefined), {
+          timeoutMs: 30_000,
+          otherwise: () => `${name}2 is not ready: ${JSON.stringify(next?.logs())}`,
+        });
+        const old = installation.replica(name);
+        installation.replicas.delete(name);
+        // As the endpoints controller does once a pod is being deleted.
+        installation.proxy.remove(name);
+        expect(await old.stop(20_000)).toBe(0);
+      }
+    });
+    expect(outcomes).toMatchObject({ passed: 0, failed: [] });
+  });
+
+  it('a replica that is killed takes with it no more than what it was answering', async () => {
+    const outcomes = await during('SIGKILL of a replica', async () => {
+      const leader = await leaderOf(cp());
+      const victim = [...installation.replicas.keys()].find((name) => name !== leader) ?? '';
+      await installation.replica(victim).kill();
+      installation.replicas.delete(victim);
+      await delay(2_000);
+      installation.proxy.remove(victim);
+      await installation.start(['d'], { args: ['--ca-overlap', '5'] });
+    });
+    expect(outcomes.passed).toBe(0);
+    expect(outcomes.failed.length).toBeLessThanOrEqual(2);
+  });
+
+  it('a leader that is stopped for two leases writes nothing when it goes on, and another one leads', async () => {
+    const leader = await leaderOf(cp());
+    const stopped = installation.replica(leader);
+    const outcomes = await during('leader paused for two leases, out of the endpoints', async () => {
+      installation.proxy.remove(leader);
+      // Connections that are there stay where they are: the API server drops them when they are not used for a while.
+      stopped.pause();
+      await delay(2 * LEASE_MS);
+    });
+    const next = await leaderOf(cp());
+    expect(next).not.toBe(leader);
+    const before = await readConfigurations(cp());
+    const lease = () => cp().request<{ spec: { leaseTransitions: number } }>(admin, 'GET', LEASE);
+    const { leaseTransitions } = (await lease()).body.spec;
+    stopped.resume();
+    await stopped.waitForLog(({ msg }) => msg.startsWith('no longer the leader'));
+    await delay(3_000);
+    const versions = (found: typeof before) => found.map(({ metadata }) => metadata.resourceVersion);
+    expect(versions(await readConfigurations(cp()))).toEqual(versions(before));
+    expect((await lease()).body.spec.leaseTransitions).toBe(leaseTransitions);
+    installation.proxy.add(stopped);
+    expect(outcomes.passed).toBe(0);
+  });
+});

@@ -1,0 +1,137 @@
+import type { ControlPlane } from '../control-plane/control-plane.ts';
+import {
+  NAMESPACE,
+  type Replica,
+  type ReplicaOptions,
+  SERVICE,
+  startReplicas,
+  taintkeeperAccount,
+} from '../control-plane/replicas.ts';
+import { type ServiceProxy, startServiceProxy } from '../control-plane/service-proxy.ts';
+import { admin, node } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { createWebhookService } from '../control-plane/webhook-service.ts';
+import { attempt, path } from './nodes.ts';
+
+const MANIFEST = new URL('../../manifests/install.yaml', import.meta.url).pathname;
+const PROTECTED_TIMEOUT_MS = 60_000;
+
+export const CONTROL_PLANE_TAINT = { key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' };
+export const CERTIFICATES = `/api/v1/namespaces/${NAMESPACE}/secrets/taintkeeper-certs`;
+export const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/taintkeeper`;
+
+/** taintkeeper in a cluster: what `kubectl apply` makes, and processes in place of the Deployment's pods. */
+export interface Installation {
+  readonly proxy: ServiceProxy;
+  /** Those that were started and have not been ended by {@link Installation.stop}, by name. */
+  readonly replicas: Map<string, Replica>;
+  /** Starts replicas, all at the same instant, and puts them behind the Service. They need not be ready. */
+  start(names: readonly string[], options?: Partial<ReplicaOptions>): Promise<Replica[]>;
+  replica(name: string): Replica;
+  stop(): Promise<void>;
+}
+
+/** Applies manifests/install.yaml, and leads its Service to this machine. */
+export async function install(cp: ControlPlane): Promise<Installation> {
+  const { code, stderr } = await cp.kubectl(['apply', '-f', MANIFEST]);
+  if (code !== 0) throw new Error(stderr);
+  await createWebhookService(cp, NAMESPACE, SERVICE);
+  const proxy = await startServiceProxy();
+  const kubeconfigFile = await cp.kubeconfigFile(taintkeeperAccount);
+  const replicas = new Map<string, Replica>();
+
+  return {
+    proxy,
+    replicas,
+    async start(names, options = {}) {
+      const started = await startReplicas(names, {
+        kubeconfigFile,
+        servicePort: proxy.port,
+        shutdownDelaySeconds: 2,
+        ...options,
+        args: ['--default-policies', 'taintkeeper-default-policies', ...(options.args ?? [])],
+      });
+      for (const replica of started) {
+        replicas.set(replica.name, replica);
+        proxy.add(replica);
+      }
+      return started;
+    },
+    replica(name) {
+      const found = replicas.get(name);
+      if (!found) throw new Error(`no replica ${name}`);
+      return found;
+    },
+    async stop() {
+      for (const replica of replicas.values()) replica.resume();
+      await Promise.all([...replicas.values()].map((replica) => replica.kill()));
+      await proxy.stop();
+    },
+  };
+}
+
+/** Registers a node of the control plane, as its kubelet does. */
+export async function registerControlPlaneNode(cp: ControlPlane, name: string): Promise<void> {
+  const body = { metadata: { name }, spec: { taints: [CONTROL_PLANE_TAINT] } };
+  const answer = await cp.request(node(name), 'POST', '/api/v1/nodes', { body });
+  if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+}
+
+/** One dry run of an update that drops the node's taints, as an admin. */
+export function dropTaints(cp: ControlPlane, name: string) {
+  const body = { spec: { taints: null } };
+  return attempt(cp, admin, 'PATCH', `${path(name)}?dryRun=All`, body, 'application/merge-patch+json');
+}
+
+/** Waits until the API server refuses to drop the node's taints. */
+export async function waitUntilProtected(cp: ControlPlane, name: string): Promise<void> {
+  let last = '';
+  await waitUntil(
+    async () => {
+      const { error } = await dropTaints(cp, name);
+      last = error;
+      return error.includes('denied the request') ? true : undefined;
+    },
+    { timeoutMs: PROTECTED_TIMEOUT_MS, otherwise: () => `node ${name} is not protected; the last answer: ${last}` },
+  );
+}
+
+interface Secret {
+  readonly metadata: { readonly uid: string; readonly resourceVersion: string };
+  readonly data: Readonly<Record<'ca.crt' | 'ca.key' | 'tls.crt' | 'tls.key', string>>;
+}
+
+/** The Secret with the certificates; its data is base64. */
+export async function readCertificates(cp: ControlPlane): Promise<Secret> {
+  return (await cp.request<Secret>(admin, 'GET', CERTIFICATES)).body;
+}
+
+interface Configuration {
+  readonly metadata: { readonly resourceVersion: string; readonly generation: number };
+  readonly webhooks: { readonly name: string; readonly clientConfig: { readonly caBundle?: string } }[];
+}
+
+export const configurationPath = (kind: 'mutating' | 'validating') =>
+  `/apis/admissionregistration.k8s.io/v1/${kind}webhookconfigurations/taintkeeper`;
+
+/** Both webhook configurations. */
+export async function readConfigurations(cp: ControlPlane): Promise<Configuration[]> {
+  const answers = await Promise.all(
+    (['mutating', 'validating'] as const).map((kind) =>
+      cp.request<Configuration>(admin, 'GET', configurationPath(kind)),
+    ),
+  );
+  return answers.map(({ body }) => body);
+}
+
+/** The `caBundle` of every webhook, base64. */
+export async function caBundles(cp: ControlPlane): Promise<(string | undefined)[]> {
+  const configurations = await readConfigurations(cp);
+  return configurations.flatMap(({ webhooks }) => (webhooks ?? []).map(({ clientConfig }) => clientConfig.caBundle));
+}
+
+/** Who holds the Lease: the name of a replica. */
+export async function leaderOf(cp: ControlPlane): Promise<string> {
+  const { body } = await cp.request<{ spec: { holderIdentity: string } }>(admin, 'GET', LEASE);
+  return body.spec?.holderIdentity?.split('_')[0] ?? '';
+}

@@ -1,0 +1,15 @@
+import { join } from 'node:path';
+import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { NAMESPACE } from '../control-plane/replicas.ts';
+import { runTool, type ToolResult } from '../control-plane/run-tool.ts';
+import { admin } from '../control-plane/users.ts';
+
+const PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'taintkeeper.js');
+
+/** Runs a command of taintkeeper's against the cluster, as the admin, to its end. */
+export async function runTaintkeeper(cp: ControlPlane, args: readonly string[]): Promise<ToolResult> {
+  const KUBECONFIG = await cp.kubeconfigFile(admin);
+  return runTool(process.execPath, [PROGRAM, ...args, '--namespace', NAMESPACE], {
+    env: { ...process.env, KUBECONFIG },
+  });
+}
