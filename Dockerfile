@@ -1,20 +1,28 @@
 # taintkeeper's one file on a runtime without shell or package manager, as an ordinary user. The base images are
-# arguments, so that a mirror or another base can be used.
+# arguments, so that a mirror, a digest (NAME@sha256:…) or another base can be used.
 ARG BUILD_IMAGE=docker.io/library/node:24-bookworm-slim
 ARG RUNTIME_IMAGE=gcr.io/distroless/nodejs24-debian12:nonroot
 
 FROM ${BUILD_IMAGE} AS build
 WORKDIR /src
 COPY package.json package-lock.json ./
-RUN npm ci --no-audit --no-fund
+# Without install scripts: the only one fetches a Node.js of its own, and the base image is one.
+RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
 RUN npm run build
 
 FROM ${RUNTIME_IMAGE}
-COPY --from=build /src/dist/taintkeeper.js /app/taintkeeper.js
-COPY --from=build /src/LICENSE /app/LICENSE
+ARG VERSION=unknown
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="taintkeeper" \
+      org.opencontainers.image.description="Keeps Kubernetes node taints where they belong" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
+COPY --from=build --chmod=0444 /src/LICENSE /app/LICENSE
+COPY --from=build --chmod=0444 /src/dist/taintkeeper.js /app/taintkeeper.js
 USER 65532:65532
-# A writable place for `--cert-dir` where no volume is mounted.
+# A writable place for `--cert-dir`, where the root is writable and no volume is mounted.
 WORKDIR /tmp
 EXPOSE 8443 8080
 ENTRYPOINT ["/nodejs/bin/node", "/app/taintkeeper.js"]

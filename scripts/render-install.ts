@@ -1,0 +1,19 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { helmPath } from '../test/control-plane/helm.ts';
+import { CHART, chartFiles, INSTALL, renderInstall } from './chart.ts';
+
+rmSync(join(CHART, 'files'), { recursive: true, force: true });
+for (const [path, text] of chartFiles()) {
+  const file = join(CHART, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
+
+if (helmPath()) {
+  writeFileSync(INSTALL, await renderInstall());
+} else {
+  process.stderr.write('manifests/install.yaml is left as it is: no helm; run `node test/control-plane/build.ts`\n');
+  // Where everything is built, a file that is not rendered is one that is not checked.
+  if (process.env.CI) process.exitCode = 1;
+}

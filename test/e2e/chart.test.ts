@@ -1,0 +1,200 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { CHART, INSTALL, NAMESPACE, renderChart, renderInstall } from '../../scripts/chart.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { helmPath, runHelm } from '../control-plane/helm.ts';
+import { FOREIGN_DEFINITIONS } from './foreign-definitions.ts';
+import { deploymentOf, type KubernetesObject, objectsOf } from './kubernetes-objects.ts';
+
+const PRESETS = readdirSync(join(CHART, 'presets')).map((file) => file.replace('.yaml', ''));
+const preset = (name: string) => ['--values', join(CHART, 'presets', `${name}.yaml`)];
+
+/** Everything that is off by default. */
+const ALL_ON = [
+  'namespace.create=true,resourceQuota.enabled=true,serviceMonitor.enabled=true,serviceMonitor.labels.release=prometheus',
+  'networkPolicy.adminFrom[0].namespaceSelector.matchLabels.name=monitoring,networkPolicy.egress[0].ports[0].port=6443',
+  'listenAddress=::,podLabels.a=b,podAnnotations.c=d,tolerations[0].operator=Exists,imagePullSecrets[0].name=mirror,extraArgs[0]=--audit',
+  'apiServer.host=localhost,apiServer.port=7445,certificate.existingSecret=tls',
+].flatMap((values) => ['--set', values]);
+
+async function render(args: readonly string[] = []): Promise<KubernetesObject[]> {
+  return objectsOf(await renderChart(args));
+}
+
+interface LabelSelector {
+  readonly matchLabels: object;
+}
+
+const kindsOf = (objects: readonly KubernetesObject[]) => objects.map(({ kind }) => kind);
+const ruleFor = (objects: readonly KubernetesObject[], resource: string) =>
+  objects
+    .filter(({ kind }) => kind === 'Role')
+    .flatMap(({ rules }) => rules as { resources: string[] }[])
+    .filter(({ resources }) => resources.includes(resource));
+
+const obstacle = helmPath() ? '' : ' (skipped: no helm; run `node test/control-plane/build.ts`)';
+
+describe.skipIf(obstacle)(`the chart${obstacle}`, () => {
+  it('has no complaint from helm lint', async () => {
+    expect(await runHelm(['lint', '--strict', CHART])).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('is what manifests/install.yaml was rendered from', async () => {
+    expect(readFileSync(INSTALL, 'utf8'), 'run `npm run generate`').toBe(await renderInstall());
+  });
+
+  it.each([
+    { values: 'replica=3', complaint: "'replica' not allowed" },
+    { values: 'image.digset=x', complaint: "'digset' not allowed" },
+    { values: 'replicas=two', complaint: 'got string, want integer' },
+    { values: 'ports.webhook=443', complaint: 'minimum: got 443, want 1,024' },
+    { values: 'image.digest=latest', complaint: "'latest' does not match pattern" },
+    { values: 'resources.memoryLimitMiB=64', complaint: 'minimum: got 64, want 192' },
+    { values: 'certificate.existingSecret=a,certificate.certManager.enabled=true', complaint: "/certificate': 'not'" },
+  ])('refuses --set $values', async ({ values, complaint }) => {
+    await expect(render(['--set', values])).rejects.toThrow(complaint);
+  });
+
+  it('takes an image by digest', async () => {
+    const digest = `sha256:${'0'.repeat(64)}`;
+    const { container } = deploymentOf(
+      await render(['--set', `image.repository=mirror.example/tk,image.digest=${digest}`]),
+    );
+    expect(container.image).toBe(`mirror.example/tk@${digest}`);
+  });
+
+  it('binds the address that is given, an IPv6 one among them', async () => {
+    const { container } = deploymentOf(await render(['--set', 'listenAddress=::']));
+    expect(container.args).toEqual(expect.arrayContaining(['--host=::', '--admin-host=::']));
+  });
+
+  it('preset single-replica: one replica, and no budget that would hold up every drain', async () => {
+    const objects = await render(preset('single-replica'));
+    expect(deploymentOf(objects).deployment.spec.replicas).toBe(1);
+    expect(kindsOf(objects)).not.toContain('PodDisruptionBudget');
+  });
+
+  it('preset audit-only: the program is told to report only', async () => {
+    expect(deploymentOf(await render(preset('audit-only'))).container.args).toContain('--audit');
+    expect(deploymentOf(await render()).container.args).not.toContain('--audit');
+  });
+
+  it('preset host-network: the pods are in the network of their nodes, and nothing is left that needs one of their own', async () => {
+    const objects = await render(preset('host-network'));
+    const { deployment, container } = deploymentOf(objects);
+    expect(deployment.spec.template.spec).toMatchObject({
+      hostNetwork: true,
+      dnsPolicy: 'ClusterFirstWithHostNet',
+      tolerations: expect.arrayContaining([
+        expect.objectContaining({ key: 'node.kubernetes.io/network-unavailable' }),
+        expect.objectContaining({ key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }),
+      ]),
+    });
+    expect(deployment.spec).toMatchObject({ strategy: { rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } } });
+    expect(container.args).toEqual(expect.arrayContaining(['--port=18443', '--admin-port=18080']));
+    expect(kindsOf(objects)).not.toContain('NetworkPolicy');
+  });
+
+  it('preset cert-manager: its certificate is served, for the name of the Service, and no Secret is read', async () => {
+    const objects = await render(preset('cert-manager'));
+    expect(objects).toContainEqual(
+      expect.objectContaining({
+        kind: 'Certificate',
+        spec: expect.objectContaining({ secretName: 'taintkeeper-tls', dnsNames: ['taintkeeper.taintkeeper.svc'] }),
+      }),
+    );
+    const { deployment, container } = deploymentOf(objects);
+    expect(container.args).toContain('--cert-dir=/certs');
+    expect(deployment.spec.template.spec).toMatchObject({ volumes: [{ secret: { secretName: 'taintkeeper-tls' } }] });
+    expect(ruleFor(objects, 'secrets')).toEqual([]);
+    expect(ruleFor(await render(), 'secrets')).not.toEqual([]);
+  });
+
+  it('an Issuer of yours takes the place of the own CA', async () => {
+    const issuerRef = 'certificate.certManager.issuerRef';
+    const objects = await render([
+      ...preset('cert-manager'),
+      '--set',
+      `${issuerRef}.name=ca,${issuerRef}.kind=ClusterIssuer`,
+    ]);
+    expect(kindsOf(objects)).not.toContain('Issuer');
+    expect(objects.filter(({ kind }) => kind === 'Certificate')).toMatchObject([
+      { spec: { issuerRef: { name: 'ca', kind: 'ClusterIssuer' } } },
+    ]);
+  });
+
+  it('all that selects the pods, or the Service, does select them', async () => {
+    const objects = await render(ALL_ON);
+    const find = <T>(kind: string) => {
+      const found = objects.find((object) => object.kind === kind);
+      if (!found) throw new Error(`no ${kind}`);
+      return found as KubernetesObject & { spec: T };
+    };
+    const pod = find<{ template: KubernetesObject; selector: LabelSelector }>('Deployment').spec;
+    const service = find<{ selector: object }>('Service');
+    for (const selector of [
+      pod.selector.matchLabels,
+      service.spec.selector,
+      find<{ selector: LabelSelector }>('PodDisruptionBudget').spec.selector.matchLabels,
+      find<{ podSelector: LabelSelector }>('NetworkPolicy').spec.podSelector.matchLabels,
+    ]) {
+      expect(Object.keys(selector)).not.toEqual([]);
+      expect(pod.template.metadata.labels).toMatchObject(selector);
+    }
+    const monitored = find<{ selector: LabelSelector }>('ServiceMonitor').spec.selector.matchLabels;
+    expect(service.metadata.labels).toMatchObject(monitored);
+  });
+
+  it.each([
+    { keep: true, annotations: { 'helm.sh/resource-policy': 'keep' } },
+    { keep: false, annotations: undefined },
+  ])(
+    'crds.keep=$keep says so on both definitions, which are otherwise those of manifests/crds',
+    async ({ keep, annotations }) => {
+      const objects = await render(['--set', `crds.keep=${keep}`]);
+      const rendered = objects.filter(({ kind }) => kind === 'CustomResourceDefinition');
+      const folder = join(CHART, '..', 'crds');
+      const sources = readdirSync(folder).flatMap((file) => objectsOf(readFileSync(join(folder, file), 'utf8')));
+      expect(rendered.map(({ metadata: { name }, spec }) => ({ name, spec }))).toEqual(
+        sources.map(({ metadata: { name }, spec }) => ({ name, spec })),
+      );
+      expect(rendered.map(({ metadata }) => metadata.annotations)).toEqual([annotations, annotations]);
+    },
+  );
+});
+
+describeWithControlPlane('what the chart renders', { helm: true }, (cp) => {
+  beforeAll(async () => {
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } };
+    const items = [namespace, ...FOREIGN_DEFINITIONS];
+    const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+    expect(await cp().kubectl(['apply', '-f', '-'], { input })).toMatchObject({ code: 0 });
+    const names = FOREIGN_DEFINITIONS.map((one) => `crd/${(one as KubernetesObject).metadata.name}`);
+    expect(await cp().kubectl(['wait', '--for=condition=Established', ...names])).toMatchObject({ code: 0 });
+  });
+
+  it.each([
+    { name: 'nothing set', args: [] },
+    { name: 'everything set', args: ALL_ON },
+    ...PRESETS.map((name) => ({ name: `preset ${name}`, args: preset(name) })),
+    { name: 'all presets', args: PRESETS.flatMap(preset) },
+  ])('is accepted by the API server, under strict validation, without a warning: $name', async ({ args }) => {
+    const input = await renderChart(args);
+    const applied = await cp().kubectl(['create', '--dry-run=server', '--validate=strict', '-f', '-'], { input });
+    // The namespace is there already: a dry run cannot put the others into one that it did not really create.
+    const complaints = applied.stderr
+      .split('\n')
+      .filter((line) => line && !/namespaces "taintkeeper" already exists/.test(line));
+    expect(complaints).toEqual([]);
+    expect(applied.stdout.trim().split('\n')).toHaveLength(
+      objectsOf(input).filter(({ kind }) => kind !== 'Namespace').length,
+    );
+  });
+
+  it('strict validation would have noticed a misspelt field', async () => {
+    const input = readFileSync(INSTALL, 'utf8').replace('readOnlyRootFilesystem:', 'readonlyRootFilesystem:');
+    const { stderr } = await cp().kubectl(['create', '--dry-run=server', '--validate=strict', '-f', '-'], { input });
+    expect(stderr).toContain('unknown field "spec.template.spec.containers[0].securityContext.readonlyRootFilesystem"');
+  });
+});

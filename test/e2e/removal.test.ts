@@ -1,0 +1,204 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { CHART, INSTALL, NAMESPACE } from '../../scripts/chart.ts';
+import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { helmPath, runHelm } from '../control-plane/helm.ts';
+import { admin, developer, node, serviceAccount } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { guideCommands } from './guide-commands.ts';
+import { path } from './nodes.ts';
+
+const OWNER = '/apis/rbac.authorization.k8s.io/v1/clusterroles/taintkeeper';
+const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
+const CONFIGURATIONS = ['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration'];
+/** The namespace controller tries again after 5, 10 and 20 s when it meets definitions that are just being deleted. */
+const GONE_TIMEOUT_MS = 60_000;
+const TEST_TIMEOUT_MS = 150_000;
+
+const collection = (kind: string) => `${ADMISSION}/${kind.toLowerCase()}s`;
+
+/**
+ * A leader as stubborn as can be: what it registered and finds gone, it registers again at once, with its own rights, and in
+ * the name of the owner that it last saw.
+ */
+async function startStubbornLeader(cp: ControlPlane) {
+  const user = serviceAccount(NAMESPACE, 'taintkeeper');
+  const stopped = new AbortController();
+  let uid = '';
+  const register = async (kind: string) => {
+    const owner = await cp.request<{ metadata?: { uid?: string } }>(user, 'GET', OWNER);
+    uid = owner.body.metadata?.uid ?? uid;
+    await cp.request(user, 'POST', collection(kind), {
+      body: {
+        metadata: {
+          name: 'taintkeeper',
+          ownerReferences: [
+            { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', name: 'taintkeeper', uid },
+          ],
+        },
+        webhooks: [
+          {
+            name: 'protect.taintkeeper.dev',
+            // Nobody listens there: a registered webhook is one that is in the way.
+            clientConfig: { url: 'https://127.0.0.1:1/' },
+            rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['nodes'], operations: ['UPDATE'] }],
+            failurePolicy: 'Fail',
+            sideEffects: 'None',
+            admissionReviewVersions: ['v1'],
+            timeoutSeconds: 1,
+          },
+        ],
+      },
+    });
+  };
+  const done = (async () => {
+    while (!stopped.signal.aborted) {
+      for (const kind of CONFIGURATIONS) await register(kind);
+      await delay(1);
+    }
+  })();
+  await waitUntil(async () => ((await label(cp)) === 500 ? true : undefined), {
+    timeoutMs: GONE_TIMEOUT_MS,
+    otherwise: () => 'the webhook is not in the way',
+  });
+  return async () => {
+    stopped.abort();
+    await done;
+  };
+}
+
+/** The status of the answer to a harmless change of a node. */
+async function label(cp: ControlPlane): Promise<number> {
+  const answer = await cp.request(developer, 'PATCH', path('n1'), {
+    body: { metadata: { labels: { changed: String(performance.now()) } } },
+    contentType: 'application/merge-patch+json',
+  });
+  return answer.status;
+}
+
+/** What of taintkeeper is there, apart from Events. */
+async function leftovers(cp: ControlPlane): Promise<string[]> {
+  const cluster = [
+    ['get', 'namespace', NAMESPACE],
+    [
+      'get',
+      'clusterrole,clusterrolebinding,mutatingwebhookconfiguration,validatingwebhookconfiguration',
+      'taintkeeper',
+    ],
+    ['get', 'crd', 'taintpolicies.taintkeeper.dev', 'tolerationpolicies.taintkeeper.dev'],
+    [
+      'get',
+      'all,configmap,secret,lease,role,rolebinding,networkpolicy,pdb,sa',
+      '-A',
+      '-l',
+      'app.kubernetes.io/name=taintkeeper',
+    ],
+  ];
+  const found = await Promise.all(cluster.map((args) => cp.kubectl([...args, '--ignore-not-found', '-o', 'name'])));
+  return found.flatMap(({ stdout }) => stdout.trim().split('\n')).filter(Boolean);
+}
+
+const noneLeft = (cp: ControlPlane, expected: readonly string[] = []) =>
+  expect.poll(() => leftovers(cp), { timeout: GONE_TIMEOUT_MS }).toEqual(expected);
+
+vi.setConfig({ testTimeout: TEST_TIMEOUT_MS });
+
+describeWithControlPlane('removing it', { components: ['kube-controller-manager'] }, (cp) => {
+  let stopLeader: () => Promise<void> = async () => {};
+
+  beforeEach(async () => {
+    await cp().request(node('n1'), 'POST', '/api/v1/nodes', { body: { metadata: { name: 'n1' } } });
+  });
+  afterEach(async () => {
+    await stopLeader();
+    stopLeader = async () => {};
+  });
+
+  async function kubectl(command: string): Promise<string> {
+    const args = command
+      .replace(/^kubectl /, '')
+      .replace('manifests/install.yaml', INSTALL)
+      .split(' ');
+    const result = await cp().kubectl(args);
+    expect(result).toMatchObject({ code: 0, stderr: '' });
+    return result.stdout;
+  }
+
+  const isInTheWay = () => expect.poll(() => label(cp()), { timeout: GONE_TIMEOUT_MS }).toBe(500);
+  const nodesAreFree = () => expect.poll(() => label(cp()), { timeout: GONE_TIMEOUT_MS }).toBe(200);
+
+  async function install(): Promise<void> {
+    await kubectl('kubectl apply -f manifests/install.yaml');
+    await readPolicies();
+    stopLeader = await startStubbornLeader(cp());
+  }
+
+  /** As replicas do. A definition whose objects nobody has read yet is slow to delete. */
+  async function readPolicies(): Promise<void> {
+    for (const resource of ['taintpolicies', 'tolerationpolicies']) {
+      const read = () => cp().request(admin, 'GET', `/apis/taintkeeper.dev/v1alpha1/${resource}?resourceVersion=0`);
+      await expect.poll(async () => (await read()).status, { timeout: GONE_TIMEOUT_MS }).toBe(200);
+    }
+  }
+
+  it('locked out: one command frees the nodes, and applying the manifest again brings everything back', async () => {
+    await install();
+    const [first] = guideCommands('Locked out?');
+    // The right to register goes first: until then, the leader could put back what is deleted.
+    expect(await kubectl(first?.command ?? '')).toMatch(/^clusterrole\./);
+    await nodesAreFree();
+    await kubectl('kubectl apply -f manifests/install.yaml');
+    await isInTheWay();
+  });
+
+  it("the guide's command leaves nothing, and nodes can be changed at once, though the leader does what it can", async () => {
+    await install();
+    const [first = '', second = '', ...more] = guideCommands('Uninstall').map(({ command }) => command);
+    expect(more).toEqual([]);
+    await kubectl(first);
+    await nodesAreFree();
+    await kubectl(`${second} --wait=false`);
+    await noneLeft(cp());
+    await nodesAreFree();
+  });
+
+  it('deleting the manifest alone is enough, too: the webhook configurations go with their owner', async () => {
+    await install();
+    await kubectl('kubectl delete -f manifests/install.yaml --wait=false');
+    await noneLeft(cp());
+    await nodesAreFree();
+  });
+
+  it.skipIf(!helmPath())('helm install, upgrade, uninstall, and install again (skipped without helm)', async () => {
+    const kubeconfigFile = await cp().kubeconfigFile(admin);
+    const helm = async (...args: string[]) =>
+      expect(await runHelm(['--namespace', NAMESPACE, ...args], { kubeconfigFile })).toMatchObject({ code: 0 });
+    const noted = async () =>
+      kubectl(
+        `kubectl get configmap -n ${NAMESPACE} taintkeeper-default-policies -o jsonpath={.metadata.annotations.taintkeeper\\.dev/created}`,
+      );
+
+    await helm('install', 'taintkeeper', CHART, '--create-namespace');
+    await kubectl(
+      `kubectl annotate configmap -n ${NAMESPACE} taintkeeper-default-policies taintkeeper.dev/created=cni-tolerations.yaml`,
+    );
+    stopLeader = await startStubbornLeader(cp());
+    await helm('upgrade', 'taintkeeper', CHART, '--set', 'replicas=3');
+    expect(await noted()).toBe('cni-tolerations.yaml');
+    await kubectl(guideCommands('Locked out?')[0]?.command ?? '');
+    await nodesAreFree();
+    await helm('upgrade', 'taintkeeper', CHART);
+    await isInTheWay();
+    const definitions = [
+      'customresourcedefinition.apiextensions.k8s.io/taintpolicies.taintkeeper.dev',
+      'customresourcedefinition.apiextensions.k8s.io/tolerationpolicies.taintkeeper.dev',
+    ];
+    await helm('uninstall', 'taintkeeper');
+    await noneLeft(cp(), [`namespace/${NAMESPACE}`, ...definitions]);
+    await nodesAreFree();
+    await stopLeader();
+    await helm('install', 'taintkeeper', CHART);
+    expect(await leftovers(cp())).toContain('clusterrole.rbac.authorization.k8s.io/taintkeeper');
+  });
+});

@@ -1,0 +1,267 @@
+import { beforeAll, expect, it } from 'vitest';
+import { INSTALL, NAMESPACE } from '../../scripts/chart.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { admin, serviceAccount } from '../control-plane/users.ts';
+
+const { name: user, groups } = serviceAccount(NAMESPACE, 'taintkeeper');
+
+/** What is asked for: `group/resource/subresource name`, where `*` is any name. Our own namespace where the resource has one. */
+interface Right {
+  readonly what: string;
+  readonly group?: string;
+  readonly resource: string;
+  readonly subresource?: string;
+  readonly name?: string;
+  /** `''` for what is cluster-scoped. */
+  readonly namespace: string;
+  readonly may: readonly string[];
+  readonly mayNot: readonly string[];
+}
+
+const OWN = 'taintkeeper';
+const POLICIES = 'taintkeeper.dev';
+const ADMISSION = 'admissionregistration.k8s.io';
+const READ = ['get', 'list', 'watch'];
+const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection'];
+const without = (...verbs: string[]) => WRITE.filter((verb) => !verbs.includes(verb));
+
+const RIGHTS: readonly Right[] = [
+  ...['taintpolicies', 'tolerationpolicies'].flatMap((resource) => [
+    {
+      what: 'policies, and creating the default ones',
+      group: POLICIES,
+      resource,
+      namespace: '',
+      may: [...READ, 'create'],
+      mayNot: without('create'),
+    },
+    {
+      what: "policies' status",
+      group: POLICIES,
+      resource,
+      subresource: 'status',
+      namespace: '',
+      may: ['patch'],
+      mayNot: ['create', 'update', 'delete'],
+    },
+  ]),
+  ...['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'].flatMap((resource) => [
+    {
+      what: 'its own webhook configuration',
+      group: ADMISSION,
+      resource,
+      name: OWN,
+      namespace: '',
+      may: [...READ, 'create', 'update', 'delete'],
+      mayNot: ['patch'],
+    },
+    {
+      what: "others' webhook configurations",
+      group: ADMISSION,
+      resource,
+      name: 'other',
+      namespace: '',
+      may: [],
+      mayNot: [...READ, ...without('create')],
+    },
+    {
+      what: 'all webhook configurations',
+      group: ADMISSION,
+      resource,
+      namespace: '',
+      may: [],
+      mayNot: [...READ, 'deletecollection'],
+    },
+  ]),
+  { what: 'nodes', resource: 'nodes', namespace: '', may: READ, mayNot: WRITE },
+  {
+    what: "nodes' status",
+    resource: 'nodes',
+    subresource: 'status',
+    namespace: '',
+    may: [],
+    mayNot: ['update', 'patch'],
+  },
+  { what: 'DaemonSets everywhere', group: 'apps', resource: 'daemonsets', namespace: '', may: READ, mayNot: WRITE },
+  {
+    what: 'Events of the older kind',
+    resource: 'events',
+    namespace: 'kube-system',
+    may: [],
+    mayNot: [...READ, 'create', 'patch', 'delete'],
+  },
+  {
+    what: 'Events everywhere',
+    group: 'events.k8s.io',
+    resource: 'events',
+    namespace: 'default',
+    may: ['create', 'patch'],
+    mayNot: [...READ, 'delete'],
+  },
+  {
+    what: 'its certificates',
+    resource: 'secrets',
+    name: 'taintkeeper-certs',
+    namespace: NAMESPACE,
+    may: [...READ, 'create', 'patch'],
+    mayNot: ['update', 'delete'],
+  },
+  {
+    what: 'other Secrets beside it',
+    resource: 'secrets',
+    name: 'other',
+    namespace: NAMESPACE,
+    may: [],
+    mayNot: [...READ, ...without('create')],
+  },
+  {
+    what: 'all Secrets beside it',
+    resource: 'secrets',
+    namespace: NAMESPACE,
+    may: [],
+    mayNot: [...READ, 'deletecollection'],
+  },
+  {
+    what: 'Secrets elsewhere',
+    resource: 'secrets',
+    name: 'taintkeeper-certs',
+    namespace: 'kube-system',
+    may: [],
+    mayNot: [...READ, ...WRITE],
+  },
+  {
+    what: 'its Lease',
+    group: 'coordination.k8s.io',
+    resource: 'leases',
+    name: OWN,
+    namespace: NAMESPACE,
+    may: ['get', 'create', 'update'],
+    mayNot: ['list', 'watch', 'patch', 'delete'],
+  },
+  {
+    what: "nodes' Leases",
+    group: 'coordination.k8s.io',
+    resource: 'leases',
+    name: 'n1',
+    namespace: 'kube-node-lease',
+    may: [],
+    mayNot: [...READ, ...WRITE],
+  },
+  { what: 'its Service', resource: 'services', name: OWN, namespace: NAMESPACE, may: ['get'], mayNot: WRITE },
+  {
+    what: 'other Services',
+    resource: 'services',
+    name: 'kubernetes',
+    namespace: 'default',
+    may: [],
+    mayNot: [...READ, ...WRITE],
+  },
+  {
+    what: 'the default policies',
+    resource: 'configmaps',
+    name: 'taintkeeper-default-policies',
+    namespace: NAMESPACE,
+    may: ['get', 'patch'],
+    mayNot: ['list', ...without('patch')],
+  },
+  {
+    what: 'other ConfigMaps',
+    resource: 'configmaps',
+    name: 'kubeadm-config',
+    namespace: 'kube-system',
+    may: [],
+    mayNot: [...READ, ...WRITE],
+  },
+  {
+    what: 'its own ClusterRole',
+    group: 'rbac.authorization.k8s.io',
+    resource: 'clusterroles',
+    name: OWN,
+    namespace: '',
+    may: ['get'],
+    mayNot: [...WRITE, 'bind', 'escalate'],
+  },
+  {
+    what: 'other ClusterRoles',
+    group: 'rbac.authorization.k8s.io',
+    resource: 'clusterroles',
+    name: 'cluster-admin',
+    namespace: '',
+    may: [],
+    mayNot: [...READ, ...WRITE, 'bind', 'escalate'],
+  },
+  { what: 'pods', resource: 'pods', namespace: NAMESPACE, may: [], mayNot: [...READ, ...WRITE] },
+  {
+    what: 'tokens',
+    resource: 'serviceaccounts',
+    subresource: 'token',
+    name: OWN,
+    namespace: NAMESPACE,
+    may: [],
+    mayNot: ['create'],
+  },
+  {
+    what: 'definitions',
+    group: 'apiextensions.k8s.io',
+    resource: 'customresourcedefinitions',
+    namespace: '',
+    may: [],
+    mayNot: WRITE,
+  },
+];
+
+describeWithControlPlane("the service account's rights", {}, (cp) => {
+  beforeAll(async () => {
+    expect(await cp().kubectl(['apply', '-f', INSTALL])).toMatchObject({ code: 0 });
+  });
+
+  async function allowed(
+    { group = '', resource, subresource, name, namespace }: Right,
+    verb: string,
+  ): Promise<boolean> {
+    const resourceAttributes = {
+      verb,
+      group,
+      resource,
+      subresource,
+      namespace,
+      name: verb === 'create' ? undefined : name,
+    };
+    const { status, body } = await cp().request<{ status: { allowed: boolean } }>(
+      admin,
+      'POST',
+      '/apis/authorization.k8s.io/v1/subjectaccessreviews',
+      { body: { spec: { user, groups, resourceAttributes } } },
+    );
+    expect(status).toBe(201);
+    return body.status.allowed;
+  }
+
+  it.each(RIGHTS)('$what: $group $resource $subresource $name', async (right) => {
+    const asked = [...right.may, ...right.mayNot];
+    const answers = await Promise.all(asked.map((verb) => allowed(right, verb)));
+    expect(asked.filter((_, index) => answers[index])).toEqual(right.may);
+  });
+
+  it('there is no rule that the table does not know', async () => {
+    const spec = { namespace: NAMESPACE };
+    const review = await cp().request<{ status: { resourceRules: { apiGroups: string[]; resources: string[] }[] } }>(
+      { name: user, groups },
+      'POST',
+      '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews',
+      { body: { spec } },
+    );
+    const granted = review.body.status.resourceRules.flatMap(({ apiGroups, resources }) =>
+      apiGroups.flatMap((group) => resources.map((resource) => `${group}/${resource}`)),
+    );
+    // What every user may: ask about itself.
+    const ofEverybody = ['authorization.k8s.io/', 'authentication.k8s.io/'];
+    const known = RIGHTS.map(
+      ({ group = '', resource, subresource }) => `${group}/${resource}${subresource ? `/${subresource}` : ''}`,
+    );
+    const unknown = granted.filter(
+      (one) => !known.includes(one) && !ofEverybody.some((prefix) => one.startsWith(prefix)),
+    );
+    expect(unknown).toEqual([]);
+  });
+});

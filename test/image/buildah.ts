@@ -1,0 +1,51 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import type { Workspace } from '../control-plane/workspace.ts';
+
+/** What buildah knows of an image (its OCI configuration), as far as it is looked at here. */
+export interface ImageConfig {
+  readonly User: string;
+  readonly Entrypoint: readonly string[];
+  readonly Cmd: readonly string[];
+  readonly WorkingDir: string;
+  readonly ExposedPorts: Readonly<Record<string, object>>;
+  readonly Labels: Readonly<Record<string, string>>;
+}
+
+/** Builds and opens images, in a storage of its own. */
+export interface Buildah {
+  /** @throws Error with what was printed when the build fails */
+  build(tag: string, options: { dockerfile: string; context: string; args?: Readonly<Record<string, string>> }): void;
+  config(tag: string): ImageConfig;
+  /** The image's files, as a folder, with the image's own as upper layer: whatever is written there stays out of the image. */
+  mount(tag: string): string;
+}
+
+/** Why no image can be built and run here; `undefined` if one can. */
+export function imageObstacle(): string | undefined {
+  if (process.getuid?.() !== 0) return 'needs root';
+  const tools = { buildah: ['--version'], setpriv: ['--version'], chroot: ['--version'], unshare: ['--mount', 'true'] };
+  const missing = Object.entries(tools).find(([tool, args]) => spawnSync(tool, args).status !== 0);
+  return missing ? `no working ${missing[0]}` : undefined;
+}
+
+export function createBuildah(workspace: Workspace): Buildah {
+  // vfs needs no overlay mounts, and chroot no namespaces: both work in a container, too.
+  const storage = ['--storage-driver', 'vfs', '--root', workspace.path('storage'), '--runroot', workspace.path('run')];
+  const env = { ...process.env, BUILDAH_ISOLATION: 'chroot' };
+  const run = (command: string, ...args: string[]) =>
+    execFileSync('buildah', [...storage, command, ...args], {
+      encoding: 'utf8',
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }).trim();
+
+  return {
+    build: (tag, { dockerfile, context, args = {} }) => {
+      const buildArgs = Object.entries(args).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
+      run('build', '--network', 'host', '--pull-never', '--tag', tag, '--file', dockerfile, ...buildArgs, context);
+    },
+    config: (tag) =>
+      (JSON.parse(run('inspect', '--type', 'image', tag)) as { OCIv1: { config: ImageConfig } }).OCIv1.config,
+    mount: (tag) => run('mount', run('from', '--pull-never', tag)),
+  };
+}

@@ -1,0 +1,65 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { CHART, chartFiles, INSTALL } from '../../../scripts/chart.ts';
+import { VERSION } from '../../../src/version.ts';
+import { deploymentOf, objectsOf } from '../../e2e/kubernetes-objects.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..', '..');
+const objects = objectsOf(readFileSync(INSTALL, 'utf8'));
+const { deployment, container } = deploymentOf(objects);
+const option = (name: string) => container.args.find((arg) => arg.startsWith(`--${name}=`))?.split('=')[1];
+
+it('the chart holds what is in manifests/crds and manifests/policies, and nothing else', () => {
+  const held = readdirSync(join(CHART, 'files'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(CHART.length + 1));
+  expect(new Map(held.sort().map((path) => [path, readFileSync(join(CHART, path), 'utf8')]))).toEqual(chartFiles());
+});
+
+it("the chart's versions are the program's", () => {
+  const chart = parse(readFileSync(join(CHART, 'Chart.yaml'), 'utf8')) as { version: string; appVersion: string };
+  expect([chart.version, chart.appVersion]).toEqual([VERSION, VERSION]);
+  expect(container.image).toBe(`ghcr.io/taintkeeper/taintkeeper:${VERSION}`);
+});
+
+it("the Deployment's arguments are ones that the program knows", () => {
+  const help = execFileSync(process.execPath, [join(ROOT, 'bin', 'taintkeeper.js'), 'serve', '--help'], {
+    encoding: 'utf8',
+  });
+  const known = new Set([...help.matchAll(/^ +(?:-\w, )?(--[a-z-]+)/gm)].map(([, name]) => name));
+  const given = container.args.slice(1).map((arg) => arg.split('=')[0]);
+  expect(given.filter((name) => !known.has(name))).toEqual([]);
+});
+
+it('the pods get more time to end than the program takes', () => {
+  const CLOSING_SECONDS = 5;
+  const { terminationGracePeriodSeconds } = deployment.spec.template.spec;
+  expect(terminationGracePeriodSeconds).toBeGreaterThan(Number(option('shutdown-delay')) + CLOSING_SECONDS);
+});
+
+it("V8's heap leaves 100 MiB of the memory limit for what is outside of it", () => {
+  const [, limit] = /^(\d+)Mi$/.exec(container.resources.limits.memory) ?? [];
+  const flags = container.env.find(({ name }) => name === 'NODE_OPTIONS')?.value ?? '';
+  const script = 'process.stdout.write(String(v8.getHeapStatistics().heap_size_limit / 2 ** 20))';
+  const heap = execFileSync(process.execPath, ['-e', script], { encoding: 'utf8', env: { NODE_OPTIONS: flags } });
+  expect(Number(limit) - Number(heap)).toBeGreaterThanOrEqual(100);
+});
+
+it.each([
+  {
+    what: 'webhook configurations',
+    kinds: ['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration'],
+    why: 'the leader owns them: applied again, they would lose the caBundle',
+  },
+  {
+    what: 'policies',
+    kinds: ['TaintPolicy', 'TolerationPolicy'],
+    why: 'one kubectl apply cannot create them together with their definitions',
+  },
+  { what: 'Secrets', kinds: ['Secret'], why: 'certificates are issued in the cluster' },
+])('install.yaml has no $what: $why', ({ kinds }) => {
+  expect(objects.filter(({ kind }) => kinds.includes(kind))).toEqual([]);
+});
