@@ -79,12 +79,12 @@ describeWithControlPlane('an installation, from nothing', {}, (cp) => {
   });
 
   it('looks as the README says', async () => {
-    const [block = ''] = readmeBlocks('kubectl get taintkeeper');
-    const [, get, drop] = /^\$ kubectl get taintkeeper\n([\s\S]*?)^\$ kubectl taint .*\n([\s\S]*)$/m.exec(block) ?? [];
+    const [block = ''] = readmeBlocks('kubectl get taintpolicies,tolerationpolicies');
+    const [, get, drop] = /^\$ kubectl get taintpolicies,tolerationpolicies\n([\s\S]*?)^\$ kubectl taint .*\n([\s\S]*)$/m.exec(block) ?? [];
     const ageless = (text = '') => text.replaceAll(/ \d+m?\d*s?$/gm, ' AGE').trimEnd();
     await waitUntil(
       async () => {
-        const { stdout } = await cp().kubectl(['get', 'taintkeeper']);
+        const { stdout } = await cp().kubectl(['get', 'taintpolicies,tolerationpolicies']);
         return ageless(stdout) === ageless(get) ? true : undefined;
       },
       { timeoutMs: 20_000, otherwise: () => `not as in the README: ${get}` },

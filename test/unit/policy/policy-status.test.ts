@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { MAX_VIOLATORS, nextPolicyStatus, type StatusInput } from '../../../src/policy/policy-status.ts';
+
+const NOW = new Date('2026-06-01T12:00:00.123Z');
+const LATER = new Date('2026-06-02T12:00:00.456Z');
+
+const status = (input: Partial<StatusInput> = {}) =>
+  nextPolicyStatus({
+    before: undefined,
+    generation: 3,
+    problems: [],
+    notRegistered: undefined,
+    findings: { matched: 5, violators: ['n2', 'n1'] },
+    now: NOW,
+    ...input,
+  });
+
+it('says what generation it is about, how many objects match, and which of them violate', () => {
+  expect(status()).toEqual({
+    observedGeneration: 3,
+    conditions: [
+      {
+        type: 'Ready',
+        status: 'True',
+        reason: 'InForce',
+        message: 'the policy is in force',
+        observedGeneration: 3,
+        lastTransitionTime: '2026-06-01T12:00:00Z',
+      },
+    ],
+    matched: 5,
+    violating: 2,
+    violators: ['n2', 'n1'],
+  });
+});
+
+it('does not change by the passing of time', () => {
+  const before = status();
+  expect(status({ before, now: LATER })).toEqual(before);
+});
+
+it('names only so many, and counts all', () => {
+  const violators = Array.from({ length: 50 }, (_, index) => `n${index}`);
+  const { violating, violators: named } = status({ findings: { matched: 100, violators } });
+  expect(violating).toBe(50);
+  expect(named).toEqual(violators.slice(0, MAX_VIOLATORS));
+});
+
+describe('Ready', () => {
+  const ready = (input: Partial<StatusInput>) => status(input).conditions?.[0];
+
+  it.each<{ why: string; input: Partial<StatusInput>; expected: object }>([
+    {
+      why: 'False for a policy that cannot be used, with each field at fault',
+      input: {
+        problems: [
+          { path: ['spec', 'taints', 0, 'key'], message: 'protects nothing' },
+          { path: ['spec', 'existing'], message: 'not supported' },
+        ],
+        findings: undefined,
+      },
+      expected: {
+        status: 'False',
+        reason: 'Invalid',
+        message: 'spec.taints[0].key: protects nothing; spec.existing: not supported',
+      },
+    },
+    {
+      why: 'False while the API server does not call the webhook',
+      input: { notRegistered: 'the Service does not answer' },
+      expected: {
+        status: 'False',
+        reason: 'NotRegistered',
+        message: 'the API server does not call the webhook yet: the Service does not answer',
+      },
+    },
+  ])('is $why', ({ input, expected }) => {
+    expect(ready(input)).toMatchObject(expected);
+  });
+
+  it('keeps the time of its last transition while only its message changes, and moves it when it turns', () => {
+    const before = status({ notRegistered: 'a' });
+    expect(ready({ before, notRegistered: 'b', now: LATER })).toMatchObject({
+      lastTransitionTime: '2026-06-01T12:00:00Z',
+    });
+    expect(ready({ before, now: LATER })).toMatchObject({
+      status: 'True',
+      lastTransitionTime: '2026-06-02T12:00:00Z',
+    });
+  });
+
+  it('has a message that fits, however much is wrong', () => {
+    const problems = Array.from({ length: 5_000 }, (_, index) => ({ path: ['spec', index], message: 'x'.repeat(300) }));
+    expect(ready({ problems })?.message.length).toBeLessThan(32_768);
+  });
+});
