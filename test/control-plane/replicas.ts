@@ -27,6 +27,8 @@ export interface ReplicaOptions {
   args?: readonly string[];
   /** Added to the environment. */
   env?: Record<string, string>;
+  /** The program in place of the source: the bundle that `npm run build` makes. */
+  program?: string;
 }
 
 /** A replica that listens, and so can be a backend of a Service. It need not be ready. */
@@ -42,7 +44,7 @@ export interface Replica extends ServeProcess, Backend {
 
 /** Starts `taintkeeper serve --cluster` and waits for nothing, for where it is not expected to come up, or not soon. */
 export async function launchReplica(options: ReplicaOptions): Promise<ServeProcess> {
-  const { name, kubeconfigFile, servicePort, shutdownDelaySeconds = SHUTDOWN_DELAY_SECONDS, args = [], env } = options;
+  const { name, kubeconfigFile, servicePort, shutdownDelaySeconds = SHUTDOWN_DELAY_SECONDS, args = [], env, program } = options;
   return launchServe(
     name,
     [
@@ -51,7 +53,7 @@ export async function launchReplica(options: ReplicaOptions): Promise<ServeProce
       ...['--port', '0', '--admin-port', '0'],
       ...['--shutdown-delay', String(shutdownDelaySeconds), ...args],
     ],
-    { workspace: createWorkspace('replica'), env },
+    { workspace: createWorkspace('replica'), env, program },
   );
 }
 

@@ -1,0 +1,48 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { startControlPlane } from '../test/control-plane/control-plane.ts';
+import { install, registerControlPlaneNode, waitUntilProtected } from '../test/e2e/installation.ts';
+
+/**
+ * How long it takes from starting replicas, in a cluster where nothing of taintkeeper's is but what `kubectl apply` makes, to
+ * the first update that the API server refuses on their word: certificates, election, default policies, registration and the
+ * API server's own watch included. Prints the rows of a Markdown table.
+ */
+const ROUNDS = 5;
+const ROOT = join(import.meta.dirname, '..');
+
+const CASES = [
+  { what: '1 replica', names: ['a'] },
+  { what: '3 replicas at the same instant', names: ['a', 'b', 'c'] },
+];
+
+execFileSync('npm', ['run', 'build', '--silent'], { cwd: ROOT, stdio: 'inherit' });
+const times = new Map<string, number[]>(CASES.map(({ what }) => [what, []]));
+for (let round = 0; round < ROUNDS; round++) {
+  // Interleaved, each in a cluster of its own.
+  for (const { what, names } of CASES) times.get(what)?.push(await measure(names));
+}
+
+async function measure(names: readonly string[]): Promise<number> {
+  await using cp = await startControlPlane();
+  const installation = await install(cp);
+  await registerControlPlaneNode(cp, 'cp-1');
+  try {
+    const began = performance.now();
+    await installation.start(names, { program: join(ROOT, 'dist', 'taintkeeper.js') });
+    await waitUntilProtected(cp, 'cp-1');
+    return performance.now() - began;
+  } finally {
+    await installation.stop();
+  }
+}
+
+const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+const base = median(times.get(CASES[0]?.what ?? '') ?? []);
+process.stdout.write('| from start to the first refusal | median | range | ratio |\n| --- | --- | --- | --- |\n');
+for (const [what, values] of times) {
+  const range = `${Math.min(...values).toFixed(0)}-${Math.max(...values).toFixed(0)} ms`;
+  process.stdout.write(
+    `| ${what} | ${median(values).toFixed(0)} ms | ${range} | ${(median(values) / base).toFixed(2)} |\n`,
+  );
+}

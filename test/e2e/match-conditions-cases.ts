@@ -1,0 +1,300 @@
+import fc from 'fast-check';
+import type { Policy } from '../../src/policy/policy.ts';
+import { parsePolicy } from '../../src/policy/policy.ts';
+import { formatTaint, type Taint, withTaints } from '../../src/policy/taint.ts';
+import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
+import type { Toleration } from '../../src/policy/toleration.ts';
+import type { TolerationPolicySpec } from '../../src/policy/toleration-policy.ts';
+import type { User } from '../control-plane/users.ts';
+import { manifest } from '../unit/policy/policies.ts';
+
+// A small world again (see test/unit/admission/generators.ts), in which every way to write a pattern, a selector, an
+// exemption or a release meets objects that it just fits and just does not.
+
+const LASTING_KEYS = ['dedicated', 'example.com/a', 'example.com/a.b', 'example.org/a'];
+const KEYS = [
+  ...LASTING_KEYS,
+  'example.com/agent-not-ready',
+  'node.kubernetes.io',
+  'node.kubernetes.io/not-ready',
+  'karpenter.sh/disruption',
+  'ToBeDeletedByClusterAutoscaler',
+];
+const KEY_PATTERNS = [
+  '*',
+  '*',
+  '*',
+  'example.com/*',
+  'example.org/*',
+  '*/a',
+  'e*.com/a',
+  '*com*',
+  '*a*.*b',
+  'd*d',
+  '*-not-ready',
+];
+const VALUES = ['', 'x', 'y'];
+const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
+
+const key = fc.oneof(fc.constantFrom(...LASTING_KEYS), fc.constantFrom(...KEYS));
+const value = fc.constantFrom(...VALUES);
+const effect = fc.constantFrom(...EFFECTS);
+const labels = fc.constantFrom<Record<string, string>>(
+  {},
+  { pool: 'a' },
+  { pool: 'b', zone: 'z' },
+  { pool: '', zone: 'z' },
+  { 'example.com/zone': 'z', pool: 'c' },
+);
+const labelSelector = fc.constantFrom<TaintPolicySpec['nodeSelector']>(
+  undefined,
+  undefined,
+  undefined,
+  {},
+  { matchLabels: { pool: 'a' } },
+  { matchLabels: { pool: '', zone: 'z' } },
+  { matchExpressions: [{ key: 'pool', operator: 'In', values: ['a', 'c'] }] },
+  { matchExpressions: [{ key: 'pool', operator: 'NotIn', values: ['b', ''] }] },
+  { matchExpressions: [{ key: 'zone', operator: 'Exists' }] },
+  { matchLabels: { pool: 'c' }, matchExpressions: [{ key: 'zone', operator: 'DoesNotExist' }] },
+);
+
+const taint = fc.record<Taint & { timeAdded?: string }>(
+  { key, value, effect, timeAdded: fc.constantFrom('2026-01-01T00:00:00Z', '2026-02-02T00:00:00Z') },
+  { requiredKeys: ['key', 'effect'] },
+);
+const taints = fc.uniqueArray(taint, {
+  selector: (one) => `${one.key}:${one.effect}`,
+  minLength: 1,
+  maxLength: 5,
+  size: 'max',
+});
+
+const release = fc.constantFrom(
+  undefined,
+  '',
+  ' , \n',
+  'dedicated:NoSchedule',
+  'dedicated=x:NoSchedule, example.com/a:NoExecute',
+  'example.com/a:NoSchedule,rubbish',
+);
+
+export interface NodeState {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly taints: readonly Taint[];
+  readonly release: string | undefined;
+}
+
+/** In place of a release annotation: one that names all taints which the node has. */
+const ALL_TAINTS = 'all taints';
+
+export const nodeState: fc.Arbitrary<NodeState> = fc
+  .record({
+    labels,
+    taints,
+    release: fc.oneof({ arbitrary: release, weight: 2 }, { arbitrary: fc.constant(ALL_TAINTS), weight: 1 }),
+  })
+  .map((state) => ({ ...state, release: releaseOf(state.release, state.taints) }));
+
+function releaseOf(text: string | undefined, named: readonly Taint[]): string | undefined {
+  return text === ALL_TAINTS ? named.map(formatTaint).join(', ') : text;
+}
+
+/** An update of a node, from what it is before: most parts stay. */
+export interface NodeEdit {
+  readonly labels: NodeState['labels'] | 'kept';
+  readonly release: string | undefined | 'kept';
+  /** Which taints stay, bit by bit. */
+  readonly stay: number;
+  /** Comes last, or in place of the taint of its key and effect. */
+  readonly added: Taint | undefined;
+}
+
+const kept = { arbitrary: fc.constant('kept' as const), weight: 3 };
+export const nodeEdit: fc.Arbitrary<NodeEdit> = fc.record({
+  labels: fc.oneof(kept, { arbitrary: labels, weight: 1 }),
+  release: fc.oneof(kept, { arbitrary: release, weight: 1 }, { arbitrary: fc.constant(ALL_TAINTS), weight: 1 }),
+  stay: fc.oneof(
+    { arbitrary: fc.constant(0b11111), weight: 1 },
+    { arbitrary: fc.integer({ min: 0, max: 0b11111 }), weight: 2 },
+  ),
+  added: fc.option(taint, { nil: undefined, freq: 3 }),
+});
+
+export function edited(
+  before: NodeState,
+  { labels: newLabels, release: newRelease, stay, added }: NodeEdit,
+): NodeState {
+  const left = before.taints.filter((_, index) => stay & (1 << index));
+  return {
+    labels: newLabels === 'kept' ? before.labels : newLabels,
+    release: newRelease === 'kept' ? before.release : releaseOf(newRelease, before.taints),
+    taints: added === undefined ? left : withTaints(left, [added]),
+  };
+}
+
+/** The name of a node that is created. */
+export const NEW_NODE = 'n-new';
+
+/** Who makes requests; the API server adds `system:authenticated` to the groups. */
+export const USERS: readonly User[] = [
+  { name: 'dev@example.com', groups: ['developers'] },
+  { name: 'a "quoted" \\ nâme', groups: ['some\tgroup', "it's"] },
+  { name: 'autoscaler', groups: [] },
+  { name: 'system:node:n1', groups: ['system:nodes'] },
+  { name: 'system:node:n1', groups: ['developers'] },
+  { name: `system:node:${NEW_NODE}`, groups: ['system:nodes'] },
+  { name: 'kubelet', groups: ['system:nodes'] },
+] as const;
+
+const exempt = fc.constantFrom<TaintPolicySpec['exempt']>(
+  undefined,
+  {},
+  { users: ['autoscaler', 'dev@example.com'] },
+  { users: ['*@example.com', 'a*b'] },
+  { users: ['a "*" \\ n*e', 'a "quoted" *â*'] },
+  { groups: ['*'] },
+  { groups: ['developers'] },
+  { groups: ['some\t*', "it's not"] },
+  { groups: ['*me*'] },
+  { groups: ['system:auth*'] },
+  { users: ['nobody'], groups: ['dev*s', 'x*y*z'] },
+);
+
+const taintRule = fc.oneof(
+  // Rules that ask for little: what they protect is dropped often.
+  { arbitrary: fc.record({ key: fc.oneof(key, fc.constantFrom(...KEY_PATTERNS)) }), weight: 3 },
+  fc.record({ key: fc.oneof(key, fc.constantFrom(...KEY_PATTERNS)), value, effect }, { requiredKeys: ['key'] }),
+  fc.record(
+    { key, value, effect, ensure: fc.constant('Present' as const) },
+    { requiredKeys: ['key', 'effect', 'ensure'] },
+  ),
+);
+
+const taintPolicy = fc
+  .record<TaintPolicySpec>(
+    {
+      mode: fc.constantFrom('Deny', 'Restore', 'Audit'),
+      nodeSelector: labelSelector,
+      taints: fc.array(taintRule, { minLength: 1, maxLength: 3 }),
+      exempt,
+      release: fc.constantFrom('ByAnnotation', 'Never'),
+      failurePolicy: fc.constantFrom('Fail', 'Ignore'),
+    } as never,
+    { requiredKeys: ['mode', 'taints'] },
+  )
+  // An Audit policy may not say Fail.
+  .map((spec) => withoutUndefined(spec.mode === 'Audit' ? { ...spec, failurePolicy: undefined } : spec));
+
+const tolerationList = fc.array(
+  fc.oneof(
+    fc.record({ key, operator: fc.constant('Exists' as const), effect }, { requiredKeys: ['key', 'operator'] }),
+    fc.record({ key, value, effect, operator: fc.constant('Equal' as const) }, { requiredKeys: ['key'] }),
+    fc.constant({ operator: 'Exists' as const }),
+    fc.record({ operator: fc.constant('Exists' as const), effect }),
+  ),
+  { maxLength: 4 },
+);
+
+const tolerationPolicy = fc
+  .record<TolerationPolicySpec>(
+    {
+      mode: fc.constantFrom('Mutate', 'Audit'),
+      daemonSets: fc.constantFrom<TolerationPolicySpec['daemonSets']>(
+        { namespaces: ['kube-system'] },
+        { namespaces: ['*'], names: ['cni*', '*-agent'] },
+        { namespaces: ['kube-*'], names: ['c*i', 'x*y*z'], selector: { matchLabels: { pool: 'a' } } },
+        { namespaces: ['default'], selector: { matchExpressions: [{ key: 'zone', operator: 'DoesNotExist' }] } },
+      ),
+      tolerations: tolerationList.filter(({ length }) => length > 0) as never,
+    },
+    { requiredKeys: ['mode', 'daemonSets'] },
+  )
+  .map(withoutUndefined);
+
+/** Policies of both kinds as they come out of their files, valid all of them. */
+export const policies: fc.Arbitrary<Policy[]> = fc
+  .record({
+    taint: fc.array(taintPolicy, { minLength: 1, maxLength: 4, size: 'max' }),
+    toleration: fc.array(tolerationPolicy, { maxLength: 3, size: 'max' }),
+  })
+  .map(({ taint: taintSpecs, toleration }) => [
+    ...taintSpecs.map((spec, index) => manifest('TaintPolicy', `taint-${index}`, spec)),
+    ...toleration.map((spec, index) => manifest('TolerationPolicy', `toleration-${index}`, spec)),
+  ])
+  .map((manifests) =>
+    manifests.flatMap((one) => {
+      const parsed = parsePolicy(one);
+      return parsed.ok ? [parsed.policy] : [];
+    }),
+  );
+
+export interface DaemonSetState {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly tolerations: readonly Toleration[];
+  readonly ignore: string | undefined;
+  readonly image: string;
+}
+
+export const daemonSetState: fc.Arbitrary<DaemonSetState> = fc.record({
+  labels,
+  tolerations: tolerationList,
+  ignore: fc.constantFrom(undefined, undefined, 'true', 'false', ''),
+  image: fc.constantFrom('a', 'b'),
+});
+
+export const DAEMON_SET_PLACES = [
+  { namespace: 'kube-system', name: 'cni' },
+  { namespace: 'kube-system', name: 'node-agent' },
+  { namespace: 'kube-public', name: 'csi' },
+  { namespace: 'default', name: 'cni-x' },
+  { namespace: 'default', name: 'other' },
+] as const;
+
+/** One request. Which node or DaemonSet an update is about, is a number: as many as there are stand ready. */
+export type Request = { readonly user: User } & (
+  | { readonly what: 'node update'; readonly node: number; readonly edit: NodeEdit }
+  | { readonly what: 'node creation'; readonly state: NodeState }
+  | { readonly what: 'DaemonSet update' | 'DaemonSet creation'; readonly place: number; readonly state: DaemonSetState }
+);
+
+export const NODES = 6;
+
+// NodeRestriction refuses most of what nodes do here.
+const user = fc.oneof(
+  { arbitrary: fc.constantFrom(...USERS.slice(0, 3)), weight: 3 },
+  { arbitrary: fc.constantFrom(...USERS), weight: 1 },
+);
+const place = fc.nat(DAEMON_SET_PLACES.length - 1);
+
+export const request: fc.Arbitrary<Request> = fc.oneof(
+  {
+    arbitrary: fc.record({ what: fc.constant('node update' as const), node: fc.nat(NODES - 1), edit: nodeEdit, user }),
+    weight: 4,
+  },
+  { arbitrary: fc.record({ what: fc.constant('node creation' as const), state: nodeState, user }), weight: 1 },
+  {
+    arbitrary: fc.record({
+      what: fc.constantFrom('DaemonSet update', 'DaemonSet creation'),
+      place,
+      state: daemonSetState,
+      user,
+    }),
+    weight: 2,
+  },
+);
+
+/** A set of policies, what stands ready when they come into force, and the requests that are made then. */
+export const scenario = (requests: number) =>
+  fc.record({
+    policies,
+    /** `--audit`. */
+    audit: fc.oneof({ arbitrary: fc.constant(false), weight: 7 }, { arbitrary: fc.constant(true), weight: 1 }),
+    nodes: fc.array(nodeState, { minLength: NODES, maxLength: NODES }),
+    daemonSets: fc.array(daemonSetState, { minLength: DAEMON_SET_PLACES.length, maxLength: DAEMON_SET_PLACES.length }),
+    requests: fc.array(request, { minLength: requests, maxLength: requests }),
+  });
+
+function withoutUndefined<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
+}

@@ -1,0 +1,188 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { all, type Expression, literal, not } from '../../src/policy/cel.ts';
+import { matchesAny } from '../../src/policy/cel-pattern.ts';
+import { matchesPattern } from '../../src/policy/pattern.ts';
+import type { Policy } from '../../src/policy/policy.ts';
+import { compilePolicies } from '../../src/policy/policy-set.ts';
+import { type WebhookEntry, webhookEntries } from '../../src/policy/webhook-entries.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { admin, developer } from '../control-plane/users.ts';
+import { createEntryRig, type EntryRig } from './match-conditions-rig.ts';
+import type { Node, Taint } from './nodes.ts';
+
+const NOT_READY: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' };
+const PROTECTED: Taint = { key: 'example.com/dedicated-7', effect: 'NoSchedule' };
+const OTHER: Taint = { key: 'example.org/other', value: 'x', effect: 'NoSchedule' };
+
+/** Deny policies, each for a pool of its own and a taint of its own. */
+function policiesForPools(count: number): Policy[] {
+  return Array.from({ length: count }, (_, index) => ({
+    kind: 'TaintPolicy',
+    name: `pool-${index}`,
+    spec: {
+      mode: 'Deny',
+      nodeSelector: { matchLabels: { pool: `pool-${index}` } },
+      taints: [{ key: `example.com/dedicated-${index}` }],
+      exempt: { users: [`*:controller-of-${index}`] },
+    },
+  }));
+}
+
+const EVERYTHING: Policy[] = [
+  { kind: 'TaintPolicy', name: 'everything', spec: { mode: 'Deny', taints: [{ key: '*' }] } },
+];
+
+/** What else stands on the node. The keys have the greatest length that there can be. */
+function manyTaints(count: number): Taint[] {
+  const longPrefix = Array.from({ length: 4 }, () => 'x'.repeat(60)).join('.');
+  return Array.from({ length: count }, (_, index) => ({
+    key: `${longPrefix}.example/${`taint-${index}-`.padEnd(62, 'x')}x`,
+    value: 'v'.repeat(63),
+    effect: 'NoSchedule',
+  }));
+}
+
+describeWithControlPlane('matchConditions at their limits', {}, (cp) => {
+  let rig: EntryRig;
+  let count = 0;
+
+  beforeAll(async () => {
+    rig = await createEntryRig(cp());
+  });
+  afterAll(() => rig?.stop());
+
+  /** A node of pool 7, stored unseen by the webhooks. */
+  async function createNode(taints: readonly Taint[]): Promise<Node> {
+    const name = `n${++count}`;
+    const body = { metadata: { name, labels: { pool: 'pool-7' } }, spec: { taints } };
+    const created = await cp().request<Node>(admin, 'POST', '/api/v1/nodes', { body });
+    expect(created.status, JSON.stringify(created.body).slice(0, 500)).toBe(201);
+    return created.body;
+  }
+
+  /** How the developer's update ends, which is tried only. */
+  async function update(node: Node, change: (node: Node) => object): Promise<string> {
+    const answer = await cp().request<{ message?: string }>(
+      developer,
+      'PUT',
+      `/api/v1/nodes/${node.metadata.name}?dryRun=All`,
+      { body: { ...node, ...change(node) } },
+    );
+    return answer.status === 200 ? 'passed' : (answer.body.message ?? String(answer.status));
+  }
+
+  const withTaints = (change: (taints: readonly Taint[]) => readonly Taint[]) => (node: Node) => ({
+    spec: { ...node.spec, taints: change(node.spec.taints ?? []) },
+  });
+  const without = (key: string) => withTaints((taints) => taints.filter((taint) => taint.key !== key));
+
+  const label = (node: Node) => ({ metadata: { ...node.metadata, labels: { ...node.metadata.labels, x: 'y' } } });
+  const cordon = (node: Node) => ({ spec: { ...node.spec, unschedulable: true } });
+  const add = withTaints((taints) => [...taints, { key: 'example.org/new', effect: 'NoExecute' }]);
+  const touch = withTaints((taints) =>
+    taints.map((taint) => (taint.key.startsWith('xxx') ? { ...taint, value: 'changed' } : taint)),
+  );
+
+  describe.each<[what: string, policies: Policy[], taints: number, exact: boolean]>([
+    ['200 policies, 64 taints', policiesForPools(200), 61, true],
+    ['200 policies, 2,000 taints', policiesForPools(200), 1_997, false],
+    ['a policy for every taint, 2,000 taints', EVERYTHING, 1_997, false],
+    ['more policies than fit', policiesForPools(1_000), 61, false],
+  ])('%s, and nobody answers', (_what, policies, taints, exact) => {
+    const entries = webhookEntries(policies);
+    let node: Node;
+
+    beforeAll(async () => {
+      await rig.register(entries, compilePolicies(policies), { reachable: false });
+      node = await createNode([...manyTaints(taints), PROTECTED, OTHER, NOT_READY]);
+    });
+
+    const harmless: [what: string, change: (node: Node) => object][] = [
+      ['a label', label],
+      ['cordon', cordon],
+      ['a taint that comes and goes leaves', without(NOT_READY.key)],
+    ];
+    const harmlessIfLookedAtClosely: typeof harmless = [
+      ['a new taint', add],
+      ['a taint leaves that nobody protects', without(OTHER.key)],
+      ['all others change their values', touch],
+    ];
+    it.each([...harmless, ...(exact ? harmlessIfLookedAtClosely : [])])('passes: %s', async (_change, change) => {
+      expect(await update(node, change)).toBe('passed');
+    });
+
+    it('is refused: the protected taint leaves', async () => {
+      expect(await update(node, without(PROTECTED.key))).toMatch(/failed calling webhook "protect\.taintkeeper\.dev"/);
+    });
+
+    it('is judged: the protected taint leaves, once somebody answers', async () => {
+      await rig.register(entries, compilePolicies(policies));
+      expect(await update(node, without(PROTECTED.key))).toContain(
+        'must keep taint example.com/dedicated-7:NoSchedule',
+      );
+      expect(rig.takeCalls().filter(({ phase }) => phase === 'validate')).toEqual([
+        { entry: 'protect.taintkeeper.dev', phase: 'validate' },
+      ]);
+    });
+  });
+
+  it('no expression runs out of its budget, at whatever length a list is still looked at item by item', async () => {
+    const policies = policiesForPools(100);
+    const entries = webhookEntries(policies);
+    await rig.register(entries, compilePolicies(policies));
+    const sizes = entries.flatMap(({ matchConditions }) =>
+      matchConditions.flatMap(({ expression }) =>
+        [...expression.matchAll(/size\(before\) > (\d+) \|\|/g)].map(([, size]) => Number(size)),
+      ),
+    );
+    expect(Math.max(...sizes)).toBeGreaterThanOrEqual(64);
+    for (const size of new Set(sizes)) {
+      const node = await createNode([...manyTaints(size - 2), PROTECTED]);
+      expect(await update(node, touch)).toBe('passed');
+      expect(rig.takeCalls()).toEqual([]);
+      expect(await update(node, (one) => ({ ...touch(one), ...label(one) }))).toBe('passed');
+    }
+    const { body } = await cp().request<string>(admin, 'GET', '/metrics');
+    const errors = [...body.matchAll(/^apiserver_admission_match_condition_evaluation_errors_total\{.*\} (\S+)$/gm)];
+    expect(errors.map(([line]) => line)).toEqual([]);
+  });
+
+  it('patterns and literals mean to the API server what they mean to the engine', async () => {
+    const text = fc.oneof(
+      fc.string({ unit: fc.constantFrom('a', '*'), maxLength: 5 }),
+      fc.string({ unit: fc.constantFrom('a', '*', '.', '\\', '"', "'", '\n', '+', '[', ')', '🦆', '\u202e') }),
+    );
+    const pairs = fc.sample(
+      fc
+        .record({ pattern: text, filling: fc.array(text, { minLength: 5, maxLength: 5 }), any: text })
+        // A text that matches, in which other text stands where the pattern has its stars, and one that hardly does.
+        .chain(({ pattern, filling, any }) => {
+          const matching = pattern.split('*').reduce((whole, part, index) => whole + (filling[index % 5] ?? '') + part);
+          return fc.constantFrom({ pattern, text: matching }, { pattern, text: any }, { pattern, text: pattern });
+        }),
+      600,
+    );
+    // Head and tail may not share a character.
+    pairs.push({ pattern: 'a*a', text: 'a' }, { pattern: 'aba*ba', text: 'aba' }, { pattern: '🦆*🦆', text: '🦆' });
+    const claim = ({ pattern, text: value }: (typeof pairs)[number]): Expression => {
+      const claimed = matchesAny({ text: literal(value), maxLength: 100 }, [pattern]);
+      return matchesPattern(pattern, value) ? claimed : not(claimed);
+    };
+    const conditions = Map.groupBy(pairs, (_, index) => `condition-${index % 60}`);
+    const entry: WebhookEntry = {
+      name: 'patterns.taintkeeper.dev',
+      phase: 'validate',
+      resource: 'nodes',
+      operations: ['UPDATE'],
+      failurePolicy: 'Fail',
+      matchConditions: [...conditions].map(([name, some]) => ({ name, expression: all(some.map(claim)).text })),
+    };
+    const node = await createNode([]);
+    await rig.register([entry], compilePolicies([]));
+    expect(await update(node, label)).toBe('passed');
+    expect(rig.takeCalls(), 'all of the conditions are true').toEqual([
+      { entry: 'patterns.taintkeeper.dev', phase: 'validate' },
+    ]);
+  });
+});

@@ -1,0 +1,229 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Admission, admit } from '../../src/admission/admit.ts';
+import { judge } from '../../src/admission/judge.ts';
+import type { AdmissionRequest } from '../../src/admission/review.ts';
+import type { Decision, Outcome } from '../../src/policy/decision.ts';
+import { failurePolicyOf } from '../../src/policy/failure-policy.ts';
+import type { Policy } from '../../src/policy/policy.ts';
+import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';
+import { droppedTaints, type Taint } from '../../src/policy/taint.ts';
+import { webhookEntries } from '../../src/policy/webhook-entries.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { admin, developer } from '../control-plane/users.ts';
+import { type NodeEdit, scenario } from './match-conditions-cases.ts';
+import { type Made, make, prepare } from './match-conditions-requests.ts';
+import { type Call, createEntryRig, type EntryRig } from './match-conditions-rig.ts';
+
+/**
+ * Sets of policies, for each of which the API server has to be told anew. These few are always the same, so that all outcomes
+ * are among them; as many others as one likes are tried with TAINTKEEPER_POLICY_SETS, which also prints what they led to.
+ */
+const MORE_POLICY_SETS = process.env.TAINTKEEPER_POLICY_SETS;
+const POLICY_SETS = Number(MORE_POLICY_SETS ?? 15);
+const SEED = 4;
+const REQUESTS_PER_SET = 60;
+const SET_TIMEOUT_MS = 20_000;
+
+const OUTCOMES: readonly Outcome[] = [
+  'denied',
+  'restored',
+  'added',
+  'missing',
+  'audited',
+  'announced',
+  'released',
+  'exempt',
+  'unselected',
+];
+
+describeWithControlPlane('matchConditions and engine, on generated policies and requests', {}, (cp) => {
+  let rig: EntryRig;
+
+  beforeAll(async () => {
+    rig = await createEntryRig(cp());
+    await cp().request(admin, 'POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+      body: {
+        metadata: { name: 'everybody-may-do-everything' },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'system:authenticated' }],
+      },
+    });
+  });
+  afterAll(() => rig?.stop());
+
+  it(
+    'agree: what the engine has to say of reaches it, once in each phase, and nothing else does',
+    async () => {
+      const tally = new Map<string, number>();
+      const count = (what: string) => tally.set(what, (tally.get(what) ?? 0) + 1);
+      await fc.assert(
+        fc.asyncProperty(scenario(REQUESTS_PER_SET), async ({ policies, audit, nodes, daemonSets, requests }) => {
+          const compiled = compilePolicies(policies, { audit });
+          await prepare(cp(), nodes, daemonSets);
+          await rig.register(webhookEntries(policies, { audit }), compiled);
+          for (const generated of requests) {
+            const made = await make(cp(), rig, generated, nodes);
+            if (made === undefined) count('not taken by the API server');
+            else for (const what of check(made, policies, compiled)) count(what);
+          }
+        }),
+        { numRuns: POLICY_SETS, endOnFailure: true, ...(MORE_POLICY_SETS ? {} : { seed: SEED }) },
+      );
+      if (MORE_POLICY_SETS) {
+        process.stderr.write(`${[...tally].map(([what, times]) => `${what}: ${times}`).join('\n')}\n`);
+      }
+      // Otherwise the generated cases would prove nothing about it.
+      expect([...tally.keys()]).toEqual(
+        expect.arrayContaining([
+          'register.taintkeeper.dev',
+          'restore.taintkeeper.dev',
+          'tolerate.taintkeeper.dev',
+          'protect.taintkeeper.dev',
+          'report.taintkeeper.dev',
+          'report-registration.taintkeeper.dev',
+          'report-tolerations.taintkeeper.dev',
+          'no call',
+          ...OUTCOMES.map((outcome) => `outcome ${outcome}`),
+        ]),
+      );
+    },
+    POLICY_SETS * SET_TIMEOUT_MS,
+  );
+
+  it('agree on an exempt user who announces and drops at once: the announcement is spent, though there was none before', async () => {
+    const taint = { key: 'dedicated', value: '', effect: 'NoSchedule' };
+    const policies: Policy[] = [
+      {
+        kind: 'TaintPolicy',
+        name: 'p',
+        spec: { mode: 'Deny', taints: [{ key: 'dedicated' }], exempt: { users: ['autoscaler'] } },
+      },
+    ];
+    const nodes = [{ labels: {}, taints: [taint], release: undefined }];
+    await prepare(cp(), nodes, []);
+    const compiled = compilePolicies(policies);
+    await rig.register(webhookEntries(policies), compiled);
+    const edit: NodeEdit = { labels: 'kept', release: 'dedicated:NoSchedule', stay: 0, added: undefined };
+    const user = { name: 'autoscaler', groups: [] };
+    const made = await make(cp(), rig, { what: 'node update', node: 0, edit, user }, nodes);
+    expect(made && check(made, policies, compiled)).toEqual([
+      'restore.taintkeeper.dev',
+      'report.taintkeeper.dev',
+      'outcome exempt',
+    ]);
+  });
+
+  it('agree on a DaemonSet whose name is still to be generated: its beginning counts', async () => {
+    const policies: Policy[] = [
+      {
+        kind: 'TolerationPolicy',
+        name: 'cni',
+        spec: { mode: 'Mutate', daemonSets: { namespaces: ['*'], names: ['cni*'] } },
+      },
+    ];
+    await rig.register(webhookEntries(policies), compilePolicies(policies));
+    const create = async (generateName: string) => {
+      const labels = { app: 'a' };
+      const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'a' }] } };
+      const body = { metadata: { generateName }, spec: { selector: { matchLabels: labels }, template } };
+      const answer = await cp().request(developer, 'POST', '/apis/apps/v1/namespaces/default/daemonsets?dryRun=All', {
+        body,
+      });
+      expect(answer.status).toBe(201);
+      return { warnings: answer.warnings.length, calls: rig.takeCalls() };
+    };
+    expect(await create('cni-')).toEqual({
+      warnings: 2,
+      calls: [{ entry: 'tolerate.taintkeeper.dev', phase: 'mutate' }],
+    });
+    expect(await create('other-')).toEqual({ warnings: 0, calls: [] });
+  });
+});
+
+/** Compares what the API server did with what the engine says. Gives what kind of request it was, for the tally. */
+function check({ request, answer, calls }: Made, policies: readonly Policy[], compiled: PolicySet): string[] {
+  const mutation = judge(request, 'mutate', compiled).decision;
+  const admission = admit(request, compiled);
+  const validation = judge({ ...request, object: admission.object }, 'validate', compiled).decision;
+  const mutating = entriesOf(calls, 'mutate');
+  const validating = entriesOf(calls, 'validate');
+  const context = () =>
+    JSON.stringify(
+      { request, policies, status: answer.status, message: answer.body.message, calls, admission },
+      null,
+      1,
+    );
+  const outcomes = admission.violations.map(({ outcome }) => `outcome ${outcome}`);
+  const tally = [...new Set([...mutating, ...validating, ...outcomes])];
+
+  expect(mutating.length, context()).toBeLessThanOrEqual(1);
+  if (!says(mutation) && !says(validation)) expect(mutating, context()).toEqual([]);
+
+  const denied = /^admission webhook "\S+" denied the request/.test(answer.body.message ?? '');
+  if (answer.status >= 400 && !denied) {
+    // NodeRestriction stands before the webhooks, and refuses much of what a node tries here.
+    expect(answer.body.message, context()).toContain('is not allowed to modify');
+    return [...tally, 'refused by NodeRestriction'];
+  }
+
+  if (says(mutation)) expect(mutating, context()).toHaveLength(1);
+  expect(validating, context()).toHaveLength(says(validation) ? 1 : 0);
+  if (request.resource.resource === 'nodes' && request.operation === 'UPDATE') {
+    const mustFail = dropsForFail(request, admission, policies, compiled);
+    expect(validating.includes('protect.taintkeeper.dev'), context()).toBe(mustFail);
+  }
+  expect(denied ? 'denied' : 'passed', context()).toBe(admission.verdict === 'denied' ? 'denied' : 'passed');
+  expect(answer.warnings.toSorted(), context()).toEqual(denied ? [] : admission.warnings.toSorted());
+  if (!denied) expect(looks(answer.body), context()).toEqual(looks(admission.object));
+  return tally.length > 0 ? tally : ['no call'];
+}
+
+function entriesOf(calls: readonly Call[], phase: Call['phase']): string[] {
+  return calls.filter((call) => call.phase === phase).map(({ entry }) => entry);
+}
+
+function says({ verdict, violations, warnings }: Decision<unknown>): boolean {
+  return verdict !== 'allow' || violations.length + warnings.length > 0;
+}
+
+interface NodeObject {
+  readonly metadata: { readonly labels?: Record<string, string>; readonly annotations?: Record<string, string> };
+  readonly spec: { readonly taints?: readonly Taint[] };
+}
+
+/** Whether the update drops a taint of a policy that fails without the webhook, by somebody whom it does not exempt. */
+function dropsForFail(
+  { oldObject, userInfo }: AdmissionRequest,
+  { object }: Admission,
+  policies: readonly Policy[],
+  { taintPolicies }: PolicySet,
+): boolean {
+  const before = oldObject as NodeObject;
+  const after = object as NodeObject;
+  const requester = { username: userInfo.username ?? '', groups: userInfo.groups ?? [] };
+  const dropped = droppedTaints(before.spec.taints ?? [], after.spec.taints ?? []);
+  return taintPolicies.some((policy) => {
+    const { spec } = policies.find(({ kind, name }) => kind === 'TaintPolicy' && name === policy.name) ?? {};
+    if (spec === undefined || !('taints' in spec) || failurePolicyOf(spec, policy.mode) !== 'Fail') return false;
+    const selected = [before, after].some(({ metadata }) => policy.selectsNode(metadata.labels ?? {}));
+    return selected && !policy.exempts(requester) && dropped.some((taint) => policy.protectedBy(taint) !== undefined);
+  });
+}
+
+/** The parts that webhooks may change. The API server leaves out what is empty. */
+function looks(object: unknown): object {
+  const { metadata, spec } = object as {
+    metadata: { annotations?: object };
+    spec: { taints?: object[]; template?: { spec: { tolerations?: object[] } } };
+  };
+  return {
+    annotations: metadata.annotations ?? {},
+    taints: (spec.taints ?? []).map(withoutEmpty),
+    tolerations: (spec.template?.spec.tolerations ?? []).map(withoutEmpty),
+  };
+}
+
+function withoutEmpty(item: object): object {
+  return Object.fromEntries(Object.entries(item).filter(([, value]) => value !== ''));
+}

@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { type FailurePolicy, failurePolicyOf } from '../../../src/policy/failure-policy.ts';
+import type { TaintMode } from '../../../src/policy/taint-policy.ts';
+
+it.each<[mode: TaintMode, field: FailurePolicy | undefined, effective: FailurePolicy]>([
+  ['Deny', undefined, 'Fail'],
+  ['Deny', 'Ignore', 'Ignore'],
+  ['Restore', undefined, 'Ignore'],
+  ['Restore', 'Fail', 'Fail'],
+  ['Audit', undefined, 'Ignore'],
+])('mode %s with failurePolicy %s means %s', (mode, field, effective) => {
+  const spec = { mode, taints: [{ key: 'dedicated' }], ...(field ? { failurePolicy: field } : {}) };
+  expect(failurePolicyOf(spec, mode)).toBe(effective);
+});
+
+it('a Deny policy that --audit makes an Audit policy refuses nothing', () => {
+  expect(failurePolicyOf({ mode: 'Deny', taints: [{ key: 'dedicated' }], failurePolicy: 'Fail' }, 'Audit')).toBe(
+    'Ignore',
+  );
+});
