@@ -11,14 +11,18 @@ import type { RegisteredWebhooks } from './cluster/webhook-configurations.ts';
 import { certificateRotation } from './controllers/certificate-rotation.ts';
 import { defaultPolicies } from './controllers/default-policies.ts';
 import { policyStatus } from './controllers/policy-status.ts';
-import { type Reconciler, startReconciler } from './controllers/reconciler.ts';
+import { startReconciler } from './controllers/reconciler.ts';
 import type { ServiceRef } from './controllers/service-endpoint.ts';
 import { webhookRegistration } from './controllers/webhook-registration.ts';
-import { webhookEntries } from './policy/webhook-entries.ts';
+import type { Policy } from './policy/policy.ts';
+import { type WebhookEntry, webhookEntries } from './policy/webhook-entries.ts';
 import type { Metrics } from './server/metrics.ts';
 
 /** Least time between two looks at all nodes and DaemonSets for the policies' status, in milliseconds. */
 const STATUS_PAUSE_MS = 5_000;
+
+/** The API server compiles every expression that is written: policies that change together are one write. */
+const POLICIES_SETTLE_MS = 200;
 
 export interface LeaderOptions {
   /** Writes only while this process leads. */
@@ -80,7 +84,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
   const { reconcile: register, notRegistered } = webhookRegistration({
     client,
     service,
-    entries: () => webhookEntries(policies.valid(), { audit }),
+    entries: compileOnce(policies.valid, audit, log),
     bundle: () => certificates.current().bundle,
     actual: webhooks.get,
     ownerClusterRole: options.ownerClusterRole,
@@ -107,19 +111,32 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     ? controller('default-policies', defaultPolicies({ client, namespace, configMap: options.defaultPolicies, log }))
     : undefined;
 
-  const dependents: Readonly<Record<Dependency, readonly (Reconciler | undefined)[]>> = {
-    policies: [registration, status],
-    webhooks: [registration, rotation, status],
-    certificates: [registration, rotation],
-  };
   return {
     changed(what) {
-      for (const dependent of dependents[what]) dependent?.trigger();
+      registration.trigger(what === 'policies' ? POLICIES_SETTLE_MS : 0);
+      if (what !== 'certificates') status.trigger();
+      if (what !== 'policies') rotation?.trigger();
     },
     async stop() {
       await Promise.all([nodes.stop(), daemonSets.stop()]);
       await Promise.all([registration, status, rotation, defaults].map((one) => one?.stop()));
     },
+  };
+}
+
+/** The webhooks that the policies need. Compiling hundreds of policies takes a good part of a second: once for each change. */
+function compileOnce(valid: () => readonly Policy[], audit: boolean, log: Logger): () => readonly WebhookEntry[] {
+  let policies: readonly Policy[] | undefined;
+  let entries: readonly WebhookEntry[] = [];
+  return () => {
+    if (policies !== valid()) {
+      policies = valid();
+      entries = webhookEntries(policies, { audit });
+      for (const { name, widened } of entries) {
+        if (widened) log.warn(`webhook ${name} is called for more requests than necessary: ${widened}`);
+      }
+    }
+    return entries;
   };
 }
 

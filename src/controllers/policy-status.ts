@@ -28,6 +28,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<undefi
     const nodeViews = [...nodes()];
     const daemonSetViews = [...daemonSets()];
     const { taintPolicies, tolerationPolicies } = compiled();
+    const reason = notRegistered();
     for (const policy of objects()) {
       const before = policy.status as PolicyStatus | undefined;
       const findings = findingsOf(policy, violators.get(policy.uid) ?? before?.violators ?? []);
@@ -36,7 +37,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<undefi
         before,
         generation: policy.generation,
         problems: policy.result.ok ? [] : policy.result.problems,
-        notRegistered: notRegistered(),
+        notRegistered: reason,
         findings,
         now: new Date(),
       });

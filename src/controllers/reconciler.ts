@@ -4,8 +4,8 @@ import { followFault } from '../cluster/standing-fault.ts';
 
 /** Brings something into its desired state, again and again. */
 export interface Reconciler {
-  /** Asks for a run soon. However often it is asked while one waits, there is one. */
-  trigger(): void;
+  /** Asks for a run, at once or in so many milliseconds. However often it is asked while one waits, there is one. */
+  trigger(inMs?: number): void;
   /** Ends for good, once the run in progress has. */
   stop(): Promise<void>;
 }
@@ -41,7 +41,7 @@ export function startReconciler({ name, reconcile, log, pauseMs = 0, onResult }:
 
   ask(0);
   return {
-    trigger: () => ask(0),
+    trigger: (inMs = 0) => ask(inMs),
     async stop() {
       stopped = true;
       clearTimeout(timer);

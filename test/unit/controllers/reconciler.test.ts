@@ -37,6 +37,22 @@ it('runs again after the time that a run has named', async () => {
   expect(reconcile).toHaveBeenCalledTimes(2);
 });
 
+it('waits as long as it is asked to, but not longer than for whoever is in a greater hurry', async () => {
+  const reconcile = vi.fn(async () => undefined);
+  const { reconciler } = start(reconcile);
+  await vi.advanceTimersByTimeAsync(0);
+  for (let i = 0; i < 3; i++) reconciler.trigger(200);
+  await vi.advanceTimersByTimeAsync(199);
+  expect(reconcile).toHaveBeenCalledTimes(1);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(reconcile).toHaveBeenCalledTimes(2);
+
+  reconciler.trigger(200);
+  reconciler.trigger();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(reconcile).toHaveBeenCalledTimes(3);
+});
+
 it('never runs twice at a time; whatever asks meanwhile leads to one further run', async () => {
   const runs: PromiseWithResolvers<undefined>[] = [];
   const { reconciler } = start(() => {
