@@ -7,7 +7,7 @@ import { openPolicyStore, type PolicyLoad } from './files/policy-store.ts';
 import { fingerprint, watchFiles } from './files/watch-files.ts';
 import { certificateCheck, policyCheck, stoppingCheck } from './readiness.ts';
 import { createMetrics, type Metrics } from './server/metrics.ts';
-import { type Listeners, type RunningServers, startServers } from './servers.ts';
+import { type Listeners, type RunningAdmin, type RunningAdmission, startAdmin, startAdmission } from './servers.ts';
 import { VERSION } from './version.ts';
 
 export interface AppOptions extends Listeners {
@@ -19,7 +19,7 @@ export interface AppOptions extends Listeners {
   /** DNS names and IP addresses that the serving certificate is issued for. */
   readonly names: readonly string[];
   readonly log: Logger;
-  /** See {@link startServers}. */
+  /** See {@link startAdmission}. */
   readonly stopGraceMs?: number;
   /** How often policy and certificate files are looked at; see {@link watchFiles}. */
   readonly pollIntervalMs?: number | undefined;
@@ -55,7 +55,7 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
   const policyWatch = await watchFiles(listFiles, async () => announce(await store.reload()), pollIntervalMs, before);
   starting.defer(() => policyWatch.stop());
 
-  let servers: RunningServers | undefined;
+  let admission: RunningAdmission | undefined;
   const certificates = await keepCertificates({
     directory: options.certDirectory,
     names: options.names,
@@ -63,31 +63,33 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
     onServe(found) {
       for (const what of found.issued) log.info({ directory: options.certDirectory }, `issued ${what}`);
       announceCertificates(found, metrics, log);
-      servers?.useCertificate(found.serving);
+      admission?.useCertificate(found.serving);
     },
     onFault: (message) => log.error(`certificates not replaced, the last good ones stay: ${message}`),
   });
   starting.defer(() => certificates.stop());
 
+  // Ends last: probes are answered until nobody is.
+  let admin: RunningAdmin | undefined;
+  starting.defer(async () => admin?.stop());
+  const tls = certificates.current().serving;
+  admission = await startAdmission({ listeners: options, tls, policies: store.policies, metrics, log, stopGraceMs });
+  starting.defer(admission.stop);
+  // What was renewed while the server started.
+  admission.useCertificate(certificates.current().serving);
+
   let stopping = false;
-  servers = await startServers({
+  // Last, so that nobody is told "ready" before.
+  admin = await startAdmin({
     listeners: options,
-    tls: certificates.current().serving,
-    policies: store.policies,
     checks: () => [policyCheck(store, options.audit), certificateCheck(certificates), stoppingCheck(stopping)],
     metrics,
-    log,
-    stopGraceMs,
   });
-  const { url, adminUrl, stop, useCertificate } = servers;
-  starting.defer(stop);
-  // What was renewed while the servers started.
-  useCertificate(certificates.current().serving);
 
   const running = starting.move();
   return {
-    url,
-    adminUrl,
+    url: admission.url,
+    adminUrl: admin.url,
     stop() {
       stopping = true;
       return running.disposeAsync();

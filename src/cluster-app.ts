@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { eventsOf } from './admission/request-events.ts';
 import { announceCertificates, type RunningApp } from './app.ts';
 import type { ServableCertificates } from './certs/certificate-directory.ts';
-import { keepCertificates } from './certs/certificate-keeper.ts';
+import { type CertificateKeeper, keepCertificates } from './certs/certificate-keeper.ts';
 import { keepSecret } from './certs/secret-keeper.ts';
 import type { ApiClient } from './cluster/client/api-client.ts';
 import { createEventRecorder } from './cluster/events/event-recorder.ts';
@@ -17,11 +17,12 @@ import { persist } from './cluster/persist.ts';
 import { type ClusterPolicies, watchPolicies } from './cluster/policies.ts';
 import { watchWebhookConfigurations } from './cluster/webhook-configurations.ts';
 import { serverName } from './controllers/service-endpoint.ts';
-import { type Dependency, type LeaderWork, startLeaderWork } from './leader.ts';
+import { type Dependency, type LeaderOptions, type LeaderWork, startLeaderWork } from './leader.ts';
 import { formatProblem } from './policy/problem.ts';
 import { certificateCheck, clusterPoliciesCheck, stoppingCheck, trustCheck } from './readiness.ts';
+import type { Check } from './server/admin-server.ts';
 import { createMetrics, type Metrics } from './server/metrics.ts';
-import { type Listeners, type RunningServers, startServers } from './servers.ts';
+import { type Listeners, type RunningAdmission, startAdmin, startAdmission } from './servers.ts';
 import { VERSION } from './version.ts';
 
 export interface ClusterAppOptions extends Listeners {
@@ -56,9 +57,12 @@ export interface ClusterAppOptions extends Listeners {
  * @throws InputError for addresses that cannot be listened on; CertificateDirectoryError
  */
 export async function startClusterApp(options: ClusterAppOptions): Promise<RunningApp> {
-  const { client, namespace, audit, identity, log } = options;
+  const { client, namespace, audit, identity, caOverlapMs: overlapMs, log } = options;
   const service = { namespace, name: options.service, port: options.servicePort };
+  const names = [serverName(service)];
   const metrics = createMetrics(VERSION);
+  let work: LeaderWork | undefined;
+  const changed = (what: Dependency) => work?.changed(what);
 
   await using starting = new AsyncDisposableStack();
 
@@ -66,64 +70,96 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   metrics.countDroppedEvents(events.dropped);
   starting.defer(() => events.stop());
 
-  let work: LeaderWork | undefined;
-  const changed = (what: Dependency) => work?.changed(what);
-
+  const announce = announcePolicies(audit, metrics, log);
   const policies = watchPolicies({
     client,
     audit,
     onChange() {
-      announcePolicies(policies, audit, metrics, log);
+      announce(policies);
       changed('policies');
     },
+    onStatus: () => changed('status'),
     onState: (kind, connected) => metrics.watchState(kind, connected),
     log,
   });
   starting.defer(async () => void (await policies.stop()));
 
-  const webhooks = watchWebhookConfigurations({ client, onChange: () => changed('webhooks'), log });
+  let secret: LeaderOptions['secret'];
+  const webhooks = watchWebhookConfigurations({
+    client,
+    onChange() {
+      secret?.keeper.recheck();
+      changed('webhooks');
+    },
+    log,
+  });
   starting.defer(async () => void (await webhooks.stop()));
 
-  let servers: RunningServers | undefined;
+  // Before what the API server may keep us waiting for: a process that waits is alive.
+  let certificates: CertificateKeeper | undefined;
+  let stopping = false;
+  const trusted = trustCheck(webhooks);
+  const admin = await startAdmin({
+    listeners: options,
+    checks: () => [
+      clusterPoliciesCheck(policies, audit),
+      ...(certificates ? [certificateCheck(certificates), trusted(certificates)] : [NO_CERTIFICATE_YET]),
+      stoppingCheck(stopping),
+    ],
+    metrics,
+  });
+  starting.defer(admin.stop);
+
+  let admission: RunningAdmission | undefined;
   const onServe = (found: ServableCertificates) => {
     for (const what of found.issued) log.info(`issued ${what}`);
     announceCertificates(found, metrics, log);
-    servers?.useCertificate(found.serving);
+    admission?.useCertificate(found.serving);
     changed('certificates');
   };
   const onFault = (message: string) => log.error(`certificates not replaced: ${message}`);
-  const names = [serverName(service)];
-  const secret = options.certDirectory === undefined ? await openSecret() : undefined;
-  const certificates =
-    secret?.keeper ?? (await keepCertificates({ directory: options.certDirectory ?? '', names, onServe, onFault }));
-  starting.defer(() => certificates.stop());
+  if (options.certDirectory === undefined) {
+    const ref = { namespace, name: options.secret };
+    const keeper = await persist('certificates', log, () =>
+      keepSecret({
+        client,
+        ref,
+        names,
+        overlapMs,
+        hasRescuer: () => isLed(client, namespace, options.lease),
+        isTrusted: webhooks.trust,
+        onServe,
+        onFault,
+        onChange: () => changed('certificates'),
+        log,
+      }),
+    );
+    secret = { keeper, ref, names };
+    certificates = keeper;
+  } else {
+    certificates = await keepCertificates({ directory: options.certDirectory, names, onServe, onFault });
+  }
+  const keeper = certificates;
+  starting.defer(() => keeper.stop());
 
-  let stopping = false;
-  const trusted = trustCheck(certificates, webhooks);
-  servers = await startServers({
+  admission = await startAdmission({
     listeners: options,
-    tls: certificates.current().serving,
+    tls: keeper.current().serving,
     policies() {
       // With half of them, what is protected would pass: let failurePolicy decide.
       if (!policies.isSynced()) throw new Error('the policies have not been read yet');
-      return policies.compiled();
+      return policies.snapshot().compiled;
     },
-    checks: () => [
-      clusterPoliciesCheck(policies, audit),
-      certificateCheck(certificates),
-      trusted(),
-      stoppingCheck(stopping),
-    ],
     onJudged({ request, judgement }) {
       for (const event of eventsOf(request, judgement)) events.record(event);
     },
     metrics,
     log,
   });
-  const { url, adminUrl, stop, drain, useCertificate } = servers;
-  starting.defer(stop);
-  // What was renewed while the servers started.
-  useCertificate(certificates.current().serving);
+  const { drain } = admission;
+  starting.defer(admission.stop);
+  // What was renewed while the server started.
+  admission.useCertificate(keeper.current().serving);
 
   const election = electLeader({
     client,
@@ -138,8 +174,8 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
 
   const running = starting.move();
   return {
-    url,
-    adminUrl,
+    url: admission.url,
+    adminUrl: admin.url,
     async stop() {
       stopping = true;
       drain();
@@ -162,7 +198,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       service,
       policies,
       webhooks,
-      certificates,
+      certificates: keeper,
       secret,
       metrics,
     });
@@ -170,38 +206,30 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
     await work.stop();
     work = undefined;
   }
-
-  async function openSecret() {
-    const ref = { namespace, name: options.secret };
-    const keeper = await persist('certificates', log, () =>
-      keepSecret({
-        client,
-        ref,
-        names,
-        hasRescuer: () => isLed(client, namespace, options.lease),
-        onServe,
-        onFault,
-        onChange: () => changed('certificates'),
-        log,
-      }),
-    );
-    return { keeper, ref, names };
-  }
 }
 
-function announcePolicies(policies: ClusterPolicies, audit: boolean, metrics: Metrics, log: Logger): void {
-  const valid = { TaintPolicy: 0, TolerationPolicy: 0 };
-  const invalid = { TaintPolicy: 0, TolerationPolicy: 0 };
-  for (const { kind, name, result } of policies.objects()) {
-    if (result.ok) {
-      valid[kind]++;
-    } else {
-      invalid[kind]++;
-      log.error(`${kind} ${name} is not in force: ${result.problems.map(formatProblem).join('; ')}`);
+const NO_CERTIFICATE_YET: Check = { name: 'certificate', state: 'failed', detail: 'there is none yet' };
+
+/** What log and metrics say of the policies; of a broken one once, however often the others change. */
+function announcePolicies(audit: boolean, metrics: Metrics, log: Logger): (policies: ClusterPolicies) => void {
+  let complaints = new Set<string>();
+  return (policies) => {
+    const valid = { TaintPolicy: 0, TolerationPolicy: 0 };
+    const invalid = { TaintPolicy: 0, TolerationPolicy: 0 };
+    const found = new Set<string>();
+    for (const { kind, name, result } of policies.objects()) {
+      if (result.ok) {
+        valid[kind]++;
+      } else {
+        invalid[kind]++;
+        found.add(`${kind} ${name} is not in force: ${result.problems.map(formatProblem).join('; ')}`);
+      }
     }
-  }
-  metrics.policiesLoaded(valid, Date.now());
-  metrics.policiesInvalid(invalid);
-  const inForce = policies.valid().map(({ kind, name, spec }) => `${kind}/${name} (${spec.mode})`);
-  log.info({ policies: inForce }, audit ? 'policies in force, all as Audit' : 'policies in force');
+    for (const complaint of found) if (!complaints.has(complaint)) log.error(complaint);
+    complaints = found;
+    metrics.policiesLoaded(valid, Date.now());
+    metrics.policiesInvalid(invalid);
+    const inForce = policies.snapshot().policies.map(({ kind, name, spec }) => `${kind}/${name} (${spec.mode})`);
+    log.info({ policies: inForce }, audit ? 'policies in force, all as Audit' : 'policies in force');
+  };
 }

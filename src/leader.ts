@@ -2,20 +2,20 @@ import type { Logger } from 'pino';
 import { asDaemonSet, viewDaemonSet } from './admission/daemon-set-object.ts';
 import { asNode, viewNode } from './admission/node-object.ts';
 import type { CertificateKeeper } from './certs/certificate-keeper.ts';
-import type { SecretRef } from './certs/certificate-secret.ts';
+import { readSecret, type SecretRef } from './certs/certificate-secret.ts';
+import { fingerprints } from './certs/inspect.ts';
 import type { SecretKeeper } from './certs/secret-keeper.ts';
 import type { ApiClient } from './cluster/client/api-client.ts';
-import type { ClusterPolicies } from './cluster/policies.ts';
+import { type ClusterPolicies, versionOf } from './cluster/policies.ts';
 import { watchResource } from './cluster/watch/watch-cache.ts';
 import type { RegisteredWebhooks } from './cluster/webhook-configurations.ts';
 import { certificateRotation } from './controllers/certificate-rotation.ts';
 import { defaultPolicies } from './controllers/default-policies.ts';
+import { followPolicies } from './controllers/followed-entries.ts';
 import { policyStatus } from './controllers/policy-status.ts';
 import { startReconciler } from './controllers/reconciler.ts';
 import type { ServiceRef } from './controllers/service-endpoint.ts';
 import { webhookRegistration } from './controllers/webhook-registration.ts';
-import type { Policy } from './policy/policy.ts';
-import { type WebhookEntry, webhookEntries } from './policy/webhook-entries.ts';
 import type { Metrics } from './server/metrics.ts';
 
 /** Least time between two looks at all nodes and DaemonSets for the policies' status, in milliseconds. */
@@ -46,7 +46,7 @@ export interface LeaderOptions {
   readonly log: Logger;
 }
 
-export type Dependency = 'policies' | 'webhooks' | 'certificates';
+export type Dependency = 'policies' | 'status' | 'webhooks' | 'certificates';
 
 export interface LeaderWork {
   /** Something that the work depends on has changed. */
@@ -81,26 +81,61 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
   // Asked for below; until then nobody listens.
   synced.catch(() => {});
 
-  const { reconcile: register, notRegistered } = webhookRegistration({
+  const entries = followPolicies(policies.snapshot, audit, log);
+  const { reconcile: register, complaint } = webhookRegistration({
     client,
     service,
-    entries: compileOnce(policies.valid, audit, log),
+    entries: entries.current,
     bundle: () => certificates.current().bundle,
+    confirmBundle: secret ? bundleConfirmation(client, secret) : async () => {},
     actual: webhooks.get,
     ownerClusterRole: options.ownerClusterRole,
     log,
   });
+  /** Which versions of policies the registered webhooks are for. */
+  let registered: ReadonlySet<string> = new Set();
+  const attempted = Promise.withResolvers<void>();
+  const registration = startReconciler({
+    name: 'webhook-registration',
+    async reconcile() {
+      try {
+        const againInMs = await register();
+        registered = entries.from().versions;
+        return entries.from() === policies.snapshot() ? againInMs : Math.min(againInMs, entries.dueInMs());
+      } catch (error) {
+        if (!webhooks.get('mutate') && !webhooks.get('validate')) registered = new Set();
+        throw error;
+      }
+    },
+    log,
+    onResult(result) {
+      metrics.reconciled('webhook-registration', result);
+      attempted.resolve();
+      status.trigger();
+    },
+  });
+
   const writeStatus = policyStatus({
     client,
     objects: policies.objects,
-    compiled: policies.compiled,
+    compiled: () => policies.snapshot().compiled,
+    audit,
     nodes: () => Array.from(nodes.entries(), ({ value }) => value),
-    daemonSets: () => Array.from(daemonSets.entries(), ({ value }) => value),
-    notRegistered,
+    // Those beside taintkeeper itself are never sent to it.
+    daemonSets: () =>
+      Array.from(daemonSets.entries(), ({ value }) => value).filter((daemonSet) => daemonSet.namespace !== namespace),
+    standing(policy) {
+      // Where writing fails, the webhooks that are there stay in force.
+      if (registered.has(versionOf(policy))) return 'registered';
+      const fault = complaint();
+      return fault === undefined ? 'pending' : { fault };
+    },
   });
-
-  const registration = controller('webhook-registration', register);
-  const status = controller('policy-status', () => synced.then(writeStatus), STATUS_PAUSE_MS);
+  const status = controller(
+    'policy-status',
+    () => Promise.all([synced, attempted.promise]).then(writeStatus),
+    STATUS_PAUSE_MS,
+  );
   const rotation = secret
     ? controller(
         'certificate-rotation',
@@ -113,30 +148,41 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
 
   return {
     changed(what) {
-      registration.trigger(what === 'policies' ? POLICIES_SETTLE_MS : 0);
-      if (what !== 'certificates') status.trigger();
-      if (what !== 'policies') rotation?.trigger();
+      switch (what) {
+        case 'policies':
+          // The policies' status follows the registration.
+          return registration.trigger(Math.max(POLICIES_SETTLE_MS, entries.dueInMs()));
+        case 'status':
+          return status.trigger();
+        case 'webhooks':
+        case 'certificates':
+          registration.trigger();
+          rotation?.trigger();
+      }
     },
     async stop() {
+      attempted.resolve();
       await Promise.all([nodes.stop(), daemonSets.stop()]);
+      for (const resource of ['nodes', 'daemonsets']) metrics.watchEnded(resource);
       await Promise.all([registration, status, rotation, defaults].map((one) => one?.stop()));
     },
   };
 }
 
-/** The webhooks that the policies need. Compiling hundreds of policies takes a good part of a second: once for each change. */
-function compileOnce(valid: () => readonly Policy[], audit: boolean, log: Logger): () => readonly WebhookEntry[] {
-  let policies: readonly Policy[] | undefined;
-  let entries: readonly WebhookEntry[] = [];
-  return () => {
-    if (policies !== valid()) {
-      policies = valid();
-      entries = webhookEntries(policies, { audit });
-      for (const { name, widened } of entries) {
-        if (widened) log.warn(`webhook ${name} is called for more requests than necessary: ${widened}`);
-      }
+/**
+ * A leader that has not heard of the Secret for a while may know less than the one before: a CA leaves a `caBundle` only on the
+ * word of the Secret as it is now.
+ */
+function bundleConfirmation(client: ApiClient, { keeper, ref }: NonNullable<LeaderOptions['secret']>) {
+  return async (present: readonly string[], next: string | undefined) => {
+    const staying = new Set(fingerprints(next ?? ''));
+    if (present.flatMap(fingerprints).every((one) => staying.has(one))) return;
+    const { resourceVersion } = await readSecret(client, ref);
+    if (resourceVersion !== keeper.stored().resourceVersion) {
+      throw new Error(
+        `Secret ${ref.namespace}/${ref.name} is newer than what is known of it: no CA is taken out of a caBundle`,
+      );
     }
-    return entries;
   };
 }
 

@@ -1,9 +1,10 @@
 import type { X509Certificate } from 'node:crypto';
 import type { CertificateKeeper } from './certs/certificate-keeper.ts';
-import { invalidAt, parseCertificates } from './certs/inspect.ts';
+import { fingerprints, invalidAt } from './certs/inspect.ts';
 import type { ClusterPolicies } from './cluster/policies.ts';
 import type { RegisteredWebhooks } from './cluster/webhook-configurations.ts';
 import type { PolicyStore } from './files/policy-store.ts';
+import { atMost } from './policy/text.ts';
 import type { Check } from './server/admin-server.ts';
 
 /** How long before a CA's end somebody should look after it. */
@@ -11,6 +12,9 @@ const CA_CONCERN_MS = 365 * 86_400_000;
 
 /** How long before the end of a certificate that is not ours to renew somebody should look after it. */
 const FOREIGN_CONCERN_MS = 14 * 86_400_000;
+
+/** Of policies that cannot be used: a line has to stay readable. */
+const MAX_NAMED = 10;
 
 /** Degraded while the policy files are broken, and the last good policies in force. */
 export function policyCheck(store: PolicyStore, audit: boolean): Check {
@@ -26,14 +30,17 @@ export function policyCheck(store: PolicyStore, audit: boolean): Check {
 export function clusterPoliciesCheck(policies: ClusterPolicies, audit: boolean): Check {
   const name = 'policies';
   if (!policies.isSynced()) return { name, state: 'failed', detail: 'not read yet' };
-  const inForce = `${policies.valid().length} in force${audit ? ', all as Audit' : ''}`;
+  const inForce = `${policies.snapshot().policies.length} in force${audit ? ', all as Audit' : ''}`;
   const invalid = policies.objects().filter(({ result }) => !result.ok);
   return invalid.length === 0
     ? { name, state: 'ok', detail: inForce }
     : {
         name,
         state: 'degraded',
-        detail: `${inForce}; not usable: ${invalid.map((policy) => `${policy.kind} ${policy.name}`).join(', ')}`,
+        detail: `${inForce}; not usable: ${atMost(
+          MAX_NAMED,
+          invalid.map((policy) => `${policy.kind} ${policy.name}`),
+        ).join(', ')}`,
       };
 }
 
@@ -41,13 +48,13 @@ export function clusterPoliciesCheck(policies: ClusterPolicies, audit: boolean):
  * Failed until the API server trusts what is served: a replica that comes with another CA gets no requests before the webhook
  * configurations know it. Once they have, it stays in service: without it nobody would be.
  */
-export function trustCheck(certificates: CertificateKeeper, webhooks: RegisteredWebhooks): () => Check {
+export function trustCheck(webhooks: RegisteredWebhooks): (certificates: CertificateKeeper) => Check {
   const name = 'webhooks';
   let everTrusted = false;
-  return () => {
+  return (certificates) => {
     const bundles = webhooks.caBundles();
     const { ca } = certificates.current();
-    const distrusting = ca ? bundles.filter((bundle) => !trusts(bundle, ca)).length : 0;
+    const distrusting = ca ? bundles.filter((bundle) => !fingerprints(bundle).includes(ca.fingerprint256)).length : 0;
     everTrusted ||= webhooks.isSynced() && distrusting === 0;
     if (distrusting > 0) {
       const detail = `the caBundle of ${distrusting} of ${bundles.length} webhooks lacks the CA that is served`;
@@ -56,10 +63,6 @@ export function trustCheck(certificates: CertificateKeeper, webhooks: Registered
     if (!everTrusted) return { name, state: 'failed', detail: 'the webhook configurations have not been read yet' };
     return { name, state: 'ok', detail: bundles.length > 0 ? `${bundles.length} registered` : 'none registered' };
   };
-}
-
-function trusts(bundle: string, ca: X509Certificate): boolean {
-  return parseCertificates(bundle).some(({ fingerprint256 }) => fingerprint256 === ca.fingerprint256);
 }
 
 /** Failed when no client can accept the certificate now; degraded when somebody should look after it. */

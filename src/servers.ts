@@ -18,11 +18,31 @@ export interface Listeners {
   readonly adminPort: number;
 }
 
-export interface ServersOptions {
-  readonly listeners: Listeners;
+export interface AdminOptions {
+  readonly listeners: Pick<Listeners, 'adminHost' | 'adminPort'>;
+  readonly checks: () => readonly Check[];
+  readonly metrics: Metrics;
+}
+
+export interface RunningAdmin {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the plain server with probes and metrics.
+ * @throws InputError for an address that cannot be listened on
+ */
+export async function startAdmin({ listeners, checks, metrics }: AdminOptions): Promise<RunningAdmin> {
+  const admin = createAdminServer({ checks, registry: metrics.registry });
+  await listen(admin, listeners.adminHost, listeners.adminPort, '--admin-port');
+  return { url: urlOf('http', admin.server.address() as AddressInfo), stop: () => admin.close() };
+}
+
+export interface AdmissionOptions {
+  readonly listeners: Pick<Listeners, 'host' | 'port'>;
   readonly tls: TlsPair;
   readonly policies: () => PolicySet;
-  readonly checks: () => readonly Check[];
   readonly onJudged?: (judged: JudgedRequest) => void;
   readonly metrics: Metrics;
   readonly log: Logger;
@@ -30,11 +50,8 @@ export interface ServersOptions {
   readonly stopGraceMs?: number | undefined;
 }
 
-export interface RunningServers {
-  /** Of the HTTPS listener. */
+export interface RunningAdmission {
   readonly url: string;
-  /** Of the plain listener. */
-  readonly adminUrl: string;
   /** Serves another certificate from now on. */
   useCertificate(tls: TlsPair): void;
   /** From now on every connection ends after its next answer, so that clients look for another replica. */
@@ -46,16 +63,11 @@ export interface RunningServers {
 export const STOP_GRACE_MS = 5_000;
 
 /**
- * Starts the HTTPS server and, last, so that nobody is told "ready" before, the one with the probes.
+ * Starts the HTTPS server.
  * @throws InputError for an address that cannot be listened on
  */
-export async function startServers(options: ServersOptions): Promise<RunningServers> {
-  const { listeners, tls, policies, checks, metrics, log, onJudged, stopGraceMs = STOP_GRACE_MS } = options;
-  await using starting = new AsyncDisposableStack();
-
-  const admin = createAdminServer({ checks, registry: metrics.registry });
-  starting.defer(() => admin.close());
-
+export async function startAdmission(options: AdmissionOptions): Promise<RunningAdmission> {
+  const { listeners, tls, policies, metrics, log, onJudged, stopGraceMs = STOP_GRACE_MS } = options;
   let draining = false;
   const admission = createAdmissionServer({
     tls,
@@ -65,25 +77,21 @@ export async function startServers(options: ServersOptions): Promise<RunningServ
     draining: () => draining,
     ...(onJudged ? { onJudged } : {}),
   });
-  const { server, close } = admission;
+  const { server } = admission;
   const connections = followConnections(server);
-  starting.defer(async () => {
-    const bound = setTimeout(() => connections.destroyAll(), stopGraceMs);
-    await close();
-    clearTimeout(bound);
-  });
   await listen(admission, listeners.host, listeners.port, '--port');
-  await listen(admin, listeners.adminHost, listeners.adminPort, '--admin-port');
 
-  const running = starting.move();
   return {
     url: urlOf('https', server.address() as AddressInfo),
-    adminUrl: urlOf('http', admin.server.address() as AddressInfo),
     useCertificate: (pair) => server.setSecureContext(secureContext(pair)),
     drain() {
       draining = true;
     },
-    stop: () => running.disposeAsync(),
+    async stop() {
+      const bound = setTimeout(() => connections.destroyAll(), stopGraceMs);
+      await admission.close();
+      clearTimeout(bound);
+    },
   };
 }
 

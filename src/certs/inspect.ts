@@ -61,3 +61,8 @@ export function parseCertificates(pem: string): X509Certificate[] {
     }
   });
 }
+
+/** The SHA-256 fingerprints of the certificates of a PEM text. */
+export function fingerprints(pem: string): string[] {
+  return parseCertificates(pem).map(({ fingerprint256 }) => fingerprint256);
+}

@@ -10,6 +10,9 @@ export type CompleteFiles = Readonly<Record<keyof typeof FILES, string>>;
 /** How long before a CA's end the next one is introduced. */
 const CA_LOOKAHEAD_MS = 365 * 86_400_000;
 
+/** An API server knows of a changed webhook configuration by a watch of its own, within a fraction of a second; there may be several. */
+export const PROPAGATION_MS = 10_000;
+
 export interface RotationState {
   readonly now: Date;
   /** DNS names that the serving certificate has to be for. */
@@ -53,7 +56,11 @@ export async function nextStep(stored: StoredFiles, state: RotationState): Promi
   const [issuer, ...earlier] = parseCertificates(files.caCert);
   const byIssuer = issuer !== undefined && certificate.verify(issuer.publicKey);
   const due = byIssuer ? servingFault(files, names, now, SERVING_LOOKAHEAD_MS) : 'of an earlier CA';
-  if (due !== undefined) return trusted ? reissue(files, names, now, due) : undefined;
+  if (due !== undefined) {
+    // A CA made by a clock that is ahead is not yet accepted by anybody.
+    const usable = issuer !== undefined && now >= issuer.validFromDate;
+    return trusted && usable ? reissue(files, names, now, due) : undefined;
+  }
 
   const inForceSince = certificate.validFromDate.getTime() + BACKDATE_MS;
   if (issuer === undefined || earlier.length === 0 || now.getTime() < inForceSince + overlapMs) return undefined;

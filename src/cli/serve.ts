@@ -8,6 +8,7 @@ import { startClusterApp } from '../cluster-app.ts';
 import { InputError } from '../files/input-error.ts';
 import type { Listeners } from '../servers.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, openCluster, parseSeconds } from './cluster-options.ts';
+import { EXIT } from './exit.ts';
 import { createLogger } from './logger.ts';
 
 interface ServeOptions extends Listeners, ClusterOptions {
@@ -85,7 +86,12 @@ export function serveCommand(): Command {
       parseSeconds,
       10,
     )
-    .option('--ca-overlap <seconds>', 'how long an earlier CA stays trusted after a rotation', parseSeconds, 3600)
+    .option(
+      '--ca-overlap <seconds>',
+      `how long an earlier CA stays trusted after a rotation; at least ${MIN_CA_OVERLAP_SECONDS}, for every replica to know`,
+      parseOverlap,
+      3600,
+    )
     .addHelpText(
       'after',
       `
@@ -98,9 +104,16 @@ Example, for a webhook at webhook.example.com with policies from files:
     .action(async (options: ServeOptions, command: Command) => {
       refuseIdle(options.cluster ? FILES_ONLY : CLUSTER_ONLY, options.cluster, command);
       const log = createLogger();
-      const app = await (options.cluster ? startInCluster(options, log) : startFromFiles(options, log));
+      // As the first process of a container it would not be ended by a signal that it does not listen to.
+      const signal = stopSignal();
+      const starting = options.cluster ? startInCluster(options, log) : startFromFiles(options, log);
+      const app = await Promise.race([starting, signal.then(() => undefined)]);
+      if (app === undefined) {
+        log.info(`ended by ${await signal} before it served`);
+        process.exit(EXIT.ok);
+      }
       log.info({ url: app.url, adminUrl: app.adminUrl, audit: options.audit }, 'serving');
-      log.info(`stopping on ${await stopSignal()}`);
+      log.info(`stopping on ${await signal}`);
       await app.stop();
       log.info('stopped');
     });
@@ -147,6 +160,15 @@ async function stopSignal(): Promise<string> {
     listening.abort();
     await Promise.allSettled(names);
   }
+}
+
+/** A replica knows of a new Secret within 45 s, also over a dead connection; then it is to be trusted for 10 s. */
+const MIN_CA_OVERLAP_SECONDS = 5;
+
+function parseOverlap(text: string): number {
+  const seconds = parseSeconds(text);
+  if (seconds >= MIN_CA_OVERLAP_SECONDS) return seconds;
+  throw new InvalidArgumentError(`Expected at least ${MIN_CA_OVERLAP_SECONDS} seconds.`);
 }
 
 const MAX_PORT = 65_535;

@@ -19,17 +19,28 @@ export interface PolicyObject {
   readonly status: unknown;
 }
 
+/** The valid policies at one time. */
+export interface PolicySnapshot {
+  readonly policies: readonly Policy[];
+  readonly compiled: PolicySet;
+  /** The {@link versionOf} each of the objects that they came from. */
+  readonly versions: ReadonlySet<string>;
+}
+
 /** The cluster's policies, watched. A broken one stops none of the others. */
 export interface ClusterPolicies {
   /** Resolves once all policies have been read. */
   readonly synced: Promise<unknown>;
   isSynced(): boolean;
-  /** The snapshot to judge by: the valid policies. */
-  compiled(): PolicySet;
-  /** The valid policies. */
-  valid(): readonly Policy[];
+  /** What to judge by; another one whenever it differs. */
+  snapshot(): PolicySnapshot;
   objects(): readonly PolicyObject[];
   stop(): Promise<unknown>;
+}
+
+/** What tells one spec of one object from all others. */
+export function versionOf({ uid, generation }: Pick<PolicyObject, 'uid' | 'generation'>): string {
+  return `${uid}@${generation}`;
 }
 
 export interface ClusterPoliciesOptions {
@@ -38,14 +49,16 @@ export interface ClusterPoliciesOptions {
   readonly audit: boolean;
   /** Called after the snapshot has changed: once for many changes that arrive together. */
   readonly onChange: () => void;
+  /** Called after the status of a policy was changed, by whomever. */
+  readonly onStatus: () => void;
   readonly onState: (kind: PolicyKind, connected: boolean) => void;
   readonly log: Logger;
 }
 
-export function watchPolicies({ client, audit, onChange, onState, log }: ClusterPoliciesOptions): ClusterPolicies {
+export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies {
+  const { client, audit, onChange, onStatus, onState, log } = options;
   let pending = false;
-  let valid: readonly Policy[] = [];
-  let compiled = compilePolicies([]);
+  let snapshot: PolicySnapshot = { policies: [], compiled: compilePolicies([]), versions: new Set() };
 
   const caches = (Object.keys(POLICY_RESOURCES) as PolicyKind[]).map((kind) =>
     watchResource({
@@ -69,25 +82,28 @@ export function watchPolicies({ client, audit, onChange, onState, log }: Cluster
   return {
     synced,
     isSynced: () => isSynced,
-    compiled: () => compiled,
-    valid: () => valid,
+    snapshot: () => snapshot,
     objects,
     stop: () => Promise.all(caches.map((cache) => cache.stop())),
   };
 
   function changed(change: Change<PolicyObject>): void {
-    // Our own writes of the status are changes, too.
-    const sameSpec = change.type === 'modified' && change.previous.value.generation === change.entry.value.generation;
+    if (change.type === 'modified' && versionOf(change.previous.value) === versionOf(change.entry.value)) {
+      onStatus();
+      return;
+    }
     // Half of the policies are not a snapshot.
-    if (sameSpec || pending || !isSynced) return;
+    if (pending || !isSynced) return;
     pending = true;
     setImmediate(compile);
   }
 
   function compile(): void {
     pending = false;
-    valid = objects().flatMap(({ result }) => (result.ok ? [result.policy] : []));
-    compiled = compilePolicies(valid, { audit });
+    const valid = objects().flatMap(({ result, ...object }) => (result.ok ? [{ policy: result.policy, object }] : []));
+    const policies = valid.map(({ policy }) => policy);
+    const versions = new Set(valid.map(({ object }) => versionOf(object)));
+    snapshot = { policies, compiled: compilePolicies(policies, { audit }), versions };
     onChange();
   }
 }

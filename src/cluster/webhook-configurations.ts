@@ -1,4 +1,6 @@
+import type { X509Certificate } from 'node:crypto';
 import type { Logger } from 'pino';
+import { fingerprints } from '../certs/inspect.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { watchResource } from './watch/watch-cache.ts';
 
@@ -18,7 +20,10 @@ export const ADMISSION_REGISTRATION = '/apis/admissionregistration.k8s.io/v1';
 /** A webhook as it stands in a configuration (admissionregistration.k8s.io/v1), as far as it is read here. */
 export interface Webhook {
   readonly name: string;
-  readonly clientConfig: { readonly caBundle?: string };
+  readonly clientConfig: {
+    readonly caBundle?: string;
+    readonly service?: { readonly namespace: string; readonly name: string };
+  };
   readonly [field: string]: unknown;
 }
 
@@ -41,6 +46,8 @@ export interface RegisteredWebhooks {
   get(phase: ConfigurationPhase): WebhookConfiguration | undefined;
   /** The `caBundle` of every webhook, PEM; empty where a webhook has none. */
   caBundles(): string[];
+  /** True when every webhook that is registered trusts the CA. */
+  trust(ca: X509Certificate): boolean;
   stop(): Promise<unknown>;
 }
 
@@ -61,16 +68,27 @@ export function watchWebhookConfigurations({ client, onChange, log }: Registered
       log,
     });
   const caches = { mutate: watch('mutate'), validate: watch('validate') };
+  const synced = Promise.all([caches.mutate.synced, caches.validate.synced]);
+  // Rejected when stopped before; whoever waits for it has a reference of their own.
+  synced.catch(() => {});
   const get = (phase: ConfigurationPhase) => caches[phase].get(CONFIGURATION_NAME)?.value;
 
+  const isSynced = () => Object.values(caches).every((cache) => cache.lastCurrent() !== undefined);
+  const caBundles = () => [get('mutate'), get('validate')].flatMap(caBundlesOf);
+
   return {
-    synced: Promise.all([caches.mutate.synced, caches.validate.synced]),
-    isSynced: () => Object.values(caches).every((cache) => cache.lastCurrent() !== undefined),
+    synced,
+    isSynced,
     get,
-    caBundles: () =>
-      [get('mutate'), get('validate')]
-        .flatMap((configuration) => configuration?.webhooks ?? [])
-        .map(({ clientConfig }) => Buffer.from(clientConfig.caBundle ?? '', 'base64').toString()),
+    caBundles,
+    trust: (ca) => isSynced() && caBundles().every((bundle) => fingerprints(bundle).includes(ca.fingerprint256)),
     stop: () => Promise.all([caches.mutate.stop(), caches.validate.stop()]),
   };
+}
+
+/** The `caBundle` of every webhook, PEM; empty where a webhook has none. */
+export function caBundlesOf(configuration: WebhookConfiguration | undefined): string[] {
+  return (configuration?.webhooks ?? []).map(({ clientConfig }) =>
+    Buffer.from(clientConfig.caBundle ?? '', 'base64').toString(),
+  );
 }

@@ -1,14 +1,13 @@
 import type { Logger } from 'pino';
 import { type SecretRef, writeSecret } from '../certs/certificate-secret.ts';
-import { parseCertificates } from '../certs/inspect.ts';
-import { type CompleteFiles, nextStep, unusable } from '../certs/rotation.ts';
+import { fingerprints } from '../certs/inspect.ts';
+import { type CompleteFiles, nextStep, PROPAGATION_MS, unusable } from '../certs/rotation.ts';
 import type { SecretKeeper } from '../certs/secret-keeper.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 
-/** An API server knows of a changed webhook configuration by a watch of its own, within a fraction of a second; there may be several. */
-const PROPAGATION_MS = 10_000;
 /** Time alone makes certificates old. */
 const LOOK_AGAIN_MS = 60_000;
+const SHORTEST_LOOK_MS = 1_000;
 
 export interface RotationOptions {
   readonly client: ApiClient;
@@ -39,7 +38,7 @@ export function certificateRotation(options: RotationOptions): () => Promise<num
     }
     return trustedSince && performance.now() < trustedSince.at + PROPAGATION_MS
       ? trustedSince.at + PROPAGATION_MS - performance.now()
-      : Math.min(LOOK_AGAIN_MS, overlapMs + 1);
+      : Math.min(LOOK_AGAIN_MS, Math.max(overlapMs, SHORTEST_LOOK_MS));
 
     function rescue() {
       const reason = unusable(before.files, names, now);
@@ -63,8 +62,4 @@ export function certificateRotation(options: RotationOptions): () => Promise<num
 
 function issuerOf(bundle: CompleteFiles['caCert'] | undefined): string | undefined {
   return fingerprints(bundle ?? '')[0];
-}
-
-function fingerprints(bundle: string): string[] {
-  return parseCertificates(bundle).map(({ fingerprint256 }) => fingerprint256);
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
@@ -12,15 +13,25 @@ export interface PolicyStatusOptions {
   readonly client: ApiClient;
   readonly objects: () => readonly PolicyObject[];
   readonly compiled: () => PolicySet;
+  readonly audit: boolean;
   readonly nodes: () => Iterable<NodeView>;
   readonly daemonSets: () => Iterable<DaemonSetView>;
-  /** Why the webhook is not called for what the policies need, or undefined if it is. */
-  readonly notRegistered: () => string | undefined;
+  readonly standing: (policy: PolicyObject) => Standing;
 }
 
-/** One run that writes the status of every policy whose status is no longer right. */
-export function policyStatus(options: PolicyStatusOptions): () => Promise<undefined> {
-  const { client, objects, compiled, nodes, daemonSets, notRegistered } = options;
+/** Whether the API server calls the webhook for what a valid policy needs: yes, soon, or why not. */
+export type Standing = 'registered' | 'pending' | { readonly fault: string };
+
+/** A status that could not be written because the policy changed meanwhile is looked at again after this time. */
+const CONFLICT_PAUSE_MS = 1_000;
+const LOOK_AGAIN_MS = 60_000;
+
+/**
+ * One run that writes the status of every policy whose status is no longer right. Gives the time until the next look, in
+ * milliseconds.
+ */
+export function policyStatus(options: PolicyStatusOptions): () => Promise<number> {
+  const { client, objects, compiled, audit, nodes, daemonSets, standing } = options;
   /** Of each policy all violators, by its uid; the status names only the first few. */
   const violators = new Map<string, readonly string[]>();
 
@@ -28,8 +39,12 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<undefi
     const nodeViews = [...nodes()];
     const daemonSetViews = [...daemonSets()];
     const { taintPolicies, tolerationPolicies } = compiled();
-    const reason = notRegistered();
+    let conflicts = 0;
     for (const policy of objects()) {
+      // Many policies and many nodes take their time, and admissions do not wait.
+      await setImmediate();
+      const state = policy.result.ok ? standing(policy) : 'registered';
+      if (state === 'pending') continue;
       const before = policy.status as PolicyStatus | undefined;
       const findings = findingsOf(policy, violators.get(policy.uid) ?? before?.violators ?? []);
       violators.set(policy.uid, findings?.violators ?? []);
@@ -37,13 +52,14 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<undefi
         before,
         generation: policy.generation,
         problems: policy.result.ok ? [] : policy.result.problems,
-        notRegistered: reason,
+        notRegistered: state === 'registered' ? undefined : state.fault,
+        audit,
         findings,
         now: new Date(),
       });
-      if (!isDeepStrictEqual(before, after)) await write(policy, after);
+      if (!isDeepStrictEqual(before, after) && !(await write(policy, after))) conflicts++;
     }
-    return undefined;
+    return conflicts > 0 ? CONFLICT_PAUSE_MS : LOOK_AGAIN_MS;
 
     function findingsOf({ kind, name }: PolicyObject, known: readonly string[]): Findings | undefined {
       if (kind === 'TaintPolicy') {
@@ -55,15 +71,18 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<undefi
     }
   };
 
-  async function write({ kind, name, uid, resourceVersion }: PolicyObject, status: PolicyStatus): Promise<void> {
+  /** False when the policy has changed or gone since. */
+  async function write({ kind, name, uid, resourceVersion }: PolicyObject, status: PolicyStatus): Promise<boolean> {
     try {
       await client.request('PATCH', `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}/${name}/status`, {
         contentType: 'application/merge-patch+json',
         // Not onto another policy of the same name, nor over what another leader has written.
         body: { metadata: { uid, resourceVersion }, status },
       });
+      return true;
     } catch (error) {
-      if (!(error instanceof ApiError && (error.status === 404 || error.status === 409))) throw error;
+      if (error instanceof ApiError && (error.status === 404 || error.status === 409)) return false;
+      throw error;
     }
   }
 }

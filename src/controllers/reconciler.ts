@@ -57,7 +57,7 @@ export function startReconciler({ name, reconcile, log, pauseMs = 0, onResult }:
   function arm(): void {
     clearTimeout(timer);
     if (stopped || due === Number.POSITIVE_INFINITY) return;
-    timer = setTimeout(begin, Math.max(due, notBefore) - performance.now());
+    timer = setTimeout(begin, Math.max(0, Math.max(due, notBefore) - performance.now()));
   }
 
   function begin(): void {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
@@ -6,10 +7,13 @@ import {
   CONFIGURATION_NAME,
   CONFIGURATIONS,
   type ConfigurationPhase,
+  caBundlesOf,
+  type Webhook,
   type WebhookConfiguration,
 } from '../cluster/webhook-configurations.ts';
 import type { WebhookEntry } from '../policy/webhook-entries.ts';
 import { covers, desiredWebhooks } from './desired-webhooks.ts';
+import { limitRepairs } from './limit-repairs.ts';
 import { knowsMatchConditions, withoutConditions } from './match-conditions.ts';
 import { callOverService, type ServiceRef } from './service-endpoint.ts';
 
@@ -19,6 +23,10 @@ const LOOK_AGAIN_MS = 60_000;
 /** An answer is on its way through the API server for so long at most; see the timeouts in design and operating guide. */
 const WEBHOOK_TIMEOUT_SECONDS = 2;
 
+const CONFLICT_PAUSE_MS = 200;
+const SERVICE_ATTEMPTS = 10;
+const SERVICE_PAUSE_MS = 500;
+
 export interface RegistrationOptions {
   readonly client: ApiClient;
   readonly service: ServiceRef;
@@ -26,6 +34,11 @@ export interface RegistrationOptions {
   readonly entries: () => readonly WebhookEntry[];
   /** The CAs that the API server has to trust, PEM; undefined where only somebody else knows. */
   readonly bundle: () => string | undefined;
+  /**
+   * Called before a `caBundle` is written that lacks a CA which a present one has: whoever knows the CAs makes sure that this
+   * is not because of old knowledge, and throws if it is.
+   */
+  readonly confirmBundle: (present: readonly string[], next: string | undefined) => Promise<void>;
   /** As last seen. */
   readonly actual: (phase: ConfigurationPhase) => WebhookConfiguration | undefined;
   /**
@@ -43,38 +56,58 @@ export interface Registration {
    * is put right. Gives the time until the next look, in milliseconds.
    */
   reconcile(): Promise<number>;
-  /** Why the API server does not call what the policies need, or undefined if it does. */
-  notRegistered(): string | undefined;
+  /** Why the last run failed, or undefined if it did not. */
+  complaint(): string | undefined;
 }
 
 export function webhookRegistration(options: RegistrationOptions): Registration {
   const { client, service, bundle, actual, log } = options;
+  const repairs = { mutate: limitRepairs(), validate: limitRepairs() };
   let complaint: string | undefined;
   /** Undefined until the API server was asked. */
   let conditions: boolean | undefined;
+  let ownership: object | undefined;
 
   return {
     async reconcile() {
-      try {
-        conditions ??= await askForConditions();
-        const ownership = await findOwner();
-        // Mutation first: validation refuses what a missing mutation has not restored.
-        for (const phase of PHASES) await settle(phase, desired(phase), ownership);
-        complaint = undefined;
-      } catch (error) {
-        complaint = (error as Error).message;
-        throw error;
+      const faults: Error[] = [];
+      const attempt = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+        try {
+          return await work();
+        } catch (error) {
+          faults.push(error as Error);
+          return undefined;
+        }
+      };
+      conditions ??= await attempt(askForConditions);
+      ownership ??= await attempt(findOwner);
+      // What exists comes first: until its caBundle is right, no replica may be ready, and the webhook answers nobody. Then
+      // mutation before validation, which refuses what a missing mutation has not restored.
+      const waits = [
+        ...(await settleAll(PHASES.filter((phase) => actual(phase)))),
+        ...(await settleAll(PHASES.filter((phase) => !actual(phase)))),
+      ];
+      const [fault] = faults;
+      complaint = fault?.message;
+      if (fault) throw fault;
+      return Math.min(LOOK_AGAIN_MS, ...waits);
+
+      async function settleAll(phases: readonly ConfigurationPhase[]): Promise<number[]> {
+        const found: number[] = [];
+        for (const phase of phases) {
+          const waitMs = await attempt(() => settle(phase, desired(phase)));
+          if (waitMs !== undefined) found.push(waitMs);
+        }
+        return found;
       }
-      return LOOK_AGAIN_MS;
     },
-    notRegistered: () =>
-      PHASES.every((phase) => covers(actual(phase)?.webhooks ?? [], desired(phase)))
-        ? undefined
-        : (complaint ?? 'the webhook configurations are being written'),
+    complaint: () => complaint,
   };
 
   function desired(phase: ConfigurationPhase) {
-    const entries = conditions === false ? withoutConditions(options.entries()) : options.entries();
+    // While it is not known, what is registered says it: it was written by somebody who knew.
+    const known = conditions ?? PHASES.some((other) => actual(other)?.webhooks?.some((one) => one.matchConditions));
+    const entries = known ? options.entries() : withoutConditions(options.entries());
     return desiredWebhooks(entries, phase, { service, bundle: bundle(), timeoutSeconds: WEBHOOK_TIMEOUT_SECONDS });
   }
 
@@ -93,24 +126,64 @@ export function webhookRegistration(options: RegistrationOptions): Registration 
     return { ownerReferences: [{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', name, uid }] };
   }
 
-  async function settle(phase: ConfigurationPhase, webhooks: readonly object[], ownership: object): Promise<void> {
+  /** Gives the time until the next look, in milliseconds. */
+  async function settle(phase: ConfigurationPhase, webhooks: readonly Webhook[]): Promise<number> {
     const { kind, resource } = CONFIGURATIONS[phase];
     const path = `${ADMISSION_REGISTRATION}/${resource}`;
     const found = actual(phase);
     if (webhooks.length === 0) {
       if (found) await remove(kind, `${path}/${CONFIGURATION_NAME}`, found);
-      return;
+      return LOOK_AGAIN_MS;
     }
     if (!found) {
-      await callOverService(client, service, bundle());
+      await waitForService();
       const metadata = { name: CONFIGURATION_NAME, labels: LABELS, ...ownership };
       await client.request('POST', path, { body: { apiVersion: API_VERSION, kind, metadata, webhooks } });
+      repairs[phase].written(webhooks);
       log.info({ webhooks: names(webhooks) }, `${kind} registered`);
-    } else if (!covers(found, { metadata: { labels: LABELS, ...ownership }, webhooks })) {
-      const metadata = { ...found.metadata, labels: { ...found.metadata.labels, ...LABELS }, ...ownership };
-      await client.request('PUT', `${path}/${CONFIGURATION_NAME}`, { body: { ...found, metadata, webhooks } });
-      log.info({ webhooks: names(webhooks) }, `${kind} put right`);
+      return LOOK_AGAIN_MS;
     }
+    if (covers(found, { metadata: { labels: LABELS, ...ownership }, webhooks })) return LOOK_AGAIN_MS;
+
+    const repeated = repairs[phase].isRepair(webhooks);
+    const waitMs = repeated ? repairs[phase].waitMs() : 0;
+    if (waitMs > 0) return waitMs;
+    await options.confirmBundle(caBundlesOf(found), bundle());
+    const metadata = { ...found.metadata, labels: { ...found.metadata.labels, ...LABELS }, ...ownership };
+    try {
+      await client.request('PUT', `${path}/${CONFIGURATION_NAME}`, { body: { ...found, metadata, webhooks } });
+    } catch (error) {
+      // There is a newer one, which the watch will show.
+      if (error instanceof ApiError && error.status === 409) return CONFLICT_PAUSE_MS;
+      throw error;
+    }
+    log.info({ webhooks: names(webhooks) }, `${kind} ${repeated ? 'put right: somebody had changed it' : 'updated'}`);
+    if (repairs[phase].written(webhooks))
+      log.warn(`${kind} taintkeeper is changed again and again by somebody else: ${rival(found)}`);
+    return LOOK_AGAIN_MS;
+  }
+
+  /** Right after a start, the endpoints may be a moment late. */
+  async function waitForService(): Promise<void> {
+    for (let attempts = SERVICE_ATTEMPTS; ; attempts--) {
+      try {
+        return await callOverService(client, service, bundle());
+      } catch (error) {
+        if (attempts === 1) throw error;
+        await delay(SERVICE_PAUSE_MS);
+      }
+    }
+  }
+
+  function rival({ webhooks = [] }: WebhookConfiguration): string {
+    const other = webhooks.map(({ clientConfig }) => clientConfig.service).find((one) => one && !isOurs(one));
+    return other
+      ? `by the installation in namespace ${other.namespace}, of which there may be only one in a cluster`
+      : 'see its managedFields';
+  }
+
+  function isOurs({ namespace, name }: { namespace: string; name: string }): boolean {
+    return namespace === service.namespace && name === service.name;
   }
 
   async function remove(kind: string, path: string, found: WebhookConfiguration): Promise<void> {
@@ -126,7 +199,11 @@ export function webhookRegistration(options: RegistrationOptions): Registration 
 
 const PHASES = ['mutate', 'validate'] as const;
 const API_VERSION = 'admissionregistration.k8s.io/v1';
-const LABELS = { 'app.kubernetes.io/managed-by': 'taintkeeper' };
+const LABELS = {
+  'app.kubernetes.io/managed-by': 'taintkeeper',
+  // AKS otherwise adds a namespaceSelector that leaves out kube-system, where the CNI's DaemonSets are.
+  'admissions.enforcer/disabled': 'true',
+};
 
 function names(webhooks: readonly object[]): string[] {
   return webhooks.map((webhook) => (webhook as { name: string }).name);

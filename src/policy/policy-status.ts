@@ -78,6 +78,8 @@ export interface StatusInput {
   readonly problems: readonly Problem[];
   /** Why the API server does not call the webhook for it, or undefined if it does. */
   readonly notRegistered: string | undefined;
+  /** True where every policy is taken to be in mode Audit. */
+  readonly audit: boolean;
   /** Undefined for a policy that cannot be used. */
   readonly findings: Findings | undefined;
   readonly now: Date;
@@ -89,10 +91,11 @@ export function nextPolicyStatus({
   generation,
   problems,
   notRegistered,
+  audit,
   findings,
   now,
 }: StatusInput): PolicyStatus {
-  const ready = readiness(problems, notRegistered);
+  const ready = readiness(problems, notRegistered, audit);
   const previous = before?.conditions?.find(({ type }) => type === 'Ready');
   return {
     observedGeneration: generation,
@@ -113,6 +116,7 @@ export function nextPolicyStatus({
 function readiness(
   problems: readonly Problem[],
   notRegistered: string | undefined,
+  audit: boolean,
 ): Pick<PolicyCondition, 'status' | 'reason' | 'message'> {
   if (problems.length > 0) {
     return {
@@ -122,7 +126,11 @@ function readiness(
     };
   }
   return notRegistered === undefined
-    ? { status: 'True', reason: 'InForce', message: 'the policy is in force' }
+    ? {
+        status: 'True',
+        reason: 'InForce',
+        message: `the policy is in force${audit ? ', as Audit: taintkeeper runs with --audit' : ''}`,
+      }
     : {
         status: 'False',
         reason: 'NotRegistered',

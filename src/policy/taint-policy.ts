@@ -135,8 +135,28 @@ export function checkTaintPolicy(spec: TaintPolicySpec): Problem[] {
         ...brokenConstraints(KEY_CONSTRAINTS, rule.key, [...path, 'key']),
         ...brokenConstraints(RULE_CONSTRAINTS, rule, path),
         ...checkPattern(rule, [...path, 'key']),
+        ...checkContradiction(spec.taints, index),
       ];
     }),
+  ];
+}
+
+/** For the program alone: two Present taints of one key and effect with different values, of which a node can have only one. */
+function checkContradiction(rules: readonly TaintRule[], index: number): Problem[] {
+  const rule = rules[index];
+  if (rule?.ensure !== 'Present' || rule.value === undefined) return [];
+  const other = rules
+    .slice(0, index)
+    .findIndex(
+      ({ ensure, key, effect, value }) =>
+        ensure === 'Present' && key === rule.key && effect === rule.effect && (value ?? rule.value) !== rule.value,
+    );
+  if (other === -1) return [];
+  return [
+    {
+      path: ['spec', 'taints', index, 'value'],
+      message: `spec.taints[${other}] wants another value for the same taint`,
+    },
   ];
 }
 

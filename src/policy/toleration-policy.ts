@@ -63,6 +63,15 @@ export const DEFAULT_TOLERATIONS: readonly PolicyToleration[] = [
   { key: 'node-role.kubernetes.io/control-plane', operator: 'Exists', effect: 'NoSchedule' },
 ];
 
+const SPEC_CONSTRAINTS: readonly Constraint<{ existing?: string }>[] = [
+  {
+    holds: ({ existing }) => existing !== 'Patch',
+    cel: "!has(self.existing) || self.existing != 'Patch'",
+    message: 'Patch is not supported by this version of taintkeeper: use Report',
+    field: 'existing',
+  },
+];
+
 /** `spec` of a TolerationPolicy: the TypeScript type, the validation and the CRD all come from here. */
 export const TolerationPolicySpecSchema = Type.Object(
   {
@@ -101,11 +110,15 @@ export const TolerationPolicySpecSchema = Type.Object(
         default: 'Report',
         description:
           'What happens to DaemonSets that already run. Report: they are reported. Patch: they are changed, one at a ' +
-          'time, which restarts their pods.',
+          'time, which restarts their pods; this version refuses such a policy.',
       }),
     ),
   },
-  { description: 'Which DaemonSets have to tolerate which taints.', additionalProperties: false },
+  {
+    description: 'Which DaemonSets have to tolerate which taints.',
+    additionalProperties: false,
+    ...celValidations(SPEC_CONSTRAINTS),
+  },
 );
 
 export type TolerationPolicySpec = Static<typeof TolerationPolicySpecSchema>;
@@ -113,7 +126,7 @@ export type TolerationPolicySpec = Static<typeof TolerationPolicySpecSchema>;
 /** What is wrong with a TolerationPolicy that a schema cannot say. Paths start at `spec`. */
 export function checkTolerationPolicy(spec: TolerationPolicySpec): Problem[] {
   return [
-    ...checkExisting(spec),
+    ...brokenConstraints(SPEC_CONSTRAINTS, spec, ['spec']),
     ...(spec.tolerations ?? []).flatMap((toleration, index) => {
       const path = ['spec', 'tolerations', index];
       const { key } = toleration;
@@ -123,10 +136,4 @@ export function checkTolerationPolicy(spec: TolerationPolicySpec): Problem[] {
       ];
     }),
   ];
-}
-
-/** For the program alone: the CRD outlives this version of it. */
-function checkExisting({ existing }: TolerationPolicySpec): Problem[] {
-  if (existing !== 'Patch') return [];
-  return [{ path: ['spec', 'existing'], message: 'Patch is not supported by this version of taintkeeper: use Report' }];
 }

@@ -23,6 +23,8 @@ export interface Metrics {
   leading(leads: boolean): void;
   reconciled(controller: string, result: 'ok' | 'error'): void;
   watchState(resource: string, connected: boolean): void;
+  /** The resource is watched no more, for now. */
+  watchEnded(resource: string): void;
   /** `dropped` is asked whenever the metrics are. */
   countDroppedEvents(dropped: () => number): void;
 }
@@ -158,6 +160,7 @@ export function createMetrics(version: string): Metrics {
     leading: (leads) => leader.set(leads ? 1 : 0),
     reconciled: (controller, result) => reconciliations.inc({ controller, result }),
     watchState: (resource, connected) => watches.set({ resource }, connected ? 1 : 0),
+    watchEnded: (resource) => watches.remove({ resource }),
     countDroppedEvents(dropped) {
       eventsDropped = dropped;
     },

@@ -233,12 +233,12 @@ export const VERDICTS: readonly Verdict[] = [
     { tolerations: [{ key: 'a', operator: 'Gt', value: '1' }] },
     'spec.tolerations[0].operator',
   ),
+  toleration('a change of what runs already', { existing: 'Patch' }, 'spec.existing'),
 ];
 
-/** What the API server admits, because the CRD cannot know better or has to outlast this version: the program's status says it. */
+/** What the API server admits, because the CRD cannot know better: the program's status says it. */
 export const LEFT_TO_THE_PROGRAM: readonly Verdict[] = [
   taint('a pattern for taints that come and go', { taints: [{ key: 'node.kubernetes.io/*' }] }, 'spec.taints[0].key'),
-  toleration('a change of what runs already', { existing: 'Patch' }, 'spec.existing'),
 ];
 
 /** What the API server mends before anybody sees it. */

@@ -18,10 +18,10 @@ describe('the webhooks check', () => {
   function check() {
     let state = { synced: false, bundles: [] as string[] };
     const webhooks = { isSynced: () => state.synced, caBundles: () => state.bundles } as unknown as RegisteredWebhooks;
-    const trusted = trustCheck(keeper, webhooks);
+    const trusted = trustCheck(webhooks);
     return (synced: boolean, ...bundles: string[]) => {
       state = { synced, bundles };
-      return trusted();
+      return trusted(keeper);
     };
   }
 
@@ -71,7 +71,7 @@ describe('the policies check', () => {
     ({
       isSynced: () => synced,
       objects: () => objects,
-      valid: () => objects.flatMap(({ result }) => (result.ok ? [result.policy] : [])),
+      snapshot: () => ({ policies: objects.flatMap(({ result }) => (result.ok ? [result.policy] : [])) }),
     }) as unknown as ClusterPolicies;
 
   it.each([

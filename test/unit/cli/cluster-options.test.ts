@@ -1,8 +1,21 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { temporaryDirectory } from '../temporary-directory.ts';
-import { run } from './run-command.ts';
+import { PROGRAM, run } from './run-command.ts';
+
+/** A port of the loopback that nobody listens on now. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
 
 /** A kubeconfig that names a port where nobody listens. */
 function unreachable(namespace?: string): string {
@@ -60,3 +73,26 @@ it.each([['certs'], ['certs', 'rotate', '--timeout', '-1'], ['serve', '--shutdow
     expect((await run(...args)).code).toBe(2);
   },
 );
+
+it('serve --cluster waits for an API server that is away: alive, not ready, and ended by SIGTERM', async () => {
+  const port = await freePort();
+  const child = spawn(process.execPath, [
+    PROGRAM,
+    ...['serve', '--cluster', '--kubeconfig', unreachable('ns'), '--port', '0', '--admin-port', `${port}`],
+  ]);
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let printed = '';
+  child.stdout.on('data', (chunk) => (printed += chunk));
+  const ended = once(child, 'exit');
+
+  const probe = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
+  await vi.waitFor(async () => expect((await probe('/livez')).status).toBe(200), { timeout: 10_000, interval: 50 });
+  const ready = await probe('/readyz');
+  expect(ready.status).toBe(503);
+  expect(await ready.text()).toContain('[-] certificate failed: there is none yet');
+  await vi.waitFor(() => expect(printed).toContain('certificates: GET '), { timeout: 10_000, interval: 50 });
+
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
+  expect(printed).toContain('ended by SIGTERM before it served');
+});

@@ -10,6 +10,7 @@ const status = (input: Partial<StatusInput> = {}) =>
     generation: 3,
     problems: [],
     notRegistered: undefined,
+    audit: false,
     findings: { matched: 5, violators: ['n2', 'n1'] },
     now: NOW,
     ...input,
@@ -44,6 +45,12 @@ it('names only so many, and counts all', () => {
   const { violating, violators: named } = status({ findings: { matched: 100, violators } });
   expect(violating).toBe(50);
   expect(named).toEqual(violators.slice(0, MAX_VIOLATORS));
+});
+
+it('says when nothing is enforced although the policy is in force', () => {
+  expect(status({ audit: true }).conditions).toMatchObject([
+    { status: 'True', message: 'the policy is in force, as Audit: taintkeeper runs with --audit' },
+  ]);
 });
 
 describe('Ready', () => {
