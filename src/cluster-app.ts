@@ -14,7 +14,7 @@ import { leaderClient } from './cluster/leader/leader-client.ts';
 import { electLeader } from './cluster/leader/leader-election.ts';
 import type { Leadership } from './cluster/leader/leadership.ts';
 import { persist } from './cluster/persist.ts';
-import { type ClusterPolicies, watchPolicies } from './cluster/policies.ts';
+import { type ClusterPolicies, POLICY_RESOURCES, watchPolicies } from './cluster/policies.ts';
 import { watchWebhookConfigurations } from './cluster/webhook-configurations.ts';
 import { serverName } from './controllers/service-endpoint.ts';
 import { type Dependency, type LeaderOptions, type LeaderWork, startLeaderWork } from './leader.ts';
@@ -79,7 +79,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       changed('policies');
     },
     onStatus: () => changed('status'),
-    onState: (kind, connected) => metrics.watchState(kind, connected),
+    onState: (kind, connected) => metrics.watchState(POLICY_RESOURCES[kind], connected),
     log,
   });
   starting.defer(async () => void (await policies.stop()));

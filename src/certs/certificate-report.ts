@@ -39,7 +39,8 @@ export function reportCertificates(
   const [serving] = parseCertificates(files.cert ?? '');
   const signer = serving && cas.find((ca) => serving.verify(ca.publicKey));
   const webhooks = bundles.map(({ webhook, bundle }) => ({ webhook, trusts: trust(bundle, cas, signer) }));
-  const fault = unusable(files, names, now);
+  const foreign = files.cert !== undefined && files.caKey === undefined;
+  const fault = foreign ? 'there is no ca.key, so they are not for taintkeeper to renew' : unusable(files, names, now);
   const due = fault ?? servingFault(files, names, now, SERVING_LOOKAHEAD_MS);
   return {
     certificates: [

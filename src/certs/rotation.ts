@@ -35,7 +35,7 @@ export interface RotationStep {
  *
  * 1. a new CA joins the bundle, and the old serving certificate stays;
  * 2. once every `caBundle` has the new CA, a serving certificate is issued by it;
- * 3. once every replica serves that one, the old CA leaves the bundle.
+ * 3. after a time that is long enough for every replica to serve that one, the old CA leaves the bundle.
  *
  * Where nothing stored can be served, all is issued at once. Undefined when there is nothing to do at present.
  */

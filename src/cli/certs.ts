@@ -71,6 +71,11 @@ async function beginRotation({ client, ref, names }: Site, ca: boolean): Promise
   const secret = `Secret ${ref.namespace}/${ref.name}`;
   const now = new Date();
   const before = await readSecret(client, ref);
+  if (before.files.cert !== undefined && before.files.caKey === undefined) {
+    throw new InputError([
+      `${secret} has no ca.key: its certificates are somebody else's, and not for taintkeeper to renew`,
+    ]);
+  }
   const fault = unusable(before.files, names, now);
   if (fault) throw new InputError([`${secret}: ${fault}: is taintkeeper running, which mends it?`]);
   const files = before.files as CompleteFiles;

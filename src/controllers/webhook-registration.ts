@@ -20,7 +20,7 @@ import { callOverService, type ServiceRef } from './service-endpoint.ts';
 /** The configurations are watched; this repairs what a watch may miss. */
 const LOOK_AGAIN_MS = 60_000;
 
-/** An answer is on its way through the API server for so long at most; see the timeouts in design and operating guide. */
+/** Judging takes less than a millisecond; whoever waits longer than this for it holds up an update of a node for nothing. */
 const WEBHOOK_TIMEOUT_SECONDS = 2;
 
 const CONFLICT_PAUSE_MS = 200;

@@ -126,12 +126,13 @@ export function createMetrics(version: string): Metrics {
   });
 
   let eventsDropped = () => 0;
-  new Gauge({
-    name: 'taintkeeper_events_dropped',
-    help: 'In a cluster: Events that were not written because there were too many, since the start.',
+  new Counter({
+    name: 'taintkeeper_events_dropped_total',
+    help: 'In a cluster: Events that were not written because there were too many.',
     registers,
     collect() {
-      this.set(eventsDropped());
+      this.reset();
+      this.inc(eventsDropped());
     },
   });
 

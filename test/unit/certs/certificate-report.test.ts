@@ -53,6 +53,11 @@ it.each([
   },
   { why: 'nothing stored', found: report(NOTHING), problem: 'the certificates are of no use: there was none' },
   {
+    why: 'a pair of somebody else',
+    found: report({ ...good, caKey: undefined }),
+    problem: 'the certificates are of no use: there is no ca.key, so they are not for taintkeeper to renew',
+  },
+  {
     why: 'a renewal that is overdue',
     found: report(good, good.caCert, new Date(NOW.getTime() + 70 * DAY_MS)),
     problem: 'the serving certificate should have been renewed: not valid after 2026-08-30T12:00:00.000Z',
