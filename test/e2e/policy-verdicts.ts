@@ -233,12 +233,27 @@ export const VERDICTS: readonly Verdict[] = [
     { tolerations: [{ key: 'a', operator: 'Gt', value: '1' }] },
     'spec.tolerations[0].operator',
   ),
-  toleration('a change of what runs already', { existing: 'Patch' }, 'spec.existing'),
+  toleration(
+    'a change of what runs already',
+    { existing: 'Patch' },
+    'spec.existing',
+    'Patch is not supported by this version of taintkeeper: use Report',
+  ),
 ];
 
 /** What the API server admits, because the CRD cannot know better: the program's status says it. */
 export const LEFT_TO_THE_PROGRAM: readonly Verdict[] = [
   taint('a pattern for taints that come and go', { taints: [{ key: 'node.kubernetes.io/*' }] }, 'spec.taints[0].key'),
+  taint(
+    'one taint that has to be there with two values',
+    {
+      taints: [
+        { key: 'a', value: 'x', effect: 'NoSchedule', ensure: 'Present' },
+        { key: 'a', value: 'y', effect: 'NoSchedule', ensure: 'Present' },
+      ],
+    },
+    'spec.taints[1].value',
+  ),
 ];
 
 /** What the API server mends before anybody sees it. */
