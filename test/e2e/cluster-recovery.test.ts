@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { admin } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import {
+  CERTIFICATES,
+  caBundles,
+  configurationPath,
+  type Installation,
+  install,
+  LEASE,
+  readCertificates,
+  readConfigurations,
+  registerControlPlaneNode,
+  waitUntilProtected,
+} from './installation.ts';
+
+const MERGE = 'application/merge-patch+json';
+
+describeWithControlPlane('an installation that was harmed', {}, (cp) => {
+  let installation: Installation;
+  beforeAll(async () => {
+    installation = await install(cp());
+    await installation.start(['a', 'b']);
+    await registerControlPlaneNode(cp(), 'cp-1');
+    await waitUntilProtected(cp(), 'cp-1');
+  });
+  afterAll(() => installation.stop());
+
+  async function endAll(): Promise<void> {
+    await Promise.all([...installation.replicas.values()].map((replica) => replica.kill()));
+    for (const name of installation.replicas.keys()) installation.proxy.remove(name);
+    installation.replicas.clear();
+    await cp().request(admin, 'DELETE', LEASE);
+  }
+
+  it.each(['mutating', 'validating'] as const)(
+    'comes back when its Secret and the %s configuration are gone, and the other one trusts a CA that nobody has',
+    async (kind) => {
+      await endAll();
+      await cp().request(admin, 'DELETE', CERTIFICATES);
+      await cp().request(admin, 'DELETE', configurationPath(kind));
+      await installation.start([`${kind}-1`, `${kind}-2`]);
+      await installation.proxy.waitForReady(`${kind}-1`, `${kind}-2`);
+      await waitUntilProtected(cp(), 'cp-1');
+      const { data } = await readCertificates(cp());
+      await waitUntil(
+        async () => {
+          const found = await readConfigurations(cp());
+          const bundles = await caBundles(cp());
+          const complete = found.every(({ webhooks }) => webhooks?.length > 0);
+          return complete && bundles.every((bundle) => bundle === data['ca.crt']) ? true : undefined;
+        },
+        { timeoutMs: 15_000, otherwise: () => 'the configurations are not right again' },
+      );
+    },
+  );
+
+  it('does not write without end when somebody else wants another configuration', async () => {
+    await installation.proxy.waitForReady(...installation.replicas.keys());
+    const path = configurationPath('validating');
+    const timeoutOf = async () =>
+      (await cp().request<{ webhooks: { timeoutSeconds: number }[] }>(admin, 'GET', path)).body;
+    const generation = async () => (await readConfigurations(cp()))[1]?.metadata.generation ?? 0;
+    const before = await generation();
+    const until = performance.now() + 10_000;
+    let changes = 0;
+    while (performance.now() < until) {
+      const { webhooks } = await timeoutOf();
+      if (webhooks.every(({ timeoutSeconds }) => timeoutSeconds === 7)) continue;
+      const body = { webhooks: webhooks.map((webhook) => ({ ...webhook, timeoutSeconds: 7 })) };
+      if ((await cp().request(admin, 'PATCH', path, { body, contentType: MERGE })).status === 200) changes++;
+    }
+    const repairs = (await generation()) - before - changes;
+    expect(repairs).toBeGreaterThan(2);
+    expect(repairs).toBeLessThan(12);
+    const lines = [...installation.replicas.values()].flatMap((replica) => replica.logs());
+    expect(lines.filter(({ msg }) => msg.includes('again and again'))).toHaveLength(1);
+  });
+});
