@@ -1,4 +1,4 @@
-import { type Expression, TRUE } from './cel.ts';
+import { type Expression, onOneLine, TRUE } from './cel.ts';
 
 /**
  * Cost units that one expression may need. The API server stops at 1,000,000 for each and 2,500,000 for all of a webhook
@@ -35,19 +35,22 @@ export interface Chosen {
 export function narrowest(candidates: readonly Candidate[]): Chosen {
   let chosen: Chosen = { expression: TRUE };
   for (const { build, widened } of candidates) {
-    // Which size it is written for changes a number in the text, and nothing that its cost depends on.
-    const draft = build(SHORTEST_LIST);
-    const size = LIST_SIZES.find((length) => draft.cost(length) <= COST_BUDGET);
-    const expression = shorter(build(size ?? SHORTEST_LIST));
+    // Which size it is written for changes a number in the text, and nothing that its cost depends on: what is too long
+    // for the shortest lists is so for all.
+    const draft = shorter(build(SHORTEST_LIST));
+    const size = isShort(draft) ? LIST_SIZES.find((length) => draft.cost(length) <= COST_BUDGET) : undefined;
+    const expression = size === undefined ? draft : shorter(build(size));
     chosen = { expression, ...(widened === undefined ? {} : { widened }) };
-    if (size !== undefined && expression.text.length <= LENGTH_LIMIT) return chosen;
+    if (size !== undefined && isShort(expression)) return chosen;
   }
   return chosen;
 }
 
-/** Without line breaks and indentation, if it is too long with them: so long an expression nobody reads. */
+function isShort({ text }: Expression): boolean {
+  return text.length <= LENGTH_LIMIT;
+}
+
+/** On one line, if it is too long with several: so long an expression nobody reads. */
 function shorter(expression: Expression): Expression {
-  if (expression.text.length <= LENGTH_LIMIT) return expression;
-  // No literal has a line break in it.
-  return { ...expression, text: expression.text.replace(/\n\s*/g, ' ') };
+  return isShort(expression) ? expression : { ...expression, text: onOneLine(expression.text) };
 }

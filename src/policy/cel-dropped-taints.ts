@@ -10,12 +10,22 @@ const FILTER_ITEM_COST = 20;
 const MAX_KEY_COST = 200;
 const MAX_KEY_LENGTH = 8_000;
 
+/** The keys that rules protect. It takes time to write the condition: once for all sizes of lists. */
+export interface ProtectedKeys {
+  readonly rules: readonly TaintRule[];
+  /** See {@link keyCondition}. */
+  readonly condition: Expression;
+}
+
+export function protectedKeys(rules: readonly TaintRule[]): ProtectedKeys {
+  return { rules, condition: keyCondition(rules) };
+}
+
 /** A question about the taints that an update drops. */
 interface Question {
   /** In terms of `dropped`, and of `lastingDropped` for keys with a wildcard. */
   readonly exact: Expression;
-  /** The rules in it. */
-  readonly rules: readonly TaintRule[];
+  readonly protectedKeys: ProtectedKeys;
   /** How many taints a node may have for the exact question to be asked. */
   readonly size: number;
 }
@@ -25,9 +35,8 @@ interface Question {
  * are not compared with each other: it is true when those with a protected key are not the same ones, in the same order;
  * and where even that would cost too much, when any taint has changed.
  */
-export function whenTaintsDrop({ exact, rules, size }: Question): Expression {
+export function whenTaintsDrop({ exact, protectedKeys: { rules, condition: key }, size }: Question): Expression {
   if (exact === FALSE) return FALSE;
-  const key = keyCondition(rules);
   const length = Math.floor(LONG_LIST_BUDGET / (key.cost(0) + FILTER_ITEM_COST));
   const changed = any([
     other(`size(before) + size(after) > ${length}`, 6, ['before', 'after']),
@@ -45,8 +54,9 @@ export function whenTaintsDrop({ exact, rules, size }: Question): Expression {
  */
 export function keyCondition(rules: readonly TaintRule[]): Expression {
   const keys = [...new Set(rules.map(({ key }) => key))].sort();
-  const cheap = [hasKeyOf(keys), isLastingOrOneOf(keys)].find(
-    ({ cost, text }) => cost(0) <= MAX_KEY_COST && text.length <= MAX_KEY_LENGTH,
-  );
-  return cheap ?? isLastingOrLikeOneOf(keys);
+  const isCheap = ({ cost, text }: Expression) => cost(0) <= MAX_KEY_COST && text.length <= MAX_KEY_LENGTH;
+  const exact = hasKeyOf(keys);
+  if (isCheap(exact)) return exact;
+  const wider = isLastingOrOneOf(keys);
+  return isCheap(wider) ? wider : isLastingOrLikeOneOf(keys);
 }

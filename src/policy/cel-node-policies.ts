@@ -1,18 +1,29 @@
-import { all, any, type Expression, exists, FALSE, LIST_COST, not, TRUE } from './cel.ts';
+import { all, any, type Expression, exists, FALSE, LIST_COST, not, TOO_LONG, TRUE } from './cel.ts';
 import { isAmong } from './cel-requester.ts';
 import { selectsIn } from './cel-selector.ts';
 import { hasProtected } from './cel-taints.ts';
 import { type FailurePolicy, failurePolicyOf } from './failure-policy.ts';
 import type { LabelSelector } from './label-selector.ts';
 import type { TaintPolicy } from './policy.ts';
-import type { TaintMode, TaintPolicySpec, TaintRule } from './taint-policy.ts';
+import type { TaintMode, TaintRule } from './taint-policy.ts';
 
-/** A TaintPolicy as its webhooks see it. */
+/** The names that the labels of a node have: before the update, after it, and one of the two. */
+type Labels = 'oldLabels' | 'labels' | 'l';
+
+/** A TaintPolicy as its webhooks see it. What is asked of it again and again is written once. */
 export interface NodePolicy {
   readonly mode: TaintMode;
   readonly failurePolicy: FailurePolicy;
-  readonly nodeSelector: LabelSelector | undefined;
-  readonly exempt: TaintPolicySpec['exempt'];
+  /** The same for policies that are for the same nodes. */
+  readonly nodes: string;
+  /** The same for policies that are for the same nodes and exempt the same requesters. */
+  readonly subject: string;
+  /** True when the labels are those of a node that the policy is for. */
+  readonly selects: Readonly<Record<Labels, Expression>>;
+  /** Whether it exempts anybody. */
+  readonly exempts: boolean;
+  /** True when it does not exempt the requester. */
+  readonly notExempt: Expression;
   readonly taints: readonly TaintRule[];
   /** Whether mutation may have to take a spent entry out of the release annotation on its account. */
   readonly spendsReleases: boolean;
@@ -21,32 +32,34 @@ export interface NodePolicy {
 export function readNodePolicy({ spec }: TaintPolicy, audit: boolean): NodePolicy {
   const mode = audit ? 'Audit' : spec.mode;
   const { nodeSelector, exempt, taints, release } = spec;
+  const nodes = JSON.stringify([nodeSelector]);
+  const notExempt = not(isAmong(exempt ?? {}));
   return {
     mode,
     failurePolicy: failurePolicyOf(spec, mode),
-    nodeSelector,
-    exempt,
+    nodes,
+    subject: nodes + JSON.stringify([exempt]),
+    selects: selection(nodeSelector),
+    exempts: exempt !== undefined,
+    notExempt,
     taints,
-    spendsReleases: mode !== 'Audit' && (release !== 'Never' || notExempt({ exempt }).text !== 'true'),
+    spendsReleases: mode !== 'Audit' && (release !== 'Never' || notExempt !== TRUE),
   };
 }
 
-type Subject = Pick<NodePolicy, 'nodeSelector' | 'exempt'>;
-
-/** True when the labels are those of a node that the policy is for. */
-export function selectsNode({ nodeSelector }: Pick<NodePolicy, 'nodeSelector'>, labels: string): Expression {
-  return selectsIn(labels, nodeSelector);
+function selection(selector: LabelSelector | undefined): NodePolicy['selects'] {
+  const l = selectsIn('l', selector);
+  // With longer names it is longer still.
+  if (l === TOO_LONG) return { oldLabels: l, labels: l, l };
+  return { oldLabels: selectsIn('oldLabels', selector), labels: selectsIn('labels', selector), l };
 }
+
+type Subject = Pick<NodePolicy, 'selects' | 'notExempt'>;
 
 /** By the labels before or after the update: a node cannot leave a policy in the same update that drops the taint. */
-export function selectsBeforeOrAfter(policy: Pick<NodePolicy, 'nodeSelector'>): Expression {
-  const selects = selectsNode(policy, 'l');
-  if (selects === TRUE || selects === FALSE) return selects;
-  return exists({ text: '[oldLabels, labels]', size: 2, cost: LIST_COST, uses: ['oldLabels', 'labels'] }, 'l', selects);
-}
-
-export function notExempt({ exempt }: Pick<NodePolicy, 'exempt'>): Expression {
-  return not(isAmong(exempt ?? {}));
+export function selectsBeforeOrAfter({ selects: { l } }: Pick<NodePolicy, 'selects'>): Expression {
+  if (l === TRUE || l === FALSE) return l;
+  return exists({ text: '[oldLabels, labels]', size: 2, cost: LIST_COST, uses: ['oldLabels', 'labels'] }, 'l', l);
 }
 
 /** One condition for all policies: those with the same nodes and the same exemptions are asked about together. */
@@ -54,7 +67,7 @@ export function anyPolicy(
   policies: readonly NodePolicy[],
   condition: (policy: Subject, rules: readonly TaintRule[]) => Expression,
 ): Expression {
-  const groups = Map.groupBy(policies, ({ nodeSelector, exempt }) => JSON.stringify([nodeSelector, exempt]));
+  const groups = Map.groupBy(policies, ({ subject }) => subject);
   return any(
     [...groups.values()].map((alike) => {
       const rules = alike.flatMap(({ taints }) => taints);
@@ -65,14 +78,14 @@ export function anyPolicy(
 
 /** True when one of the dropped taints is protected by a policy, whoever drops it. */
 export function dropsProtected(policies: readonly NodePolicy[]): Expression {
-  const whoever = policies.map((policy) => ({ ...policy, exempt: undefined }));
+  const whoever = policies.map((policy) => ({ ...policy, subject: policy.nodes, notExempt: TRUE }));
   return anyPolicy(whoever, (policy, rules) => all([hasProtected('dropped', rules), selectsBeforeOrAfter(policy)]));
 }
 
 /** The same, where a policy does not count that exempts the requester. */
 export function dropsProtectedUnlessExempt(policies: readonly NodePolicy[]): Expression {
   return anyPolicy(policies, (policy, rules) =>
-    all([hasProtected('dropped', rules), selectsBeforeOrAfter(policy), notExempt(policy)]),
+    all([hasProtected('dropped', rules), selectsBeforeOrAfter(policy), policy.notExempt]),
   );
 }
 

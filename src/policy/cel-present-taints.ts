@@ -1,5 +1,5 @@
 import { any, type Expression, other } from './cel.ts';
-import { type NodePolicy, selectsNode } from './cel-node-policies.ts';
+import type { NodePolicy } from './cel-node-policies.ts';
 import { taintLiteral, taintValue } from './cel-taints.ts';
 import { anyWanted } from './cel-wants.ts';
 
@@ -8,9 +8,9 @@ const COMPARISON_COST = 50;
 
 /** True when the node, of at most `size` `taints`, lacks a Present taint of a policy that is for its `labels`. */
 export function lacksPresentTaint(policies: readonly NodePolicy[], size: number): Expression {
-  const groups = Map.groupBy(policies, ({ nodeSelector }) => JSON.stringify([nodeSelector]));
+  const groups = Map.groupBy(policies, ({ nodes }) => nodes);
   const wants = [...groups.values()].map((alike) => ({
-    condition: alike[0] === undefined ? any([]) : selectsNode(alike[0], 'labels'),
+    condition: any(alike.slice(0, 1).map(({ selects }) => selects.labels)),
     items: [...new Set(alike.flatMap(presentTaints))].sort(),
   }));
   const lacks = other(

@@ -1,5 +1,5 @@
-import { all, any, bind, type Expression, FALSE, literal, not, other, type Variable } from './cel.ts';
-import { anyPolicy, type NodePolicy, notExempt, rulesOf, selectsNode } from './cel-node-policies.ts';
+import { all, any, bind, type Expression, FALSE, literal, not, other, TRUE, type Variable } from './cel.ts';
+import { anyPolicy, type NodePolicy, rulesOf } from './cel-node-policies.ts';
 import { hasProtected, lasting } from './cel-taints.ts';
 import { RELEASE_ANNOTATION } from './release.ts';
 
@@ -28,7 +28,7 @@ export function announcesRelease(binding: readonly NodePolicy[]): Expression {
     other(`(size(release) > ${MAX_RELEASE_LENGTH} || release.matches("[^,\\\\s]"))`, MAX_RELEASE_LENGTH / 5 + 5, [
       'release',
     ]),
-    anyPolicy(binding, (policy) => all([selectsNode(policy, 'labels'), notExempt(policy)])),
+    anyPolicy(binding, (policy) => all([policy.selects.labels, policy.notExempt])),
   ]);
 }
 
@@ -37,14 +37,9 @@ export function announcesRelease(binding: readonly NodePolicy[]): Expression {
  * `size` taints on it, any change of labels counts.
  */
 export function leavesPolicy(policies: readonly NodePolicy[], size: number): Expression {
-  const selective = policies.filter((policy) => selectsNode(policy, 'labels').text !== 'true');
+  const selective = policies.filter((policy) => policy.selects.labels !== TRUE);
   const leaving = anyPolicy(selective, (policy, rules) =>
-    all([
-      selectsNode(policy, 'oldLabels'),
-      not(selectsNode(policy, 'labels')),
-      notExempt(policy),
-      hasProtected('after', rules),
-    ]),
+    all([policy.selects.oldLabels, not(policy.selects.labels), policy.notExempt, hasProtected('after', rules)]),
   );
   if (leaving === FALSE) return FALSE;
   const guarded = any([

@@ -26,11 +26,26 @@ const ITEM_COST = 6;
 /** Of a list literal. */
 export const LIST_COST = 12;
 
+/** Characters of the longest expression that cel-go reads (its default `ExpressionSizeCodePointLimit`). */
+const READABLE_LENGTH = 100_000;
+
+/**
+ * Stands for an expression that is longer than anyone reads. It has no text, so that what is made of it costs no time, and
+ * more than any budget pays for: so has all that it becomes a part of.
+ */
+export const TOO_LONG: Expression = {
+  text: '',
+  operator: 'other',
+  cost: () => Number.POSITIVE_INFINITY,
+  uses: new Set(),
+};
+
 export const TRUE: Expression = other('true', 0);
 export const FALSE: Expression = other('false', 0);
 
 /** An expression whose text needs no parentheses beside `&&` and `||`, but may need them after `!`. */
 export function other(text: string, cost: number | Cost, uses: Iterable<string> = []): Expression {
+  if (isTooLong([text])) return TOO_LONG;
   return { text, operator: 'other', cost: typeof cost === 'number' ? () => cost : cost, uses: new Set(uses) };
 }
 
@@ -112,8 +127,12 @@ export function bind(variables: readonly Variable[], expression: Expression): Ex
   }, expression);
 }
 
+/** Nothing to escape, as in nearly every name. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
 /** A string literal: whatever the text is, it stands for itself and ends where it should. */
 export function literal(text: string): string {
+  if (PLAIN.test(text)) return `"${text}"`;
   const escaped = text
     .replace(/["\\]/g, '\\$&')
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (c) => `\\U${(c.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`);
@@ -127,8 +146,8 @@ export function literals(texts: readonly string[]): string {
 
 /** A list literal: on one line, or with a line for each item where that is too long. */
 export function listOf(items: readonly string[]): string {
-  const line = `[${items.join(', ')}]`;
-  return fits(line) ? line : `[\n  ${items.map(indented).join(',\n  ')}\n]`;
+  const line = onLine(items, ', ', LINE_LENGTH - '[]'.length);
+  return line === undefined ? `[\n  ${items.map(indented).join(',\n  ')}\n]` : `[${line}]`;
 }
 
 function join(
@@ -146,12 +165,12 @@ function join(
   const texts = distinct.map((part) =>
     part.operator === operator || part.operator === 'other' ? part.text : inParentheses(part.text),
   );
+  if (isTooLong(texts)) return TOO_LONG;
   const sign = operator === 'or' ? '||' : '&&';
-  const line = texts.join(` ${sign} `);
   const uses = new Set<string>();
   for (const part of distinct) for (const name of part.uses) uses.add(name);
   return {
-    text: fits(line) ? line : texts.join(` ${sign}\n`),
+    text: onLine(texts, ` ${sign} `, LINE_LENGTH) ?? texts.join(` ${sign}\n`),
     operator,
     cost: (size) => distinct.reduce((sum, part) => sum + part.cost(size) + 1, 0),
     uses,
@@ -171,8 +190,29 @@ export function indented(text: string): string {
   return text.replaceAll('\n', '\n  ');
 }
 
+/** The text without line breaks and indentation. No literal has a line break in it. */
+export function onOneLine(text: string): string {
+  return text.replace(/\n\s*/g, ' ');
+}
+
+function isTooLong(texts: readonly string[]): boolean {
+  return exceeds(texts, READABLE_LENGTH) && exceeds(texts, READABLE_LENGTH, onOneLine);
+}
+
+/** True when the texts have more characters than that together; looks at no more of them than it needs. */
+function exceeds(texts: readonly string[], limit: number, written = (text: string) => text): boolean {
+  let length = 0;
+  return texts.some((text) => {
+    length += written(text).length;
+    return length > limit;
+  });
+}
+
 const LINE_LENGTH = 110;
 
-function fits(line: string): boolean {
-  return line.length <= LINE_LENGTH && !line.includes('\n');
+/** The texts on one line, unless that would get too long or one of them has several. */
+function onLine(texts: readonly string[], separator: string, length: number): string | undefined {
+  if (exceeds(texts, length)) return undefined;
+  const line = texts.join(separator);
+  return line.length <= length && !line.includes('\n') ? line : undefined;
 }

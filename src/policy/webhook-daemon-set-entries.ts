@@ -33,19 +33,43 @@ const NOT_IGNORED: Expression = (() => {
   return other(`(!has(${annotations}) || !(${key} in ${annotations}) ||\n  ${annotations}[${key}] == "false")`, 20);
 })();
 
+/** A TolerationPolicy as its webhooks see it. */
+interface DaemonSetPolicy {
+  readonly mode: TolerationPolicy['spec']['mode'];
+  /** The same for policies that are for the same DaemonSets. */
+  readonly daemonSets: string;
+  readonly selects: Expression;
+  readonly wanted: readonly string[];
+}
+
+function readDaemonSetPolicy({ spec }: TolerationPolicy): DaemonSetPolicy {
+  const { namespaces, names = ['*'], selector } = spec.daemonSets;
+  return {
+    mode: spec.mode,
+    daemonSets: JSON.stringify(spec.daemonSets),
+    selects: all([
+      matchesAny(NAMESPACE_OPERAND, namespaces.toSorted()),
+      matchesAny(NAME_OPERAND, names.toSorted()),
+      selectsIn('labels', selector),
+    ]),
+    wanted: (spec.tolerations ?? DEFAULT_TOLERATIONS).flatMap(taintLiteralsMeantBy),
+  };
+}
+
 /** The webhooks for DaemonSets. */
 export function daemonSetEntries(policies: readonly TolerationPolicy[], audit: boolean): WebhookEntry[] {
-  const mutating = audit ? [] : policies.filter(({ spec }) => spec.mode === 'Mutate');
+  const read = policies.map(readDaemonSetPolicy);
+  const mutating = audit ? [] : read.filter(({ mode }) => mode === 'Mutate');
   return [
     ...lacking('tolerate.taintkeeper.dev', 'mutate', mutating),
-    ...lacking('report-tolerations.taintkeeper.dev', 'validate', policies),
+    ...lacking('report-tolerations.taintkeeper.dev', 'validate', read),
   ];
 }
 
-function lacking(name: string, phase: Phase, policies: readonly TolerationPolicy[]): WebhookEntry[] {
-  const groups = [...Map.groupBy(policies, ({ spec }) => JSON.stringify(spec.daemonSets)).values()].map((alike) => ({
-    condition: any(alike.slice(0, 1).map(selectsDaemonSet)),
-    items: [...new Set(alike.flatMap(wantedTaints))].sort(),
+function lacking(name: string, phase: Phase, policies: readonly DaemonSetPolicy[]): WebhookEntry[] {
+  const groups = [...Map.groupBy(policies, ({ daemonSets }) => daemonSets).values()].map((alike) => ({
+    condition: any(alike.slice(0, 1).map(({ selects }) => selects)),
+    items: [...new Set(alike.flatMap(({ wanted }) => wanted))].sort(),
   }));
   const unlessIgnored = (condition: Expression, size?: number): Expression => {
     if (condition === FALSE) return FALSE;
@@ -72,17 +96,4 @@ function lacking(name: string, phase: Phase, policies: readonly TolerationPolicy
     failurePolicy: 'Ignore',
     conditions: { 'lacks-toleration': lacks.expression },
   });
-}
-
-function selectsDaemonSet({ spec }: TolerationPolicy): Expression {
-  const { namespaces, names = ['*'], selector } = spec.daemonSets;
-  return all([
-    matchesAny(NAMESPACE_OPERAND, namespaces.toSorted()),
-    matchesAny(NAME_OPERAND, names.toSorted()),
-    selectsIn('labels', selector),
-  ]);
-}
-
-function wantedTaints({ spec }: TolerationPolicy): string[] {
-  return (spec.tolerations ?? DEFAULT_TOLERATIONS).flatMap(taintLiteralsMeantBy);
 }

@@ -1,6 +1,6 @@
 import { all, any, bind, type Expression, not, TRUE, type Variable } from './cel.ts';
 import { type Chosen, narrowest } from './cel-budget.ts';
-import { whenTaintsDrop } from './cel-dropped-taints.ts';
+import { protectedKeys, whenTaintsDrop } from './cel-dropped-taints.ts';
 import { type NodePolicy, readNodePolicy, rulesOf } from './cel-node-policies.ts';
 import { onUpdate } from './cel-node-update.ts';
 import { lacksPresentTaint } from './cel-present-taints.ts';
@@ -53,13 +53,16 @@ function registration(name: string, phase: Phase, policies: readonly NodePolicy[
 function restoration(binding: readonly NodePolicy[]): WebhookEntry[] {
   const restoring = binding.filter(({ mode }) => mode === 'Restore');
   // What a Restore policy without exemptions protects is put back, or its release is spent: the first question covers it.
-  const spending = binding.filter(({ mode, exempt, spendsReleases }) => spendsReleases && (mode === 'Deny' || exempt));
+  const spending = binding.filter(
+    ({ mode, exempts, spendsReleases }) => spendsReleases && (mode === 'Deny' || exempts),
+  );
+  const keys = protectedKeys(rulesOf([...restoring, ...spending]));
   const drops = onUpdate((questions, size) =>
     all([
       not(IS_NODE),
       whenTaintsDrop({
         exact: any([questions.unlessExempt(restoring), all([CARRIES_RELEASE, questions.byAnyone(spending)])]),
-        rules: rulesOf([...restoring, ...spending]),
+        protectedKeys: keys,
         size,
       }),
     ]),
@@ -76,16 +79,18 @@ function restoration(binding: readonly NodePolicy[]): WebhookEntry[] {
 
 /** A protected taint is dropped by somebody whom the policy does not exempt. */
 function protection(failing: readonly NodePolicy[]): Chosen {
+  const keys = protectedKeys(rulesOf(failing));
   return onUpdate((questions, size) =>
-    whenTaintsDrop({ exact: questions.unlessExempt(failing), rules: rulesOf(failing), size }),
+    whenTaintsDrop({ exact: questions.unlessExempt(failing), protectedKeys: keys, size }),
   );
 }
 
 /** All else that there is to say of an update: no request is to be judged twice. */
 function report(policies: readonly NodePolicy[], binding: readonly NodePolicy[], protects: Expression): WebhookEntry[] {
+  const keys = protectedKeys(rulesOf(policies));
   const concerns = onUpdate((questions, size) =>
     any([
-      whenTaintsDrop({ exact: questions.byAnyone(policies), rules: rulesOf(policies), size }),
+      whenTaintsDrop({ exact: questions.byAnyone(policies), protectedKeys: keys, size }),
       questions.leaves(policies, size),
       questions.announces(binding),
     ]),

@@ -1,5 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { all, any, bind, choose, exists, FALSE, listOf, literal, not, other, TRUE } from '../../../src/policy/cel.ts';
+import {
+  all,
+  any,
+  bind,
+  choose,
+  exists,
+  FALSE,
+  listOf,
+  literal,
+  not,
+  other,
+  TOO_LONG,
+  TRUE,
+} from '../../../src/policy/cel.ts';
 
 const a = other('a == 1', 1);
 const b = other('b == 1', 1);
@@ -83,5 +96,39 @@ describe('bind', () => {
 
   it('leaves an expression alone that uses none', () => {
     expect(bind(variables, a)).toBe(a);
+  });
+});
+
+describe('an expression that is longer than anyone reads', () => {
+  const long = (character: string) => other(`x == "${character.repeat(60_000)}"`, 1);
+
+  it.each([
+    ['by itself', other('x'.repeat(100_001), 1)],
+    ['as the sum of its parts', any([long('a'), long('b')])],
+  ])('is not written: %s', (_what, expression) => {
+    expect(expression).toBe(TOO_LONG);
+  });
+
+  it.each([
+    ['a part twice counts once', any([long('a'), long('a')])],
+    ['nor do line breaks and indentation count', other(`x${`\n${' '.repeat(99)}`.repeat(2_000)}`, 1)],
+  ])('is another one: %s', (_what, expression) => {
+    expect(expression).not.toBe(TOO_LONG);
+  });
+
+  it('decides nothing where it does not matter', () => {
+    expect(any([TOO_LONG, TRUE])).toBe(TRUE);
+    expect(all([TOO_LONG, FALSE])).toBe(FALSE);
+  });
+
+  it.each([
+    ['any', any([a, TOO_LONG])],
+    ['all', all([a, TOO_LONG])],
+    ['not', not(TOO_LONG)],
+    ['choose', choose(a, TOO_LONG, b)],
+    ['exists', exists('list', 'x', TOO_LONG)],
+    ['bind', bind([{ name: 'v', definition: a }], all([other('v', 1, ['v']), TOO_LONG]))],
+  ])('makes no budget big enough for what it is a part of: %s', (_what, { cost }) => {
+    expect(cost(32)).toBe(Number.POSITIVE_INFINITY);
   });
 });
