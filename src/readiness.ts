@@ -13,6 +13,9 @@ const CA_CONCERN_MS = 365 * 86_400_000;
 /** How long before the end of a certificate that is not ours to renew somebody should look after it. */
 const FOREIGN_CONCERN_MS = 14 * 86_400_000;
 
+/** How long an API server may take to know of a webhook configuration that is stored. */
+const TRUST_SETTLES_MS = 2_000;
+
 /** Of policies that cannot be used: a line has to stay readable. */
 const MAX_NAMED = 10;
 
@@ -51,16 +54,23 @@ export function clusterPoliciesCheck(policies: ClusterPolicies, audit: boolean):
 export function trustCheck(webhooks: RegisteredWebhooks): (certificates: CertificateKeeper) => Check {
   const name = 'webhooks';
   let everTrusted = false;
+  let distrustedAt = Number.NEGATIVE_INFINITY;
   return (certificates) => {
     const bundles = webhooks.caBundles();
     const { ca } = certificates.current();
     const distrusting = ca ? bundles.filter((bundle) => !fingerprints(bundle).includes(ca.fingerprint256)).length : 0;
-    everTrusted ||= webhooks.isSynced() && distrusting === 0;
+    if (distrusting > 0) distrustedAt = performance.now();
+    const settled = performance.now() - distrustedAt >= TRUST_SETTLES_MS;
+    everTrusted ||= webhooks.isSynced() && settled;
     if (distrusting > 0) {
       const detail = `the caBundle of ${distrusting} of ${bundles.length} webhooks lacks the CA that is served`;
       return { name, state: everTrusted ? 'degraded' : 'failed', detail };
     }
-    if (!everTrusted) return { name, state: 'failed', detail: 'the webhook configurations have not been read yet' };
+    if (!webhooks.isSynced() && !everTrusted) {
+      return { name, state: 'failed', detail: 'the webhook configurations have not been read yet' };
+    }
+    if (!everTrusted)
+      return { name, state: 'failed', detail: 'the API server is about to learn of the CA that is served' };
     return { name, state: 'ok', detail: bundles.length > 0 ? `${bundles.length} registered` : 'none registered' };
   };
 }

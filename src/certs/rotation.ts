@@ -62,7 +62,8 @@ export async function nextStep(stored: StoredFiles, state: RotationState): Promi
     return trusted && usable ? reissue(files, names, now, due) : undefined;
   }
 
-  const inForceSince = certificate.validFromDate.getTime() + BACKDATE_MS;
+  // Replicas serve a certificate of another CA only some time after it was issued.
+  const inForceSince = certificate.validFromDate.getTime() + BACKDATE_MS + PROPAGATION_MS;
   if (issuer === undefined || earlier.length === 0 || now.getTime() < inForceSince + overlapMs) return undefined;
   return { files: { ...files, caCert: pem([issuer]) }, what: 'the earlier CA left the bundle' };
 }

@@ -73,7 +73,12 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   let trusted: { readonly ca: string; readonly since: number } | undefined;
   let current = servable(served, bundle(), first.issued);
   let fault: string | undefined;
+  let stopped = false;
+  let timer: NodeJS.Timeout | undefined;
+  /** When to look again, in milliseconds, if nothing changes before. */
+  let waitMs = LOOK_AGAIN_MS;
   onServe(current);
+  settle();
 
   const cache = watchResource({
     client,
@@ -88,7 +93,6 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
     () => cache.size === 0 && take(NO_SECRET),
     () => {},
   );
-  const timer = setInterval(settle, LOOK_AGAIN_MS).unref();
 
   return {
     current: () => current,
@@ -97,7 +101,8 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
     lastGood: () => lastGood,
     recheck: settle,
     stop() {
-      clearInterval(timer);
+      stopped = true;
+      clearTimeout(timer);
       void cache.stop();
     },
   };
@@ -119,7 +124,11 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   /** Serves the last good certificates as soon as that is safe, and keeps the bundle right until then and after. */
   function settle(): void {
     former = former.filter(({ until }) => performance.now() < until);
+    waitMs = LOOK_AGAIN_MS;
     if (served.cert === lastGood.cert || mayReplace()) served = lastGood;
+    clearTimeout(timer);
+    const nextMs = Math.min(waitMs, ...former.map(({ until }) => until - performance.now()));
+    if (!stopped) timer = setTimeout(settle, nextMs + 1).unref();
     const found = servable(served, bundle(), []);
     if (found.serving.cert === current.serving.cert && found.bundle === current.bundle) return;
     current = found;
@@ -142,8 +151,7 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
       return false;
     }
     if (trusted?.ca !== next.fingerprint256) trusted = { ca: next.fingerprint256, since: performance.now() };
-    const waitMs = trusted.since + PROPAGATION_MS - performance.now();
-    if (waitMs > 0) setTimeout(settle, waitMs).unref();
+    waitMs = Math.min(waitMs, trusted.since + PROPAGATION_MS - performance.now());
     return waitMs <= 0;
   }
 

@@ -6,8 +6,7 @@ import type { SecretKeeper } from '../certs/secret-keeper.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 
 /** Time alone makes certificates old. */
-const LOOK_AGAIN_MS = 60_000;
-const SHORTEST_LOOK_MS = 1_000;
+const LOOK_AGAIN_MS = 10_000;
 
 export interface RotationOptions {
   readonly client: ApiClient;
@@ -38,7 +37,7 @@ export function certificateRotation(options: RotationOptions): () => Promise<num
     }
     return trustedSince && performance.now() < trustedSince.at + PROPAGATION_MS
       ? trustedSince.at + PROPAGATION_MS - performance.now()
-      : Math.min(LOOK_AGAIN_MS, Math.max(overlapMs, SHORTEST_LOOK_MS));
+      : LOOK_AGAIN_MS;
 
     function rescue() {
       const reason = unusable(before.files, names, now);

@@ -44,7 +44,15 @@ export interface Replica extends ServeProcess, Backend {
 
 /** Starts `taintkeeper serve --cluster` and waits for nothing, for where it is not expected to come up, or not soon. */
 export async function launchReplica(options: ReplicaOptions): Promise<ServeProcess> {
-  const { name, kubeconfigFile, servicePort, shutdownDelaySeconds = SHUTDOWN_DELAY_SECONDS, args = [], env, program } = options;
+  const {
+    name,
+    kubeconfigFile,
+    servicePort,
+    shutdownDelaySeconds = SHUTDOWN_DELAY_SECONDS,
+    args = [],
+    env,
+    program,
+  } = options;
   return launchServe(
     name,
     [

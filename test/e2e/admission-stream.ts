@@ -13,13 +13,18 @@ export interface Outcomes {
   failed: { at: number; message: string }[];
 }
 
+export function summaryOfAdmissions({ refused, failed, passed }: Outcomes): string {
+  return `${refused} judged, ${failed.length} failed, ${passed} let through`;
+}
+
 export interface AdmissionStream {
   /** What happened since the last call, or the beginning. */
   take(): Outcomes;
   stop(): Promise<void>;
 }
 
-const WORKERS = 2;
+/** How many requests are on their way at the same time at most. */
+export const STREAM_WORKERS = 2;
 /** Some 60 requests a second in all. */
 const PAUSE_MS = 25;
 
@@ -51,7 +56,7 @@ export function startAdmissionStream(cp: ControlPlane, node: string): AdmissionS
     }
   }
 
-  const workers = Array.from({ length: WORKERS }, work);
+  const workers = Array.from({ length: STREAM_WORKERS }, work);
   return {
     take() {
       const taken = outcomes;

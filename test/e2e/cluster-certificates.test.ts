@@ -11,6 +11,7 @@ import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { temporaryDirectory } from '../unit/temporary-directory.ts';
 import { startAdmissionStream } from './admission-stream.ts';
+import { base64, certificateData } from './certificate-data.ts';
 import {
   CERTIFICATES,
   caBundles,
@@ -23,22 +24,7 @@ import {
   waitUntilProtected,
 } from './installation.ts';
 import { runTaintkeeper } from './run-taintkeeper.ts';
-
-const DAY_MS = 86_400_000;
-const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS);
-const base64 = (text: string) => Buffer.from(text).toString('base64');
-
-/** The data of a Secret with a CA and a serving certificate of these ages in days. */
-async function aged(caDays: number, servingDays: number): Promise<Record<string, string>> {
-  const ca = await issueCa(daysAgo(caDays));
-  const serving = await issueServing(ca, [`${SERVICE}.${NAMESPACE}.svc`], daysAgo(servingDays));
-  return {
-    'ca.crt': base64(ca.cert),
-    'ca.key': base64(ca.key),
-    'tls.crt': base64(serving.cert),
-    'tls.key': base64(serving.key),
-  };
-}
+import { MOMENT_MS, NONE_FAILED, startTrustProber } from './trust-prober.ts';
 
 async function putCertificates(cp: ControlPlane, data: Record<string, string>): Promise<void> {
   await cp.request(admin, 'DELETE', CERTIFICATES);
@@ -65,8 +51,8 @@ describeWithControlPlane('replicas that start', {}, (cp) => {
   afterAll(() => installation.stop());
 
   it.each([
-    { what: 'an expired serving certificate', data: () => aged(100, 95), keepsCa: true },
-    { what: 'everything expired', data: () => aged(3700, 3700), keepsCa: false },
+    { what: 'an expired serving certificate', data: () => certificateData(100, 95), keepsCa: true },
+    { what: 'everything expired', data: () => certificateData(3700, 3700), keepsCa: false },
     { what: 'garbage', data: async () => ({ 'tls.crt': base64('x'), 'tls.key': base64('x') }), keepsCa: false },
   ])('with $what in the Secret fail no request once they are ready', async ({ data, keepsCa }) => {
     for (const replica of installation.replicas.values()) await replica.kill();
@@ -79,11 +65,18 @@ describeWithControlPlane('replicas that start', {}, (cp) => {
       otherwise: () => 'none is ready',
     });
     const stream = startAdmissionStream(cp(), 'cp-1');
+    const prober = startTrustProber(cp(), installation.proxy.port);
     await installation.proxy.waitForReady('a', 'b', 'c');
     await waitUntilProtected(cp(), 'cp-1');
-    await stream.stop();
+    // So that some are made with the bundles as they were a moment ago.
+    await delay(2 * MOMENT_MS);
+    await Promise.all([stream.stop(), prober.stop()]);
 
     expect(stream.take()).toMatchObject({ passed: 0, failed: [] });
+    const handshakes = prober.take();
+    expect(handshakes).toMatchObject(NONE_FAILED);
+    expect(handshakes.now.trusted).toBeGreaterThan(0);
+    expect(handshakes.momentAgo.trusted).toBeGreaterThan(0);
     const after = await readCertificates(cp());
     expect(after.data['tls.crt']).not.toBe(before['tls.crt']);
     expect(after.data['ca.crt'] === (before as Record<string, string>)['ca.crt']).toBe(keepsCa);

@@ -80,7 +80,8 @@ describeWithControlPlane('an installation, from nothing', {}, (cp) => {
 
   it('looks as the README says', async () => {
     const [block = ''] = readmeBlocks('kubectl get taintpolicies,tolerationpolicies');
-    const [, get, drop] = /^\$ kubectl get taintpolicies,tolerationpolicies\n([\s\S]*?)^\$ kubectl taint .*\n([\s\S]*)$/m.exec(block) ?? [];
+    const [, get, drop] =
+      /^\$ kubectl get taintpolicies,tolerationpolicies\n([\s\S]*?)^\$ kubectl taint .*\n([\s\S]*)$/m.exec(block) ?? [];
     const ageless = (text = '') => text.replaceAll(/ \d+m?\d*s?$/gm, ' AGE').trimEnd();
     await waitUntil(
       async () => {

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { CertificateKeeper } from '../../src/certs/certificate-keeper.ts';
 import { issueCa, issueServing } from '../../src/certs/issue.ts';
 import type { ClusterPolicies, PolicyObject } from '../../src/cluster/policies.ts';
@@ -45,6 +45,19 @@ describe('the webhooks check', () => {
       state: 'failed',
       detail: 'the caBundle of 2 of 3 webhooks lacks the CA that is served',
     });
+  });
+
+  it('fails for a moment longer once it is trusted: API servers have to learn of it', () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const see = check();
+    see(true, other.cert);
+    expect(see(true, ca.cert)).toMatchObject({
+      state: 'failed',
+      detail: 'the API server is about to learn of the CA that is served',
+    });
+    vi.advanceTimersByTime(2_000);
+    expect(see(true, ca.cert)).toMatchObject({ state: 'ok' });
   });
 
   it('is only degraded once it was well: without this replica, nobody would answer', () => {

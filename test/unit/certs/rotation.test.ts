@@ -3,7 +3,14 @@ import { describe, expect, it } from 'vitest';
 import type { StoredFiles } from '../../../src/certs/certificate-files.ts';
 import { parseCertificates } from '../../../src/certs/inspect.ts';
 import { issueServing } from '../../../src/certs/issue.ts';
-import { type CompleteFiles, introduceCa, isRotating, nextStep, unusable } from '../../../src/certs/rotation.ts';
+import {
+  type CompleteFiles,
+  introduceCa,
+  isRotating,
+  nextStep,
+  PROPAGATION_MS,
+  unusable,
+} from '../../../src/certs/rotation.ts';
 
 const DAY_MS = 86_400_000;
 const START = new Date('2026-06-01T12:00:00Z');
@@ -88,15 +95,16 @@ describe('of a CA', () => {
     expect(used.files.caCert).toBe(introduced.files.caCert);
     expect(isRotating(used.files)).toBe(false);
 
-    expect(await next(used.files, later(OVERLAP_MS - 1000, soon))).toBeUndefined();
-    const done = await taken(used.files, later(OVERLAP_MS, soon));
+    const over = OVERLAP_MS + PROPAGATION_MS;
+    expect(await next(used.files, later(over - 1000, soon))).toBeUndefined();
+    const done = await taken(used.files, later(over, soon));
     expect(fingerprints(done.files.caCert)).toEqual(fingerprints(introduced.files.caCert).slice(0, 1));
-    expect(await next(done.files, later(OVERLAP_MS, soon))).toBeUndefined();
+    expect(await next(done.files, later(over, soon))).toBeUndefined();
   });
 
   it('at every step, what is served is trusted by the bundle of the step before and of the step after', async () => {
     const states = [await aged()];
-    for (const ms of [0, 0, OVERLAP_MS]) {
+    for (const ms of [0, 0, OVERLAP_MS + PROPAGATION_MS]) {
       states.push((await taken(states.at(-1) as CompleteFiles, later(ms, soon))).files);
     }
     for (const [index, state] of states.entries()) {
@@ -132,6 +140,12 @@ describe('of a CA', () => {
     const third = (await introduceCa(used, START, 'asked for')).files;
     expect(fingerprints(third.caCert)).toHaveLength(3);
     expect(accepted(third, third.caCert)).toBe(true);
+  });
+
+  it('from a clock that is ahead is used only once it is valid', async () => {
+    const ahead = (await introduceCa(first, later(2 * 3_600_000), 'asked for')).files;
+    expect(await next(ahead, START)).toBeUndefined();
+    expect(await next(ahead, later(3_600_000))).toBeDefined();
   });
 
   it('from the future is left alone: the clock is wrong, and will be right again', async () => {
