@@ -13,7 +13,9 @@ for (const [path, text] of chartFiles()) {
 if (helmPath()) {
   writeFileSync(INSTALL, await renderInstall());
 } else {
-  process.stderr.write('manifests/install.yaml is left as it is: no helm; run `node test/control-plane/build.ts`\n');
+  process.stderr.write(
+    'manifests/install.yaml is left as it is: no helm; run `npx node test/control-plane/build.ts`\n',
+  );
   // Where everything is built, a file that is not rendered is one that is not checked.
   if (process.env.CI) process.exitCode = 1;
 }

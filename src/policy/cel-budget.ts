@@ -1,4 +1,4 @@
-import { type Expression, onOneLine, TRUE } from './cel.ts';
+import { type Expression, onOneLine, TOO_LONG, TRUE } from './cel.ts';
 
 /**
  * Cost units that one expression may need. The API server stops at 1,000,000 for each and 2,500,000 for all of a webhook
@@ -43,7 +43,8 @@ export function narrowest(candidates: readonly Candidate[]): Chosen {
     chosen = { expression, ...(widened === undefined ? {} : { widened }) };
     if (size !== undefined && isShort(expression)) return chosen;
   }
-  return chosen;
+  // Without a text there is nothing to register: everything is let through to the webhook.
+  return chosen.expression === TOO_LONG ? { ...chosen, expression: TRUE } : chosen;
 }
 
 function isShort({ text }: Expression): boolean {

@@ -41,7 +41,7 @@ export function describeWithControlPlane(name: string, options: Needs, body: (cp
 
 function findObstacle({ components = [], helm = false }: Needs): string | undefined {
   const assets = findAssets();
-  if (!assets) return 'no control plane; run `node test/control-plane/build.ts`';
-  if (helm && !helmPath()) return 'no helm; run `node test/control-plane/build.ts`';
+  if (!assets) return 'no control plane; run `npx node test/control-plane/build.ts`';
+  if (helm && !helmPath()) return 'no helm; run `npx node test/control-plane/build.ts`';
   return obstacleTo(components, assets);
 }

@@ -31,7 +31,7 @@ export async function runHelm(
   options: { kubeconfigFile?: string; input?: string } = {},
 ): Promise<ToolResult> {
   const binary = helmPath();
-  if (!binary) throw new Error('there is no helm: run `node test/control-plane/build.ts`');
+  if (!binary) throw new Error('there is no helm: run `npx node test/control-plane/build.ts`');
   const workspace = createWorkspace('helm');
   const home = workspace.path('home');
   const own = Object.entries(process.env).filter(([name]) => !/^(HELM|XDG)_/.test(name));

@@ -33,7 +33,7 @@ const ruleFor = (objects: readonly KubernetesObject[], resource: string) =>
     .flatMap(({ rules }) => rules as { resources: string[] }[])
     .filter(({ resources }) => resources.includes(resource));
 
-const obstacle = helmPath() ? '' : ' (skipped: no helm; run `node test/control-plane/build.ts`)';
+const obstacle = helmPath() ? '' : ' (skipped: no helm; run `npx node test/control-plane/build.ts`)';
 
 describe.skipIf(obstacle)(`the chart${obstacle}`, () => {
   it('has no complaint from helm lint', async () => {

@@ -9,7 +9,7 @@ const built = helmPath() !== undefined;
 
 afterEach(() => vi.unstubAllEnvs());
 
-describe.skipIf(!built)(built ? 'helm' : 'helm (skipped: run `node test/control-plane/build.ts`)', () => {
+describe.skipIf(!built)(built ? 'helm' : 'helm (skipped: run `npx node test/control-plane/build.ts`)', () => {
   it.skipIf(process.env.KUBEBUILDER_ASSETS)('is the version that go.mod locks', async () => {
     const { code, stdout } = await runHelm(['version', '--template', '{{.Version}}']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: lockedVersion(HELM) });
