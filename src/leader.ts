@@ -161,10 +161,12 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
       }
     },
     async stop() {
+      // First, so that nothing begins any more, and what fails now is no failure.
+      const ended = Promise.all([registration, status, rotation, defaults].map((one) => one?.stop()));
       attempted.resolve();
       await Promise.all([nodes.stop(), daemonSets.stop()]);
       for (const resource of ['nodes', 'daemonsets']) metrics.watchEnded(resource);
-      await Promise.all([registration, status, rotation, defaults].map((one) => one?.stop()));
+      await ended;
     },
   };
 }
