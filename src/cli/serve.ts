@@ -105,7 +105,8 @@ Example, for a webhook at webhook.example.com with policies from files:
       refuseIdle(options.cluster ? FILES_ONLY : CLUSTER_ONLY, options.cluster, command);
       const log = createLogger();
       // As the first process of a container it would not be ended by a signal that it does not listen to.
-      const signal = stopSignal();
+      using stop = listenForStop();
+      const { signal } = stop;
       const starting = options.cluster ? startInCluster(options, log) : startFromFiles(options, log);
       const app = await Promise.race([starting, signal.then(() => undefined)]);
       if (app === undefined) {
@@ -152,17 +153,14 @@ function refuseIdle(names: readonly string[], cluster: boolean, command: Command
   if (idle.length > 0) throw new InputError(idle.map(({ long }) => `${long} ${where}`));
 }
 
-/** The first signal to stop; a second one ends the program as it would any other. */
-async function stopSignal(): Promise<string> {
+/** Listens for the first signal to stop; a second one ends the program as it would any other. Disposed of, it listens no more. */
+function listenForStop(): Disposable & { readonly signal: Promise<string> } {
   const listening = new AbortController();
-  const { signal } = listening;
-  const names = ['SIGTERM', 'SIGINT'].map((name) => once(process, name, { signal }).then(() => name));
-  try {
-    return await Promise.race(names);
-  } finally {
-    listening.abort();
-    await Promise.allSettled(names);
-  }
+  const names = ['SIGTERM', 'SIGINT'].map((name) => once(process, name, { signal: listening.signal }).then(() => name));
+  const signal = Promise.race(names).finally(() => listening.abort());
+  // Rejected when disposed of: then nobody waits for it.
+  signal.catch(() => {});
+  return { signal, [Symbol.dispose]: () => listening.abort() };
 }
 
 /** A replica knows of a new Secret within 45 s, also over a dead connection, and serves it 10 s later. */

@@ -55,7 +55,12 @@ const taintPolicy = fc.record<TaintPolicySpec>(
       { matchLabels: { pool: 'a' } },
       { matchExpressions: [{ key: 'zone', operator: 'Exists' as const }] },
     ),
-    taints: fc.array(taintRule, { minLength: 1, maxLength: 3 }),
+    // A policy that wants two values for one Present taint is refused.
+    taints: fc.uniqueArray(taintRule, {
+      minLength: 1,
+      maxLength: 3,
+      selector: (rule) => ('ensure' in rule ? `${rule.key}:${rule.effect}` : JSON.stringify(rule)),
+    }),
     exempt: fc.constantFrom({ users: ['dev'] }, { groups: ['system:*'] }, {}),
     release: fc.constantFrom('ByAnnotation', 'Never'),
   },
