@@ -176,7 +176,11 @@ const taintPolicy = fc
     {
       mode: fc.constantFrom('Deny', 'Restore', 'Audit'),
       nodeSelector: labelSelector,
-      taints: fc.array(taintRule, { minLength: 1, maxLength: 3 }),
+      taints: fc.uniqueArray(taintRule, {
+        minLength: 1,
+        maxLength: 3,
+        selector: (rule) => ('ensure' in rule ? `${rule.key}:${rule.effect}` : JSON.stringify(rule)),
+      }),
       exempt,
       release: fc.constantFrom('ByAnnotation', 'Never'),
       failurePolicy: fc.constantFrom('Fail', 'Ignore'),
