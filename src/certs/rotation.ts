@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import type { FILES, StoredFiles } from './certificate-files.ts';
 import { caFault, SERVING_LOOKAHEAD_MS, servingFault } from './faults.ts';
 import { invalidAt, parseCertificates } from './inspect.ts';
-import { BACKDATE_MS, issueCa, issueServing } from './issue.ts';
+import { BACKDATE_MS, issueCa, issueServing, type KeyPair } from './issue.ts';
 
 /** All four files; `caCert` is a bundle of every CA to be trusted, the one that issues (whose key `caKey` is) first. */
 export type CompleteFiles = Readonly<Record<keyof typeof FILES, string>>;
@@ -71,9 +71,8 @@ export async function nextStep(stored: StoredFiles, state: RotationState): Promi
 /** A new CA beside the present one. The serving certificate stays, until the new CA is trusted. */
 export async function introduceCa(files: CompleteFiles, now: Date, reason: string): Promise<RotationStep> {
   const ca = await issueCa(now);
-  const earlier = parseCertificates(files.caCert).filter((one) => invalidAt(one, now) === undefined);
   return {
-    files: { ...files, caCert: `${ca.cert.trimEnd()}\n${pem(earlier)}`, caKey: ca.key },
+    files: { ...files, caCert: bundleOf(ca, files.caCert, now), caKey: ca.key },
     what: `a new CA joined the bundle (${reason})`,
   };
 }
@@ -109,10 +108,8 @@ async function issueAll(
 ): Promise<RotationStep> {
   const ca = await issueCa(now);
   const { cert, key } = await issueServing(ca, names, now);
-  // Replicas may still serve a certificate of an earlier CA, and find the new one a moment later.
-  const earlier = parseCertificates(stored.caCert ?? '').filter((one) => invalidAt(one, now) === undefined);
   return {
-    files: { caCert: `${ca.cert.trimEnd()}\n${pem(earlier)}`, caKey: ca.key, cert, key },
+    files: { caCert: bundleOf(ca, stored.caCert, now), caKey: ca.key, cert, key },
     what: `CA and serving certificate (${reason})`,
   };
 }
@@ -121,6 +118,12 @@ function caEndsSoon({ caCert }: StoredFiles, now: Date): string | undefined {
   const [ca] = parseCertificates(caCert ?? '');
   const soon = new Date(now.getTime() + CA_LOOKAHEAD_MS);
   return ca && now >= ca.validFromDate ? invalidAt(ca, soon) : undefined;
+}
+
+/** The new CA first, and the earlier ones that are still valid: replicas may serve a certificate of theirs for a while. */
+function bundleOf(ca: KeyPair, earlier: string | undefined, now: Date): string {
+  const valid = parseCertificates(earlier ?? '').filter((one) => invalidAt(one, now) === undefined);
+  return `${ca.cert.trimEnd()}\n${pem(valid)}`;
 }
 
 function pem(certificates: readonly X509Certificate[]): string {
