@@ -1,6 +1,7 @@
 import { stringify } from 'yaml';
 import { POLICY_API_VERSION, type PolicyKind } from '../src/policy/policy.ts';
 import { PolicyStatusSchema } from '../src/policy/policy-status.ts';
+import { RecoveryPolicySpecSchema } from '../src/policy/recovery-policy.ts';
 import { TaintPolicySpecSchema } from '../src/policy/taint-policy.ts';
 import { TolerationPolicySpecSchema } from '../src/policy/toleration-policy.ts';
 import { structuralSchema } from './structural-schema.ts';
@@ -30,6 +31,13 @@ const RESOURCES: readonly Resource[] = [
     shortName: 'tolpol',
     description: 'Sees to it that the DaemonSets that it selects tolerate certain taints.',
     spec: TolerationPolicySpecSchema,
+  },
+  {
+    kind: 'RecoveryPolicy',
+    plural: 'recoverypolicies',
+    shortName: 'recpol',
+    description: 'Frees the pods of the DaemonSets that it selects when they stay Failed on a node that is Ready.',
+    spec: RecoveryPolicySpecSchema,
   },
 ];
 

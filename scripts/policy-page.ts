@@ -1,4 +1,5 @@
 import { PolicyStatusSchema } from '../src/policy/policy-status.ts';
+import { RecoveryPolicySpecSchema } from '../src/policy/recovery-policy.ts';
 import { TaintPolicySpecSchema } from '../src/policy/taint-policy.ts';
 import { TolerationPolicySpecSchema } from '../src/policy/toleration-policy.ts';
 
@@ -22,7 +23,9 @@ export function policyPage(): string {
     ...table('spec', TaintPolicySpecSchema),
     '## TolerationPolicy\n',
     ...table('spec', TolerationPolicySpecSchema),
-    '## The status of both kinds\n',
+    '## RecoveryPolicy\n',
+    ...table('spec', RecoveryPolicySpecSchema),
+    '## The status of all kinds\n',
     'Where policies are custom resources, taintkeeper writes their status; in a file it is left alone.\n',
     ...table('status', PolicyStatusSchema),
   ].join('\n');

@@ -110,7 +110,7 @@ function announcePolicies(load: PolicyLoad, audit: boolean, metrics: Metrics, lo
     for (const fault of load.faults) log.error(`policies not replaced, the last good ones stay: ${fault}`);
     return;
   }
-  const counts = { TaintPolicy: 0, TolerationPolicy: 0 };
+  const counts = { TaintPolicy: 0, TolerationPolicy: 0, RecoveryPolicy: 0 };
   for (const { kind } of load.policies) counts[kind]++;
   metrics.policiesLoaded(counts, load.at.getTime());
   const policies = load.policies.map(({ kind, name, spec }) => `${kind}/${name} (${spec.mode})`);

@@ -214,8 +214,8 @@ const NO_CERTIFICATE_YET: Check = { name: 'certificate', state: 'failed', detail
 function announcePolicies(audit: boolean, metrics: Metrics, log: Logger): (policies: ClusterPolicies) => void {
   let complaints = new Set<string>();
   return (policies) => {
-    const valid = { TaintPolicy: 0, TolerationPolicy: 0 };
-    const invalid = { TaintPolicy: 0, TolerationPolicy: 0 };
+    const valid = { TaintPolicy: 0, TolerationPolicy: 0, RecoveryPolicy: 0 };
+    const invalid = { TaintPolicy: 0, TolerationPolicy: 0, RecoveryPolicy: 0 };
     const found = new Set<string>();
     for (const { kind, name, result } of policies.objects()) {
       if (result.ok) {

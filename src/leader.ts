@@ -1,6 +1,4 @@
 import type { Logger } from 'pino';
-import { asDaemonSet, viewDaemonSet } from './admission/daemon-set-object.ts';
-import { asNode, viewNode } from './admission/node-object.ts';
 import type { CertificateKeeper } from './certs/certificate-keeper.ts';
 import { readSecret, type SecretRef } from './certs/certificate-secret.ts';
 import { fingerprints } from './certs/inspect.ts';
@@ -10,6 +8,7 @@ import { type ClusterPolicies, versionOf } from './cluster/policies.ts';
 import { watchResource } from './cluster/watch/watch-cache.ts';
 import type { RegisteredWebhooks } from './cluster/webhook-configurations.ts';
 import { certificateRotation } from './controllers/certificate-rotation.ts';
+import { projectDaemonSet, projectNode } from './controllers/cluster-objects.ts';
 import { defaultPolicies } from './controllers/default-policies.ts';
 import { followPolicies } from './controllers/followed-entries.ts';
 import { policyStatus } from './controllers/policy-status.ts';
@@ -64,7 +63,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
   const nodes = watchResource({
     client,
     path: '/api/v1/nodes',
-    project: (object) => viewNode(asNode(object, []), ''),
+    project: projectNode,
     onChange: () => status.trigger(),
     onState: ({ connected }) => metrics.watchState('nodes', connected),
     log,
@@ -72,7 +71,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
   const daemonSets = watchResource({
     client,
     path: '/apis/apps/v1/daemonsets',
-    project: (object) => viewDaemonSet(asDaemonSet(object, []), namespaceOf(object), ''),
+    project: projectDaemonSet,
     onChange: () => status.trigger(),
     onState: ({ connected }) => metrics.watchState('daemonsets', connected),
     log,
@@ -186,8 +185,4 @@ function bundleConfirmation(client: ApiClient, { keeper, ref }: NonNullable<Lead
       );
     }
   };
-}
-
-function namespaceOf(object: unknown): string {
-  return (object as { metadata: { namespace?: string } }).metadata.namespace ?? '';
 }

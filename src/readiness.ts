@@ -22,8 +22,9 @@ const MAX_NAMED = 10;
 /** Degraded while the policy files are broken, and the last good policies in force. */
 export function policyCheck(store: PolicyStore, audit: boolean): Check {
   const load = store.lastLoad();
-  const { taintPolicies, tolerationPolicies } = store.policies();
-  const inForce = `${taintPolicies.length + tolerationPolicies.length} in force${audit ? ', all as Audit' : ''}`;
+  const { taintPolicies, tolerationPolicies, recoveryPolicies } = store.policies();
+  const count = taintPolicies.length + tolerationPolicies.length + recoveryPolicies.length;
+  const inForce = `${count} in force${audit ? ', all as Audit' : ''}`;
   return load.ok
     ? { name: 'policies', state: 'ok', detail: inForce }
     : { name: 'policies', state: 'degraded', detail: `${inForce}, the last good ones: ${load.faults.join('; ')}` };

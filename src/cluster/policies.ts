@@ -4,7 +4,11 @@ import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { type Change, type Entry, watchResource } from './watch/watch-cache.ts';
 
-export const POLICY_RESOURCES = { TaintPolicy: 'taintpolicies', TolerationPolicy: 'tolerationpolicies' } as const;
+export const POLICY_RESOURCES = {
+  TaintPolicy: 'taintpolicies',
+  TolerationPolicy: 'tolerationpolicies',
+  RecoveryPolicy: 'recoverypolicies',
+} as const;
 export const POLICY_GROUP = '/apis/taintkeeper.dev/v1alpha1';
 
 /** A policy object as it stands in the cluster, whether or not it can be used. */

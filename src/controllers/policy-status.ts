@@ -66,8 +66,11 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
         const found = taintPolicies.find((policy) => policy.name === name);
         return found && nodeFindings(found, nodeViews, known);
       }
-      const found = tolerationPolicies.find((policy) => policy.name === name);
-      return found && daemonSetFindings(found, daemonSetViews, known);
+      if (kind === 'TolerationPolicy') {
+        const found = tolerationPolicies.find((policy) => policy.name === name);
+        return found && daemonSetFindings(found, daemonSetViews, known);
+      }
+      return undefined;
     }
   };
 

@@ -12,7 +12,7 @@ export function nodeFindings(
   nodes: Iterable<NodeView>,
   before: readonly string[],
 ): Findings {
-  const policies = { taintPolicies: [policy], tolerationPolicies: [] };
+  const policies = { taintPolicies: [policy], tolerationPolicies: [], recoveryPolicies: [] };
   const requester = { username: '', groups: [] };
   return find(
     nodes,
@@ -29,7 +29,7 @@ export function daemonSetFindings(
   daemonSets: Iterable<DaemonSetView>,
   before: readonly string[],
 ): Findings {
-  const policies = { taintPolicies: [], tolerationPolicies: [policy] };
+  const policies = { taintPolicies: [], tolerationPolicies: [policy], recoveryPolicies: [] };
   return find(
     daemonSets,
     (daemonSet) => policy.selectsDaemonSet(daemonSet),

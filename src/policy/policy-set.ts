@@ -1,6 +1,8 @@
+import { compileDaemonSetSelection, type SelectableDaemonSet } from './daemon-set-selection.ts';
 import { type LabelSelector, type StringMap, selects } from './label-selector.ts';
 import { isPattern, matchesPattern } from './pattern.ts';
-import type { Policy, TaintPolicy, TolerationPolicy } from './policy.ts';
+import type { Policy, RecoveryPolicy, TaintPolicy, TolerationPolicy } from './policy.ts';
+import { RECOVERY_DEFAULTS, RECOVERY_MODES, type RecoveryMode, type RecoveryStrategy } from './recovery-policy.ts';
 import type { Taint } from './taint.ts';
 import { TAINT_MODES, type TaintMode, type TaintRule } from './taint-policy.ts';
 import type { Toleration } from './toleration.ts';
@@ -43,13 +45,26 @@ export interface CompiledTolerationPolicy {
   readonly name: string;
   readonly mode: TolerationMode;
   readonly tolerations: readonly Stated<Toleration>[];
-  selectsDaemonSet(daemonSet: { namespace: string; name: string; labels: StringMap }): boolean;
+  /** Whether DaemonSets that already run are changed. Never with Audit. */
+  readonly patchesExisting: boolean;
+  selectsDaemonSet(daemonSet: SelectableDaemonSet): boolean;
+}
+
+export interface CompiledRecoveryPolicy {
+  readonly name: string;
+  readonly mode: RecoveryMode;
+  readonly strategy: RecoveryStrategy;
+  readonly stuckMs: number;
+  /** How often a pod is freed within the window. */
+  readonly budget: { readonly limit: number; readonly windowMs: number };
+  selectsDaemonSet(daemonSet: SelectableDaemonSet): boolean;
 }
 
 /** An immutable snapshot of all policies, ready to judge with; the strongest mode first, then by name. */
 export interface PolicySet {
   readonly taintPolicies: readonly CompiledTaintPolicy[];
   readonly tolerationPolicies: readonly CompiledTolerationPolicy[];
+  readonly recoveryPolicies: readonly CompiledRecoveryPolicy[];
 }
 
 /**
@@ -67,6 +82,10 @@ export function compilePolicies(policies: readonly Policy[], { audit = false } =
       .filter((policy) => policy.kind === 'TolerationPolicy')
       .map((policy) => compileTolerationPolicy(policy, modeOf(policy.spec.mode)))
       .sort(byStrength(TOLERATION_MODES)),
+    recoveryPolicies: policies
+      .filter((policy) => policy.kind === 'RecoveryPolicy')
+      .map((policy) => compileRecoveryPolicy(policy, modeOf(policy.spec.mode ?? RECOVERY_DEFAULTS.mode)))
+      .sort(byStrength(RECOVERY_MODES)),
   };
 }
 
@@ -100,8 +119,6 @@ function compileTaintPolicy({ name, spec }: TaintPolicy, mode: TaintMode): Compi
 }
 
 function compileTolerationPolicy({ name, spec }: TolerationPolicy, mode: TolerationMode): CompiledTolerationPolicy {
-  const { namespaces, names = ['*'], selector } = spec.daemonSets;
-  const selectsLabels = compileSelector(selector);
   return {
     name,
     mode,
@@ -109,10 +126,23 @@ function compileTolerationPolicy({ name, spec }: TolerationPolicy, mode: Tolerat
       value,
       field: `spec.tolerations[${index}]`,
     })),
-    selectsDaemonSet: (daemonSet) =>
-      matchesAny(namespaces, daemonSet.namespace) &&
-      matchesAny(names, daemonSet.name) &&
-      selectsLabels(daemonSet.labels),
+    patchesExisting: mode === 'Mutate' && spec.existing === 'Patch',
+    selectsDaemonSet: compileDaemonSetSelection(spec.daemonSets),
+  };
+}
+
+function compileRecoveryPolicy({ name, spec }: RecoveryPolicy, mode: RecoveryMode): CompiledRecoveryPolicy {
+  const { strategy, stuckSeconds, budget } = spec;
+  return {
+    name,
+    mode,
+    strategy: strategy ?? RECOVERY_DEFAULTS.strategy,
+    stuckMs: 1_000 * (stuckSeconds ?? RECOVERY_DEFAULTS.stuckSeconds),
+    budget: {
+      limit: budget?.perNode ?? RECOVERY_DEFAULTS.perNode,
+      windowMs: 1_000 * (budget?.windowSeconds ?? RECOVERY_DEFAULTS.windowSeconds),
+    },
+    selectsDaemonSet: compileDaemonSetSelection(spec.daemonSets),
   };
 }
 

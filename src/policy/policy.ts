@@ -2,6 +2,7 @@ import Type, { type TSchema } from 'typebox';
 import Value from 'typebox/value';
 import { checkSelector } from './label-selector-schema.ts';
 import type { Path, Problem } from './problem.ts';
+import { type RecoveryPolicySpec, RecoveryPolicySpecSchema } from './recovery-policy.ts';
 import { ObjectName } from './schema.ts';
 import { schemaProblems, show } from './schema-problems.ts';
 import { checkTaintPolicy, type TaintPolicySpec, TaintPolicySpecSchema } from './taint-policy.ts';
@@ -21,7 +22,13 @@ export interface TolerationPolicy {
   readonly spec: TolerationPolicySpec;
 }
 
-export type Policy = TaintPolicy | TolerationPolicy;
+export interface RecoveryPolicy {
+  readonly kind: 'RecoveryPolicy';
+  readonly name: string;
+  readonly spec: RecoveryPolicySpec;
+}
+
+export type Policy = TaintPolicy | TolerationPolicy | RecoveryPolicy;
 export type PolicyKind = Policy['kind'];
 
 /** The whole object, as it stands in a file or comes from the API server. */
@@ -39,6 +46,7 @@ const manifestSchema = <Spec extends TSchema>(kind: PolicyKind, spec: Spec) =>
 
 const TaintPolicySchema = manifestSchema('TaintPolicy', TaintPolicySpecSchema);
 const TolerationPolicySchema = manifestSchema('TolerationPolicy', TolerationPolicySpecSchema);
+const RecoveryPolicySchema = manifestSchema('RecoveryPolicy', RecoveryPolicySpecSchema);
 
 /** How a value became a policy, or why it did not. */
 export type PolicyResult =
@@ -63,11 +71,14 @@ export function parsePolicy(value: unknown): PolicyResult {
         ],
       }));
     case 'RecoveryPolicy':
-      return refused(['kind'], 'RecoveryPolicy is not supported by this version of taintkeeper');
+      return checked(RecoveryPolicySchema, value, ({ metadata, spec }) => ({
+        policy: { kind, name: metadata.name, spec },
+        problems: checkSelector(['spec', 'daemonSets', 'selector'], spec.daemonSets.selector),
+      }));
     default:
       return refused(
         kind === undefined ? [] : ['kind'],
-        `expected kind TaintPolicy or TolerationPolicy, got ${show(kind)}`,
+        `expected kind TaintPolicy, TolerationPolicy or RecoveryPolicy, got ${show(kind)}`,
       );
   }
 }

@@ -25,7 +25,7 @@ const KEY_CONSTRAINTS: readonly Constraint<string>[] = [
   },
 ];
 
-const RULE_CONSTRAINTS: readonly Constraint<{ key: string; effect?: string; ensure?: string }>[] = [
+const RULE_CONSTRAINTS: readonly Constraint<{ key: string; effect?: string; ensure?: string; mayEvict?: boolean }>[] = [
   {
     holds: ({ key, ensure }) => ensure !== 'Present' || !isPattern(key),
     cel: "!has(self.ensure) || self.ensure != 'Present' || !self.key.contains('*')",
@@ -36,6 +36,12 @@ const RULE_CONSTRAINTS: readonly Constraint<{ key: string; effect?: string; ensu
     holds: ({ effect, ensure }) => ensure !== 'Present' || effect !== undefined,
     cel: "!has(self.ensure) || self.ensure != 'Present' || has(self.effect)",
     message: 'a Present taint needs an effect: add NoSchedule, PreferNoSchedule or NoExecute',
+  },
+  {
+    holds: ({ effect, ensure, mayEvict }) => mayEvict === undefined || (ensure === 'Present' && effect === 'NoExecute'),
+    cel: "!has(self.mayEvict) || (has(self.ensure) && self.ensure == 'Present' && has(self.effect) && self.effect == 'NoExecute')",
+    message: 'only a Present taint with effect NoExecute evicts anything: leave mayEvict out',
+    field: 'mayEvict',
   },
 ];
 
@@ -53,7 +59,16 @@ const TaintRuleSchema = Type.Object(
         default: 'Preserved',
         description:
           'Preserved: once a selected node carries the taint, it stays. Present: in addition, every selected node gets ' +
-          'the taint when it registers; this needs a key without `*`, and an effect.',
+          'the taint when it registers, and in mode Restore whenever it lacks it; this needs a key without `*`, and an ' +
+          'effect.',
+      }),
+    ),
+    mayEvict: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          'For a Present taint with effect NoExecute, in mode Restore: whether nodes get it that already run and never ' +
+          'carried it. The pods on them that do not tolerate it are evicted then.',
       }),
     ),
   },

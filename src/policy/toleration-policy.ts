@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
 import { brokenConstraints, type Constraint, celValidations } from './constraint.ts';
-import { LabelSelectorSchema } from './label-selector-schema.ts';
+import { DaemonSetSelectionSchema } from './daemon-set-selection.ts';
 import type { Problem } from './problem.ts';
-import { EffectSchema, LabelValue, NamePatterns, QUALIFIED_NAME_CONSTRAINTS, QualifiedName } from './schema.ts';
+import { EffectSchema, LabelValue, QUALIFIED_NAME_CONSTRAINTS, QualifiedName } from './schema.ts';
 
 export const TOLERATION_MODES = ['Mutate', 'Audit'] as const;
 export type TolerationMode = (typeof TOLERATION_MODES)[number];
@@ -63,11 +63,11 @@ export const DEFAULT_TOLERATIONS: readonly PolicyToleration[] = [
   { key: 'node-role.kubernetes.io/control-plane', operator: 'Exists', effect: 'NoSchedule' },
 ];
 
-const SPEC_CONSTRAINTS: readonly Constraint<{ existing?: string }>[] = [
+const SPEC_CONSTRAINTS: readonly Constraint<{ mode: string; existing?: string }>[] = [
   {
-    holds: ({ existing }) => existing !== 'Patch',
-    cel: "!has(self.existing) || self.existing != 'Patch'",
-    message: 'Patch is not supported by this version of taintkeeper: use Report',
+    holds: ({ mode, existing }) => mode !== 'Audit' || existing !== 'Patch',
+    cel: "self.mode != 'Audit' || !has(self.existing) || self.existing != 'Patch'",
+    message: 'an Audit policy changes nothing: use Report, or mode Mutate',
     field: 'existing',
   },
 ];
@@ -80,23 +80,7 @@ export const TolerationPolicySpecSchema = Type.Object(
         'What happens to a DaemonSet that lacks a toleration. Mutate: it is appended when the DaemonSet is created or ' +
         'its pod template changes. Audit: it is reported.',
     }),
-    daemonSets: Type.Object(
-      {
-        namespaces: Type.Array(Type.String({ minLength: 1, maxLength: 63 }), {
-          description: 'Namespaces of the DaemonSets; `*` stands for any run of characters.',
-          minItems: 1,
-          maxItems: 64,
-        }),
-        names: Type.Optional(
-          NamePatterns('Names of the DaemonSets; `*` stands for any run of characters.', { default: ['*'] }),
-        ),
-        selector: Type.Optional(LabelSelectorSchema('Labels of the DaemonSets. Without it, any.')),
-      },
-      {
-        description: 'The DaemonSets that the policy is for: all three parts must match.',
-        additionalProperties: false,
-      },
-    ),
+    daemonSets: DaemonSetSelectionSchema,
     tolerations: Type.Optional(
       Type.Array(PolicyTolerationSchema, {
         description: "The tolerations that the DaemonSets need. Without it, both names of the control plane's taint.",
@@ -109,8 +93,9 @@ export const TolerationPolicySpecSchema = Type.Object(
       Type.Enum(['Report', 'Patch'], {
         default: 'Report',
         description:
-          'What happens to DaemonSets that already run. Report: they are reported. Patch: they are changed, one at a ' +
-          'time, which restarts their pods; this version refuses such a policy.',
+          'What happens to DaemonSets that already run. Report: they are reported. Patch: the tolerations are appended, ' +
+          'one DaemonSet at a time, the next one when the pods of the one before are replaced and available. It ' +
+          'restarts their pods.',
       }),
     ),
   },

@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Phase, Violation } from '../policy/decision.ts';
 import type { PolicyKind } from '../policy/policy.ts';
+import type { RecoveryStrategy } from '../policy/recovery-policy.ts';
 
 /** What became of a request as a whole. */
 export type RequestResult = 'allowed' | 'denied' | 'patched' | 'malformed' | 'error';
@@ -25,6 +26,19 @@ export interface Metrics {
   watchState(resource: string, connected: boolean): void;
   /** The resource is watched no more, for now. */
   watchEnded(resource: string): void;
+  /** How many objects are not as a policy wants them: nodes, DaemonSets, or pods that are stuck. */
+  violating(kind: PolicyKind, policy: string, count: number): void;
+  /** A taint was put back, or a toleration appended, outside of any request. */
+  repaired(kind: 'Node' | 'DaemonSet', policy: string): void;
+  recovered(policy: string, strategy: RecoveryStrategy): void;
+  /** What keeps controllers from doing what policies say, all of it. */
+  stalled(troubles: readonly { kind: PolicyKind; policy: string; reason: string }[]): void;
+  /** `depth` is asked whenever the metrics are; undefined: the queue is there no more. */
+  watchQueue(controller: string, depth: (() => number) | undefined): void;
+  /** A controller has looked at everything that it looks after. `at` in milliseconds since the epoch. */
+  swept(controller: string, at: number): void;
+  /** This process leads no more: what only a leader knows is not shown any more. */
+  leadershipEnded(): void;
   /** `dropped` is asked whenever the metrics are. */
   countDroppedEvents(dropped: () => number): void;
 }
@@ -125,6 +139,62 @@ export function createMetrics(version: string): Metrics {
     registers,
   });
 
+  const drift = {
+    TaintPolicy: new Gauge({
+      name: 'taintkeeper_drift_nodes',
+      help: 'On the leader: nodes that are not as the policy wants them.',
+      labelNames: ['policy'],
+      registers,
+    }),
+    TolerationPolicy: new Gauge({
+      name: 'taintkeeper_drift_daemonsets',
+      help: 'On the leader: DaemonSets that lack a toleration of the policy.',
+      labelNames: ['policy'],
+      registers,
+    }),
+    RecoveryPolicy: new Gauge({
+      name: 'taintkeeper_stuck_pods',
+      help: 'On the leader: pods that the policy counts as stuck.',
+      labelNames: ['policy'],
+      registers,
+    }),
+  } satisfies Record<PolicyKind, Gauge>;
+  const repairs = new Counter({
+    name: 'taintkeeper_repairs_total',
+    help: 'On the leader: nodes and DaemonSets that were put right outside of any request.',
+    labelNames: ['kind', 'policy'],
+    registers,
+  });
+  const recoveries = new Counter({
+    name: 'taintkeeper_recoveries_total',
+    help: 'On the leader: stuck pods that were deleted, and DaemonSets that were restarted for them.',
+    labelNames: ['policy', 'strategy'],
+    registers,
+  });
+  const stalled = new Gauge({
+    name: 'taintkeeper_stalled',
+    help: 'On the leader: 1 for each reason why it does not do what a policy says; the status of the policy has the details.',
+    labelNames: ['kind', 'policy', 'reason'],
+    registers,
+  });
+  const sweeps = new Gauge({
+    name: 'taintkeeper_sweep_timestamp_seconds',
+    help: 'On the leader: when the controller last looked at everything that it looks after.',
+    labelNames: ['controller'],
+    registers,
+  });
+  const queues = new Map<string, () => number>();
+  new Gauge({
+    name: 'taintkeeper_queue_depth',
+    help: 'On the leader: what the controller is to look at, and has not yet.',
+    labelNames: ['controller'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [controller, depth] of queues) this.set({ controller }, depth());
+    },
+  });
+
   let eventsDropped = () => 0;
   new Counter({
     name: 'taintkeeper_events_dropped_total',
@@ -162,6 +232,21 @@ export function createMetrics(version: string): Metrics {
     reconciled: (controller, result) => reconciliations.inc({ controller, result }),
     watchState: (resource, connected) => watches.set({ resource }, connected ? 1 : 0),
     watchEnded: (resource) => watches.remove({ resource }),
+    violating: (kind, policy, count) => drift[kind].set({ policy }, count),
+    repaired: (kind, policy) => repairs.inc({ kind, policy }),
+    recovered: (policy, strategy) => recoveries.inc({ policy, strategy }),
+    stalled(troubles) {
+      stalled.reset();
+      for (const { kind, policy, reason } of troubles) stalled.set({ kind, policy, reason }, 1);
+    },
+    watchQueue(controller, depth) {
+      if (depth) queues.set(controller, depth);
+      else queues.delete(controller);
+    },
+    swept: (controller, at) => sweeps.set({ controller }, at / 1000),
+    leadershipEnded() {
+      for (const gauge of [...Object.values(drift), stalled, sweeps]) gauge.reset();
+    },
     countDroppedEvents(dropped) {
       eventsDropped = dropped;
     },

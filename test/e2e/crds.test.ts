@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { crdFiles } from '../../scripts/crds.ts';
 import type { Policy, PolicyKind } from '../../src/policy/policy.ts';
+import { RecoveryPolicySpecSchema } from '../../src/policy/recovery-policy.ts';
 import { TaintPolicySpecSchema } from '../../src/policy/taint-policy.ts';
 import { DEFAULT_TOLERATIONS, TolerationPolicySpecSchema } from '../../src/policy/toleration-policy.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
@@ -14,7 +15,11 @@ import { createPolicy, installCrds, POLICIES_PATH } from './policy-resources.ts'
 import { VERDICTS } from './policy-verdicts.ts';
 
 const ROOT = new URL('../../', import.meta.url);
-const SPEC_SCHEMAS = { TaintPolicy: TaintPolicySpecSchema, TolerationPolicy: TolerationPolicySpecSchema };
+const SPEC_SCHEMAS = {
+  TaintPolicy: TaintPolicySpecSchema,
+  TolerationPolicy: TolerationPolicySpecSchema,
+  RecoveryPolicy: RecoveryPolicySpecSchema,
+};
 
 /** A policy with its schema's defaults spelt out. */
 function withDefaults(policy: Policy): unknown {

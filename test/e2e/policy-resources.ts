@@ -12,9 +12,10 @@ const READY_TIMEOUT_MS = 30_000;
 export const POLICIES_PATH: Readonly<Record<PolicyKind, string>> = {
   TaintPolicy: '/apis/taintkeeper.dev/v1alpha1/taintpolicies',
   TolerationPolicy: '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies',
+  RecoveryPolicy: '/apis/taintkeeper.dev/v1alpha1/recoverypolicies',
 };
 
-/** Applies both CRDs, and waits until policies can be written. */
+/** Applies the CRDs, and waits until policies can be written. */
 export async function installCrds(cp: ControlPlane): Promise<void> {
   for (const [file, input] of Object.entries(crdFiles())) {
     const applied = await cp.kubectl(['apply', '--server-side', '--validate=strict', '-f', '-'], { input });

@@ -39,6 +39,14 @@ const toleration = (why: string, spec: object, field?: string, words?: string): 
   ...(words === undefined ? {} : { words }),
 });
 
+const recovery = (why: string, spec: object, field?: string, words?: string): Verdict => ({
+  why,
+  kind: 'RecoveryPolicy',
+  spec: { daemonSets: { namespaces: ['kube-system'] }, ...spec },
+  ...(field === undefined ? {} : { field }),
+  ...(words === undefined ? {} : { words }),
+});
+
 export const VERDICTS: readonly Verdict[] = [
   taint('the smallest TaintPolicy', {}),
   taint('every field of a TaintPolicy', {
@@ -233,11 +241,12 @@ export const VERDICTS: readonly Verdict[] = [
     { tolerations: [{ key: 'a', operator: 'Gt', value: '1' }] },
     'spec.tolerations[0].operator',
   ),
+  toleration('a change of what runs already', { mode: 'Mutate', existing: 'Patch' }),
   toleration(
-    'a change of what runs already',
+    'a change of what runs already, in mode Audit',
     { existing: 'Patch' },
     'spec.existing',
-    'Patch is not supported by this version of taintkeeper: use Report',
+    'an Audit policy changes nothing: use Report, or mode Mutate',
   ),
 ];
 
@@ -260,4 +269,32 @@ export const LEFT_TO_THE_PROGRAM: readonly Verdict[] = [
 export const MENDED_BY_THE_API_SERVER: readonly Verdict[] = [
   taint('an optional field that is null', { release: null }, 'spec.release'),
   taint('an optional field that is null and has no default', { failurePolicy: null }, 'spec.failurePolicy'),
+  taint('consent to evict', {
+    mode: 'Restore',
+    taints: [{ key: 'a', effect: 'NoExecute', ensure: 'Present', mayEvict: true }],
+  }),
+  taint(
+    'consent to evict without NoExecute',
+    { taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'Present', mayEvict: true }] },
+    'spec.taints[0].mayEvict',
+    'only a Present taint with effect NoExecute evicts anything: leave mayEvict out',
+  ),
+  taint(
+    'consent to evict for a Preserved taint',
+    { taints: [{ key: 'a', effect: 'NoExecute', mayEvict: false }] },
+    'spec.taints[0].mayEvict',
+    'only a Present taint with effect NoExecute evicts anything: leave mayEvict out',
+  ),
+  recovery('the smallest RecoveryPolicy', {}),
+  recovery('every field of a RecoveryPolicy', {
+    mode: 'Audit',
+    daemonSets: { namespaces: ['kube-*'], names: ['cni'], selector: { matchLabels: { app: 'cni' } } },
+    strategy: 'RestartRollout',
+    stuckSeconds: 3_600,
+    budget: { perNode: 100, windowSeconds: 86_400 },
+  }),
+  recovery('an unknown strategy', { strategy: 'Reboot' }, 'spec.strategy'),
+  recovery('no seconds at all', { stuckSeconds: 0 }, 'spec.stuckSeconds'),
+  recovery('a budget of nothing', { budget: { perNode: 0 } }, 'spec.budget.perNode'),
+  recovery('a window of nothing', { budget: { windowSeconds: 59 } }, 'spec.budget.windowSeconds'),
 ];

@@ -26,7 +26,7 @@ const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection'];
 const without = (...verbs: string[]) => WRITE.filter((verb) => !verbs.includes(verb));
 
 const RIGHTS: readonly Right[] = [
-  ...['taintpolicies', 'tolerationpolicies'].flatMap((resource) => [
+  ...['taintpolicies', 'tolerationpolicies', 'recoverypolicies'].flatMap((resource) => [
     {
       what: 'policies, and creating the default ones',
       group: POLICIES,
@@ -73,7 +73,7 @@ const RIGHTS: readonly Right[] = [
       mayNot: [...READ, 'deletecollection'],
     },
   ]),
-  { what: 'nodes', resource: 'nodes', namespace: '', may: READ, mayNot: WRITE },
+  { what: 'nodes', resource: 'nodes', namespace: '', may: [...READ, 'patch'], mayNot: without('patch') },
   {
     what: "nodes' status",
     resource: 'nodes',
@@ -82,7 +82,14 @@ const RIGHTS: readonly Right[] = [
     may: [],
     mayNot: ['update', 'patch'],
   },
-  { what: 'DaemonSets everywhere', group: 'apps', resource: 'daemonsets', namespace: '', may: READ, mayNot: WRITE },
+  {
+    what: 'DaemonSets everywhere',
+    group: 'apps',
+    resource: 'daemonsets',
+    namespace: '',
+    may: [...READ, 'patch'],
+    mayNot: without('patch'),
+  },
   {
     what: 'Events of the older kind',
     resource: 'events',
@@ -190,7 +197,21 @@ const RIGHTS: readonly Right[] = [
     may: [],
     mayNot: [...READ, ...WRITE, 'bind', 'escalate'],
   },
-  { what: 'pods', resource: 'pods', namespace: NAMESPACE, may: [], mayNot: [...READ, ...WRITE] },
+  {
+    what: 'pods everywhere',
+    resource: 'pods',
+    namespace: '',
+    may: ['list', 'watch', 'delete'],
+    mayNot: ['get', ...without('delete')],
+  },
+  {
+    what: 'what is in pods',
+    resource: 'pods',
+    subresource: 'exec',
+    namespace: '',
+    may: [],
+    mayNot: ['get', 'create'],
+  },
   {
     what: 'tokens',
     resource: 'serviceaccounts',

@@ -60,13 +60,17 @@ describe('parsePolicy accepts', () => {
 
 describe('parsePolicy says what is wrong, and where', () => {
   it.each<[why: string, value: unknown, problems: string[]]>([
-    ['no object', 5, [': expected kind TaintPolicy or TolerationPolicy, got nothing']],
-    ['null', null, [': expected kind TaintPolicy or TolerationPolicy, got nothing']],
-    ['another kind', { kind: 'Pod' }, ['kind: expected kind TaintPolicy or TolerationPolicy, got "Pod"']],
+    ['no object', 5, [': expected kind TaintPolicy, TolerationPolicy or RecoveryPolicy, got nothing']],
+    ['null', null, [': expected kind TaintPolicy, TolerationPolicy or RecoveryPolicy, got nothing']],
     [
-      'a kind that is yet to come',
-      manifest('RecoveryPolicy', 'p', {}),
-      ['kind: RecoveryPolicy is not supported by this version of taintkeeper'],
+      'another kind',
+      { kind: 'Pod' },
+      ['kind: expected kind TaintPolicy, TolerationPolicy or RecoveryPolicy, got "Pod"'],
+    ],
+    [
+      'a RecoveryPolicy out of bounds',
+      manifest('RecoveryPolicy', 'p', { daemonSets, stuckSeconds: 0, budget: { windowSeconds: 59 } }),
+      ['spec.stuckSeconds: must be >= 1, got 0', 'spec.budget.windowSeconds: must be >= 60, got 59'],
     ],
     [
       'another version',
@@ -87,7 +91,7 @@ describe('parsePolicy says what is wrong, and where', () => {
     [
       'a misspelt field',
       manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a', efect: 'NoSchedule' }] }),
-      ['spec.taints[0].efect: unknown field; known here: key, value, effect, ensure'],
+      ['spec.taints[0].efect: unknown field; known here: key, value, effect, ensure, mayEvict'],
     ],
     [
       'no taints',
@@ -193,9 +197,9 @@ describe('parsePolicy says what is wrong, and where', () => {
       ['spec.tolerations[0].value: a toleration with operator Exists takes no value'],
     ],
     [
-      'what is yet to come',
+      'a change of what runs already, in mode Audit',
       manifest('TolerationPolicy', 'p', { mode: 'Audit', daemonSets, existing: 'Patch' }),
-      ['spec.existing: Patch is not supported by this version of taintkeeper: use Report'],
+      ['spec.existing: an Audit policy changes nothing: use Report, or mode Mutate'],
     ],
     [
       'seconds without NoExecute',

@@ -39,6 +39,8 @@ function isBounded({ type, enum: values, format, ...schema }: StructuralSchema):
       return typeof schema.maxItems === 'number';
     case 'object':
       return schema.additionalProperties === undefined || typeof schema.maxProperties === 'number';
+    case 'boolean':
+      return true;
     case 'integer':
       return typeof schema.minimum === 'number' && typeof schema.maximum === 'number';
     default:

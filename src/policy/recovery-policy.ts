@@ -1,0 +1,70 @@
+import Type, { type Static } from 'typebox';
+import { DaemonSetSelectionSchema } from './daemon-set-selection.ts';
+
+export const RECOVERY_MODES = ['Recover', 'Audit'] as const;
+export type RecoveryMode = (typeof RECOVERY_MODES)[number];
+
+export const RECOVERY_STRATEGIES = ['DeletePod', 'RestartRollout'] as const;
+export type RecoveryStrategy = (typeof RECOVERY_STRATEGIES)[number];
+
+/** What counts where a policy leaves it out. */
+export const RECOVERY_DEFAULTS = {
+  mode: 'Recover',
+  strategy: 'DeletePod',
+  stuckSeconds: 10,
+  perNode: 3,
+  windowSeconds: 600,
+} as const;
+
+const Whole = (description: string, value: number, minimum: number, maximum: number) =>
+  Type.Optional(Type.Integer({ description, format: 'int32', default: value, minimum, maximum }));
+
+/** `spec` of a RecoveryPolicy: the TypeScript type, the validation and the CRD all come from here. */
+export const RecoveryPolicySpecSchema = Type.Object(
+  {
+    mode: Type.Optional(
+      Type.Enum([...RECOVERY_MODES], {
+        default: RECOVERY_DEFAULTS.mode,
+        description: 'What happens to a pod that is stuck. Recover: it is freed. Audit: it is reported.',
+      }),
+    ),
+    daemonSets: DaemonSetSelectionSchema,
+    strategy: Type.Optional(
+      Type.Enum([...RECOVERY_STRATEGIES], {
+        default: RECOVERY_DEFAULTS.strategy,
+        description:
+          'How a pod is freed. DeletePod: it alone is deleted, and the DaemonSet controller creates the next one at once. ' +
+          'RestartRollout: the pod template gets a new annotation, as with kubectl rollout restart; the pods of every ' +
+          'node are replaced.',
+      }),
+    ),
+    stuckSeconds: Whole(
+      'How many seconds a pod has to be Failed, on a node that is Ready, before it counts as stuck. The next one for the ' +
+        'same node and DaemonSet has to be so for twice as long, and so on.',
+      RECOVERY_DEFAULTS.stuckSeconds,
+      1,
+      3_600,
+    ),
+    budget: Type.Optional(
+      Type.Object(
+        {
+          perNode: Whole(
+            'How often the pods of one DaemonSet on one node are freed within the window. With RestartRollout: how ' +
+              'often one DaemonSet is restarted.',
+            RECOVERY_DEFAULTS.perNode,
+            1,
+            100,
+          ),
+          windowSeconds: Whole('Length of the window, in seconds.', RECOVERY_DEFAULTS.windowSeconds, 60, 86_400),
+        },
+        { description: 'What is beyond it is left to the DaemonSet controller.', additionalProperties: false },
+      ),
+    ),
+  },
+  {
+    description: 'Which DaemonSets have their pods freed that stay Failed on a node that is Ready.',
+    additionalProperties: false,
+  },
+);
+
+export type RecoveryPolicySpec = Static<typeof RecoveryPolicySpecSchema>;
