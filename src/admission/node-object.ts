@@ -2,6 +2,7 @@ import jsonPatch, { type Operation } from 'fast-json-patch';
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { own } from '../policy/label-selector.ts';
+import { REMEMBERED_ANNOTATION } from '../policy/memory.ts';
 import type { DesiredNode, NodeView } from '../policy/node.ts';
 import type { Path } from '../policy/problem.ts';
 import { RELEASE_ANNOTATION } from '../policy/release.ts';
@@ -44,23 +45,39 @@ export function viewNode({ metadata, spec }: NodeObject, name: string): NodeView
     name: metadata.name || name,
     labels: metadata.labels ?? {},
     taints: spec?.taints ?? [],
-    release: own(metadata.annotations ?? {}, RELEASE_ANNOTATION),
+    ...annotationsOf(metadata),
   };
 }
 
 /** The JSON patch (RFC 6902) that makes the Node look as desired. */
 export function patchNode({ metadata, spec }: NodeObject, desired: DesiredNode): Operation[] {
   // Only what may change is compared: a Node has 40 KB, and lists are compared by position.
-  const before = { metadata: withRelease(own(metadata.annotations ?? {}, RELEASE_ANNOTATION)), ...pickTaints(spec) };
+  const before = { metadata: pickAnnotations(metadata, annotationsOf(metadata)), ...pickTaints(spec) };
   const after = {
-    metadata: withRelease(desired.release),
+    metadata: pickAnnotations(metadata, desired),
     ...(desired.taints.length > 0 ? { spec: { taints: desired.taints } } : pickTaints(spec)),
   };
   return jsonPatch.compare(before, after);
 }
 
-function withRelease(release: string | undefined) {
-  return { annotations: release === undefined ? {} : { [RELEASE_ANNOTATION]: release } };
+/** The annotations that are ours. */
+type OwnAnnotations = Pick<NodeView, 'release' | 'remembered'>;
+
+function annotationsOf({ annotations }: NodeObject['metadata']): OwnAnnotations {
+  return {
+    release: own(annotations ?? {}, RELEASE_ANNOTATION),
+    remembered: own(annotations ?? {}, REMEMBERED_ANNOTATION),
+  };
+}
+
+/** Where there is no map of annotations yet, one must be added before anything can be put into it. */
+function pickAnnotations({ annotations }: NodeObject['metadata'], { release, remembered }: OwnAnnotations) {
+  const values = {
+    ...(release === undefined ? {} : { [RELEASE_ANNOTATION]: release }),
+    ...(remembered === undefined ? {} : { [REMEMBERED_ANNOTATION]: remembered }),
+  };
+  if (annotations || Object.keys(values).length > 0) return { annotations: values };
+  return annotations === undefined ? {} : { annotations };
 }
 
 function pickTaints(spec: NodeObject['spec']) {

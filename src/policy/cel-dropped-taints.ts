@@ -1,6 +1,6 @@
 import { all, any, bind, choose, type Expression, FALSE, filtered, other } from './cel.ts';
 import { LONG_LIST_BUDGET } from './cel-budget.ts';
-import { DROPPED, hasKeyOf, isLastingOrLikeOneOf, isLastingOrOneOf, lasting } from './cel-taints.ts';
+import { ADDED, DROPPED, hasKeyOf, isLastingOrLikeOneOf, isLastingOrOneOf, lasting } from './cel-taints.ts';
 import type { TaintRule } from './taint-policy.ts';
 
 /** Of a comprehension that keeps items: for each one. */
@@ -21,9 +21,9 @@ export function protectedKeys(rules: readonly TaintRule[]): ProtectedKeys {
   return { rules, condition: keyCondition(rules) };
 }
 
-/** A question about the taints that an update drops. */
+/** A question about the taints that an update drops or adds. */
 interface Question {
-  /** In terms of `dropped`, and of `lastingDropped` for keys with a wildcard. */
+  /** In terms of `dropped` and `added`, and of `lastingDropped` and `lastingAdded` for keys with a wildcard. */
   readonly exact: Expression;
   readonly protectedKeys: ProtectedKeys;
   /** How many taints a node may have for the exact question to be asked. */
@@ -31,11 +31,11 @@ interface Question {
 }
 
 /**
- * True when the update drops taints of which the exact question is true. On a node with more taints than that, the taints
+ * True when the update changes taints and the exact question is true of that. On a node with more taints than that, the taints
  * are not compared with each other: it is true when those with a protected key are not the same ones, in the same order;
  * and where even that would cost too much, when any taint has changed.
  */
-export function whenTaintsDrop({ exact, protectedKeys: { rules, condition: key }, size }: Question): Expression {
+export function whenTaintsChange({ exact, protectedKeys: { rules, condition: key }, size }: Question): Expression {
   if (exact === FALSE) return FALSE;
   const length = Math.floor(LONG_LIST_BUDGET / (key.cost(0) + FILTER_ITEM_COST));
   const changed = any([
@@ -43,9 +43,9 @@ export function whenTaintsDrop({ exact, protectedKeys: { rules, condition: key }
     other(`${filtered('before', 't', key)} !=\n${filtered('after', 't', key)}`, LONG_LIST_BUDGET, ['before', 'after']),
   ]);
   const long = any(['before', 'after'].map((taints) => other(`size(${taints}) > ${size}`, 3, [taints])));
-  const dropped = bind([DROPPED, lasting('dropped', rules)], exact);
+  const question = bind([DROPPED, lasting('dropped', rules), ADDED, lasting('added', rules)], exact);
   // Most updates of a node leave its taints alone, and are done with here.
-  return all([other('before != after', (n) => n / 10 + 3, ['before', 'after']), choose(long, changed, dropped)]);
+  return all([other('before != after', (n) => n / 10 + 3, ['before', 'after']), choose(long, changed, question)]);
 }
 
 /**

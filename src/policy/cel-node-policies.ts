@@ -20,18 +20,14 @@ export interface NodePolicy {
   readonly subject: string;
   /** True when the labels are those of a node that the policy is for. */
   readonly selects: Readonly<Record<Labels, Expression>>;
-  /** Whether it exempts anybody. */
-  readonly exempts: boolean;
   /** True when it does not exempt the requester. */
   readonly notExempt: Expression;
   readonly taints: readonly TaintRule[];
-  /** Whether mutation may have to take a spent entry out of the release annotation on its account. */
-  readonly spendsReleases: boolean;
 }
 
 export function readNodePolicy({ spec }: TaintPolicy, audit: boolean): NodePolicy {
   const mode = audit ? 'Audit' : spec.mode;
-  const { nodeSelector, exempt, taints, release } = spec;
+  const { nodeSelector, exempt, taints } = spec;
   const nodes = JSON.stringify([nodeSelector]);
   const notExempt = not(isAmong(exempt ?? {}));
   return {
@@ -40,10 +36,8 @@ export function readNodePolicy({ spec }: TaintPolicy, audit: boolean): NodePolic
     nodes,
     subject: nodes + JSON.stringify([exempt]),
     selects: selection(nodeSelector),
-    exempts: exempt !== undefined,
     notExempt,
     taints,
-    spendsReleases: mode !== 'Audit' && (release !== 'Never' || notExempt !== TRUE),
   };
 }
 
@@ -82,7 +76,13 @@ export function dropsProtected(policies: readonly NodePolicy[]): Expression {
   return anyPolicy(whoever, (policy, rules) => all([hasProtected('dropped', rules), selectsBeforeOrAfter(policy)]));
 }
 
-/** The same, where a policy does not count that exempts the requester. */
+/** True when one of the taints of the list is protected by a policy that is for the node as it is after the request. */
+export function carriesProtected(taints: 'added' | 'taints', policies: readonly NodePolicy[]): Expression {
+  const whoever = policies.map((policy) => ({ ...policy, subject: policy.nodes, notExempt: TRUE }));
+  return anyPolicy(whoever, ({ selects }, rules) => all([hasProtected(taints, rules), selects.labels]));
+}
+
+/** The same as {@link dropsProtected}, where a policy does not count that exempts the requester. */
 export function dropsProtectedUnlessExempt(policies: readonly NodePolicy[]): Expression {
   return anyPolicy(policies, (policy, rules) =>
     all([hasProtected('dropped', rules), selectsBeforeOrAfter(policy), policy.notExempt]),

@@ -1,7 +1,13 @@
 import { bind, type Expression, exists, FALSE, type Variable } from './cel.ts';
 import { type Chosen, narrowest } from './cel-budget.ts';
 import { keyCondition } from './cel-dropped-taints.ts';
-import { dropsProtected, dropsProtectedUnlessExempt, type NodePolicy, rulesOf } from './cel-node-policies.ts';
+import {
+  carriesProtected,
+  dropsProtected,
+  dropsProtectedUnlessExempt,
+  type NodePolicy,
+  rulesOf,
+} from './cel-node-policies.ts';
 import {
   announcesRelease,
   LABELS_CHANGE,
@@ -30,6 +36,8 @@ export interface Questions {
   byAnyone(policies: readonly NodePolicy[]): Expression;
   /** The same, by somebody whom the policy does not exempt. */
   unlessExempt(policies: readonly NodePolicy[]): Expression;
+  /** An added taint is protected: see {@link carriesProtected}. */
+  adds(policies: readonly NodePolicy[]): Expression;
   /** See {@link leavesPolicy}. */
   leaves(policies: readonly NodePolicy[], size: number): Expression;
   /** See {@link announcesRelease}. */
@@ -39,6 +47,7 @@ export interface Questions {
 const EXACT: Questions = {
   byAnyone: dropsProtected,
   unlessExempt: dropsProtectedUnlessExempt,
+  adds: (policies) => carriesProtected('added', policies),
   leaves: leavesPolicy,
   announces: announcesRelease,
 };
@@ -48,9 +57,8 @@ const WIDE_CHANGES = {
   announces: (binding: readonly NodePolicy[]) => (binding.length === 0 ? FALSE : RELEASE_CHANGES),
 };
 
-function dropsKey(policies: readonly NodePolicy[]): Expression {
-  return exists('dropped', 't', keyCondition(rulesOf(policies)));
-}
+const hasKey = (taints: string) => (policies: readonly NodePolicy[]) =>
+  exists(taints, 't', keyCondition(rulesOf(policies)));
 
 /** The narrowest first. */
 const CANDIDATES: readonly { readonly questions: Questions; readonly widened?: string }[] = [
@@ -60,9 +68,14 @@ const CANDIDATES: readonly { readonly questions: Questions; readonly widened?: s
     widened: 'too many policies for one expression: every change of labels or of the release annotation matches',
   },
   {
-    questions: { byAnyone: dropsKey, unlessExempt: dropsKey, ...WIDE_CHANGES },
+    questions: {
+      byAnyone: hasKey('dropped'),
+      unlessExempt: hasKey('dropped'),
+      adds: hasKey('added'),
+      ...WIDE_CHANGES,
+    },
     widened:
-      'too many policies for one expression: the keys of dropped taints are looked at, not the node nor the user',
+      'too many policies for one expression: the keys of changed taints are looked at, not the node nor the user',
   },
 ];
 

@@ -6,8 +6,8 @@ import { anyWanted } from './cel-wants.ts';
 /** To compare a taint with a wanted one: keys of the greatest length. */
 const COMPARISON_COST = 50;
 
-/** True when the node, of at most `size` `taints`, lacks a Present taint of a policy that is for its `labels`. */
-export function lacksPresentTaint(policies: readonly NodePolicy[], size: number): Expression {
+/** True when the node, with its `taints`, lacks a Present taint of a policy that is for its `labels`. */
+export function lacksPresentTaint(policies: readonly NodePolicy[]): Expression {
   const groups = Map.groupBy(policies, ({ nodes }) => nodes);
   const wants = [...groups.values()].map((alike) => ({
     condition: any(alike.slice(0, 1).map(({ selects }) => selects.labels)),
@@ -19,8 +19,7 @@ export function lacksPresentTaint(policies: readonly NodePolicy[], size: number)
     (length) => 5 + length * COMPARISON_COST,
     ['taints'],
   );
-  const lacking = anyWanted(wants, lacks);
-  return lacking.text === 'false' ? lacking : any([other(`size(taints) > ${size}`, 3, ['taints']), lacking]);
+  return anyWanted(wants, lacks);
 }
 
 function presentTaints({ taints }: NodePolicy): string[] {

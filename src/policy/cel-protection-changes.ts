@@ -12,9 +12,6 @@ const MAX_RELEASE_LENGTH = 1_024;
 /** The annotations of an object have 256 KiB together. */
 const COMPARISON_COST = 26_300;
 
-/** True when the node carries a release annotation after the update. */
-export const CARRIES_RELEASE: Expression = other('release != ""', 3, ['release']);
-
 /** True when the update changes the release annotation. */
 export const RELEASE_CHANGES: Expression = other('release != oldRelease', COMPARISON_COST, ['release', 'oldRelease']);
 

@@ -22,15 +22,18 @@ export const TAINTS_AFTER: Variable = { name: 'after', definition: taintsOf('obj
  * The taints of `before` that `after` does not have, {@link droppedTaints} in CEL. Most taints are there as they were,
  * which one look at the whole list shows; only the others are compared one by one, without their `timeAdded`.
  */
-export const DROPPED: Variable = {
-  name: 'dropped',
-  definition: other(
-    'before.filter(t, !(t in after) && !after.exists(u,\n  ' +
+export const DROPPED: Variable = { name: 'dropped', definition: without('before', 'after') };
+/** The same the other way round. */
+export const ADDED: Variable = { name: 'added', definition: without('after', 'before') };
+
+function without(taints: string, others: string): Expression {
+  return other(
+    `${taints}.filter(t, !(t in ${others}) && !${others}.exists(u,\n  ` +
       `u.key == t.key && u.effect == t.effect && ${taintValue('u')} == ${taintValue('t')}))`,
     (size) => size * (KEPT_ITEM_COST + size * (SAME_COST + 7)),
-    ['before', 'after'],
-  ),
-};
+    [taints, others],
+  );
+}
 
 /** True when the list of taints has one that a rule protects. For keys with a wildcard see {@link lasting}. */
 export function hasProtected(taints: string, rules: readonly TaintRule[]): Expression {

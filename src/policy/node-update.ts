@@ -1,10 +1,11 @@
 import { allow, type Decision, deny, type Outcome, patch, type Violation } from './decision.ts';
+import { parseRemembered, protectionOn, remember } from './memory.ts';
 import type { DesiredNode, NodeUpdate } from './node.ts';
 import { changesOfProtection } from './node-protection-changes.ts';
 import { refusal } from './node-refusal.ts';
 import type { CompiledTaintPolicy, Requester } from './policy-set.ts';
 import { consumeRelease, isReleased, parseRelease } from './release.ts';
-import { droppedTaints, formatTaint, type Taint, withTaints } from './taint.ts';
+import { droppedTaints, formatTaint, identity, type Taint, valuesOf, withTaints } from './taint.ts';
 import type { TaintMode } from './taint-policy.ts';
 import { taintViolation } from './taint-violation.ts';
 
@@ -28,19 +29,32 @@ export interface Ruling {
 }
 
 /**
- * Protects the taints that an update drops. Mutation puts back what Restore policies protect, and takes spent entries out of
- * the release annotation; validation refuses what is still dropped against a Deny or a Restore policy, and records the rest.
+ * Protects the taints that an update drops. Mutation puts back what Restore policies protect, takes spent entries out of the
+ * release annotation, and remembers what the node is left with; validation refuses what is still dropped against a Deny or a
+ * Restore policy, and records the rest.
  */
 export function judgeNodeUpdate(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Decision<DesiredNode> {
   const { phase, node, oldNode } = request;
-  const dropped = droppedTaints(oldNode.taints, node.taints);
-  if (phase === 'mutate' && dropped.length === 0) return allow();
+  const dropped = droppedTaints(oldNode.taints, node.taints).filter(hasNoHeir(request));
+  const added = phase === 'mutate' ? droppedTaints(node.taints, oldNode.taints) : [];
+  if (phase === 'mutate' && dropped.length + added.length === 0) return allow();
 
   // Both sets of labels: a node cannot leave a policy in the same update that drops the taint.
   const selecting = policies.filter((policy) => policy.selectsNode(oldNode.labels) || policy.selectsNode(node.labels));
   const releases = releaseCheck(request);
   const rulings = dropped.map((taint) => rule(taint, selecting, request.requester, releases));
-  return phase === 'mutate' ? mutate(request, rulings) : validate(request, rulings, selecting);
+  return phase === 'mutate' ? mutate(request, rulings, added, selecting) : validate(request, rulings, selecting);
+}
+
+/**
+ * False for a taint that is dropped in favour of the value which the node is remembered to have had: it lost that one while
+ * nobody could be asked, and whoever puts it back does what the policies want.
+ */
+function hasNoHeir({ node, oldNode }: NodeUpdate): (taint: Taint) => boolean {
+  const remembered = valuesOf(parseRemembered(oldNode.remembered));
+  if (remembered.size === 0) return () => true;
+  const after = valuesOf(node.taints);
+  return (taint) => !after.has(identity(taint)) || remembered.get(identity(taint)) !== after.get(identity(taint));
 }
 
 /**
@@ -74,9 +88,16 @@ function rule(
   return { taint, mode, standing: standing.filter(({ policy }) => policy.mode === mode), released, exempt };
 }
 
-function mutate({ requester, node }: NodeUpdate, rulings: readonly Ruling[]): Decision<DesiredNode> {
+function mutate(
+  { requester, node }: NodeUpdate,
+  rulings: readonly Ruling[],
+  added: readonly Taint[],
+  policies: readonly CompiledTaintPolicy[],
+): Decision<DesiredNode> {
   // NodeRestriction judges the patched object as the node's own and would refuse all of it.
   if (isNode(requester)) return allow();
+  const protects = protectionOn(node.labels, policies);
+  if (!rulings.some(isBinding) && !added.some(protects)) return allow();
 
   const refused = rulings.some(({ mode }) => mode === 'Deny');
   const restored = rulings.filter(({ mode }) => mode === 'Restore');
@@ -84,25 +105,46 @@ function mutate({ requester, node }: NodeUpdate, rulings: readonly Ruling[]): De
   // A release is spent only if the taint really goes: not when the request will be refused for another taint.
   const spent = refused ? [] : rulings.filter(spendsRelease).map(({ taint }) => taint);
   const consumed = spent.filter((taint) => isReleased(release, taint));
-  if (restored.length === 0 && consumed.length === 0) return allow();
-
   const restoredTaints = restored.map(({ taint }) => taint);
+  const taints = withTaints(node.taints, restoredTaints);
+  const remembered = refused
+    ? node.remembered
+    : remember({
+        before: node.remembered,
+        carried: taints,
+        forgotten: rulings.filter(goes).map(({ taint }) => taint),
+        protects,
+      });
+  if (restored.length === 0 && consumed.length === 0 && remembered === node.remembered) return allow();
+
   // Of a request that validation refuses, nothing was done: there is nothing to report then.
   const done = refused ? [] : restored;
   return patch(
     {
-      taints: withTaints(node.taints, restoredTaints),
+      taints,
       release: consumed.length === 0 ? node.release : consumeRelease(release, consumed),
+      remembered,
     },
     done.flatMap((ruling) => report(ruling, ruling.standing, 'restored')),
     done.map(({ taint, standing }) => `${names(standing)} put back taint ${formatTaint(taint)}`),
   );
 }
 
+/** Whether the taint is, or was, protected by more than a policy that watches. */
+function isBinding({ mode, released, exempt }: Ruling): boolean {
+  const held = mode === 'Deny' || mode === 'Restore';
+  return held || released.length > 0 || exempt.some(({ policy }) => policy.mode !== 'Audit');
+}
+
+/** Whether nothing holds the taint back. */
+function goes({ mode }: Ruling): boolean {
+  return mode === undefined || mode === 'Audit';
+}
+
 /** Whether the taint goes for good, so that its release must not serve again. Audit policies change nothing. */
-function spendsRelease({ mode, released, exempt }: Ruling): boolean {
-  const goes = mode === undefined || mode === 'Audit';
-  return goes && (released.length > 0 || exempt.some(({ policy }) => policy.mode !== 'Audit'));
+function spendsRelease(ruling: Ruling): boolean {
+  const { released, exempt } = ruling;
+  return goes(ruling) && (released.length > 0 || exempt.some(({ policy }) => policy.mode !== 'Audit'));
 }
 
 function validate(

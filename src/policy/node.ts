@@ -1,5 +1,6 @@
 import { allow, type Decision, type Phase, patch } from './decision.ts';
 import type { StringMap } from './label-selector.ts';
+import { protectionOn, remember } from './memory.ts';
 import { judgeNodeUpdate } from './node-update.ts';
 import type { CompiledTaintPolicy, PolicySet, PresentTaint, Requester } from './policy-set.ts';
 import { formatTaint, identity, type Taint, valuesOf, withTaints } from './taint.ts';
@@ -12,12 +13,15 @@ export interface NodeView {
   readonly taints: readonly Taint[];
   /** The annotation {@link RELEASE_ANNOTATION}, if there is one. */
   readonly release: string | undefined;
+  /** The annotation {@link REMEMBERED_ANNOTATION}, if there is one. */
+  readonly remembered: string | undefined;
 }
 
 /** What mutation makes of a Node: the rest of the object stays as it is. */
 export interface DesiredNode {
   readonly taints: readonly Taint[];
   readonly release: string | undefined;
+  readonly remembered: string | undefined;
 }
 
 interface Request {
@@ -85,16 +89,18 @@ function judgeNodeCreation(
     .filter(binds)
     .map((want) => named.get(identity(want.taint)) ?? want)
     .filter((want) => !satisfies(present, want));
-  if (additions.length === 0) return allow();
-
   const taints = withTaints(
     node.taints,
     additions.map(({ taint }) => taint),
   );
+  // Whatever a new node says that it remembers, it has carried nothing yet.
+  const remembered = remember({ before: undefined, carried: taints, protects: protectionOn(node.labels, policies) });
+  if (additions.length === 0 && remembered === undefined) return allow();
+
   const values = valuesOf(taints);
   const added = lacking.filter((want) => binds(want) && satisfies(values, want));
   return patch(
-    { taints, release: node.release },
+    { taints, release: node.release, remembered },
     added.map((want) => taintViolation(want.policy, want.field, want.taint, 'added')),
     added.map(({ taint, policy }) => `TaintPolicy ${policy.name} added taint ${formatTaint(taint)}`),
   );

@@ -1,4 +1,4 @@
-import { identity, TAINT_EFFECTS, type Taint } from './taint.ts';
+import { identity, parseTaint, type Taint } from './taint.ts';
 
 /**
  * The annotation on a Node that announces the removal of protected taints: `key=value:Effect, …`. Without `=value` the
@@ -9,7 +9,7 @@ export const RELEASE_ANNOTATION = 'taintkeeper.dev/release';
 interface ReleaseEntry {
   readonly text: string;
   /** Undefined when the text cannot be read. */
-  readonly taint: { readonly key: string; readonly value: string | undefined; readonly effect: string } | undefined;
+  readonly taint: ReturnType<typeof parseTaint>;
 }
 
 /** What a release annotation says, entry by entry. */
@@ -19,17 +19,10 @@ export interface Release {
   readonly byTaint: ReadonlyMap<string, readonly ReleaseEntry[]>;
 }
 
-const ENTRY = new RegExp(`^([^\\s=:]+)(?:=([^\\s=:]*))?:(${TAINT_EFFECTS.join('|')})$`);
-
 /** Reads a release annotation; an absent one releases nothing. What cannot be read is kept, and releases nothing. */
 export function parseRelease(annotation: string | undefined): Release {
   const texts = (annotation ?? '').split(',').map((text) => text.trim());
-  const entries = texts
-    .filter((text) => text !== '')
-    .map((text): ReleaseEntry => {
-      const [, key, value, effect] = ENTRY.exec(text) ?? [];
-      return { text, taint: key && effect ? { key, value, effect } : undefined };
-    });
+  const entries = texts.filter((text) => text !== '').map((text): ReleaseEntry => ({ text, taint: parseTaint(text) }));
   return { entries, byTaint: Map.groupBy(entries, ({ taint }) => (taint ? identity(taint) : '')) };
 }
 

@@ -48,6 +48,16 @@ export function identity({ key, effect }: Pick<Taint, 'key' | 'effect'>): string
   return `${effect}:${key}`;
 }
 
+const TAINT = new RegExp(`^([^\\s=:]+)(?:=([^\\s=:]*))?:(${TAINT_EFFECTS.join('|')})$`);
+
+/** Reads what {@link formatTaint} writes: one of the known effects; `value` is undefined where there is no `=`. */
+export function parseTaint(
+  text: string,
+): { readonly key: string; readonly value: string | undefined; readonly effect: string } | undefined {
+  const [, key, value, effect] = TAINT.exec(text) ?? [];
+  return key && effect ? { key, value, effect } : undefined;
+}
+
 /** `key=value:Effect`, or `key:Effect` without a value, as kubectl writes taints. */
 export function formatTaint({ key, value, effect }: Taint): string {
   return value ? `${key}=${value}:${effect}` : `${key}:${effect}`;

@@ -1,14 +1,12 @@
-import { all, any, bind, type Expression, not, TRUE, type Variable } from './cel.ts';
+import { all, any, bind, type Expression, FALSE, not, other, TRUE, type Variable } from './cel.ts';
 import { type Chosen, narrowest } from './cel-budget.ts';
-import { protectedKeys, whenTaintsDrop } from './cel-dropped-taints.ts';
-import { type NodePolicy, readNodePolicy, rulesOf } from './cel-node-policies.ts';
+import { protectedKeys, whenTaintsChange } from './cel-dropped-taints.ts';
+import { carriesProtected, type NodePolicy, readNodePolicy, rulesOf } from './cel-node-policies.ts';
 import { onUpdate } from './cel-node-update.ts';
 import { lacksPresentTaint } from './cel-present-taints.ts';
-import { CARRIES_RELEASE } from './cel-protection-changes.ts';
 import { IS_NODE } from './cel-requester.ts';
 import { LABELS } from './cel-selector.ts';
-import { taintsOf } from './cel-taints.ts';
-import type { Phase } from './decision.ts';
+import { lasting, taintsOf } from './cel-taints.ts';
 import type { TaintPolicy } from './policy.ts';
 import { entry, type WebhookEntry } from './webhook-entry.ts';
 
@@ -23,7 +21,7 @@ export function nodeEntries(taintPolicies: readonly TaintPolicy[], audit: boolea
   const binding = policies.filter(({ mode }) => mode !== 'Audit');
   const protects = protection(policies.filter(({ failurePolicy }) => failurePolicy === 'Fail'));
   return [
-    ...registration('register.taintkeeper.dev', 'mutate', binding),
+    ...registration(binding),
     ...restoration(binding),
     ...entry(protects, {
       name: 'protect.taintkeeper.dev',
@@ -33,47 +31,70 @@ export function nodeEntries(taintPolicies: readonly TaintPolicy[], audit: boolea
       conditions: { 'drops-protected-taint': protects.expression },
     }),
     ...report(policies, binding, protects.expression),
-    ...registration('report-registration.taintkeeper.dev', 'validate', policies),
+    ...registrationReport(policies),
   ];
 }
 
-/** A node that registers lacks a Present taint. */
-function registration(name: string, phase: Phase, policies: readonly NodePolicy[]): WebhookEntry[] {
-  const lacks = narrowest([
-    { build: (size) => bind(CREATE_VARIABLES, lacksPresentTaint(policies, size)) },
+/** A node registers that lacks a Present taint, or has a taint that is to be remembered. */
+function registration(binding: readonly NodePolicy[]): WebhookEntry[] {
+  const concerns = onCreation(
+    any([lacksPresentTaint(binding), bind([lasting('taints', rulesOf(binding))], carriesProtected('taints', binding))]),
+  );
+  return entry(concerns, {
+    name: 'register.taintkeeper.dev',
+    phase: 'mutate',
+    ...ON_CREATE,
+    conditions: { 'concerns-a-policy': concerns.expression },
+  });
+}
+
+/** A node registers that still lacks a Present taint. */
+function registrationReport(policies: readonly NodePolicy[]): WebhookEntry[] {
+  const lacks = onCreation(lacksPresentTaint(policies));
+  return entry(lacks, {
+    name: 'report-registration.taintkeeper.dev',
+    phase: 'validate',
+    ...ON_CREATE,
+    conditions: { 'lacks-present-taint': lacks.expression },
+  });
+}
+
+/** A condition on the creation of a node. One with more taints than can be looked at meets it. */
+function onCreation(condition: Expression): Chosen {
+  return narrowest([
+    {
+      build(size) {
+        if (condition === FALSE) return FALSE;
+        return bind(CREATE_VARIABLES, any([other(`size(taints) > ${size}`, 3, ['taints']), condition]));
+      },
+    },
     { build: () => TRUE, widened: 'too many policies for one expression: it is true for every new node' },
   ]);
-  return entry(lacks, { name, phase, ...ON_CREATE, conditions: { 'lacks-present-taint': lacks.expression } });
 }
 
 /**
- * Mutation of an update: a taint has to be put back, or an entry of the release annotation to be taken out. What a node
- * itself writes is never patched.
+ * Mutation of an update: a taint has to be put back, an entry of the release annotation to be taken out, or what the node has
+ * to be remembered. What a node itself writes is never patched.
  */
 function restoration(binding: readonly NodePolicy[]): WebhookEntry[] {
-  const restoring = binding.filter(({ mode }) => mode === 'Restore');
-  // What a Restore policy without exemptions protects is put back, or its release is spent: the first question covers it.
-  const spending = binding.filter(
-    ({ mode, exempts, spendsReleases }) => spendsReleases && (mode === 'Deny' || exempts),
-  );
-  const keys = protectedKeys(rulesOf([...restoring, ...spending]));
-  const drops = onUpdate((questions, size) =>
+  const keys = protectedKeys(rulesOf(binding));
+  const concerns = onUpdate((questions, size) =>
     all([
       not(IS_NODE),
-      whenTaintsDrop({
-        exact: any([questions.unlessExempt(restoring), all([CARRIES_RELEASE, questions.byAnyone(spending)])]),
+      whenTaintsChange({
+        exact: any([questions.byAnyone(binding), questions.adds(binding)]),
         protectedKeys: keys,
         size,
       }),
     ]),
   );
-  return entry(drops, {
+  return entry(concerns, {
     name: 'restore.taintkeeper.dev',
     phase: 'mutate',
     ...ON_UPDATE,
     failurePolicy: 'Ignore',
     reinvocationPolicy: 'IfNeeded',
-    conditions: { 'drops-protected-taint': drops.expression },
+    conditions: { 'changes-protected-taint': concerns.expression },
   });
 }
 
@@ -81,7 +102,7 @@ function restoration(binding: readonly NodePolicy[]): WebhookEntry[] {
 function protection(failing: readonly NodePolicy[]): Chosen {
   const keys = protectedKeys(rulesOf(failing));
   return onUpdate((questions, size) =>
-    whenTaintsDrop({ exact: questions.unlessExempt(failing), protectedKeys: keys, size }),
+    whenTaintsChange({ exact: questions.unlessExempt(failing), protectedKeys: keys, size }),
   );
 }
 
@@ -90,7 +111,7 @@ function report(policies: readonly NodePolicy[], binding: readonly NodePolicy[],
   const keys = protectedKeys(rulesOf(policies));
   const concerns = onUpdate((questions, size) =>
     any([
-      whenTaintsDrop({ exact: questions.byAnyone(policies), protectedKeys: keys, size }),
+      whenTaintsChange({ exact: questions.byAnyone(policies), protectedKeys: keys, size }),
       questions.leaves(policies, size),
       questions.announces(binding),
     ]),

@@ -12,7 +12,7 @@ const other: Taint = { key: 'other', effect: 'NoSchedule' };
 const PRESENT_GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' } as const;
 
 function judgeCreation(policies: PolicySet, taints: readonly Taint[], phase: Phase = 'mutate') {
-  const node = { name: 'n1', labels: { pool: 'gpu' }, taints, release: undefined };
+  const node = { name: 'n1', labels: { pool: 'gpu' }, taints, release: undefined, remembered: undefined };
   return judgeNode({ operation: 'CREATE', phase, requester: KUBELET, node }, policies);
 }
 

@@ -21,6 +21,8 @@ export interface Update {
   readonly oldLabels?: StringMap;
   readonly newLabels?: StringMap;
   readonly oldRelease?: string;
+  readonly oldRemembered?: string;
+  readonly newRemembered?: string;
   readonly newRelease?: string;
   readonly requester?: Requester;
 }
@@ -33,6 +35,8 @@ export function judgeUpdate(policies: PolicySet, phase: 'mutate' | 'validate', u
     oldLabels = {},
     newLabels = oldLabels,
     oldRelease,
+    oldRemembered,
+    newRemembered = oldRemembered,
     newRelease,
     requester = DEVELOPER,
   } = update;
@@ -41,8 +45,8 @@ export function judgeUpdate(policies: PolicySet, phase: 'mutate' | 'validate', u
       operation: 'UPDATE',
       phase,
       requester,
-      oldNode: { name: 'n1', labels: oldLabels, taints: before, release: oldRelease },
-      node: { name: 'n1', labels: newLabels, taints: after, release: newRelease },
+      oldNode: { name: 'n1', labels: oldLabels, taints: before, release: oldRelease, remembered: oldRemembered },
+      node: { name: 'n1', labels: newLabels, taints: after, release: newRelease, remembered: newRemembered },
     },
     policies,
   );

@@ -35,6 +35,7 @@ const node = (name: string, pool: string, ...keys: string[]) => ({
   labels: { pool },
   taints: keys.map((key) => ({ key, value: 'gpu', effect: 'NoSchedule' })),
   release: undefined,
+  remembered: undefined,
 });
 const daemonSet = (namespace: string, name: string, keys: string[] = [], annotations = {}) => ({
   namespace,

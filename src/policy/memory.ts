@@ -1,0 +1,50 @@
+import type { StringMap } from './label-selector.ts';
+import type { CompiledTaintPolicy } from './policy-set.ts';
+import { formatTaint, identity, parseTaint, type Taint } from './taint.ts';
+
+/**
+ * The annotation on a Node that says which protected taints it is to carry: those that it had when somebody last looked, without
+ * those that went with leave. `key=value:Effect, …`; no `=value` means that the taint has none.
+ */
+export const REMEMBERED_ANNOTATION = 'taintkeeper.dev/remembered';
+
+/** So many at most: an annotation is read with every copy of the node. */
+export const MAX_REMEMBERED = 64;
+
+/** The taints of the annotation; what cannot be read is left out. */
+export function parseRemembered(annotation: string | undefined): Taint[] {
+  return (annotation ?? '').split(',').flatMap((text) => {
+    const taint = parseTaint(text.trim());
+    return taint ? [{ ...taint, value: taint.value ?? '' }] : [];
+  });
+}
+
+/** What a memory is made from. */
+export interface Remembering {
+  /** The annotation until now. */
+  readonly before: string | undefined;
+  /** The taints that the node carries. */
+  readonly carried: readonly Taint[];
+  /** Taints that went with leave. */
+  readonly forgotten?: readonly Taint[];
+  readonly protects: (taint: Taint) => boolean;
+}
+
+/**
+ * The annotation as it is to be; undefined for none. It lists what is protected: the taints that the node carries, and those that
+ * were listed before and are gone. What is there already keeps its place.
+ */
+export function remember({ before, carried, forgotten = [], protects }: Remembering): string | undefined {
+  const byIdentity = new Map(parseRemembered(before).map((taint) => [identity(taint), taint]));
+  const present = new Map(carried.map((taint) => [identity(taint), taint]));
+  for (const taint of forgotten) if (!present.has(identity(taint))) byIdentity.delete(identity(taint));
+  for (const [key, taint] of present) byIdentity.set(key, taint);
+  const taints = [...byIdentity.values()].filter(protects).slice(0, MAX_REMEMBERED);
+  return taints.length === 0 ? undefined : taints.map(formatTaint).join(', ');
+}
+
+/** Whether a taint is to be remembered on a node with these labels: a policy protects it that does not only watch. */
+export function protectionOn(labels: StringMap, policies: readonly CompiledTaintPolicy[]): (taint: Taint) => boolean {
+  const binding = policies.filter((policy) => policy.mode !== 'Audit' && policy.selectsNode(labels));
+  return (taint) => binding.some((policy) => policy.protectedBy(taint) !== undefined);
+}
