@@ -4,6 +4,7 @@ import { readSecret, type SecretRef } from './certs/certificate-secret.ts';
 import { fingerprints } from './certs/inspect.ts';
 import type { SecretKeeper } from './certs/secret-keeper.ts';
 import type { ApiClient } from './cluster/client/api-client.ts';
+import type { EventRecorder } from './cluster/events/event-recorder.ts';
 import { type ClusterPolicies, versionOf } from './cluster/policies.ts';
 import { watchResource } from './cluster/watch/watch-cache.ts';
 import type { RegisteredWebhooks } from './cluster/webhook-configurations.ts';
@@ -11,6 +12,7 @@ import { certificateRotation } from './controllers/certificate-rotation.ts';
 import { projectDaemonSet, projectNode } from './controllers/cluster-objects.ts';
 import { defaultPolicies } from './controllers/default-policies.ts';
 import { followPolicies } from './controllers/followed-entries.ts';
+import { startNodeRepair } from './controllers/node-repair.ts';
 import { policyStatus } from './controllers/policy-status.ts';
 import { startReconciler } from './controllers/reconciler.ts';
 import type { ServiceRef } from './controllers/service-endpoint.ts';
@@ -41,6 +43,7 @@ export interface LeaderOptions {
   readonly defaultPolicies: string | undefined;
   /** Name of the ClusterRole that the webhook configurations go with, if any. */
   readonly ownerClusterRole: string | undefined;
+  readonly events: Pick<EventRecorder, 'record'>;
   readonly metrics: Metrics;
   readonly log: Logger;
 }
@@ -56,7 +59,7 @@ export interface LeaderWork {
 
 /** Starts the controllers: what must be done once in a cluster, by the leader. */
 export function startLeaderWork(options: LeaderOptions): LeaderWork {
-  const { client, namespace, service, audit, policies, webhooks, certificates, secret, metrics, log } = options;
+  const { client, namespace, service, audit, policies, webhooks, certificates, secret, events, metrics, log } = options;
   const controller = (name: string, reconcile: () => Promise<number | undefined>, pauseMs = 0) =>
     startReconciler({ name, reconcile, log, pauseMs, onResult: (result) => metrics.reconciled(name, result) });
 
@@ -64,7 +67,10 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     client,
     path: '/api/v1/nodes',
     project: projectNode,
-    onChange: () => status.trigger(),
+    onChange({ entry }) {
+      status.trigger();
+      nodeRepair.nodeChanged(entry.name);
+    },
     onState: ({ connected }) => metrics.watchState('nodes', connected),
     log,
   });
@@ -79,6 +85,18 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
   const synced = Promise.all([nodes.synced, daemonSets.synced]);
   // Asked for below; until then nobody listens.
   synced.catch(() => {});
+
+  const nodeRepair = startNodeRepair({
+    client,
+    synced,
+    nodes,
+    compiled: () => policies.snapshot().compiled,
+    audit,
+    events,
+    metrics,
+    onTroubles: () => status.trigger(),
+    log,
+  });
 
   const entries = followPolicies(policies.snapshot, audit, log);
   const { reconcile: register, complaint } = webhookRegistration({
@@ -129,6 +147,8 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
       const fault = complaint();
       return fault === undefined ? 'pending' : { fault };
     },
+    troubles: () => [...nodeRepair.troubles()],
+    metrics,
   });
   const status = controller(
     'policy-status',
@@ -149,6 +169,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     changed(what) {
       switch (what) {
         case 'policies':
+          nodeRepair.policiesChanged();
           // The policies' status follows the registration.
           return registration.trigger(Math.max(POLICIES_SETTLE_MS, entries.dueInMs()));
         case 'status':
@@ -161,11 +182,12 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     },
     async stop() {
       // First, so that nothing begins any more, and what fails now is no failure.
-      const ended = Promise.all([registration, status, rotation, defaults].map((one) => one?.stop()));
+      const ended = Promise.all([registration, status, rotation, defaults, nodeRepair].map((one) => one?.stop()));
       attempted.resolve();
       await Promise.all([nodes.stop(), daemonSets.stop()]);
       for (const resource of ['nodes', 'daemonsets']) metrics.watchEnded(resource);
       await ended;
+      metrics.leadershipEnded();
     },
   };
 }

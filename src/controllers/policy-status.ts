@@ -8,6 +8,8 @@ import type { NodeView } from '../policy/node.ts';
 import { daemonSetFindings, nodeFindings } from '../policy/policy-findings.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { type Findings, nextPolicyStatus, type PolicyStatus } from '../policy/policy-status.ts';
+import type { Metrics } from '../server/metrics.ts';
+import type { Trouble } from './trouble.ts';
 
 export interface PolicyStatusOptions {
   readonly client: ApiClient;
@@ -17,6 +19,8 @@ export interface PolicyStatusOptions {
   readonly nodes: () => Iterable<NodeView>;
   readonly daemonSets: () => Iterable<DaemonSetView>;
   readonly standing: (policy: PolicyObject) => Standing;
+  readonly troubles: () => readonly Trouble[];
+  readonly metrics: Pick<Metrics, 'violating' | 'stalled'>;
 }
 
 /** Whether the API server calls the webhook for what a valid policy needs: yes, soon, or why not. */
@@ -31,7 +35,7 @@ const LOOK_AGAIN_MS = 60_000;
  * milliseconds.
  */
 export function policyStatus(options: PolicyStatusOptions): () => Promise<number> {
-  const { client, objects, compiled, audit, nodes, daemonSets, standing } = options;
+  const { client, objects, compiled, audit, nodes, daemonSets, standing, troubles, metrics } = options;
   /** Of each policy all violators, by its uid; the status names only the first few. */
   const violators = new Map<string, readonly string[]>();
 
@@ -39,6 +43,8 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
     const nodeViews = [...nodes()];
     const daemonSetViews = [...daemonSets()];
     const { taintPolicies, tolerationPolicies } = compiled();
+    const stalled = troubles();
+    metrics.stalled(stalled);
     let conflicts = 0;
     for (const policy of objects()) {
       // Many policies and many nodes take their time, and admissions do not wait.
@@ -48,12 +54,14 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
       const before = policy.status as PolicyStatus | undefined;
       const findings = findingsOf(policy, violators.get(policy.uid) ?? before?.violators ?? []);
       violators.set(policy.uid, findings?.violators ?? []);
+      metrics.violating(policy.kind, policy.name, findings?.violators.length ?? 0);
       const after = nextPolicyStatus({
         before,
         generation: policy.generation,
         problems: policy.result.ok ? [] : policy.result.problems,
         notRegistered: state === 'registered' ? undefined : state.fault,
         audit,
+        stalled: stalled.filter(({ kind, policy: name }) => kind === policy.kind && name === policy.name),
         findings,
         now: new Date(),
       });

@@ -2,7 +2,8 @@ import { allow, type Decision, type Phase, patch } from './decision.ts';
 import type { StringMap } from './label-selector.ts';
 import { protectionOn, remember } from './memory.ts';
 import { judgeNodeUpdate } from './node-update.ts';
-import type { CompiledTaintPolicy, PolicySet, PresentTaint, Requester } from './policy-set.ts';
+import type { CompiledTaintPolicy, PolicySet, Requester } from './policy-set.ts';
+import { presentTaints, satisfies, type Want } from './present-taints.ts';
 import { formatTaint, identity, type Taint, valuesOf, withTaints } from './taint.ts';
 import { taintViolation } from './taint-violation.ts';
 
@@ -46,12 +47,6 @@ export function judgeNode(request: NodeCreation | NodeUpdate, { taintPolicies }:
     : judgeNodeUpdate(request, taintPolicies);
 }
 
-/** A Present taint that a policy wants on the node. */
-interface Want extends PresentTaint {
-  readonly policy: CompiledTaintPolicy;
-  readonly field: string;
-}
-
 /**
  * A node that registers gets its Present taints, whatever the policy's mode but Audit, and whoever registers it: exemptions
  * are about removing taints. It is never refused: a node that cannot register costs more than one that lacks a taint.
@@ -60,10 +55,8 @@ function judgeNodeCreation(
   { phase, node }: NodeCreation,
   policies: readonly CompiledTaintPolicy[],
 ): Decision<DesiredNode> {
-  const wants = policies
-    .filter((policy) => policy.selectsNode(node.labels))
-    .flatMap((policy) => policy.present.map(({ value, field }): Want => ({ ...value, policy, field })));
   const present = valuesOf(node.taints);
+  const wants = presentTaints(node.labels, policies);
   const lacking = wants.filter((want) => !satisfies(present, want));
 
   if (phase === 'validate') {
@@ -108,9 +101,4 @@ function judgeNodeCreation(
 
 function binds({ policy }: Want): boolean {
   return policy.mode !== 'Audit';
-}
-
-function satisfies(values: ReadonlyMap<string, string>, { taint, anyValue }: Want): boolean {
-  const value = values.get(identity(taint));
-  return value !== undefined && (anyValue || value === (taint.value ?? ''));
 }

@@ -1,10 +1,11 @@
 import { type DaemonSetView, judgeDaemonSet } from './daemon-set.ts';
-import { judgeNode, type NodeView } from './node.ts';
+import type { NodeView } from './node.ts';
+import { nodeDrift } from './node-drift.ts';
 import type { CompiledTaintPolicy, CompiledTolerationPolicy } from './policy-set.ts';
 import type { Findings } from './policy-status.ts';
 
 /**
- * What the policy would report if each of the nodes registered as it is now.
+ * The nodes that lack what the policy declares: see {@link nodeDrift}.
  * @param before all violators as they were found the last time, the latest first
  */
 export function nodeFindings(
@@ -12,12 +13,10 @@ export function nodeFindings(
   nodes: Iterable<NodeView>,
   before: readonly string[],
 ): Findings {
-  const policies = { taintPolicies: [policy], tolerationPolicies: [], recoveryPolicies: [] };
-  const requester = { username: '', groups: [] };
   return find(
     nodes,
     (node) => policy.selectsNode(node.labels),
-    (node) => judgeNode({ operation: 'CREATE', phase: 'validate', requester, node }, policies).violations.length > 0,
+    (node) => nodeDrift(node, [policy]).losses.length > 0,
     ({ name }) => name,
     before,
   );

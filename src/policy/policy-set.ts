@@ -39,6 +39,8 @@ export interface PresentTaint {
   readonly taint: Taint;
   /** True when the policy names no value, so that a node's own value is left alone. */
   readonly anyValue: boolean;
+  /** Whether a node that runs gets it though that evicts pods. */
+  readonly mayEvict: boolean;
 }
 
 export interface CompiledTolerationPolicy {
@@ -104,7 +106,8 @@ function compileTaintPolicy({ name, spec }: TaintPolicy, mode: TaintMode): Compi
     present: spec.taints.flatMap((rule, index) => {
       if (rule.ensure !== 'Present' || rule.effect === undefined) return [];
       const taint = { key: rule.key, ...(rule.value ? { value: rule.value } : {}), effect: rule.effect };
-      return [{ value: { taint, anyValue: rule.value === undefined }, field: taintField(index) }];
+      const value = { taint, anyValue: rule.value === undefined, mayEvict: rule.mayEvict ?? false };
+      return [{ value, field: taintField(index) }];
     }),
     selectsNode: compileSelector(spec.nodeSelector),
     exempts: (requester) =>

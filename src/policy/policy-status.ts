@@ -17,7 +17,9 @@ const Generation = (description: string) =>
 /** metav1.Condition, with its own bounds (k8s.io/apimachinery/pkg/apis/meta/v1/types.go). */
 const ConditionSchema = Type.Object({
   type: Type.String({
-    description: 'What the condition is about. Ready: the policy is valid and in force.',
+    description:
+      'What the condition is about. Ready: the policy is valid and in force. Stalled: something that it declares is not ' +
+      'done, and waits for somebody.',
     pattern:
       '^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$',
     maxLength: 316,
@@ -41,7 +43,8 @@ export const PolicyStatusSchema = Type.Object(
     conditions: Type.Optional(
       Type.Array(ConditionSchema, {
         description:
-          'Ready is True when the policy is valid and in force; otherwise its message names each field at fault.',
+          'Ready is True when the policy is valid and in force; otherwise its message names each field at fault. Stalled ' +
+          'is there only while it is True.',
         maxItems: 8,
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['type'],
@@ -80,6 +83,8 @@ export interface StatusInput {
   readonly notRegistered: string | undefined;
   /** True where every policy is taken to be in mode Audit. */
   readonly audit: boolean;
+  /** What keeps the leader from doing what the policy says. */
+  readonly stalled: readonly { readonly reason: string; readonly message: string }[];
   /** Undefined for a policy that cannot be used. */
   readonly findings: Findings | undefined;
   readonly now: Date;
@@ -92,20 +97,32 @@ export function nextPolicyStatus({
   problems,
   notRegistered,
   audit,
+  stalled,
   findings,
   now,
 }: StatusInput): PolicyStatus {
-  const ready = readiness(problems, notRegistered, audit);
-  const previous = before?.conditions?.find(({ type }) => type === 'Ready');
+  const condition = (type: string, state: Pick<PolicyCondition, 'status' | 'reason' | 'message'>): PolicyCondition => {
+    const previous = before?.conditions?.find((one) => one.type === type);
+    const lastTransitionTime = previous?.status === state.status ? previous.lastTransitionTime : rfc3339(now);
+    return { type, ...state, observedGeneration: generation, lastTransitionTime };
+  };
+  const [first] = stalled;
   return {
     observedGeneration: generation,
     conditions: [
-      {
-        type: 'Ready',
-        ...ready,
-        observedGeneration: generation,
-        lastTransitionTime: previous?.status === ready.status ? previous.lastTransitionTime : rfc3339(now),
-      },
+      condition('Ready', readiness(problems, notRegistered, audit)),
+      ...(first
+        ? [
+            condition('Stalled', {
+              status: 'True',
+              reason: first.reason,
+              message: atMost(
+                MAX_PROBLEMS,
+                stalled.map(({ message }) => message),
+              ).join('; '),
+            }),
+          ]
+        : []),
     ],
     matched: findings?.matched ?? 0,
     violating: findings?.violators.length ?? 0,

@@ -2,11 +2,11 @@ import type { Logger } from 'pino';
 import type { ApiClient } from '../client/api-client.ts';
 import type { ApiError } from '../client/api-error.ts';
 import { followFault } from '../standing-fault.ts';
+import { tokenBucket } from '../token-bucket.ts';
 import { boundedEvent, type RecordedEvent } from './event.ts';
 import { type EventSeries, eventSeriesStore } from './event-series.ts';
 import { EVENT_TIMINGS, type EventTimings } from './event-timings.ts';
 import { type EventWrite, writeEvent } from './event-writer.ts';
-import { tokenBucket } from './token-bucket.ts';
 
 const WRITE_TIMEOUT_MS = 5_000;
 /** As client-go: 12 tries, 10 s apart. */

@@ -1,0 +1,168 @@
+import type { Logger } from 'pino';
+import type { ApiClient } from '../cluster/client/api-client.ts';
+import { ApiError } from '../cluster/client/api-error.ts';
+import type { ObjectReference } from '../cluster/events/event.ts';
+import type { EventRecorder } from '../cluster/events/event-recorder.ts';
+import { pause } from '../cluster/pause.ts';
+import { tokenBucket } from '../cluster/token-bucket.ts';
+import type { Entry } from '../cluster/watch/cached-objects.ts';
+import { REMEMBERED_ANNOTATION } from '../policy/memory.ts';
+import type { DesiredNode } from '../policy/node.ts';
+import { type Loss, type NodeDrift, nodeDrift } from '../policy/node-drift.ts';
+import type { PolicySet } from '../policy/policy-set.ts';
+import { RELEASE_ANNOTATION } from '../policy/release.ts';
+import { formatTaint, identity } from '../policy/taint.ts';
+import type { Metrics } from '../server/metrics.ts';
+import type { ClusterNode, Nodes } from './cluster-objects.ts';
+import { eventsOfLoss } from './node-events.ts';
+import { startReconciler } from './reconciler.ts';
+import { trackTaintContests } from './taint-contests.ts';
+import type { Trouble } from './trouble.ts';
+import { startWorkQueue } from './work-queue.ts';
+
+/** All nodes are looked at again, also when nothing is heard of them. */
+const SWEEP_MS = 600_000;
+/** Nodes that are looked at before others get a turn. */
+const SWEEP_SLICE = 200;
+const CONCURRENCY = 8;
+/** Writes in a burst, and the time for each further one, in milliseconds. */
+const WRITES = { burst: 100, refillMs: 10 };
+/** Somebody else has written the node: what they wrote is about to come by the watch. */
+const CONFLICT_PAUSE_MS = 500;
+const CONFLICT = 409;
+const NOT_FOUND = 404;
+
+type NodeEntry = Entry<ClusterNode>;
+
+export interface NodeRepairOptions {
+  readonly client: ApiClient;
+  /** Resolves when `nodes` has all of them. */
+  readonly synced: Promise<unknown>;
+  readonly nodes: Nodes;
+  readonly compiled: () => PolicySet;
+  /** Nothing is written, only reported. */
+  readonly audit: boolean;
+  readonly events: Pick<EventRecorder, 'record'>;
+  readonly metrics: Metrics;
+  /** Called when {@link NodeRepair.troubles} have changed. */
+  readonly onTroubles: () => void;
+  readonly log: Logger;
+}
+
+export interface NodeRepair {
+  nodeChanged(name: string): void;
+  policiesChanged(): void;
+  troubles(): readonly Trouble[];
+  stop(): Promise<void>;
+}
+
+/** Keeps nodes as the policies declare them, whoever changed them, and whether or not the webhook saw it. */
+export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
+  const { client, synced, nodes, compiled, audit, events, metrics, onTroubles, log } = options;
+  const contests = trackTaintContests({ client, onChange: onTroubles });
+  /** Of each node, the losses that were reported. */
+  const reported = new Map<string, ReadonlySet<string>>();
+  const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
+  const stopping = new AbortController();
+
+  const queue = startWorkQueue({
+    name: 'node-repair',
+    work: look,
+    concurrency: CONCURRENCY,
+    log,
+    onResult: (result) => metrics.reconciled('node-repair', result),
+  });
+  metrics.watchQueue('node-repair', queue.depth);
+  const sweep = startReconciler({ name: 'node-sweep', reconcile: lookAtAll, log });
+
+  return {
+    nodeChanged: (name) => queue.add(name),
+    policiesChanged: () => sweep.trigger(),
+    troubles: contests.troubles,
+    async stop() {
+      stopping.abort();
+      metrics.watchQueue('node-repair', undefined);
+      await Promise.all([sweep.stop(), queue.stop()]);
+    },
+  };
+
+  /** Looking is cheap, and does not wait for what there is to repair. */
+  async function lookAtAll(): Promise<number | undefined> {
+    await synced;
+    let count = 0;
+    for (const entry of nodes.entries()) {
+      const { losses, desired } = driftOf(entry);
+      if (losses.length > 0 || desired) queue.add(entry.name);
+      if (++count % SWEEP_SLICE === 0) await new Promise(setImmediate);
+      if (stopping.signal.aborted) return undefined;
+    }
+    contests.closeOld();
+    metrics.swept('node-repair', Date.now());
+    return SWEEP_MS;
+  }
+
+  async function look(name: string): Promise<number | undefined> {
+    const entry = nodes.get(name);
+    if (!entry) {
+      reported.delete(name);
+      return undefined;
+    }
+    const { losses, desired } = driftOf(entry);
+    for (const loss of losses) if (loss.hindrance === 'contested') await contests.open(entry, loss);
+    report(entry, losses);
+    const isLost = desired !== undefined && !audit && !(await write(entry, desired, losses));
+    return isLost ? CONFLICT_PAUSE_MS : contests.nextLookMs(entry);
+  }
+
+  function driftOf(entry: NodeEntry): NodeDrift {
+    return nodeDrift(entry.value, compiled().taintPolicies, (taint) => contests.isContested(entry, taint));
+  }
+
+  /** Says once of each loss why it stays. */
+  function report(entry: NodeEntry, losses: readonly Loss[]): void {
+    const staying = losses.filter(({ hindrance }) => hindrance !== undefined);
+    const before = reported.get(entry.name);
+    const keyOf = ({ policy, taint, hindrance }: Loss) => [policy.name, formatTaint(taint), hindrance].join(' ');
+    for (const loss of staying) if (!before?.has(keyOf(loss))) tell(entry, loss);
+    if (staying.length === 0) reported.delete(entry.name);
+    else reported.set(entry.name, new Set(staying.map(keyOf)));
+  }
+
+  /** False when the node has changed since it was looked at. */
+  async function write(entry: NodeEntry, desired: DesiredNode, losses: readonly Loss[]): Promise<boolean> {
+    while (!writes.take()) await pause(writes.waitMs(), stopping.signal);
+    try {
+      await client.request('PATCH', `/api/v1/nodes/${entry.name}`, {
+        query: { fieldManager: 'taintkeeper' },
+        contentType: 'application/merge-patch+json',
+        body: patchOf(entry, desired),
+      });
+    } catch (error) {
+      if (error instanceof ApiError && error.status === NOT_FOUND) return true;
+      if (error instanceof ApiError && error.status === CONFLICT) return false;
+      throw error;
+    }
+    const repaired = losses.filter(({ hindrance }) => hindrance === undefined);
+    for (const taint of new Map(repaired.map(({ taint }) => [identity(taint), taint])).values()) {
+      contests.repaired(entry, taint);
+      log.info(`put back taint ${formatTaint(taint)} on Node ${entry.name}`);
+    }
+    for (const policy of new Set(repaired.map(({ policy }) => policy.name))) metrics.repaired('Node', policy);
+    for (const loss of repaired) tell(entry, loss);
+    return true;
+  }
+
+  function tell(entry: NodeEntry, loss: Loss): void {
+    const node: ObjectReference = { apiVersion: 'v1', kind: 'Node', name: entry.name, uid: entry.uid };
+    for (const event of eventsOfLoss(node, loss, contests.rivalOf(entry, loss.taint))) events.record(event);
+  }
+}
+
+/** A merge patch of what changes. A list of taints can only be written whole: never over one that has not been seen. */
+function patchOf({ resourceVersion, value }: NodeEntry, { taints, release, remembered }: DesiredNode): object {
+  const annotations = {
+    ...(release === value.release ? {} : { [RELEASE_ANNOTATION]: release ?? null }),
+    ...(remembered === value.remembered ? {} : { [REMEMBERED_ANNOTATION]: remembered ?? null }),
+  };
+  return { metadata: { resourceVersion, annotations }, ...(taints === value.taints ? {} : { spec: { taints } }) };
+}

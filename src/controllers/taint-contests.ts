@@ -1,0 +1,91 @@
+import type { ApiClient } from '../cluster/client/api-client.ts';
+import type { Entry } from '../cluster/watch/cached-objects.ts';
+import type { Loss } from '../policy/node-drift.ts';
+import { formatTaint, identity, type Taint } from '../policy/taint.ts';
+import { atMost } from '../policy/text.ts';
+import { createAttempts } from './attempts.ts';
+import type { ClusterNode } from './cluster-objects.ts';
+import { writerOf } from './field-managers.ts';
+import type { Trouble } from './trouble.ts';
+
+/** A taint that was put back so often within the window, and is lost again, is fought over. */
+export const FIGHT = { limit: 3, windowMs: 600_000 } as const;
+
+/** Taints that a status names. */
+const MAX_NAMED = 5;
+
+/** Breaks the circuit between taintkeeper and whoever takes away what it puts back. */
+export interface TaintContests {
+  /** A taint was put back. */
+  repaired(node: Entry<ClusterNode>, taint: Taint): void;
+  isContested(node: Entry<ClusterNode>, taint: Taint): boolean;
+  /** Finds out who takes the taint of a contested loss away. */
+  open(node: Entry<ClusterNode>, loss: Loss): Promise<void>;
+  /** Who that was, for people. */
+  rivalOf(node: Entry<ClusterNode>, taint: Taint): string | undefined;
+  /** In how many milliseconds one of the node's contested taints may be put back again. */
+  nextLookMs(node: Entry<ClusterNode>): number | undefined;
+  /** Ends those in which nothing has happened for the length of the window. */
+  closeOld(): void;
+  troubles(): readonly Trouble[];
+}
+
+interface Contest {
+  readonly node: string;
+  readonly taint: Taint;
+  readonly policies: Set<string>;
+  readonly rival: string | undefined;
+}
+
+export function trackTaintContests(options: { client: ApiClient; onChange: () => void }): TaintContests {
+  const { client, onChange } = options;
+  const repairs = createAttempts();
+  const contests = new Map<string, Contest>();
+  const keyOf = ({ uid }: Entry<ClusterNode>, taint: Taint) => `${uid} ${identity(taint)}`;
+  const repairsOf = (key: string) => repairs.within(key, FIGHT.windowMs, performance.now());
+
+  return {
+    repaired: (node, taint) => repairs.record(keyOf(node, taint), performance.now()),
+    isContested: (node, taint) => repairsOf(keyOf(node, taint)).length >= FIGHT.limit,
+    async open(node, { taint, policy }) {
+      const key = keyOf(node, taint);
+      const known = contests.get(key);
+      if (known?.policies.has(policy.name)) return;
+      const rival = known?.rival ?? writerOf(await client.request('GET', `/api/v1/nodes/${node.name}`), SPEC_TAINTS);
+      contests.set(key, { node: node.name, taint, policies: new Set(known?.policies).add(policy.name), rival });
+      onChange();
+    },
+    rivalOf: (node, taint) => contests.get(keyOf(node, taint))?.rival,
+    nextLookMs(node) {
+      const now = performance.now();
+      const waits = [...contests]
+        .filter(([, contest]) => contest.node === node.name)
+        .map(([key]) => (repairsOf(key)[0] ?? now) + FIGHT.windowMs - now);
+      return waits.length === 0 ? undefined : Math.max(1, Math.min(...waits));
+    },
+    closeOld() {
+      repairs.forget(FIGHT.windowMs, performance.now());
+      const old = [...contests.keys()].filter((key) => repairsOf(key).length === 0);
+      for (const key of old) contests.delete(key);
+      if (old.length > 0) onChange();
+    },
+    troubles() {
+      const all = [...contests.values()];
+      return [...new Set(all.flatMap(({ policies }) => [...policies]))].sort().map((policy) => {
+        const texts = all.filter(({ policies }) => policies.has(policy)).map(textOf);
+        return {
+          kind: 'TaintPolicy',
+          policy,
+          reason: 'TaintContested',
+          message: `left alone for a while, because somebody takes them away each time: ${atMost(MAX_NAMED, texts).join(', ')}`,
+        };
+      });
+    },
+  };
+}
+
+const SPEC_TAINTS = ['f:spec', 'f:taints'];
+
+function textOf({ node, taint, rival }: Contest): string {
+  return `taint ${formatTaint(taint)} of node ${node}${rival === undefined ? '' : `, by ${rival}`}`;
+}

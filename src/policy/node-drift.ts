@@ -1,0 +1,128 @@
+import { parseRemembered, protectionOn, remember } from './memory.ts';
+import type { DesiredNode, NodeView } from './node.ts';
+import type { CompiledTaintPolicy } from './policy-set.ts';
+import { presentTaints, satisfies } from './present-taints.ts';
+import { consumeRelease, isReleased, parseRelease } from './release.ts';
+import { identity, type Taint, valuesOf, withTaints } from './taint.ts';
+
+/** Why a taint that a node should carry is not put back. */
+export type Hindrance =
+  /** No policy that wants it is in mode Restore. */
+  | 'mode'
+  /** It would evict pods, the node is not known to have carried it, and no policy consents. */
+  | 'eviction'
+  /** The node carries it with another value, which is protected as well. */
+  | 'held'
+  /** Somebody takes it away again and again. */
+  | 'contested';
+
+/** A taint that a node should carry and does not, by one policy. */
+export interface Loss {
+  readonly policy: CompiledTaintPolicy;
+  /** The field of the policy that says so, for example `spec.taints[0]`. */
+  readonly field: string;
+  readonly taint: Taint;
+  /** Undefined when {@link NodeDrift.desired} has it. */
+  readonly hindrance: Hindrance | undefined;
+}
+
+/** How a node differs from what the policies declare, as it is, whoever made it so. */
+export interface NodeDrift {
+  readonly losses: readonly Loss[];
+  /** The node as it should be made, with the very list of taints that it has where that is right; undefined when there is nothing to do. */
+  readonly desired: DesiredNode | undefined;
+}
+
+interface Claim {
+  readonly policy: CompiledTaintPolicy;
+  readonly field: string;
+  readonly taint: Taint;
+  readonly anyValue: boolean;
+  readonly mayEvict: boolean;
+}
+
+/**
+ * Compares a node with the policies: Present taints that it lacks, and protected taints that it was remembered to carry and
+ * that went missing while nobody was asked. One that a release annotation names has gone with leave, and is forgotten.
+ *
+ * @param policies the strongest mode first, as a PolicySet has them
+ * @param isContested whether to leave a taint to whoever takes it away
+ */
+export function nodeDrift(
+  node: NodeView,
+  policies: readonly CompiledTaintPolicy[],
+  isContested: (taint: Taint) => boolean = () => false,
+): NodeDrift {
+  const selecting = policies.filter((policy) => policy.selectsNode(node.labels));
+  const protects = protectionOn(node.labels, selecting);
+  const carried = valuesOf(node.taints);
+  const memory = parseRemembered(node.remembered).filter(protects);
+  const gone = memory.filter((taint) => carried.get(identity(taint)) !== (taint.value ?? ''));
+  const release = parseRelease(node.release);
+  const released = gone.filter((taint) => isReleased(release, taint) && isReleasable(taint, selecting));
+  const lost = gone.filter((taint) => !released.includes(taint));
+
+  const remembered = valuesOf(memory);
+  const groups = [...Map.groupBy(claims(node, carried, lost, selecting), ({ taint }) => identity(taint)).values()];
+  const judged = groups.map((group) => {
+    const target = targetOf(group);
+    return { group, target, hindrance: hindranceOf(group, target) };
+  });
+  const repaired = judged.filter(({ hindrance }) => hindrance === undefined).map(({ target }) => target);
+  const taints = repaired.length === 0 ? node.taints : withTaints(node.taints, repaired);
+  const desired: DesiredNode = {
+    taints,
+    release: released.length === 0 ? node.release : consumeRelease(release, released),
+    remembered: remember({ before: node.remembered, carried: taints, forgotten: released, protects }),
+  };
+  const changes = taints !== node.taints || desired.release !== node.release || desired.remembered !== node.remembered;
+  return {
+    losses: judged.flatMap(({ group, hindrance }) =>
+      group.map(({ policy, field, taint }) => ({ policy, field, taint, hindrance })),
+    ),
+    desired: changes ? desired : undefined,
+  };
+
+  function hindranceOf(group: readonly Claim[], target: Taint): Hindrance | undefined {
+    if (!group.some(({ policy }) => policy.mode === 'Restore')) return 'mode';
+    if (isContested(target)) return 'contested';
+    const before = remembered.get(identity(target));
+    const present = carried.get(identity(target));
+    // Admission lets nobody replace a protected value but by the remembered one: not us either.
+    if (present !== undefined && before !== target.value && protects({ ...target, value: present })) return 'held';
+    const evicts = target.effect === 'NoExecute' && before === undefined;
+    return evicts && !group.some(({ mayEvict }) => mayEvict) ? 'eviction' : undefined;
+  }
+}
+
+/** What each policy misses, every taint once; of two claims of one policy, that of a Present taint counts. */
+function claims(
+  node: NodeView,
+  carried: ReadonlyMap<string, string>,
+  lost: readonly Taint[],
+  policies: readonly CompiledTaintPolicy[],
+): Claim[] {
+  return policies.flatMap((policy) => {
+    const present = presentTaints(node.labels, [policy]).filter((want) => !satisfies(carried, want));
+    const wanted = new Set(present.map(({ taint }) => identity(taint)));
+    const preserved = lost.flatMap((taint) => {
+      const field = wanted.has(identity(taint)) ? undefined : policy.protectedBy(taint);
+      return field === undefined ? [] : [{ policy, field, taint, anyValue: false, mayEvict: false }];
+    });
+    return [...present, ...preserved];
+  });
+}
+
+/** With which value the taint is to be: the first one that a policy names which does not only watch. */
+function targetOf(group: readonly Claim[]): Taint {
+  const binding = group.filter(({ policy }) => policy.mode !== 'Audit');
+  const [first] = [...binding.filter(({ anyValue }) => !anyValue), ...binding, ...group];
+  if (first === undefined) throw new Error('a group without a claim');
+  return first.taint;
+}
+
+function isReleasable(taint: Taint, policies: readonly CompiledTaintPolicy[]): boolean {
+  return policies.every(
+    (policy) => policy.mode === 'Audit' || policy.releasable || policy.protectedBy(taint) === undefined,
+  );
+}
