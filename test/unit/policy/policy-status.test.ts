@@ -10,7 +10,7 @@ const status = (input: Partial<StatusInput> = {}) =>
     generation: 3,
     problems: [],
     notRegistered: undefined,
-  stalled: [],
+    stalled: [],
     audit: false,
     findings: { matched: 5, violators: ['n2', 'n1'] },
     now: NOW,
