@@ -7,24 +7,25 @@ import type { Path } from '../policy/problem.ts';
 import { malformed } from './malformed-object-error.ts';
 import { Nullish, ObjectMeta } from './object-meta.ts';
 
+/** The tolerations of a pod template; null counts as none. */
+export const Tolerations = Nullish(
+  Type.Array(
+    Type.Object({
+      key: Nullish(Type.String()),
+      operator: Nullish(Type.String()),
+      value: Nullish(Type.String()),
+      effect: Nullish(Type.String()),
+      tolerationSeconds: Nullish(Type.Number()),
+    }),
+  ),
+);
+
 /** The part of a DaemonSet that is read here; a null list or map counts as an empty one, as in Go. */
 const DaemonSetSchema = Type.Object({
   metadata: ObjectMeta,
   spec: Type.Object({
     template: Type.Object({
-      spec: Type.Object({
-        tolerations: Nullish(
-          Type.Array(
-            Type.Object({
-              key: Nullish(Type.String()),
-              operator: Nullish(Type.String()),
-              value: Nullish(Type.String()),
-              effect: Nullish(Type.String()),
-              tolerationSeconds: Nullish(Type.Number()),
-            }),
-          ),
-        ),
-      }),
+      spec: Type.Object({ tolerations: Tolerations }),
     }),
   }),
 });

@@ -3,7 +3,8 @@ import Type, { type TSchema } from 'typebox';
 /** Absent or null, which Go's JSON takes for the same. */
 export const Nullish = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]));
 
-const StringMap = Type.Record(Type.String(), Type.Union([Type.String(), Type.Null()]));
+/** Labels, annotations or a selector of labels; null is Go's empty string. */
+export const StringMap = Type.Record(Type.String(), Type.Union([Type.String(), Type.Null()]));
 
 /** The part of ObjectMeta (meta/v1) that is read here. */
 export const ObjectMeta = Type.Object({

@@ -21,6 +21,11 @@ export function isQualifiedName(text: string): boolean {
   return new RegExp(QUALIFIED_NAME).test(text) && DOMAIN_LENGTH.holds(text);
 }
 
+/** True for a label's value. */
+export function isLabelValue(text: string): boolean {
+  return text.length <= LABEL_VALUE_LENGTH && new RegExp(LABEL_VALUE).test(text);
+}
+
 /** {@link isQualifiedName} in CEL. */
 export const celIsQualifiedName = (text: string) =>
   `(${text}.matches(r'${QUALIFIED_NAME}') && ${celDomainLength(text)})`;

@@ -1,0 +1,79 @@
+import Type, { type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { SchedulingView } from '../policy/coverage.ts';
+import type { NodeSelectorRequirement } from '../policy/node-affinity.ts';
+import type { Path } from '../policy/problem.ts';
+import { Tolerations } from './daemon-set-object.ts';
+import { malformed } from './malformed-object-error.ts';
+import { Nullish, StringMap } from './object-meta.ts';
+
+const Requirements = Type.Array(
+  Type.Object({
+    key: Type.String(),
+    operator: Type.String(),
+    values: Nullish(Type.Array(Type.String())),
+  }),
+);
+
+/** The part of a DaemonSet that says where its pods run; what is null counts as absent, as in Go. */
+const SchedulingSchema = Type.Object({
+  metadata: Type.Object({ namespace: Nullish(Type.String()), name: Nullish(Type.String()) }),
+  spec: Type.Object({
+    template: Type.Object({
+      spec: Type.Object({
+        nodeName: Nullish(Type.String()),
+        nodeSelector: Nullish(StringMap),
+        affinity: Nullish(
+          Type.Object({
+            nodeAffinity: Nullish(
+              Type.Object({
+                requiredDuringSchedulingIgnoredDuringExecution: Nullish(
+                  Type.Object({
+                    nodeSelectorTerms: Nullish(
+                      Type.Array(
+                        Type.Object({ matchExpressions: Nullish(Requirements), matchFields: Nullish(Requirements) }),
+                      ),
+                    ),
+                  }),
+                ),
+              }),
+            ),
+          }),
+        ),
+        tolerations: Tolerations,
+        hostNetwork: Nullish(Type.Boolean()),
+      }),
+    }),
+  }),
+});
+const checkScheduling = Compile(SchedulingSchema);
+
+/**
+ * What decides where the pods of a DaemonSet, taken from parsed JSON, run; `path` is where in its document it stands, and
+ * `namespace` stands in while it names none.
+ * @throws MalformedObjectError
+ */
+export function viewScheduling(value: unknown, path: Path, namespace = 'default'): SchedulingView {
+  if (!checkScheduling.Check(value)) throw malformed(SchedulingSchema, value, path);
+  const { metadata, spec } = value;
+  const { nodeName, nodeSelector, affinity, tolerations, hostNetwork } = spec.template.spec;
+  const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  return {
+    namespace: metadata.namespace || namespace,
+    name: metadata.name ?? '',
+    nodeName: nodeName ?? '',
+    nodeSelector: nodeSelector ?? {},
+    nodeAffinity: required
+      ? (required.nodeSelectorTerms ?? []).map(({ matchExpressions, matchFields }) => ({
+          matchExpressions: viewRequirements(matchExpressions ?? []),
+          matchFields: viewRequirements(matchFields ?? []),
+        }))
+      : undefined,
+    tolerations: tolerations ?? [],
+    hostNetwork: hostNetwork ?? false,
+  };
+}
+
+function viewRequirements(requirements: Static<typeof Requirements>): NodeSelectorRequirement[] {
+  return requirements.map(({ key, operator, values }) => ({ key, operator, values: values ?? [] }));
+}
