@@ -5,6 +5,7 @@ import { keepCertificates } from './certs/certificate-keeper.ts';
 import { listPolicyFiles, readPolicyFiles } from './files/policy-files.ts';
 import { openPolicyStore, type PolicyLoad } from './files/policy-store.ts';
 import { fingerprint, watchFiles } from './files/watch-files.ts';
+import { modeOf } from './policy/policy.ts';
 import { certificateCheck, policyCheck, stoppingCheck } from './readiness.ts';
 import { createMetrics, type Metrics } from './server/metrics.ts';
 import { type Listeners, type RunningAdmin, type RunningAdmission, startAdmin, startAdmission } from './servers.ts';
@@ -113,6 +114,9 @@ function announcePolicies(load: PolicyLoad, audit: boolean, metrics: Metrics, lo
   const counts = { TaintPolicy: 0, TolerationPolicy: 0, RecoveryPolicy: 0 };
   for (const { kind } of load.policies) counts[kind]++;
   metrics.policiesLoaded(counts, load.at.getTime());
-  const policies = load.policies.map(({ kind, name, spec }) => `${kind}/${name} (${spec.mode})`);
+  const policies = load.policies.map((policy) => `${policy.kind}/${policy.name} (${modeOf(policy)})`);
   log.info({ policies }, audit ? 'policies in force, all as Audit' : 'policies in force');
+  for (const { kind, name } of load.policies) {
+    if (kind === 'RecoveryPolicy') log.warn(`${kind} ${name} does nothing here: it takes taintkeeper in a cluster`);
+  }
 }

@@ -18,6 +18,7 @@ import { type ClusterPolicies, POLICY_RESOURCES, watchPolicies } from './cluster
 import { watchWebhookConfigurations } from './cluster/webhook-configurations.ts';
 import { serverName } from './controllers/service-endpoint.ts';
 import { type Dependency, type LeaderOptions, type LeaderWork, startLeaderWork } from './leader.ts';
+import { modeOf } from './policy/policy.ts';
 import { formatProblem } from './policy/problem.ts';
 import { certificateCheck, clusterPoliciesCheck, stoppingCheck, trustCheck } from './readiness.ts';
 import type { Check } from './server/admin-server.ts';
@@ -230,7 +231,7 @@ function announcePolicies(audit: boolean, metrics: Metrics, log: Logger): (polic
     complaints = found;
     metrics.policiesLoaded(valid, Date.now());
     metrics.policiesInvalid(invalid);
-    const inForce = policies.snapshot().policies.map(({ kind, name, spec }) => `${kind}/${name} (${spec.mode})`);
+    const inForce = policies.snapshot().policies.map((policy) => `${policy.kind}/${policy.name} (${modeOf(policy)})`);
     log.info({ policies: inForce }, audit ? 'policies in force, all as Audit' : 'policies in force');
   };
 }

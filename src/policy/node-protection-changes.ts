@@ -2,7 +2,7 @@ import type { Violation } from './decision.ts';
 import type { NodeUpdate } from './node.ts';
 import type { CompiledTaintPolicy } from './policy-set.ts';
 import { isReleased, parseRelease, RELEASE_ANNOTATION, unreadableEntries } from './release.ts';
-import { formatTaint, type Taint } from './taint.ts';
+import { formatTaint, identity, type Taint } from './taint.ts';
 import { taintViolation } from './taint-violation.ts';
 
 interface Changes {
@@ -49,7 +49,7 @@ function announcements({ node }: NodeUpdate, policies: readonly CompiledTaintPol
       policy.releasable
         ? {
             violation: taintViolation(policy, field, taint, 'announced'),
-            warning: `TaintPolicy ${policy.name} now lets taint ${formatTaint(taint)} go, once`,
+            warning: `TaintPolicy ${policy.name} now lets taint ${formatTaint(taint)} go, once${comesBack(policy, taint)}`,
           }
         : { warning: `TaintPolicy ${policy.name} allows no release of taint ${formatTaint(taint)}` },
   );
@@ -61,6 +61,12 @@ function announcements({ node }: NodeUpdate, policies: readonly CompiledTaintPol
       ? [{ warning: `${RELEASE_ANNOTATION} names no protected taint of this node` }]
       : [];
   return [...named, ...unreadable, ...idle];
+}
+
+/** Where the leader repairs nodes, leave to go is not leave to stay away. */
+function comesBack({ mode, present }: CompiledTaintPolicy, taint: Taint): string {
+  const isPresent = present.some(({ value }) => identity(value.taint) === identity(taint));
+  return mode === 'Restore' && isPresent ? '; in a cluster, a Present taint is put back' : '';
 }
 
 function protections(policies: readonly CompiledTaintPolicy[], taints: readonly Taint[]) {

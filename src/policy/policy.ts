@@ -2,7 +2,7 @@ import Type, { type TSchema } from 'typebox';
 import Value from 'typebox/value';
 import { checkSelector } from './label-selector-schema.ts';
 import type { Path, Problem } from './problem.ts';
-import { type RecoveryPolicySpec, RecoveryPolicySpecSchema } from './recovery-policy.ts';
+import { RECOVERY_DEFAULTS, type RecoveryPolicySpec, RecoveryPolicySpecSchema } from './recovery-policy.ts';
 import { ObjectName } from './schema.ts';
 import { schemaProblems, show } from './schema-problems.ts';
 import { checkTaintPolicy, type TaintPolicySpec, TaintPolicySpecSchema } from './taint-policy.ts';
@@ -30,6 +30,11 @@ export interface RecoveryPolicy {
 
 export type Policy = TaintPolicy | TolerationPolicy | RecoveryPolicy;
 export type PolicyKind = Policy['kind'];
+
+/** The policy's mode, also where it leaves it out. */
+export function modeOf({ spec }: Policy): string {
+  return spec.mode ?? RECOVERY_DEFAULTS.mode;
+}
 
 /** The whole object, as it stands in a file or comes from the API server. */
 const manifestSchema = <Spec extends TSchema>(kind: PolicyKind, spec: Spec) =>

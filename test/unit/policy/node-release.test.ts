@@ -113,6 +113,15 @@ describe('release by annotation', () => {
         warnings: ['TaintPolicy p now lets taint dedicated=gpu:NoSchedule go, once'],
       },
       {
+        why: 'a Present taint may go, for as long as nobody repairs the node',
+        policies: policyOf('Restore', [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Present' }]),
+        newRelease: RELEASE,
+        found: ['p announced dedicated=gpu:NoSchedule'],
+        warnings: [
+          'TaintPolicy p now lets taint dedicated=gpu:NoSchedule go, once; in a cluster, a Present taint is put back',
+        ],
+      },
+      {
         why: 'nothing, with release: Never',
         policies: never,
         newRelease: RELEASE,
