@@ -4,11 +4,13 @@ import { readSecret, type SecretRef } from './certs/certificate-secret.ts';
 import { fingerprints } from './certs/inspect.ts';
 import type { SecretKeeper } from './certs/secret-keeper.ts';
 import type { ApiClient } from './cluster/client/api-client.ts';
+import type { RecordedEvent } from './cluster/events/event.ts';
 import { type ClusterPolicies, versionOf } from './cluster/policies.ts';
 import { watchResource } from './cluster/watch/watch-cache.ts';
 import type { RegisteredWebhooks } from './cluster/webhook-configurations.ts';
 import { certificateRotation } from './controllers/certificate-rotation.ts';
 import { projectDaemonSet, projectNode } from './controllers/cluster-objects.ts';
+import { startDaemonSetPatching } from './controllers/daemon-set-patching.ts';
 import { defaultPolicies } from './controllers/default-policies.ts';
 import { followPolicies } from './controllers/followed-entries.ts';
 import { policyStatus } from './controllers/policy-status.ts';
@@ -41,6 +43,7 @@ export interface LeaderOptions {
   readonly defaultPolicies: string | undefined;
   /** Name of the ClusterRole that the webhook configurations go with, if any. */
   readonly ownerClusterRole: string | undefined;
+  readonly record: (event: RecordedEvent) => void;
   readonly metrics: Metrics;
   readonly log: Logger;
 }
@@ -64,7 +67,10 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     client,
     path: '/api/v1/nodes',
     project: projectNode,
-    onChange: () => status.trigger(),
+    onChange() {
+      status.trigger();
+      patching.changed();
+    },
     onState: ({ connected }) => metrics.watchState('nodes', connected),
     log,
   });
@@ -72,7 +78,10 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     client,
     path: '/apis/apps/v1/daemonsets',
     project: projectDaemonSet,
-    onChange: () => status.trigger(),
+    onChange() {
+      status.trigger();
+      patching.changed();
+    },
     onState: ({ connected }) => metrics.watchState('daemonsets', connected),
     log,
   });
@@ -135,6 +144,18 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     () => Promise.all([synced, attempted.promise]).then(writeStatus),
     STATUS_PAUSE_MS,
   );
+  const patching = startDaemonSetPatching({
+    client,
+    namespace,
+    nodes,
+    daemonSets,
+    synced,
+    compiled: () => policies.snapshot().compiled,
+    record: options.record,
+    onTroubles: () => metrics.stalled(patching.troubles()),
+    metrics,
+    log,
+  });
   const rotation = secret
     ? controller(
         'certificate-rotation',
@@ -149,6 +170,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     changed(what) {
       switch (what) {
         case 'policies':
+          patching.changed();
           // The policies' status follows the registration.
           return registration.trigger(Math.max(POLICIES_SETTLE_MS, entries.dueInMs()));
         case 'status':
@@ -161,11 +183,12 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     },
     async stop() {
       // First, so that nothing begins any more, and what fails now is no failure.
-      const ended = Promise.all([registration, status, rotation, defaults].map((one) => one?.stop()));
+      const ended = Promise.all([registration, status, patching, rotation, defaults].map((one) => one?.stop()));
       attempted.resolve();
       await Promise.all([nodes.stop(), daemonSets.stop()]);
       for (const resource of ['nodes', 'daemonsets']) metrics.watchEnded(resource);
       await ended;
+      metrics.leadershipEnded();
     },
   };
 }
