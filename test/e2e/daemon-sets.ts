@@ -49,12 +49,14 @@ export interface Wanted {
   readonly nodeSelector?: Record<string, string>;
 }
 
-/** Creates a DaemonSet with Flannel's tolerations, and waits until its pods are available. */
-export async function createDaemonSet(cp: ControlPlane, namespace: string, name: string, wanted: Wanted = {}) {
+/** A DaemonSet with Flannel's tolerations. */
+export function daemonSetManifest(namespace: string, name: string, wanted: Wanted = {}): object {
   const { annotations = {}, nodeSelector = {} } = wanted;
   const labels = { app: name };
-  const body = {
-    metadata: { name, annotations },
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'DaemonSet',
+    metadata: { name, namespace, annotations },
     spec: {
       selector: { matchLabels: labels },
       template: {
@@ -69,6 +71,11 @@ export async function createDaemonSet(cp: ControlPlane, namespace: string, name:
       },
     },
   };
+}
+
+/** Creates it, and waits until its pods are available. */
+export async function createDaemonSet(cp: ControlPlane, namespace: string, name: string, wanted: Wanted = {}) {
+  const body = daemonSetManifest(namespace, name, wanted);
   const { status } = await cp.request(admin, 'POST', daemonSetPath(namespace), { body });
   if (status !== 201) throw new Error(`DaemonSet ${namespace}/${name}: ${status}`);
   return waitForDaemonSet(cp, namespace, name, isAvailable);

@@ -8,6 +8,7 @@ import {
   createFakeNode,
   createSilentNode,
   type DaemonSet,
+  daemonSetManifest,
   daemonSetPath,
   FLANNEL_AFTER_PR_1907,
   getDaemonSet,
@@ -186,6 +187,24 @@ describeWithControlPlane(
         'DaemonSet kube-flannel/kube-flannel-ds: added toleration node-role.kubernetes.io/master:NoSchedule while it ran',
         'TolerationPolicy flannel: added toleration node-role.kubernetes.io/master:NoSchedule while it ran',
       ]);
+    });
+
+    it('and its manifest, applied on the server again and again as Flux does, changes nothing', async () => {
+      const path = daemonSetPath('kube-flannel', 'kube-flannel-ds');
+      const apply = (query: string) =>
+        cp().request<DaemonSet>(admin, 'PATCH', `${path}?fieldManager=flux&force=true${query}`, {
+          body: daemonSetManifest('kube-flannel', 'kube-flannel-ds', MAIN),
+          contentType: 'application/apply-patch+yaml',
+        });
+      const { metadata } = await getDaemonSet(cp(), 'kube-flannel', 'kube-flannel-ds');
+      // From when on the webhook is called, and a dry run therefore finds nothing to correct.
+      await waitUntil(async () => (toleratesMaster((await apply('&dryRun=All')).body) ? true : undefined), {
+        timeoutMs: TIMEOUT_MS,
+        otherwise: () => 'the webhook is not called',
+      });
+      for (let round = 0; round < 2; round++)
+        expect((await apply('')).body.metadata.generation).toBe(metadata.generation);
+      expect(await getDaemonSet(cp(), 'kube-flannel', 'kube-flannel-ds')).toSatisfy(toleratesMaster);
     });
 
     async function waitForEvents(reason: string, notes: readonly string[]): Promise<void> {
