@@ -41,6 +41,11 @@ export interface DaemonSetRequest {
   };
 }
 
+/** Whether the DaemonSet is to be left alone in everything. */
+export function optsOut({ annotations }: Pick<DaemonSetView, 'annotations'>): boolean {
+  return (own(annotations, IGNORE_ANNOTATION) ?? 'false') !== 'false';
+}
+
 /** A toleration that a policy asks for. */
 interface Want {
   readonly policy: CompiledTolerationPolicy;
@@ -57,7 +62,7 @@ export function judgeDaemonSet(
   { phase, daemonSet, running }: DaemonSetRequest,
   { tolerationPolicies }: PolicySet,
 ): Decision<DesiredDaemonSet> {
-  if (daemonSet.deleting || (own(daemonSet.annotations, IGNORE_ANNOTATION) ?? 'false') !== 'false') return allow();
+  if (daemonSet.deleting || optsOut(daemonSet)) return allow();
 
   const { tolerations } = daemonSet;
   const wants = tolerationPolicies

@@ -66,7 +66,7 @@ export type PolicyCondition = Static<typeof ConditionSchema>;
 export interface Findings {
   /** How many the policy selects. */
   readonly matched: number;
-  /** Those of them that lack what the policy says, by name (`NAMESPACE/NAME` for DaemonSets), the latest first. */
+  /** What is not as the policy says, by name (`NAMESPACE/NAME` for DaemonSets, and for pods that are stuck), the latest first. */
   readonly violators: readonly string[];
 }
 
