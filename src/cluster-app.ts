@@ -200,6 +200,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       webhooks,
       certificates: keeper,
       secret,
+      record: events.record,
       metrics,
     });
     await ended;

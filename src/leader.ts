@@ -4,6 +4,7 @@ import { readSecret, type SecretRef } from './certs/certificate-secret.ts';
 import { fingerprints } from './certs/inspect.ts';
 import type { SecretKeeper } from './certs/secret-keeper.ts';
 import type { ApiClient } from './cluster/client/api-client.ts';
+import type { RecordedEvent } from './cluster/events/event.ts';
 import { type ClusterPolicies, versionOf } from './cluster/policies.ts';
 import { watchResource } from './cluster/watch/watch-cache.ts';
 import type { RegisteredWebhooks } from './cluster/webhook-configurations.ts';
@@ -11,6 +12,7 @@ import { certificateRotation } from './controllers/certificate-rotation.ts';
 import { projectDaemonSet, projectNode } from './controllers/cluster-objects.ts';
 import { defaultPolicies } from './controllers/default-policies.ts';
 import { followPolicies } from './controllers/followed-entries.ts';
+import { startPodRecovery } from './controllers/pod-recovery.ts';
 import { policyStatus } from './controllers/policy-status.ts';
 import { startReconciler } from './controllers/reconciler.ts';
 import type { ServiceRef } from './controllers/service-endpoint.ts';
@@ -41,6 +43,7 @@ export interface LeaderOptions {
   readonly defaultPolicies: string | undefined;
   /** Name of the ClusterRole that the webhook configurations go with, if any. */
   readonly ownerClusterRole: string | undefined;
+  readonly record: (event: RecordedEvent) => void;
   readonly metrics: Metrics;
   readonly log: Logger;
 }
@@ -64,7 +67,10 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     client,
     path: '/api/v1/nodes',
     project: projectNode,
-    onChange: () => status.trigger(),
+    onChange({ entry }) {
+      status.trigger();
+      recovery.nodeChanged(entry.name);
+    },
     onState: ({ connected }) => metrics.watchState('nodes', connected),
     log,
   });
@@ -72,13 +78,29 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     client,
     path: '/apis/apps/v1/daemonsets',
     project: projectDaemonSet,
-    onChange: () => status.trigger(),
+    onChange({ entry }) {
+      status.trigger();
+      recovery.daemonSetChanged(entry.namespace, entry.name);
+    },
     onState: ({ connected }) => metrics.watchState('daemonsets', connected),
     log,
   });
   const synced = Promise.all([nodes.synced, daemonSets.synced]);
   // Asked for below; until then nobody listens.
   synced.catch(() => {});
+
+  const recovery = startPodRecovery({
+    client,
+    namespace,
+    nodes,
+    daemonSets,
+    compiled: () => policies.snapshot().compiled,
+    record: options.record,
+    metrics,
+    onTroubles: () => status.trigger(),
+    onFindings: () => status.trigger(),
+    log,
+  });
 
   const entries = followPolicies(policies.snapshot, audit, log);
   const { reconcile: register, complaint } = webhookRegistration({
@@ -123,6 +145,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     // Those beside taintkeeper itself are never sent to it.
     daemonSets: () =>
       Array.from(daemonSets.entries(), ({ value }) => value).filter((daemonSet) => daemonSet.namespace !== namespace),
+    stuckPods: recovery.stuckPods,
     standing(policy) {
       // Where writing fails, the webhooks that are there stay in force.
       if (registered.has(versionOf(policy))) return 'registered';
@@ -149,6 +172,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     changed(what) {
       switch (what) {
         case 'policies':
+          recovery.policiesChanged();
           // The policies' status follows the registration.
           return registration.trigger(Math.max(POLICIES_SETTLE_MS, entries.dueInMs()));
         case 'status':
@@ -161,7 +185,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     },
     async stop() {
       // First, so that nothing begins any more, and what fails now is no failure.
-      const ended = Promise.all([registration, status, rotation, defaults].map((one) => one?.stop()));
+      const ended = Promise.all([registration, status, rotation, defaults, recovery].map((one) => one?.stop()));
       attempted.resolve();
       await Promise.all([nodes.stop(), daemonSets.stop()]);
       for (const resource of ['nodes', 'daemonsets']) metrics.watchEnded(resource);

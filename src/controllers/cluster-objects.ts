@@ -63,3 +63,8 @@ export function projectDaemonSet(object: unknown): ClusterDaemonSet {
     },
   };
 }
+
+/** Whether pods of an earlier template are still to be replaced. With OnDelete nobody replaces them: that is no rollout. */
+export function isRollingOut({ generation, onDelete, status }: ClusterDaemonSet): boolean {
+  return status.observedGeneration < generation || (!onDelete && status.updated < status.desired);
+}
