@@ -114,13 +114,10 @@ export async function restarts(cp: ControlPlane, name: string): Promise<number> 
   return body.metadata.generation - 1;
 }
 
-/** The status of each answer to a deletion of a pod of the DaemonSet by the user. */
-export function podDeletions(cp: ControlPlane, daemonSet: string, user: string): (number | undefined)[] {
-  return cp
-    .auditLog()
-    .filter(({ verb, user: by, objectRef }) => {
-      const isPod = objectRef?.resource === 'pods' && objectRef.name?.startsWith(`${daemonSet}-`);
-      return verb === 'delete' && by.username === user && isPod;
-    })
-    .map(({ responseStatus }) => responseStatus?.code);
+/** How many pods of the DaemonSet the user has deleted. What came too late (404, 409) does not count. */
+export function podDeletions(cp: ControlPlane, daemonSet: string, user: string): number {
+  return cp.auditLog().filter(({ verb, user: by, objectRef, responseStatus }) => {
+    const isPod = objectRef?.resource === 'pods' && objectRef.name?.startsWith(`${daemonSet}-`);
+    return verb === 'delete' && by.username === user && isPod && responseStatus?.code === 200;
+  }).length;
 }
