@@ -86,12 +86,11 @@ export function nodeDrift(
   function hindranceOf(group: readonly Claim[], target: Taint): Hindrance | undefined {
     if (!group.some(({ policy }) => policy.mode === 'Restore')) return 'mode';
     if (isContested(target)) return 'contested';
-    const before = remembered.get(identity(target));
+    if (remembered.get(identity(target)) === (target.value ?? '')) return undefined;
     const present = carried.get(identity(target));
     // Admission lets nobody replace a protected value but by the remembered one: not us either.
-    if (present !== undefined && before !== target.value && protects({ ...target, value: present })) return 'held';
-    const evicts = target.effect === 'NoExecute' && before === undefined;
-    return evicts && !group.some(({ mayEvict }) => mayEvict) ? 'eviction' : undefined;
+    if (present !== undefined && protects({ ...target, value: present })) return 'held';
+    return target.effect === 'NoExecute' && !group.some(({ mayEvict }) => mayEvict) ? 'eviction' : undefined;
   }
 }
 
