@@ -3,7 +3,7 @@ import type { DesiredNode, NodeView } from './node.ts';
 import type { CompiledTaintPolicy } from './policy-set.ts';
 import { presentTaints, satisfies } from './present-taints.ts';
 import { consumeRelease, isReleased, parseRelease } from './release.ts';
-import { identity, type Taint, valuesOf, withTaints } from './taint.ts';
+import { droppedTaints, identity, type Taint, valuesOf, withTaints } from './taint.ts';
 
 /** Why a taint that a node should carry is not put back. */
 export type Hindrance =
@@ -56,13 +56,16 @@ export function nodeDrift(
   const selecting = policies.filter((policy) => policy.selectsNode(node.labels));
   const protects = protectionOn(node.labels, selecting);
   const carried = valuesOf(node.taints);
-  const memory = parseRemembered(node.remembered).filter(protects);
-  const gone = memory.filter((taint) => carried.get(identity(taint)) !== (taint.value ?? ''));
   const release = parseRelease(node.release);
-  const released = gone.filter((taint) => isReleased(release, taint) && isReleasable(taint, selecting));
-  const lost = gone.filter((taint) => !released.includes(taint));
+  const memory = parseRemembered(node.remembered).filter(protects);
+  const gone = Map.groupBy(
+    droppedTaints(memory, node.taints),
+    (taint) => isReleased(release, taint) && isReleasable(taint, selecting),
+  );
+  const released = gone.get(true) ?? [];
+  const lost = gone.get(false) ?? [];
 
-  const remembered = valuesOf(memory);
+  const remembered = valuesOf(lost);
   const groups = [...Map.groupBy(claims(node, carried, lost, selecting), ({ taint }) => identity(taint)).values()];
   const judged = groups.map((group) => {
     const target = targetOf(group);
