@@ -97,7 +97,7 @@ export function nodeDrift(
   }
 }
 
-/** What each policy misses, every taint once; of two claims of one policy, that of a Present taint counts. */
+/** What each policy misses, every taint once: with the value that it declares, else with the remembered one, else with none. */
 function claims(
   node: NodeView,
   carried: ReadonlyMap<string, string>,
@@ -106,12 +106,12 @@ function claims(
 ): Claim[] {
   return policies.flatMap((policy) => {
     const present = presentTaints(node.labels, [policy]).filter((want) => !satisfies(carried, want));
-    const wanted = new Set(present.map(({ taint }) => identity(taint)));
     const preserved = lost.flatMap((taint) => {
-      const field = wanted.has(identity(taint)) ? undefined : policy.protectedBy(taint);
+      const field = policy.protectedBy(taint);
       return field === undefined ? [] : [{ policy, field, taint, anyValue: false, mayEvict: false }];
     });
-    return [...present, ...preserved];
+    const wanted = [...present.filter(({ anyValue }) => !anyValue), ...preserved, ...present];
+    return [...Map.groupBy(wanted, ({ taint }) => identity(taint)).values()].flatMap((group) => group.slice(0, 1));
   });
 }
 
