@@ -90,13 +90,14 @@ export function nodeDrift(
   };
 
   function hindranceOf(group: readonly Claim[], target: Taint): Hindrance | undefined {
-    if (!group.some(({ policy }) => policy.mode === 'Restore')) return 'mode';
+    const restoring = group.filter(({ policy }) => policy.mode === 'Restore');
+    if (restoring.length === 0) return 'mode';
     if (isContested(target)) return 'contested';
     if (remembered.get(identity(target)) === (target.value ?? '')) return undefined;
     const present = carried.get(identity(target));
     // Admission lets nobody replace a protected value but by the remembered one: not us either.
     if (present !== undefined && protects({ ...target, value: present })) return 'held';
-    return target.effect === 'NoExecute' && !group.some(({ mayEvict }) => mayEvict) ? 'eviction' : undefined;
+    return target.effect === 'NoExecute' && !restoring.some(({ mayEvict }) => mayEvict) ? 'eviction' : undefined;
   }
 }
 
