@@ -9,6 +9,9 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+/** What is due begins; no time passes. */
+const settle = () => vi.advanceTimersByTimeAsync(0);
+
 function start(work: WorkQueueOptions['work'], options: Partial<WorkQueueOptions> = {}) {
   const captured = captureLog();
   const queue = startWorkQueue({ name: 'things', work, concurrency: 2, log: captured.log, ...options });
@@ -34,7 +37,7 @@ function heldWork() {
       );
       if (error) one?.end.reject(error);
       else one?.end.resolve(undefined);
-      await vi.advanceTimersByTimeAsync(0);
+      await settle();
     },
   };
 }
@@ -43,6 +46,7 @@ it('works on a key once, however often it is asked before it begins', async () =
   const { work, begun, end } = heldWork();
   const { queue } = start(work, { concurrency: 1 });
   for (const key of ['a', 'b', 'b', 'c', 'b']) queue.add(key);
+  await settle();
   expect(begun).toEqual(['a']);
   for (const key of ['a', 'b', 'c']) await end(key);
   expect(begun).toEqual(['a', 'b', 'c']);
@@ -51,7 +55,8 @@ it('works on a key once, however often it is asked before it begins', async () =
 it('works on as many keys at a time as it may, and on each of them once more if it is asked meanwhile', async () => {
   const { work, begun, end } = heldWork();
   const { queue } = start(work);
-  for (const key of ['a', 'a', 'a', 'b', 'c']) queue.add(key);
+  for (const key of ['a', 'b', 'a', 'c', 'a']) queue.add(key);
+  await settle();
   expect(begun).toEqual(['a', 'b']);
   await end('b');
   // "a" has waited for longer, but for itself.
@@ -61,6 +66,20 @@ it('works on as many keys at a time as it may, and on each of them once more if 
   await end('a');
   await vi.advanceTimersByTimeAsync(60_000);
   expect(begun).toHaveLength(4);
+});
+
+it('works on a key that the work itself asks for afterwards, not beside it', async () => {
+  const steps: string[] = [];
+  const { queue } = start(async () => {
+    steps.push('begins');
+    if (steps.length === 1) queue.add('a');
+    await Promise.resolve();
+    steps.push('ends');
+    return undefined;
+  });
+  queue.add('a');
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(steps).toEqual(['begins', 'ends', 'begins', 'ends']);
 });
 
 it('waits as long as it is asked to, but not longer than for whoever is in a greater hurry', async () => {
@@ -76,6 +95,7 @@ it('waits as long as it is asked to, but not longer than for whoever is in a gre
 
   queue.add('a', 500);
   queue.add('a');
+  await settle();
   expect(work).toHaveBeenCalledTimes(2);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(work).toHaveBeenCalledTimes(2);
@@ -109,6 +129,7 @@ it('repeats what fails ever more seldom, each key by itself, and is quick again 
   expect(onResult.mock.calls.every(([result]) => result === 'error')).toBe(true);
 
   queue.add('good');
+  await settle();
   expect(calls('good')).toBe(1);
 
   failing = false;
@@ -142,6 +163,7 @@ it('counts what is due or under way, each key once, and not what waits for its t
   expect(queue.depth()).toBe(0);
   for (const key of ['a', 'b', 'c', 'd', 'a']) queue.add(key);
   queue.add('later', 1_000);
+  await settle();
   expect(queue.depth()).toBe(4);
   for (const key of ['a', 'b', 'c']) await end(key);
   expect(queue.depth()).toBe(2);
@@ -152,6 +174,7 @@ it('stops once the work in progress has ended, says nothing of its failure, and 
   const { queue, messages } = start(work);
   for (const key of ['a', 'b', 'c']) queue.add(key);
   queue.add('later', 1_000);
+  await settle();
   const stopped = vi.fn();
   const stopping = queue.stop().then(stopped);
   await end('a', new Error('broken off'));
