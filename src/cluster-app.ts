@@ -201,7 +201,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       webhooks,
       certificates: keeper,
       secret,
-      events,
+      record: events.record,
       metrics,
     });
     await ended;

@@ -4,12 +4,13 @@ import { readSecret, type SecretRef } from './certs/certificate-secret.ts';
 import { fingerprints } from './certs/inspect.ts';
 import type { SecretKeeper } from './certs/secret-keeper.ts';
 import type { ApiClient } from './cluster/client/api-client.ts';
-import type { EventRecorder } from './cluster/events/event-recorder.ts';
+import type { RecordedEvent } from './cluster/events/event.ts';
 import { type ClusterPolicies, versionOf } from './cluster/policies.ts';
 import { watchResource } from './cluster/watch/watch-cache.ts';
 import type { RegisteredWebhooks } from './cluster/webhook-configurations.ts';
 import { certificateRotation } from './controllers/certificate-rotation.ts';
 import { projectDaemonSet, projectNode } from './controllers/cluster-objects.ts';
+import { startDaemonSetPatching } from './controllers/daemon-set-patching.ts';
 import { defaultPolicies } from './controllers/default-policies.ts';
 import { followPolicies } from './controllers/followed-entries.ts';
 import { startNodeRepair } from './controllers/node-repair.ts';
@@ -43,7 +44,7 @@ export interface LeaderOptions {
   readonly defaultPolicies: string | undefined;
   /** Name of the ClusterRole that the webhook configurations go with, if any. */
   readonly ownerClusterRole: string | undefined;
-  readonly events: Pick<EventRecorder, 'record'>;
+  readonly record: (event: RecordedEvent) => void;
   readonly metrics: Metrics;
   readonly log: Logger;
 }
@@ -59,7 +60,7 @@ export interface LeaderWork {
 
 /** Starts the controllers: what must be done once in a cluster, by the leader. */
 export function startLeaderWork(options: LeaderOptions): LeaderWork {
-  const { client, namespace, service, audit, policies, webhooks, certificates, secret, events, metrics, log } = options;
+  const { client, namespace, service, audit, policies, webhooks, certificates, secret, record, metrics, log } = options;
   const controller = (name: string, reconcile: () => Promise<number | undefined>, pauseMs = 0) =>
     startReconciler({ name, reconcile, log, pauseMs, onResult: (result) => metrics.reconciled(name, result) });
 
@@ -70,6 +71,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     onChange({ entry }) {
       status.trigger();
       nodeRepair.nodeChanged(entry.name);
+      patching.changed();
     },
     onState: ({ connected }) => metrics.watchState('nodes', connected),
     log,
@@ -78,7 +80,10 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     client,
     path: '/apis/apps/v1/daemonsets',
     project: projectDaemonSet,
-    onChange: () => status.trigger(),
+    onChange() {
+      status.trigger();
+      patching.changed();
+    },
     onState: ({ connected }) => metrics.watchState('daemonsets', connected),
     log,
   });
@@ -92,9 +97,22 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     nodes,
     compiled: () => policies.snapshot().compiled,
     audit,
-    events,
+    record,
     metrics,
     onTroubles: () => status.trigger(),
+    log,
+  });
+
+  const patching = startDaemonSetPatching({
+    client,
+    namespace,
+    nodes,
+    daemonSets,
+    synced,
+    compiled: () => policies.snapshot().compiled,
+    record,
+    onTroubles: () => status.trigger(),
+    metrics,
     log,
   });
 
@@ -147,7 +165,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
       const fault = complaint();
       return fault === undefined ? 'pending' : { fault };
     },
-    troubles: () => [...nodeRepair.troubles()],
+    troubles: () => [...nodeRepair.troubles(), ...patching.troubles()],
     metrics,
   });
   const status = controller(
@@ -170,6 +188,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
       switch (what) {
         case 'policies':
           nodeRepair.policiesChanged();
+          patching.changed();
           // The policies' status follows the registration.
           return registration.trigger(Math.max(POLICIES_SETTLE_MS, entries.dueInMs()));
         case 'status':
@@ -182,7 +201,8 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     },
     async stop() {
       // First, so that nothing begins any more, and what fails now is no failure.
-      const ended = Promise.all([registration, status, rotation, defaults, nodeRepair].map((one) => one?.stop()));
+      const controllers = [registration, status, nodeRepair, patching, rotation, defaults];
+      const ended = Promise.all(controllers.map((one) => one?.stop()));
       attempted.resolve();
       await Promise.all([nodes.stop(), daemonSets.stop()]);
       for (const resource of ['nodes', 'daemonsets']) metrics.watchEnded(resource);

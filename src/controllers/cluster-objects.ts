@@ -3,6 +3,7 @@ import { asNode, viewNode } from '../admission/node-object.ts';
 import type { WatchCache } from '../cluster/watch/watch-cache.ts';
 import type { DaemonSetView } from '../policy/daemon-set.ts';
 import type { NodeView } from '../policy/node.ts';
+import type { Rollout } from '../policy/rollout.ts';
 
 /** What the controllers keep of a Node: the rest is 40 KB. */
 export interface ClusterNode extends NodeView {
@@ -10,20 +11,8 @@ export interface ClusterNode extends NodeView {
   readonly ready: boolean;
 }
 
-/** What the controllers keep of a DaemonSet. */
-export interface ClusterDaemonSet extends DaemonSetView {
-  readonly generation: number;
-  /** True when its pods are replaced only once somebody deletes them. */
-  readonly onDelete: boolean;
-  /** The numbers of its status; 0 where it has none yet. */
-  readonly status: {
-    readonly observedGeneration: number;
-    readonly desired: number;
-    /** Pods of the present template. */
-    readonly updated: number;
-    readonly unavailable: number;
-  };
-}
+/** What the controllers keep of a DaemonSet. The numbers of its status are 0 where it has none yet. */
+export interface ClusterDaemonSet extends DaemonSetView, Rollout {}
 
 export type Nodes = Pick<WatchCache<ClusterNode>, 'get' | 'entries'>;
 export type DaemonSets = Pick<WatchCache<ClusterDaemonSet>, 'get' | 'entries'>;

@@ -1,8 +1,7 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
-import type { ObjectReference } from '../cluster/events/event.ts';
-import type { EventRecorder } from '../cluster/events/event-recorder.ts';
+import type { ObjectReference, RecordedEvent } from '../cluster/events/event.ts';
 import { pause } from '../cluster/pause.ts';
 import { tokenBucket } from '../cluster/token-bucket.ts';
 import type { Entry } from '../cluster/watch/cached-objects.ts';
@@ -14,6 +13,7 @@ import { RELEASE_ANNOTATION } from '../policy/release.ts';
 import { formatTaint, identity } from '../policy/taint.ts';
 import type { Metrics } from '../server/metrics.ts';
 import type { ClusterNode, Nodes } from './cluster-objects.ts';
+import { FIELD_MANAGER } from './field-owner.ts';
 import { eventsOfLoss } from './node-events.ts';
 import { startReconciler } from './reconciler.ts';
 import { trackTaintContests } from './taint-contests.ts';
@@ -42,7 +42,7 @@ export interface NodeRepairOptions {
   readonly compiled: () => PolicySet;
   /** Nothing is written, only reported. */
   readonly audit: boolean;
-  readonly events: Pick<EventRecorder, 'record'>;
+  readonly record: (event: RecordedEvent) => void;
   readonly metrics: Metrics;
   /** Called when {@link NodeRepair.troubles} have changed. */
   readonly onTroubles: () => void;
@@ -58,7 +58,7 @@ export interface NodeRepair {
 
 /** Keeps nodes as the policies declare them, whoever changed them, and whether or not the webhook saw it. */
 export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
-  const { client, synced, nodes, compiled, audit, events, metrics, onTroubles, log } = options;
+  const { client, synced, nodes, compiled, audit, record, metrics, onTroubles, log } = options;
   const contests = trackTaintContests({ client, onChange: onTroubles });
   /** Of each node, the losses that were reported. */
   const reported = new Map<string, ReadonlySet<string>>();
@@ -136,7 +136,7 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
     }
     try {
       await client.request('PATCH', `/api/v1/nodes/${entry.name}`, {
-        query: { fieldManager: 'taintkeeper' },
+        query: { fieldManager: FIELD_MANAGER },
         contentType: 'application/merge-patch+json',
         body: patchOf(entry, desired),
       });
@@ -157,7 +157,7 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
 
   function tell(entry: NodeEntry, loss: Loss): void {
     const node: ObjectReference = { apiVersion: 'v1', kind: 'Node', name: entry.name, uid: entry.uid };
-    for (const event of eventsOfLoss(node, loss, contests.rivalOf(entry, loss.taint))) events.record(event);
+    for (const event of eventsOfLoss(node, loss, contests.rivalOf(entry, loss.taint))) record(event);
   }
 }
 

@@ -5,7 +5,7 @@ import { formatTaint, identity, type Taint } from '../policy/taint.ts';
 import { atMost } from '../policy/text.ts';
 import { createAttempts } from './attempts.ts';
 import type { ClusterNode } from './cluster-objects.ts';
-import { writerOf } from './field-managers.ts';
+import { describeOwner, FIELD_MANAGER, fieldOwner, type ManagedFields } from './field-owner.ts';
 import type { Trouble } from './trouble.ts';
 
 /** A taint that was put back so often within the window, and is lost again, is fought over. */
@@ -44,6 +44,18 @@ export function trackTaintContests(options: { client: ApiClient; onChange: () =>
   const keyOf = ({ uid }: Entry<ClusterNode>, taint: Taint) => `${uid} ${identity(taint)}`;
   const repairsOf = (key: string) => repairs.within(key, FIGHT.windowMs, performance.now());
 
+  async function findRival(name: string): Promise<string | undefined> {
+    const { metadata } = await client.request<{ metadata: { managedFields?: ManagedFields[] } }>(
+      'GET',
+      `/api/v1/nodes/${name}`,
+    );
+    const owner = fieldOwner(metadata.managedFields ?? [], ['spec', 'taints'], FIELD_MANAGER);
+    if (!owner) return undefined;
+    // Events without times are equal, and counted as one.
+    const { time: _, ...who } = owner;
+    return describeOwner(who);
+  }
+
   return {
     repaired: (node, taint) => repairs.record(keyOf(node, taint), performance.now()),
     isContested: (node, taint) => repairsOf(keyOf(node, taint)).length >= FIGHT.limit,
@@ -51,7 +63,7 @@ export function trackTaintContests(options: { client: ApiClient; onChange: () =>
       const key = keyOf(node, taint);
       const known = contests.get(key);
       if (known?.policies.has(policy.name)) return;
-      const rival = known?.rival ?? writerOf(await client.request('GET', `/api/v1/nodes/${node.name}`), SPEC_TAINTS);
+      const rival = known?.rival ?? (await findRival(node.name));
       contests.set(key, { node: node.name, taint, policies: new Set(known?.policies).add(policy.name), rival });
       onChange();
     },
@@ -83,8 +95,6 @@ export function trackTaintContests(options: { client: ApiClient; onChange: () =>
     },
   };
 }
-
-const SPEC_TAINTS = ['f:spec', 'f:taints'];
 
 function textOf({ node, taint, rival }: Contest): string {
   return `taint ${formatTaint(taint)} of node ${node}${rival === undefined ? '' : `, by ${rival}`}`;

@@ -48,6 +48,10 @@ interface Want {
   readonly toleration: Toleration;
 }
 
+export function optsOut({ annotations }: DaemonSetView): boolean {
+  return (own(annotations, IGNORE_ANNOTATION) ?? 'false') !== 'false';
+}
+
 /**
  * Judges the creation or the update of a DaemonSet, in one of the two phases of admission. It is never refused. Tolerations
  * are added only where pods start anyway: otherwise a label, or a manifest applied again, would restart a network plugin on
@@ -57,7 +61,7 @@ export function judgeDaemonSet(
   { phase, daemonSet, running }: DaemonSetRequest,
   { tolerationPolicies }: PolicySet,
 ): Decision<DesiredDaemonSet> {
-  if (daemonSet.deleting || (own(daemonSet.annotations, IGNORE_ANNOTATION) ?? 'false') !== 'false') return allow();
+  if (daemonSet.deleting || optsOut(daemonSet)) return allow();
 
   const { tolerations } = daemonSet;
   const wants = tolerationPolicies

@@ -1,6 +1,6 @@
 import type { StringMap } from './label-selector.ts';
 import type { CompiledTaintPolicy } from './policy-set.ts';
-import { formatTaint, identity, parseTaint, type Taint } from './taint.ts';
+import { formatTaint, identity, parseTaint, sameTaint, type Taint } from './taint.ts';
 
 /**
  * The annotation on a Node that says which protected taints it is to carry: those that it had when somebody last looked, without
@@ -40,8 +40,18 @@ export function remember({ before, carried, forgotten = [], protects }: Remember
   const present = new Map(carried.map((taint) => [identity(taint), taint]));
   for (const taint of forgotten) if (!present.has(identity(taint))) byIdentity.delete(identity(taint));
   for (const [key, taint] of present) byIdentity.set(key, taint);
-  const taints = [...byIdentity.values()].filter(protects).slice(0, MAX_REMEMBERED);
+  const taints: Taint[] = [];
+  for (const taint of byIdentity.values()) {
+    // Of tens of thousands, most need not be looked at.
+    if (taints.length === MAX_REMEMBERED) break;
+    if (protects(taint) && isLegible(taint)) taints.push(taint);
+  }
   return taints.length === 0 ? undefined : taints.map(formatTaint).join(', ');
+}
+
+/** Whether it can be read again. Its effect may be too new for that, and its key one that nobody has validated yet. */
+function isLegible(taint: Taint): boolean {
+  return parseRemembered(formatTaint(taint)).some((read) => sameTaint(read, taint));
 }
 
 /** Whether a taint is to be remembered on a node with these labels: a policy protects it that does not only watch. */

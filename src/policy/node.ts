@@ -86,9 +86,11 @@ function judgeNodeCreation(
     node.taints,
     additions.map(({ taint }) => taint),
   );
-  // Whatever a new node says that it remembers, it has carried nothing yet.
-  const remembered = remember({ before: undefined, carried: taints, protects: protectionOn(node.labels, policies) });
-  if (additions.length === 0 && remembered === undefined) return allow();
+  // Whatever a new node says that it remembers, it has carried nothing yet. Policies in Audit have no say in that.
+  const remembered = policies.every(({ mode }) => mode === 'Audit')
+    ? node.remembered
+    : remember({ before: undefined, carried: taints, protects: protectionOn(node.labels, policies) });
+  if (additions.length === 0 && remembered === node.remembered) return allow();
 
   const values = valuesOf(taints);
   const added = lacking.filter((want) => binds(want) && satisfies(values, want));

@@ -1,4 +1,4 @@
-import { all, any, bind, type Expression, FALSE, not, other, TRUE, type Variable } from './cel.ts';
+import { all, any, bind, type Expression, FALSE, literal, not, other, TRUE, type Variable } from './cel.ts';
 import { type Chosen, narrowest } from './cel-budget.ts';
 import { protectedKeys, whenTaintsChange } from './cel-dropped-taints.ts';
 import { carriesProtected, type NodePolicy, readNodePolicy, rulesOf } from './cel-node-policies.ts';
@@ -7,6 +7,7 @@ import { lacksPresentTaint } from './cel-present-taints.ts';
 import { IS_NODE } from './cel-requester.ts';
 import { LABELS } from './cel-selector.ts';
 import { lasting, taintsOf } from './cel-taints.ts';
+import { REMEMBERED_ANNOTATION } from './memory.ts';
 import type { TaintPolicy } from './policy.ts';
 import { entry, type WebhookEntry } from './webhook-entry.ts';
 
@@ -14,6 +15,12 @@ const CREATE_VARIABLES: readonly Variable[] = [{ name: 'taints', definition: tai
 
 const ON_UPDATE = { resource: 'nodes', operations: ['UPDATE'] } as const;
 const ON_CREATE = { resource: 'nodes', operations: ['CREATE'], failurePolicy: 'Ignore' } as const;
+
+/** True when the new node has the annotation already. */
+const REMEMBERS = other(
+  `(has(object.metadata.annotations) && ${literal(REMEMBERED_ANNOTATION)} in object.metadata.annotations)`,
+  10,
+);
 
 /** The webhooks for nodes. */
 export function nodeEntries(taintPolicies: readonly TaintPolicy[], audit: boolean): WebhookEntry[] {
@@ -35,10 +42,14 @@ export function nodeEntries(taintPolicies: readonly TaintPolicy[], audit: boolea
   ];
 }
 
-/** A node registers that lacks a Present taint, or has a taint that is to be remembered. */
+/** A node registers that lacks a Present taint, has a taint that is to be remembered, or says itself what it remembers. */
 function registration(binding: readonly NodePolicy[]): WebhookEntry[] {
   const concerns = onCreation(
-    any([lacksPresentTaint(binding), bind([lasting('taints', rulesOf(binding))], carriesProtected('taints', binding))]),
+    any([
+      binding.length === 0 ? FALSE : REMEMBERS,
+      lacksPresentTaint(binding),
+      bind([lasting('taints', rulesOf(binding))], carriesProtected('taints', binding)),
+    ]),
   );
   return entry(concerns, {
     name: 'register.taintkeeper.dev',

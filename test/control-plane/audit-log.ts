@@ -7,6 +7,8 @@ const AUDIT_TIMEOUT_MS = 5_000;
 export interface AuditEvent {
   auditID: string;
   verb: string;
+  /** When the API server got the request: RFC 3339, with microseconds. */
+  requestReceivedTimestamp: string;
   user: { username: string; groups?: string[] };
   objectRef?: { resource: string; name?: string; namespace?: string; subresource?: string };
   responseStatus?: { code?: number; reason?: string; message?: string };

@@ -24,6 +24,8 @@ export interface ControlPlaneOptions {
   components?: readonly components.OptionalComponent[];
   /** After how many seconds without a heartbeat a node is `Unknown`; kwok's heartbeats keep pace. At least 4. */
   nodeMonitorGraceSeconds?: number;
+  /** Path of the API server's audit policy, in place of audit-policy.yaml. */
+  auditPolicy?: string;
 }
 
 /** The part of `/version` that tests go by. */
@@ -50,8 +52,10 @@ export interface ControlPlane extends Faults {
   kubectl(args: readonly string[], options?: { user?: User; input?: string }): Promise<KubectlResult>;
   /** One raw request, such as PATCH with a content type of its own. Does not throw for a status. */
   request<T = unknown>(user: User, method: string, path: string, payload?: Payload): Promise<Answer<T>>;
-  /** All audited requests until now: changes of nodes and DaemonSets (see audit-policy.yaml). */
+  /** All audited requests until now: changes of nodes and DaemonSets (see audit-policy.yaml), unless said otherwise. */
   auditLog(): AuditEvent[];
+  /** Where the API server writes them. */
+  readonly auditFile: string;
   /** The audit event of one answer, waited for. */
   auditEvent(answer: Answer): Promise<AuditEvent>;
   /** All that a component has printed. */
@@ -99,7 +103,7 @@ async function start(
     key: workspace.write('serving.key', serving.key),
     serviceAccountKey: workspace.write('service-account.key', serviceAccountKey()),
     etcdData: workspace.path('etcd'),
-    auditPolicy: join(import.meta.dirname, 'audit-policy.yaml'),
+    auditPolicy: options.auditPolicy ?? join(import.meta.dirname, 'audit-policy.yaml'),
     auditLog: workspace.path('audit.log'),
     kwokStages: join(import.meta.dirname, 'kwok-stages.yaml'),
     scratch: workspace.path('scratch'),
@@ -149,6 +153,7 @@ async function start(
     },
     request: async (user, method, path, payload) => (await desk.of(user)).rest.request(method, path, payload),
     auditLog: () => readAuditLog(files.auditLog),
+    auditFile: files.auditLog,
     auditEvent: ({ auditId }) => findAuditEvent(files.auditLog, auditId ?? 'without an Audit-Id header'),
     ...createFaults(running, () => site.connect(etcd.url)),
     logs: (component) => running.get(component)?.process.log() ?? '',

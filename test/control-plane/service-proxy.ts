@@ -27,6 +27,8 @@ export interface ServiceProxy {
   add(backend: Backend): void;
   /** No new connections for it, as for a pod that is being deleted. Those that it has stay. */
   remove(name: string): void;
+  /** Resets the connections that are open now, whoever has them. */
+  reset(): void;
   /** The names of those that are ready now. */
   ready(): string[];
   /** Waits until exactly these are ready; throws after 30 s. */
@@ -90,6 +92,9 @@ export async function startServiceProxy(probe: Partial<ProbeOptions> = {}): Prom
       backends.set(name, { name, port, adminUrl, probe: probeReadiness(`${adminUrl}/readyz`, { ...PROBE, ...probe }) });
     },
     remove,
+    reset: () => {
+      for (const relay of listener.relays()) relay.reset();
+    },
     ready,
     waitForReady: async (...names) => {
       const wanted = JSON.stringify(names.toSorted());

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { parseRemembered } from '../../src/policy/memory.ts';
 import type { Policy } from '../../src/policy/policy.ts';
 import { parsePolicy } from '../../src/policy/policy.ts';
 import { formatTaint, type Taint, withTaints } from '../../src/policy/taint.ts';
@@ -70,6 +71,22 @@ const taints = fc.uniqueArray(taint, {
   size: 'max',
 });
 
+/** In place of an annotation: one that names all taints which the node has. */
+const ALL_TAINTS = 'all taints';
+/** The same, with one value for all of them. */
+const ALL_WITH_VALUE = 'all taints, with a value';
+const allTaints = { arbitrary: fc.constant(ALL_TAINTS), weight: 1 };
+
+const remembered = fc.oneof(
+  {
+    arbitrary: fc.constantFrom(undefined, '', 'dedicated=x:NoSchedule, rubbish, example.com/a=y:NoExecute'),
+    weight: 2,
+  },
+  { arbitrary: taints.map((listed) => listed.map(formatTaint).join(', ')), weight: 1 },
+  { arbitrary: fc.constant(ALL_WITH_VALUE), weight: 1 },
+  allTaints,
+);
+
 const release = fc.constantFrom(
   undefined,
   '',
@@ -83,53 +100,66 @@ export interface NodeState {
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];
   readonly release: string | undefined;
+  readonly remembered: string | undefined;
 }
-
-/** In place of a release annotation: one that names all taints which the node has. */
-const ALL_TAINTS = 'all taints';
 
 export const nodeState: fc.Arbitrary<NodeState> = fc
   .record({
     labels,
     taints,
-    release: fc.oneof({ arbitrary: release, weight: 2 }, { arbitrary: fc.constant(ALL_TAINTS), weight: 1 }),
+    release: fc.oneof({ arbitrary: release, weight: 2 }, allTaints),
+    remembered,
   })
-  .map((state) => ({ ...state, release: releaseOf(state.release, state.taints) }));
+  .map((state) => ({
+    ...state,
+    release: annotationOf(state.release, state.taints),
+    remembered: annotationOf(state.remembered, state.taints),
+  }));
 
-function releaseOf(text: string | undefined, named: readonly Taint[]): string | undefined {
-  return text === ALL_TAINTS ? named.map(formatTaint).join(', ') : text;
+function annotationOf(text: string | undefined, named: readonly Taint[]): string | undefined {
+  if (text !== ALL_TAINTS && text !== ALL_WITH_VALUE) return text;
+  return named.map((one) => formatTaint(text === ALL_TAINTS ? one : { ...one, value: 'y' })).join(', ');
 }
 
 /** An update of a node, from what it is before: most parts stay. */
 export interface NodeEdit {
   readonly labels: NodeState['labels'] | 'kept';
   readonly release: string | undefined | 'kept';
+  readonly remembered: string | undefined | 'kept';
   /** Which taints stay, bit by bit. */
   readonly stay: number;
   /** Comes last, or in place of the taint of its key and effect. */
-  readonly added: Taint | undefined;
+  readonly added: Taint | 'what is remembered' | undefined;
 }
 
 const kept = { arbitrary: fc.constant('kept' as const), weight: 3 };
 export const nodeEdit: fc.Arbitrary<NodeEdit> = fc.record({
   labels: fc.oneof(kept, { arbitrary: labels, weight: 1 }),
-  release: fc.oneof(kept, { arbitrary: release, weight: 1 }, { arbitrary: fc.constant(ALL_TAINTS), weight: 1 }),
+  release: fc.oneof(kept, { arbitrary: release, weight: 1 }, allTaints),
+  remembered: fc.oneof(kept, { arbitrary: remembered, weight: 1 }),
   stay: fc.oneof(
     { arbitrary: fc.constant(0b11111), weight: 1 },
     { arbitrary: fc.integer({ min: 0, max: 0b11111 }), weight: 2 },
   ),
-  added: fc.option(taint, { nil: undefined, freq: 3 }),
+  added: fc.oneof(
+    { arbitrary: taint, weight: 2 },
+    { arbitrary: fc.constantFrom('what is remembered' as const, undefined), weight: 1 },
+  ),
 });
 
 export function edited(
   before: NodeState,
-  { labels: newLabels, release: newRelease, stay, added }: NodeEdit,
+  { labels: newLabels, release: newRelease, remembered: newRemembered, stay, added }: NodeEdit,
 ): NodeState {
   const left = before.taints.filter((_, index) => stay & (1 << index));
   return {
     labels: newLabels === 'kept' ? before.labels : newLabels,
-    release: newRelease === 'kept' ? before.release : releaseOf(newRelease, before.taints),
-    taints: added === undefined ? left : withTaints(left, [added]),
+    release: newRelease === 'kept' ? before.release : annotationOf(newRelease, before.taints),
+    remembered: newRemembered === 'kept' ? before.remembered : annotationOf(newRemembered, before.taints),
+    taints: withTaints(
+      left,
+      added === 'what is remembered' ? parseRemembered(before.remembered) : added ? [added] : [],
+    ),
   };
 }
 

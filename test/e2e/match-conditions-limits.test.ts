@@ -43,6 +43,12 @@ function manyTaints(count: number): Taint[] {
   }));
 }
 
+/** The lengths up to which the conditions look at a list item by item. */
+function sizesIn(entries: readonly WebhookEntry[], pattern: RegExp): ReadonlySet<number> {
+  const expressions = entries.flatMap(({ matchConditions }) => matchConditions.map(({ expression }) => expression));
+  return new Set(expressions.flatMap((text) => [...text.matchAll(pattern)].map(([, size]) => Number(size))));
+}
+
 describeWithControlPlane('matchConditions at their limits', {}, (cp) => {
   let rig: EntryRig;
   let count = 0;
@@ -59,6 +65,12 @@ describeWithControlPlane('matchConditions at their limits', {}, (cp) => {
     const created = await cp().request<Node>(admin, 'POST', '/api/v1/nodes', { body });
     expect(created.status, JSON.stringify(created.body).slice(0, 500)).toBe(201);
     return created.body;
+  }
+
+  /** With which status the developer's creation of such a node ends, which is tried only. */
+  async function create(taints: readonly Taint[]): Promise<number> {
+    const body = { metadata: { name: 'n-new', labels: { pool: 'pool-7' } }, spec: { taints } };
+    return (await cp().request(developer, 'POST', '/api/v1/nodes?dryRun=All', { body })).status;
   }
 
   /** How the developer's update ends, which is tried only. */
@@ -131,17 +143,21 @@ describeWithControlPlane('matchConditions at their limits', {}, (cp) => {
     const policies = policiesForPools(100);
     const entries = webhookEntries(policies);
     await rig.register(entries, compilePolicies(policies));
-    const sizes = entries.flatMap(({ matchConditions }) =>
-      matchConditions.flatMap(({ expression }) =>
-        [...expression.matchAll(/size\(before\) > (\d+) \|\|/g)].map(([, size]) => Number(size)),
-      ),
-    );
-    expect(Math.max(...sizes)).toBeGreaterThanOrEqual(64);
-    for (const size of new Set(sizes)) {
+    const sizes = sizesIn(entries, /size\(before\) > (\d+) \|\|/g);
+    const sizesOfNewNodes = sizesIn(entries, /size\(taints\) > (\d+) \|\|/g);
+    expect(Math.min(...sizes, ...sizesOfNewNodes)).toBeGreaterThanOrEqual(64);
+    expect([sizes.size, sizesOfNewNodes.size]).not.toContain(0);
+    for (const size of sizes) {
       const node = await createNode([...manyTaints(size - 2), PROTECTED]);
       expect(await update(node, touch)).toBe('passed');
       expect(rig.takeCalls()).toEqual([]);
       expect(await update(node, (one) => ({ ...touch(one), ...label(one) }))).toBe('passed');
+      rig.takeCalls();
+    }
+    for (const size of sizesOfNewNodes) {
+      // The API server adds a taint of its own.
+      expect(await create(manyTaints(size - 1))).toBe(201);
+      expect(rig.takeCalls()).toEqual([]);
     }
     const { body } = await cp().request<string>(admin, 'GET', '/metrics');
     const errors = [...body.matchAll(/^apiserver_admission_match_condition_evaluation_errors_total\{.*\} (\S+)$/gm)];

@@ -1,4 +1,6 @@
 import type { AdmissionRequest } from '../../src/admission/review.ts';
+import { REMEMBERED_ANNOTATION } from '../../src/policy/memory.ts';
+import { RELEASE_ANNOTATION } from '../../src/policy/release.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import type { Answer } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';
@@ -138,14 +140,18 @@ async function mustPass(answer: Promise<Answer>): Promise<void> {
   if (status >= 300) throw new Error(`not stored: ${JSON.stringify(body)}`);
 }
 
-function nodeObject(name: string, { labels, taints, release }: NodeState, live?: StoredObject): StoredObject {
+function nodeObject(name: string, state: NodeState, live?: StoredObject): StoredObject {
+  const { labels, taints, release, remembered } = state;
   return {
     ...live,
     metadata: {
       ...live?.metadata,
       name,
       labels,
-      annotations: release === undefined ? {} : { 'taintkeeper.dev/release': release },
+      annotations: {
+        ...(release === undefined ? {} : { [RELEASE_ANNOTATION]: release }),
+        ...(remembered === undefined ? {} : { [REMEMBERED_ANNOTATION]: remembered }),
+      },
     },
     spec: { ...live?.spec, taints },
   };

@@ -248,27 +248,6 @@ export const VERDICTS: readonly Verdict[] = [
     'spec.existing',
     'an Audit policy changes nothing: use Report, or mode Mutate',
   ),
-];
-
-/** What the API server admits, because the CRD cannot know better: the program's status says it. */
-export const LEFT_TO_THE_PROGRAM: readonly Verdict[] = [
-  taint('a pattern for taints that come and go', { taints: [{ key: 'node.kubernetes.io/*' }] }, 'spec.taints[0].key'),
-  taint(
-    'one taint that has to be there with two values',
-    {
-      taints: [
-        { key: 'a', value: 'x', effect: 'NoSchedule', ensure: 'Present' },
-        { key: 'a', value: 'y', effect: 'NoSchedule', ensure: 'Present' },
-      ],
-    },
-    'spec.taints[1].value',
-  ),
-];
-
-/** What the API server mends before anybody sees it. */
-export const MENDED_BY_THE_API_SERVER: readonly Verdict[] = [
-  taint('an optional field that is null', { release: null }, 'spec.release'),
-  taint('an optional field that is null and has no default', { failurePolicy: null }, 'spec.failurePolicy'),
   taint('consent to evict', {
     mode: 'Restore',
     taints: [{ key: 'a', effect: 'NoExecute', ensure: 'Present', mayEvict: true }],
@@ -297,4 +276,25 @@ export const MENDED_BY_THE_API_SERVER: readonly Verdict[] = [
   recovery('no seconds at all', { stuckSeconds: 0 }, 'spec.stuckSeconds'),
   recovery('a budget of nothing', { budget: { perNode: 0 } }, 'spec.budget.perNode'),
   recovery('a window of nothing', { budget: { windowSeconds: 59 } }, 'spec.budget.windowSeconds'),
+];
+
+/** What the API server admits, because the CRD cannot know better: the program's status says it. */
+export const LEFT_TO_THE_PROGRAM: readonly Verdict[] = [
+  taint('a pattern for taints that come and go', { taints: [{ key: 'node.kubernetes.io/*' }] }, 'spec.taints[0].key'),
+  taint(
+    'one taint that has to be there with two values',
+    {
+      taints: [
+        { key: 'a', value: 'x', effect: 'NoSchedule', ensure: 'Present' },
+        { key: 'a', value: 'y', effect: 'NoSchedule', ensure: 'Present' },
+      ],
+    },
+    'spec.taints[1].value',
+  ),
+];
+
+/** What the API server mends before anybody sees it. */
+export const MENDED_BY_THE_API_SERVER: readonly Verdict[] = [
+  taint('an optional field that is null', { release: null }, 'spec.release'),
+  taint('an optional field that is null and has no default', { failurePolicy: null }, 'spec.failurePolicy'),
 ];

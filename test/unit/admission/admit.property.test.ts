@@ -4,75 +4,43 @@ import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/admission/admit.ts';
 import { asDaemonSet, viewDaemonSet } from '../../../src/admission/daemon-set-object.ts';
 import { judge } from '../../../src/admission/judge.ts';
-import { asNode, viewNode } from '../../../src/admission/node-object.ts';
 import type { DesiredDaemonSet } from '../../../src/policy/daemon-set.ts';
 import type { Decision } from '../../../src/policy/decision.ts';
 import type { DesiredNode } from '../../../src/policy/node.ts';
-import { droppedTaints, formatTaint, sameTaint, type Taint } from '../../../src/policy/taint.ts';
-import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import { droppedTaints, formatTaint, sameTaint } from '../../../src/policy/taint.ts';
 import { policySet } from '../policy/policies.ts';
 import * as generate from './generators.ts';
-import { daemonSetRequest, nodeRequest } from './requests.ts';
+import {
+  hasHeir,
+  type NodeObject,
+  nodeCases,
+  nodeCreation,
+  nodeObject,
+  nodeUpdate,
+  rest,
+  toNodeCase,
+  viewOf,
+} from './node-cases.ts';
+import { daemonSetRequest } from './requests.ts';
 
 const RUNS = { numRuns: 2_000 };
 
-type NodeState = { labels: Record<string, string>; taints: readonly Taint[]; release: string | undefined };
-
-/** A Node with other fields around those that matter, and without the ones that are empty: as the API server sends it. */
-function nodeObject({ labels, taints, release }: NodeState): object {
-  return {
-    apiVersion: 'v1',
-    kind: 'Node',
-    metadata: {
-      name: 'n1',
-      labels,
-      ...(release === undefined ? {} : { annotations: { 'taintkeeper.dev/release': release, other: 'kept' } }),
-    },
-    spec: { podCIDR: '10.0.0.0/24', ...(taints.length > 0 ? { taints } : {}) },
-    status: { images: [{ names: ['a'] }] },
-  };
-}
-
-type NodeCase = {
-  before: NodeState | undefined;
-  after: NodeState;
-  user: { username: string; groups: string[] };
-  policies: Record<string, TaintPolicySpec>;
-};
-
-const nodeUpdate = fc.record({
-  before: generate.nodeState,
-  after: generate.nodeState,
-  user: generate.requester,
-  policies: generate.taintPolicies,
-});
-const nodeCreation = nodeUpdate.map((update): NodeCase => ({ ...update, before: undefined }));
-
-const toNodeCase = ({ before, after, user, policies }: NodeCase) => ({
-  request: nodeRequest({ object: nodeObject(after), ...(before ? { oldObject: nodeObject(before) } : {}), user }),
-  compiled: policySet({ taint: policies }),
-});
-
 describe('a Node request, whatever the policies', () => {
-  const cases: fc.Arbitrary<NodeCase> = fc.oneof(nodeUpdate, nodeCreation);
-
   it('is patched into exactly what was decided, and nothing else of it changes', () => {
     fc.assert(
-      fc.property(cases, (generated) => {
+      fc.property(nodeCases, (generated) => {
         const { request, compiled } = toNodeCase(generated);
         const { decision, patch } = judge(request, 'mutate', compiled);
         const patched = jsonPatch.applyPatch(request.object, [...patch], true, false).newDocument;
-        const view = viewNode(asNode(patched, []), '');
+        const view = viewOf(patched);
         if (decision.verdict === 'patch') {
           const desired = (decision as Decision<DesiredNode> & { verdict: 'patch' }).desired;
-          expect(view).toMatchObject({ taints: desired.taints, release: desired.release });
+          const { taints, release, remembered } = desired;
+          expect(view).toMatchObject({ taints, release, remembered });
         } else {
           expect(patch).toEqual([]);
         }
-        expect(nodeObject({ ...generated.after, taints: view.taints, release: view.release })).toEqual(
-          // An annotation map that lost its last entry of ours keeps the others.
-          withoutOrphans(patched as { metadata: { annotations?: Record<string, string> } }, view.release),
-        );
+        expect(rest(patched as NodeObject)).toEqual(rest(nodeObject(generated.after)));
       }),
       RUNS,
     );
@@ -80,7 +48,7 @@ describe('a Node request, whatever the policies', () => {
 
   it('needs no second patch', () => {
     fc.assert(
-      fc.property(cases, (generated) => {
+      fc.property(nodeCases, (generated) => {
         const { request, compiled } = toNodeCase(generated);
         const { object } = admit(request, compiled);
         expect(judge({ ...request, object }, 'mutate', compiled).patch).toEqual([]);
@@ -91,9 +59,9 @@ describe('a Node request, whatever the policies', () => {
 
   it('never ends with two taints of one key and effect', () => {
     fc.assert(
-      fc.property(cases, (generated) => {
+      fc.property(nodeCases, (generated) => {
         const { request, compiled } = toNodeCase(generated);
-        const { taints } = viewNode(asNode(admit(request, compiled).object, []), '');
+        const { taints } = viewOf(admit(request, compiled).object);
         expect(new Set(taints.map(({ key, effect }) => `${key}:${effect}`)).size).toBe(taints.length);
       }),
       RUNS,
@@ -104,7 +72,7 @@ describe('a Node request, whatever the policies', () => {
     fc.assert(
       fc.property(nodeUpdate, (generated) => {
         const { request, compiled } = toNodeCase(generated);
-        const { taints } = viewNode(asNode(admit(request, compiled).object, []), '');
+        const { taints } = viewOf(admit(request, compiled).object);
         const requested = generated.after.taints;
         const kept = taints.slice(0, requested.length);
         expect(kept.map(({ key, effect }) => ({ key, effect }))).toEqual(
@@ -120,19 +88,21 @@ describe('a Node request, whatever the policies', () => {
     );
   });
 
-  it('that is let through loses a protected taint only to an exemption, a release, or an Audit policy', () => {
+  it('that is let through loses a protected taint only to an exemption, a release, an Audit policy, or its remembered value', () => {
     fc.assert(
       fc.property(nodeUpdate, (generated) => {
         const { request, compiled } = toNodeCase(generated);
         const admission = admit(request, compiled);
         if (admission.verdict === 'denied') return;
-        const after = viewNode(asNode(admission.object, []), '');
+        const after = viewOf(admission.object);
         for (const taint of droppedTaints(generated.before.taints, after.taints)) {
           for (const policy of compiled.taintPolicies) {
             const selected = policy.selectsNode(generated.before.labels) || policy.selectsNode(generated.after.labels);
             if (!selected || !policy.protectedBy(taint) || policy.mode === 'Audit') continue;
             const excused =
-              policy.exempts(generated.user) || (policy.releasable && generated.before.release?.includes(taint.key));
+              policy.exempts(generated.user) ||
+              (policy.releasable && generated.before.release?.includes(taint.key)) ||
+              hasHeir(taint, generated);
             expect(excused).toBeTruthy();
           }
         }
@@ -182,13 +152,3 @@ describe('a DaemonSet request, whatever the policies', () => {
     );
   });
 });
-
-function withoutOrphans<T extends { metadata: { annotations?: Record<string, string> } }>(
-  object: T,
-  release: string | undefined,
-): T {
-  if (release !== undefined || object.metadata.annotations === undefined) return object;
-  expect(object.metadata.annotations).toEqual({ other: 'kept' });
-  const { annotations: _, ...metadata } = object.metadata;
-  return { ...object, metadata };
-}

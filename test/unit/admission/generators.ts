@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Taint } from '../../../src/policy/taint.ts';
+import { formatTaint, type Taint } from '../../../src/policy/taint.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { Toleration } from '../../../src/policy/toleration.ts';
 import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
@@ -30,8 +30,21 @@ const release = fc.constantFrom(
   'rubbish',
 );
 
+/** In place of a memory: one of the taints that the node carries. */
+const CARRIED = Symbol('carried');
+
+const written = (remembered: readonly Taint[]) => remembered.map(formatTaint).join(', ');
+
+const remembered = fc.oneof(
+  fc.constantFrom(undefined, CARRIED, 'rubbish, dedicated=x:NoSchedule,,dedicated:NoSchedule', ' , '),
+  taints.map(written),
+);
+
 /** The node's parts that change in an update. */
-export const nodeState = fc.record({ labels, taints, release });
+export const nodeState = fc.record({ labels, taints, release, remembered }).map((state) => ({
+  ...state,
+  remembered: state.remembered === CARRIED ? written(state.taints) : state.remembered,
+}));
 
 export const requester = fc.constantFrom<{ username: string; groups: string[] }>(
   { username: 'dev', groups: ['developers'] },

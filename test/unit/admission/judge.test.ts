@@ -26,33 +26,42 @@ const daemonSet = (podSpec: unknown, labels: object = {}) => ({
 const MASTER = { key: 'node-role.kubernetes.io/master', operator: 'Exists', effect: 'NoSchedule' };
 const CONTROL_PLANE = { key: 'node-role.kubernetes.io/control-plane', operator: 'Exists', effect: 'NoSchedule' };
 const RELEASE = 'taintkeeper.dev/release';
+const REMEMBERED = 'taintkeeper.dev/remembered';
+const GPU = 'dedicated=gpu:NoSchedule';
+const POOL = 'pool=a:NoSchedule';
+/** What the node carries is remembered, on a node without annotations. */
+const remember = (...taints: string[]) => ({
+  op: 'add',
+  path: '/metadata/annotations',
+  value: { [REMEMBERED]: taints.join(', ') },
+});
 
 describe('the patch has the fewest operations', () => {
   it.each<{ why: string; request: AdmissionRequest; patch: object[] }>([
     {
       why: 'a list that is gone is added whole',
       request: nodeRequest({ object: node({ podCIDR: 'x' }), oldObject: node({ taints: [gpu] }) }),
-      patch: [{ op: 'add', path: '/spec/taints', value: [gpu] }],
+      patch: [{ op: 'add', path: '/spec/taints', value: [gpu] }, remember(GPU)],
     },
     {
       why: 'a list that is null is replaced',
       request: nodeRequest({ object: node({ taints: null }), oldObject: node({ taints: [gpu] }) }),
-      patch: [{ op: 'replace', path: '/spec/taints', value: [gpu] }],
+      patch: [{ op: 'replace', path: '/spec/taints', value: [gpu] }, remember(GPU)],
     },
     {
       why: 'a spec that is gone is added',
       request: nodeRequest({ object: { metadata: { name: 'n1' } }, oldObject: node({ taints: [gpu] }) }),
-      patch: [{ op: 'add', path: '/spec', value: { taints: [gpu] } }],
+      patch: [remember(GPU), { op: 'add', path: '/spec', value: { taints: [gpu] } }],
     },
     {
       why: 'a spec that is null is replaced',
       request: nodeRequest({ object: node(null), oldObject: node({ taints: [gpu] }) }),
-      patch: [{ op: 'replace', path: '/spec', value: { taints: [gpu] } }],
+      patch: [{ op: 'replace', path: '/spec', value: { taints: [gpu] } }, remember(GPU)],
     },
     {
       why: 'a taint is appended',
       request: nodeRequest({ object: node({ taints: [pool] }), oldObject: node({ taints: [gpu, pool] }) }),
-      patch: [{ op: 'add', path: '/spec/taints/1', value: gpu }],
+      patch: [{ op: 'add', path: '/spec/taints/1', value: gpu }, remember(POOL, GPU)],
     },
     {
       why: 'a value is put back',
@@ -60,12 +69,52 @@ describe('the patch has the fewest operations', () => {
         object: node({ taints: [pool, { ...gpu, value: 'cpu' }] }),
         oldObject: node({ taints: [gpu, pool] }),
       }),
-      patch: [{ op: 'replace', path: '/spec/taints/1/value', value: 'gpu' }],
+      patch: [{ op: 'replace', path: '/spec/taints/1/value', value: 'gpu' }, remember(POOL, GPU)],
     },
     {
       why: 'a Present taint is added on creation',
       request: nodeRequest({ object: node({ taints: [gpu] }) }),
-      patch: [{ op: 'add', path: '/spec/taints/1', value: pool }],
+      patch: [{ op: 'add', path: '/spec/taints/1', value: pool }, remember(GPU, POOL)],
+    },
+    {
+      why: 'what is remembered rightly is not said again',
+      request: nodeRequest({
+        object: node({ taints: [pool] }, { [REMEMBERED]: `${GPU}, ${POOL}` }),
+        oldObject: node({ taints: [gpu, pool] }, { [REMEMBERED]: `${GPU}, ${POOL}` }),
+      }),
+      patch: [{ op: 'add', path: '/spec/taints/1', value: gpu }],
+    },
+    {
+      why: 'a taint that comes is remembered beside other annotations',
+      request: nodeRequest({ object: node({ taints: [gpu] }, { other: 'x' }), oldObject: node({}, { other: 'x' }) }),
+      patch: [{ op: 'add', path: '/metadata/annotations/taintkeeper.dev~1remembered', value: GPU }],
+    },
+    {
+      why: 'a taint that comes is remembered where the annotations are null',
+      request: nodeRequest({
+        object: { metadata: { name: 'n1', annotations: null }, spec: { taints: [gpu] } },
+        oldObject: node({}),
+      }),
+      patch: [{ op: 'replace', path: '/metadata/annotations', value: { [REMEMBERED]: GPU } }],
+    },
+    {
+      why: 'a taint that goes with leave is forgotten, with its release',
+      request: nodeRequest({
+        object: node({ taints: [pool] }, { [REMEMBERED]: `${GPU}, ${POOL}`, [RELEASE]: GPU }),
+        oldObject: node({ taints: [gpu, pool] }, { [REMEMBERED]: `${GPU}, ${POOL}`, [RELEASE]: GPU }),
+      }),
+      patch: [
+        { op: 'replace', path: '/metadata/annotations/taintkeeper.dev~1remembered', value: POOL },
+        { op: 'remove', path: '/metadata/annotations/taintkeeper.dev~1release' },
+      ],
+    },
+    {
+      why: 'of a node that is left with nothing to remember, the annotation is removed',
+      request: nodeRequest({
+        object: node({}, { [REMEMBERED]: GPU }),
+        oldObject: node({ taints: [gpu] }, { [REMEMBERED]: GPU, [RELEASE]: GPU }),
+      }),
+      patch: [{ op: 'remove', path: '/metadata/annotations/taintkeeper.dev~1remembered' }],
     },
     {
       why: 'a release that is used up is removed, and only that',

@@ -9,10 +9,11 @@ import { policySet } from './policies.ts';
 const KUBELET: Requester = { username: 'system:node:n1', groups: ['system:nodes'] };
 const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const other: Taint = { key: 'other', effect: 'NoSchedule' };
+const GPU = 'dedicated=gpu:NoSchedule';
 const PRESENT_GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' } as const;
 
-function judgeCreation(policies: PolicySet, taints: readonly Taint[], phase: Phase = 'mutate') {
-  const node = { name: 'n1', labels: { pool: 'gpu' }, taints, release: undefined, remembered: undefined };
+function judgeCreation(policies: PolicySet, taints: readonly Taint[], phase: Phase = 'mutate', remembered?: string) {
+  const node = { name: 'n1', labels: { pool: 'gpu' }, taints, release: undefined, remembered };
   return judgeNode({ operation: 'CREATE', phase, requester: KUBELET, node }, policies);
 }
 
@@ -36,17 +37,19 @@ describe('a node that registers', () => {
   ])('$why', ({ taints, desired }) => {
     const decision = judgeCreation(present('Restore'), taints);
     expect(decision).toMatchObject({ verdict: 'patch', desired: { taints: desired } });
+    expect(decision).toHaveProperty('desired.remembered', GPU);
     expect(decision.violations).toMatchObject([{ policy: 'p', outcome: 'added', subject: 'dedicated=gpu:NoSchedule' }]);
   });
 
-  it.each<{ why: string; policies: PolicySet; taints: Taint[] }>([
-    { why: 'has it already', policies: present('Restore'), taints: [gpu] },
+  it.each<{ why: string; policies: PolicySet; taints: Taint[]; remembered?: string }>([
+    { why: 'has it already', policies: present('Restore'), taints: [gpu], remembered: GPU },
     {
       why: 'has another value where the policy names none',
       policies: policySet({
         taint: { p: { mode: 'Restore', taints: [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Present' }] } },
       }),
       taints: [gpu],
+      remembered: GPU,
     },
     {
       why: 'is not selected',
@@ -58,10 +61,25 @@ describe('a node that registers', () => {
       policies: policySet({ taint: { p: { mode: 'Deny', taints: [{ key: 'dedicated' }] } } }),
       taints: [],
     },
-  ])('is left alone when it $why', ({ policies, taints }) => {
-    for (const phase of ['mutate', 'validate'] as const) {
-      expect(judgeCreation(policies, taints, phase)).toMatchObject({ verdict: 'allow', violations: [] });
-    }
+    { why: 'is only watched', policies: present('Audit'), taints: [gpu] },
+  ])('is left alone, but for what it is remembered to carry, when it $why', ({ policies, taints, remembered }) => {
+    const left = { verdict: 'allow', violations: [] };
+    const patched = { verdict: 'patch', desired: { taints, release: undefined, remembered }, violations: [] };
+    expect(judgeCreation(policies, taints)).toMatchObject(remembered === undefined ? left : patched);
+    expect(judgeCreation(policies, taints, 'mutate', remembered)).toMatchObject(left);
+    expect(judgeCreation(policies, taints, 'validate')).toMatchObject(left);
+  });
+
+  it.each<{ taints: Taint[]; remembered: string | undefined }>([
+    { taints: [], remembered: undefined },
+    { taints: [gpu], remembered: GPU },
+  ])('remembers what it carries, whatever it says of itself: $remembered', ({ taints, remembered }) => {
+    const deny = policySet({ taint: { p: { mode: 'Deny', taints: [{ key: '*' }] } } });
+    expect(judgeCreation(deny, taints, 'mutate', 'other:NoSchedule, rubbish')).toMatchObject({
+      verdict: 'patch',
+      desired: { taints, remembered },
+      violations: [],
+    });
   });
 
   it('gets the taint also where its kubelet may remove it: an exemption is about removing', () => {
@@ -109,6 +127,10 @@ describe('a node that registers', () => {
       },
     });
     expect(judgeCreation(policies, [])).toMatchObject({ verdict: 'patch', desired: { taints: [gpu] } });
-    expect(judgeCreation(policies, [gpu])).toMatchObject({ verdict: 'allow' });
+    expect(judgeCreation(policies, [gpu])).toMatchObject({
+      desired: { taints: [gpu], remembered: GPU },
+      violations: [],
+    });
+    expect(judgeCreation(policies, [gpu], 'mutate', GPU)).toMatchObject({ verdict: 'allow' });
   });
 });

@@ -20,18 +20,27 @@ import { policySet } from './policies.ts';
 describe('Deny', () => {
   const deny = policyOf('Deny', [{ key: 'dedicated' }]);
 
-  it.each<{ why: string; update: Update; refused: boolean }>([
+  it.each<{ why: string; update: Update; refused: boolean; remembered?: string }>([
     { why: 'a dropped taint', update: { before: [gpu], after: [] }, refused: true },
     { why: 'a changed value', update: { before: [gpu], after: [cpu] }, refused: true },
     { why: 'a changed effect', update: { before: [gpu], after: [{ ...gpu, effect: 'NoExecute' }] }, refused: true },
     { why: 'a taint that stays', update: { before: [gpu, other], after: [gpu] }, refused: false },
     { why: 'a taint that nobody protects', update: { before: [other], after: [] }, refused: false },
-    { why: 'a taint that comes', update: { before: [], after: [gpu] }, refused: false },
+    {
+      why: 'a taint that comes',
+      update: { before: [], after: [gpu] },
+      refused: false,
+      remembered: 'dedicated=gpu:NoSchedule',
+    },
     { why: 'another order', update: { before: [gpu, other], after: [other, gpu] }, refused: false },
     { why: "Kubernetes' own taint next to it", update: { before: [gpu, notReady], after: [gpu] }, refused: false },
-  ])('$why: refused is $refused', ({ update, refused }) => {
+  ])('$why: refused is $refused', ({ update, refused, remembered }) => {
     expect(judgeUpdate(deny, 'validate', update).verdict).toBe(refused ? 'deny' : 'allow');
-    expect(judgeUpdate(deny, 'mutate', update).verdict).toBe('allow');
+    expect(judgeUpdate(deny, 'mutate', update)).toMatchObject(
+      remembered === undefined
+        ? { verdict: 'allow' }
+        : { verdict: 'patch', desired: { taints: update.after, remembered }, violations: [], warnings: [] },
+    );
   });
 
   it('names the node, the taint, the policy, its field, and the way out', () => {

@@ -36,28 +36,42 @@ describe('which webhooks the policies need', () => {
   it.each<[what: string, policies: Policy[], entries: string[]]>([
     ['none', [], []],
     [
-      'a Deny policy, whose release has to be spent',
+      'a Deny policy: what nodes carry has to be remembered',
       [taintPolicy({})],
       [
+        'mutate register: CREATE nodes, Ignore',
         'mutate restore: UPDATE nodes, Ignore',
         'validate protect: UPDATE nodes, Fail',
         'validate report: UPDATE nodes, Ignore',
       ],
     ],
     [
-      'a Deny policy without release and exemptions: there is nothing to mutate',
+      'a Deny policy without release and exemptions: to remember is all that there is to mutate',
       [taintPolicy({ release: 'Never' })],
-      ['validate protect: UPDATE nodes, Fail', 'validate report: UPDATE nodes, Ignore'],
+      [
+        'mutate register: CREATE nodes, Ignore',
+        'mutate restore: UPDATE nodes, Ignore',
+        'validate protect: UPDATE nodes, Fail',
+        'validate report: UPDATE nodes, Ignore',
+      ],
     ],
     [
       'a Deny policy that would rather miss a drop than refuse one',
       [taintPolicy({ failurePolicy: 'Ignore', release: 'Never' })],
-      ['validate report: UPDATE nodes, Ignore'],
+      [
+        'mutate register: CREATE nodes, Ignore',
+        'mutate restore: UPDATE nodes, Ignore',
+        'validate report: UPDATE nodes, Ignore',
+      ],
     ],
     [
       'a Restore policy',
       [taintPolicy({ mode: 'Restore' })],
-      ['mutate restore: UPDATE nodes, Ignore', 'validate report: UPDATE nodes, Ignore'],
+      [
+        'mutate register: CREATE nodes, Ignore',
+        'mutate restore: UPDATE nodes, Ignore',
+        'validate report: UPDATE nodes, Ignore',
+      ],
     ],
     ['an Audit policy', [taintPolicy({ mode: 'Audit' })], ['validate report: UPDATE nodes, Ignore']],
     [
@@ -78,7 +92,11 @@ describe('which webhooks the policies need', () => {
     [
       'everybody is exempt',
       [taintPolicy({ exempt: { users: ['*'] }, release: 'Never' })],
-      ['mutate restore: UPDATE nodes, Ignore', 'validate report: UPDATE nodes, Ignore'],
+      [
+        'mutate register: CREATE nodes, Ignore',
+        'mutate restore: UPDATE nodes, Ignore',
+        'validate report: UPDATE nodes, Ignore',
+      ],
     ],
     [
       'a Mutate policy',
@@ -238,26 +256,35 @@ describe('the built-in policies', async () => {
     `);
   });
 
-  it('a release that may have to be spent', () => {
-    expect(expressionOf(entries, 'restore', 'drops-protected-taint')).toMatchInlineSnapshot(`
+  it('what has to be put back, released or remembered', () => {
+    expect(expressionOf(entries, 'restore', 'changes-protected-taint')).toMatchInlineSnapshot(`
       "[has(oldObject.spec) && has(oldObject.spec.taints) ? oldObject.spec.taints : []].exists(before,
       [has(object.spec) && has(object.spec.taints) ? object.spec.taints : []].exists(after,
-      [has(object.metadata.annotations) && "taintkeeper.dev/release" in object.metadata.annotations
-        ? object.metadata.annotations["taintkeeper.dev/release"] : ""].exists(release,
       [has(request.userInfo.username) ? request.userInfo.username : ""].exists(user,
       [has(request.userInfo.groups) ? request.userInfo.groups : []].exists(groups,
       !(user.startsWith("system:node:") && "system:nodes" in groups) &&
       before != after &&
       (
-        size(before) > 128 || size(after) > 128
+        size(before) > 96 || size(after) > 96
         ? size(before) + size(after) > 28000 ||
           before.filter(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]) !=
           after.filter(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])
         : [before.filter(t, !(t in after) && !after.exists(u,
             u.key == t.key && u.effect == t.effect && (has(u.value) ? u.value : "") == (has(t.value) ? t.value : "")))].exists(dropped,
-          release != "" &&
-          dropped.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]))
-      ))))))"
+          [after.filter(t, !(t in before) && !before.exists(u,
+            u.key == t.key && u.effect == t.effect && (has(u.value) ? u.value : "") == (has(t.value) ? t.value : "")))].exists(added,
+          dropped.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]) ||
+          added.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])))
+      )))))"
+    `);
+  });
+
+  it('a node that registers with something to remember', () => {
+    expect(expressionOf(entries, 'register', 'concerns-a-policy')).toMatchInlineSnapshot(`
+      "[has(object.spec) && has(object.spec.taints) ? object.spec.taints : []].exists(taints,
+      size(taints) > 256 ||
+      (has(object.metadata.annotations) && "taintkeeper.dev/remembered" in object.metadata.annotations) ||
+      taints.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]))"
     `);
   });
 

@@ -133,3 +133,11 @@ it('gives a removed backend nothing more, leaves it its connections, and takes a
   expect(await askTimes(2)).toEqual(['two', 'two']);
   expect(clients.map((client) => client.fate())).toEqual(['open', 'open', 'open', 'open']);
 });
+
+it('resets all connections when asked, and gives new ones as before', async () => {
+  const established = [open(), open()];
+  for (const client of established) await eventually(() => expect(client.received()).not.toBe(''));
+  proxy.reset();
+  for (const client of established) await eventually(() => expect(client.fate()).toBe('reset'));
+  expect((await askTimes(2)).toSorted()).toEqual(['one', 'two']);
+});

@@ -1,0 +1,166 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Logger } from 'pino';
+import type { ApiClient } from '../cluster/client/api-client.ts';
+import type { RecordedEvent } from '../cluster/events/event.ts';
+import { compareResourceVersions } from '../cluster/watch/resource-version.ts';
+import type { Metrics } from '../server/metrics.ts';
+import { daemonSetSurvey, type SurveyOptions } from './daemon-set-survey.ts';
+import { daemonSetTroubles } from './daemon-set-troubles.ts';
+import { daemonSetWriter, type Written } from './daemon-set-writer.ts';
+import { startReconciler } from './reconciler.ts';
+import { daemonSetEvents, listLacks, policiesOf, type RunningDaemonSet, titleOf } from './running-daemon-set.ts';
+import type { Trouble } from './trouble.ts';
+
+const NAME = 'daemon-set-patching';
+/** Nodes and pods change all the time. */
+const PAUSE_MS = 1_000;
+/** A container that crashes is started again after 10 s at first. */
+const SETTLE_MS = 10_000;
+const STALLED_MS = 600_000;
+const REFUSED_PAUSE_MS = 300_000;
+
+export interface DaemonSetPatchingOptions extends Omit<SurveyOptions, 'settleMs' | 'stalledMs'> {
+  /** Writes only while this process leads. */
+  readonly client: ApiClient;
+  /** When nodes and DaemonSets are known. */
+  readonly synced: Promise<unknown>;
+  readonly record: (event: RecordedEvent) => void;
+  readonly onTroubles: () => void;
+  readonly metrics: Pick<Metrics, 'repaired' | 'reconciled' | 'swept'>;
+  readonly log: Logger;
+  readonly settleMs?: number;
+  readonly stalledMs?: number;
+}
+
+export interface DaemonSetPatching {
+  /** Nodes, DaemonSets or policies have changed. */
+  changed(): void;
+  troubles(): readonly Trouble[];
+  stop(): Promise<void>;
+}
+
+/**
+ * Appends the tolerations that policies with `existing: Patch` ask for to DaemonSets that already run: to one at a time, and
+ * only while every one that was patched before, by whichever leader, is healthy.
+ */
+export function startDaemonSetPatching(options: DaemonSetPatchingOptions): DaemonSetPatching {
+  const { client, daemonSets, compiled, record, metrics, log, settleMs = SETTLE_MS, stalledMs = STALLED_MS } = options;
+  const survey = daemonSetSurvey({ ...options, settleMs, stalledMs });
+  const writer = daemonSetWriter(client);
+  let troubles: readonly Trouble[] = [];
+  /** By uid, who put it back. */
+  const culprits = new Map<string, string>();
+  /** By uid, why the API server refused a patch, and when to try again. */
+  const refusals = new Map<string, { readonly message: string; readonly until: number }>();
+  /** The last patch until the cache has it. */
+  let written: { readonly daemonSet: RunningDaemonSet; readonly resourceVersion: string } | undefined;
+  /** A patch of which nobody knows whether it arrived. */
+  let uncertain: RunningDaemonSet | undefined;
+
+  const reconciler = startReconciler({
+    name: NAME,
+    reconcile,
+    log,
+    pauseMs: PAUSE_MS,
+    onResult: (result) => metrics.reconciled(NAME, result),
+  });
+  return { changed: () => reconciler.trigger(), troubles: () => troubles, stop: () => reconciler.stop() };
+
+  async function reconcile(): Promise<number | undefined> {
+    await options.synced;
+    if (uncertain) conclude(uncertain, await writer.outcome(uncertain));
+    // What is known is from before: in it, nothing has been patched.
+    if (isAwaited()) return undefined;
+
+    const now = performance.now();
+    const found = survey.look(now);
+    await findCulprits(found.filter(({ putBack }) => putBack));
+    for (const [uid, { until }] of refusals) if (until <= now) refusals.delete(uid);
+    const next = found.some(({ patched, standing }) => patched && !standing.settled) ? undefined : found.find(isDue);
+    report(found);
+    metrics.swept(NAME, Date.now());
+    if (next) {
+      uncertain = next;
+      conclude(next, await writer.patch(next));
+      return PAUSE_MS;
+    }
+    const waits = [
+      ...found.map(({ standing }) => standing.changesInMs),
+      ...Array.from(refusals.values(), ({ until }) => until - now),
+    ].filter(Number.isFinite);
+    return waits.length === 0 ? undefined : Math.min(...waits);
+  }
+
+  /** Whether the cache has yet to see the last patch. */
+  function isAwaited(): boolean {
+    if (!written) return false;
+    const { name, namespace, uid } = written.daemonSet.entry;
+    const entry = daemonSets.get(name, namespace);
+    const awaited =
+      entry?.uid === uid && (compareResourceVersions(entry.resourceVersion, written.resourceVersion) ?? 0) < 0;
+    if (!awaited) written = undefined;
+    return awaited;
+  }
+
+  function isDue({ lacks, putBack, standing, entry }: RunningDaemonSet): boolean {
+    return lacks.length > 0 && !putBack && standing.settled && !refusals.has(entry.uid);
+  }
+
+  function conclude(daemonSet: RunningDaemonSet, outcome: Written): void {
+    uncertain = undefined;
+    if (outcome === 'changed') return;
+    if ('refused' in outcome) {
+      refusals.set(daemonSet.entry.uid, {
+        message: outcome.refused,
+        until: performance.now() + REFUSED_PAUSE_MS,
+      });
+      return;
+    }
+    written = { daemonSet, resourceVersion: outcome.resourceVersion };
+    survey.patched(daemonSet);
+    const policies = policiesOf(daemonSet);
+    for (const policy of policies) metrics.repaired('DaemonSet', policy);
+    log.info({ policies }, `${titleOf(daemonSet)}: added toleration ${listLacks(daemonSet)}; its pods are replaced`);
+    const wording = { type: 'Normal', reason: 'TolerationAdded', action: 'AddToleration' } as const;
+    const note = (policy: string) => `added toleration ${listLacks(daemonSet, policy)} while it ran`;
+    for (const event of daemonSetEvents(daemonSet, policies, wording, note)) record(event);
+  }
+
+  async function findCulprits(putBack: readonly RunningDaemonSet[]): Promise<void> {
+    const uids = new Set(putBack.map(({ entry }) => entry.uid));
+    for (const uid of culprits.keys()) if (!uids.has(uid)) culprits.delete(uid);
+    for (const daemonSet of putBack) {
+      const { uid } = daemonSet.entry;
+      if (!culprits.has(uid)) culprits.set(uid, await writer.culprit(daemonSet));
+    }
+  }
+
+  function report(found: readonly RunningDaemonSet[]): void {
+    const next = daemonSetTroubles({
+      daemonSets: found,
+      stalledMs,
+      refusal: ({ entry }) => refusals.get(entry.uid)?.message,
+      culprit: ({ entry }) => culprits.get(entry.uid) ?? '',
+      patchedBy: ({ entry }) =>
+        compiled()
+          .tolerationPolicies.filter((policy) => policy.patchesExisting && policy.selectsDaemonSet(entry.value))
+          .map(({ name }) => name),
+    });
+    const before = new Set(troubles.map(textOf));
+    const after = next.map(({ kind, policy, reason, message }): Trouble => ({ kind, policy, reason, message }));
+    if (isDeepStrictEqual(troubles, after)) return;
+    troubles = after;
+    for (const trouble of next) {
+      if (before.has(textOf(trouble))) continue;
+      log.warn(textOf(trouble));
+      const { daemonSet, policy, reason, note } = trouble;
+      const wording = { type: 'Warning', reason, action: 'LeaveAlone' } as const;
+      for (const event of daemonSetEvents(daemonSet, [policy], wording, () => note)) record(event);
+    }
+    options.onTroubles();
+  }
+}
+
+function textOf({ kind, policy, message }: Trouble): string {
+  return `${kind} ${policy}: ${message}`;
+}

@@ -1,0 +1,86 @@
+import type { ApiClient } from '../cluster/client/api-client.ts';
+import { ApiError } from '../cluster/client/api-error.ts';
+import { ADDED_ANNOTATION, withAdded } from '../policy/daemon-set-repair.ts';
+import { describeOwner, FIELD_MANAGER, fieldOwner, type ManagedFields } from './field-owner.ts';
+import type { RunningDaemonSet } from './running-daemon-set.ts';
+
+const TOLERATIONS = ['spec', 'template', 'spec', 'tolerations'];
+
+interface DaemonSetObject {
+  readonly metadata: {
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly managedFields?: readonly ManagedFields[];
+  };
+}
+
+/** How a write ended: there is a new version, the object has changed meanwhile or is gone, or the API server does not want it. */
+export type Written = { readonly resourceVersion: string } | 'changed' | { readonly refused: string };
+
+/** Reads and writes DaemonSets past the cache. All of it fails as the client does. */
+export interface DaemonSetWriter {
+  /** Appends what the DaemonSet lacks, to the version that was looked at and no other, and marks it. */
+  patch(daemonSet: RunningDaemonSet): Promise<Written>;
+  /** What became of a patch whose answer was lost. */
+  outcome(daemonSet: RunningDaemonSet): Promise<Written>;
+  /** Who has changed its tolerations, in words. */
+  culprit(daemonSet: RunningDaemonSet): Promise<string>;
+}
+
+export function daemonSetWriter(client: ApiClient): DaemonSetWriter {
+  return {
+    async patch(daemonSet) {
+      const { uid, resourceVersion } = daemonSet.entry;
+      try {
+        const { metadata } = await client.request<DaemonSetObject>('PATCH', pathOf(daemonSet), {
+          query: { fieldManager: FIELD_MANAGER },
+          contentType: 'application/merge-patch+json',
+          body: {
+            metadata: { uid, resourceVersion, annotations: { [ADDED_ANNOTATION]: markOf(daemonSet) } },
+            spec: { template: { spec: { tolerations: daemonSet.tolerations } } },
+          },
+        });
+        return { resourceVersion: metadata.resourceVersion };
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        if (error.status === 404 || error.status === 409) return 'changed';
+        if (isRefusal(error)) return { refused: error.message };
+        throw error;
+      }
+    },
+    async outcome(daemonSet) {
+      const found = await read(daemonSet);
+      if (!found || found.annotations?.[ADDED_ANNOTATION] !== markOf(daemonSet)) return 'changed';
+      return { resourceVersion: found.resourceVersion };
+    },
+    async culprit(daemonSet) {
+      const owner = fieldOwner((await read(daemonSet))?.managedFields ?? [], TOLERATIONS, FIELD_MANAGER);
+      return owner ? describeOwner(owner) : 'by whom is not known';
+    },
+  };
+
+  /** Undefined when it is gone. */
+  async function read(daemonSet: RunningDaemonSet): Promise<DaemonSetObject['metadata'] | undefined> {
+    try {
+      const { metadata } = await client.request<DaemonSetObject>('GET', pathOf(daemonSet));
+      return metadata.uid === daemonSet.entry.uid ? metadata : undefined;
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** The request itself is at fault, or somebody forbids it: what comes next is the same, for this DaemonSet. */
+function isRefusal({ status }: ApiError): boolean {
+  return status >= 400 && status < 500 && ![401, 408, 429].includes(status);
+}
+
+function markOf({ entry, lacks }: RunningDaemonSet): string {
+  return withAdded(entry.value.annotations, lacks);
+}
+
+function pathOf({ entry }: RunningDaemonSet): string {
+  return `/apis/apps/v1/namespaces/${entry.namespace}/daemonsets/${entry.name}`;
+}

@@ -1,0 +1,45 @@
+/** As much of an entry of `metadata.managedFields` (meta/v1, ManagedFieldsEntry) as is read here. */
+export interface ManagedFields {
+  readonly manager?: string;
+  /** `Apply` or `Update`. */
+  readonly operation?: string;
+  /** RFC 3339. */
+  readonly time?: string;
+  readonly subresource?: string;
+  readonly fieldsV1?: unknown;
+}
+
+/** What taintkeeper calls itself where it writes. */
+export const FIELD_MANAGER = 'taintkeeper';
+
+/**
+ * Who owns a field. Where nobody does, because it was taken out altogether, who else last changed anything below its first
+ * segment.
+ *
+ * @param path for example `['spec', 'template']`
+ * @param self the manager that is not asked for
+ */
+export function fieldOwner(
+  entries: readonly ManagedFields[],
+  path: readonly string[],
+  self: string,
+): ManagedFields | undefined {
+  const others = entries.filter(({ manager, subresource }) => manager !== self && !subresource);
+  const latest = (found: readonly ManagedFields[]) =>
+    found.toSorted((a, b) => (a.time ?? '').localeCompare(b.time ?? '')).at(-1);
+  return (
+    latest(others.filter(({ fieldsV1 }) => owns(fieldsV1, path))) ??
+    latest(others.filter(({ fieldsV1 }) => owns(fieldsV1, path.slice(0, 1))))
+  );
+}
+
+function owns(fields: unknown, [segment, ...rest]: readonly string[]): boolean {
+  if (segment === undefined) return true;
+  const below = (fields as Record<string, unknown> | null | undefined)?.[`f:${segment}`];
+  return below !== undefined && owns(below, rest);
+}
+
+/** For people: the name is what a client calls itself, or else the beginning of its user agent. */
+export function describeOwner({ manager = '', operation, time }: ManagedFields): string {
+  return `field manager "${manager}" (${[operation, time].filter(Boolean).join(' at ')})`;
+}

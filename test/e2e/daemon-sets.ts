@@ -1,0 +1,170 @@
+import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { taintkeeperAccount } from '../control-plane/replicas.ts';
+import { admin } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { path as nodePath, type Taint } from './nodes.ts';
+
+const TIMEOUT_MS = 45_000;
+const MERGE = 'application/merge-patch+json';
+
+export interface Toleration {
+  key?: string;
+  operator?: string;
+  value?: string;
+  effect?: string;
+}
+
+export const MASTER = { key: 'node-role.kubernetes.io/master', operator: 'Exists', effect: 'NoSchedule' };
+
+/** The tolerations that Flannel's chart has since flannel-io/flannel#1907: `control-plane`, but not `master`. */
+export const FLANNEL_AFTER_PR_1907: Toleration[] = [
+  { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' },
+  { key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' },
+  { key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule', value: 'true' },
+  { key: 'node-role.kubernetes.io/etcd', operator: 'Exists', effect: 'NoExecute' },
+];
+
+/** The part of a DaemonSet that tests look into. */
+export interface DaemonSet {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly generation: number;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly spec: { readonly template: { readonly spec: { readonly tolerations?: Toleration[] } } };
+  readonly status: {
+    readonly observedGeneration?: number;
+    readonly desiredNumberScheduled: number;
+    readonly updatedNumberScheduled?: number;
+    readonly numberUnavailable?: number;
+  };
+}
+
+export const daemonSetPath = (namespace: string, name = '') =>
+  `/apis/apps/v1/namespaces/${namespace}/daemonsets/${name}`;
+
+export interface Wanted {
+  readonly annotations?: Record<string, string>;
+  readonly nodeSelector?: Record<string, string>;
+}
+
+/** A DaemonSet with Flannel's tolerations. */
+export function daemonSetManifest(namespace: string, name: string, wanted: Wanted = {}): object {
+  const { annotations = {}, nodeSelector = {} } = wanted;
+  const labels = { app: name };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'DaemonSet',
+    metadata: { name, namespace, annotations },
+    spec: {
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: {
+          nodeSelector,
+          tolerations: FLANNEL_AFTER_PR_1907,
+          // Nothing has to shut down.
+          terminationGracePeriodSeconds: 0,
+          containers: [{ name: 'main', image: 'example.com/main:1' }],
+        },
+      },
+    },
+  };
+}
+
+/** Creates it, and waits until its pods are available. */
+export async function createDaemonSet(cp: ControlPlane, namespace: string, name: string, wanted: Wanted = {}) {
+  const body = daemonSetManifest(namespace, name, wanted);
+  const { status } = await cp.request(admin, 'POST', daemonSetPath(namespace), { body });
+  if (status !== 201) throw new Error(`DaemonSet ${namespace}/${name}: ${status}`);
+  return waitForDaemonSet(cp, namespace, name, isAvailable);
+}
+
+export async function getDaemonSet(cp: ControlPlane, namespace: string, name: string): Promise<DaemonSet> {
+  return (await cp.request<DaemonSet>(admin, 'GET', daemonSetPath(namespace, name))).body;
+}
+
+export async function waitForDaemonSet(
+  cp: ControlPlane,
+  namespace: string,
+  name: string,
+  expected: (daemonSet: DaemonSet) => boolean,
+): Promise<DaemonSet> {
+  let last: DaemonSet | undefined;
+  return waitUntil(
+    async () => {
+      last = await getDaemonSet(cp, namespace, name);
+      return expected(last) ? last : undefined;
+    },
+    {
+      timeoutMs: TIMEOUT_MS,
+      otherwise: () => `${namespace}/${name} is ${JSON.stringify([last?.metadata, last?.status])}`,
+    },
+  );
+}
+
+/** All pods are there, of the present template, and available. */
+export function isAvailable({ metadata, status }: DaemonSet): boolean {
+  return (
+    status.observedGeneration === metadata.generation &&
+    status.desiredNumberScheduled > 0 &&
+    status.updatedNumberScheduled === status.desiredNumberScheduled &&
+    !status.numberUnavailable
+  );
+}
+
+export function toleratesMaster({ spec }: DaemonSet): boolean {
+  return (spec.template.spec.tolerations ?? []).some(({ key }) => key === MASTER.key);
+}
+
+/** The nodes on which pods of the DaemonSet run. */
+export async function nodesWithPods(cp: ControlPlane, namespace: string, name: string): Promise<string[]> {
+  const { body } = await cp.request<{ items: { spec: { nodeName?: string }; status: { phase: string } }[] }>(
+    admin,
+    'GET',
+    `/api/v1/namespaces/${namespace}/pods?labelSelector=app%3D${name}`,
+  );
+  const running = body.items.filter(({ status }) => status.phase === 'Running');
+  return running.map(({ spec }) => spec.nodeName ?? '').sort();
+}
+
+/** How often taintkeeper has written the DaemonSet. */
+export function writesOf(cp: ControlPlane, namespace: string, name: string): number {
+  return cp.auditLog().filter(({ user, objectRef, responseStatus }) => {
+    const it = objectRef?.resource === 'daemonsets' && objectRef.namespace === namespace && objectRef.name === name;
+    return it && !objectRef.subresource && user.username === taintkeeperAccount.name && responseStatus?.code === 200;
+  }).length;
+}
+
+/** A node that kwok looks after: it is ready, and what is scheduled to it runs. */
+export async function createFakeNode(cp: ControlPlane, name: string, taints: Taint[]): Promise<void> {
+  const metadata = { name, labels: { pool: 'main' }, annotations: { 'kwok.x-k8s.io/node': 'fake' } };
+  await cp.request(admin, 'POST', '/api/v1/nodes', { body: { metadata, spec: { taints } } });
+}
+
+/** A node that is ready, on which nothing ever runs by itself. */
+export async function createSilentNode(cp: ControlPlane, name: string, taints: Taint[]): Promise<void> {
+  await cp.request(admin, 'POST', '/api/v1/nodes', { body: { metadata: { name }, spec: { taints } } });
+  const now = new Date().toISOString();
+  const conditions = [
+    { type: 'Ready', status: 'True', reason: 'Test', lastHeartbeatTime: now, lastTransitionTime: now },
+  ];
+  const room = { cpu: '32', memory: '256Gi', pods: '110' };
+  const body = { status: { conditions, allocatable: room, capacity: room } };
+  await cp.request(admin, 'PATCH', `${nodePath(name)}/status`, { body, contentType: MERGE });
+}
+
+/** What its kubelet would say once the pods of a node run. */
+export async function runPodsOf(cp: ControlPlane, node: string): Promise<void> {
+  const { body } = await cp.request<{ items: { metadata: { name: string; namespace: string } }[] }>(
+    admin,
+    'GET',
+    `/api/v1/pods?fieldSelector=spec.nodeName%3D${node}`,
+  );
+  const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+  for (const { metadata } of body.items) {
+    const url = `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}/status`;
+    await cp.request(admin, 'PATCH', url, { body: { status }, contentType: MERGE });
+  }
+}

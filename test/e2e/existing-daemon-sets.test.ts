@@ -1,0 +1,261 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import type { Replica } from '../control-plane/replicas.ts';
+import { admin } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import {
+  createDaemonSet,
+  createFakeNode,
+  createSilentNode,
+  type DaemonSet,
+  daemonSetManifest,
+  daemonSetPath,
+  FLANNEL_AFTER_PR_1907,
+  getDaemonSet,
+  isAvailable,
+  MASTER,
+  nodesWithPods,
+  runPodsOf,
+  toleratesMaster,
+  waitForDaemonSet,
+  writesOf,
+} from './daemon-sets.ts';
+import { type Installation, install, leaderOf } from './installation.ts';
+import { policyObject } from './policy-objects.ts';
+import { createPolicy } from './policy-resources.ts';
+
+const MERGE = 'application/merge-patch+json';
+const ADDED = 'taintkeeper.dev/tolerations-added';
+const TIMEOUT_MS = 45_000;
+const MASTER_TAINT = { key: MASTER.key, effect: 'NoSchedule' };
+const CONTROL_PLANE_TAINT = { key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' };
+const MAIN = { nodeSelector: { pool: 'main' } };
+
+describeWithControlPlane(
+  'DaemonSets that already run',
+  { components: ['kube-controller-manager', 'kube-scheduler', 'kwok'], nodeMonitorGraceSeconds: 600 },
+  (cp) => {
+    let installation: Installation;
+    let replicas: Replica[];
+
+    beforeAll(async () => {
+      for (const name of ['contested', 'kube-flannel', 'rollout'])
+        await cp().request(admin, 'POST', '/api/v1/namespaces', { body: { metadata: { name } } });
+      await createFakeNode(cp(), 'master', [MASTER_TAINT]);
+      await createFakeNode(cp(), 'control-plane', [CONTROL_PLANE_TAINT]);
+      await createFakeNode(cp(), 'both', [MASTER_TAINT, CONTROL_PLANE_TAINT]);
+      await createFakeNode(cp(), 'worker', []);
+      await createDaemonSet(cp(), 'kube-flannel', 'kube-flannel-ds', MAIN);
+      installation = await install(cp());
+      replicas = await installation.start(['a', 'b']);
+      // Without a way to them, they register no webhook: nobody stands by when a toleration is taken out.
+      for (const { name } of replicas) installation.proxy.remove(name);
+    });
+    afterAll(() => installation.stop());
+
+    const patchAll = async (name: string, namespace: string) => {
+      const spec = { mode: 'Mutate', daemonSets: { namespaces: [namespace] }, existing: 'Patch' };
+      expect((await createPolicy(cp(), policyObject('TolerationPolicy', name, spec))).status).toBe(201);
+    };
+
+    const leader = () =>
+      waitUntil(async () => installation.replicas.get(await leaderOf(cp())), {
+        timeoutMs: TIMEOUT_MS,
+        otherwise: () => 'nobody leads',
+      });
+
+    async function metric(pattern: RegExp): Promise<number> {
+      const [, value = '0'] = pattern.exec(await (await leader()).metrics()) ?? [];
+      return Number(value);
+    }
+
+    /** Waits until the leader has looked at all DaemonSets once more, from the state that there is now. */
+    async function waitForLook(): Promise<void> {
+      const lastLook = () => metric(/^taintkeeper_sweep_timestamp_seconds\{controller="daemon-set-patching"\} (.*)$/m);
+      for (const round of [1, 2]) {
+        const before = await lastLook();
+        await cp().request(admin, 'PATCH', daemonSetPath('kube-flannel', 'kube-flannel-ds'), {
+          body: { metadata: { labels: { looked: `${round}-${before}` } } },
+          contentType: MERGE,
+        });
+        await waitUntil(async () => ((await lastLook()) > before ? true : undefined), {
+          timeoutMs: TIMEOUT_MS,
+          otherwise: () => 'the leader does not look any more',
+        });
+      }
+    }
+
+    const waitForStall = (policy: string, reason: string, wanted = 1) =>
+      waitUntil(
+        async () => {
+          const labels = `kind="TolerationPolicy",policy="${policy}",reason="${reason}"`;
+          return (await metric(new RegExp(`^taintkeeper_stalled\\{${labels}\\} (.*)$`, 'm'))) === wanted || undefined;
+        },
+        { timeoutMs: TIMEOUT_MS, otherwise: () => `no ${reason} of ${policy}` },
+      );
+
+    /** As often as the DaemonSet tolerates `master`, it is written without, until stopped. */
+    function startManager(name: string, write: (daemonSet: DaemonSet) => Promise<unknown>) {
+      let stopped = false;
+      let writes = 0;
+      const running = (async () => {
+        while (!stopped) {
+          await waitUntil(
+            async () => (stopped || toleratesMaster(await getDaemonSet(cp(), 'contested', name)) ? true : undefined),
+            {
+              timeoutMs: 120_000,
+              otherwise: () => `${name} is never patched`,
+            },
+          );
+          if (stopped) return;
+          await write(await getDaemonSet(cp(), 'contested', name));
+          writes++;
+        }
+      })();
+      return {
+        writes: () => writes,
+        stop: () => {
+          stopped = true;
+          return running;
+        },
+      };
+    }
+
+    it('one that somebody puts back is patched once, and reported', async () => {
+      await createDaemonSet(cp(), 'contested', 'merged', MAIN);
+      await createDaemonSet(cp(), 'contested', 'replaced', MAIN);
+      const path = (name: string, manager: string) => `${daemonSetPath('contested', name)}?fieldManager=${manager}`;
+      const original = await getDaemonSet(cp(), 'contested', 'replaced');
+      const managers = [
+        startManager('merged', () => {
+          const body = { spec: { template: { spec: { tolerations: FLANNEL_AFTER_PR_1907 } } } };
+          return cp().request(admin, 'PATCH', path('merged', 'merging-operator'), { body, contentType: MERGE });
+        }),
+        startManager('replaced', () => {
+          // The annotation goes, too.
+          const { name, namespace } = original.metadata;
+          const body = { ...original, metadata: { name, namespace } };
+          return cp().request(admin, 'PUT', path('replaced', 'replacing-operator'), { body });
+        }),
+      ];
+      await patchAll('contested', 'contested');
+      for (const manager of managers)
+        await waitUntil(() => (manager.writes() > 0 ? true : undefined), {
+          timeoutMs: TIMEOUT_MS,
+          otherwise: () => 'it is not patched',
+        });
+      await waitForStall('contested', 'PutBack');
+      const replica = await leader();
+      for (const manager of ['merging-operator', 'replacing-operator'])
+        await replica.waitForLog(({ msg }) => msg.includes(`field manager "${manager}" (Update at 20`));
+      await waitForLook();
+      expect(managers.map((manager) => manager.writes())).toEqual([1, 1]);
+      expect(['merged', 'replaced'].map((name) => writesOf(cp(), 'contested', name))).toEqual([1, 1]);
+
+      for (const manager of managers) await manager.stop();
+      // At the source, so to speak.
+      for (const name of ['merged', 'replaced']) {
+        const body = { spec: { template: { spec: { tolerations: [...FLANNEL_AFTER_PR_1907, MASTER] } } } };
+        await cp().request(admin, 'PATCH', path(name, 'admin'), { body, contentType: MERGE });
+      }
+      await waitForStall('contested', 'PutBack', 0);
+    });
+
+    it('Flannel in a mixed cluster comes to every node', async () => {
+      for (const replica of replicas) installation.proxy.add(replica);
+      await installation.proxy.waitForReady('a', 'b');
+      expect(await nodesWithPods(cp(), 'kube-flannel', 'kube-flannel-ds')).toEqual(['control-plane', 'worker']);
+
+      await patchAll('flannel', 'kube-flannel');
+      const { metadata, spec } = await waitForDaemonSet(
+        cp(),
+        'kube-flannel',
+        'kube-flannel-ds',
+        (daemonSet) => daemonSet.status.desiredNumberScheduled === 4 && isAvailable(daemonSet),
+      );
+      expect(await nodesWithPods(cp(), 'kube-flannel', 'kube-flannel-ds')).toEqual([
+        'both',
+        'control-plane',
+        'master',
+        'worker',
+      ]);
+      expect(spec.template.spec.tolerations).toEqual([...FLANNEL_AFTER_PR_1907, MASTER]);
+      expect(metadata.annotations?.[ADDED]).toBe('node-role.kubernetes.io/master:NoSchedule');
+      expect(writesOf(cp(), 'kube-flannel', 'kube-flannel-ds')).toBe(1);
+      expect(await metric(/^taintkeeper_repairs_total\{kind="DaemonSet",policy="flannel"\} (.*)$/m)).toBe(1);
+      await waitForEvents('TolerationAdded', [
+        'DaemonSet kube-flannel/kube-flannel-ds: added toleration node-role.kubernetes.io/master:NoSchedule while it ran',
+        'TolerationPolicy flannel: added toleration node-role.kubernetes.io/master:NoSchedule while it ran',
+      ]);
+    });
+
+    it('and its manifest, applied on the server again and again as Flux does, changes nothing', async () => {
+      const path = daemonSetPath('kube-flannel', 'kube-flannel-ds');
+      const apply = (query: string) =>
+        cp().request<DaemonSet>(admin, 'PATCH', `${path}?fieldManager=flux&force=true${query}`, {
+          body: daemonSetManifest('kube-flannel', 'kube-flannel-ds', MAIN),
+          contentType: 'application/apply-patch+yaml',
+        });
+      const { metadata } = await getDaemonSet(cp(), 'kube-flannel', 'kube-flannel-ds');
+      // From when on the webhook is called, and a dry run therefore finds nothing to correct.
+      await waitUntil(async () => (toleratesMaster((await apply('&dryRun=All')).body) ? true : undefined), {
+        timeoutMs: TIMEOUT_MS,
+        otherwise: () => 'the webhook is not called',
+      });
+      for (let round = 0; round < 2; round++)
+        expect((await apply('')).body.metadata.generation).toBe(metadata.generation);
+      expect(await getDaemonSet(cp(), 'kube-flannel', 'kube-flannel-ds')).toSatisfy(toleratesMaster);
+    });
+
+    async function waitForEvents(reason: string, notes: readonly string[]): Promise<void> {
+      let last: string[] = [];
+      await waitUntil(
+        async () => {
+          const url = '/apis/events.k8s.io/v1/events';
+          const { body } = await cp().request<{ items: { reason: string; note: string }[] }>(admin, 'GET', url);
+          last = body.items.filter((event) => event.reason === reason).map(({ note }) => note);
+          return notes.every((note) => last.includes(note)) ? true : undefined;
+        },
+        { timeoutMs: TIMEOUT_MS, otherwise: () => `Events ${reason}: ${JSON.stringify(last)}` },
+      );
+    }
+
+    it('one after the other, each once, while leaders come and go; never one that opts out', async () => {
+      await createSilentNode(cp(), 'silent', [MASTER_TAINT]);
+      await createDaemonSet(cp(), 'rollout', 'a-stuck');
+      await createDaemonSet(cp(), 'rollout', 'a-opted-out', {
+        ...MAIN,
+        annotations: { 'taintkeeper.dev/ignore': 'true' },
+      });
+      await createDaemonSet(cp(), 'rollout', 'b', MAIN);
+      await createDaemonSet(cp(), 'rollout', 'c', MAIN);
+      const names = ['a-opted-out', 'a-stuck', 'b', 'c'];
+      const writes = () => names.map((name) => writesOf(cp(), 'rollout', name));
+
+      await patchAll('rollout', 'rollout');
+      // Its pod on the silent node never runs.
+      await waitForDaemonSet(cp(), 'rollout', 'a-stuck', ({ metadata, status }) => {
+        return metadata.generation === 2 && status.observedGeneration === 2 && status.numberUnavailable === 1;
+      });
+      await waitForLook();
+      expect(writes()).toEqual([0, 1, 0, 0]);
+
+      const first = await leader();
+      await first.kill();
+      installation.proxy.remove(first.name);
+      installation.replicas.delete(first.name);
+      await leader();
+      await waitForLook();
+      expect(writes()).toEqual([0, 1, 0, 0]);
+
+      await runPodsOf(cp(), 'silent');
+      await waitForDaemonSet(cp(), 'rollout', 'b', toleratesMaster);
+      expect(isAvailable(await getDaemonSet(cp(), 'rollout', 'a-stuck'))).toBe(true);
+      expect(writes()).toEqual([0, 1, 1, 0]);
+      await waitForDaemonSet(cp(), 'rollout', 'c', toleratesMaster);
+      expect(isAvailable(await getDaemonSet(cp(), 'rollout', 'b'))).toBe(true);
+      await waitForLook();
+      expect(writes()).toEqual([0, 1, 1, 1]);
+    }, 120_000);
+  },
+);

@@ -1,0 +1,81 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { admit } from '../../../src/admission/admit.ts';
+import { parseRemembered } from '../../../src/policy/memory.ts';
+import { droppedTaints, formatTaint, sameTaint, type Taint, withTaints } from '../../../src/policy/taint.ts';
+import { hasHeir, type NodeState, nodeCases, nodeCreation, nodeUpdate, toNodeCase, viewOf } from './node-cases.ts';
+
+const RUNS = { numRuns: 500 };
+
+describe('a Node, whatever the policies,', () => {
+  it('that changes a protected taint is remembered: what is protected, and carried or gone without leave', () => {
+    const seen = { changed: 0, unchanged: 0 };
+    fc.assert(
+      fc.property(nodeUpdate, (generated) => {
+        const { before, after, user } = generated;
+        const { request, compiled } = toNodeCase(generated);
+        const admission = admit(request, compiled);
+        if (admission.verdict === 'denied' || user.groups.includes('system:nodes')) return;
+        const { taints, remembered } = viewOf(admission.object);
+        const binding = compiled.taintPolicies.filter(({ mode }) => mode !== 'Audit');
+        const protects = (taint: Taint, ...nodes: NodeState[]) =>
+          binding.some((policy) => policy.protectedBy(taint) && nodes.some(({ labels }) => policy.selectsNode(labels)));
+        const changes =
+          droppedTaints(before.taints, after.taints).some(
+            (taint) => protects(taint, before, after) && !hasHeir(taint, generated),
+          ) || droppedTaints(after.taints, before.taints).some((taint) => protects(taint, after));
+        seen[changes ? 'changed' : 'unchanged']++;
+        if (!changes) {
+          expect(remembered).toBe(after.remembered);
+          return;
+        }
+
+        const settled = [...taints, ...droppedTaints(before.taints, taints)];
+        // Of two values for one taint, the last one counts.
+        const listed = withTaints([], parseRemembered(after.remembered));
+        const missed = listed.filter((taint) => !settled.some((one) => sameTaint(one, taint)));
+        const expected = [...taints, ...missed].filter((taint) => protects(taint, after)).map(formatTaint);
+        expect(new Set(parseRemembered(remembered).map(formatTaint))).toEqual(new Set(expected));
+        expect(remembered).not.toBe('');
+      }),
+      RUNS,
+    );
+    expect(Math.min(seen.changed, seen.unchanged)).toBeGreaterThan(RUNS.numRuns / 20);
+  });
+
+  it("is not patched when it is a node's own update", () => {
+    const user = { username: 'system:node:n1', groups: ['system:nodes'] };
+    fc.assert(
+      fc.property(nodeUpdate, (generated) => {
+        const { request, compiled } = toNodeCase({ ...generated, user });
+        expect(admit(request, compiled).patch).toEqual([]);
+      }),
+      RUNS,
+    );
+  });
+
+  it('is not patched with every policy in Audit', () => {
+    fc.assert(
+      fc.property(nodeCases, (generated) => {
+        const { request, compiled } = toNodeCase(generated, { audit: true });
+        expect(admit(request, compiled).patch).toEqual([]);
+      }),
+      RUNS,
+    );
+  });
+
+  it('of a new node is remembered: what is protected and carried, whatever the node says', () => {
+    fc.assert(
+      fc.property(nodeCreation, (generated) => {
+        const { request, compiled } = toNodeCase(generated);
+        const { labels, taints, remembered } = viewOf(admit(request, compiled).object);
+        const binding = compiled.taintPolicies.filter(({ mode }) => mode !== 'Audit');
+        const selecting = binding.filter((policy) => policy.selectsNode(labels));
+        const carried = taints.filter((taint) => selecting.some((policy) => policy.protectedBy(taint)));
+        const memory = carried.length === 0 ? undefined : carried.map(formatTaint).join(', ');
+        expect(remembered).toBe(binding.length === 0 ? generated.after.remembered : memory);
+      }),
+      RUNS,
+    );
+  });
+});

@@ -1,0 +1,90 @@
+import fc from 'fast-check';
+import { asNode, viewNode } from '../../../src/admission/node-object.ts';
+import { parseRemembered, REMEMBERED_ANNOTATION } from '../../../src/policy/memory.ts';
+import { RELEASE_ANNOTATION } from '../../../src/policy/release.ts';
+import { formatTaint, sameTaint, type Taint } from '../../../src/policy/taint.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import { policySet } from '../policy/policies.ts';
+import * as generate from './generators.ts';
+import { nodeRequest } from './requests.ts';
+
+export type NodeState = {
+  labels: Record<string, string>;
+  taints: readonly Taint[];
+  release: string | undefined;
+  remembered: string | undefined;
+};
+
+export interface NodeObject {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>>; readonly [field: string]: unknown };
+  readonly spec: { readonly taints?: readonly Taint[]; readonly [field: string]: unknown };
+  readonly [field: string]: unknown;
+}
+
+/** A Node with other fields around those that matter, and without the ones that are empty: as the API server sends it. */
+export function nodeObject({ labels, taints, release, remembered }: NodeState): NodeObject {
+  const annotations = {
+    ...(release === undefined ? {} : { [RELEASE_ANNOTATION]: release, other: 'kept' }),
+    ...(remembered === undefined ? {} : { [REMEMBERED_ANNOTATION]: remembered }),
+  };
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: {
+      name: 'n1',
+      labels,
+      ...(Object.keys(annotations).length > 0 ? { annotations } : {}),
+    },
+    spec: { podCIDR: '10.0.0.0/24', ...(taints.length > 0 ? { taints } : {}) },
+    status: { images: [{ names: ['a'] }] },
+  };
+}
+
+export type NodeCase = {
+  before: NodeState | undefined;
+  after: NodeState;
+  user: { username: string; groups: string[] };
+  policies: Record<string, TaintPolicySpec>;
+};
+
+export const nodeUpdate = fc
+  .record({
+    before: generate.nodeState,
+    after: generate.nodeState,
+    /** Most updates leave the annotation alone. */
+    keepsMemory: fc.boolean(),
+    user: generate.requester,
+    policies: generate.taintPolicies,
+  })
+  .map(({ keepsMemory, ...update }) => ({
+    ...update,
+    after: { ...update.after, ...(keepsMemory ? { remembered: update.before.remembered } : {}) },
+  }));
+export const nodeCreation = nodeUpdate.map((update): NodeCase => ({ ...update, before: undefined }));
+
+export const toNodeCase = ({ before, after, user, policies }: NodeCase, options?: { audit: boolean }) => ({
+  request: nodeRequest({ object: nodeObject(after), ...(before ? { oldObject: nodeObject(before) } : {}), user }),
+  compiled: policySet({ taint: policies }, options),
+});
+
+export const viewOf = (object: unknown) => viewNode(asNode(object, []), '');
+
+/** Whether the request carries another value of the taint, which the node is remembered to have had. */
+export function hasHeir(taint: Taint, { before, after }: { before: NodeState; after: NodeState }): boolean {
+  const heir = after.taints.find((other) => sameTaint(other, taint));
+  const memory = parseRemembered(before.remembered).findLast((other) => sameTaint(other, taint));
+  return heir !== undefined && memory !== undefined && formatTaint(heir) === formatTaint(memory);
+}
+
+/** Updates and creations. */
+export const nodeCases: fc.Arbitrary<NodeCase> = fc.oneof(nodeUpdate, nodeCreation);
+
+/** A Node without what mutation may change. A map of annotations without any others is as good as none. */
+export function rest({
+  metadata: { annotations = {}, ...metadata },
+  spec: { taints: _, ...spec },
+  ...others
+}: NodeObject): object {
+  const { [RELEASE_ANNOTATION]: _release, [REMEMBERED_ANNOTATION]: _remembered, ...kept } = annotations;
+  return { ...others, metadata: { ...metadata, annotations: kept }, spec };
+}

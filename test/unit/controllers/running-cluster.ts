@@ -1,0 +1,163 @@
+import { onTestFinished } from 'vitest';
+import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
+import type { RecordedEvent } from '../../../src/cluster/events/event.ts';
+import type { Entry } from '../../../src/cluster/watch/watch-cache.ts';
+import { type ClusterDaemonSet, type ClusterNode, projectDaemonSet } from '../../../src/controllers/cluster-objects.ts';
+import { startDaemonSetPatching } from '../../../src/controllers/daemon-set-patching.ts';
+import type { PolicySet } from '../../../src/policy/policy-set.ts';
+import type { Toleration } from '../../../src/policy/toleration.ts';
+import { captureLog } from '../captured-log.ts';
+
+export interface Writable {
+  metadata: {
+    name: string;
+    namespace: string;
+    uid: string;
+    resourceVersion: string;
+    generation: number;
+    annotations: Record<string, string>;
+    managedFields: object[];
+  };
+  spec: { template: { spec: { tolerations: Toleration[] } }; updateStrategy: { type: string } };
+  status: Record<
+    'observedGeneration' | 'desiredNumberScheduled' | 'updatedNumberScheduled' | 'numberUnavailable',
+    number
+  >;
+}
+
+/** What a PATCH asks for. */
+export interface Patch {
+  readonly path: string;
+  readonly body: {
+    readonly metadata: {
+      readonly uid: string;
+      readonly resourceVersion: string;
+      readonly annotations: Record<string, string>;
+    };
+    readonly spec: { readonly template: { readonly spec: { readonly tolerations: Toleration[] } } };
+  };
+}
+
+/** DaemonSets in memory, whose pods are replaced at once unless a test says otherwise, and the controller at work on them. */
+export function startRunningCluster(compiled: () => PolicySet) {
+  const objects = new Map<string, Writable>();
+  const cached = new Map<string, Entry<ClusterDaemonSet>>();
+  const nodes = new Map<string, Entry<ClusterNode>>();
+  const patches: Patch[] = [];
+  const events: RecordedEvent[] = [];
+  const repairs: string[] = [];
+  const { log, lines } = captureLog();
+  let version = 1;
+  let fail: ((patch: Patch) => unknown) | undefined;
+  let following = true;
+
+  /** As the watch would bring it. */
+  function observe(): void {
+    for (const key of cached.keys()) if (!objects.has(key)) cached.delete(key);
+    for (const [key, object] of objects) {
+      const { name, namespace, uid, resourceVersion } = object.metadata;
+      cached.set(key, { name, namespace, uid, resourceVersion, value: projectDaemonSet(structuredClone(object)) });
+    }
+    patching.changed();
+  }
+
+  /** Changes a DaemonSet as somebody else would. */
+  function change(key: string, edit: (object: Writable) => void): void {
+    const object = objects.get(key);
+    if (!object) throw new Error(`no DaemonSet ${key}`);
+    edit(object);
+    object.metadata.resourceVersion = String(++version);
+    if (following) observe();
+  }
+
+  function add(key: string, edit: (object: Writable) => void = () => {}): void {
+    const [namespace = '', name = ''] = key.split('/');
+    objects.set(key, {
+      metadata: {
+        ...{ name, namespace, uid: `uid-${++version}`, resourceVersion: String(version), generation: 1 },
+        ...{ annotations: {}, managedFields: [] },
+      },
+      spec: { template: { spec: { tolerations: [] } }, updateStrategy: { type: 'RollingUpdate' } },
+      status: { observedGeneration: 1, desiredNumberScheduled: 3, updatedNumberScheduled: 3, numberUnavailable: 0 },
+    });
+    change(key, edit);
+  }
+
+  const client = {
+    async request(method: string, path: string, { body }: { body?: Patch['body'] } = {}) {
+      const [, namespace, name] = /namespaces\/([^/]+)\/daemonsets\/([^/]+)$/.exec(path) ?? [];
+      const object = objects.get(`${namespace}/${name}`);
+      if (!object) throw new Error(`nothing at ${path}`);
+      if (method === 'PATCH' && body) {
+        patches.push({ path, body });
+        const failure = fail?.({ path, body });
+        if (failure) throw failure;
+        apply(body)(object);
+        object.metadata.resourceVersion = String(++version);
+        if (following) setTimeout(observe);
+      }
+      return structuredClone(object);
+    },
+  };
+
+  const patching = startDaemonSetPatching({
+    client: client as unknown as ApiClient,
+    namespace: 'taintkeeper',
+    nodes: { get: (name) => nodes.get(name), entries: () => nodes.values() },
+    daemonSets: { get: (name, namespace) => cached.get(`${namespace}/${name}`), entries: () => cached.values() },
+    synced: Promise.resolve(),
+    compiled,
+    record: (event) => events.push(event),
+    onTroubles: () => {},
+    metrics: { repaired: (kind, policy) => repairs.push(`${kind} ${policy}`), reconciled: () => {}, swept: () => {} },
+    log,
+  });
+  onTestFinished(() => patching.stop());
+
+  return {
+    add,
+    change,
+    remove(key: string) {
+      objects.delete(key);
+      observe();
+    },
+    /** Nodes that are not Ready. */
+    setUnreadyNodes(count: number) {
+      nodes.clear();
+      for (let index = 0; index < count; index++) {
+        const name = `dead-${index}`;
+        const value = { name, labels: {}, taints: [], release: undefined, ready: false };
+        nodes.set(name, { name, namespace: '', uid: name, resourceVersion: '1', value });
+      }
+      patching.changed();
+    },
+    /** What a PATCH fails with from now on. */
+    failWith(failure: typeof fail) {
+      fail = failure;
+    },
+    /** Whether the cache follows. */
+    follow(does: boolean) {
+      following = does;
+      if (does) observe();
+    },
+    get: (key: string) => objects.get(key) as Writable,
+    patches,
+    patched: () => patches.map(({ path }) => path.replace(/^.*namespaces\/(.*)\/daemonsets\//, '$1/')),
+    events,
+    repairs,
+    messages: () => lines().map(({ msg }) => msg),
+    troubles: () => patching.troubles(),
+    reasons: () =>
+      patching.troubles().map(({ policy, reason, message }) => `${policy} ${reason} ${message.split(' ')[1]}`),
+  };
+}
+
+/** What the API server makes of the patch. */
+export function apply({ metadata, spec }: Patch['body']) {
+  return (object: Writable): void => {
+    Object.assign(object.metadata.annotations, metadata.annotations);
+    object.spec.template.spec.tolerations = spec.template.spec.tolerations;
+    object.metadata.generation++;
+    object.status.observedGeneration++;
+  };
+}

@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest';
+import type { Decision } from '../../../src/policy/decision.ts';
+import { formatTaint, type Taint } from '../../../src/policy/taint.ts';
+import { cpu, DEVELOPER, gpu, judgeUpdate, KUBELET, other, outcomes, policyOf, type Update } from './node-updates.ts';
+import { policySet } from './policies.ts';
+
+const GPU = 'dedicated=gpu:NoSchedule';
+const CPU = 'dedicated=cpu:NoSchedule';
+const OTHER = 'other:NoSchedule';
+
+describe('what an update of a node leaves in its memory', () => {
+  const memoryAfter = (decision: Decision<{ remembered: string | undefined }>) =>
+    decision.verdict === 'patch' ? decision.desired.remembered : decision.verdict;
+
+  describe.each(['Deny', 'Restore'] as const)('under %s', (mode) => {
+    const policies = policyOf(mode, [{ key: 'dedicated' }], { exempt: { users: ['autoscaler'] } });
+    const AUTOSCALER = { username: 'autoscaler', groups: [] };
+
+    it.each<{ why: string; update: Update; memory: string | undefined }>([
+      { why: 'a taint that comes', update: { before: [], after: [gpu] }, memory: GPU },
+      { why: 'a taint that comes, beside others', update: { before: [other], after: [other, gpu] }, memory: GPU },
+      {
+        why: 'a taint that comes back',
+        update: { before: [], after: [gpu], oldRemembered: GPU },
+        memory: 'allow',
+      },
+      { why: 'one that nobody protects', update: { before: [], after: [other] }, memory: 'allow' },
+      {
+        why: 'one that goes by a release',
+        update: { before: [gpu], after: [], oldRelease: GPU, oldRemembered: GPU },
+        memory: undefined,
+      },
+      {
+        why: 'one that somebody exempt removes',
+        update: { before: [gpu], after: [], requester: AUTOSCALER, oldRemembered: GPU },
+        memory: undefined,
+      },
+      {
+        why: 'a value that somebody exempt changes',
+        update: { before: [gpu], after: [cpu], requester: AUTOSCALER, oldRemembered: GPU },
+        memory: CPU,
+      },
+      { why: "a node's own update", update: { before: [], after: [gpu], requester: KUBELET }, memory: 'allow' },
+      {
+        why: 'only the annotation changes',
+        update: { before: [gpu], after: [gpu], oldRemembered: GPU, newRemembered: 'rubbish' },
+        memory: 'allow',
+      },
+    ])('$why', ({ update, memory }) => {
+      expect(memoryAfter(judgeUpdate(policies, 'mutate', update))).toBe(memory);
+    });
+
+    it.each<{
+      why: string;
+      oldRemembered: string;
+      before: Taint;
+      after: Taint;
+      requester?: typeof KUBELET;
+      passes: boolean;
+    }>([
+      { why: 'the remembered value comes back', oldRemembered: GPU, before: cpu, after: gpu, passes: true },
+      {
+        why: 'a node puts its own value back',
+        oldRemembered: GPU,
+        before: cpu,
+        after: gpu,
+        requester: KUBELET,
+        passes: true,
+      },
+      {
+        why: 'a value comes back in place of none',
+        oldRemembered: GPU,
+        before: { ...gpu, value: '' },
+        after: gpu,
+        passes: true,
+      },
+      { why: 'another value comes', oldRemembered: GPU, before: cpu, after: { ...gpu, value: 'tpu' }, passes: false },
+      { why: 'the remembered value goes', oldRemembered: GPU, before: gpu, after: cpu, passes: false },
+      {
+        why: 'a value of another effect is remembered',
+        oldRemembered: 'dedicated=gpu:NoExecute',
+        before: cpu,
+        after: gpu,
+        passes: false,
+      },
+      {
+        why: 'nothing that can be read is remembered',
+        oldRemembered: 'dedicated=gpu',
+        before: cpu,
+        after: gpu,
+        passes: false,
+      },
+    ])('$why, which passes: $passes', ({ oldRemembered, before, after, requester = DEVELOPER, passes }) => {
+      const update = { before: [before, other], after: [after, other], oldRemembered, requester };
+      const mutation = judgeUpdate(policies, 'mutate', update);
+      const validation = judgeUpdate(policies, 'validate', update);
+      expect(validation.verdict).toBe(passes ? 'allow' : 'deny');
+      expect([...outcomes(mutation), ...(passes ? outcomes(validation) : [])]).toEqual(
+        !passes && mode === 'Restore' ? [`p restored ${formatTaint(before)}`] : [],
+      );
+    });
+
+    it('the value may not come back from a memory that the same request brings', () => {
+      const update = { before: [cpu], after: [gpu], newRemembered: GPU };
+      expect(judgeUpdate(policies, 'validate', update).verdict).toBe('deny');
+    });
+
+    it('a memory lets no taint go', () => {
+      const update = { before: [cpu], after: [], oldRemembered: GPU };
+      expect(judgeUpdate(policies, 'validate', update).verdict).toBe('deny');
+    });
+  });
+
+  it('what will be refused changes nothing of what is remembered, while Restore puts back its own', () => {
+    const policies = policySet({
+      taint: {
+        d: { mode: 'Deny', taints: [{ key: 'dedicated' }] },
+        r: { mode: 'Restore', taints: [{ key: 'other' }] },
+      },
+    });
+    const update = { before: [gpu, other], after: [], oldRemembered: 'stale:NoSchedule' };
+    expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({
+      desired: { taints: [other], remembered: 'stale:NoSchedule' },
+    });
+  });
+
+  it('what Restore puts back is remembered', () => {
+    const restore = policyOf('Restore', [{ key: '*' }]);
+    const decision = judgeUpdate(restore, 'mutate', { before: [gpu, other], after: [other] });
+    expect(decision).toMatchObject({ desired: { taints: [other, gpu], remembered: `${OTHER}, ${GPU}` } });
+  });
+
+  it('policies in Audit remember nothing, and forget nothing', () => {
+    const audit = policyOf('Audit', [{ key: '*' }]);
+    for (const update of [
+      { before: [], after: [gpu] },
+      { before: [gpu], after: [], oldRemembered: GPU },
+    ]) {
+      expect(judgeUpdate(audit, 'mutate', update).verdict).toBe('allow');
+    }
+  });
+});
