@@ -48,9 +48,9 @@ it.each<{
   },
   {
     hindrance: 'contested',
-    rival: 'field manager nodectl (Update)',
+    rival: 'field manager "nodectl" (Update)',
     reason: 'TaintContested',
-    note: 'stops putting back taint a=x:NoSchedule for a while: it is taken away each time, last by field manager nodectl (Update)',
+    note: 'stops putting back taint a=x:NoSchedule for a while: it is taken away each time, last by field manager "nodectl" (Update)',
   },
 ])('with hindrance $hindrance, node and policy say: $reason', (expected) => {
   const { hindrance, rival, note, ...event } = { type: 'Warning', action: 'LeaveTaint', rival: undefined, ...expected };

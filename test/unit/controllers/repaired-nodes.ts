@@ -78,7 +78,7 @@ export function startRepair(
     nodes: { get: (name) => cluster.get(name), entries: () => cluster.values() },
     compiled: () => compiled,
     audit,
-    events: { record: (event) => void events.push(event) },
+    record: (event) => void events.push(event),
     metrics,
     onTroubles,
     log,

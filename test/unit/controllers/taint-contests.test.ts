@@ -74,7 +74,7 @@ it('who takes it away is asked once, and told for every policy that misses it', 
   const [a, b] = lossesOf(['dedicated'], 'a', 'b');
   if (!a || !b) throw new Error('nothing is lost');
   await contests.open(n1, a);
-  expect(contests.rivalOf(n1, gpu)).toBe('field manager nodectl (Update)');
+  expect(contests.rivalOf(n1, gpu)).toBe('field manager "nodectl" (Update)');
   expect(onChange).toHaveBeenCalledTimes(1);
   for (const loss of [a, b, b]) await contests.open(n1, loss);
   expect(request.mock.calls).toEqual([['GET', '/api/v1/nodes/n1']]);
@@ -82,7 +82,7 @@ it('who takes it away is asked once, and told for every policy that misses it', 
 
   const message =
     'left alone for a while, because somebody takes them away each time: ' +
-    'taint dedicated=gpu:NoSchedule of node n1, by field manager nodectl (Update)';
+    'taint dedicated=gpu:NoSchedule of node n1, by field manager "nodectl" (Update)';
   expect(contests.troubles()).toEqual(
     ['a', 'b'].map((policy) => ({ kind: 'TaintPolicy', policy, reason: 'TaintContested', message })),
   );
