@@ -14,6 +14,7 @@ import { startDaemonSetPatching } from './controllers/daemon-set-patching.ts';
 import { defaultPolicies } from './controllers/default-policies.ts';
 import { followPolicies } from './controllers/followed-entries.ts';
 import { startNodeRepair } from './controllers/node-repair.ts';
+import { startPodRecovery } from './controllers/pod-recovery.ts';
 import { policyStatus } from './controllers/policy-status.ts';
 import { startReconciler } from './controllers/reconciler.ts';
 import type { ServiceRef } from './controllers/service-endpoint.ts';
@@ -72,6 +73,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
       status.trigger();
       nodeRepair.nodeChanged(entry.name);
       patching.changed();
+      recovery.nodeChanged(entry.name);
     },
     onState: ({ connected }) => metrics.watchState('nodes', connected),
     log,
@@ -80,9 +82,10 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     client,
     path: '/apis/apps/v1/daemonsets',
     project: projectDaemonSet,
-    onChange() {
+    onChange({ entry }) {
       status.trigger();
       patching.changed();
+      recovery.daemonSetChanged(entry.namespace, entry.name);
     },
     onState: ({ connected }) => metrics.watchState('daemonsets', connected),
     log,
@@ -91,19 +94,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
   // Asked for below; until then nobody listens.
   synced.catch(() => {});
 
-  const nodeRepair = startNodeRepair({
-    client,
-    synced,
-    nodes,
-    compiled: () => policies.snapshot().compiled,
-    audit,
-    record,
-    metrics,
-    onTroubles: () => status.trigger(),
-    log,
-  });
-
-  const patching = startDaemonSetPatching({
+  const surroundings = {
     client,
     namespace,
     nodes,
@@ -111,10 +102,13 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     synced,
     compiled: () => policies.snapshot().compiled,
     record,
-    onTroubles: () => status.trigger(),
     metrics,
+    onTroubles: () => status.trigger(),
     log,
-  });
+  };
+  const nodeRepair = startNodeRepair({ ...surroundings, audit });
+  const patching = startDaemonSetPatching(surroundings);
+  const recovery = startPodRecovery({ ...surroundings, onFindings: () => status.trigger() });
 
   const entries = followPolicies(policies.snapshot, audit, log);
   const { reconcile: register, complaint } = webhookRegistration({
@@ -159,13 +153,14 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     // Those beside taintkeeper itself are never sent to it.
     daemonSets: () =>
       Array.from(daemonSets.entries(), ({ value }) => value).filter((daemonSet) => daemonSet.namespace !== namespace),
+    stuckPods: recovery.stuckPods,
     standing(policy) {
       // Where writing fails, the webhooks that are there stay in force.
       if (registered.has(versionOf(policy))) return 'registered';
       const fault = complaint();
       return fault === undefined ? 'pending' : { fault };
     },
-    troubles: () => [...nodeRepair.troubles(), ...patching.troubles()],
+    troubles: () => [nodeRepair, patching, recovery].flatMap((one) => one.troubles()),
     metrics,
   });
   const status = controller(
@@ -189,6 +184,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
         case 'policies':
           nodeRepair.policiesChanged();
           patching.changed();
+          recovery.policiesChanged();
           // The policies' status follows the registration.
           return registration.trigger(Math.max(POLICIES_SETTLE_MS, entries.dueInMs()));
         case 'status':
@@ -201,7 +197,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     },
     async stop() {
       // First, so that nothing begins any more, and what fails now is no failure.
-      const controllers = [registration, status, nodeRepair, patching, rotation, defaults];
+      const controllers = [registration, status, nodeRepair, patching, recovery, rotation, defaults];
       const ended = Promise.all(controllers.map((one) => one?.stop()));
       attempted.resolve();
       await Promise.all([nodes.stop(), daemonSets.stop()]);

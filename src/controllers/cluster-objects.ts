@@ -17,6 +17,13 @@ export interface ClusterDaemonSet extends DaemonSetView, Rollout {}
 export type Nodes = Pick<WatchCache<ClusterNode>, 'get' | 'entries'>;
 export type DaemonSets = Pick<WatchCache<ClusterDaemonSet>, 'get' | 'entries'>;
 
+/** How many nodes are not Ready: what is to happen there may never happen. */
+export function unreadyNodes(nodes: Nodes): number {
+  let count = 0;
+  for (const { value } of nodes.entries()) if (!value.ready) count++;
+  return count;
+}
+
 /** @throws MalformedObjectError */
 export function projectNode(object: unknown): ClusterNode {
   const { metadata, status } = object as {

@@ -1,7 +1,7 @@
 import { optsOut } from '../policy/daemon-set.ts';
 import { addedTolerations, judgeRunningDaemonSet } from '../policy/daemon-set-repair.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
-import type { DaemonSets, Nodes } from './cluster-objects.ts';
+import { type DaemonSets, type Nodes, unreadyNodes } from './cluster-objects.ts';
 import { watchRollouts } from './rollout-watch.ts';
 import type { RunningDaemonSet } from './running-daemon-set.ts';
 
@@ -33,7 +33,7 @@ export function daemonSetSurvey(options: SurveyOptions): DaemonSetSurvey {
   return {
     look(now) {
       const policies = compiled();
-      const unreadyNodes = [...nodes.entries()].filter(({ value }) => !value.ready).length;
+      const unready = unreadyNodes(nodes);
       const entries = [...daemonSets.entries()].filter((entry) => entry.namespace !== namespace);
       const found = entries.flatMap((entry): RunningDaemonSet[] => {
         const { uid, value } = entry;
@@ -56,7 +56,7 @@ export function daemonSetSurvey(options: SurveyOptions): DaemonSetSurvey {
             putBack: lost.length > 0,
             patched: added.size > 0,
             tolerations: decision.verdict === 'patch' ? decision.desired.tolerations : value.tolerations,
-            standing: rollouts.look(uid, value, unreadyNodes, now),
+            standing: rollouts.look(uid, value, unready, now),
           },
         ];
       });

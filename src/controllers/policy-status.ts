@@ -5,7 +5,7 @@ import { ApiError } from '../cluster/client/api-error.ts';
 import { POLICY_GROUP, POLICY_RESOURCES, type PolicyObject } from '../cluster/policies.ts';
 import type { DaemonSetView } from '../policy/daemon-set.ts';
 import type { NodeView } from '../policy/node.ts';
-import { daemonSetFindings, nodeFindings } from '../policy/policy-findings.ts';
+import { daemonSetFindings, nodeFindings, podFindings, type StuckPod } from '../policy/policy-findings.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { type Findings, nextPolicyStatus, type PolicyStatus } from '../policy/policy-status.ts';
 import type { Metrics } from '../server/metrics.ts';
@@ -18,6 +18,7 @@ export interface PolicyStatusOptions {
   readonly audit: boolean;
   readonly nodes: () => Iterable<NodeView>;
   readonly daemonSets: () => Iterable<DaemonSetView>;
+  readonly stuckPods: () => Iterable<StuckPod>;
   readonly standing: (policy: PolicyObject) => Standing;
   readonly troubles: () => readonly Trouble[];
   readonly metrics: Pick<Metrics, 'violating' | 'stalled'>;
@@ -35,14 +36,14 @@ const LOOK_AGAIN_MS = 60_000;
  * milliseconds.
  */
 export function policyStatus(options: PolicyStatusOptions): () => Promise<number> {
-  const { client, objects, compiled, audit, nodes, daemonSets, standing, troubles, metrics } = options;
+  const { client, objects, compiled, audit, nodes, daemonSets, stuckPods, standing, troubles, metrics } = options;
   /** Of each policy all violators, by its uid; the status names only the first few. */
   const violators = new Map<string, readonly string[]>();
 
   return async () => {
     const nodeViews = [...nodes()];
     const daemonSetViews = [...daemonSets()];
-    const { taintPolicies, tolerationPolicies } = compiled();
+    const { taintPolicies, tolerationPolicies, recoveryPolicies } = compiled();
     const stalled = troubles();
     metrics.stalled(stalled);
     let conflicts = 0;
@@ -78,7 +79,8 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
         const found = tolerationPolicies.find((policy) => policy.name === name);
         return found && daemonSetFindings(found, daemonSetViews, known);
       }
-      return undefined;
+      const found = recoveryPolicies.find((policy) => policy.name === name);
+      return found && podFindings(found, daemonSetViews, stuckPods(), known);
     }
   };
 

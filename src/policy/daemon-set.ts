@@ -41,15 +41,16 @@ export interface DaemonSetRequest {
   };
 }
 
+/** Whether the DaemonSet is to be left alone in everything. */
+export function optsOut({ annotations }: Pick<DaemonSetView, 'annotations'>): boolean {
+  return (own(annotations, IGNORE_ANNOTATION) ?? 'false') !== 'false';
+}
+
 /** A toleration that a policy asks for. */
 interface Want {
   readonly policy: CompiledTolerationPolicy;
   readonly field: string;
   readonly toleration: Toleration;
-}
-
-export function optsOut({ annotations }: DaemonSetView): boolean {
-  return (own(annotations, IGNORE_ANNOTATION) ?? 'false') !== 'false';
 }
 
 /**

@@ -33,13 +33,19 @@ export interface Remembering {
 
 /**
  * The annotation as it is to be; undefined for none. It lists what is protected: the taints that the node carries, and those that
- * were listed before and are gone. What is there already keeps its place.
+ * were listed before and are gone. A value that is listed stays, whatever the node carries, until it is forgotten. What is there
+ * already keeps its place.
  */
 export function remember({ before, carried, forgotten = [], protects }: Remembering): string | undefined {
-  const byIdentity = new Map(parseRemembered(before).map((taint) => [identity(taint), taint]));
+  const listed = parseRemembered(before).filter(protects);
+  const byIdentity = new Map(listed.map((taint) => [identity(taint), taint]));
   const present = new Map(carried.map((taint) => [identity(taint), taint]));
-  for (const taint of forgotten) if (!present.has(identity(taint))) byIdentity.delete(identity(taint));
-  for (const [key, taint] of present) byIdentity.set(key, taint);
+  for (const key of forgotten.map(identity)) {
+    const successor = present.get(key);
+    if (successor) byIdentity.set(key, successor);
+    else byIdentity.delete(key);
+  }
+  for (const [key, taint] of present) if (!byIdentity.has(key)) byIdentity.set(key, taint);
   const taints: Taint[] = [];
   for (const taint of byIdentity.values()) {
     // Of tens of thousands, most need not be looked at.

@@ -1,7 +1,7 @@
 import { type DaemonSetView, judgeDaemonSet } from './daemon-set.ts';
 import type { NodeView } from './node.ts';
 import { nodeDrift } from './node-drift.ts';
-import type { CompiledTaintPolicy, CompiledTolerationPolicy } from './policy-set.ts';
+import type { CompiledRecoveryPolicy, CompiledTaintPolicy, CompiledTolerationPolicy } from './policy-set.ts';
 import type { Findings } from './policy-status.ts';
 
 /**
@@ -38,6 +38,34 @@ export function daemonSetFindings(
   );
 }
 
+/** A daemon pod that is Failed on a node where it could run. */
+export interface StuckPod {
+  /** `NAMESPACE/POD`. */
+  readonly name: string;
+  readonly daemonSet: DaemonSetView;
+  /** For how long, in milliseconds. */
+  readonly forMs: number;
+}
+
+/** The DaemonSets that the policy selects, and their pods that count as stuck by it; `before` as with {@link nodeFindings}. */
+export function podFindings(
+  policy: CompiledRecoveryPolicy,
+  daemonSets: Iterable<DaemonSetView>,
+  pods: Iterable<StuckPod>,
+  before: readonly string[],
+): Findings {
+  const stuck = [...pods].filter(
+    ({ daemonSet, forMs }) => forMs >= policy.stuckMs && policy.selectsDaemonSet(daemonSet),
+  );
+  return {
+    matched: [...daemonSets].filter((daemonSet) => policy.selectsDaemonSet(daemonSet)).length,
+    violators: latestFirst(
+      stuck.map(({ name }) => name),
+      before,
+    ),
+  };
+}
+
 function find<View>(
   views: Iterable<View>,
   selected: (view: View) => boolean,
@@ -46,8 +74,12 @@ function find<View>(
   before: readonly string[],
 ): Findings {
   const matching = [...views].filter(selected);
-  const violators = new Set(matching.filter(violates).map(nameOf).sort());
-  // Whoever violated before keeps the place, so that the first few change no more often than needed.
+  return { matched: matching.length, violators: latestFirst(matching.filter(violates).map(nameOf), before) };
+}
+
+/** Whoever violated before keeps the place, so that the first few change no more often than needed. */
+function latestFirst(names: readonly string[], before: readonly string[]): string[] {
+  const violators = new Set(names.toSorted());
   const lasting = before.filter((name) => violators.delete(name));
-  return { matched: matching.length, violators: [...violators, ...lasting] };
+  return [...violators, ...lasting];
 }

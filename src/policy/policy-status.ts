@@ -51,10 +51,12 @@ export const PolicyStatusSchema = Type.Object(
       }),
     ),
     matched: Type.Optional(Count('How many nodes or DaemonSets the policy selects.')),
-    violating: Type.Optional(Count('How many of them are not as the policy wants them.')),
+    violating: Type.Optional(
+      Count('How many of them are not as the policy wants them; of a RecoveryPolicy, how many pods are stuck.'),
+    ),
     violators: Type.Optional(
       Type.Array(Type.String({ maxLength: 317 }), {
-        description: `Up to ${MAX_VIOLATORS} of those, by name: NODE, or NAMESPACE/NAME of a DaemonSet.`,
+        description: `Up to ${MAX_VIOLATORS} of those, by name: NODE, or NAMESPACE/NAME of a DaemonSet or of a stuck pod.`,
         maxItems: MAX_VIOLATORS,
       }),
     ),
@@ -69,7 +71,7 @@ export type PolicyCondition = Static<typeof ConditionSchema>;
 export interface Findings {
   /** How many the policy selects. */
   readonly matched: number;
-  /** Those of them that lack what the policy says, by name (`NAMESPACE/NAME` for DaemonSets), the latest first. */
+  /** What is not as the policy says, by name (`NAMESPACE/NAME` for DaemonSets, and for pods that are stuck), the latest first. */
   readonly violators: readonly string[];
 }
 

@@ -51,15 +51,23 @@ describe('remember', () => {
       after: `${OTHER}, gone:NoExecute, ${GPU}, node.kubernetes.io/not-ready:NoExecute`,
     },
     {
-      why: 'a new value takes the place of the old one',
+      why: 'another value does not take the place of the one that is listed',
       before: `${GPU}, ${OTHER}`,
       carried: [cpu],
+      after: `${GPU}, ${OTHER}`,
+    },
+    {
+      why: 'it does when the one before went with leave',
+      before: `${GPU}, ${OTHER}`,
+      carried: [cpu],
+      forgotten: [gpu],
       after: `${CPU}, ${OTHER}`,
     },
     {
-      why: 'no value takes the place of one',
+      why: 'no value takes the place of one that went with leave',
       before: GPU,
       carried: [{ ...gpu, value: null }],
+      forgotten: [gpu],
       after: 'dedicated:NoSchedule',
     },
     {

@@ -1,5 +1,6 @@
 import { parsePolicy } from '../../../src/policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../../src/policy/policy-set.ts';
+import type { RecoveryPolicySpec } from '../../../src/policy/recovery-policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
 
@@ -7,12 +8,17 @@ type Specs<Spec> = Readonly<Record<string, Spec>>;
 
 /** Compiled policies from their specs by name, by way of the same validation that files go through. */
 export function policySet(
-  specs: { taint?: Specs<TaintPolicySpec>; toleration?: Specs<TolerationPolicySpec> },
+  specs: {
+    taint?: Specs<TaintPolicySpec>;
+    toleration?: Specs<TolerationPolicySpec>;
+    recovery?: Specs<RecoveryPolicySpec>;
+  },
   options?: { audit?: boolean },
 ): PolicySet {
   const manifests = [
     ...Object.entries(specs.taint ?? {}).map(([name, spec]) => manifest('TaintPolicy', name, spec)),
     ...Object.entries(specs.toleration ?? {}).map(([name, spec]) => manifest('TolerationPolicy', name, spec)),
+    ...Object.entries(specs.recovery ?? {}).map(([name, spec]) => manifest('RecoveryPolicy', name, spec)),
   ];
   return compilePolicies(
     manifests.map((value) => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { parsePolicies } from '../../../src/files/policy-files.ts';
-import { daemonSetFindings, nodeFindings } from '../../../src/policy/policy-findings.ts';
+import { daemonSetFindings, nodeFindings, podFindings } from '../../../src/policy/policy-findings.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
 
-const { taintPolicies, tolerationPolicies } = compilePolicies(
+const { taintPolicies, tolerationPolicies, recoveryPolicies } = compilePolicies(
   parsePolicies([
     {
       name: 'test',
@@ -22,13 +22,21 @@ metadata: { name: cni }
 spec:
   mode: Mutate
   daemonSets: { namespaces: [kube-system] }
+---
+apiVersion: taintkeeper.dev/v1alpha1
+kind: RecoveryPolicy
+metadata: { name: daemons }
+spec:
+  daemonSets: { namespaces: [kube-system] }
+  stuckSeconds: 10
 `,
     },
   ]),
 );
 const [gpu] = taintPolicies;
 const [cni] = tolerationPolicies;
-if (!gpu || !cni) throw new Error('the policies are not there');
+const [daemons] = recoveryPolicies;
+if (!gpu || !cni || !daemons) throw new Error('the policies are not there');
 
 const node = (name: string, pool: string, ...keys: string[]) => ({
   name,
@@ -80,6 +88,20 @@ it('of DaemonSets: those that lack a toleration, unless they opted out', () => {
     daemonSet('kube-system', 'out', [], { 'taintkeeper.dev/ignore': 'true' }),
   ];
   expect(daemonSetFindings(cni, daemonSets, [])).toEqual({ matched: 3, violators: ['kube-system/half'] });
+});
+
+it('of pods: those that have been Failed for long enough; of DaemonSets, those that the policy selects', () => {
+  const [there, elsewhere] = [daemonSet('kube-system', 'cni'), daemonSet('default', 'cni')];
+  const pods = [
+    { name: 'kube-system/cni-new', daemonSet: there, forMs: 9_999 },
+    { name: 'kube-system/cni-2', daemonSet: there, forMs: 10_000 },
+    { name: 'kube-system/cni-1', daemonSet: there, forMs: 60_000 },
+    { name: 'default/cni-1', daemonSet: elsewhere, forMs: 60_000 },
+  ];
+  expect(podFindings(daemons, [there, elsewhere], pods, ['kube-system/cni-1'])).toEqual({
+    matched: 1,
+    violators: ['kube-system/cni-2', 'kube-system/cni-1'],
+  });
 });
 
 describe('the violators', () => {

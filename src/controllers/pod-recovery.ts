@@ -1,0 +1,134 @@
+import type { Logger } from 'pino';
+import type { ApiClient } from '../cluster/client/api-client.ts';
+import type { RecordedEvent } from '../cluster/events/event.ts';
+import type { StuckPod } from '../policy/policy-findings.ts';
+import type { PolicySet } from '../policy/policy-set.ts';
+import type { Metrics } from '../server/metrics.ts';
+import type { DaemonSets, Nodes } from './cluster-objects.ts';
+import { type FailedPods, watchFailedPods } from './failed-pods.ts';
+import { createFreeings } from './freeings.ts';
+import { recoverPods } from './recover-pods.ts';
+import { createRecoveryTroubles } from './recovery-troubles.ts';
+import type { Trouble } from './trouble.ts';
+import { startWorkQueue } from './work-queue.ts';
+
+export interface PodRecoveryOptions {
+  readonly client: ApiClient;
+  /** Where taintkeeper runs: its own pods are left out. */
+  readonly namespace: string;
+  readonly nodes: Nodes;
+  readonly daemonSets: DaemonSets;
+  readonly compiled: () => PolicySet;
+  readonly record: (event: RecordedEvent) => void;
+  readonly metrics: Metrics;
+  /** Called when `troubles()` says something else. */
+  readonly onTroubles: () => void;
+  /** Called when `stuckPods()` may say something else. */
+  readonly onFindings: () => void;
+  readonly log: Logger;
+}
+
+/** Frees daemon pods that stay Failed on nodes where they could run. */
+export interface PodRecovery {
+  policiesChanged(): void;
+  nodeChanged(name: string): void;
+  daemonSetChanged(namespace: string, name: string): void;
+  troubles(): readonly Trouble[];
+  /** The daemon pods that are Failed on a node where they could run, however short the time. */
+  stuckPods(): readonly StuckPod[];
+  /** Ends for good, once the work in progress has. */
+  stop(): Promise<void>;
+}
+
+const NAME = 'pod-recovery';
+/** DaemonSets that are looked at at the same time. */
+const CONCURRENCY = 4;
+const FORGET_MS = 60_000;
+
+/** Pods are watched only while there is a policy that wants it. */
+export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
+  const { client, daemonSets, compiled, metrics, log } = options;
+  const freeings = createFreeings();
+  const troubles = createRecoveryTroubles(options.onTroubles);
+  const recover = recoverPods({ ...options, freeings, troubles });
+  const queue = startWorkQueue({
+    name: NAME,
+    // All pods of a DaemonSet, so that one restart is for all of them.
+    async work(daemonSet) {
+      try {
+        return await recover(daemonSet, failed?.ofDaemonSet(daemonSet) ?? []);
+      } finally {
+        options.onFindings();
+      }
+    },
+    concurrency: CONCURRENCY,
+    log,
+    onResult: (result) => metrics.reconciled(NAME, result),
+  });
+  metrics.watchQueue(NAME, queue.depth);
+  const forgetting = setInterval(() => {
+    const windows = compiled().recoveryPolicies.map(({ budget }) => budget.windowMs);
+    freeings.forget(Math.max(0, ...windows), performance.now());
+  }, FORGET_MS).unref();
+  let failed: FailedPods | undefined;
+  const ending = new Set<Promise<void>>();
+  watchIfNeeded();
+
+  return {
+    policiesChanged() {
+      watchIfNeeded();
+      for (const key of [...(failed?.daemonSets() ?? []), ...troubles.daemonSets()]) queue.add(key);
+    },
+    nodeChanged(name) {
+      for (const key of failed?.daemonSets(name) ?? []) queue.add(key);
+    },
+    daemonSetChanged(namespace, name) {
+      const key = `${namespace}/${name}`;
+      if (failed && failed.ofDaemonSet(key).length > 0) queue.add(key);
+    },
+    troubles: troubles.current,
+    stuckPods,
+    async stop() {
+      clearInterval(forgetting);
+      metrics.watchQueue(NAME, undefined);
+      const ended = queue.stop();
+      endWatch();
+      await Promise.all([ended, ...ending]);
+    },
+  };
+
+  function watchIfNeeded(): void {
+    if (compiled().recoveryPolicies.length === 0) endWatch();
+    else failed ??= beginWatch();
+  }
+
+  function beginWatch(): FailedPods {
+    const begun = watchFailedPods({
+      client,
+      leftOut: options.namespace,
+      onChange: (daemonSet) => queue.add(daemonSet),
+      onState({ connected }) {
+        if (failed === begun) metrics.watchState('pods', connected);
+      },
+      log,
+    });
+    return begun;
+  }
+
+  function endWatch(): void {
+    if (!failed) return;
+    const end: Promise<void> = failed.stop().finally(() => ending.delete(end));
+    ending.add(end);
+    failed = undefined;
+    metrics.watchEnded('pods');
+    options.onFindings();
+  }
+
+  function stuckPods(): readonly StuckPod[] {
+    const now = performance.now();
+    return [...(failed?.all() ?? [])].flatMap(({ entry: { namespace, name, value }, since }) => {
+      const daemonSet = daemonSets.get(value.daemonSet.name, namespace)?.value;
+      return since === undefined || !daemonSet ? [] : [{ name: `${namespace}/${name}`, daemonSet, forMs: now - since }];
+    });
+  }
+}

@@ -1,0 +1,94 @@
+import type { LeftBecause } from '../policy/recovery.ts';
+import { atMost } from '../policy/text.ts';
+import type { Trouble } from './trouble.ts';
+
+/** How many places one message names. */
+const MAX_PLACES = 5;
+/** A pod that fails again and again is gone for a moment each time: that is not the end of the trouble. */
+const LINGER_MS = 5_000;
+
+type Reason = Exclude<LeftBecause, 'Audit'> | 'RecoveryFailed';
+
+interface Noted {
+  readonly daemonSet: string;
+  readonly node: string;
+  readonly policy: string;
+  readonly reason: Reason;
+  /** For RecoveryFailed: why. */
+  readonly detail: string;
+  /** The look that found it last, by its time. */
+  readonly at: number;
+  /** The first look that did not find it any more. */
+  goneAt: number | undefined;
+}
+
+/** What keeps pods from being freed, by DaemonSet and node. */
+export interface RecoveryTroubles {
+  /** `now` is that of the look, by performance.now(). */
+  note(trouble: Omit<Noted, 'at' | 'goneAt' | 'detail'> & { readonly detail?: string }, now: number): void;
+  /** The look is over: what it did not note ends soon. Says in how many milliseconds to look again. */
+  settle(daemonSet: string, now: number): number | undefined;
+  /** The DaemonSets with any. */
+  daemonSets(): Iterable<string>;
+  /** One for each policy and reason. */
+  current(): readonly Trouble[];
+}
+
+/** @param onChange called when {@link RecoveryTroubles.current} says something else */
+export function createRecoveryTroubles(onChange: () => void): RecoveryTroubles {
+  const byDaemonSet = new Map<string, Map<string, Noted>>();
+  return {
+    note({ detail = '', ...trouble }, now) {
+      const places = byDaemonSet.get(trouble.daemonSet) ?? new Map<string, Noted>();
+      byDaemonSet.set(trouble.daemonSet, places);
+      const known = places.get(trouble.node);
+      places.set(trouble.node, { ...trouble, detail, at: now, goneAt: undefined });
+      if (known?.policy !== trouble.policy || known.reason !== trouble.reason || known.detail !== detail) onChange();
+    },
+    settle(daemonSet, now) {
+      const places = byDaemonSet.get(daemonSet);
+      if (!places) return undefined;
+      let changed = false;
+      let next: number | undefined;
+      for (const [node, noted] of places) {
+        if (noted.at === now) continue;
+        noted.goneAt ??= now;
+        const leftMs = noted.goneAt + LINGER_MS - now;
+        if (leftMs <= 0) changed = places.delete(node);
+        else next = Math.min(next ?? leftMs, leftMs);
+      }
+      if (places.size === 0) byDaemonSet.delete(daemonSet);
+      if (changed) onChange();
+      return next;
+    },
+    daemonSets: () => byDaemonSet.keys(),
+    current() {
+      const all = [...byDaemonSet.values()].flatMap((places) => [...places.values()]);
+      const groups = Map.groupBy(all, ({ policy, reason }) => `${policy}/${reason}`);
+      return [...groups.values()].map((noted) => describe(noted as [Noted, ...Noted[]]));
+    },
+  };
+}
+
+const ADVICE = "kubectl describe shows why it fails; meanwhile it is left to the DaemonSet controller's back-off";
+
+const SAID: Record<Reason, string> = {
+  PodFailsAgain: `pods that were freed failed again at once: ${ADVICE}`,
+  RecoveryBudgetSpent: `pods fail again and again, and the budget is spent: ${ADVICE}`,
+  RolloutInProgress: 'pods stay Failed while a rollout is in progress: another one would not help them',
+  RecoveryFailed: 'pods cannot be freed',
+};
+
+function describe(noted: readonly [Noted, ...Noted[]]): Trouble {
+  const [{ policy, reason, detail }] = noted;
+  const places = atMost(
+    MAX_PLACES,
+    noted.map(({ daemonSet, node }) => `DaemonSet ${daemonSet} on node ${node}`).sort(),
+  );
+  return {
+    kind: 'RecoveryPolicy',
+    policy,
+    reason,
+    message: `${SAID[reason]}${detail && ` (${detail})`}: ${places.join(', ')}`,
+  };
+}

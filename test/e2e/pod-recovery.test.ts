@@ -1,0 +1,290 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { RecoveryPolicySpec } from '../../src/policy/recovery-policy.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { taintkeeperAccount } from '../control-plane/replicas.ts';
+import { admin } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { createDaemonSet, type DaemonPods, followDaemonPods, podDeletions, restarts } from './daemon-pods.ts';
+import { type Installation, install, leaderOf } from './installation.ts';
+import { type PolicyObject, policyObject } from './policy-objects.ts';
+import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
+import { startRecovery } from './start-recovery.ts';
+
+/** Prints how long it took until a pod ran again, side by side. */
+const SHOW_FIGURES = process.env.TAINTKEEPER_FIGURES !== undefined;
+const NODES = '/api/v1/nodes';
+const MERGE_PATCH = 'application/merge-patch+json';
+const TIMEOUT_MS = 30_000;
+/** Two on which pods run, and one where nobody runs any. */
+const [FAILING, STEADY, DEAD] = ['failing', 'steady', 'dead'] as const;
+
+/** How long pods fail as soon as they run. */
+const LOOP_MS = 40_000;
+
+const HANDED_OVER = ['handed-deleted', 'handed-restarted'] as const;
+
+interface Status {
+  readonly matched: number;
+  readonly violating: number;
+  readonly violators: readonly string[];
+}
+
+// A back-off doubles only as it passes, and counts from its beginning: each DaemonSet goes through its own, all at the same time.
+describeWithControlPlane(
+  'daemon pods stuck in back-off',
+  { components: ['kube-controller-manager', 'kube-scheduler', 'kwok'] },
+  (cp) => {
+    let installation: Installation;
+    let pods: DaemonPods;
+    /** After six failures, the back-off is 32 s. */
+    let handedOver: Promise<unknown>;
+
+    beforeAll(async () => {
+      for (const name of [FAILING, STEADY]) {
+        const metadata = { name, labels: { pool: 'alive' }, annotations: { 'kwok.x-k8s.io/node': 'fake' } };
+        await cp().request(admin, 'POST', NODES, { body: { metadata } });
+      }
+      await cp().request(admin, 'POST', NODES, { body: { metadata: { name: DEAD, labels: { pool: 'dead' } } } });
+      await setReady('False');
+      pods = await followDaemonPods(cp());
+      installation = await install(cp());
+      await installation.start(['a', 'b']);
+
+      await createDaemonSets(...HANDED_OVER);
+      handedOver = Promise.all(HANDED_OVER.map((name) => failOften(name, 6)));
+      handedOver.catch(() => {});
+    });
+    afterAll(async () => {
+      await pods?.stop();
+      await installation?.stop();
+    });
+
+    const setReady = (status: 'True' | 'False') =>
+      cp().request(admin, 'PATCH', `${NODES}/${DEAD}/status`, {
+        body: {
+          status: {
+            allocatable: { cpu: '32', memory: '256Gi', pods: '110' },
+            capacity: { cpu: '32', memory: '256Gi', pods: '110' },
+            conditions: [{ type: 'Ready', status, reason: 'Test', lastHeartbeatTime: new Date().toISOString() }],
+          },
+        },
+        contentType: MERGE_PATCH,
+      });
+
+    async function createDaemonSets(...names: string[]): Promise<void> {
+      for (const name of names) await createDaemonSet(cp(), name, 'alive');
+      for (const name of names) for (const node of [FAILING, STEADY]) await pods.waitFor(name, node, 'Running');
+    }
+
+    /** How long each time took until there was another pod. */
+    async function failOften(name: string, times = 5, node: string = FAILING, phase?: string): Promise<number[]> {
+      const took: number[] = [];
+      for (let i = 0; i < times; i++) took.push(await pods.failAndWait(name, node, phase));
+      return took;
+    }
+
+    async function recover(name: string, spec: Omit<RecoveryPolicySpec, 'daemonSets'>): Promise<void> {
+      await waitUntil(async () => (await createPolicy(cp(), recoveryOf(name, spec))).status === 201 || undefined, {
+        timeoutMs: TIMEOUT_MS,
+        otherwise: () => `RecoveryPolicy ${name} is not taken`,
+      });
+    }
+
+    const deletions = (name: string) => podDeletions(cp(), name, taintkeeperAccount.name);
+
+    async function waitForStatus(name: string, expected: (status: Status) => boolean): Promise<void> {
+      let last: Status | undefined;
+      await waitUntil(
+        async () => {
+          const path = `${POLICIES_PATH.RecoveryPolicy}/${name}`;
+          last = (await cp().request<{ status?: Status }>(admin, 'GET', path)).body.status;
+          return (last?.violators && expected(last)) || undefined;
+        },
+        { timeoutMs: TIMEOUT_MS, otherwise: () => `the status of ${name} is ${JSON.stringify(last)}` },
+      );
+    }
+
+    async function waitForEvents(daemonSet: string, expected: readonly string[]): Promise<void> {
+      const path = '/apis/events.k8s.io/v1/namespaces/kube-system/events';
+      const selector = 'fieldSelector=reportingController=taintkeeper.dev/taintkeeper';
+      let reasons: string[] = [];
+      await waitUntil(
+        async () => {
+          const { body } = await cp().request<{ items: { reason: string; regarding: { name: string } }[] }>(
+            admin,
+            'GET',
+            `${path}?${selector}`,
+          );
+          reasons = body.items.filter(({ regarding }) => regarding.name === daemonSet).map(({ reason }) => reason);
+          return reasons.toSorted().join() === expected.toSorted().join() || undefined;
+        },
+        { timeoutMs: TIMEOUT_MS, otherwise: () => `the Events of ${daemonSet} are ${reasons}` },
+      );
+    }
+
+    it.concurrent('run again after the time that the policy says, and not when the back-off ends', async () => {
+      const names = ['plain', 'deleted', 'restarted', 'audited'];
+      await createDaemonSets(...names);
+      const [before = [], ...others] = await Promise.all(names.map((name) => failOften(name)));
+      const [deletedOther, restartedOther] = ['deleted', 'restarted'].map((name) => pods.healthy(name, STEADY));
+      await recover('deleted', { stuckSeconds: 1 });
+      await recover('restarted', { stuckSeconds: 1, strategy: 'RestartRollout' });
+      await recover('audited', { stuckSeconds: 1, mode: 'Audit' });
+      const [plain = 0, deleted = 0, restarted = 0] = await Promise.all([
+        ...['plain', 'deleted', 'restarted'].map((name) => pods.failAndWait(name, FAILING)),
+        pods.fail('audited', FAILING).then(() =>
+          waitForStatus('audited', ({ matched, violating, violators: [first = ''] }) => {
+            return matched === 1 && violating === 1 && first.startsWith('kube-system/audited-');
+          }),
+        ),
+      ]);
+
+      if (SHOW_FIGURES) process.stderr.write(table(before, { plain, deleted, restarted }));
+      // It doubles from failure to failure, less what the pod has run meanwhile.
+      for (const took of [before, ...others]) {
+        for (const [n, ms] of took.slice(2).entries()) expect(ms).toBeGreaterThan(2 ** n * 1_000);
+      }
+      expect(plain).toBeGreaterThan(12_000);
+      for (const ms of [deleted, restarted]) {
+        expect(ms).toBeGreaterThan(1_000);
+        expect(ms).toBeLessThan(5_000);
+      }
+      // DeletePod is for that one pod; RestartRollout for all.
+      expect(pods.healthy('deleted', STEADY)).toBe(deletedOther);
+      await pods.waitFor('restarted', STEADY, 'Running', restartedOther);
+      expect([deletions('deleted'), await restarts(cp(), 'deleted')]).toEqual([1, 0]);
+      expect([deletions('restarted'), await restarts(cp(), 'restarted')]).toEqual([0, 1]);
+      expect([deletions('audited'), await restarts(cp(), 'audited')]).toEqual([0, 0]);
+      await waitForEvents('deleted', ['PodFreed']);
+      await waitForEvents('restarted', ['RolloutRestarted']);
+      await waitForEvents('audited', ['PodStuck']);
+    });
+
+    it.concurrent('are left alone on a node that is not ready, and freed once it is', async () => {
+      await createDaemonSet(cp(), 'held', 'dead');
+      await pods.waitFor('held', DEAD, 'Pending');
+      await recover('held', { stuckSeconds: 1 });
+      await failOften('held', 5, DEAD, 'Pending');
+      const failed = await pods.fail('held', DEAD);
+      expect(deletions('held')).toBe(0);
+      const began = performance.now();
+      await setReady('True');
+      await pods.waitFor('held', DEAD, 'Pending', failed);
+      const tookMs = performance.now() - began;
+      expect(deletions('held')).toBe(1);
+      expect(tookMs).toBeGreaterThan(1_000);
+      expect(tookMs).toBeLessThan(5_000);
+    });
+
+    it.concurrent('that fail again after a while are freed as often as the budget says, each time later', async () => {
+      await createDaemonSets('slow');
+      await failOften('slow');
+      await recover('slow', { stuckSeconds: 1, budget: { perNode: 3 } });
+      const took: number[] = [];
+      for (let i = 0; i < 3; i++) {
+        took.push(await pods.failAndWait('slow', FAILING));
+        // One that fails within `stuckSeconds` fails again at once.
+        await delay(1_200);
+      }
+      await pods.fail('slow', FAILING);
+      await waitForEvents('slow', ['PodFreed', 'RecoveryBudgetSpent']);
+      for (const [n, ms] of took.entries()) expect(ms).toBeGreaterThan(2 ** n * 1_000);
+      expect(deletions('slow')).toBe(3);
+    });
+
+    it.concurrent('that fail again at once are freed once, reported, and then left to the back-off', async () => {
+      const names = ['always-deleted', 'always-restarted'];
+      await createDaemonSets(...names);
+      await recover('always-deleted', { stuckSeconds: 1 });
+      await recover('always-restarted', { stuckSeconds: 1, strategy: 'RestartRollout' });
+      const counts = await Promise.all(names.map(failAlways));
+      if (SHOW_FIGURES) process.stderr.write(`in ${LOOP_MS / 1_000} s failed ${counts} times, freed once each\n`);
+      for (const count of counts) expect(count).toBeGreaterThan(5);
+      expect([deletions('always-deleted'), await restarts(cp(), 'always-deleted')]).toEqual([1, 0]);
+      expect([deletions('always-restarted'), await restarts(cp(), 'always-restarted')]).toEqual([0, 1]);
+      await waitForEvents('always-deleted', ['PodFailsAgain', 'PodFreed']);
+    });
+
+    /** Says how often the pod failed. */
+    async function failAlways(name: string): Promise<number> {
+      const end = performance.now() + LOOP_MS;
+      let last: string | undefined;
+      let count = 0;
+      while (performance.now() < end) {
+        const uid = pods.healthy(name, FAILING);
+        if (uid === undefined || uid === last) {
+          await delay(50);
+        } else {
+          await pods.waitFor(name, FAILING, 'Running', last);
+          last = await pods.fail(name, FAILING);
+          count++;
+        }
+      }
+      return count;
+    }
+
+    it.concurrent('are freed exactly once where two leaders believe in themselves', async () => {
+      const names = ['twice-deleted', 'twice-restarted'];
+      await createDaemonSets(...names);
+      await Promise.all(names.map((name) => failOften(name)));
+      const policies = [
+        recoveryOf('twice-deleted', { stuckSeconds: 1 }),
+        recoveryOf('twice-restarted', { stuckSeconds: 1, strategy: 'RestartRollout' }),
+      ];
+      const leaders = await Promise.all([1, 2].map(() => startRecovery(cp(), admin, policies)));
+      try {
+        const uids = await Promise.all(names.map((name) => pods.fail(name, FAILING)));
+        await Promise.all(names.map((name, index) => pods.waitFor(name, FAILING, 'Running', uids[index])));
+        // The one that was refused looks again a second later.
+        await delay(2_000);
+        expect(podDeletions(cp(), 'twice-deleted', admin.name)).toBe(1);
+        expect(await restarts(cp(), 'twice-restarted')).toBe(1);
+      } finally {
+        await Promise.all(leaders.map((leader) => leader.stop()));
+      }
+    });
+
+    it('are freed exactly once when the leader is killed in the middle', async () => {
+      await handedOver;
+      await recover('handed-deleted', { stuckSeconds: 3 });
+      await recover('handed-restarted', { stuckSeconds: 3, strategy: 'RestartRollout' });
+      for (const name of HANDED_OVER) await waitForStatus(name, ({ matched }) => matched === 1);
+      const leader = installation.replica(await leaderOf(cp()));
+      const looks = async () => {
+        const pattern = /^taintkeeper_reconciliations_total\{controller="pod-recovery",result="ok"\} (\d+)$/m;
+        return Number(pattern.exec(await leader.metrics())?.[1]);
+      };
+      const before = await looks();
+      const began = performance.now();
+      const uids = await Promise.all(HANDED_OVER.map((name) => pods.fail(name, FAILING)));
+      await waitUntil(async () => (await looks()) >= before + 2 || undefined, {
+        timeoutMs: TIMEOUT_MS,
+        otherwise: () => 'the leader has not looked at the pods',
+      });
+      await leader.kill();
+      expect([deletions('handed-deleted'), await restarts(cp(), 'handed-restarted')]).toEqual([0, 0]);
+      await Promise.all(HANDED_OVER.map((name, index) => pods.waitFor(name, FAILING, 'Running', uids[index])));
+      // The lease lasts for 15 s, and the back-off for 32.
+      expect(performance.now() - began).toBeLessThan(30_000);
+      expect(await leaderOf(cp())).not.toBe(leader.name);
+      expect([deletions('handed-deleted'), await restarts(cp(), 'handed-deleted')]).toEqual([1, 0]);
+      expect([deletions('handed-restarted'), await restarts(cp(), 'handed-restarted')]).toEqual([0, 1]);
+    });
+  },
+);
+
+/** For the DaemonSet of the same name. */
+function recoveryOf(name: string, spec: Omit<RecoveryPolicySpec, 'daemonSets'>): PolicyObject {
+  return policyObject('RecoveryPolicy', name, {
+    daemonSets: { namespaces: ['kube-system'], names: [name] },
+    ...spec,
+  });
+}
+
+/** Seconds from a failure to the next running pod: of the failures while there was no policy, and of the one after. */
+function table(before: readonly number[], sixth: Readonly<Record<string, number>>): string {
+  const seconds = (all: readonly number[]) => all.map((ms) => (ms / 1_000).toFixed(1)).join(', ');
+  const rows = Object.entries(sixth).map(([how, ms]) => `the 6th time, ${how}: ${seconds([ms])} s\n`);
+  return `the first 5 times: ${seconds(before)} s\n${rows.join('')}`;
+}

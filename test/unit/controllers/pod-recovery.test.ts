@@ -1,0 +1,334 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { OWNER, startInCluster } from './recovery-cluster.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const pass = (seconds: number) => vi.advanceTimersByTimeAsync(seconds * 1_000);
+/** The watch and the queue are done. */
+const settle = () => pass(0.01);
+
+async function start(...parameters: Parameters<typeof startInCluster>) {
+  const cluster = startInCluster(...parameters);
+  await settle();
+  return cluster;
+}
+
+const deletedBy = (cluster: { writes: readonly { method: string; path: string }[] }) =>
+  cluster.writes.map(({ method, path }) => `${method} ${path.slice(path.lastIndexOf('/') + 1)}`);
+
+describe('a pod that stays Failed', () => {
+  it('is deleted after the time of the policy, this one and no other one of its name', async () => {
+    const cluster = await start({ daemons: { stuckSeconds: 10 } });
+    cluster.addPod('cni-1');
+    await pass(9.9);
+    expect(cluster.writes).toEqual([]);
+    await pass(0.2);
+    expect(cluster.writes).toEqual([
+      {
+        method: 'DELETE',
+        path: '/api/v1/namespaces/kube-system/pods/cni-1',
+        body: { preconditions: { uid: 'uid-cni-1', resourceVersion: '102' } },
+      },
+    ]);
+    expect(cluster.events).toMatchObject([
+      {
+        reason: 'PodFreed',
+        type: 'Normal',
+        regarding: { kind: 'DaemonSet', namespace: 'kube-system', name: 'cni', uid: 'ds-1' },
+        note: 'RecoveryPolicy daemons deleted the pod on node n1 (NodeShutdown), which stayed Failed',
+      },
+      {
+        reason: 'PodFreed',
+        regarding: { kind: 'RecoveryPolicy', name: 'daemons' },
+        note: 'DaemonSet kube-system/cni: deleted the pod on node n1 (NodeShutdown), which stayed Failed',
+      },
+    ]);
+    expect(await cluster.metrics.registry.metrics()).toContain(
+      'taintkeeper_recoveries_total{policy="daemons",strategy="DeletePod"} 1',
+    );
+  });
+
+  it('counts as stuck from then on, and no longer than it is there', async () => {
+    const cluster = await start({ daemons: { mode: 'Audit' } });
+    cluster.addPod('cni-1');
+    await pass(12);
+    const [stuck] = cluster.recovery.stuckPods();
+    expect(stuck).toMatchObject({ name: 'kube-system/cni-1', daemonSet: { name: 'cni' } });
+    expect(Math.round((stuck?.forMs ?? 0) / 1_000)).toBe(12);
+    expect(cluster.reasons()).toEqual(['PodStuck DaemonSet', 'PodStuck RecoveryPolicy']);
+    const findings = cluster.calls.findings;
+    cluster.removePod('cni-1');
+    await settle();
+    expect(cluster.recovery.stuckPods()).toEqual([]);
+    expect(cluster.calls.findings).toBeGreaterThan(findings);
+    expect(cluster.writes).toEqual([]);
+  });
+
+  it.each<{ whose: string; pod: Parameters<Awaited<ReturnType<typeof start>>['addPod']>[2] }>([
+    { whose: 'of a Job', pod: { owner: { ...OWNER, kind: 'Job', apiVersion: 'batch/v1' } } },
+    { whose: 'that is only owned by a DaemonSet', pod: { owner: { ...OWNER, controller: false } } },
+    { whose: 'beside taintkeeper itself', pod: { namespace: 'taintkeeper' } },
+    { whose: 'of an earlier DaemonSet', pod: { owner: { ...OWNER, uid: 'ds-0' } } },
+  ])('$whose is left alone', async ({ pod }) => {
+    const cluster = await start({ daemons: {} });
+    cluster.setDaemonSet({}, 'taintkeeper');
+    cluster.addPod('cni-1', 'n1', pod);
+    await pass(3_600);
+    expect(cluster.writes).toEqual([]);
+    expect(cluster.recovery.stuckPods()).toEqual([]);
+  });
+
+  it('is given its time anew when its node was not ready meanwhile', async () => {
+    const cluster = await start({ daemons: { stuckSeconds: 10 } });
+    cluster.addPod('cni-1');
+    await pass(8);
+    cluster.setNode('n1', { ready: false });
+    await pass(8);
+    cluster.setNode('n1');
+    await pass(8);
+    expect(cluster.writes).toEqual([]);
+    await pass(2.1);
+    expect(cluster.writes).toHaveLength(1);
+  });
+
+  it('is freed by the policy that changes something, then by the first one by name', async () => {
+    const cluster = await start({ a: { mode: 'Audit' }, c: {}, b: {} });
+    cluster.addPod('cni-1');
+    await pass(11);
+    expect(cluster.events.map(({ regarding }) => regarding.name)).toEqual(['cni', 'b']);
+  });
+});
+
+describe('pods are watched', () => {
+  it('only while there is a policy', async () => {
+    const cluster = await start({});
+    expect(cluster.watching()).toBe(0);
+    cluster.setPolicies({ daemons: { stuckSeconds: 10 } });
+    await settle();
+    expect(cluster.watching()).toBe(1);
+    expect(await cluster.metrics.registry.metrics()).toContain('taintkeeper_watch_connected{resource="pods"} 1');
+    cluster.addPod('cni-1');
+    await pass(9);
+    cluster.setPolicies({});
+    await pass(60);
+    expect(cluster.watching()).toBe(0);
+    expect(cluster.writes).toEqual([]);
+    expect(await cluster.metrics.registry.metrics()).not.toContain('resource="pods"');
+  });
+
+  it('with one watch, however often the policies change', async () => {
+    const cluster = await start({ daemons: {} });
+    for (const stuckSeconds of [20, 30, 5]) cluster.setPolicies({ daemons: { stuckSeconds } });
+    cluster.addPod('cni-1');
+    await pass(5.1);
+    expect(cluster.calls.watches).toBe(1);
+    expect(cluster.writes).toHaveLength(1);
+  });
+});
+
+describe('when the API server', () => {
+  it.each([404, 409])('answers %i, somebody else was faster: that is no fault, and does not count', async (status) => {
+    const cluster = await start({ daemons: { budget: { perNode: 1 } } });
+    cluster.answers(() => status);
+    cluster.addPod('cni-1');
+    await pass(10.1);
+    cluster.answers(() => 'done');
+    await pass(1.1);
+    expect(deletedBy(cluster)).toEqual(['DELETE cni-1', 'DELETE cni-1']);
+    expect(cluster.reasons()).toEqual(['PodFreed DaemonSet', 'PodFreed RecoveryPolicy']);
+    expect(cluster.logged().filter((line) => line.includes('pod-recovery'))).toEqual([]);
+  });
+
+  it('gives no answer, it is tried again, and counts once', async () => {
+    const cluster = await start({ daemons: { budget: { perNode: 1 } } });
+    let lost = 2;
+    cluster.answers(() => (lost-- > 0 ? 'lost' : 'done'));
+    cluster.addPod('cni-1');
+    await pass(15);
+    expect(deletedBy(cluster)).toEqual(['DELETE cni-1', 'DELETE cni-1', 'DELETE cni-1']);
+    await pass(60);
+    cluster.addPod('cni-2');
+    await pass(60);
+    expect(cluster.writes).toHaveLength(3);
+    expect(cluster.recovery.troubles()).toMatchObject([{ reason: 'RecoveryBudgetSpent' }]);
+  });
+
+  it('has deleted the pod without an answer, that counts', async () => {
+    const cluster = await start({ daemons: { budget: { perNode: 1 } } });
+    cluster.answers(({ path }) => {
+      cluster.removePod(path.slice(path.lastIndexOf('/') + 1));
+      return 'lost';
+    });
+    cluster.addPod('cni-1');
+    await pass(60);
+    cluster.addPod('cni-2');
+    await pass(60);
+    expect(deletedBy(cluster)).toEqual(['DELETE cni-1']);
+  });
+
+  it('refuses, the other pods are freed all the same, and the policy is in trouble', async () => {
+    const cluster = await start({ daemons: {} });
+    cluster.answers(({ path }) => (path.endsWith('cni-1') ? 403 : 'done'));
+    cluster.addPod('cni-1');
+    cluster.addPod('cni-2', 'n2');
+    await pass(10.1);
+    expect(deletedBy(cluster).slice(0, 2)).toEqual(['DELETE cni-1', 'DELETE cni-2']);
+    expect(cluster.recovery.troubles()).toEqual([
+      {
+        kind: 'RecoveryPolicy',
+        policy: 'daemons',
+        reason: 'RecoveryFailed',
+        message:
+          'pods cannot be freed (DELETE /api/v1/namespaces/kube-system/pods/cni-1: 403: on purpose): DaemonSet kube-system/cni on node n1',
+      },
+    ]);
+    cluster.answers(() => 'done');
+    await pass(60);
+    expect(cluster.recovery.troubles()).toEqual([]);
+    expect(cluster.logged()).toContain('pod-recovery: it works again');
+  });
+});
+
+describe('with RestartRollout', () => {
+  const restart = { strategy: 'RestartRollout' } as const;
+
+  it('one restart is for the pods of all nodes, and it is made from the DaemonSet as it was known', async () => {
+    const cluster = await start({ daemons: restart });
+    cluster.addPod('cni-1', 'n1');
+    cluster.addPod('cni-2', 'n2');
+    await pass(15);
+    expect(cluster.writes).toEqual([
+      {
+        method: 'PATCH',
+        path: '/apis/apps/v1/namespaces/kube-system/daemonsets/cni',
+        body: {
+          metadata: { uid: 'ds-1', resourceVersion: '101' },
+          spec: {
+            template: { metadata: { annotations: { 'taintkeeper.dev/restartedAt': expect.stringMatching(/^2.*Z$/) } } },
+          },
+        },
+      },
+    ]);
+  });
+
+  it('a rollout in progress is waited for, and reported when it does not free the pod', async () => {
+    const cluster = await start({ daemons: restart });
+    cluster.addPod('cni-1');
+    await pass(10.1);
+    const status = { observedGeneration: 2, desired: 2, updated: 1, unavailable: 1 };
+    cluster.setDaemonSet({ generation: 2, status });
+    await pass(9);
+    expect(cluster.recovery.troubles()).toEqual([]);
+    await pass(1.1);
+    expect(cluster.recovery.troubles()).toMatchObject([{ policy: 'daemons', reason: 'RolloutInProgress' }]);
+    expect(cluster.writes).toHaveLength(1);
+  });
+
+  it('a restart that somebody undoes in the same request is no success', async () => {
+    const cluster = await start({ daemons: restart });
+    cluster.answers(() => 'without effect');
+    cluster.addPod('cni-1');
+    await pass(10.1);
+    expect(cluster.events).toEqual([]);
+    expect(cluster.recovery.troubles()).toMatchObject([
+      { reason: 'RecoveryFailed', message: expect.stringContaining('somebody takes taintkeeper.dev/restartedAt out') },
+    ]);
+  });
+
+  it('a DaemonSet with OnDelete has no rollout to wait for', async () => {
+    const cluster = await start({ daemons: restart });
+    const status = { observedGeneration: 1, desired: 2, updated: 0, unavailable: 1 };
+    cluster.setDaemonSet({ onDelete: true, status });
+    cluster.addPod('cni-1');
+    await pass(10.1);
+    expect(cluster.writes).toHaveLength(1);
+  });
+});
+
+describe('what fails again at once', () => {
+  it('is trouble until it has been over for a while, not from pod to pod', async () => {
+    const cluster = await start({ daemons: {} });
+    cluster.addPod('cni-1');
+    await pass(10.1);
+    cluster.addPod('cni-2');
+    await settle();
+    expect(cluster.recovery.troubles()).toEqual([
+      {
+        kind: 'RecoveryPolicy',
+        policy: 'daemons',
+        reason: 'PodFailsAgain',
+        message: expect.stringMatching(
+          /^pods that were freed failed again at once: .*: DaemonSet kube-system\/cni on node n1$/,
+        ),
+      },
+    ]);
+    const calls = cluster.calls.troubles;
+    for (const name of ['cni-3', 'cni-4']) {
+      await pass(30);
+      cluster.removePod(name === 'cni-3' ? 'cni-2' : 'cni-3');
+      await pass(2);
+      expect(cluster.recovery.troubles()).toHaveLength(1);
+      cluster.addPod(name);
+      await settle();
+    }
+    expect(cluster.calls.troubles).toBe(calls);
+    cluster.removePod('cni-4');
+    await pass(6);
+    expect(cluster.recovery.troubles()).toEqual([]);
+    expect(cluster.calls.troubles).toBeGreaterThan(calls);
+  });
+
+  /** A DaemonSet controller that replaces a Failed pod after 1, 2, 4 … 900 s, and pods that fail so many seconds after they began. */
+  async function tenMinutes(strategy: 'DeletePod' | 'RestartRollout', failsAfter: number): Promise<number> {
+    const cluster = await start({ daemons: { strategy, stuckSeconds: 1 } });
+    let generation = 1;
+    let count = 0;
+    let backOff = 1;
+    let present = '';
+    let replaceAt = 0;
+    const begin = () => {
+      present = '';
+      setTimeout(() => {
+        present = `cni-${++count}`;
+        replaceAt = performance.now() + backOff * 1_000;
+        cluster.addPod(present);
+      }, failsAfter * 1_000);
+    };
+    begin();
+    let seen = 0;
+    for (let tenths = 0; tenths < 6_000; tenths++) {
+      await pass(0.1);
+      if (cluster.writes.length > seen) {
+        seen = cluster.writes.length;
+        if (strategy === 'RestartRollout') {
+          backOff = 1;
+          cluster.removePod(present);
+          const status = { observedGeneration: ++generation, desired: 2, updated: 2, unavailable: 0 };
+          cluster.setDaemonSet({ generation, status });
+        }
+        begin();
+      } else if (present !== '' && performance.now() >= replaceAt) {
+        backOff = Math.min(2 * backOff, 900);
+        cluster.removePod(present);
+        begin();
+      }
+    }
+    await cluster.recovery.stop();
+    expect(count).toBeGreaterThan(5);
+    return seen;
+  }
+
+  it.each<{ strategy: 'DeletePod' | 'RestartRollout'; failsAfter: number; freed: number }>([
+    { strategy: 'DeletePod', failsAfter: 0.2, freed: 1 },
+    { strategy: 'DeletePod', failsAfter: 1.5, freed: 3 },
+    { strategy: 'RestartRollout', failsAfter: 0.2, freed: 1 },
+    { strategy: 'RestartRollout', failsAfter: 1.5, freed: 3 },
+  ])('in ten minutes is freed $freed times by $strategy, if it fails after $failsAfter s', async (given) => {
+    expect(await tenMinutes(given.strategy, given.failsAfter)).toBe(given.freed);
+  });
+});
