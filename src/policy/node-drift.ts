@@ -73,13 +73,10 @@ export function nodeDrift(
   });
   const repaired = judged.filter(({ hindrance }) => hindrance === undefined).map(({ target }) => target);
   const taints = repaired.length === 0 ? node.taints : withTaints(node.taints, repaired);
-  // A value that has taken the place of the remembered one does not replace it in the memory, too.
-  const settled = valuesOf(repaired);
-  const rightful = taints.filter((taint) => settled.has(identity(taint)) || !remembered.has(identity(taint)));
   const desired: DesiredNode = {
     taints,
     release: released.length === 0 ? node.release : consumeRelease(release, released),
-    remembered: remember({ before: node.remembered, carried: rightful, forgotten: released, protects }),
+    remembered: remember({ before: node.remembered, carried: taints, forgotten: [...released, ...repaired], protects }),
   };
   const changes = taints !== node.taints || desired.release !== node.release || desired.remembered !== node.remembered;
   return {
