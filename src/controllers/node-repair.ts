@@ -130,7 +130,10 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
 
   /** False when the node has changed since it was looked at. */
   async function write(entry: NodeEntry, desired: DesiredNode, losses: readonly Loss[]): Promise<boolean> {
-    while (!writes.take()) await pause(writes.waitMs(), stopping.signal);
+    while (!writes.take()) {
+      await pause(writes.waitMs(), stopping.signal);
+      stopping.signal.throwIfAborted();
+    }
     try {
       await client.request('PATCH', `/api/v1/nodes/${entry.name}`, {
         query: { fieldManager: FIELD_MANAGER },

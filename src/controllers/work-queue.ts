@@ -69,10 +69,13 @@ export function startWorkQueue({ name, work, concurrency, log, onResult }: WorkQ
       // Asked for again while it is worked on: afterwards.
       if (running.has(key)) continue;
       ready.delete(key);
-      const done = run(key).finally(() => {
-        running.delete(key);
-        begin();
-      });
+      // Not at once: the work may ask for its own key.
+      const done = Promise.resolve(key)
+        .then(run)
+        .finally(() => {
+          running.delete(key);
+          begin();
+        });
       running.set(key, done);
     }
   }

@@ -11,12 +11,13 @@ export const REMEMBERED_ANNOTATION = 'taintkeeper.dev/remembered';
 /** So many at most: an annotation is read with every copy of the node. */
 export const MAX_REMEMBERED = 64;
 
-/** The taints of the annotation; what cannot be read is left out. */
+/** The taints of the annotation; what cannot be read is left out. Of one that is named twice, the last value counts. */
 export function parseRemembered(annotation: string | undefined): Taint[] {
-  return (annotation ?? '').split(',').flatMap((text) => {
+  const taints = (annotation ?? '').split(',').flatMap((text) => {
     const taint = parseTaint(text.trim());
     return taint ? [{ ...taint, value: taint.value ?? '' }] : [];
   });
+  return [...new Map(taints.map((taint) => [identity(taint), taint])).values()];
 }
 
 /** What a memory is made from. */

@@ -3,7 +3,7 @@ import type { DesiredNode, NodeView } from './node.ts';
 import type { CompiledTaintPolicy } from './policy-set.ts';
 import { presentTaints, satisfies } from './present-taints.ts';
 import { consumeRelease, isReleased, parseRelease } from './release.ts';
-import { identity, type Taint, valuesOf, withTaints } from './taint.ts';
+import { droppedTaints, identity, type Taint, valuesOf, withTaints } from './taint.ts';
 
 /** Why a taint that a node should carry is not put back. */
 export type Hindrance =
@@ -56,13 +56,16 @@ export function nodeDrift(
   const selecting = policies.filter((policy) => policy.selectsNode(node.labels));
   const protects = protectionOn(node.labels, selecting);
   const carried = valuesOf(node.taints);
-  const memory = parseRemembered(node.remembered).filter(protects);
-  const gone = memory.filter((taint) => carried.get(identity(taint)) !== (taint.value ?? ''));
   const release = parseRelease(node.release);
-  const released = gone.filter((taint) => isReleased(release, taint) && isReleasable(taint, selecting));
-  const lost = gone.filter((taint) => !released.includes(taint));
+  const memory = parseRemembered(node.remembered).filter(protects);
+  const gone = Map.groupBy(
+    droppedTaints(memory, node.taints),
+    (taint) => isReleased(release, taint) && isReleasable(taint, selecting),
+  );
+  const released = gone.get(true) ?? [];
+  const lost = gone.get(false) ?? [];
 
-  const remembered = valuesOf(memory);
+  const remembered = valuesOf(lost);
   const groups = [...Map.groupBy(claims(node, carried, lost, selecting), ({ taint }) => identity(taint)).values()];
   const judged = groups.map((group) => {
     const target = targetOf(group);
@@ -73,7 +76,7 @@ export function nodeDrift(
   const desired: DesiredNode = {
     taints,
     release: released.length === 0 ? node.release : consumeRelease(release, released),
-    remembered: remember({ before: node.remembered, carried: taints, forgotten: released, protects }),
+    remembered: remember({ before: node.remembered, carried: taints, forgotten: [...released, ...repaired], protects }),
   };
   const changes = taints !== node.taints || desired.release !== node.release || desired.remembered !== node.remembered;
   return {
@@ -84,18 +87,18 @@ export function nodeDrift(
   };
 
   function hindranceOf(group: readonly Claim[], target: Taint): Hindrance | undefined {
-    if (!group.some(({ policy }) => policy.mode === 'Restore')) return 'mode';
+    const restoring = group.filter(({ policy }) => policy.mode === 'Restore');
+    if (restoring.length === 0) return 'mode';
     if (isContested(target)) return 'contested';
-    const before = remembered.get(identity(target));
+    if (remembered.get(identity(target)) === (target.value ?? '')) return undefined;
     const present = carried.get(identity(target));
     // Admission lets nobody replace a protected value but by the remembered one: not us either.
-    if (present !== undefined && before !== target.value && protects({ ...target, value: present })) return 'held';
-    const evicts = target.effect === 'NoExecute' && before === undefined;
-    return evicts && !group.some(({ mayEvict }) => mayEvict) ? 'eviction' : undefined;
+    if (present !== undefined && protects({ ...target, value: present })) return 'held';
+    return target.effect === 'NoExecute' && !restoring.some(({ mayEvict }) => mayEvict) ? 'eviction' : undefined;
   }
 }
 
-/** What each policy misses, every taint once; of two claims of one policy, that of a Present taint counts. */
+/** What each policy misses, every taint once: with the value that it declares, else with the remembered one, else with none. */
 function claims(
   node: NodeView,
   carried: ReadonlyMap<string, string>,
@@ -104,12 +107,12 @@ function claims(
 ): Claim[] {
   return policies.flatMap((policy) => {
     const present = presentTaints(node.labels, [policy]).filter((want) => !satisfies(carried, want));
-    const wanted = new Set(present.map(({ taint }) => identity(taint)));
     const preserved = lost.flatMap((taint) => {
-      const field = wanted.has(identity(taint)) ? undefined : policy.protectedBy(taint);
+      const field = policy.protectedBy(taint);
       return field === undefined ? [] : [{ policy, field, taint, anyValue: false, mayEvict: false }];
     });
-    return [...present, ...preserved];
+    const wanted = [...present.filter(({ anyValue }) => !anyValue), ...preserved, ...present];
+    return [...Map.groupBy(wanted, ({ taint }) => identity(taint)).values()].flatMap((group) => group.slice(0, 1));
   });
 }
 

@@ -58,6 +58,16 @@ const taintRule = fc.oneof(
     { key, value, effect, ensure: fc.constant('Present' as const) },
     { requiredKeys: ['key', 'effect', 'ensure'] },
   ),
+  fc.record(
+    {
+      key,
+      value,
+      effect: fc.constant('NoExecute' as const),
+      ensure: fc.constant('Present' as const),
+      mayEvict: fc.boolean(),
+    },
+    { requiredKeys: ['key', 'effect', 'ensure', 'mayEvict'] },
+  ),
 );
 
 const taintPolicy = fc.record<TaintPolicySpec>(

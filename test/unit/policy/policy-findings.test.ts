@@ -64,6 +64,21 @@ it('of nodes: those that lack a Present taint', () => {
   expect(nodeFindings(gpu, nodes, [])).toEqual({ matched: 3, violators: ['bare', 'strange'] });
 });
 
+it('of nodes: those that lost a protected taint which they are remembered to have carried, unless it was released', () => {
+  const remembered = (name: string, ...keys: string[]) => ({
+    ...node(name, 'gpu', 'dedicated', ...keys),
+    remembered: 'other=gpu:NoSchedule, third:NoSchedule',
+  });
+  const nodes = [
+    remembered('good', 'other'),
+    remembered('lost'),
+    { ...remembered('changed', 'other'), remembered: 'other=x:NoSchedule' },
+    { ...remembered('released'), release: 'other:NoSchedule' },
+    { ...remembered('left'), labels: { pool: 'cpu' } },
+  ];
+  expect(nodeFindings(gpu, nodes, [])).toEqual({ matched: 4, violators: ['changed', 'lost'] });
+});
+
 it('of DaemonSets: those that lack a toleration, unless they opted out', () => {
   const both = ['node-role.kubernetes.io/master', 'node-role.kubernetes.io/control-plane'];
   const daemonSets = [

@@ -102,3 +102,49 @@ describe('Ready', () => {
     expect(ready({ problems })?.message.length).toBeLessThan(32_768);
   });
 });
+
+describe('Stalled', () => {
+  const contested = { reason: 'TaintContested', message: 'taint a is left alone' };
+  const paused = { reason: 'RolloutPaused', message: 'DaemonSet b waits for its rollout' };
+  const stalled = (input: Partial<StatusInput>) => status(input).conditions?.find(({ type }) => type === 'Stalled');
+
+  it('is there only while something is not done, and says beside Ready what that is', () => {
+    const before = status({ stalled: [contested] });
+    expect(before.conditions).toMatchObject([
+      { type: 'Ready', status: 'True' },
+      {
+        type: 'Stalled',
+        status: 'True',
+        reason: 'TaintContested',
+        message: 'taint a is left alone',
+        observedGeneration: 3,
+        lastTransitionTime: '2026-06-01T12:00:00Z',
+      },
+    ]);
+    expect(stalled({ before, now: LATER })).toBeUndefined();
+  });
+
+  it('tells of everything in one message, with the reason of the first', () => {
+    expect(stalled({ stalled: [paused, contested] })).toMatchObject({
+      reason: 'RolloutPaused',
+      message: 'DaemonSet b waits for its rollout; taint a is left alone',
+    });
+  });
+
+  it('keeps its time while it lasts, whatever the reason, and has another one when it comes again', () => {
+    const before = status({ stalled: [contested] });
+    expect(stalled({ before, stalled: [paused], now: LATER })).toMatchObject({
+      lastTransitionTime: '2026-06-01T12:00:00Z',
+    });
+    expect(stalled({ before: status({ before }), stalled: [contested], now: LATER })).toMatchObject({
+      lastTransitionTime: '2026-06-02T12:00:00Z',
+    });
+  });
+
+  it('has a message that fits, however much is not done', () => {
+    const many = Array.from({ length: 1_000 }, () => ({ reason: 'TaintContested', message: 'x'.repeat(1_000) }));
+    const { message = '' } = stalled({ stalled: many }) ?? {};
+    expect(message).toMatch(/; and 985 more$/);
+    expect(message.length).toBeLessThan(32_768);
+  });
+});

@@ -1,0 +1,108 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { parseRemembered } from '../../../src/policy/memory.ts';
+import { judgeNode, type NodeView } from '../../../src/policy/node.ts';
+import { type Loss, type NodeDrift, nodeDrift } from '../../../src/policy/node-drift.ts';
+import type { PolicySet } from '../../../src/policy/policy-set.ts';
+import { presentTaints, satisfies } from '../../../src/policy/present-taints.ts';
+import { formatTaint, identity, sameTaint, valuesOf } from '../../../src/policy/taint.ts';
+import * as generate from '../admission/generators.ts';
+import { policySet } from './policies.ts';
+
+const RUNS = { numRuns: 1_000 };
+
+/** What a node remembers has often to do with what it carries, and may be anything at all: whoever may write the node can write it. */
+const memory = fc.array(
+  fc.oneof(
+    generate.taints.map((taints) => taints.map(formatTaint).join(', ')),
+    fc.constantFrom('rubbish', 'dedicated=x:NoSchedule,dedicated=y:NoSchedule'),
+  ),
+  { maxLength: 2 },
+);
+
+const cases = fc
+  .record({ state: generate.nodeState, memory, policies: generate.taintPolicies })
+  .map(({ state, memory: texts, policies }) => ({
+    node: { name: 'n1', ...state, remembered: texts.length === 0 ? undefined : texts.join(',') },
+    policies: policySet({ taint: policies }),
+  }));
+
+/** Holds whatever the node and the policies are. */
+function always(property: (node: NodeView, policies: PolicySet) => void): void {
+  fc.assert(
+    fc.property(cases, ({ node, policies }) => property(node, policies)),
+    RUNS,
+  );
+}
+
+const driftOf = (node: NodeView, { taintPolicies }: PolicySet) => nodeDrift(node, taintPolicies);
+const repaired = (node: NodeView, policies: PolicySet): NodeView => ({ ...node, ...driftOf(node, policies).desired });
+const isRepaired = ({ hindrance }: Loss) => hindrance === undefined;
+
+it('a node that was repaired needs no other repair', () => {
+  always((node, policies) => {
+    expect(driftOf(repaired(node, policies), policies).desired).toBeUndefined();
+  });
+});
+
+it('a loss that is left alone is found again', () => {
+  always((node, policies) => {
+    const left = ({ losses }: NodeDrift) => losses.filter((loss) => !isRepaired(loss));
+    const again = driftOf(repaired(node, policies), policies);
+    expect(left(again)).toEqual(expect.arrayContaining(left(driftOf(node, policies))));
+  });
+});
+
+it('a repair passes admission as it is, whoever sends it', () => {
+  const requester = { username: 'nobody', groups: [] };
+  always((oldNode, policies) => {
+    const update = { operation: 'UPDATE', requester, oldNode, node: repaired(oldNode, policies) } as const;
+    expect(judgeNode({ ...update, phase: 'mutate' }, policies).verdict).toBe('allow');
+    expect(judgeNode({ ...update, phase: 'validate' }, policies).verdict).toBe('allow');
+  });
+});
+
+it('a repair keeps every taint in its place, but for those that are put back', () => {
+  always((node, policies) => {
+    const { losses, desired } = driftOf(node, policies);
+    const lost = losses.filter(isRepaired).map(({ taint }) => identity(taint));
+    const others = ({ taints }: Pick<NodeView, 'taints'>) =>
+      taints.map((taint) => (lost.includes(identity(taint)) ? identity(taint) : taint));
+    const { taints } = desired ?? node;
+    expect(others({ taints: taints.slice(0, node.taints.length) })).toEqual(others(node));
+    for (const taint of taints.slice(node.taints.length)) expect(lost).toContain(identity(taint));
+  });
+});
+
+it('a repair puts back what is Present or remembered, and nothing else', () => {
+  always((node, policies) => {
+    const { desired } = driftOf(node, policies);
+    const present = presentTaints(node.labels, policies.taintPolicies).map(({ taint }) => taint);
+    const declared = [...present, ...parseRemembered(node.remembered)].map(formatTaint);
+    const added = (desired?.taints ?? node.taints).filter((taint) => !node.taints.includes(taint));
+    for (const taint of added) expect(declared).toContain(formatTaint(taint));
+  });
+});
+
+it('every Present taint that a node lacks is a loss, and each policy names a lost taint once', () => {
+  always((node, policies) => {
+    const { losses } = driftOf(node, policies);
+    const carried = valuesOf(node.taints);
+    for (const { policy, taint, anyValue, mayEvict } of presentTaints(node.labels, policies.taintPolicies)) {
+      const found = losses.filter((loss) => loss.policy === policy && sameTaint(loss.taint, taint));
+      expect(found).toHaveLength(satisfies(carried, { taint, anyValue, mayEvict }) ? found.length : 1);
+    }
+    const named = losses.map(({ policy, taint }) => `${policy.name} ${identity(taint)}`);
+    expect(named).toEqual([...new Set(named)]);
+  });
+});
+
+it('nothing is put back where all policies are in mode Audit, or where everything is contested', () => {
+  always((node, policies) => {
+    const audit = policies.taintPolicies.map((policy) => ({ ...policy, mode: 'Audit' as const }));
+    for (const drift of [nodeDrift(node, audit), nodeDrift(node, policies.taintPolicies, () => true)]) {
+      expect(drift.losses.filter(isRepaired)).toEqual([]);
+      expect(drift.desired?.taints ?? node.taints).toBe(node.taints);
+    }
+  });
+});

@@ -1,0 +1,73 @@
+import { expect, it } from 'vitest';
+import { createMetrics } from '../../../src/server/metrics.ts';
+
+/** The samples of metrics that a leader writes, in the order of their names. */
+async function samples({ registry }: ReturnType<typeof createMetrics>): Promise<string[]> {
+  const lines = (await registry.metrics()).split('\n');
+  return lines
+    .filter((line) => /^taintkeeper_(drift|stuck|repairs|recoveries|stalled|sweep|queue|watch)_?/.test(line))
+    .map((line) => line.replace('taintkeeper_', ''))
+    .sort();
+}
+
+it('what a leader finds and does is counted by policy', async () => {
+  const metrics = createMetrics('test');
+  metrics.violating('TaintPolicy', 'gpu', 3);
+  metrics.violating('TaintPolicy', 'gpu', 2);
+  metrics.violating('TolerationPolicy', 'cni', 0);
+  metrics.violating('RecoveryPolicy', 'reboot', 1);
+  metrics.repaired('Node', 'gpu');
+  metrics.repaired('Node', 'gpu');
+  metrics.repaired('DaemonSet', 'cni');
+  metrics.recovered('reboot', 'DeletePod');
+  expect(await samples(metrics)).toEqual([
+    'drift_daemonsets{policy="cni"} 0',
+    'drift_nodes{policy="gpu"} 2',
+    'recoveries_total{policy="reboot",strategy="DeletePod"} 1',
+    'repairs_total{kind="DaemonSet",policy="cni"} 1',
+    'repairs_total{kind="Node",policy="gpu"} 2',
+    'stuck_pods{policy="reboot"} 1',
+  ]);
+});
+
+it('what stalls is shown while it does, each reason once', async () => {
+  const metrics = createMetrics('test');
+  const contested = { kind: 'TaintPolicy', policy: 'gpu', reason: 'TaintContested' } as const;
+  metrics.stalled([contested, contested, { ...contested, policy: 'cpu' }]);
+  expect(await samples(metrics)).toEqual([
+    'stalled{kind="TaintPolicy",policy="cpu",reason="TaintContested"} 1',
+    'stalled{kind="TaintPolicy",policy="gpu",reason="TaintContested"} 1',
+  ]);
+  metrics.stalled([contested]);
+  expect(await samples(metrics)).toEqual(['stalled{kind="TaintPolicy",policy="gpu",reason="TaintContested"} 1']);
+});
+
+it('a queue is asked for its depth whenever the metrics are, as long as it is there', async () => {
+  const metrics = createMetrics('test');
+  let depth = 5;
+  metrics.watchQueue('node-repair', () => depth);
+  expect(await samples(metrics)).toEqual(['queue_depth{controller="node-repair"} 5']);
+  depth = 7;
+  expect(await samples(metrics)).toEqual(['queue_depth{controller="node-repair"} 7']);
+  metrics.watchQueue('node-repair', undefined);
+  expect(await samples(metrics)).toEqual([]);
+});
+
+it('a resource that is watched no more is neither connected nor not', async () => {
+  const metrics = createMetrics('test');
+  metrics.watchState('nodes', true);
+  metrics.watchState('daemonsets', false);
+  metrics.watchEnded('daemonsets');
+  expect(await samples(metrics)).toEqual(['watch_connected{resource="nodes"} 1']);
+});
+
+it('whoever leads no more tells what it did, and nothing of how the cluster is', async () => {
+  const metrics = createMetrics('test');
+  for (const kind of ['TaintPolicy', 'TolerationPolicy', 'RecoveryPolicy'] as const) metrics.violating(kind, 'p', 1);
+  metrics.stalled([{ kind: 'TaintPolicy', policy: 'p', reason: 'TaintContested' }]);
+  metrics.swept('node-repair', 1_500);
+  metrics.repaired('Node', 'p');
+  expect(await samples(metrics)).toContain('sweep_timestamp_seconds{controller="node-repair"} 1.5');
+  metrics.leadershipEnded();
+  expect(await samples(metrics)).toEqual(['repairs_total{kind="Node",policy="p"} 1']);
+});
