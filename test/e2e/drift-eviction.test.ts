@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { admin } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import {
+  createTaintPolicy,
+  MERGE,
+  patchNode,
+  REMEMBERED,
+  waitForAnnotation,
+  waitForEvent,
+  waitForStatus,
+  waitForTaints,
+} from './drift.ts';
+import { type Installation, install } from './installation.ts';
+import { attempt, taintsOf } from './nodes.ts';
+import { POLICIES_PATH } from './policy-resources.ts';
+
+const OUT = { key: 'example.com/out', effect: 'NoExecute' };
+const OUT_TEXT = 'example.com/out:NoExecute';
+const PODS = '/api/v1/namespaces/default/pods';
+
+describeWithControlPlane(
+  'a declared taint that evicts pods',
+  { components: ['kube-controller-manager', 'kwok'] },
+  (cp) => {
+    let installation: Installation;
+
+    beforeAll(async () => {
+      installation = await install(cp());
+      await createNode('running', []);
+      await createPod('running');
+      await installation.start(['a']);
+      await createTaintPolicy(cp(), 'out', { taints: [{ ...OUT, ensure: 'Present' }] });
+    });
+    afterAll(() => installation?.stop());
+
+    /** One that kwok runs. */
+    async function createNode(name: string, taints: readonly object[]) {
+      const metadata = { name, labels: { pool: 'out' }, annotations: { 'kwok.x-k8s.io/node': 'fake' } };
+      const body = { metadata, spec: { taints } };
+      expect((await attempt(cp(), admin, 'POST', '/api/v1/nodes', body)).error).toBe('');
+    }
+
+    const phaseOf = async (name: string) =>
+      (await cp().request<{ status: { phase?: string } }>(admin, 'GET', `${PODS}/${name}`)).body.status.phase;
+
+    /** A pod named as its node, which tolerates nothing. */
+    async function createPod(node: string) {
+      const body = { metadata: { name: node }, spec: { nodeName: node, containers: [{ name: 'c', image: 'c' }] } };
+      expect((await attempt(cp(), admin, 'POST', PODS, body)).error).toBe('');
+      await waitUntil(async () => (await phaseOf(node)) === 'Running' || undefined, {
+        timeoutMs: 20_000,
+        otherwise: () => `pod ${node} does not run`,
+      });
+    }
+
+    const waitUntilEvicted = (pod: string) =>
+      waitUntil(async () => (await cp().request(admin, 'GET', `${PODS}/${pod}`)).status === 404 || undefined, {
+        timeoutMs: 20_000,
+        otherwise: () => `pod ${pod} is still there`,
+      });
+
+    it('is not added to a node that never carried it, and that is said', async () => {
+      const { note } = await waitForEvent(cp(), 'running', 'TaintMissing');
+      expect(note).toBe(
+        `TaintPolicy out finds missing taint ${OUT_TEXT}, which would evict pods: add it by hand, or set mayEvict in the policy`,
+      );
+      const { violators } = await waitForStatus(cp(), 'out', ({ violating }) => violating === 1);
+      expect(violators).toEqual(['running']);
+      expect(await taintsOf(cp(), 'running')).toEqual([]);
+      expect(await phaseOf('running')).toBe('Running');
+    });
+
+    it('comes back where it was before', async () => {
+      await createNode('tainted', [OUT]);
+      await waitForAnnotation(cp(), 'tainted', REMEMBERED, OUT_TEXT);
+      await installation.replica('a').stop();
+      installation.replicas.delete('a');
+      expect((await patchNode(cp(), admin, 'tainted', { spec: { taints: null } })).error).toBe('');
+      await createPod('tainted');
+      await installation.start(['b']);
+      await waitForTaints(cp(), 'tainted', OUT_TEXT);
+      await waitUntilEvicted('tainted');
+      expect(await taintsOf(cp(), 'running')).toEqual([]);
+      expect(await phaseOf('running')).toBe('Running');
+    });
+
+    it('is added, and evicts, once the policy consents', async () => {
+      const body = { spec: { taints: [{ ...OUT, ensure: 'Present', mayEvict: true }] } };
+      expect((await attempt(cp(), admin, 'PATCH', `${POLICIES_PATH.TaintPolicy}/out`, body, MERGE)).error).toBe('');
+      await waitForTaints(cp(), 'running', OUT_TEXT);
+      await waitUntilEvicted('running');
+      await waitForStatus(cp(), 'out', ({ violating }) => violating === 0);
+    });
+  },
+);

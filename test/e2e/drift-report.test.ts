@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { admin, node } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import {
+  createNodes,
+  createTaintPolicy,
+  eventsAbout,
+  metricOf,
+  patchNode,
+  REMEMBERED,
+  waitForAnnotation,
+  waitForEvent,
+  waitForStatus,
+  waitForTaints,
+  writesOf,
+} from './drift.ts';
+import { type Installation, install } from './installation.ts';
+import { GPU, getNode, kubectl, taintsOf } from './nodes.ts';
+
+const GPU_TEXT = 'dedicated=gpu:NoSchedule';
+const OWN = { key: 'own.example.com/kept', effect: 'NoSchedule' };
+const OWN_TEXT = 'own.example.com/kept:NoSchedule';
+const PRESENT = { taints: [{ ...GPU, ensure: 'Present' }] };
+
+describeWithControlPlane('drift that is only reported', {}, (cp) => {
+  let installation: Installation;
+
+  beforeAll(async () => {
+    installation = await install(cp());
+    for (const mode of ['Restore', 'Deny', 'Audit']) await createNodes(cp(), [`${mode}-1`.toLowerCase()], mode);
+    await installation.start(['a'], { args: ['--audit'] });
+    for (const mode of ['Restore', 'Deny', 'Audit']) {
+      await createTaintPolicy(cp(), mode.toLowerCase(), {
+        ...PRESENT,
+        mode,
+        nodeSelector: { matchLabels: { pool: mode } },
+        ...(mode === 'Audit' ? {} : { failurePolicy: 'Ignore' }),
+        taints: [{ ...GPU, ensure: 'Present' }, { key: OWN.key }],
+      });
+    }
+  });
+  afterAll(() => installation?.stop());
+
+  /** The policy's status, the metric, and one Event on each side say that the one node lacks the taint, for that reason. */
+  async function isReported(replica: string, policy: string, mode: string) {
+    const name = `${policy}-1`;
+    const { violators } = await waitForStatus(cp(), policy, ({ violating }) => violating === 1);
+    expect(violators).toEqual([name]);
+    const metric = `taintkeeper_drift_nodes{policy="${policy}"}`;
+    expect(await metricOf(installation.replica(replica), metric)).toBe(1);
+    const note = `finds missing taint ${GPU_TEXT}, which mode ${mode} does not put back`;
+    await waitForNote(name, `TaintPolicy ${policy} ${note}`);
+    await waitForNote(policy, `Node ${name}: ${note}`);
+  }
+
+  /** And perhaps a second try that came before the watch had shown the first, and was refused. */
+  function expectOneWrite() {
+    expect(writesOf(cp()).filter((write) => write !== 'restore-1 409')).toEqual(['restore-1 200']);
+  }
+
+  function waitForNote(about: string, note: string) {
+    return waitUntil(
+      async () => (await eventsAbout(cp(), about, 'TaintMissing')).find((event) => event.note === note),
+      { timeoutMs: 30_000, otherwise: () => `no Event about ${about}: ${note}` },
+    );
+  }
+
+  it.each(['restore', 'deny', 'audit'])('with --audit, whatever the mode: policy %s', async (policy) => {
+    await isReported('a', policy, 'Audit');
+    expect(await taintsOf(cp(), `${policy}-1`)).toEqual([]);
+  });
+
+  it('with --audit nothing is written to any node', () => {
+    expect(writesOf(cp())).toEqual([]);
+  });
+
+  it('without --audit, mode Restore puts right what was reported', async () => {
+    await installation.replica('a').stop();
+    installation.replicas.delete('a');
+    await installation.start(['b']);
+    await installation.proxy.waitForReady('b');
+    await waitForTaints(cp(), 'restore-1', GPU_TEXT);
+    await waitForStatus(cp(), 'restore', ({ violating }) => violating === 0);
+    await waitForEvent(cp(), 'restore-1', 'TaintRestored');
+    expectOneWrite();
+  });
+
+  it.each([
+    { policy: 'deny', mode: 'Deny' },
+    { policy: 'audit', mode: 'Audit' },
+  ])('and mode $mode goes on reporting, once', async ({ policy, mode }) => {
+    await isReported('b', policy, mode);
+    const name = `${policy}-1`;
+    for (let round = 0; round < 10; round++) {
+      await patchNode(cp(), admin, name, { metadata: { labels: { round: `${round}` } } });
+    }
+    // Another node's loss is told after that.
+    await createNodes(cp(), [`${policy}-2`], 'none');
+    await patchNode(cp(), admin, `${policy}-2`, { metadata: { labels: { pool: mode } } });
+    await waitForEvent(cp(), `${policy}-2`, 'TaintMissing');
+    const events = (await eventsAbout(cp(), name, 'TaintMissing')).filter(({ note }) => note.includes(`mode ${mode} `));
+    // The Audit policy was reported in the same words by the replica before.
+    expect(events.map(({ series }) => series)).toEqual(mode === 'Audit' ? [undefined, undefined] : [undefined]);
+    expect(await taintsOf(cp(), name)).toEqual([]);
+    expectOneWrite();
+  });
+
+  it('the kubelet of a node that lacks its taint may go on labelling it, and is never patched', async () => {
+    const labels = { 'kubernetes.io/arch': 'amd64' };
+    expect(await patchNode(cp(), node('deny-1'), 'deny-1', { metadata: { labels } })).toEqual({
+      passed: true,
+      error: '',
+      warnings: [],
+    });
+    const { metadata, spec } = await getNode(cp(), 'deny-1');
+    expect(metadata.labels).toMatchObject(labels);
+    expect(metadata.annotations?.[REMEMBERED]).toBeUndefined();
+    expect(spec.taints?.map(({ key }) => key)).toEqual(['node.kubernetes.io/not-ready']);
+  });
+
+  it('kubectl annotate node NAME taintkeeper.dev/remembered- accepts the present state', async () => {
+    await createNodes(cp(), ['deny-3'], 'Deny', [GPU, OWN]);
+    await waitForAnnotation(cp(), 'deny-3', REMEMBERED, `${GPU_TEXT}, ${OWN_TEXT}`);
+    await installation.replica('b').stop();
+    installation.replicas.delete('b');
+    expect((await patchNode(cp(), admin, 'deny-3', { spec: { taints: [GPU] } })).error).toBe('');
+    await installation.start(['c']);
+    await waitForStatus(cp(), 'deny', ({ violators }) => violators?.includes('deny-3') ?? false);
+    expect((await kubectl(cp(), admin, ['annotate', 'node', 'deny-3', `${REMEMBERED}-`])).passed).toBe(true);
+    await waitForStatus(cp(), 'deny', ({ violators }) => violators?.includes('deny-3') === false);
+    await waitForAnnotation(cp(), 'deny-3', REMEMBERED, GPU_TEXT);
+    expect(await taintsOf(cp(), 'deny-3')).toEqual([GPU_TEXT]);
+  });
+});

@@ -1,0 +1,173 @@
+import { expect } from 'vitest';
+import type { PolicyStatus } from '../../src/policy/policy-status.ts';
+import type { AuditEvent } from '../control-plane/audit-log.ts';
+import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { type Replica, taintkeeperAccount } from '../control-plane/replicas.ts';
+import { admin, type User } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { type Attempt, attempt, path, type Taint, taintsOf } from './nodes.ts';
+import { policyObject } from './policy-objects.ts';
+import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
+
+const TIMEOUT_MS = 30_000;
+
+export const MERGE = 'application/merge-patch+json';
+export const REMEMBERED = 'taintkeeper.dev/remembered';
+
+/** Creates a policy in mode Restore for the nodes with the label `pool=NAME`, unless said otherwise. */
+export async function createTaintPolicy(cp: ControlPlane, name: string, spec: object) {
+  const nodeSelector = { matchLabels: { pool: name } };
+  const { status, body } = await createPolicy(
+    cp,
+    policyObject('TaintPolicy', name, { mode: 'Restore', nodeSelector, ...spec }),
+  );
+  expect(status, body.message).toBe(201);
+}
+
+async function statusOf(cp: ControlPlane, policy: string): Promise<PolicyStatus | undefined> {
+  const { body } = await cp.request<{ status?: PolicyStatus }>(admin, 'GET', `${POLICIES_PATH.TaintPolicy}/${policy}`);
+  return body.status;
+}
+
+export async function waitForStatus(
+  cp: ControlPlane,
+  policy: string,
+  isRight: (status: PolicyStatus) => boolean,
+): Promise<PolicyStatus> {
+  let last: PolicyStatus | undefined;
+  return waitUntil(
+    async () => {
+      last = await statusOf(cp, policy);
+      return last && isRight(last) ? last : undefined;
+    },
+    { timeoutMs: TIMEOUT_MS, otherwise: () => `the status of ${policy} is ${JSON.stringify(last)}` },
+  );
+}
+
+/** Creates nodes, as an admin. */
+export async function createNodes(
+  cp: ControlPlane,
+  names: readonly string[],
+  pool: string,
+  taints: readonly Taint[] = [],
+) {
+  await Promise.all(
+    names.map(async (name) => {
+      const body = { metadata: { name, labels: { pool } }, spec: { taints } };
+      const { error } = await attempt(cp, admin, 'POST', '/api/v1/nodes', body);
+      expect(error).toBe('');
+    }),
+  );
+}
+
+/** Merges something into a node. */
+export function patchNode(cp: ControlPlane, user: User, name: string, body: object): Promise<Attempt> {
+  return attempt(cp, user, 'PATCH', path(name), body, MERGE);
+}
+
+/** Waits until the node has exactly these taints, Kubernetes' own left out, in any order. */
+export async function waitForTaints(cp: ControlPlane, name: string, ...expected: readonly string[]): Promise<void> {
+  let last: readonly string[] = [];
+  await waitUntil(
+    async () => {
+      last = await taintsOf(cp, name);
+      return last.toSorted().join() === expected.toSorted().join() ? true : undefined;
+    },
+    { timeoutMs: TIMEOUT_MS, otherwise: () => `${name} has [${last}], not [${expected}]` },
+  );
+}
+
+export async function waitForAnnotation(
+  cp: ControlPlane,
+  name: string,
+  annotation: string,
+  expected: string | undefined,
+): Promise<void> {
+  let last: string | undefined;
+  await waitUntil(
+    async () => {
+      const { body } = await cp.request<{ metadata: { annotations?: Record<string, string> } }>(
+        admin,
+        'GET',
+        path(name),
+      );
+      last = body.metadata.annotations?.[annotation];
+      return last === expected ? true : undefined;
+    },
+    { timeoutMs: TIMEOUT_MS, otherwise: () => `${annotation} of ${name} is ${last}, not ${expected}` },
+  );
+}
+
+/** Waits until the API server asks taintkeeper before the node loses the taint: a dry run gets it back. */
+export async function waitUntilRestored(cp: ControlPlane, name: string, key: string): Promise<void> {
+  await waitUntil(
+    async () => {
+      const { body } = await cp.request<{ spec: { taints?: Taint[] } }>(admin, 'PATCH', `${path(name)}?dryRun=All`, {
+        body: { spec: { taints: null } },
+        contentType: MERGE,
+      });
+      return body.spec.taints?.some((taint) => taint.key === key) || undefined;
+    },
+    { timeoutMs: TIMEOUT_MS, otherwise: () => `taint ${key} of ${name} is not put back` },
+  );
+}
+
+/** What taintkeeper has tried to write to nodes outside of requests, each as `NAME STATUS`, in the order of the audit log. */
+export function writesOf(cp: ControlPlane): string[] {
+  return ownWrites(cp).map(({ objectRef, responseStatus }) => `${objectRef?.name} ${responseStatus?.code}`);
+}
+
+/** Those writes that are of taints, by their nodes. */
+export interface Repairs {
+  readonly passed: readonly string[];
+  /** They came too late. */
+  readonly conflicts: readonly string[];
+}
+
+export function repairsOf(cp: ControlPlane): Repairs {
+  const writes = ownWrites(cp).filter(
+    ({ requestObject }) => (requestObject as { spec?: { taints?: unknown } }).spec?.taints !== undefined,
+  );
+  const withStatus = (status: number) =>
+    writes
+      .filter(({ responseStatus }) => responseStatus?.code === status)
+      .map(({ objectRef }) => objectRef?.name ?? '');
+  return { passed: withStatus(200), conflicts: withStatus(409) };
+}
+
+function ownWrites(cp: ControlPlane): AuditEvent[] {
+  return cp
+    .auditLog()
+    .filter(({ user, objectRef }) => user.username === taintkeeperAccount.name && objectRef?.resource === 'nodes');
+}
+
+/** An Event as far as the tests look at it. */
+export interface StoredEvent {
+  readonly regarding: { readonly kind: string; readonly name: string };
+  readonly type: string;
+  readonly reason: string;
+  readonly note: string;
+  readonly series?: { readonly count: number };
+}
+
+export async function eventsAbout(cp: ControlPlane, name: string, reason: string): Promise<StoredEvent[]> {
+  const { body } = await cp.request<{ items: StoredEvent[] }>(
+    admin,
+    'GET',
+    '/apis/events.k8s.io/v1/namespaces/default/events',
+  );
+  return body.items.filter((event) => event.regarding.name === name && event.reason === reason);
+}
+
+export function waitForEvent(cp: ControlPlane, name: string, reason: string): Promise<StoredEvent> {
+  return waitUntil(async () => (await eventsAbout(cp, name, reason))[0], {
+    timeoutMs: TIMEOUT_MS,
+    otherwise: () => `no Event ${reason} about ${name}`,
+  });
+}
+
+/** The value of a metric, by its name and labels as they are written; undefined where it is not there. */
+export async function metricOf(replica: Replica, series: string): Promise<number | undefined> {
+  const line = (await replica.metrics()).split('\n').find((text) => text.startsWith(`${series} `));
+  return line === undefined ? undefined : Number(line.slice(series.length + 1));
+}
