@@ -24,6 +24,9 @@ import type { Metrics } from './server/metrics.ts';
 /** Least time between two looks at all nodes and DaemonSets for the policies' status, in milliseconds. */
 const STATUS_PAUSE_MS = 5_000;
 
+/** A Node is 30-60 KB, of which little is kept: what is read of a page at once is most of what a leader needs of memory. */
+const NODES_PER_PAGE = 25;
+
 /** The API server compiles every expression that is written: policies that change together are one write. */
 const POLICIES_SETTLE_MS = 200;
 
@@ -68,6 +71,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
   const nodes = watchResource({
     client,
     path: '/api/v1/nodes',
+    pageSize: NODES_PER_PAGE,
     project: projectNode,
     onChange({ entry }) {
       status.trigger();

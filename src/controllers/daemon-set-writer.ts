@@ -55,7 +55,9 @@ export function daemonSetWriter(client: ApiClient): DaemonSetWriter {
       return { resourceVersion: found.resourceVersion };
     },
     async culprit(daemonSet) {
-      const owner = fieldOwner((await read(daemonSet))?.managedFields ?? [], TOLERATIONS, FIELD_MANAGER);
+      const { managedFields = [] } = (await read(daemonSet)) ?? {};
+      // Where no toleration is left, it was most likely the last one to write the spec.
+      const owner = fieldOwner(managedFields, TOLERATIONS) ?? fieldOwner(managedFields, ['spec']);
       return owner ? describeOwner(owner) : 'by whom is not known';
     },
   };

@@ -13,24 +13,16 @@ export interface ManagedFields {
 export const FIELD_MANAGER = 'taintkeeper';
 
 /**
- * Who owns a field. Where nobody does, because it was taken out altogether, who else last changed anything below its first
- * segment.
+ * Who owns a field, taintkeeper left out: who wrote it last. Nobody owns what was taken out altogether.
  *
  * @param path for example `['spec', 'template']`
- * @param self the manager that is not asked for
  */
-export function fieldOwner(
-  entries: readonly ManagedFields[],
-  path: readonly string[],
-  self: string,
-): ManagedFields | undefined {
-  const others = entries.filter(({ manager, subresource }) => manager !== self && !subresource);
-  const latest = (found: readonly ManagedFields[]) =>
-    found.toSorted((a, b) => (a.time ?? '').localeCompare(b.time ?? '')).at(-1);
-  return (
-    latest(others.filter(({ fieldsV1 }) => owns(fieldsV1, path))) ??
-    latest(others.filter(({ fieldsV1 }) => owns(fieldsV1, path.slice(0, 1))))
-  );
+export function fieldOwner(entries: readonly ManagedFields[], path: readonly string[]): ManagedFields | undefined {
+  return entries
+    .filter(({ manager, subresource }) => manager !== FIELD_MANAGER && !subresource)
+    .filter(({ fieldsV1 }) => owns(fieldsV1, path))
+    .toSorted((a, b) => (a.time ?? '').localeCompare(b.time ?? ''))
+    .at(-1);
 }
 
 function owns(fields: unknown, [segment, ...rest]: readonly string[]): boolean {

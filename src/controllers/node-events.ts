@@ -1,13 +1,19 @@
 import type { ObjectReference, RecordedEvent } from '../cluster/events/event.ts';
 import type { Hindrance, Loss } from '../policy/node-drift.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
-import { formatTaint } from '../policy/taint.ts';
+import { formatTaint, type Taint } from '../policy/taint.ts';
 
 const WHY_NOT: Record<Exclude<Hindrance, 'contested'>, (loss: Loss) => string> = {
   mode: ({ policy }) => `which mode ${policy.mode} does not put back`,
   eviction: () => 'which would evict pods: add it by hand, or set mayEvict in the policy',
   held: () => 'of which it carries another value that is protected as well',
 };
+
+/** What is to be said of a taint that is gone, as somebody had announced. */
+export function eventOfRelease(node: ObjectReference, taint: Taint): RecordedEvent {
+  const note = `taint ${formatTaint(taint)} is gone, as was announced`;
+  return { regarding: node, type: 'Normal', reason: 'TaintReleased', action: 'ForgetTaint', note };
+}
 
 /** What is to be said of a taint that was found missing, on the node and on the policy. */
 export function eventsOfLoss(node: ObjectReference, loss: Loss, rival: string | undefined): RecordedEvent[] {

@@ -14,7 +14,7 @@ import { formatTaint, identity } from '../policy/taint.ts';
 import type { Metrics } from '../server/metrics.ts';
 import type { ClusterNode, Nodes } from './cluster-objects.ts';
 import { FIELD_MANAGER } from './field-owner.ts';
-import { eventsOfLoss } from './node-events.ts';
+import { eventOfRelease, eventsOfLoss } from './node-events.ts';
 import { startReconciler } from './reconciler.ts';
 import { trackTaintContests } from './taint-contests.ts';
 import type { Trouble } from './trouble.ts';
@@ -89,6 +89,7 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
   /** Looking is cheap, and does not wait for what there is to repair. */
   async function lookAtAll(): Promise<number | undefined> {
     await synced;
+    contests.closeOld();
     let count = 0;
     for (const entry of nodes.entries()) {
       const { losses, desired } = driftOf(entry);
@@ -96,7 +97,6 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
       if (++count % SWEEP_SLICE === 0) await new Promise(setImmediate);
       if (stopping.signal.aborted) return undefined;
     }
-    contests.closeOld();
     metrics.swept('node-repair', Date.now());
     return SWEEP_MS;
   }
@@ -107,10 +107,11 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
       reported.delete(name);
       return undefined;
     }
-    const { losses, desired } = driftOf(entry);
+    const drift = driftOf(entry);
+    const { losses, desired } = drift;
+    const isLost = desired !== undefined && !audit && !(await write(entry, desired, drift));
     for (const loss of losses) if (loss.hindrance === 'contested') await contests.open(entry, loss);
     report(entry, losses);
-    const isLost = desired !== undefined && !audit && !(await write(entry, desired, losses));
     return isLost ? CONFLICT_PAUSE_MS : contests.nextLookMs(entry);
   }
 
@@ -129,7 +130,7 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
   }
 
   /** False when the node has changed since it was looked at. */
-  async function write(entry: NodeEntry, desired: DesiredNode, losses: readonly Loss[]): Promise<boolean> {
+  async function write(entry: NodeEntry, desired: DesiredNode, { losses, released }: NodeDrift): Promise<boolean> {
     while (!writes.take()) {
       await pause(writes.waitMs(), stopping.signal);
       stopping.signal.throwIfAborted();
@@ -152,13 +153,17 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
     }
     for (const policy of new Set(repaired.map(({ policy }) => policy.name))) metrics.repaired('Node', policy);
     for (const loss of repaired) tell(entry, loss);
+    for (const taint of released) record(eventOfRelease(referenceTo(entry), taint));
     return true;
   }
 
   function tell(entry: NodeEntry, loss: Loss): void {
-    const node: ObjectReference = { apiVersion: 'v1', kind: 'Node', name: entry.name, uid: entry.uid };
-    for (const event of eventsOfLoss(node, loss, contests.rivalOf(entry, loss.taint))) record(event);
+    for (const event of eventsOfLoss(referenceTo(entry), loss, contests.rivalOf(entry, loss.taint))) record(event);
   }
+}
+
+function referenceTo({ name, uid }: NodeEntry): ObjectReference {
+  return { apiVersion: 'v1', kind: 'Node', name, uid };
 }
 
 /** A merge patch of what changes. A list of taints can only be written whole: never over one that has not been seen. */

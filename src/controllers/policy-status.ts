@@ -38,7 +38,7 @@ const LOOK_AGAIN_MS = 60_000;
 export function policyStatus(options: PolicyStatusOptions): () => Promise<number> {
   const { client, objects, compiled, audit, nodes, daemonSets, stuckPods, standing, troubles, metrics } = options;
   /** Of each policy all violators, by its uid; the status names only the first few. */
-  const violators = new Map<string, readonly string[]>();
+  let violators: ReadonlyMap<string, readonly string[]> = new Map();
 
   return async () => {
     const nodeViews = [...nodes()];
@@ -46,6 +46,8 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
     const { taintPolicies, tolerationPolicies, recoveryPolicies } = compiled();
     const stalled = troubles();
     metrics.stalled(stalled);
+    const found = new Map<string, readonly string[]>();
+    const counts: Parameters<Metrics['violating']>[0][number][] = [];
     let conflicts = 0;
     for (const policy of objects()) {
       // Many policies and many nodes take their time, and admissions do not wait.
@@ -54,8 +56,8 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
       if (state === 'pending') continue;
       const before = policy.status as PolicyStatus | undefined;
       const findings = findingsOf(policy, violators.get(policy.uid) ?? before?.violators ?? []);
-      violators.set(policy.uid, findings?.violators ?? []);
-      metrics.violating(policy.kind, policy.name, findings?.violators.length ?? 0);
+      found.set(policy.uid, findings?.violators ?? []);
+      counts.push({ kind: policy.kind, policy: policy.name, count: findings?.violators.length ?? 0 });
       const after = nextPolicyStatus({
         before,
         generation: policy.generation,
@@ -68,6 +70,8 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
       });
       if (!isDeepStrictEqual(before, after) && !(await write(policy, after))) conflicts++;
     }
+    violators = found;
+    metrics.violating(counts);
     return conflicts > 0 ? CONFLICT_PAUSE_MS : LOOK_AGAIN_MS;
 
     function findingsOf({ kind, name }: PolicyObject, known: readonly string[]): Findings | undefined {

@@ -1,11 +1,12 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
+import { ApiError } from '../cluster/client/api-error.ts';
 import type { Entry } from '../cluster/watch/cached-objects.ts';
 import type { Loss } from '../policy/node-drift.ts';
 import { formatTaint, identity, type Taint } from '../policy/taint.ts';
 import { atMost } from '../policy/text.ts';
 import { createAttempts } from './attempts.ts';
 import type { ClusterNode } from './cluster-objects.ts';
-import { describeOwner, FIELD_MANAGER, fieldOwner, type ManagedFields } from './field-owner.ts';
+import { describeOwner, fieldOwner, type ManagedFields } from './field-owner.ts';
 import type { Trouble } from './trouble.ts';
 
 /** A taint that was put back so often within the window, and is lost again, is fought over. */
@@ -23,11 +24,15 @@ export interface TaintContests {
   open(node: Entry<ClusterNode>, loss: Loss): Promise<void>;
   /** Who that was, for people. */
   rivalOf(node: Entry<ClusterNode>, taint: Taint): string | undefined;
-  /** In how many milliseconds one of the node's contested taints may be put back again. */
+  /** In how many milliseconds one of the node's contested taints may be put back again, or its contest is over. */
   nextLookMs(node: Entry<ClusterNode>): number | undefined;
   /** Ends those in which nothing has happened for the length of the window. */
   closeOld(): void;
   troubles(): readonly Trouble[];
+}
+
+interface NodeObject {
+  readonly metadata: { readonly managedFields?: readonly ManagedFields[] };
 }
 
 interface Contest {
@@ -44,16 +49,24 @@ export function trackTaintContests(options: { client: ApiClient; onChange: () =>
   const keyOf = ({ uid }: Entry<ClusterNode>, taint: Taint) => `${uid} ${identity(taint)}`;
   const repairsOf = (key: string) => repairs.within(key, FIGHT.windowMs, performance.now());
 
+  function close(key: string): void {
+    contests.delete(key);
+    onChange();
+  }
+
+  /** Undefined also where no taint is left: a list that is gone has no owner. */
   async function findRival(name: string): Promise<string | undefined> {
-    const { metadata } = await client.request<{ metadata: { managedFields?: ManagedFields[] } }>(
-      'GET',
-      `/api/v1/nodes/${name}`,
-    );
-    const owner = fieldOwner(metadata.managedFields ?? [], ['spec', 'taints'], FIELD_MANAGER);
-    if (!owner) return undefined;
-    // Events without times are equal, and counted as one.
-    const { time: _, ...who } = owner;
-    return describeOwner(who);
+    try {
+      const { metadata } = await client.request<NodeObject>('GET', `/api/v1/nodes/${name}`);
+      const owner = fieldOwner(metadata.managedFields ?? [], ['spec', 'taints']);
+      if (!owner) return undefined;
+      // Events without times are equal, and counted as one.
+      const { time: _, ...who } = owner;
+      return describeOwner(who);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return undefined;
+      throw error;
+    }
   }
 
   return {
@@ -70,16 +83,17 @@ export function trackTaintContests(options: { client: ApiClient; onChange: () =>
     rivalOf: (node, taint) => contests.get(keyOf(node, taint))?.rival,
     nextLookMs(node) {
       const now = performance.now();
-      const waits = [...contests]
-        .filter(([, contest]) => contest.node === node.name)
-        .map(([key]) => (repairsOf(key)[0] ?? now) + FIGHT.windowMs - now);
+      const waits = [...contests].flatMap(([key, contest]) => {
+        if (contest.node !== node.name) return [];
+        const [first] = repairsOf(key);
+        if (first === undefined) close(key);
+        return first === undefined ? [] : [first + FIGHT.windowMs - now];
+      });
       return waits.length === 0 ? undefined : Math.max(1, Math.min(...waits));
     },
     closeOld() {
       repairs.forget(FIGHT.windowMs, performance.now());
-      const old = [...contests.keys()].filter((key) => repairsOf(key).length === 0);
-      for (const key of old) contests.delete(key);
-      if (old.length > 0) onChange();
+      for (const key of contests.keys()) if (repairsOf(key).length === 0) close(key);
     },
     troubles() {
       const all = [...contests.values()];

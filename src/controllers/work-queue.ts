@@ -3,7 +3,10 @@ import { type BackOff, createBackOff } from '../cluster/back-off.ts';
 
 /** Looks at one thing after the other, each by its key; never at one thing twice at a time. */
 export interface WorkQueue {
-  /** Asks for a look, at once or in so many milliseconds. However often it is asked while one waits, there is one: the earliest. */
+  /**
+   * Asks for a look, at once or in so many milliseconds. However often it is asked while one waits, there is one: the earliest,
+   * or that after the last failure's pause.
+   */
   add(key: string, inMs?: number): void;
   /** How many keys are due or being worked on; those that wait for their time are not counted. */
   depth(): number;
@@ -48,7 +51,8 @@ export function startWorkQueue({ name, work, concurrency, log, onResult }: WorkQ
     if (stopped || ready.has(key)) return;
     const due = performance.now() + inMs;
     const earlier = waiting.get(key);
-    if (earlier && earlier.due <= due) return;
+    // What fails is not tried more often because it changes often.
+    if (earlier && (earlier.due <= due || failing.has(key))) return;
     clearTimeout(earlier?.timer);
     if (inMs > 0) {
       waiting.set(key, { timer: setTimeout(makeReady, inMs, key), due });

@@ -29,6 +29,8 @@ export interface Loss {
 /** How a node differs from what the policies declare, as it is, whoever made it so. */
 export interface NodeDrift {
   readonly losses: readonly Loss[];
+  /** Taints that are gone with leave, and are not to be remembered any more. */
+  readonly released: readonly Taint[];
   /** The node as it should be made, with the very list of taints that it has where that is right; undefined when there is nothing to do. */
   readonly desired: DesiredNode | undefined;
 }
@@ -83,6 +85,7 @@ export function nodeDrift(
     losses: judged.flatMap(({ group, hindrance }) =>
       group.map(({ policy, field, taint }) => ({ policy, field, taint, hindrance })),
     ),
+    released,
     desired: changes ? desired : undefined,
   };
 

@@ -26,8 +26,8 @@ export interface Metrics {
   watchState(resource: string, connected: boolean): void;
   /** The resource is watched no more, for now. */
   watchEnded(resource: string): void;
-  /** How many objects are not as a policy wants them: nodes, DaemonSets, or pods that are stuck. */
-  violating(kind: PolicyKind, policy: string, count: number): void;
+  /** Of all policies, how many objects are not as they want them: nodes, DaemonSets, or pods that are stuck. */
+  violating(findings: readonly { kind: PolicyKind; policy: string; count: number }[]): void;
   /** A taint was put back, or a toleration appended, outside of any request. */
   repaired(kind: 'Node' | 'DaemonSet', policy: string): void;
   recovered(policy: string, strategy: RecoveryStrategy): void;
@@ -232,7 +232,10 @@ export function createMetrics(version: string): Metrics {
     reconciled: (controller, result) => reconciliations.inc({ controller, result }),
     watchState: (resource, connected) => watches.set({ resource }, connected ? 1 : 0),
     watchEnded: (resource) => watches.remove({ resource }),
-    violating: (kind, policy, count) => drift[kind].set({ policy }, count),
+    violating(findings) {
+      for (const gauge of Object.values(drift)) gauge.reset();
+      for (const { kind, policy, count } of findings) drift[kind].set({ policy }, count);
+    },
     repaired: (kind, policy) => repairs.inc({ kind, policy }),
     recovered: (policy, strategy) => recoveries.inc({ policy, strategy }),
     stalled(troubles) {

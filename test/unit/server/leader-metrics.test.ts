@@ -12,10 +12,15 @@ async function samples({ registry }: ReturnType<typeof createMetrics>): Promise<
 
 it('what a leader finds and does is counted by policy', async () => {
   const metrics = createMetrics('test');
-  metrics.violating('TaintPolicy', 'gpu', 3);
-  metrics.violating('TaintPolicy', 'gpu', 2);
-  metrics.violating('TolerationPolicy', 'cni', 0);
-  metrics.violating('RecoveryPolicy', 'reboot', 1);
+  metrics.violating([
+    { kind: 'TaintPolicy', policy: 'gpu', count: 3 },
+    { kind: 'TaintPolicy', policy: 'deleted', count: 3 },
+  ]);
+  metrics.violating([
+    { kind: 'TaintPolicy', policy: 'gpu', count: 2 },
+    { kind: 'TolerationPolicy', policy: 'cni', count: 0 },
+    { kind: 'RecoveryPolicy', policy: 'reboot', count: 1 },
+  ]);
   metrics.repaired('Node', 'gpu');
   metrics.repaired('Node', 'gpu');
   metrics.repaired('DaemonSet', 'cni');
@@ -63,7 +68,8 @@ it('a resource that is watched no more is neither connected nor not', async () =
 
 it('whoever leads no more tells what it did, and nothing of how the cluster is', async () => {
   const metrics = createMetrics('test');
-  for (const kind of ['TaintPolicy', 'TolerationPolicy', 'RecoveryPolicy'] as const) metrics.violating(kind, 'p', 1);
+  const kinds = ['TaintPolicy', 'TolerationPolicy', 'RecoveryPolicy'] as const;
+  metrics.violating(kinds.map((kind) => ({ kind, policy: 'p', count: 1 })));
   metrics.stalled([{ kind: 'TaintPolicy', policy: 'p', reason: 'TaintContested' }]);
   metrics.swept('node-repair', 1_500);
   metrics.repaired('Node', 'p');
