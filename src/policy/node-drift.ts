@@ -41,6 +41,8 @@ interface Claim {
   readonly taint: Taint;
   readonly anyValue: boolean;
   readonly mayEvict: boolean;
+  /** Whether the policy declares the taint: otherwise it protects what the node is remembered to have carried. */
+  readonly present: boolean;
 }
 
 /**
@@ -82,9 +84,7 @@ export function nodeDrift(
   };
   const changes = taints !== node.taints || desired.release !== node.release || desired.remembered !== node.remembered;
   return {
-    losses: judged.flatMap(({ group, hindrance }) =>
-      group.map(({ policy, field, taint }) => ({ policy, field, taint, hindrance })),
-    ),
+    losses: judged.flatMap(({ group, target, hindrance }) => lossesOf(group, target, hindrance)),
     released,
     desired: changes ? desired : undefined,
   };
@@ -109,10 +109,12 @@ function claims(
   policies: readonly CompiledTaintPolicy[],
 ): Claim[] {
   return policies.flatMap((policy) => {
-    const present = presentTaints(node.labels, [policy]).filter((want) => !satisfies(carried, want));
+    const present = presentTaints(node.labels, [policy])
+      .filter((want) => !satisfies(carried, want))
+      .map((want) => ({ ...want, present: true }));
     const preserved = lost.flatMap((taint) => {
       const field = policy.protectedBy(taint);
-      return field === undefined ? [] : [{ policy, field, taint, anyValue: false, mayEvict: false }];
+      return field === undefined ? [] : [{ policy, field, taint, anyValue: false, mayEvict: false, present: false }];
     });
     const wanted = [...present.filter(({ anyValue }) => !anyValue), ...preserved, ...present];
     return [...Map.groupBy(wanted, ({ taint }) => identity(taint)).values()].flatMap((group) => group.slice(0, 1));
@@ -125,6 +127,20 @@ function targetOf(group: readonly Claim[]): Taint {
   const [first] = [...binding.filter(({ anyValue }) => !anyValue), ...binding, ...group];
   if (first === undefined) throw new Error('a group without a claim');
   return first.taint;
+}
+
+/** What is to be told of claims on one taint, which the node gets as the target has it where nothing hinders. */
+function lossesOf(group: readonly Claim[], target: Taint, hindrance: Hindrance | undefined): Loss[] {
+  if (hindrance !== undefined) return group.map(({ policy, field, taint }) => ({ policy, field, taint, hindrance }));
+  const isMet = ({ taint, anyValue }: Claim) => anyValue || (taint.value ?? '') === (target.value ?? '');
+  const unmet = group.filter((claim) => claim.present && !isMet(claim));
+  const left = unmet.some(({ policy }) => policy.mode === 'Restore') ? 'held' : 'mode';
+  return group.flatMap((claim): Loss[] => {
+    const { policy, field, taint } = claim;
+    if (unmet.includes(claim)) return [{ policy, field, taint, hindrance: left }];
+    // A remembered value may have given way to one that its policy does not mean.
+    return isMet(claim) || policy.protectedBy(target) ? [{ policy, field, taint: target, hindrance }] : [];
+  });
 }
 
 function isReleasable(taint: Taint, policies: readonly CompiledTaintPolicy[]): boolean {

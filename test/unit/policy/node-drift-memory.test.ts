@@ -42,6 +42,16 @@ describe('a remembered taint that is gone', () => {
       taints: [cpu],
     },
     {
+      why: 'gives way to the value of an earlier policy, and is nobody’s any more',
+      policies: {
+        a: rule('Restore', { ...PRESENT, value: 'cpu' }),
+        b: rule('Restore', { ...DEDICATED, value: 'gpu' }),
+      },
+      node: nodeOf([], { remembered: GPU }),
+      losses: [`a ${CPU}`],
+      taints: [cpu],
+    },
+    {
       why: 'is missed by each policy that protects it, and put back when one of them repairs',
       policies: { a: rule('Audit', DEDICATED), d: rule('Deny', DEDICATED), r: rule('Restore', DEDICATED) },
       node: nodeOf([], { remembered: GPU }),
