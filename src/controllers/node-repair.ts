@@ -14,6 +14,7 @@ import { formatTaint, identity } from '../policy/taint.ts';
 import type { Metrics } from '../server/metrics.ts';
 import type { ClusterNode, Nodes } from './cluster-objects.ts';
 import { FIELD_MANAGER } from './field-owner.ts';
+import { countMemoryWrites } from './memory-writes.ts';
 import { eventOfRelease, eventsOfLoss } from './node-events.ts';
 import { startReconciler } from './reconciler.ts';
 import { trackTaintContests } from './taint-contests.ts';
@@ -60,6 +61,7 @@ export interface NodeRepair {
 export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
   const { client, synced, nodes, compiled, audit, record, metrics, onTroubles, log } = options;
   const contests = trackTaintContests({ client, onChange: onTroubles });
+  const memories = countMemoryWrites(log);
   /** Of each node, the losses that were reported. */
   const reported = new Map<string, ReadonlySet<string>>();
   const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
@@ -90,6 +92,7 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
   async function lookAtAll(): Promise<number | undefined> {
     await synced;
     contests.closeOld();
+    memories.forget();
     let count = 0;
     for (const entry of nodes.entries()) {
       const { losses, desired } = driftOf(entry);
@@ -116,7 +119,10 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
   }
 
   function driftOf(entry: NodeEntry): NodeDrift {
-    return nodeDrift(entry.value, compiled().taintPolicies, (taint) => contests.isContested(entry, taint));
+    const { desired, ...drift } = nodeDrift(entry.value, compiled().taintPolicies, (taint) =>
+      contests.isContested(entry, taint),
+    );
+    return { ...drift, desired: desired && memories.isFought(entry, desired) ? undefined : desired };
   }
 
   /** Says once of each loss why it stays. */
@@ -146,6 +152,7 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
       if (error instanceof ApiError && error.status === CONFLICT) return false;
       throw error;
     }
+    memories.wrote(entry, desired);
     const repaired = losses.filter(({ hindrance }) => hindrance === undefined);
     for (const taint of new Map(repaired.map(({ taint }) => [identity(taint), taint])).values()) {
       contests.repaired(entry, taint);

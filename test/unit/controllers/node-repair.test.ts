@@ -214,3 +214,33 @@ describe('a taint that somebody takes away each time', () => {
     expect(onTroubles).toHaveBeenCalledTimes(2);
   });
 });
+
+describe('a memory that somebody takes away each time', () => {
+  it('is written three times in ten minutes, and said to be fought over once', async () => {
+    const { writes, change, messages } = startRepair(restore, [nodeEntry('n0', [gpu])]);
+    const takeAway = async (times: number) => {
+      for (let time = 0; time < times; time++) {
+        await settle();
+        change('n0', { remembered: undefined });
+      }
+    };
+    await takeAway(50);
+    expect(writes).toHaveLength(3);
+    expect(messages()).toEqual([
+      'wrote the same taintkeeper.dev/remembered to Node n0 3 times in 10 minutes: somebody changes it each time',
+    ]);
+    await vi.advanceTimersByTimeAsync(SWEEP_MS);
+    expect(writes).toHaveLength(4);
+  });
+
+  it('keeps no taint from being put back', async () => {
+    const { change, taintsOf } = startRepair(restore, [nodeEntry('n0', [gpu])]);
+    for (let time = 0; time < 5; time++) {
+      await settle();
+      change('n0', { remembered: undefined });
+    }
+    change('n0', { taints: [] });
+    await settle();
+    expect(taintsOf('n0')).toEqual([gpu]);
+  });
+});
