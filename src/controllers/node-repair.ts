@@ -64,6 +64,8 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
   const memories = countMemoryWrites(log);
   /** Of each node, the losses that were reported. */
   const reported = new Map<string, ReadonlySet<string>>();
+  /** Of a node that somebody else had changed, the version that was known: it is of no use to write to that again. */
+  const outdated = new Map<string, string>();
   const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
   const stopping = new AbortController();
 
@@ -108,8 +110,12 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
     const entry = nodes.get(name);
     if (!entry) {
       reported.delete(name);
+      outdated.delete(name);
       return undefined;
     }
+    // What is newer comes by the watch, however long that takes.
+    if (outdated.get(name) === entry.resourceVersion) return undefined;
+    outdated.delete(name);
     const drift = driftOf(entry);
     const { losses, desired } = drift;
     const isLost = desired !== undefined && !audit && !(await write(entry, desired, drift));
@@ -149,7 +155,10 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
       });
     } catch (error) {
       if (error instanceof ApiError && error.status === NOT_FOUND) return true;
-      if (error instanceof ApiError && error.status === CONFLICT) return false;
+      if (error instanceof ApiError && error.status === CONFLICT) {
+        outdated.set(entry.name, entry.resourceVersion);
+        return false;
+      }
       throw error;
     }
     memories.wrote(entry, desired);

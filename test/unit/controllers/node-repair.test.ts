@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ApiError } from '../../../src/cluster/client/api-error.ts';
 import type { Taint } from '../../../src/policy/taint.ts';
 import { rule } from '../policy/node-drifts.ts';
 import { nodeEntry } from './node-entries.ts';
@@ -78,6 +79,22 @@ describe('a write', () => {
     expect(writes.map(({ patch }) => patch.metadata.resourceVersion)).toEqual(['1', '7']);
     expect(taintsOf('n0')).toEqual([other, gpu]);
     expect(messages()).toEqual([`put back taint ${GPU} on Node n0`]);
+  });
+
+  it('is not repeated before the watch has told what somebody else wrote', async () => {
+    const { repair, cluster, writes, beforeWrite, taintsOf } = startRepair(restore, bare(1));
+    beforeWrite.mockImplementationOnce(() => {
+      throw new ApiError('PATCH', '', 409, 'Conflict', '');
+    });
+    await settle();
+    repair.policiesChanged();
+    await vi.advanceTimersByTimeAsync(SWEEP_MS);
+    expect(writes).toHaveLength(1);
+    cluster.set('n0', { ...nodeEntry('n0', [other]), resourceVersion: '7' });
+    repair.nodeChanged('n0');
+    await settle();
+    expect(writes).toHaveLength(2);
+    expect(taintsOf('n0')).toEqual([other, gpu]);
   });
 
   it('is no repair when the node is gone', async () => {
