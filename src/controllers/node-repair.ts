@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
 import type { ObjectReference, RecordedEvent } from '../cluster/events/event.ts';
+import { isFinal } from '../cluster/events/object-uid.ts';
 import { pause } from '../cluster/pause.ts';
 import { tokenBucket } from '../cluster/token-bucket.ts';
 import type { Entry } from '../cluster/watch/cached-objects.ts';
@@ -17,6 +18,7 @@ import { FIELD_MANAGER } from './field-owner.ts';
 import { countMemoryWrites } from './memory-writes.ts';
 import { eventOfRelease, eventsOfLoss } from './node-events.ts';
 import { startReconciler } from './reconciler.ts';
+import { trackRefusedRepairs } from './refused-repairs.ts';
 import { trackTaintContests } from './taint-contests.ts';
 import type { Trouble } from './trouble.ts';
 import { startWorkQueue } from './work-queue.ts';
@@ -62,6 +64,7 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
   const { client, synced, nodes, compiled, audit, record, metrics, onTroubles, log } = options;
   const contests = trackTaintContests({ client, onChange: onTroubles });
   const memories = countMemoryWrites(log);
+  const refusals = trackRefusedRepairs(onTroubles);
   /** Of each node, the losses that were reported. */
   const reported = new Map<string, ReadonlySet<string>>();
   /** Of a node that somebody else had changed, the version that was known: it is of no use to write to that again. */
@@ -82,7 +85,7 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
   return {
     nodeChanged: (name) => queue.add(name),
     policiesChanged: () => sweep.trigger(),
-    troubles: contests.troubles,
+    troubles: () => [...contests.troubles(), ...refusals.troubles()],
     async stop() {
       stopping.abort();
       metrics.watchQueue('node-repair', undefined);
@@ -98,7 +101,9 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
     let count = 0;
     for (const entry of nodes.entries()) {
       const { losses, desired } = driftOf(entry);
-      if (losses.length > 0 || desired) queue.add(entry.name);
+      // What was told of it, or stood in its way, may be over.
+      const isKnown = reported.has(entry.name) || refusals.has(entry.name);
+      if (losses.length > 0 || desired || isKnown) queue.add(entry.name);
       if (++count % SWEEP_SLICE === 0) await new Promise(setImmediate);
       if (stopping.signal.aborted) return undefined;
     }
@@ -111,6 +116,7 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
     if (!entry) {
       reported.delete(name);
       outdated.delete(name);
+      refusals.over(name);
       return undefined;
     }
     // What is newer comes by the watch, however long that takes.
@@ -119,6 +125,7 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
     const drift = driftOf(entry);
     const { losses, desired } = drift;
     const isLost = desired !== undefined && !audit && !(await write(entry, desired, drift));
+    refusals.over(name);
     for (const loss of losses) if (loss.hindrance === 'contested') await contests.open(entry, loss);
     report(entry, losses);
     return isLost ? CONFLICT_PAUSE_MS : contests.nextLookMs(entry);
@@ -159,6 +166,7 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
         outdated.set(entry.name, entry.resourceVersion);
         return false;
       }
+      if (error instanceof ApiError && isFinal(error)) refusals.refused(entry.name, losses, error.message);
       throw error;
     }
     memories.wrote(entry, desired);

@@ -121,6 +121,31 @@ describe('a write', () => {
     expect(await metric('taintkeeper_reconciliations_total')).toContain('{controller="node-repair",result="error"} 1');
   });
 
+  it('that the API server refuses is in the status of the policy until it passes, or nobody wants it', async () => {
+    const { repair, change, beforeWrite, setPolicies, onTroubles } = startRepair(restore, bare(3));
+    beforeWrite.mockImplementation((name) => {
+      throw new ApiError('PATCH', name, 403, 'Forbidden', 'no patch of nodes');
+    });
+    await settle();
+    const refusal = (name: string) => `${name}: 403 Forbidden: no patch of nodes`;
+    expect(repair.troubles()).toMatchObject([
+      {
+        kind: 'TaintPolicy',
+        policy: 'p',
+        reason: 'RepairRefused',
+        message: expect.stringContaining(`PATCH ${refusal('n0')}, PATCH ${refusal('n1')}, PATCH ${refusal('n2')}`),
+      },
+    ]);
+    change('n0', { taints: [gpu], remembered: GPU });
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(repair.troubles()).toMatchObject([{ message: expect.not.stringContaining('n0') }]);
+    const before = onTroubles.mock.calls.length;
+    setPolicies({});
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(repair.troubles()).toEqual([]);
+    expect(onTroubles.mock.calls.length).toBeGreaterThan(before);
+  });
+
   it('waits for its turn, so that the API server can serve others: a hundred at once, and a hundred a second', async () => {
     const { writes } = startRepair(restore, bare(250));
     await settle();
@@ -159,6 +184,16 @@ describe('what is not put back', () => {
     expect(said().slice(2)).toEqual(['n0 TaintMissing']);
     // The memory of what it carried for a while.
     expect(writes.map(({ patch }) => patch.spec)).toEqual([undefined]);
+  });
+
+  it('is told again when a policy comes back that was gone', async () => {
+    const { setPolicies, said } = startRepair(deny, bare(1));
+    for (const policies of [{}, deny]) {
+      await settle();
+      setPolicies(policies);
+    }
+    await settle();
+    expect(said()).toEqual(['n0 TaintMissing', 'n0 TaintMissing']);
   });
 
   it('is told of a new node of that name, too', async () => {
