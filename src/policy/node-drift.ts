@@ -4,6 +4,7 @@ import type { CompiledTaintPolicy } from './policy-set.ts';
 import { presentTaints, satisfies } from './present-taints.ts';
 import { consumeRelease, isReleased, parseRelease } from './release.ts';
 import { droppedTaints, identity, type Taint, valuesOf, withTaints } from './taint.ts';
+import { isTransientTaintKey } from './transient-taints.ts';
 
 /** Why a taint that a node should carry is not put back. */
 export type Hindrance =
@@ -47,7 +48,8 @@ interface Claim {
 
 /**
  * Compares a node with the policies: Present taints that it lacks, and protected taints that it was remembered to carry and
- * that went missing while nobody was asked. One that a release annotation names has gone with leave, and is forgotten.
+ * that went missing while nobody was asked. One that a release annotation names has gone with leave, and is forgotten. So is
+ * one that comes and goes by itself, which is not missed either: whoever removed it from a node that runs may not do so again.
  *
  * @param policies the strongest mode first, as a PolicySet has them
  * @param isContested whether to leave a taint to whoever takes it away
@@ -62,12 +64,10 @@ export function nodeDrift(
   const carried = valuesOf(node.taints);
   const release = parseRelease(node.release);
   const memory = parseRemembered(node.remembered).filter(protects);
-  const gone = Map.groupBy(
-    droppedTaints(memory, node.taints),
-    (taint) => isReleased(release, taint) && isReleasable(taint, selecting),
-  );
-  const released = gone.get(true) ?? [];
-  const lost = gone.get(false) ?? [];
+  const gone = droppedTaints(memory, node.taints);
+  const transient = gone.filter(({ key }) => isTransientTaintKey(key));
+  const released = gone.filter((taint) => isReleased(release, taint) && isReleasable(taint, selecting));
+  const lost = gone.filter((taint) => !transient.includes(taint) && !released.includes(taint));
 
   const remembered = valuesOf(lost);
   const groups = [...Map.groupBy(claims(node, carried, lost, selecting), ({ taint }) => identity(taint)).values()];
@@ -80,7 +80,12 @@ export function nodeDrift(
   const desired: DesiredNode = {
     taints,
     release: released.length === 0 ? node.release : consumeRelease(release, released),
-    remembered: remember({ before: node.remembered, carried: taints, forgotten: [...released, ...repaired], protects }),
+    remembered: remember({
+      before: node.remembered,
+      carried: taints,
+      forgotten: [...transient, ...released, ...repaired],
+      protects,
+    }),
   };
   const changes = taints !== node.taints || desired.release !== node.release || desired.remembered !== node.remembered;
   return {
@@ -110,7 +115,7 @@ function claims(
 ): Claim[] {
   return policies.flatMap((policy) => {
     const present = presentTaints(node.labels, [policy])
-      .filter((want) => !satisfies(carried, want))
+      .filter((want) => !satisfies(carried, want) && !isTransientTaintKey(want.taint.key))
       .map((want) => ({ ...want, present: true }));
     const preserved = lost.flatMap((taint) => {
       const field = policy.protectedBy(taint);

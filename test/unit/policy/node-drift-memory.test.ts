@@ -91,6 +91,15 @@ describe('a remembered taint that is gone', () => {
   });
 });
 
+it('a remembered taint that comes and goes by itself is forgotten once it is gone', () => {
+  const startup = { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule' } as const;
+  const remembered = `${GPU}, node.cilium.io/agent-not-ready:NoSchedule`;
+  const policies = { p: rule('Restore', startup), q: rule('Restore', DEDICATED) };
+  const { losses, desired } = driftOf(policies, nodeOf([gpu], { remembered, release: 'a:NoSchedule,b:NoSchedule' }));
+  expect(losses).toEqual([]);
+  expect(desired).toEqual({ taints: [gpu], release: 'a:NoSchedule,b:NoSchedule', remembered: GPU });
+});
+
 describe('a taint that went while it was released', () => {
   const node = nodeOf([], { remembered: `${GPU}, dedicated:NoExecute`, release: `other:NoSchedule, ${GPU}` });
 

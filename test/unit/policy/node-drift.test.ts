@@ -32,6 +32,14 @@ describe('a Present taint', () => {
     }
   });
 
+  it.each(['node.cilium.io/agent-not-ready', 'node.cloudprovider.kubernetes.io/uninitialized'])(
+    'is for registration only when it is a start-up taint: %s',
+    (key) => {
+      const drift = driftOf({ p: rule('Restore', { ...PRESENT_GPU, key }) }, nodeOf([]));
+      expect(drift).toEqual({ losses: [], released: [], desired: undefined });
+    },
+  );
+
   it.each<{ why: string; policies: Policies; node: NodeView }>([
     { why: 'the node carries it', policies: { p: rule('Restore', PRESENT_GPU) }, node: nodeOf([gpu]) },
     { why: 'any value will do', policies: { p: rule('Restore', PRESENT_ANY) }, node: nodeOf([cpu]) },
