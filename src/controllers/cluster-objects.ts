@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { asDaemonSet, viewDaemonSet } from '../admission/daemon-set-object.ts';
 import { asNode, viewNode } from '../admission/node-object.ts';
+import type { Change } from '../cluster/watch/cached-objects.ts';
 import type { WatchCache } from '../cluster/watch/watch-cache.ts';
 import type { DaemonSetView } from '../policy/daemon-set.ts';
 import type { NodeView } from '../policy/node.ts';
@@ -22,6 +24,11 @@ export function unreadyNodes(nodes: Nodes): number {
   let count = 0;
   for (const { value } of nodes.entries()) if (!value.ready) count++;
   return count;
+}
+
+/** Whether what is kept of an object has changed. Heartbeats of 5,000 nodes come in all the time, and change nothing of it. */
+export function isNews<T>(change: Change<T>): boolean {
+  return change.type !== 'modified' || !isDeepStrictEqual(change.entry.value, change.previous.value);
 }
 
 /** @throws MalformedObjectError */
