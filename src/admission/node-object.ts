@@ -1,13 +1,16 @@
 import jsonPatch, { type Operation } from 'fast-json-patch';
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { own } from '../policy/label-selector.ts';
+import { own, type StringMap } from '../policy/label-selector.ts';
 import { REMEMBERED_ANNOTATION } from '../policy/memory.ts';
 import type { DesiredNode, NodeView } from '../policy/node.ts';
 import type { Path } from '../policy/problem.ts';
 import { RELEASE_ANNOTATION } from '../policy/release.ts';
 import { malformed } from './malformed-object-error.ts';
 import { Nullish, ObjectMeta } from './object-meta.ts';
+
+/** TotalAnnotationSizeLimitB (k8s.io/apimachinery/pkg/api/validation/objectmeta.go). */
+const ANNOTATIONS_MAX_BYTES = 256 * 1024;
 
 /** The part of a Node that is read here; a null list or map counts as an empty one, as in Go. */
 const NodeSchema = Type.Object({
@@ -46,7 +49,14 @@ export function viewNode({ metadata, spec }: NodeObject, name: string): NodeView
     labels: metadata.labels ?? {},
     taints: spec?.taints ?? [],
     ...annotationsOf(metadata),
+    room: roomIn(metadata.annotations ?? {}),
   };
+}
+
+/** What is left for the value of our annotation: the bytes of all names and values count. */
+function roomIn({ [REMEMBERED_ANNOTATION]: _, ...others }: StringMap): number {
+  const used = Object.entries(others).reduce((sum, entry) => sum + Buffer.byteLength(entry.join('')), 0);
+  return ANNOTATIONS_MAX_BYTES - used - REMEMBERED_ANNOTATION.length;
 }
 
 /** The JSON patch (RFC 6902) that makes the Node look as desired. */

@@ -11,6 +11,8 @@ export const REMEMBERED_ANNOTATION = 'taintkeeper.dev/remembered';
 /** So many at most: an annotation is read with every copy of the node. */
 export const MAX_REMEMBERED = 64;
 
+const SEPARATOR = ', ';
+
 /** The taints of the annotation; what cannot be read is left out. Of one that is named twice, the last value counts. */
 export function parseRemembered(annotation: string | undefined): Taint[] {
   const taints = (annotation ?? '').split(',').flatMap((text) => {
@@ -29,6 +31,8 @@ export interface Remembering {
   /** Taints that went with leave. */
   readonly forgotten?: readonly Taint[];
   readonly protects: (taint: Taint) => boolean;
+  /** How long it may get, in bytes: see {@link NodeView.room}. */
+  readonly room?: number | undefined;
 }
 
 /**
@@ -36,7 +40,7 @@ export interface Remembering {
  * were listed before and are gone. A value that is listed stays, whatever the node carries, until it is forgotten. What is there
  * already keeps its place.
  */
-export function remember({ before, carried, forgotten = [], protects }: Remembering): string | undefined {
+export function remember({ before, carried, forgotten = [], protects, room }: Remembering): string | undefined {
   const listed = parseRemembered(before).filter(protects);
   const byIdentity = new Map(listed.map((taint) => [identity(taint), taint]));
   const present = new Map(carried.map((taint) => [identity(taint), taint]));
@@ -46,13 +50,18 @@ export function remember({ before, carried, forgotten = [], protects }: Remember
     else byIdentity.delete(key);
   }
   for (const [key, taint] of present) if (!byIdentity.has(key)) byIdentity.set(key, taint);
-  const taints: Taint[] = [];
+  const texts: string[] = [];
+  let left = room ?? Number.POSITIVE_INFINITY;
   for (const taint of byIdentity.values()) {
     // Of tens of thousands, most need not be looked at.
-    if (taints.length === MAX_REMEMBERED) break;
-    if (protects(taint) && isLegible(taint)) taints.push(taint);
+    if (texts.length === MAX_REMEMBERED) break;
+    if (!protects(taint) || !isLegible(taint)) continue;
+    const text = formatTaint(taint);
+    left -= text.length + (texts.length === 0 ? 0 : SEPARATOR.length);
+    if (left < 0) break;
+    texts.push(text);
   }
-  return taints.length === 0 ? undefined : taints.map(formatTaint).join(', ');
+  return texts.length === 0 ? undefined : texts.join(SEPARATOR);
 }
 
 /** Whether it can be read again. Its effect may be too new for that, and its key one that nobody has validated yet. */

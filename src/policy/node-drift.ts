@@ -85,6 +85,7 @@ export function nodeDrift(
       carried: taints,
       forgotten: [...transient, ...released, ...repaired],
       protects,
+      room: node.room,
     }),
   };
   const changes = taints !== node.taints || desired.release !== node.release || desired.remembered !== node.remembered;

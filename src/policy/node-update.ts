@@ -114,6 +114,7 @@ function mutate(
         carried: taints,
         forgotten: rulings.filter(goesWithLeave).map(({ taint }) => taint),
         protects,
+        room: node.room,
       });
   if (restored.length === 0 && consumed.length === 0 && remembered === node.remembered) return allow();
 

@@ -16,6 +16,11 @@ export interface NodeView {
   readonly release: string | undefined;
   /** The annotation {@link REMEMBERED_ANNOTATION}, if there is one. */
   readonly remembered: string | undefined;
+  /**
+   * How many bytes the value of that annotation may have, by what the API server allows all annotations together. Absent
+   * where that is not known. Whoever may write the node can fill it, and no taint must depend on that.
+   */
+  readonly room?: number;
 }
 
 /** What mutation makes of a Node: the rest of the object stays as it is. */
@@ -89,7 +94,7 @@ function judgeNodeCreation(
   // Whatever a new node says that it remembers, it has carried nothing yet. Policies in Audit have no say in that.
   const remembered = policies.every(({ mode }) => mode === 'Audit')
     ? node.remembered
-    : remember({ before: undefined, carried: taints, protects: protectionOn(node.labels, policies) });
+    : remember({ before: undefined, carried: taints, protects: protectionOn(node.labels, policies), room: node.room });
   if (additions.length === 0 && remembered === node.remembered) return allow();
 
   const values = valuesOf(taints);

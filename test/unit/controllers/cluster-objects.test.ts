@@ -28,6 +28,9 @@ describe('of a Node', () => {
       taints: spec.taints,
       release: 'a:NoSchedule',
       remembered: 'b:NoSchedule',
+      room:
+        262_144 -
+        ['taintkeeper.dev/release', 'a:NoSchedule', 'taintkeeper.dev/remembered', 'other', 'x'].join('').length,
       ready: true,
     });
   });

@@ -31,6 +31,16 @@ describe('parseRemembered', () => {
 });
 
 describe('remember', () => {
+  it.each([
+    { room: -1, memory: undefined },
+    { room: GPU.length - 1, memory: undefined },
+    { room: GPU.length, memory: GPU },
+    { room: `${GPU}, ${OTHER}`.length - 1, memory: GPU },
+    { room: `${GPU}, ${OTHER}`.length, memory: `${GPU}, ${OTHER}` },
+  ])('lists what $room bytes have room for', ({ room, memory }) => {
+    expect(remember({ before: GPU, carried: [gpu, other], protects: () => true, room })).toBe(memory);
+  });
+
   const everything = () => true;
 
   it.each<{

@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { admin, developer, node } from '../control-plane/users.ts';
+import {
+  createNodes,
+  createTaintPolicy,
+  MERGE,
+  patchNode,
+  REMEMBERED,
+  repairsOf,
+  waitForAnnotation,
+  waitForStatus,
+  waitForTaints,
+  writesOf,
+} from './drift.ts';
+import { type Installation, install } from './installation.ts';
+import { GPU, getNode, path, taintsOf } from './nodes.ts';
+
+const GPU_TEXT = 'dedicated=gpu:NoSchedule';
+const STARTUP = { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule' } as const;
+const CLUSTER_ROLE = '/apis/rbac.authorization.k8s.io/v1/clusterroles/taintkeeper';
+/** TotalAnnotationSizeLimitB of k8s.io/apimachinery/pkg/api/validation. */
+const ANNOTATIONS_MAX_BYTES = 256 * 1024;
+
+describeWithControlPlane('nodes that cannot simply be put right', {}, (cp) => {
+  let installation: Installation;
+
+  beforeAll(async () => {
+    installation = await install(cp());
+    await installation.start(['a']);
+    const exempt = { users: [developer.name] };
+    await createTaintPolicy(cp(), 'keep', { taints: [{ ...GPU, ensure: 'Present' }], exempt });
+    await createTaintPolicy(cp(), 'startup', { taints: [{ ...STARTUP, ensure: 'Present' }], exempt });
+  });
+  afterAll(async () => {
+    await installation?.stop();
+  });
+
+  it('a memory that somebody takes away each time is written three times', async () => {
+    await createNodes(cp(), ['stripped'], 'keep', [GPU]);
+    for (let time = 0; time < 3; time++) {
+      await waitForAnnotation(cp(), 'stripped', REMEMBERED, GPU_TEXT);
+      await patchNode(cp(), admin, 'stripped', { metadata: { annotations: { [REMEMBERED]: null } } });
+    }
+    for (let time = 0; time < 20; time++) {
+      await patchNode(cp(), admin, 'stripped', { metadata: { annotations: { [REMEMBERED]: null, time: `${time}` } } });
+    }
+    await createNodes(cp(), ['next'], 'none');
+    await patchNode(cp(), admin, 'next', { metadata: { labels: { pool: 'keep' } } });
+    await waitForTaints(cp(), 'next', GPU_TEXT);
+    expect(writesOf(cp()).filter((write) => write === 'stripped 200')).toHaveLength(3);
+  });
+
+  it('a start-up taint that its agent has removed stays away', async () => {
+    await createNodes(cp(), ['started'], 'startup', [STARTUP]);
+    expect((await patchNode(cp(), developer, 'started', { spec: { taints: null } })).error).toBe('');
+    await patchNode(cp(), admin, 'started', { metadata: { labels: { agent: 'ready' } } });
+    await createNodes(cp(), ['later'], 'none');
+    await patchNode(cp(), admin, 'later', { metadata: { labels: { pool: 'keep' } } });
+    await waitForTaints(cp(), 'later', GPU_TEXT);
+    expect(await taintsOf(cp(), 'started')).toEqual([]);
+    expect(repairsOf(cp()).passed).not.toContain('started');
+  });
+
+  it('a declared taint comes back to a node whose kubelet leaves no room for annotations', async () => {
+    await createNodes(cp(), ['full'], 'keep', [GPU]);
+    expect(
+      (await patchNode(cp(), developer, 'full', { spec: { taints: [] }, metadata: { labels: { pool: null } } })).error,
+    ).toBe('');
+    await waitForAnnotation(cp(), 'full', REMEMBERED, undefined);
+    const annotations = (await getNode(cp(), 'full')).metadata.annotations ?? {};
+    const used = Object.entries(annotations).join('').length;
+    const junk = 'x'.repeat(ANNOTATIONS_MAX_BYTES - used - 20);
+    const body = { metadata: { annotations: { junk } } };
+    const { status } = await cp().request(node('full'), 'PATCH', `${path('full')}/status`, {
+      body,
+      contentType: MERGE,
+    });
+    expect(status).toBe(200);
+    expect((await patchNode(cp(), admin, 'full', { metadata: { labels: { pool: 'keep' } } })).error).toBe('');
+    await waitForTaints(cp(), 'full', GPU_TEXT);
+  });
+
+  it('a right that is missing is in the status of the policy until it is there', async () => {
+    const { body: role } = await cp().request<{ rules: { resources?: string[]; verbs: string[] }[] }>(
+      admin,
+      'GET',
+      CLUSTER_ROLE,
+    );
+    const rules = role.rules.map((rule) =>
+      rule.resources?.includes('nodes') ? { ...rule, verbs: ['get', 'list', 'watch'] } : rule,
+    );
+    const put = (body: object) => cp().request(admin, 'PATCH', CLUSTER_ROLE, { body, contentType: MERGE });
+    expect((await put({ rules })).status).toBe(200);
+    await createNodes(cp(), ['refused'], 'none');
+    await patchNode(cp(), admin, 'refused', { metadata: { labels: { pool: 'keep' } } });
+    const { conditions } = await waitForStatus(
+      cp(),
+      'keep',
+      (status) => status.conditions?.some(({ type }) => type === 'Stalled') ?? false,
+    );
+    expect(conditions).toContainEqual(
+      expect.objectContaining({
+        type: 'Stalled',
+        reason: 'RepairRefused',
+        message: expect.stringContaining('/api/v1/nodes/refused: 403 Forbidden'),
+      }),
+    );
+    expect((await put({ rules: role.rules })).status).toBe(200);
+    await waitForTaints(cp(), 'refused', GPU_TEXT);
+    await waitForStatus(cp(), 'keep', (status) => !status.conditions?.some(({ type }) => type === 'Stalled'));
+  });
+});
