@@ -8,7 +8,7 @@ import type { CompiledRecoveryPolicy, PolicySet } from '../policy/policy-set.ts'
 import { isRecoverable, judgeFailedPod } from '../policy/recovery.ts';
 import { isRolledOut } from '../policy/rollout.ts';
 import type { Metrics } from '../server/metrics.ts';
-import { type ClusterDaemonSet, type DaemonSets, type Nodes, unreadyNodes } from './cluster-objects.ts';
+import { type ClusterDaemonSet, countCovered, type DaemonSets, type Nodes, unreadyNodes } from './cluster-objects.ts';
 import type { TrackedPod } from './failed-pods.ts';
 import { deletePod, restartRollout } from './free-pods.ts';
 import type { Freeings } from './freeings.ts';
@@ -73,7 +73,7 @@ export function recoverPods(options: RecoverPodsOptions) {
       if (freeings.isDone(place, what)) return [];
       const now = performance.now();
       const { failedAt, since = now } = pod;
-      const rollingOut = !isRolledOut(daemonSet.value, unreadyNodes(nodes));
+      const rollingOut = !isRolledOut(daemonSet.value, countCovered(daemonSet.value, unreadyNodes(nodes).values()));
       const verdict = judgeFailedPod(
         policy,
         { failedAt, since, freeings: freeings.before(place, what), rollingOut },

@@ -111,6 +111,29 @@ describe('one at a time', () => {
     expect(cluster.patched()).toEqual(['a/a', 'a/b']);
   });
 
+  it('dead nodes where it does not run, or that the patch has broken, are no reason to go on', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a', ({ spec }) => {
+      spec.template.spec.nodeSelector = { pool: 'control-plane' };
+    });
+    cluster.add('a/b');
+    cluster.add('a/c');
+    cluster.setUnreadyNodes(3);
+    cluster.failWith(({ path }) => {
+      const key = path.endsWith('/a') ? 'a/a' : 'a/b';
+      setTimeout(() => {
+        cluster.change(key, ailing);
+        if (key === 'a/b') cluster.setUnreadyNodes(4);
+      });
+    });
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a']);
+    cluster.setUnreadyNodes(0);
+    cluster.change('a/a', well);
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a', 'a/b']);
+  });
+
   it('waits until the cache has seen its own patch', async () => {
     const cluster = startPatching();
     cluster.add('a/a');

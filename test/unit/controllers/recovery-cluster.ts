@@ -97,6 +97,7 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
       const status = { observedGeneration: 1, desired: 2, updated: 2, unavailable: 0 };
       const value = {
         ...{ namespace, name: 'cni', labels: {}, annotations: {}, tolerations: [], deleting: false },
+        ...{ nodeName: '', nodeSelector: {}, nodeAffinity: undefined, hostNetwork: true },
         ...{ generation: 1, onDelete: false, status },
         ...part,
       };

@@ -18,7 +18,10 @@ export interface Writable {
     annotations: Record<string, string>;
     managedFields: object[];
   };
-  spec: { template: { spec: { tolerations: Toleration[] } }; updateStrategy: { type: string } };
+  spec: {
+    template: { spec: { tolerations: Toleration[]; nodeSelector?: Record<string, string> } };
+    updateStrategy: { type: string };
+  };
   status: Record<
     'observedGeneration' | 'desiredNumberScheduled' | 'updatedNumberScheduled' | 'numberUnavailable',
     number
