@@ -44,6 +44,8 @@ const NAME = 'pod-recovery';
 /** DaemonSets that are looked at at the same time. */
 const CONCURRENCY = 4;
 const FORGET_MS = 60_000;
+/** Least time between two looks at the pods of a DaemonSet that changes ask for: where thousands fail together, each of them does. */
+const PAUSE_MS = 500;
 
 /** Pods are watched only while there is a policy that wants it. */
 export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
@@ -55,6 +57,7 @@ export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
     name: NAME,
     // All pods of a DaemonSet, so that one restart is for all of them.
     async work(daemonSet) {
+      lookedAt.set(daemonSet, performance.now());
       try {
         return await recover(daemonSet, failed?.ofDaemonSet(daemonSet) ?? []);
       } finally {
@@ -66,7 +69,9 @@ export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
     onResult: (result) => metrics.reconciled(NAME, result),
   });
   metrics.watchQueue(NAME, queue.depth);
+  const lookedAt = new Map<string, number>();
   const forgetting = setInterval(() => {
+    for (const [key, at] of lookedAt) if (performance.now() - at > PAUSE_MS) lookedAt.delete(key);
     const windows = compiled().recoveryPolicies.map(({ budget }) => budget.windowMs);
     freeings.forget(Math.max(0, ...windows), performance.now());
   }, FORGET_MS).unref();
@@ -77,14 +82,14 @@ export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
   return {
     policiesChanged() {
       watchIfNeeded();
-      for (const key of [...(failed?.daemonSets() ?? []), ...troubles.daemonSets()]) queue.add(key);
+      for (const key of [...(failed?.daemonSets() ?? []), ...troubles.daemonSets()]) look(key);
     },
     nodeChanged(name) {
-      for (const key of failed?.daemonSets(name) ?? []) queue.add(key);
+      for (const key of failed?.daemonSets(name) ?? []) look(key);
     },
     daemonSetChanged(namespace, name) {
       const key = `${namespace}/${name}`;
-      if (failed && failed.ofDaemonSet(key).length > 0) queue.add(key);
+      if (failed && failed.ofDaemonSet(key).length > 0) look(key);
     },
     troubles: troubles.current,
     stuckPods,
@@ -97,6 +102,11 @@ export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
     },
   };
 
+  function look(daemonSet: string): void {
+    const at = lookedAt.get(daemonSet) ?? Number.NEGATIVE_INFINITY;
+    queue.add(daemonSet, Math.max(0, at + PAUSE_MS - performance.now()));
+  }
+
   function watchIfNeeded(): void {
     if (compiled().recoveryPolicies.length === 0) endWatch();
     else failed ??= beginWatch();
@@ -106,7 +116,7 @@ export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
     const begun = watchFailedPods({
       client,
       leftOut: options.namespace,
-      onChange: (daemonSet) => queue.add(daemonSet),
+      onChange: look,
       onState({ connected }) {
         if (failed === begun) metrics.watchState('pods', connected);
       },

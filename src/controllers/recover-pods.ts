@@ -30,11 +30,21 @@ export interface RecoverPodsOptions {
 /** What has changed meanwhile is on its way to the caches. */
 const OUTDATED_PAUSE_MS = 1_000;
 
+/** A DaemonSet as it is now, and what the policies say of it. */
+interface Ward {
+  readonly daemonSet: Entry<ClusterDaemonSet> | undefined;
+  readonly policies: PolicySet;
+  readonly policy: CompiledRecoveryPolicy | undefined;
+  /** Whether a rollout is in progress that RestartRollout waits for. */
+  readonly rollingOut: boolean;
+}
+
 /** A pod that a policy is for. */
 interface Patient {
   readonly pod: TrackedPod;
   readonly daemonSet: Entry<ClusterDaemonSet>;
   readonly policy: CompiledRecoveryPolicy;
+  readonly rollingOut: boolean;
   /** Where earlier freeings count for this one. */
   readonly place: string;
   /** What would be freed. */
@@ -49,8 +59,10 @@ export function recoverPods(options: RecoverPodsOptions) {
     const lookedAt = performance.now();
     const faults: unknown[] = [];
     const waits: (number | undefined)[] = [];
+    let ward: Ward | undefined;
     for (const pod of pods) {
-      const patient = admit(pod);
+      ward = wardOf(key, ward);
+      const patient = admit(pod, ward);
       if (!patient) continue;
       try {
         waits.push(...(await treat(patient)));
@@ -68,12 +80,11 @@ export function recoverPods(options: RecoverPodsOptions) {
 
     /** Says in how many milliseconds to look again. */
     async function treat(patient: Patient): Promise<(number | undefined)[]> {
-      const { pod, daemonSet, policy, place, what } = patient;
+      const { pod, policy, rollingOut, place, what } = patient;
       // The cache does not show it yet.
       if (freeings.isDone(place, what)) return [];
       const now = performance.now();
       const { failedAt, since = now } = pod;
-      const rollingOut = !isRolledOut(daemonSet.value, countCovered(daemonSet.value, unreadyNodes(nodes).values()));
       const verdict = judgeFailedPod(
         policy,
         { failedAt, since, freeings: freeings.before(place, what), rollingOut },
@@ -131,9 +142,9 @@ export function recoverPods(options: RecoverPodsOptions) {
   };
 
   /** Undefined for a pod that is not to be recovered now, or by nobody. */
-  function admit(pod: TrackedPod): Patient | undefined {
-    const { namespace, uid, value } = pod.entry;
-    const daemonSet = daemonSets.get(value.daemonSet.name, namespace);
+  function admit(pod: TrackedPod, ward: Ward): Patient | undefined {
+    const { uid, value } = pod.entry;
+    const { daemonSet, policy, rollingOut } = ward;
     const node = nodes.get(value.node)?.value;
     const scene = { pod: { ownerUid: value.daemonSet.uid, deleting: value.deleting }, daemonSet, node };
     if (!daemonSet || !isRecoverable(scene)) {
@@ -141,11 +152,30 @@ export function recoverPods(options: RecoverPodsOptions) {
       return undefined;
     }
     pod.since ??= performance.now();
-    const policy = compiled().recoveryPolicies.find((one) => one.selectsDaemonSet(daemonSet.value));
     if (!policy) return undefined;
     return policy.strategy === 'DeletePod'
-      ? { pod, daemonSet, policy, place: `${daemonSet.uid}/${value.node}`, what: uid }
-      : { pod, daemonSet, policy, place: daemonSet.uid, what: `${daemonSet.value.generation}` };
+      ? { pod, daemonSet, policy, rollingOut, place: `${daemonSet.uid}/${value.node}`, what: uid }
+      : { pod, daemonSet, policy, rollingOut, place: daemonSet.uid, what: `${daemonSet.value.generation}` };
+  }
+
+  /** What all pods of a DaemonSet have in common is found out once, unless it changes: there may be one on each of 5,000 nodes. */
+  function wardOf(key: string, before: Ward | undefined): Ward {
+    const [namespace, name = ''] = key.split('/');
+    const daemonSet = daemonSets.get(name, namespace);
+    const policies = compiled();
+    if (before && before.daemonSet === daemonSet && before.policies === policies) return before;
+    const policy = daemonSet && policies.recoveryPolicies.find((one) => one.selectsDaemonSet(daemonSet.value));
+    const restarts = policy?.strategy === 'RestartRollout';
+    return {
+      daemonSet,
+      policies,
+      policy,
+      rollingOut: restarts && daemonSet !== undefined && isRollingOut(daemonSet.value),
+    };
+  }
+
+  function isRollingOut(daemonSet: ClusterDaemonSet): boolean {
+    return !isRolledOut(daemonSet, countCovered(daemonSet, unreadyNodes(nodes).values()));
   }
 
   /** Once of each pod. */

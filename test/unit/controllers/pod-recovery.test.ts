@@ -10,7 +10,7 @@ afterEach(() => {
 
 const pass = (seconds: number) => vi.advanceTimersByTimeAsync(seconds * 1_000);
 /** The watch and the queue are done. */
-const settle = () => pass(0.01);
+const settle = () => pass(0.6);
 
 async function start(...parameters: Parameters<typeof startInCluster>) {
   const cluster = startInCluster(...parameters);
@@ -104,6 +104,18 @@ describe('a pod that stays Failed', () => {
   });
 });
 
+it('where thousands fail together, they are looked at together, and not all nodes for each of them', async () => {
+  const cluster = await start({ daemons: { strategy: 'RestartRollout', stuckSeconds: 30 } });
+  const { findings, sweeps } = cluster.calls;
+  for (let index = 0; index < 2_000; index++) {
+    cluster.addPod(`cni-${index}`, index % 2 ? 'n1' : 'n2');
+    await pass(0.005);
+  }
+  const looks = cluster.calls.findings - findings;
+  expect(looks).toBeLessThan(25);
+  expect(cluster.calls.sweeps - sweeps).toBeLessThanOrEqual(looks);
+});
+
 describe('pods are watched', () => {
   it('only while there is a policy', async () => {
     const cluster = await start({});
@@ -172,10 +184,11 @@ describe('when the API server', () => {
   });
 
   it('refuses, the other pods are freed all the same, and the policy is in trouble', async () => {
-    const cluster = await start({ daemons: {} });
+    const cluster = await start({});
     cluster.answers(({ path }) => (path.endsWith('cni-1') ? 403 : 'done'));
     cluster.addPod('cni-1');
     cluster.addPod('cni-2', 'n2');
+    cluster.setPolicies({ daemons: {} });
     await pass(10.1);
     expect(deletedBy(cluster).slice(0, 2)).toEqual(['DELETE cni-1', 'DELETE cni-2']);
     expect(cluster.recovery.troubles()).toEqual([

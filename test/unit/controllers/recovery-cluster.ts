@@ -27,7 +27,7 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
   const watchers = new Set<(event: object) => void>();
   const writes: Write[] = [];
   const events: RecordedEvent[] = [];
-  const calls = { troubles: 0, findings: 0, watches: 0 };
+  const calls = { troubles: 0, findings: 0, watches: 0, sweeps: 0 };
   const nodes = new Map<string, ClusterNode>();
   const daemonSets = new Map<string, Entry<ClusterDaemonSet>>();
   const { log, lines } = captureLog();
@@ -131,7 +131,13 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
   recovery = startPodRecovery({
     client,
     namespace: 'taintkeeper',
-    nodes: { get: (name) => entryOf(nodes.get(name)), entries: () => [] },
+    nodes: {
+      get: (name) => entryOf(nodes.get(name)),
+      entries() {
+        calls.sweeps++;
+        return [];
+      },
+    },
     daemonSets: {
       get: (name, namespace) => daemonSets.get(`${namespace}/${name}`),
       entries: () => daemonSets.values(),
