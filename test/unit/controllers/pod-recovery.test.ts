@@ -183,6 +183,30 @@ describe('when the API server', () => {
     expect(deletedBy(cluster)).toEqual(['DELETE cni-1']);
   });
 
+  it.each([
+    { strategy: 'DeletePod', retried: 404, method: 'DELETE' },
+    { strategy: 'RestartRollout', retried: 409, method: 'PATCH' },
+  ] as const)('has done it without an answer, and says so when asked again ($strategy), that counts', async (given) => {
+    const { strategy, retried, method } = given;
+    const cluster = await start({ daemons: { strategy, budget: { perNode: 1 } } });
+    let tries = 0;
+    // The watch is late.
+    cluster.answers(() => (tries++ === 0 ? 'lost' : retried));
+    cluster.addPod('cni-1');
+    await pass(11);
+    cluster.removePod('cni-1');
+    const status = { observedGeneration: 2, desired: 2, updated: 2, unavailable: 0 };
+    cluster.setDaemonSet({ generation: 2, status });
+    await pass(60);
+    cluster.answers(() => 'done');
+    const before = cluster.writes.length;
+    cluster.addPod('cni-2');
+    await pass(120);
+    expect(cluster.writes.every((write) => write.method === method)).toBe(true);
+    expect(cluster.writes.slice(before)).toEqual([]);
+    expect(cluster.recovery.troubles()).toMatchObject([{ reason: 'RecoveryBudgetSpent' }]);
+  });
+
   it('refuses, the other pods are freed all the same, and the policy is in trouble', async () => {
     const cluster = await start({});
     cluster.answers(({ path }) => (path.endsWith('cni-1') ? 403 : 'done'));
