@@ -219,10 +219,14 @@ describe('a patch that fails', () => {
     expect(cluster.patched()).toEqual(['a/a', 'a/b']);
     expect(cluster.reasons()).toEqual(['cni PatchRefused a/a']);
     expect(cluster.troubles()[0]?.message).toContain('denied by another webhook');
+    await vi.advanceTimersByTimeAsync(11 * MINUTE);
+    expect(cluster.patched()).toEqual(['a/a', 'a/b', 'a/a', 'a/a']);
     cluster.failWith(undefined);
-    await vi.advanceTimersByTimeAsync(6 * MINUTE);
-    expect(cluster.patched()).toEqual(['a/a', 'a/b', 'a/a']);
-    expect(cluster.reasons()).toEqual([]);
+    await vi.advanceTimersByTimeAsync(5 * MINUTE);
+    expect(cluster.patched()).toEqual(['a/a', 'a/b', 'a/a', 'a/a', 'a/a']);
+    // Not once more at each try.
+    expect(cluster.told).toEqual([['cni PatchRefused a/a'], []]);
+    expect(cluster.events.filter(({ reason }) => reason === 'PatchRefused')).toHaveLength(2);
   });
 
   it.each([
