@@ -46,6 +46,8 @@ const CONCURRENCY = 4;
 const FORGET_MS = 60_000;
 /** Least time between two looks at the pods of a DaemonSet that changes ask for: where thousands fail together, each of them does. */
 const PAUSE_MS = 500;
+/** An API server that starts anew is no trouble. */
+const OUTAGE_MS = 30_000;
 
 /** Pods are watched only while there is a policy that wants it. */
 export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
@@ -76,6 +78,8 @@ export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
     freeings.forget(Math.max(0, ...windows), performance.now());
   }, FORGET_MS).unref();
   let failed: FailedPods | undefined;
+  /** Why the pods are not watched though they should be. */
+  let outage: { readonly since: number; readonly error: string } | undefined;
   const ending = new Set<Promise<void>>();
   watchIfNeeded();
 
@@ -91,7 +95,7 @@ export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
       const key = `${namespace}/${name}`;
       if (failed && failed.ofDaemonSet(key).length > 0) look(key);
     },
-    troubles: troubles.current,
+    troubles: () => [...troubles.current(), ...outageTroubles()],
     stuckPods,
     async stop() {
       clearInterval(forgetting);
@@ -117,8 +121,12 @@ export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
       client,
       leftOut: options.namespace,
       onChange: look,
-      onState({ connected }) {
-        if (failed === begun) metrics.watchState('pods', connected);
+      onState(state) {
+        if (failed !== begun) return;
+        metrics.watchState('pods', state.connected);
+        const wasTrouble = outageTroubles().length > 0;
+        outage = state.connected ? undefined : { since: outage?.since ?? performance.now(), error: state.error };
+        if (wasTrouble && !outage) options.onTroubles();
       },
       log,
     });
@@ -130,8 +138,15 @@ export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
     const end: Promise<void> = failed.stop().finally(() => ending.delete(end));
     ending.add(end);
     failed = undefined;
+    outage = undefined;
     metrics.watchEnded('pods');
     options.onFindings();
+  }
+
+  function outageTroubles(): Trouble[] {
+    if (!outage || performance.now() - outage.since < OUTAGE_MS) return [];
+    const trouble = { reason: 'PodsNotWatched', message: `pods that are Failed go unnoticed: ${outage.error}` };
+    return compiled().recoveryPolicies.map(({ name }) => ({ kind: 'RecoveryPolicy', policy: name, ...trouble }));
   }
 
   function stuckPods(): readonly StuckPod[] {

@@ -143,6 +143,29 @@ describe('pods are watched', () => {
   });
 });
 
+it('where pods may not be watched, the policies are in trouble', async () => {
+  const cluster = await start({});
+  cluster.setReadable(false);
+  cluster.setPolicies({ a: {}, b: { mode: 'Audit' } });
+  await pass(20);
+  expect(cluster.recovery.troubles()).toEqual([]);
+  await pass(15);
+  expect(cluster.recovery.troubles()).toMatchObject([
+    {
+      kind: 'RecoveryPolicy',
+      policy: 'a',
+      reason: 'PodsNotWatched',
+      message: expect.stringContaining('no right to list'),
+    },
+    { kind: 'RecoveryPolicy', policy: 'b', reason: 'PodsNotWatched' },
+  ]);
+  const calls = cluster.calls.troubles;
+  cluster.setReadable(true);
+  await pass(60);
+  expect(cluster.recovery.troubles()).toEqual([]);
+  expect(cluster.calls.troubles).toBe(calls + 1);
+});
+
 describe('when the API server', () => {
   it.each([404, 409])('answers %i, somebody else was faster: that is no fault, and does not count', async (status) => {
     const cluster = await start({ daemons: { budget: { perNode: 1 } } });

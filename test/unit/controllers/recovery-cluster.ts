@@ -33,11 +33,13 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
   const { log, lines } = captureLog();
   const metrics = createMetrics('test');
   let version = 100;
+  let readable = true;
   let answer: (write: Write) => Answer = () => 'done';
   let compiled = compile(specs);
 
   const client = {
     async request(method: string, path: string, { body }: RequestOptions = {}) {
+      if (method === 'GET' && !readable) throw new ApiError(method, path, 403, 'Forbidden', 'no right to list pods');
       if (method === 'GET') return { metadata: { resourceVersion: `${version}` }, items: [...pods.values()] };
       const write = { method, path, body };
       writes.push(write);
@@ -88,6 +90,10 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
     /** From now on. */
     answers(next: typeof answer) {
       answer = next;
+    },
+    /** Whether pods may be listed. */
+    setReadable(may: boolean) {
+      readable = may;
     },
     setNode(name: string, part: Partial<ClusterNode> = {}) {
       nodes.set(name, { name, labels: {}, taints: [], release: undefined, ready: true, ...part } as ClusterNode);
