@@ -54,7 +54,8 @@ export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
   const { client, daemonSets, compiled, metrics, log } = options;
   const freeings = createFreeings();
   const troubles = createRecoveryTroubles(options.onTroubles);
-  const recover = recoverPods({ ...options, freeings, troubles });
+  const stopping = new AbortController();
+  const recover = recoverPods({ ...options, freeings, troubles, signal: stopping.signal });
   const queue = startWorkQueue({
     name: NAME,
     // All pods of a DaemonSet, so that one restart is for all of them.
@@ -98,6 +99,7 @@ export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
     troubles: () => [...troubles.current(), ...outageTroubles()],
     stuckPods,
     async stop() {
+      stopping.abort();
       clearInterval(forgetting);
       metrics.watchQueue(NAME, undefined);
       const ended = queue.stop();

@@ -25,6 +25,8 @@ export interface RecoverPodsOptions {
   readonly record: (event: RecordedEvent) => void;
   readonly metrics: Metrics;
   readonly log: Logger;
+  /** Aborted when nothing is to be begun any more. */
+  readonly signal: AbortSignal;
 }
 
 /** What has changed meanwhile is on its way to the caches. */
@@ -53,7 +55,7 @@ interface Patient {
 
 /** One look at the Failed pods of a DaemonSet (`NAMESPACE/NAME`). It says in how many milliseconds to look again; undefined: when something changes. */
 export function recoverPods(options: RecoverPodsOptions) {
-  const { client, nodes, daemonSets, compiled, freeings, troubles, metrics, log } = options;
+  const { client, nodes, daemonSets, compiled, freeings, troubles, metrics, log, signal } = options;
 
   return async (key: string, pods: readonly TrackedPod[]): Promise<number | undefined> => {
     const lookedAt = performance.now();
@@ -61,6 +63,7 @@ export function recoverPods(options: RecoverPodsOptions) {
     const waits: (number | undefined)[] = [];
     let ward: Ward | undefined;
     for (const pod of pods) {
+      if (signal.aborted) return undefined;
       ward = wardOf(key, ward);
       const patient = admit(pod, ward);
       if (!patient) continue;

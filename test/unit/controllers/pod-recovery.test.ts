@@ -254,6 +254,21 @@ describe('when the API server', () => {
   });
 });
 
+it('stops between two pods', async () => {
+  const cluster = await start({});
+  cluster.addPod('cni-1', 'n1');
+  cluster.addPod('cni-2', 'n2');
+  let stopped: Promise<void> | undefined;
+  cluster.answers(() => {
+    stopped ??= cluster.recovery.stop();
+    return 'done';
+  });
+  cluster.setPolicies({ daemons: {} });
+  await pass(11);
+  await stopped;
+  expect(deletedBy(cluster)).toEqual(['DELETE cni-1']);
+});
+
 describe('with RestartRollout', () => {
   const restart = { strategy: 'RestartRollout' } as const;
 
