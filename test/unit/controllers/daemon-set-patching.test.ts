@@ -229,6 +229,31 @@ describe('a patch that fails', () => {
     expect(cluster.events.filter(({ reason }) => reason === 'PatchRefused')).toHaveLength(2);
   });
 
+  it('because a webhook does not answer the API server: reported, and the others go on', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a');
+    cluster.add('a/b');
+    cluster.failWith(({ path }) =>
+      path.endsWith('/a') ? new ApiError('PATCH', path, 500, 'InternalError', 'failed calling webhook') : undefined,
+    );
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a', 'a/b']);
+    expect(cluster.reasons()).toEqual(['cni PatchRefused a/a']);
+  });
+
+  it('with an error of the API server, though it was done: done it is', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a');
+    cluster.failWith(({ body, path }) => {
+      cluster.change('a/a', apply(body));
+      return new ApiError('PATCH', path, 500, 'InternalError', 'etcdserver: request timed out');
+    });
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a']);
+    expect(cluster.repairs).toEqual(['DaemonSet cni']);
+    expect(cluster.reasons()).toEqual([]);
+  });
+
   it.each([
     { why: 'it had arrived', arrives: true, times: 1 },
     { why: 'it had not', arrives: false, times: 2 },
