@@ -63,9 +63,10 @@ export function createRecoveryTroubles(onChange: () => void): RecoveryTroubles {
     },
     daemonSets: () => byDaemonSet.keys(),
     current() {
+      // In an order of their own: the first one gives the condition its reason, and is not to change while others come and go.
       const all = [...byDaemonSet.values()].flatMap((places) => [...places.values()]);
-      const groups = Map.groupBy(all, ({ policy, reason }) => `${policy}/${reason}`);
-      return [...groups.values()].map((noted) => describe(noted as [Noted, ...Noted[]]));
+      const groups = Map.groupBy(sortedBy(placeOf, all), ({ policy, reason }) => `${policy}/${reason}`);
+      return sortedBy(([key]) => key, [...groups]).map(([, noted]) => describe(noted as [Noted, ...Noted[]]));
     },
   };
 }
@@ -81,14 +82,19 @@ const SAID: Record<Reason, string> = {
 
 function describe(noted: readonly [Noted, ...Noted[]]): Trouble {
   const [{ policy, reason, detail }] = noted;
-  const places = atMost(
-    MAX_PLACES,
-    noted.map(({ daemonSet, node }) => `DaemonSet ${daemonSet} on node ${node}`).sort(),
-  );
+  const places = atMost(MAX_PLACES, noted.map(placeOf));
   return {
     kind: 'RecoveryPolicy',
     policy,
     reason,
     message: `${SAID[reason]}${detail && ` (${detail})`}: ${places.join(', ')}`,
   };
+}
+
+function placeOf({ daemonSet, node }: Noted): string {
+  return `DaemonSet ${daemonSet} on node ${node}`;
+}
+
+function sortedBy<T>(keyOf: (one: T) => string, all: readonly T[]): T[] {
+  return all.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
