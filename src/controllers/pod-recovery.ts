@@ -21,9 +21,7 @@ export interface PodRecoveryOptions {
   readonly compiled: () => PolicySet;
   readonly record: (event: RecordedEvent) => void;
   readonly metrics: Metrics;
-  /** Called when `troubles()` says something else. */
-  readonly onTroubles: () => void;
-  /** Called when `stuckPods()` may say something else. */
+  /** Called when `troubles()` or `stuckPods()` may say something else. */
   readonly onFindings: () => void;
   readonly log: Logger;
 }
@@ -53,7 +51,7 @@ const OUTAGE_MS = 30_000;
 export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
   const { client, daemonSets, compiled, metrics, log } = options;
   const freeings = createFreeings();
-  const troubles = createRecoveryTroubles(options.onTroubles);
+  const troubles = createRecoveryTroubles();
   const stopping = new AbortController();
   const recover = recoverPods({ ...options, freeings, troubles, signal: stopping.signal });
   const queue = startWorkQueue({
@@ -126,9 +124,8 @@ export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
       onState(state) {
         if (failed !== begun) return;
         metrics.watchState('pods', state.connected);
-        const wasTrouble = outageTroubles().length > 0;
         outage = state.connected ? undefined : { since: outage?.since ?? performance.now(), error: state.error };
-        if (wasTrouble && !outage) options.onTroubles();
+        options.onFindings();
       },
       log,
     });

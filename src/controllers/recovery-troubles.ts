@@ -34,31 +34,26 @@ export interface RecoveryTroubles {
   current(): readonly Trouble[];
 }
 
-/** @param onChange called when {@link RecoveryTroubles.current} says something else */
-export function createRecoveryTroubles(onChange: () => void): RecoveryTroubles {
+export function createRecoveryTroubles(): RecoveryTroubles {
   const byDaemonSet = new Map<string, Map<string, Noted>>();
   return {
     note({ detail = '', ...trouble }, now) {
       const places = byDaemonSet.get(trouble.daemonSet) ?? new Map<string, Noted>();
       byDaemonSet.set(trouble.daemonSet, places);
-      const known = places.get(trouble.node);
       places.set(trouble.node, { ...trouble, detail, at: now, goneAt: undefined });
-      if (known?.policy !== trouble.policy || known.reason !== trouble.reason || known.detail !== detail) onChange();
     },
     settle(daemonSet, now) {
       const places = byDaemonSet.get(daemonSet);
       if (!places) return undefined;
-      let changed = false;
       let next: number | undefined;
       for (const [node, noted] of places) {
         if (noted.at === now) continue;
         noted.goneAt ??= now;
         const leftMs = noted.goneAt + LINGER_MS - now;
-        if (leftMs <= 0) changed = places.delete(node);
+        if (leftMs <= 0) places.delete(node);
         else next = Math.min(next ?? leftMs, leftMs);
       }
       if (places.size === 0) byDaemonSet.delete(daemonSet);
-      if (changed) onChange();
       return next;
     },
     daemonSets: () => byDaemonSet.keys(),

@@ -27,7 +27,7 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
   const watchers = new Set<(event: object) => void>();
   const writes: Write[] = [];
   const events: RecordedEvent[] = [];
-  const calls = { troubles: 0, findings: 0, watches: 0, sweeps: 0 };
+  const calls = { findings: 0, watches: 0, sweeps: 0 };
   const nodes = new Map<string, ClusterNode>();
   const daemonSets = new Map<string, Entry<ClusterDaemonSet>>();
   const { log, lines } = captureLog();
@@ -151,7 +151,6 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
     compiled: () => compiled,
     record: (event) => events.push(event),
     metrics,
-    onTroubles: () => calls.troubles++,
     onFindings: () => calls.findings++,
     log,
   });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createRecoveryTroubles } from '../../../src/controllers/recovery-troubles.ts';
 
 it('what is over and begins anew has the place that it had', () => {
-  const troubles = createRecoveryTroubles(() => {});
+  const troubles = createRecoveryTroubles();
   const policy = 'daemons';
   const note = (name: string, reason: 'PodFailsAgain' | 'RecoveryFailed', now: number) =>
     troubles.note({ daemonSet: `kube-system/${name}`, node: 'n1', policy, reason, detail: `pod of ${name}` }, now);
