@@ -9,7 +9,7 @@ import { type ClusterPolicies, versionOf } from './cluster/policies.ts';
 import { watchResource } from './cluster/watch/watch-cache.ts';
 import type { RegisteredWebhooks } from './cluster/webhook-configurations.ts';
 import { certificateRotation } from './controllers/certificate-rotation.ts';
-import { projectDaemonSet, projectNode } from './controllers/cluster-objects.ts';
+import { isNews, projectDaemonSet, projectNode } from './controllers/cluster-objects.ts';
 import { startDaemonSetPatching } from './controllers/daemon-set-patching.ts';
 import { defaultPolicies } from './controllers/default-policies.ts';
 import { followPolicies } from './controllers/followed-entries.ts';
@@ -73,8 +73,9 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     path: '/api/v1/nodes',
     pageSize: NODES_PER_PAGE,
     project: projectNode,
-    onChange({ entry }) {
-      status.trigger();
+    onChange(change) {
+      const { entry } = change;
+      if (isNews(change)) status.trigger();
       nodeRepair.nodeChanged(entry.name);
       patching.changed();
       recovery.nodeChanged(entry.name);

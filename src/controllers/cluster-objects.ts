@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
 import { asDaemonSet, viewDaemonSet } from '../admission/daemon-set-object.ts';
 import { viewScheduling } from '../admission/daemon-set-scheduling.ts';
 import { asNode, viewNode } from '../admission/node-object.ts';
+import type { Change } from '../cluster/watch/cached-objects.ts';
 import type { WatchCache } from '../cluster/watch/watch-cache.ts';
 import { compileCoverage, type SchedulingView } from '../policy/coverage.ts';
 import type { DaemonSetView } from '../policy/daemon-set.ts';
@@ -32,6 +34,11 @@ export function countCovered(daemonSet: SchedulingView, nodes: Iterable<ClusterN
   let count = 0;
   for (const node of nodes) if (coverageOn(node).runs) count++;
   return count;
+}
+
+/** Whether what is kept of an object has changed. Heartbeats of 5,000 nodes come in all the time, and change nothing of it. */
+export function isNews<T>(change: Change<T>): boolean {
+  return change.type !== 'modified' || !isDeepStrictEqual(change.entry.value, change.previous.value);
 }
 
 /** @throws MalformedObjectError */

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
 import type { ObjectReference, RecordedEvent } from '../cluster/events/event.ts';
+import { isFinal } from '../cluster/events/object-uid.ts';
 import { pause } from '../cluster/pause.ts';
 import { tokenBucket } from '../cluster/token-bucket.ts';
 import type { Entry } from '../cluster/watch/cached-objects.ts';
@@ -14,8 +15,10 @@ import { formatTaint, identity } from '../policy/taint.ts';
 import type { Metrics } from '../server/metrics.ts';
 import type { ClusterNode, Nodes } from './cluster-objects.ts';
 import { FIELD_MANAGER } from './field-owner.ts';
+import { countMemoryWrites } from './memory-writes.ts';
 import { eventOfRelease, eventsOfLoss } from './node-events.ts';
 import { startReconciler } from './reconciler.ts';
+import { trackRefusedRepairs } from './refused-repairs.ts';
 import { trackTaintContests } from './taint-contests.ts';
 import type { Trouble } from './trouble.ts';
 import { startWorkQueue } from './work-queue.ts';
@@ -60,8 +63,12 @@ export interface NodeRepair {
 export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
   const { client, synced, nodes, compiled, audit, record, metrics, onTroubles, log } = options;
   const contests = trackTaintContests({ client, onChange: onTroubles });
+  const memories = countMemoryWrites(log);
+  const refusals = trackRefusedRepairs(onTroubles);
   /** Of each node, the losses that were reported. */
   const reported = new Map<string, ReadonlySet<string>>();
+  /** Of a node that somebody else had changed, the version that was known: it is of no use to write to that again. */
+  const outdated = new Map<string, string>();
   const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
   const stopping = new AbortController();
 
@@ -78,7 +85,7 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
   return {
     nodeChanged: (name) => queue.add(name),
     policiesChanged: () => sweep.trigger(),
-    troubles: contests.troubles,
+    troubles: () => [...contests.troubles(), ...refusals.troubles()],
     async stop() {
       stopping.abort();
       metrics.watchQueue('node-repair', undefined);
@@ -90,10 +97,13 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
   async function lookAtAll(): Promise<number | undefined> {
     await synced;
     contests.closeOld();
+    memories.forget();
     let count = 0;
     for (const entry of nodes.entries()) {
       const { losses, desired } = driftOf(entry);
-      if (losses.length > 0 || desired) queue.add(entry.name);
+      // What was told of it, or stood in its way, may be over.
+      const isKnown = reported.has(entry.name) || refusals.has(entry.name);
+      if (losses.length > 0 || desired || isKnown) queue.add(entry.name);
       if (++count % SWEEP_SLICE === 0) await new Promise(setImmediate);
       if (stopping.signal.aborted) return undefined;
     }
@@ -105,18 +115,27 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
     const entry = nodes.get(name);
     if (!entry) {
       reported.delete(name);
+      outdated.delete(name);
+      refusals.over(name);
       return undefined;
     }
+    // What is newer comes by the watch, however long that takes.
+    if (outdated.get(name) === entry.resourceVersion) return undefined;
+    outdated.delete(name);
     const drift = driftOf(entry);
     const { losses, desired } = drift;
     const isLost = desired !== undefined && !audit && !(await write(entry, desired, drift));
+    refusals.over(name);
     for (const loss of losses) if (loss.hindrance === 'contested') await contests.open(entry, loss);
     report(entry, losses);
     return isLost ? CONFLICT_PAUSE_MS : contests.nextLookMs(entry);
   }
 
   function driftOf(entry: NodeEntry): NodeDrift {
-    return nodeDrift(entry.value, compiled().taintPolicies, (taint) => contests.isContested(entry, taint));
+    const { desired, ...drift } = nodeDrift(entry.value, compiled().taintPolicies, (taint) =>
+      contests.isContested(entry, taint),
+    );
+    return { ...drift, desired: desired && memories.isFought(entry, desired) ? undefined : desired };
   }
 
   /** Says once of each loss why it stays. */
@@ -143,9 +162,14 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
       });
     } catch (error) {
       if (error instanceof ApiError && error.status === NOT_FOUND) return true;
-      if (error instanceof ApiError && error.status === CONFLICT) return false;
+      if (error instanceof ApiError && error.status === CONFLICT) {
+        outdated.set(entry.name, entry.resourceVersion);
+        return false;
+      }
+      if (error instanceof ApiError && isFinal(error)) refusals.refused(entry.name, losses, error.message);
       throw error;
     }
+    memories.wrote(entry, desired);
     const repaired = losses.filter(({ hindrance }) => hindrance === undefined);
     for (const taint of new Map(repaired.map(({ taint }) => [identity(taint), taint])).values()) {
       contests.repaired(entry, taint);

@@ -4,6 +4,7 @@ import type { CompiledTaintPolicy } from './policy-set.ts';
 import { presentTaints, satisfies } from './present-taints.ts';
 import { consumeRelease, isReleased, parseRelease } from './release.ts';
 import { droppedTaints, identity, type Taint, valuesOf, withTaints } from './taint.ts';
+import { isTransientTaintKey } from './transient-taints.ts';
 
 /** Why a taint that a node should carry is not put back. */
 export type Hindrance =
@@ -41,11 +42,14 @@ interface Claim {
   readonly taint: Taint;
   readonly anyValue: boolean;
   readonly mayEvict: boolean;
+  /** Whether the policy declares the taint: otherwise it protects what the node is remembered to have carried. */
+  readonly present: boolean;
 }
 
 /**
  * Compares a node with the policies: Present taints that it lacks, and protected taints that it was remembered to carry and
- * that went missing while nobody was asked. One that a release annotation names has gone with leave, and is forgotten.
+ * that went missing while nobody was asked. One that a release annotation names has gone with leave, and is forgotten. So is
+ * one that comes and goes by itself, which is not missed either: whoever removed it from a node that runs may not do so again.
  *
  * @param policies the strongest mode first, as a PolicySet has them
  * @param isContested whether to leave a taint to whoever takes it away
@@ -60,12 +64,10 @@ export function nodeDrift(
   const carried = valuesOf(node.taints);
   const release = parseRelease(node.release);
   const memory = parseRemembered(node.remembered).filter(protects);
-  const gone = Map.groupBy(
-    droppedTaints(memory, node.taints),
-    (taint) => isReleased(release, taint) && isReleasable(taint, selecting),
-  );
-  const released = gone.get(true) ?? [];
-  const lost = gone.get(false) ?? [];
+  const gone = droppedTaints(memory, node.taints);
+  const transient = gone.filter(({ key }) => isTransientTaintKey(key));
+  const released = gone.filter((taint) => isReleased(release, taint) && isReleasable(taint, selecting));
+  const lost = gone.filter((taint) => !transient.includes(taint) && !released.includes(taint));
 
   const remembered = valuesOf(lost);
   const groups = [...Map.groupBy(claims(node, carried, lost, selecting), ({ taint }) => identity(taint)).values()];
@@ -78,13 +80,16 @@ export function nodeDrift(
   const desired: DesiredNode = {
     taints,
     release: released.length === 0 ? node.release : consumeRelease(release, released),
-    remembered: remember({ before: node.remembered, carried: taints, forgotten: [...released, ...repaired], protects }),
+    remembered: remember({
+      before: node.remembered,
+      carried: taints,
+      forgotten: [...transient, ...released, ...repaired],
+      protects,
+    }),
   };
   const changes = taints !== node.taints || desired.release !== node.release || desired.remembered !== node.remembered;
   return {
-    losses: judged.flatMap(({ group, hindrance }) =>
-      group.map(({ policy, field, taint }) => ({ policy, field, taint, hindrance })),
-    ),
+    losses: judged.flatMap(({ group, target, hindrance }) => lossesOf(group, target, hindrance)),
     released,
     desired: changes ? desired : undefined,
   };
@@ -109,10 +114,12 @@ function claims(
   policies: readonly CompiledTaintPolicy[],
 ): Claim[] {
   return policies.flatMap((policy) => {
-    const present = presentTaints(node.labels, [policy]).filter((want) => !satisfies(carried, want));
+    const present = presentTaints(node.labels, [policy])
+      .filter((want) => !satisfies(carried, want) && !isTransientTaintKey(want.taint.key))
+      .map((want) => ({ ...want, present: true }));
     const preserved = lost.flatMap((taint) => {
       const field = policy.protectedBy(taint);
-      return field === undefined ? [] : [{ policy, field, taint, anyValue: false, mayEvict: false }];
+      return field === undefined ? [] : [{ policy, field, taint, anyValue: false, mayEvict: false, present: false }];
     });
     const wanted = [...present.filter(({ anyValue }) => !anyValue), ...preserved, ...present];
     return [...Map.groupBy(wanted, ({ taint }) => identity(taint)).values()].flatMap((group) => group.slice(0, 1));
@@ -125,6 +132,20 @@ function targetOf(group: readonly Claim[]): Taint {
   const [first] = [...binding.filter(({ anyValue }) => !anyValue), ...binding, ...group];
   if (first === undefined) throw new Error('a group without a claim');
   return first.taint;
+}
+
+/** What is to be told of claims on one taint, which the node gets as the target has it where nothing hinders. */
+function lossesOf(group: readonly Claim[], target: Taint, hindrance: Hindrance | undefined): Loss[] {
+  if (hindrance !== undefined) return group.map(({ policy, field, taint }) => ({ policy, field, taint, hindrance }));
+  const isMet = ({ taint, anyValue }: Claim) => anyValue || (taint.value ?? '') === (target.value ?? '');
+  const unmet = group.filter((claim) => claim.present && !isMet(claim));
+  const left = unmet.some(({ policy }) => policy.mode === 'Restore') ? 'held' : 'mode';
+  return group.flatMap((claim): Loss[] => {
+    const { policy, field, taint } = claim;
+    if (unmet.includes(claim)) return [{ policy, field, taint, hindrance: left }];
+    // A remembered value may have given way to one that its policy does not mean.
+    return isMet(claim) || policy.protectedBy(target) ? [{ policy, field, taint: target, hindrance }] : [];
+  });
 }
 
 function isReleasable(taint: Taint, policies: readonly CompiledTaintPolicy[]): boolean {

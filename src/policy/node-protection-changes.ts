@@ -4,6 +4,7 @@ import type { CompiledTaintPolicy } from './policy-set.ts';
 import { isReleased, parseRelease, RELEASE_ANNOTATION, unreadableEntries } from './release.ts';
 import { formatTaint, identity, type Taint } from './taint.ts';
 import { taintViolation } from './taint-violation.ts';
+import { isTransientTaintKey } from './transient-taints.ts';
 
 interface Changes {
   readonly violations: Violation[];
@@ -65,8 +66,13 @@ function announcements({ node }: NodeUpdate, policies: readonly CompiledTaintPol
 
 /** Where the leader repairs nodes, leave to go is not leave to stay away. */
 function comesBack({ mode, present }: CompiledTaintPolicy, taint: Taint): string {
-  const isPresent = present.some(({ value }) => identity(value.taint) === identity(taint));
-  return mode === 'Restore' && isPresent ? '; in a cluster, a Present taint is put back' : '';
+  const returns = present.some(
+    ({ value }) =>
+      identity(value.taint) === identity(taint) &&
+      (taint.effect !== 'NoExecute' || value.mayEvict) &&
+      !isTransientTaintKey(taint.key),
+  );
+  return mode === 'Restore' && returns ? '; in a cluster, a Present taint is put back' : '';
 }
 
 function protections(policies: readonly CompiledTaintPolicy[], taints: readonly Taint[]) {

@@ -103,7 +103,7 @@ function mutate(
   const restored = rulings.filter(({ mode }) => mode === 'Restore');
   const release = parseRelease(node.release);
   // A release is spent only if the taint really goes: not when the request will be refused for another taint.
-  const spent = refused ? [] : rulings.filter(spendsRelease).map(({ taint }) => taint);
+  const spent = refused ? [] : rulings.filter(goesWithLeave).map(({ taint }) => taint);
   const consumed = spent.filter((taint) => isReleased(release, taint));
   const restoredTaints = restored.map(({ taint }) => taint);
   const taints = withTaints(node.taints, restoredTaints);
@@ -112,7 +112,7 @@ function mutate(
     : remember({
         before: node.remembered,
         carried: taints,
-        forgotten: rulings.filter(goes).map(({ taint }) => taint),
+        forgotten: rulings.filter(goesWithLeave).map(({ taint }) => taint),
         protects,
       });
   if (restored.length === 0 && consumed.length === 0 && remembered === node.remembered) return allow();
@@ -141,8 +141,11 @@ function goes({ mode }: Ruling): boolean {
   return mode === undefined || mode === 'Audit';
 }
 
-/** Whether the taint goes for good, so that its release must not serve again. Audit policies change nothing. */
-function spendsRelease(ruling: Ruling): boolean {
+/**
+ * Whether the taint goes for good, so that its release must not serve again, nor its memory last. Audit policies change nothing;
+ * and of a value that nobody protects, another one may be remembered.
+ */
+function goesWithLeave(ruling: Ruling): boolean {
   const { released, exempt } = ruling;
   return goes(ruling) && (released.length > 0 || exempt.some(({ policy }) => policy.mode !== 'Audit'));
 }

@@ -59,8 +59,8 @@ const TaintRuleSchema = Type.Object(
         default: 'Preserved',
         description:
           'Preserved: once a selected node carries the taint, it stays. Present: in addition, every selected node gets ' +
-          'the taint when it registers, and in mode Restore whenever it lacks it; this needs a key without `*`, and an ' +
-          'effect.',
+          'the taint when it registers, and in mode Restore whenever it lacks it (but for taints that come and go by ' +
+          'themselves, such as start-up taints); this needs a key without `*`, and an effect.',
       }),
     ),
     mayEvict: Type.Optional(

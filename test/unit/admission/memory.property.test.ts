@@ -30,7 +30,9 @@ describe('a Node, whatever the policies,', () => {
           return;
         }
 
-        const gone = droppedTaints(before.taints, taints).filter((taint) => !hasHeir(taint, generated));
+        const gone = droppedTaints(before.taints, taints).filter(
+          (taint) => protects(taint, before, after) && !hasHeir(taint, generated),
+        );
         // Of two values for one taint, the last one counts.
         const listed = withTaints(
           [],

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MalformedObjectError } from '../../../src/admission/malformed-object-error.ts';
-import { projectDaemonSet, projectNode } from '../../../src/controllers/cluster-objects.ts';
+import { isNews, projectDaemonSet, projectNode } from '../../../src/controllers/cluster-objects.ts';
+import { nodeEntry } from './node-entries.ts';
 
 describe('of a Node', () => {
   const metadata = {
@@ -29,6 +30,21 @@ describe('of a Node', () => {
       remembered: 'b:NoSchedule',
       ready: true,
     });
+  });
+
+  it('a heartbeat is no news, but what is kept is', () => {
+    const entry = (object: object) => ({ ...nodeEntry('n1'), value: projectNode(object) });
+    const before = entry({ metadata, spec, status: status('True') });
+    const beats = {
+      ...status('True'),
+      images: [],
+      conditions: [...status('True').conditions, { type: 'PIDPressure' }],
+    };
+    const becoming = (object: object) => ({ type: 'modified', entry: entry(object), previous: before }) as const;
+    expect(isNews(becoming({ metadata, spec, status: beats }))).toBe(false);
+    expect(isNews(becoming({ metadata, spec: {}, status: beats }))).toBe(true);
+    expect(isNews(becoming({ metadata: { ...metadata, annotations: {} }, spec, status: beats }))).toBe(true);
+    expect(isNews({ type: 'deleted', entry: before })).toBe(true);
   });
 
   it.each<{ why: string; object: object; ready: boolean }>([

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ApiError } from '../../../src/cluster/client/api-error.ts';
 import type { Taint } from '../../../src/policy/taint.ts';
 import { rule } from '../policy/node-drifts.ts';
 import { nodeEntry } from './node-entries.ts';
@@ -80,6 +81,22 @@ describe('a write', () => {
     expect(messages()).toEqual([`put back taint ${GPU} on Node n0`]);
   });
 
+  it('is not repeated before the watch has told what somebody else wrote', async () => {
+    const { repair, cluster, writes, beforeWrite, taintsOf } = startRepair(restore, bare(1));
+    beforeWrite.mockImplementationOnce(() => {
+      throw new ApiError('PATCH', '', 409, 'Conflict', '');
+    });
+    await settle();
+    repair.policiesChanged();
+    await vi.advanceTimersByTimeAsync(SWEEP_MS);
+    expect(writes).toHaveLength(1);
+    cluster.set('n0', { ...nodeEntry('n0', [other]), resourceVersion: '7' });
+    repair.nodeChanged('n0');
+    await settle();
+    expect(writes).toHaveLength(2);
+    expect(taintsOf('n0')).toEqual([other, gpu]);
+  });
+
   it('is no repair when the node is gone', async () => {
     const { writes, beforeWrite, remove, said, messages } = startRepair(restore, bare(1));
     beforeWrite.mockImplementationOnce(remove);
@@ -102,6 +119,31 @@ describe('a write', () => {
       'node-repair: it works again',
     ]);
     expect(await metric('taintkeeper_reconciliations_total')).toContain('{controller="node-repair",result="error"} 1');
+  });
+
+  it('that the API server refuses is in the status of the policy until it passes, or nobody wants it', async () => {
+    const { repair, change, beforeWrite, setPolicies, onTroubles } = startRepair(restore, bare(3));
+    beforeWrite.mockImplementation((name) => {
+      throw new ApiError('PATCH', name, 403, 'Forbidden', 'no patch of nodes');
+    });
+    await settle();
+    const refusal = (name: string) => `${name}: 403 Forbidden: no patch of nodes`;
+    expect(repair.troubles()).toMatchObject([
+      {
+        kind: 'TaintPolicy',
+        policy: 'p',
+        reason: 'RepairRefused',
+        message: expect.stringContaining(`PATCH ${refusal('n0')}, PATCH ${refusal('n1')}, PATCH ${refusal('n2')}`),
+      },
+    ]);
+    change('n0', { taints: [gpu], remembered: GPU });
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(repair.troubles()).toMatchObject([{ message: expect.not.stringContaining('n0') }]);
+    const before = onTroubles.mock.calls.length;
+    setPolicies({});
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(repair.troubles()).toEqual([]);
+    expect(onTroubles.mock.calls.length).toBeGreaterThan(before);
   });
 
   it('waits for its turn, so that the API server can serve others: a hundred at once, and a hundred a second', async () => {
@@ -142,6 +184,16 @@ describe('what is not put back', () => {
     expect(said().slice(2)).toEqual(['n0 TaintMissing']);
     // The memory of what it carried for a while.
     expect(writes.map(({ patch }) => patch.spec)).toEqual([undefined]);
+  });
+
+  it('is told again when a policy comes back that was gone', async () => {
+    const { setPolicies, said } = startRepair(deny, bare(1));
+    for (const policies of [{}, deny]) {
+      await settle();
+      setPolicies(policies);
+    }
+    await settle();
+    expect(said()).toEqual(['n0 TaintMissing', 'n0 TaintMissing']);
   });
 
   it('is told of a new node of that name, too', async () => {
@@ -212,5 +264,35 @@ describe('a taint that somebody takes away each time', () => {
     expect(times).toHaveLength(4);
     expect(repair.troubles()).toEqual([]);
     expect(onTroubles).toHaveBeenCalledTimes(2);
+  });
+});
+
+describe('a memory that somebody takes away each time', () => {
+  it('is written three times in ten minutes, and said to be fought over once', async () => {
+    const { writes, change, messages } = startRepair(restore, [nodeEntry('n0', [gpu])]);
+    const takeAway = async (times: number) => {
+      for (let time = 0; time < times; time++) {
+        await settle();
+        change('n0', { remembered: undefined });
+      }
+    };
+    await takeAway(50);
+    expect(writes).toHaveLength(3);
+    expect(messages()).toEqual([
+      'wrote the same taintkeeper.dev/remembered to Node n0 3 times in 10 minutes: somebody changes it each time',
+    ]);
+    await vi.advanceTimersByTimeAsync(SWEEP_MS);
+    expect(writes).toHaveLength(4);
+  });
+
+  it('keeps no taint from being put back', async () => {
+    const { change, taintsOf } = startRepair(restore, [nodeEntry('n0', [gpu])]);
+    for (let time = 0; time < 5; time++) {
+      await settle();
+      change('n0', { remembered: undefined });
+    }
+    change('n0', { taints: [] });
+    await settle();
+    expect(taintsOf('n0')).toEqual([gpu]);
   });
 });

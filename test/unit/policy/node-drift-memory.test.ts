@@ -42,6 +42,16 @@ describe('a remembered taint that is gone', () => {
       taints: [cpu],
     },
     {
+      why: 'gives way to the value of an earlier policy, and is nobody’s any more',
+      policies: {
+        a: rule('Restore', { ...PRESENT, value: 'cpu' }),
+        b: rule('Restore', { ...DEDICATED, value: 'gpu' }),
+      },
+      node: nodeOf([], { remembered: GPU }),
+      losses: [`a ${CPU}`],
+      taints: [cpu],
+    },
+    {
       why: 'is missed by each policy that protects it, and put back when one of them repairs',
       policies: { a: rule('Audit', DEDICATED), d: rule('Deny', DEDICATED), r: rule('Restore', DEDICATED) },
       node: nodeOf([], { remembered: GPU }),
@@ -79,6 +89,15 @@ describe('a remembered taint that is gone', () => {
     expect(lossesOf(drift)).toEqual(losses);
     expect(drift.desired?.taints).toEqual(taints);
   });
+});
+
+it('a remembered taint that comes and goes by itself is forgotten once it is gone', () => {
+  const startup = { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule' } as const;
+  const remembered = `${GPU}, node.cilium.io/agent-not-ready:NoSchedule`;
+  const policies = { p: rule('Restore', startup), q: rule('Restore', DEDICATED) };
+  const { losses, desired } = driftOf(policies, nodeOf([gpu], { remembered, release: 'a:NoSchedule,b:NoSchedule' }));
+  expect(losses).toEqual([]);
+  expect(desired).toEqual({ taints: [gpu], release: 'a:NoSchedule,b:NoSchedule', remembered: GPU });
 });
 
 describe('a taint that went while it was released', () => {

@@ -32,6 +32,14 @@ describe('a Present taint', () => {
     }
   });
 
+  it.each(['node.cilium.io/agent-not-ready', 'node.cloudprovider.kubernetes.io/uninitialized'])(
+    'is for registration only when it is a start-up taint: %s',
+    (key) => {
+      const drift = driftOf({ p: rule('Restore', { ...PRESENT_GPU, key }) }, nodeOf([]));
+      expect(drift).toEqual({ losses: [], released: [], desired: undefined });
+    },
+  );
+
   it.each<{ why: string; policies: Policies; node: NodeView }>([
     { why: 'the node carries it', policies: { p: rule('Restore', PRESENT_GPU) }, node: nodeOf([gpu]) },
     { why: 'any value will do', policies: { p: rule('Restore', PRESENT_ANY) }, node: nodeOf([cpu]) },
@@ -50,26 +58,32 @@ describe('where several policies want one taint', () => {
     {
       why: 'the value of the strongest counts, though another one repairs',
       policies: { a: rule('Restore', PRESENT_CPU), b: rule('Deny', PRESENT_GPU) },
-      losses: [`b ${GPU}`, `a ${CPU}`],
+      losses: [`b ${GPU}`, `a ${CPU} (held)`],
       taints: [gpu],
     },
     {
       why: 'among equals, the first by name',
       policies: { b: rule('Restore', PRESENT_CPU), a: rule('Restore', PRESENT_GPU) },
-      losses: [`a ${GPU}`, `b ${CPU}`],
+      losses: [`a ${GPU}`, `b ${CPU} (held)`],
       taints: [gpu],
     },
     {
       why: 'a value that somebody names counts before any',
       policies: { a: rule('Deny', PRESENT_ANY), b: rule('Restore', PRESENT_GPU) },
-      losses: ['a dedicated:NoSchedule', `b ${GPU}`],
+      losses: [`a ${GPU}`, `b ${GPU}`],
       taints: [gpu],
     },
     {
       why: 'one that only watches has no say in the value',
       policies: { a: rule('Audit', PRESENT_GPU), b: rule('Restore', PRESENT_ANY) },
-      losses: ['b dedicated:NoSchedule', `a ${GPU}`],
+      losses: ['b dedicated:NoSchedule', `a ${GPU} (mode)`],
       taints: [{ key: 'dedicated', effect: 'NoSchedule' }],
+    },
+    {
+      why: 'one in mode Deny that does not get its value is not said to have got it',
+      policies: { a: rule('Deny', PRESENT_GPU), b: rule('Deny', PRESENT_CPU), c: rule('Restore', PRESENT_GPU) },
+      losses: [`a ${GPU}`, `b ${CPU} (mode)`, `c ${GPU}`],
+      taints: [gpu],
     },
     {
       why: 'nobody repairs where none is in mode Restore',

@@ -50,6 +50,12 @@ describe('what an update of a node leaves in its memory', () => {
       expect(memoryAfter(judgeUpdate(policies, 'mutate', update))).toBe(memory);
     });
 
+    it('a value that nobody protects goes, beside a taint that comes: the lost value stays remembered', () => {
+      const named = policyOf(mode, [{ key: 'dedicated', value: 'gpu' }, { key: 'other' }]);
+      const decision = judgeUpdate(named, 'mutate', { before: [cpu], after: [other], oldRemembered: GPU });
+      expect(memoryAfter(decision)).toBe(`${GPU}, ${OTHER}`);
+    });
+
     it.each<{
       why: string;
       oldRemembered: string;

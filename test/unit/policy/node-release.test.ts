@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
+import { formatTaint, type Taint } from '../../../src/policy/taint.ts';
 import type { TaintMode } from '../../../src/policy/taint-policy.ts';
 import { DEVELOPER, gpu, judgeUpdate, other, outcomes, policyOf, type Update } from './node-updates.ts';
 import { policySet } from './policies.ts';
@@ -104,7 +105,14 @@ describe('release by annotation', () => {
 
   describe('is recorded when it is set, with what it will do:', () => {
     const never = policyOf('Deny', [{ key: '*' }], { release: 'Never' });
-    it.each<{ why: string; policies: PolicySet; newRelease: string; found: string[]; warnings: string[] }>([
+    it.each<{
+      why: string;
+      policies: PolicySet;
+      taint?: Taint;
+      newRelease: string;
+      found: string[];
+      warnings: string[];
+    }>([
       {
         why: 'a protected taint may go',
         policies: deny,
@@ -121,6 +129,17 @@ describe('release by annotation', () => {
           'TaintPolicy p now lets taint dedicated=gpu:NoSchedule go, once; in a cluster, a Present taint is put back',
         ],
       },
+      ...[
+        { key: 'dedicated', effect: 'NoExecute' as const },
+        { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule' as const },
+      ].map((taint) => ({
+        why: `a Present taint may go for good that is not put back on a node that runs: ${taint.key}`,
+        policies: policyOf('Restore', [{ ...taint, ensure: 'Present' }]),
+        taint,
+        newRelease: formatTaint(taint),
+        found: [`p announced ${formatTaint(taint)}`],
+        warnings: [`TaintPolicy p now lets taint ${formatTaint(taint)} go, once`],
+      })),
       {
         why: 'nothing, with release: Never',
         policies: never,
@@ -149,11 +168,11 @@ describe('release by annotation', () => {
         found: [],
         warnings: [],
       },
-    ])('$why', ({ policies, newRelease, found, warnings }) => {
-      const decision = judgeUpdate(policies, 'validate', { before: [gpu], after: [gpu], newRelease });
+    ])('$why', ({ policies, taint = gpu, newRelease, found, warnings }) => {
+      const decision = judgeUpdate(policies, 'validate', { before: [taint], after: [taint], newRelease });
       expect(decision).toMatchObject({ verdict: 'allow', warnings });
       expect(outcomes(decision)).toEqual(found);
-      expect(judgeUpdate(policies, 'mutate', { before: [gpu], after: [gpu], newRelease }).verdict).toBe('allow');
+      expect(judgeUpdate(policies, 'mutate', { before: [taint], after: [taint], newRelease }).verdict).toBe('allow');
     });
 
     it('nothing new when it was there before', () => {
