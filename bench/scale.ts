@@ -185,10 +185,13 @@ async function protect(cp: ControlPlane): Promise<void> {
 /** Starts the bundle with V8 as the Deployment sets it up. */
 async function startLeader(installation: Installation): Promise<Replica> {
   const { env } = deploymentOf(objectsOf(readFileSync(MANIFEST, 'utf8'))).container;
-  const heap = env.find(({ name }) => name === 'NODE_OPTIONS')?.value;
-  if (!heap) throw new Error(`${MANIFEST} has no NODE_OPTIONS`);
+  const memory = env.filter(({ name }) => ['NODE_OPTIONS', 'MALLOC_ARENA_MAX'].includes(name));
+  if (memory.length !== 2) throw new Error(`${MANIFEST} does not say how memory is kept`);
   const program = join(ROOT, 'dist', 'taintkeeper.js');
-  const [replica] = await installation.start([REPLICA], { program, env: { NODE_OPTIONS: heap } });
+  const [replica] = await installation.start([REPLICA], {
+    program,
+    env: Object.fromEntries(memory.map(({ name, value = '' }) => [name, value])),
+  });
   if (!replica) throw new Error('no replica was started');
   return replica;
 }

@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { asDaemonSet, viewDaemonSet } from '../admission/daemon-set-object.ts';
+import { viewScheduling } from '../admission/daemon-set-scheduling.ts';
 import { asNode, viewNode } from '../admission/node-object.ts';
 import type { Change } from '../cluster/watch/cached-objects.ts';
 import type { WatchCache } from '../cluster/watch/watch-cache.ts';
+import { compileCoverage, type SchedulingView } from '../policy/coverage.ts';
 import type { DaemonSetView } from '../policy/daemon-set.ts';
 import type { NodeView } from '../policy/node.ts';
 import type { Rollout } from '../policy/rollout.ts';
@@ -14,15 +16,23 @@ export interface ClusterNode extends NodeView {
 }
 
 /** What the controllers keep of a DaemonSet. The numbers of its status are 0 where it has none yet. */
-export interface ClusterDaemonSet extends DaemonSetView, Rollout {}
+export interface ClusterDaemonSet extends DaemonSetView, SchedulingView, Rollout {}
 
 export type Nodes = Pick<WatchCache<ClusterNode>, 'get' | 'entries'>;
 export type DaemonSets = Pick<WatchCache<ClusterDaemonSet>, 'get' | 'entries'>;
 
-/** How many nodes are not Ready: what is to happen there may never happen. */
-export function unreadyNodes(nodes: Nodes): number {
+/** The nodes that are not Ready, by name: what is to happen there may never happen. */
+export function unreadyNodes(nodes: Nodes): Map<string, ClusterNode> {
+  const unready = new Map<string, ClusterNode>();
+  for (const { value } of nodes.entries()) if (!value.ready) unready.set(value.name, value);
+  return unready;
+}
+
+/** How many of the nodes the DaemonSet runs on. */
+export function countCovered(daemonSet: SchedulingView, nodes: Iterable<ClusterNode>): number {
+  const coverageOn = compileCoverage(daemonSet);
   let count = 0;
-  for (const { value } of nodes.entries()) if (!value.ready) count++;
+  for (const node of nodes) if (coverageOn(node).runs) count++;
   return count;
 }
 
@@ -55,6 +65,7 @@ export function projectDaemonSet(object: unknown): ClusterDaemonSet {
   };
   const { metadata, spec, status = {} } = daemonSet;
   return {
+    ...viewScheduling(object, [], ''),
     ...viewDaemonSet(asDaemonSet(object, []), metadata.namespace ?? '', ''),
     generation: metadata.generation ?? 0,
     onDelete: spec.updateStrategy?.type === 'OnDelete',

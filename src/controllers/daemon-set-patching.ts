@@ -50,7 +50,7 @@ export function startDaemonSetPatching(options: DaemonSetPatchingOptions): Daemo
   let troubles: readonly Trouble[] = [];
   /** By uid, who put it back. */
   const culprits = new Map<string, string>();
-  /** By uid, why the API server refused a patch, and when to try again. */
+  /** By uid, why the API server refused the last patch, and when to try again. */
   const refusals = new Map<string, { readonly message: string; readonly until: number }>();
   /** The last patch until the cache has it. */
   let written: { readonly daemonSet: RunningDaemonSet; readonly resourceVersion: string } | undefined;
@@ -75,8 +75,10 @@ export function startDaemonSetPatching(options: DaemonSetPatchingOptions): Daemo
     const now = performance.now();
     const found = survey.look(now);
     await findCulprits(found.filter(({ putBack }) => putBack));
-    for (const [uid, { until }] of refusals) if (until <= now) refusals.delete(uid);
-    const next = found.some(({ patched, standing }) => patched && !standing.settled) ? undefined : found.find(isDue);
+    const waiting = new Set(found.filter(({ lacks }) => lacks.length > 0).map(({ entry }) => entry.uid));
+    for (const uid of refusals.keys()) if (!waiting.has(uid)) refusals.delete(uid);
+    const isBusy = found.some(({ patched, standing }) => patched && !standing.settled);
+    const next = isBusy ? undefined : found.find((daemonSet) => isDue(daemonSet, now));
     report(found);
     metrics.swept(NAME, Date.now());
     if (next) {
@@ -87,7 +89,7 @@ export function startDaemonSetPatching(options: DaemonSetPatchingOptions): Daemo
     const waits = [
       ...found.map(({ standing }) => standing.changesInMs),
       ...Array.from(refusals.values(), ({ until }) => until - now),
-    ].filter(Number.isFinite);
+    ].filter((ms) => ms > 0 && ms < Number.POSITIVE_INFINITY);
     return waits.length === 0 ? undefined : Math.min(...waits);
   }
 
@@ -102,8 +104,8 @@ export function startDaemonSetPatching(options: DaemonSetPatchingOptions): Daemo
     return awaited;
   }
 
-  function isDue({ lacks, putBack, standing, entry }: RunningDaemonSet): boolean {
-    return lacks.length > 0 && !putBack && standing.settled && !refusals.has(entry.uid);
+  function isDue({ lacks, putBack, standing, entry }: RunningDaemonSet, now: number): boolean {
+    return lacks.length > 0 && !putBack && standing.settled && (refusals.get(entry.uid)?.until ?? now) <= now;
   }
 
   function conclude(daemonSet: RunningDaemonSet, outcome: Written): void {
@@ -116,6 +118,7 @@ export function startDaemonSetPatching(options: DaemonSetPatchingOptions): Daemo
       });
       return;
     }
+    refusals.delete(daemonSet.entry.uid);
     written = { daemonSet, resourceVersion: outcome.resourceVersion };
     survey.patched(daemonSet);
     const policies = policiesOf(daemonSet);

@@ -6,6 +6,9 @@ import type { RunningDaemonSet } from './running-daemon-set.ts';
 
 const TOLERATIONS = ['spec', 'template', 'spec', 'tolerations'];
 
+/** Also for a webhook that does not answer the API server, which may go on for as long as that one is down. */
+const INTERNAL_ERROR = 500;
+
 interface DaemonSetObject {
   readonly metadata: {
     readonly uid: string;
@@ -46,14 +49,12 @@ export function daemonSetWriter(client: ApiClient): DaemonSetWriter {
         if (!(error instanceof ApiError)) throw error;
         if (error.status === 404 || error.status === 409) return 'changed';
         if (isRefusal(error)) return { refused: error.message };
-        throw error;
+        if (error.status !== INTERNAL_ERROR) throw error;
+        const found = await outcome(daemonSet);
+        return found === 'changed' ? { refused: error.message } : found;
       }
     },
-    async outcome(daemonSet) {
-      const found = await read(daemonSet);
-      if (!found || found.annotations?.[ADDED_ANNOTATION] !== markOf(daemonSet)) return 'changed';
-      return { resourceVersion: found.resourceVersion };
-    },
+    outcome,
     async culprit(daemonSet) {
       const { managedFields = [] } = (await read(daemonSet)) ?? {};
       // Where no toleration is left, it was most likely the last one to write the spec.
@@ -61,6 +62,12 @@ export function daemonSetWriter(client: ApiClient): DaemonSetWriter {
       return owner ? describeOwner(owner) : 'by whom is not known';
     },
   };
+
+  async function outcome(daemonSet: RunningDaemonSet): Promise<Written> {
+    const found = await read(daemonSet);
+    if (!found || found.annotations?.[ADDED_ANNOTATION] !== markOf(daemonSet)) return 'changed';
+    return { resourceVersion: found.resourceVersion };
+  }
 
   /** Undefined when it is gone. */
   async function read(daemonSet: RunningDaemonSet): Promise<DaemonSetObject['metadata'] | undefined> {

@@ -6,6 +6,8 @@ interface KnownFreeing extends Freeing {
   failedAgain: boolean;
   /** The API server has said so; otherwise it may or may not have happened. */
   done: boolean;
+  /** An earlier try of the same of which nobody knows whether it happened. */
+  readonly unanswered: KnownFreeing | undefined;
 }
 
 /**
@@ -17,7 +19,7 @@ export interface Freeings {
   tried(place: string, what: string, now: number): void;
   /** It was done. */
   done(place: string, what: string): void;
-  /** The API server has refused. */
+  /** The API server has refused: this try does not count. An earlier one without an answer does: it may be why. */
   refused(place: string, what: string): void;
   isDone(place: string, what: string): boolean;
   /** All at this place, but for those of the thing itself. */
@@ -35,13 +37,21 @@ export function createFreeings(): Freeings {
   const find = (place: string, what: string) => at(place).find((freeing) => freeing.what === what);
   return {
     tried(place, what, now) {
-      places.set(place, [...others(place, what), { what, at: now, failedAgain: false, done: false }]);
+      const unanswered = find(place, what);
+      const earlier = unanswered?.unanswered ?? unanswered;
+      places.set(place, [
+        ...others(place, what),
+        { what, at: now, failedAgain: false, done: false, unanswered: earlier },
+      ]);
     },
     done(place, what) {
       const freeing = find(place, what);
       if (freeing) freeing.done = true;
     },
-    refused: (place, what) => void places.set(place, others(place, what)),
+    refused(place, what) {
+      const earlier = find(place, what)?.unanswered;
+      places.set(place, [...others(place, what), ...(earlier ? [earlier] : [])]);
+    },
     isDone: (place, what) => find(place, what)?.done === true,
     before: others,
     failedAgain(place, failedAt, stuckMs) {

@@ -21,9 +21,7 @@ export interface PodRecoveryOptions {
   readonly compiled: () => PolicySet;
   readonly record: (event: RecordedEvent) => void;
   readonly metrics: Metrics;
-  /** Called when `troubles()` says something else. */
-  readonly onTroubles: () => void;
-  /** Called when `stuckPods()` may say something else. */
+  /** Called when `troubles()` or `stuckPods()` may say something else. */
   readonly onFindings: () => void;
   readonly log: Logger;
 }
@@ -44,17 +42,23 @@ const NAME = 'pod-recovery';
 /** DaemonSets that are looked at at the same time. */
 const CONCURRENCY = 4;
 const FORGET_MS = 60_000;
+/** Least time between two looks at the pods of a DaemonSet that changes ask for: where thousands fail together, each of them does. */
+const PAUSE_MS = 500;
+/** An API server that starts anew is no trouble. */
+const OUTAGE_MS = 30_000;
 
 /** Pods are watched only while there is a policy that wants it. */
 export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
   const { client, daemonSets, compiled, metrics, log } = options;
   const freeings = createFreeings();
-  const troubles = createRecoveryTroubles(options.onTroubles);
-  const recover = recoverPods({ ...options, freeings, troubles });
+  const troubles = createRecoveryTroubles();
+  const stopping = new AbortController();
+  const recover = recoverPods({ ...options, freeings, troubles, signal: stopping.signal });
   const queue = startWorkQueue({
     name: NAME,
     // All pods of a DaemonSet, so that one restart is for all of them.
     async work(daemonSet) {
+      lookedAt.set(daemonSet, performance.now());
       try {
         return await recover(daemonSet, failed?.ofDaemonSet(daemonSet) ?? []);
       } finally {
@@ -66,29 +70,34 @@ export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
     onResult: (result) => metrics.reconciled(NAME, result),
   });
   metrics.watchQueue(NAME, queue.depth);
+  const lookedAt = new Map<string, number>();
   const forgetting = setInterval(() => {
+    for (const [key, at] of lookedAt) if (performance.now() - at > PAUSE_MS) lookedAt.delete(key);
     const windows = compiled().recoveryPolicies.map(({ budget }) => budget.windowMs);
     freeings.forget(Math.max(0, ...windows), performance.now());
   }, FORGET_MS).unref();
   let failed: FailedPods | undefined;
+  /** Why the pods are not watched though they should be. */
+  let outage: { readonly since: number; readonly error: string } | undefined;
   const ending = new Set<Promise<void>>();
   watchIfNeeded();
 
   return {
     policiesChanged() {
       watchIfNeeded();
-      for (const key of [...(failed?.daemonSets() ?? []), ...troubles.daemonSets()]) queue.add(key);
+      for (const key of [...(failed?.daemonSets() ?? []), ...troubles.daemonSets()]) look(key);
     },
     nodeChanged(name) {
-      for (const key of failed?.daemonSets(name) ?? []) queue.add(key);
+      for (const key of failed?.daemonSets(name) ?? []) look(key);
     },
     daemonSetChanged(namespace, name) {
       const key = `${namespace}/${name}`;
-      if (failed && failed.ofDaemonSet(key).length > 0) queue.add(key);
+      if (failed && failed.ofDaemonSet(key).length > 0) look(key);
     },
-    troubles: troubles.current,
+    troubles: () => [...troubles.current(), ...outageTroubles()],
     stuckPods,
     async stop() {
+      stopping.abort();
       clearInterval(forgetting);
       metrics.watchQueue(NAME, undefined);
       const ended = queue.stop();
@@ -96,6 +105,11 @@ export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
       await Promise.all([ended, ...ending]);
     },
   };
+
+  function look(daemonSet: string): void {
+    const at = lookedAt.get(daemonSet) ?? Number.NEGATIVE_INFINITY;
+    queue.add(daemonSet, Math.max(0, at + PAUSE_MS - performance.now()));
+  }
 
   function watchIfNeeded(): void {
     if (compiled().recoveryPolicies.length === 0) endWatch();
@@ -106,9 +120,12 @@ export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
     const begun = watchFailedPods({
       client,
       leftOut: options.namespace,
-      onChange: (daemonSet) => queue.add(daemonSet),
-      onState({ connected }) {
-        if (failed === begun) metrics.watchState('pods', connected);
+      onChange: look,
+      onState(state) {
+        if (failed !== begun) return;
+        metrics.watchState('pods', state.connected);
+        outage = state.connected ? undefined : { since: outage?.since ?? performance.now(), error: state.error };
+        options.onFindings();
       },
       log,
     });
@@ -120,8 +137,15 @@ export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
     const end: Promise<void> = failed.stop().finally(() => ending.delete(end));
     ending.add(end);
     failed = undefined;
+    outage = undefined;
     metrics.watchEnded('pods');
     options.onFindings();
+  }
+
+  function outageTroubles(): Trouble[] {
+    if (!outage || performance.now() - outage.since < OUTAGE_MS) return [];
+    const trouble = { reason: 'PodsNotWatched', message: `pods that are Failed go unnoticed: ${outage.error}` };
+    return compiled().recoveryPolicies.map(({ name }) => ({ kind: 'RecoveryPolicy', policy: name, ...trouble }));
   }
 
   function stuckPods(): readonly StuckPod[] {

@@ -49,6 +49,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
     const found = new Map<string, readonly string[]>();
     const counts: Parameters<Metrics['violating']>[0][number][] = [];
     let conflicts = 0;
+    const faults: unknown[] = [];
     for (const policy of objects()) {
       // Many policies and many nodes take their time, and admissions do not wait.
       await setImmediate();
@@ -68,10 +69,17 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
         findings,
         now: new Date(),
       });
-      if (!isDeepStrictEqual(before, after) && !(await write(policy, after))) conflicts++;
+      try {
+        if (!isDeepStrictEqual(before, after) && !(await write(policy, after))) conflicts++;
+      } catch (error) {
+        // One that the API server does not take keeps back none of the others.
+        if (!(error instanceof ApiError)) throw error;
+        faults.push(error);
+      }
     }
     violators = found;
     metrics.violating(counts);
+    if (faults.length > 0) throw faults[0];
     return conflicts > 0 ? CONFLICT_PAUSE_MS : LOOK_AGAIN_MS;
 
     function findingsOf({ kind, name }: PolicyObject, known: readonly string[]): Findings | undefined {

@@ -8,7 +8,7 @@ import type { CompiledRecoveryPolicy, PolicySet } from '../policy/policy-set.ts'
 import { isRecoverable, judgeFailedPod } from '../policy/recovery.ts';
 import { isRolledOut } from '../policy/rollout.ts';
 import type { Metrics } from '../server/metrics.ts';
-import { type ClusterDaemonSet, type DaemonSets, type Nodes, unreadyNodes } from './cluster-objects.ts';
+import { type ClusterDaemonSet, countCovered, type DaemonSets, type Nodes, unreadyNodes } from './cluster-objects.ts';
 import type { TrackedPod } from './failed-pods.ts';
 import { deletePod, restartRollout } from './free-pods.ts';
 import type { Freeings } from './freeings.ts';
@@ -25,16 +25,28 @@ export interface RecoverPodsOptions {
   readonly record: (event: RecordedEvent) => void;
   readonly metrics: Metrics;
   readonly log: Logger;
+  /** Aborted when nothing is to be begun any more. */
+  readonly signal: AbortSignal;
 }
 
 /** What has changed meanwhile is on its way to the caches. */
 const OUTDATED_PAUSE_MS = 1_000;
+
+/** A DaemonSet as it is now, and what the policies say of it. */
+interface Ward {
+  readonly daemonSet: Entry<ClusterDaemonSet> | undefined;
+  readonly policies: PolicySet;
+  readonly policy: CompiledRecoveryPolicy | undefined;
+  /** Whether a rollout is in progress that RestartRollout waits for. */
+  readonly rollingOut: boolean;
+}
 
 /** A pod that a policy is for. */
 interface Patient {
   readonly pod: TrackedPod;
   readonly daemonSet: Entry<ClusterDaemonSet>;
   readonly policy: CompiledRecoveryPolicy;
+  readonly rollingOut: boolean;
   /** Where earlier freeings count for this one. */
   readonly place: string;
   /** What would be freed. */
@@ -43,14 +55,17 @@ interface Patient {
 
 /** One look at the Failed pods of a DaemonSet (`NAMESPACE/NAME`). It says in how many milliseconds to look again; undefined: when something changes. */
 export function recoverPods(options: RecoverPodsOptions) {
-  const { client, nodes, daemonSets, compiled, freeings, troubles, metrics, log } = options;
+  const { client, nodes, daemonSets, compiled, freeings, troubles, metrics, log, signal } = options;
 
   return async (key: string, pods: readonly TrackedPod[]): Promise<number | undefined> => {
     const lookedAt = performance.now();
     const faults: unknown[] = [];
     const waits: (number | undefined)[] = [];
+    let ward: Ward | undefined;
     for (const pod of pods) {
-      const patient = admit(pod);
+      if (signal.aborted) return undefined;
+      ward = wardOf(key, ward);
+      const patient = admit(pod, ward);
       if (!patient) continue;
       try {
         waits.push(...(await treat(patient)));
@@ -68,12 +83,11 @@ export function recoverPods(options: RecoverPodsOptions) {
 
     /** Says in how many milliseconds to look again. */
     async function treat(patient: Patient): Promise<(number | undefined)[]> {
-      const { pod, daemonSet, policy, place, what } = patient;
+      const { pod, policy, rollingOut, place, what } = patient;
       // The cache does not show it yet.
       if (freeings.isDone(place, what)) return [];
       const now = performance.now();
       const { failedAt, since = now } = pod;
-      const rollingOut = !isRolledOut(daemonSet.value, unreadyNodes(nodes));
       const verdict = judgeFailedPod(
         policy,
         { failedAt, since, freeings: freeings.before(place, what), rollingOut },
@@ -131,9 +145,9 @@ export function recoverPods(options: RecoverPodsOptions) {
   };
 
   /** Undefined for a pod that is not to be recovered now, or by nobody. */
-  function admit(pod: TrackedPod): Patient | undefined {
-    const { namespace, uid, value } = pod.entry;
-    const daemonSet = daemonSets.get(value.daemonSet.name, namespace);
+  function admit(pod: TrackedPod, ward: Ward): Patient | undefined {
+    const { uid, value } = pod.entry;
+    const { daemonSet, policy, rollingOut } = ward;
     const node = nodes.get(value.node)?.value;
     const scene = { pod: { ownerUid: value.daemonSet.uid, deleting: value.deleting }, daemonSet, node };
     if (!daemonSet || !isRecoverable(scene)) {
@@ -141,11 +155,30 @@ export function recoverPods(options: RecoverPodsOptions) {
       return undefined;
     }
     pod.since ??= performance.now();
-    const policy = compiled().recoveryPolicies.find((one) => one.selectsDaemonSet(daemonSet.value));
     if (!policy) return undefined;
     return policy.strategy === 'DeletePod'
-      ? { pod, daemonSet, policy, place: `${daemonSet.uid}/${value.node}`, what: uid }
-      : { pod, daemonSet, policy, place: daemonSet.uid, what: `${daemonSet.value.generation}` };
+      ? { pod, daemonSet, policy, rollingOut, place: `${daemonSet.uid}/${value.node}`, what: uid }
+      : { pod, daemonSet, policy, rollingOut, place: daemonSet.uid, what: `${daemonSet.value.generation}` };
+  }
+
+  /** What all pods of a DaemonSet have in common is found out once, unless it changes: there may be one on each of 5,000 nodes. */
+  function wardOf(key: string, before: Ward | undefined): Ward {
+    const [namespace, name = ''] = key.split('/');
+    const daemonSet = daemonSets.get(name, namespace);
+    const policies = compiled();
+    if (before && before.daemonSet === daemonSet && before.policies === policies) return before;
+    const policy = daemonSet && policies.recoveryPolicies.find((one) => one.selectsDaemonSet(daemonSet.value));
+    const restarts = policy?.strategy === 'RestartRollout';
+    return {
+      daemonSet,
+      policies,
+      policy,
+      rollingOut: restarts && daemonSet !== undefined && isRollingOut(daemonSet.value),
+    };
+  }
+
+  function isRollingOut(daemonSet: ClusterDaemonSet): boolean {
+    return !isRolledOut(daemonSet, countCovered(daemonSet, unreadyNodes(nodes).values()));
   }
 
   /** Once of each pod. */

@@ -34,38 +34,34 @@ export interface RecoveryTroubles {
   current(): readonly Trouble[];
 }
 
-/** @param onChange called when {@link RecoveryTroubles.current} says something else */
-export function createRecoveryTroubles(onChange: () => void): RecoveryTroubles {
+export function createRecoveryTroubles(): RecoveryTroubles {
   const byDaemonSet = new Map<string, Map<string, Noted>>();
   return {
     note({ detail = '', ...trouble }, now) {
       const places = byDaemonSet.get(trouble.daemonSet) ?? new Map<string, Noted>();
       byDaemonSet.set(trouble.daemonSet, places);
-      const known = places.get(trouble.node);
       places.set(trouble.node, { ...trouble, detail, at: now, goneAt: undefined });
-      if (known?.policy !== trouble.policy || known.reason !== trouble.reason || known.detail !== detail) onChange();
     },
     settle(daemonSet, now) {
       const places = byDaemonSet.get(daemonSet);
       if (!places) return undefined;
-      let changed = false;
       let next: number | undefined;
       for (const [node, noted] of places) {
         if (noted.at === now) continue;
         noted.goneAt ??= now;
         const leftMs = noted.goneAt + LINGER_MS - now;
-        if (leftMs <= 0) changed = places.delete(node);
+        if (leftMs <= 0) places.delete(node);
         else next = Math.min(next ?? leftMs, leftMs);
       }
       if (places.size === 0) byDaemonSet.delete(daemonSet);
-      if (changed) onChange();
       return next;
     },
     daemonSets: () => byDaemonSet.keys(),
     current() {
+      // In an order of their own: the first one gives the condition its reason, and is not to change while others come and go.
       const all = [...byDaemonSet.values()].flatMap((places) => [...places.values()]);
-      const groups = Map.groupBy(all, ({ policy, reason }) => `${policy}/${reason}`);
-      return [...groups.values()].map((noted) => describe(noted as [Noted, ...Noted[]]));
+      const groups = Map.groupBy(sortedBy(placeOf, all), ({ policy, reason }) => `${policy}/${reason}`);
+      return sortedBy(([key]) => key, [...groups]).map(([, noted]) => describe(noted as [Noted, ...Noted[]]));
     },
   };
 }
@@ -81,14 +77,19 @@ const SAID: Record<Reason, string> = {
 
 function describe(noted: readonly [Noted, ...Noted[]]): Trouble {
   const [{ policy, reason, detail }] = noted;
-  const places = atMost(
-    MAX_PLACES,
-    noted.map(({ daemonSet, node }) => `DaemonSet ${daemonSet} on node ${node}`).sort(),
-  );
+  const places = atMost(MAX_PLACES, noted.map(placeOf));
   return {
     kind: 'RecoveryPolicy',
     policy,
     reason,
     message: `${SAID[reason]}${detail && ` (${detail})`}: ${places.join(', ')}`,
   };
+}
+
+function placeOf({ daemonSet, node }: Noted): string {
+  return `DaemonSet ${daemonSet} on node ${node}`;
+}
+
+function sortedBy<T>(keyOf: (one: T) => string, all: readonly T[]): T[] {
+  return all.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }

@@ -1,4 +1,9 @@
+import type { SchedulingView } from '../policy/coverage.ts';
 import { isHealthy, isRolledOut, type Rollout } from '../policy/rollout.ts';
+import { type ClusterNode, countCovered } from './cluster-objects.ts';
+
+type Rolling = Rollout & SchedulingView;
+type Unready = ReadonlyMap<string, ClusterNode>;
 
 /** How a rollout stands, in view of how it stood before. */
 export interface RolloutStanding {
@@ -12,13 +17,22 @@ export interface RolloutStanding {
 }
 
 export interface RolloutWatch {
-  /** @param now on a monotonic clock, in milliseconds */
-  look(uid: string, rollout: Rollout, unreadyNodes: number, now: number): RolloutStanding;
+  /**
+   * @param unready all nodes that are not Ready, by name
+   * @param now on a monotonic clock, in milliseconds
+   */
+  look(uid: string, daemonSet: Rolling, unready: Unready, now: number): RolloutStanding;
   /** Forgets all others. */
   retain(uids: ReadonlySet<string>): void;
 }
 
 interface History {
+  readonly generation: number;
+  /** The template was seen to change, and has not settled since. */
+  readonly unproven: boolean;
+  /** The nodes that are not Ready through no fault of the rollout. */
+  readonly excused: Unready;
+  readonly rolledOut: boolean;
   /** What counts as progress when it changes. */
   readonly stage: string;
   /** Pods come and go while they crash: only fewer than ever before is progress, too. */
@@ -31,16 +45,16 @@ interface History {
 export function watchRollouts({ settleMs, stalledMs }: { settleMs: number; stalledMs: number }): RolloutWatch {
   const histories = new Map<string, History>();
   return {
-    look(uid, rollout, unreadyNodes, now) {
-      const history = continued(histories.get(uid), rollout, isHealthy(rollout, unreadyNodes), now);
-      const { healthySince, progressAt } = history;
+    look(uid, daemonSet, unready, now) {
+      const history = continued(histories.get(uid), daemonSet, unready, now);
+      const { healthySince, progressAt, rolledOut } = history;
       const settled = healthySince !== undefined && now - healthySince >= settleMs;
       // What goes wrong later has only then begun to.
-      histories.set(uid, settled ? { ...history, progressAt: now } : history);
+      histories.set(uid, settled ? { ...history, unproven: false, progressAt: now } : history);
       const stalled = !settled && now - progressAt >= stalledMs;
       const waits = [...(healthySince === undefined ? [] : [healthySince + settleMs]), progressAt + stalledMs];
       return {
-        rolledOut: isRolledOut(rollout, unreadyNodes),
+        rolledOut,
         settled,
         stalled,
         changesInMs: settled ? Number.POSITIVE_INFINITY : Math.min(...waits.filter((at) => at > now)) - now,
@@ -52,15 +66,23 @@ export function watchRollouts({ settleMs, stalledMs }: { settleMs: number; stall
   };
 }
 
-function continued(before: History | undefined, rollout: Rollout, healthy: boolean, now: number): History {
-  const { observedGeneration, updated, unavailable } = rollout.status;
-  const stage = [rollout.generation, observedGeneration, updated].join('/');
+function continued(before: History | undefined, daemonSet: Rolling, unready: Unready, now: number): History {
+  const { generation, status } = daemonSet;
+  const { observedGeneration, desired, updated, unavailable } = status;
+  const unproven = before !== undefined && (before.unproven || before.generation !== generation);
+  // A network that the new pods have broken makes nodes not Ready, too: until it has settled, only those that were so before
+  // it began are no fault of it.
+  const excused = unproven ? new Map([...unready].filter(([name]) => before.excused.has(name))) : unready;
+  const isMissing = desired > updated || unavailable > 0;
+  const mayMiss = isMissing ? countCovered(daemonSet, excused.values()) : 0;
+  const stage = [generation, observedGeneration, updated].join('/');
   const same = before?.stage === stage ? before : undefined;
   return {
-    stage,
+    ...{ generation, unproven, excused, stage },
+    rolledOut: isRolledOut(daemonSet, mayMiss),
     fewestUnavailable: Math.min(unavailable, same?.fewestUnavailable ?? unavailable),
     progressAt: same && unavailable >= same.fewestUnavailable ? same.progressAt : now,
     // A new template is not healthy because the one before was.
-    healthySince: healthy ? (same?.healthySince ?? now) : undefined,
+    healthySince: isHealthy(daemonSet, mayMiss) ? (same?.healthySince ?? now) : undefined,
   };
 }

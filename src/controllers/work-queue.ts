@@ -98,6 +98,10 @@ export function startWorkQueue({ name, work, concurrency, log, onResult }: WorkQ
       if (failing.size === 0) log.error(`${name}: ${key}: ${(error as Error).message}`);
       failing.set(key, backOff);
       onResult?.('error');
+      // Nor because it was asked for meanwhile.
+      ready.delete(key);
+      clearTimeout(waiting.get(key)?.timer);
+      waiting.delete(key);
       add(key, backOff.next());
     }
   }

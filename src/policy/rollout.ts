@@ -13,8 +13,8 @@ export interface Rollout {
 }
 
 /**
- * Whether every pod is of the present template, but for as many as there are nodes that are not Ready: one that is dead must not
- * hold up the others for ever. With OnDelete there is nothing to wait for.
+ * Whether every pod is of the present template, but for as many as there are nodes that are not Ready, of those where it runs: one
+ * that is dead must not hold up the others for ever. With OnDelete there is nothing to wait for.
  */
 export function isRolledOut({ generation, onDelete, status }: Rollout, unreadyNodes: number): boolean {
   const { observedGeneration, desired, updated } = status;

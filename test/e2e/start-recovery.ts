@@ -29,7 +29,6 @@ export async function startRecovery(
     compiled: () => compiled,
     record: () => {},
     metrics: createMetrics('test'),
-    onTroubles: () => {},
     onFindings: () => {},
     log,
   });

@@ -66,7 +66,7 @@ describe('of a Node', () => {
 });
 
 describe('of a DaemonSet', () => {
-  const template = { spec: { containers: [], tolerations: [{ operator: 'Exists' }] } };
+  const template = { spec: { containers: [], nodeSelector: { pool: 'main' }, tolerations: [{ operator: 'Exists' }] } };
 
   it('only what policies and controllers look at is kept', () => {
     const daemonSet = {
@@ -85,6 +85,8 @@ describe('of a DaemonSet', () => {
       name: 'cni',
       labels: { app: 'cni' },
       tolerations: [{ operator: 'Exists' }],
+      nodeSelector: { pool: 'main' },
+      nodeAffinity: undefined,
       generation: 3,
       onDelete: true,
       status: { observedGeneration: 2, desired: 7, updated: 5, unavailable: 1 },

@@ -111,6 +111,29 @@ describe('one at a time', () => {
     expect(cluster.patched()).toEqual(['a/a', 'a/b']);
   });
 
+  it('dead nodes where it does not run, or that the patch has broken, are no reason to go on', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a', ({ spec }) => {
+      spec.template.spec.nodeSelector = { pool: 'control-plane' };
+    });
+    cluster.add('a/b');
+    cluster.add('a/c');
+    cluster.setUnreadyNodes(3);
+    cluster.failWith(({ path }) => {
+      const key = path.endsWith('/a') ? 'a/a' : 'a/b';
+      setTimeout(() => {
+        cluster.change(key, ailing);
+        if (key === 'a/b') cluster.setUnreadyNodes(4);
+      });
+    });
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a']);
+    cluster.setUnreadyNodes(0);
+    cluster.change('a/a', well);
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a', 'a/b']);
+  });
+
   it('waits until the cache has seen its own patch', async () => {
     const cluster = startPatching();
     cluster.add('a/a');
@@ -196,9 +219,38 @@ describe('a patch that fails', () => {
     expect(cluster.patched()).toEqual(['a/a', 'a/b']);
     expect(cluster.reasons()).toEqual(['cni PatchRefused a/a']);
     expect(cluster.troubles()[0]?.message).toContain('denied by another webhook');
+    await vi.advanceTimersByTimeAsync(11 * MINUTE);
+    expect(cluster.patched()).toEqual(['a/a', 'a/b', 'a/a', 'a/a']);
     cluster.failWith(undefined);
-    await vi.advanceTimersByTimeAsync(6 * MINUTE);
-    expect(cluster.patched()).toEqual(['a/a', 'a/b', 'a/a']);
+    await vi.advanceTimersByTimeAsync(5 * MINUTE);
+    expect(cluster.patched()).toEqual(['a/a', 'a/b', 'a/a', 'a/a', 'a/a']);
+    // Not once more at each try.
+    expect(cluster.told).toEqual([['cni PatchRefused a/a'], []]);
+    expect(cluster.events.filter(({ reason }) => reason === 'PatchRefused')).toHaveLength(2);
+  });
+
+  it('because a webhook does not answer the API server: reported, and the others go on', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a');
+    cluster.add('a/b');
+    cluster.failWith(({ path }) =>
+      path.endsWith('/a') ? new ApiError('PATCH', path, 500, 'InternalError', 'failed calling webhook') : undefined,
+    );
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a', 'a/b']);
+    expect(cluster.reasons()).toEqual(['cni PatchRefused a/a']);
+  });
+
+  it('with an error of the API server, though it was done: done it is', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a');
+    cluster.failWith(({ body, path }) => {
+      cluster.change('a/a', apply(body));
+      return new ApiError('PATCH', path, 500, 'InternalError', 'etcdserver: request timed out');
+    });
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a']);
+    expect(cluster.repairs).toEqual(['DaemonSet cni']);
     expect(cluster.reasons()).toEqual([]);
   });
 

@@ -27,17 +27,19 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
   const watchers = new Set<(event: object) => void>();
   const writes: Write[] = [];
   const events: RecordedEvent[] = [];
-  const calls = { troubles: 0, findings: 0, watches: 0 };
+  const calls = { findings: 0, watches: 0, sweeps: 0 };
   const nodes = new Map<string, ClusterNode>();
   const daemonSets = new Map<string, Entry<ClusterDaemonSet>>();
   const { log, lines } = captureLog();
   const metrics = createMetrics('test');
   let version = 100;
+  let readable = true;
   let answer: (write: Write) => Answer = () => 'done';
   let compiled = compile(specs);
 
   const client = {
     async request(method: string, path: string, { body }: RequestOptions = {}) {
+      if (method === 'GET' && !readable) throw new ApiError(method, path, 403, 'Forbidden', 'no right to list pods');
       if (method === 'GET') return { metadata: { resourceVersion: `${version}` }, items: [...pods.values()] };
       const write = { method, path, body };
       writes.push(write);
@@ -89,6 +91,10 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
     answers(next: typeof answer) {
       answer = next;
     },
+    /** Whether pods may be listed. */
+    setReadable(may: boolean) {
+      readable = may;
+    },
     setNode(name: string, part: Partial<ClusterNode> = {}) {
       nodes.set(name, { name, labels: {}, taints: [], release: undefined, ready: true, ...part } as ClusterNode);
       recovery?.nodeChanged(name);
@@ -97,6 +103,7 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
       const status = { observedGeneration: 1, desired: 2, updated: 2, unavailable: 0 };
       const value = {
         ...{ namespace, name: 'cni', labels: {}, annotations: {}, tolerations: [], deleting: false },
+        ...{ nodeName: '', nodeSelector: {}, nodeAffinity: undefined, hostNetwork: true },
         ...{ generation: 1, onDelete: false, status },
         ...part,
       };
@@ -130,7 +137,13 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
   recovery = startPodRecovery({
     client,
     namespace: 'taintkeeper',
-    nodes: { get: (name) => entryOf(nodes.get(name)), entries: () => [] },
+    nodes: {
+      get: (name) => entryOf(nodes.get(name)),
+      entries() {
+        calls.sweeps++;
+        return [];
+      },
+    },
     daemonSets: {
       get: (name, namespace) => daemonSets.get(`${namespace}/${name}`),
       entries: () => daemonSets.values(),
@@ -138,7 +151,6 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
     compiled: () => compiled,
     record: (event) => events.push(event),
     metrics,
-    onTroubles: () => calls.troubles++,
     onFindings: () => calls.findings++,
     log,
   });

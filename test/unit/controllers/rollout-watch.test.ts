@@ -1,18 +1,32 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import type { ClusterNode } from '../../../src/controllers/cluster-objects.ts';
 import { watchRollouts } from '../../../src/controllers/rollout-watch.ts';
+import type { SchedulingView } from '../../../src/policy/coverage.ts';
 import type { Rollout } from '../../../src/policy/rollout.ts';
 
 const SECOND = 1_000;
-const rollout = (status: Partial<Rollout['status']> = {}, generation = 2): Rollout => ({
-  generation,
-  onDelete: false,
+const rollout = (status: Partial<Rollout['status']> = {}, generation = 2): Rollout & SchedulingView => ({
+  ...{ namespace: 'kube-system', name: 'cni', hostNetwork: true, tolerations: [] },
+  ...{ nodeName: '', nodeSelector: { pool: 'main' }, nodeAffinity: undefined },
+  ...{ generation, onDelete: false },
   status: { observedGeneration: generation, desired: 5, updated: 5, unavailable: 0, ...status },
 });
 
+type Seen = readonly [seconds: number, rollout: Rollout & SchedulingView, unready?: readonly string[]];
+
+/** Nodes that are not Ready, `POOL/NAME`. */
+function unreadyNodes(names: readonly string[] = []): Map<string, ClusterNode> {
+  const nodes = names.map((text): ClusterNode => {
+    const [pool = '', name = ''] = text.split('/');
+    return { name, labels: { pool }, taints: [], release: undefined, remembered: undefined, ready: false };
+  });
+  return new Map(nodes.map((node) => [node.name, node]));
+}
+
 /** What is seen, by the second, and what is said of the last of them. */
-function follow(...seen: readonly (readonly [seconds: number, Rollout])[]) {
+function follow(...seen: readonly Seen[]) {
   const watch = watchRollouts({ settleMs: 10 * SECOND, stalledMs: 600 * SECOND });
-  return seen.map(([seconds, one]) => watch.look('uid', one, 0, seconds * SECOND)).at(-1);
+  return seen.map(([at, one, unready]) => watch.look('uid', one, unreadyNodes(unready), at * SECOND)).at(-1);
 }
 
 it('is settled once it has been healthy for a while', () => {
@@ -55,4 +69,60 @@ it('what was well for days is not stalled as soon as it ails', () => {
   const ailing = rollout({ unavailable: 1 });
   expect(follow([0, rollout()], [90_000, rollout()], [90_001, ailing])).toMatchObject({ stalled: false });
   expect(follow([0, rollout()], [90_000, rollout()], [90_600, ailing])).toMatchObject({ stalled: true });
+});
+
+describe('nodes that are not Ready', () => {
+  const dead = rollout({ unavailable: 1 });
+  const old = rollout({ updated: 4, unavailable: 1 });
+
+  it('may lack a pod, if it runs there', () => {
+    expect(follow([0, dead, ['main/a']], [10, dead, ['main/a']])).toMatchObject({ rolledOut: true, settled: true });
+    expect(follow([0, dead, ['gpu/a']], [10, dead, ['gpu/a']])).toMatchObject({ settled: false });
+    expect(follow([0, old, ['gpu/a']], [10, old, ['gpu/a']])).toMatchObject({ rolledOut: false });
+  });
+
+  it('are no excuse for a rollout that makes them so', () => {
+    const before = rollout({}, 1);
+    expect(follow([0, before], [10, before], [11, old, ['main/a']], [30, dead, ['main/a']])).toMatchObject({
+      rolledOut: true,
+      settled: false,
+    });
+    expect(follow([0, before], [10, before], [11, old, ['main/a']], [700, old, ['main/a']])).toMatchObject({
+      stalled: true,
+    });
+  });
+
+  it.each<{ why: string; seen: readonly Seen[] }>([
+    {
+      why: 'that were so before it',
+      seen: [
+        [0, rollout({ unavailable: 1 }, 1), ['main/a']],
+        [10, rollout({ unavailable: 1 }, 1), ['main/a']],
+        [11, dead, ['main/a']],
+        [21, dead, ['main/a']],
+      ],
+    },
+    {
+      why: 'that were so before it, and that it has come to only now',
+      seen: [
+        [0, rollout({}, 1), ['gpu/a']],
+        [10, rollout({}, 1), ['gpu/a']],
+        [11, { ...dead, nodeSelector: {} }, ['gpu/a']],
+        [21, { ...dead, nodeSelector: {} }, ['gpu/a']],
+      ],
+    },
+    {
+      why: 'that become so once it has settled',
+      seen: [
+        [0, rollout({}, 1)],
+        [11, rollout()],
+        [21, rollout()],
+        [3_000, dead],
+        [3_001, dead, ['main/a']],
+        [3_011, dead, ['main/a']],
+      ],
+    },
+  ])('are none of its faults: those $why', ({ seen }) => {
+    expect(follow(...seen)).toMatchObject({ settled: true });
+  });
 });

@@ -18,7 +18,10 @@ export interface Writable {
     annotations: Record<string, string>;
     managedFields: object[];
   };
-  spec: { template: { spec: { tolerations: Toleration[] } }; updateStrategy: { type: string } };
+  spec: {
+    template: { spec: { tolerations: Toleration[]; nodeSelector?: Record<string, string> } };
+    updateStrategy: { type: string };
+  };
   status: Record<
     'observedGeneration' | 'desiredNumberScheduled' | 'updatedNumberScheduled' | 'numberUnavailable',
     number
@@ -46,6 +49,8 @@ export function startRunningCluster(compiled: () => PolicySet) {
   const patches: Patch[] = [];
   const events: RecordedEvent[] = [];
   const repairs: string[] = [];
+  /** What troubles there were, each time that they changed. */
+  const told: string[][] = [];
   const { log, lines } = captureLog();
   let version = 1;
   let fail: ((patch: Patch) => unknown) | undefined;
@@ -108,7 +113,7 @@ export function startRunningCluster(compiled: () => PolicySet) {
     synced: Promise.resolve(),
     compiled,
     record: (event) => events.push(event),
-    onTroubles: () => {},
+    onTroubles: () => told.push(reasons()),
     metrics: { repaired: (kind, policy) => repairs.push(`${kind} ${policy}`), reconciled: () => {}, swept: () => {} },
     log,
   });
@@ -147,9 +152,13 @@ export function startRunningCluster(compiled: () => PolicySet) {
     repairs,
     messages: () => lines().map(({ msg }) => msg),
     troubles: () => patching.troubles(),
-    reasons: () =>
-      patching.troubles().map(({ policy, reason, message }) => `${policy} ${reason} ${message.split(' ')[1]}`),
+    reasons,
+    told,
   };
+
+  function reasons(): string[] {
+    return patching.troubles().map(({ policy, reason, message }) => `${policy} ${reason} ${message.split(' ')[1]}`);
+  }
 }
 
 /** What the API server makes of the patch. */

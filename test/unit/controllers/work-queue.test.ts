@@ -144,6 +144,22 @@ it('repeats what fails ever more seldom, each key by itself, and is quick again 
   expect(calls('bad')).toBe(before + 2);
 });
 
+it('repeats what fails no more often because it is asked for while at work', async () => {
+  const work = vi.fn(async () => {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    throw new Error('no');
+  });
+  const { queue } = start(work);
+  queue.add('a');
+  for (let index = 0; index < 600; index++) {
+    await vi.advanceTimersByTimeAsync(100);
+    queue.add('a');
+    queue.add('a', 600_000);
+  }
+  expect(work.mock.calls.length).toBeGreaterThanOrEqual(8);
+  expect(work.mock.calls.length).toBeLessThanOrEqual(12);
+});
+
 it('says once that something fails, however much does, and once that all of it works again', async () => {
   let failing = true;
   const { queue, messages } = start(async (key) => {

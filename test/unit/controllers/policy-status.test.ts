@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
+import { ApiError } from '../../../src/cluster/client/api-error.ts';
+import { policyStatus } from '../../../src/controllers/policy-status.ts';
+import { parsePolicy } from '../../../src/policy/policy.ts';
+import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
+import { manifest, policySet } from '../policy/policies.ts';
+
+it('a status that the API server refuses keeps back none of the others, and is a failure all the same', async () => {
+  const spec: TolerationPolicySpec = { mode: 'Mutate', daemonSets: { namespaces: ['*'] } };
+  const names = ['a', 'b', 'c'];
+  const written: string[] = [];
+  const counted: number[] = [];
+  const client = {
+    async request(method: string, path: string) {
+      if (path.endsWith('/a/status')) throw new ApiError(method, path, 403, 'Forbidden', 'denied by a webhook');
+      written.push(path);
+    },
+  };
+  const run = policyStatus({
+    client: client as unknown as ApiClient,
+    objects: () =>
+      names.map((name) => ({
+        ...{ kind: 'TolerationPolicy', name, uid: name, generation: 1, resourceVersion: '1', status: undefined },
+        result: parsePolicy(manifest('TolerationPolicy', name, spec)),
+      })),
+    compiled: () => policySet({ toleration: Object.fromEntries(names.map((name) => [name, spec])) }),
+    audit: false,
+    nodes: () => [],
+    daemonSets: () => [],
+    stuckPods: () => [],
+    standing: () => 'registered',
+    troubles: () => [],
+    metrics: { violating: (findings) => counted.push(findings.length), stalled: () => {} },
+  });
+  await expect(run()).rejects.toThrow('denied by a webhook');
+  expect(written.map((path) => path.split('/').at(-2))).toEqual(['b', 'c']);
+  expect(counted).toEqual([3]);
+});
