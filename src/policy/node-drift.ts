@@ -1,4 +1,4 @@
-import { parseRemembered, protectionOn, remember } from './memory.ts';
+import { MAX_REMEMBERED, parseRemembered, protectionOn, remember } from './memory.ts';
 import type { DesiredNode, NodeView } from './node.ts';
 import type { CompiledTaintPolicy } from './policy-set.ts';
 import { presentTaints, satisfies } from './present-taints.ts';
@@ -63,7 +63,7 @@ export function nodeDrift(
   const protects = protectionOn(node.labels, selecting);
   const carried = valuesOf(node.taints);
   const release = parseRelease(node.release);
-  const memory = parseRemembered(node.remembered).filter(protects);
+  const memory = parseRemembered(node.remembered).filter(protects).slice(0, MAX_REMEMBERED);
   const gone = droppedTaints(memory, node.taints);
   const transient = gone.filter(({ key }) => isTransientTaintKey(key));
   const released = gone.filter((taint) => isReleased(release, taint) && isReleasable(taint, selecting));
@@ -99,10 +99,10 @@ export function nodeDrift(
     const restoring = group.filter(({ policy }) => policy.mode === 'Restore');
     if (restoring.length === 0) return 'mode';
     if (isContested(target)) return 'contested';
-    if (remembered.get(identity(target)) === (target.value ?? '')) return undefined;
     const present = carried.get(identity(target));
-    // Admission lets nobody replace a protected value but by the remembered one: not us either.
+    // Admission lets nobody replace a protected value: not us either. A kubelet can write what its node remembers.
     if (present !== undefined && protects({ ...target, value: present })) return 'held';
+    if (remembered.get(identity(target)) === (target.value ?? '')) return undefined;
     return target.effect === 'NoExecute' && !restoring.some(({ mayEvict }) => mayEvict) ? 'eviction' : undefined;
   }
 }

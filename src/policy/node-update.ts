@@ -1,11 +1,11 @@
 import { allow, type Decision, deny, type Outcome, patch, type Violation } from './decision.ts';
-import { parseRemembered, protectionOn, remember } from './memory.ts';
+import { protectionOn, remember } from './memory.ts';
 import type { DesiredNode, NodeUpdate } from './node.ts';
 import { changesOfProtection } from './node-protection-changes.ts';
 import { refusal } from './node-refusal.ts';
 import type { CompiledTaintPolicy, Requester } from './policy-set.ts';
 import { consumeRelease, isReleased, parseRelease } from './release.ts';
-import { droppedTaints, formatTaint, identity, type Taint, valuesOf, withTaints } from './taint.ts';
+import { droppedTaints, formatTaint, type Taint, withTaints } from './taint.ts';
 import type { TaintMode } from './taint-policy.ts';
 import { taintViolation } from './taint-violation.ts';
 
@@ -35,7 +35,7 @@ export interface Ruling {
  */
 export function judgeNodeUpdate(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Decision<DesiredNode> {
   const { phase, node, oldNode } = request;
-  const dropped = droppedTaints(oldNode.taints, node.taints).filter(hasNoHeir(request));
+  const dropped = droppedTaints(oldNode.taints, node.taints);
   const added = phase === 'mutate' ? droppedTaints(node.taints, oldNode.taints) : [];
   if (phase === 'mutate' && dropped.length + added.length === 0) return allow();
 
@@ -44,17 +44,6 @@ export function judgeNodeUpdate(request: NodeUpdate, policies: readonly Compiled
   const releases = releaseCheck(request);
   const rulings = dropped.map((taint) => rule(taint, selecting, request.requester, releases));
   return phase === 'mutate' ? mutate(request, rulings, added, selecting) : validate(request, rulings, selecting);
-}
-
-/**
- * False for a taint that is dropped in favour of the value which the node is remembered to have had: it lost that one while
- * nobody could be asked, and whoever puts it back does what the policies want.
- */
-function hasNoHeir({ node, oldNode }: NodeUpdate): (taint: Taint) => boolean {
-  const remembered = valuesOf(parseRemembered(oldNode.remembered));
-  if (remembered.size === 0) return () => true;
-  const after = valuesOf(node.taints);
-  return (taint) => !after.has(identity(taint)) || remembered.get(identity(taint)) !== after.get(identity(taint));
 }
 
 /**

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { asNode, viewNode } from '../../../src/admission/node-object.ts';
-import { parseRemembered, REMEMBERED_ANNOTATION } from '../../../src/policy/memory.ts';
+import { REMEMBERED_ANNOTATION } from '../../../src/policy/memory.ts';
 import { RELEASE_ANNOTATION } from '../../../src/policy/release.ts';
-import { formatTaint, sameTaint, type Taint } from '../../../src/policy/taint.ts';
+import type { Taint } from '../../../src/policy/taint.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
 import * as generate from './generators.ts';
@@ -68,13 +68,6 @@ export const toNodeCase = ({ before, after, user, policies }: NodeCase, options?
 });
 
 export const viewOf = (object: unknown) => viewNode(asNode(object, []), '');
-
-/** Whether the request carries another value of the taint, which the node is remembered to have had. */
-export function hasHeir(taint: Taint, { before, after }: { before: NodeState; after: NodeState }): boolean {
-  const heir = after.taints.find((other) => sameTaint(other, taint));
-  const memory = parseRemembered(before.remembered).findLast((other) => sameTaint(other, taint));
-  return heir !== undefined && memory !== undefined && formatTaint(heir) === formatTaint(memory);
-}
 
 /** Updates and creations. */
 export const nodeCases: fc.Arbitrary<NodeCase> = fc.oneof(nodeUpdate, nodeCreation);

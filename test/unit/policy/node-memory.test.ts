@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Decision } from '../../../src/policy/decision.ts';
-import { formatTaint, type Taint } from '../../../src/policy/taint.ts';
-import { cpu, DEVELOPER, gpu, judgeUpdate, KUBELET, other, outcomes, policyOf, type Update } from './node-updates.ts';
+import { cpu, gpu, judgeUpdate, KUBELET, other, policyOf, type Update } from './node-updates.ts';
 import { policySet } from './policies.ts';
 
 const GPU = 'dedicated=gpu:NoSchedule';
@@ -56,58 +55,15 @@ describe('what an update of a node leaves in its memory', () => {
       expect(memoryAfter(decision)).toBe(`${GPU}, ${OTHER}`);
     });
 
-    it.each<{
-      why: string;
-      oldRemembered: string;
-      before: Taint;
-      after: Taint;
-      requester?: typeof KUBELET;
-      passes: boolean;
-    }>([
-      { why: 'the remembered value comes back', oldRemembered: GPU, before: cpu, after: gpu, passes: true },
+    it.each<{ why: string; update: Update }>([
+      { why: 'the value that is remembered', update: { before: [cpu], after: [gpu], oldRemembered: GPU } },
       {
-        why: 'a node puts its own value back',
-        oldRemembered: GPU,
-        before: cpu,
-        after: gpu,
-        requester: KUBELET,
-        passes: true,
+        why: 'by the node itself',
+        update: { before: [cpu], after: [gpu], oldRemembered: GPU, requester: KUBELET },
       },
-      {
-        why: 'a value comes back in place of none',
-        oldRemembered: GPU,
-        before: { ...gpu, value: '' },
-        after: gpu,
-        passes: true,
-      },
-      { why: 'another value comes', oldRemembered: GPU, before: cpu, after: { ...gpu, value: 'tpu' }, passes: false },
-      { why: 'the remembered value goes', oldRemembered: GPU, before: gpu, after: cpu, passes: false },
-      {
-        why: 'a value of another effect is remembered',
-        oldRemembered: 'dedicated=gpu:NoExecute',
-        before: cpu,
-        after: gpu,
-        passes: false,
-      },
-      {
-        why: 'nothing that can be read is remembered',
-        oldRemembered: 'dedicated=gpu',
-        before: cpu,
-        after: gpu,
-        passes: false,
-      },
-    ])('$why, which passes: $passes', ({ oldRemembered, before, after, requester = DEVELOPER, passes }) => {
-      const update = { before: [before, other], after: [after, other], oldRemembered, requester };
-      const mutation = judgeUpdate(policies, 'mutate', update);
-      const validation = judgeUpdate(policies, 'validate', update);
-      expect(validation.verdict).toBe(passes ? 'allow' : 'deny');
-      expect([...outcomes(mutation), ...(passes ? outcomes(validation) : [])]).toEqual(
-        !passes && mode === 'Restore' ? [`p restored ${formatTaint(before)}`] : [],
-      );
-    });
-
-    it('the value may not come back from a memory that the same request brings', () => {
-      const update = { before: [cpu], after: [gpu], newRemembered: GPU };
+      { why: 'in place of none', update: { before: [{ ...gpu, value: '' }], after: [gpu], oldRemembered: GPU } },
+      { why: 'one that the same request lists', update: { before: [cpu], after: [gpu], newRemembered: GPU } },
+    ])('a memory makes no way for another value, $why', ({ update }) => {
       expect(judgeUpdate(policies, 'validate', update).verdict).toBe('deny');
     });
 
