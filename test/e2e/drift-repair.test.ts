@@ -50,10 +50,10 @@ const OUTAGES: readonly Outage[] = [
     remembered: `${GPU_TEXT}, ${OWN_TEXT}`,
   },
   {
-    what: 'got other values: they are as they were',
+    what: 'got other values: the declared one is back, and the other one stays, being protected itself',
     name: 'revalued',
     changes: [{ spec: { taints: [{ ...OWN, value: 'no' }, OTHER, { ...GPU, value: 'cpu' }] } }],
-    taints: [OWN_TEXT, OTHER_TEXT, GPU_TEXT],
+    taints: ['own.example.com/kept=no:NoSchedule', OTHER_TEXT, GPU_TEXT],
     remembered: `${GPU_TEXT}, ${OWN_TEXT}`,
   },
   {

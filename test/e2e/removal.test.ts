@@ -77,6 +77,8 @@ async function label(cp: ControlPlane): Promise<number> {
   return answer.status;
 }
 
+const RESOURCES = ['taintpolicies', 'tolerationpolicies', 'recoverypolicies'];
+
 /** What of taintkeeper is there, apart from Events. */
 async function leftovers(cp: ControlPlane): Promise<string[]> {
   const cluster = [
@@ -86,7 +88,7 @@ async function leftovers(cp: ControlPlane): Promise<string[]> {
       'clusterrole,clusterrolebinding,mutatingwebhookconfiguration,validatingwebhookconfiguration',
       'taintkeeper',
     ],
-    ['get', 'crd', 'taintpolicies.taintkeeper.dev', 'tolerationpolicies.taintkeeper.dev'],
+    ['get', 'crd', ...RESOURCES.map((resource) => `${resource}.taintkeeper.dev`)],
     [
       'get',
       'all,configmap,secret,lease,role,rolebinding,networkpolicy,pdb,sa',
@@ -136,7 +138,7 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
 
   /** As replicas do. A definition whose objects nobody has read yet is slow to delete. */
   async function readPolicies(): Promise<void> {
-    for (const resource of ['taintpolicies', 'tolerationpolicies']) {
+    for (const resource of RESOURCES) {
       const read = () => cp().request(admin, 'GET', `/apis/taintkeeper.dev/v1alpha1/${resource}?resourceVersion=0`);
       await expect.poll(async () => (await read()).status, { timeout: GONE_TIMEOUT_MS }).toBe(200);
     }
@@ -190,10 +192,9 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
     await nodesAreFree();
     await helm('upgrade', 'taintkeeper', CHART);
     await isInTheWay();
-    const definitions = [
-      'customresourcedefinition.apiextensions.k8s.io/taintpolicies.taintkeeper.dev',
-      'customresourcedefinition.apiextensions.k8s.io/tolerationpolicies.taintkeeper.dev',
-    ];
+    const definitions = RESOURCES.map(
+      (resource) => `customresourcedefinition.apiextensions.k8s.io/${resource}.taintkeeper.dev`,
+    );
     await helm('uninstall', 'taintkeeper');
     await noneLeft(cp(), [`namespace/${NAMESPACE}`, ...definitions]);
     await nodesAreFree();
