@@ -11,12 +11,13 @@ const GPU_TEXT = 'dedicated=gpu:NoSchedule';
 const OWN: Taint = { key: 'own.example.com/kept', effect: 'NoSchedule' };
 const OWN_TEXT = 'own.example.com/kept:NoSchedule';
 const OTHER_TEXT = 'example.com/other:NoSchedule';
-const NAMES = Array.from({ length: 200 }, (_, index) => `n${index}`);
+/** A leader puts the first hundred right in no time, and then a hundred a second: there is a middle. */
+const NAMES = Array.from({ length: 500 }, (_, index) => `n${index}`);
 /** In the middle: so many nodes have their taints back. */
 const MIDDLE = 20;
 const DONE_TIMEOUT_MS = 50_000;
 
-describeWithControlPlane('a change of the leader while 200 nodes are put right', {}, (cp) => {
+describeWithControlPlane('a change of the leader while 500 nodes are put right', {}, (cp) => {
   let installation: Installation;
   let nodes: NodeVersions;
   const figures: string[] = [];
