@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { createNodes, createTaintPolicy, patchNode, REMEMBERED, repairsOf } from './drift.ts';
+import { createNodes, createTaintPolicy, forEachNode, patchNode, REMEMBERED, repairsOf } from './drift.ts';
 import { type Installation, install, leaderOf } from './installation.ts';
 import { type NodeVersion, type NodeVersions, watchNodeVersions } from './node-versions.ts';
-import { GPU, OTHER, type Taint } from './nodes.ts';
+import { type Attempt, GPU, OTHER, type Taint } from './nodes.ts';
 
 const GPU_TEXT = 'dedicated=gpu:NoSchedule';
 const OWN: Taint = { key: 'own.example.com/kept', effect: 'NoSchedule' };
@@ -29,10 +29,9 @@ describeWithControlPlane('a change of the leader while 500 nodes are put right',
     nodes = await watchNodeVersions(cp());
     await createNodes(cp(), NAMES, 'many', [GPU, OWN]);
     await waitForAll(({ annotations }) => annotations[REMEMBERED] === `${GPU_TEXT}, ${OWN_TEXT}`);
-    await stopAll();
   });
   afterAll(async () => {
-    nodes?.stop();
+    await nodes?.stop();
     await installation?.stop();
     process.stderr.write(`${figures.join('\n')}\n`);
   });
@@ -54,28 +53,53 @@ describeWithControlPlane('a change of the leader while 500 nodes are put right',
 
   /** Has the nodes lose their taints while nobody watches, and replicas put them back; ends in the middle of that. */
   async function wipe(replicas: readonly string[], label: string) {
-    await Promise.all(NAMES.map((name) => patchNode(cp(), admin, name, { spec: { taints: [OTHER] } })));
+    await stopAll();
+    await forEachNode(NAMES, async (name) => {
+      expect(await patchNode(cp(), admin, name, { spec: { taints: [OTHER] } })).toMatchObject({ passed: true });
+    });
     await nodes.caughtUp();
     expect(nodes.count(isRight)).toBe(0);
     await installation.start(replicas);
     await waitForAll(isRight, MIDDLE);
     const leader = await leaderOf(cp());
     // Somebody else goes on writing the same nodes.
-    const labelled = Promise.all(
-      NAMES.map((name) => patchNode(cp(), developer, name, { metadata: { labels: { [label]: name } } })),
-    );
+    const labelled = forEachNode(NAMES, (name) => labelNode(name, label));
     return { leader, labelled };
   }
 
-  /** Each node has its taints and its new label, and was written once. */
-  async function expectAllRight(label: string, written: readonly string[]) {
+  /** The API server may be asking the very replica that ends: the writer tries again, as all do. */
+  async function labelNode(name: string, label: string): Promise<void> {
+    let last: Attempt | undefined;
+    await waitUntil(
+      async () => {
+        last = await patchNode(cp(), developer, name, { metadata: { labels: { [label]: name } } });
+        return last.passed || undefined;
+      },
+      { timeoutMs: DONE_TIMEOUT_MS, otherwise: () => `${name} is not labelled: ${last?.error}` },
+    );
+  }
+
+  /**
+   * Each node has its taints and its new label, and has got the taints back once in each of the `rounds`. A write of the one
+   * that is killed may be done though nobody has heard the answer: not all are among those of which the audit log says so.
+   */
+  async function expectAllRight(label: string, rounds: number) {
     await nodes.caughtUp();
     for (const name of NAMES) {
-      const last = nodes.of(name).at(-1);
+      const versions = nodes.of(name);
+      const last = versions.at(-1);
       expect(last?.taints.toSorted()).toEqual([GPU_TEXT, OTHER_TEXT, OWN_TEXT].toSorted());
       expect(last?.labels).toEqual({ ...last?.labels, pool: 'many', [label]: name });
+      const repairs = versions.filter(
+        (version, index) => index > 0 && isRight(version) && !versions.slice(index - 1, index).every(isRight),
+      );
+      expect(repairs, name).toHaveLength(rounds);
     }
-    expect(written.toSorted()).toEqual(NAMES.toSorted());
+  }
+
+  function expectNoneTwice(written: readonly string[]) {
+    expect(written.length).toBeGreaterThan(0);
+    expect(written.toSorted()).toEqual([...new Set(written)].toSorted());
   }
 
   it('that is killed: the next one does the rest, and no node is written twice', async () => {
@@ -85,13 +109,13 @@ describeWithControlPlane('a change of the leader while 500 nodes are put right',
     const killedAt = performance.now();
     const before = repairsOf(cp()).passed.length;
     await waitForAll(isRight);
-    const { passed, conflicts } = repairsOf(cp());
+    const { conflicts } = repairsOf(cp());
     const seconds = ((performance.now() - killedAt) / 1000).toFixed(1);
     figures.push(`killed: ${before} done by the first, all ${seconds} s later, ${conflicts.length} conflicts`);
     expect(before).toBeLessThan(NAMES.length);
     await labelled;
-    await expectAllRight('killed', passed);
-    await stopAll();
+    await expectAllRight('killed', 1);
+    expectNoneTwice(repairsOf(cp()).passed);
   });
 
   it('that is paused for two leases: the next one does the rest, and it does nothing when it goes on', async () => {
@@ -110,6 +134,7 @@ describeWithControlPlane('a change of the leader while 500 nodes are put right',
     replica.resume();
     await replica.waitForLog(({ msg }) => msg.startsWith('no longer the leader'));
     await labelled;
-    await expectAllRight('paused', repairsOf(cp()).passed.slice(before));
+    await expectAllRight('paused', 2);
+    expectNoneTwice(repairsOf(cp()).passed.slice(before));
   });
 });

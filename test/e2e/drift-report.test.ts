@@ -47,11 +47,22 @@ describeWithControlPlane('drift that is only reported', {}, (cp) => {
     const name = `${policy}-1`;
     const { violators } = await waitForStatus(cp(), policy, ({ violating }) => violating === 1);
     expect(violators).toEqual([name]);
-    const metric = `taintkeeper_drift_nodes{policy="${policy}"}`;
-    expect(await metricOf(installation.replica(replica), metric)).toBe(1);
+    await waitForMetric(replica, `taintkeeper_drift_nodes{policy="${policy}"}`, 1);
     const note = `finds missing taint ${GPU_TEXT}, which mode ${mode} does not put back`;
     await waitForNote(name, `TaintPolicy ${policy} ${note}`);
     await waitForNote(policy, `Node ${name}: ${note}`);
+  }
+
+  /** The metric follows the status of all policies. */
+  async function waitForMetric(replica: string, series: string, expected: number): Promise<void> {
+    let last: number | undefined;
+    await waitUntil(
+      async () => {
+        last = await metricOf(installation.replica(replica), series);
+        return last === expected || undefined;
+      },
+      { timeoutMs: 30_000, otherwise: () => `${series} is ${last}, not ${expected}` },
+    );
   }
 
   /** And perhaps a second try that came before the watch had shown the first, and was refused. */

@@ -36,7 +36,7 @@ describeWithControlPlane(
       copies = await copyTaints(cp(), NAMES);
     });
     afterAll(async () => {
-      nodes?.stop();
+      await nodes?.stop();
       await installation?.stop();
       process.stderr.write(`${figures.join('\n')}\n`);
     });

@@ -24,12 +24,13 @@ export interface NodeVersions {
   count(isSo: (version: NodeVersion) => boolean): number;
   /** Waits until all is seen that the API server has. */
   caughtUp(): Promise<void>;
-  stop(): void;
+  stop(): Promise<void>;
 }
 
 /** A watch of its own, which taintkeeper has no part in, that begins with the nodes as they are. */
 export async function watchNodeVersions(cp: ControlPlane): Promise<NodeVersions> {
   const versions = new Map<string, NodeVersion[]>();
+  const client = await cp.client(admin);
   let failure: unknown;
   let stopped = false;
   const list = () =>
@@ -41,33 +42,49 @@ export async function watchNodeVersions(cp: ControlPlane): Promise<NodeVersions>
 
   const { body } = await list();
   body.items.forEach(add);
-  const watching = await new Watch(await cp.client(admin)).watch(
-    '/api/v1/nodes',
-    { resourceVersion: body.metadata.resourceVersion },
-    (_type, node: V1Node) => add(node),
-    (error) => {
-      // One that ends early has seen less than a test asks it for.
-      if (!stopped) failure = error ?? new Error('the watch has ended');
-    },
-  );
+  /** The API server ends the watch of a client that is too slow for it: it goes on where it was, and nothing is missed. */
+  let seen = body.metadata.resourceVersion;
+  const watch = () =>
+    new Watch(client).watch(
+      '/api/v1/nodes',
+      { resourceVersion: seen },
+      (type, object: V1Node) => {
+        if (type === 'ERROR') failure = new Error(JSON.stringify(object));
+        else add(object);
+        seen = object.metadata?.resourceVersion ?? seen;
+      },
+      (error: Error | null) => {
+        // Nor is one that has had nothing to say for a while.
+        if (error && error.name !== 'TimeoutError') failure ??= error;
+        if (!stopped && !failure) watching = watch();
+      },
+    );
+  let watching = watch();
+  await watching;
+  const checkWatch = () => {
+    if (failure) throw failure;
+  };
   return {
     of: (name) => versions.get(name) ?? [],
-    count: (isSo) => [...versions.values()].filter((all) => all.slice(-1).some(isSo)).length,
+    count(isSo) {
+      checkWatch();
+      return [...versions.values()].filter((all) => all.slice(-1).some(isSo)).length;
+    },
     async caughtUp() {
       const { items } = (await list()).body;
       const isSeen = ({ metadata }: V1Node) =>
         (versions.get(metadata?.name ?? '') ?? []).some((one) => one.resourceVersion === metadata?.resourceVersion);
       await waitUntil(
         () => {
-          if (failure) throw failure;
+          checkWatch();
           return items.every(isSeen) || undefined;
         },
         { timeoutMs: CAUGHT_UP_TIMEOUT_MS, otherwise: () => 'the watch lags behind' },
       );
     },
-    stop() {
+    async stop() {
       stopped = true;
-      watching.abort();
+      (await watching).abort();
     },
   };
 }
