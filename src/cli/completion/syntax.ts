@@ -56,7 +56,7 @@ function optionSyntax(option: Option): OptionSyntax {
 }
 
 /** How this program's help names what is a file. */
-const FILES = /\b(file|path|directory)\b/;
+const FILES = /\b(file|path|directory)\b/i;
 
 function valueAfter(holder: Option | Argument | undefined): Value {
   if (holder === undefined) return { kind: 'none' };

@@ -72,6 +72,17 @@ it('options and commands are those of the help, hidden ones left out', () => {
   });
 });
 
+it('whoever has an output format has the same ones', () => {
+  const outputs = syntaxes.flatMap(({ options }) => options.filter(({ flags }) => flags.includes('--output')));
+  expect(outputs.length).toBeGreaterThan(1);
+  for (const { flags, value } of outputs) {
+    expect({ flags, value }).toEqual({
+      flags: ['-o', '--output'],
+      value: { kind: 'choices', choices: ['table', 'json', 'yaml'] },
+    });
+  }
+});
+
 it('a shell that it does not know ends in code 2, and names those that it does', async () => {
   expect(await run('completion', 'tcsh')).toEqual({
     code: 2,
