@@ -18,6 +18,7 @@ import { CLUSTER_OPTIONS, type ClusterOptions, openCluster, parseSeconds } from 
 import { columns } from './columns.ts';
 import { EXIT } from './exit.ts';
 import { type OutputFormat, outputOption } from './output-format.ts';
+import { withProgress } from './progress.ts';
 
 interface Site {
   readonly client: ApiClient;
@@ -40,7 +41,8 @@ function statusCommand(exit: (code: number) => void): Command {
     .addHelpText('after', '\nExit code: 0 all is well, 1 something is wrong, 2 it could not be looked at.')
     .action((options: ClusterOptions & { output: OutputFormat }) =>
       atSite(options, async ({ client, ref, names }) => {
-        const [{ files }, bundles] = await Promise.all([readSecret(client, ref), registeredBundles(client)]);
+        const reading = Promise.all([readSecret(client, ref), registeredBundles(client)]);
+        const [{ files }, bundles] = await withProgress('asking the API server', reading);
         const report = reportCertificates(files, bundles, names, new Date());
         process.stdout.write(format(report, options.output));
         exit(report.problems.length > 0 ? EXIT.trouble : EXIT.ok);
@@ -60,8 +62,13 @@ function rotateCommand(): Command {
     .addHelpText('after', '\nExit code: 0 replaced, 2 it could not be done.')
     .action((options: ClusterOptions & { ca: boolean; timeout: number }) =>
       atSite(options, async (site) => {
-        process.stdout.write(`${await beginRotation(site, options.ca)}\n`);
-        if (options.ca) await waitForServing(site, options.timeout);
+        const step = await withProgress('asking the API server', beginRotation(site, options.ca));
+        process.stdout.write(`${step}\n`);
+        if (!options.ca) return;
+        await withProgress('waiting until every caBundle has it', waitForServing(site, options.timeout));
+        process.stdout.write(
+          'the serving certificate is of the new CA; the earlier CA leaves the bundle after its overlap\n',
+        );
       }),
     );
 }
@@ -91,7 +98,6 @@ async function beginRotation({ client, ref, names }: Site, ca: boolean): Promise
 /** Waits until the leader has replaced the serving certificate. */
 async function waitForServing({ client, ref }: Site, seconds: number): Promise<void> {
   const deadline = performance.now() + seconds * 1000;
-  process.stdout.write('waiting until every caBundle has it …\n');
   for (;;) {
     const { files } = await readSecret(client, ref);
     if (!isRotating(files as CompleteFiles)) break;
@@ -102,9 +108,6 @@ async function waitForServing({ client, ref }: Site, seconds: number): Promise<v
     }
     await delay(POLL_MS);
   }
-  process.stdout.write(
-    'the serving certificate is of the new CA; the earlier CA leaves the bundle after its overlap\n',
-  );
 }
 
 function withClusterOptions(command: Command): Command {

@@ -3,6 +3,7 @@ import { CertificateDirectoryError } from '../certs/certificate-files.ts';
 import { InputError } from '../files/input-error.ts';
 import { VERSION } from '../version.ts';
 import { certsCommand } from './certs.ts';
+import { completionCommand } from './completion.ts';
 import { EXIT } from './exit.ts';
 import { reviewCommand } from './review.ts';
 import { serveCommand } from './serve.ts';
@@ -14,6 +15,25 @@ import { serveCommand } from './serve.ts';
  */
 export async function main(args: readonly string[]): Promise<number> {
   let code: number = EXIT.ok;
+  const program = createProgram((exitCode) => {
+    code = exitCode;
+  });
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.badInput;
+    if (error instanceof InputError || error instanceof CertificateDirectoryError) {
+      for (const line of error.message.split('\n')) process.stderr.write(`taintkeeper: ${line}\n`);
+      return EXIT.badInput;
+    }
+    process.stderr.write(`taintkeeper: internal error, please report it: ${(error as Error).stack}\n`);
+    return EXIT.internalError;
+  }
+}
+
+/** The command line. @param exit is told the exit code of what ended without an error */
+export function createProgram(exit: (code: number) => void): Command {
   const program = new Command('taintkeeper')
     .description('Keeps Kubernetes node taints where they belong, and DaemonSets able to run everywhere.')
     .version(VERSION, '-V, --version')
@@ -31,24 +51,11 @@ Examples:
     .showHelpAfterError('(taintkeeper --help shows the commands and their options)')
     .exitOverride()
     .configureHelp({ showGlobalOptions: true });
-  const exit = (exitCode: number) => (code = exitCode);
-  for (const command of [serveCommand(), reviewCommand(exit), certsCommand(exit)]) {
+  for (const command of [serveCommand(), reviewCommand(exit), certsCommand(exit), completionCommand()]) {
     inheritSettings(command, program);
     program.addCommand(command);
   }
-
-  try {
-    await program.parseAsync(args, { from: 'user' });
-    return code;
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.badInput;
-    if (error instanceof InputError || error instanceof CertificateDirectoryError) {
-      for (const line of error.message.split('\n')) process.stderr.write(`taintkeeper: ${line}\n`);
-      return EXIT.badInput;
-    }
-    process.stderr.write(`taintkeeper: internal error, please report it: ${(error as Error).stack}\n`);
-    return EXIT.internalError;
-  }
+  return program;
 }
 
 /** Commander hands its settings down only to commands that it makes itself. */
