@@ -9,6 +9,7 @@ import type { LiveNode } from '../talos/live-node.ts';
 import { CLUSTER_OPTIONS } from './cluster-options.ts';
 import { EXIT } from './exit.ts';
 import { type OutputFormat, outputOption } from './output-format.ts';
+import { withProgress } from './progress.ts';
 import { readDeclarations } from './talos-declarations.ts';
 import { formatDrift } from './talos-drift-output.ts';
 import { nodesOfCluster, nodesOfFile } from './talos-nodes.ts';
@@ -77,7 +78,9 @@ function readPair(text: string): Pair {
 async function readNodes({ kubeconfig, nodes: file, selector }: DriftOptions): Promise<LiveNode[]> {
   const parsed = selector === undefined ? undefined : parseSelector(selector);
   if (parsed?.ok === false) throw new InputError([`--selector ${selector}: ${parsed.problem}`]);
-  const nodes = file === undefined ? await nodesOfCluster(kubeconfig, selector) : await nodesOfFile(file);
+  const nodes = await (file === undefined
+    ? withProgress('reading nodes', nodesOfCluster(kubeconfig, selector))
+    : nodesOfFile(file));
   if (file !== undefined && nodes.length === 0) throw new InputError([`${file}: there is no Node in it`]);
   return parsed ? nodes.filter(({ labels }) => selects(parsed.selector, labels)) : nodes;
 }
