@@ -4,7 +4,7 @@ import { parseSelector } from '../policy/parse-selector.ts';
 import { TAINT_MODES, type TaintMode } from '../policy/taint-policy.ts';
 import { printable } from '../policy/text.ts';
 import { derivePolicies } from '../talos/policies.ts';
-import { formatPolicies, leftOutNote, policiesAsObject } from '../talos/policy-text.ts';
+import { formatPolicies, notesOn, policiesAsObject } from '../talos/policy-text.ts';
 import { readDeclarations } from './talos-declarations.ts';
 
 interface PoliciesOptions {
@@ -47,9 +47,7 @@ Examples:
         case 'json':
           process.stdout.write(`${JSON.stringify(policiesAsObject(derived), null, 2)}\n`);
           // JSON has no comments.
-          for (const taint of derived.flatMap(({ leftOut }) => leftOut)) {
-            process.stderr.write(`taintkeeper: left out: ${printable(leftOutNote(taint))}\n`);
-          }
+          for (const note of derived.flatMap(notesOn)) process.stderr.write(`taintkeeper: ${printable(note)}\n`);
       }
     });
 }

@@ -5,6 +5,8 @@ import { formatTaint, identity } from '../policy/taint.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import { isTransientTaintKey } from '../policy/transient-taints.ts';
 import { contradiction, type Declaration, type PlacedTaint } from './declaration.ts';
+import { taintsKeepLabelsOff } from './label-deadlock.ts';
+import type { MachineConfiguration } from './machine-configuration.ts';
 import { isFor, selectorsFor } from './node-selectors.ts';
 import { policyName } from './policy-name.ts';
 
@@ -17,6 +19,8 @@ export interface DerivedPolicy {
   readonly leftOut: readonly PlacedTaint[];
   /** The files. */
   readonly sources: readonly string[];
+  /** Those whose taints keep the nodes from getting the labels that select them: see {@link taintsKeepLabelsOff}. */
+  readonly deadlocked: readonly string[];
 }
 
 export interface DerivationOptions {
@@ -53,7 +57,10 @@ export function derivePolicies(declarations: readonly Declaration[], options: De
     };
     const policy: TaintPolicy = { kind: 'TaintPolicy', name: policyName(selector, names), spec };
     const leftOut = group.flatMap(({ taints }) => taints.filter(({ key }) => isTransientTaintKey(key)));
-    return [{ policy, taints, leftOut, sources: group.map(({ configuration }) => configuration.source) }];
+    const configurations = group.map(({ configuration }) => configuration);
+    const deadlocked = configurations.filter((configuration) => taintsKeepLabelsOff(configuration, selector));
+    const sources = (of: readonly MachineConfiguration[]) => of.map(({ source }) => source);
+    return [{ policy, taints, leftOut, sources: sources(configurations), deadlocked: sources(deadlocked) }];
   });
   if (faults.length > 0) throw new InputError(faults);
   return derived;

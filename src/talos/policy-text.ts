@@ -2,7 +2,6 @@ import { Document, type YAMLMap } from 'yaml';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
 import { formatTaint } from '../policy/taint.ts';
 import { printable } from '../policy/text.ts';
-import type { PlacedTaint } from './declaration.ts';
 import type { DerivedPolicy } from './policies.ts';
 
 /** The policies as one YAML stream for `kubectl apply`, with comments that say where each line comes from. */
@@ -22,11 +21,11 @@ function manifestOf({ policy: { kind, name, spec } }: DerivedPolicy) {
 }
 
 function formatOne(derived: DerivedPolicy): string {
-  const { policy, taints, leftOut, sources } = derived;
+  const { policy, taints, sources } = derived;
   const document = new Document(manifestOf(derived));
   document.commentBefore = comment([
     `Declared in ${sources.join(', ')}; written by taintkeeper talos policies.`,
-    ...leftOut.map((taint) => `Left out: ${leftOutNote(taint)}`),
+    ...notesOn(derived).map((note) => note.replace(/^./, (first) => first.toUpperCase())),
   ]);
   for (const [index, { at }] of taints.entries()) {
     const rule = document.getIn(['spec', 'taints', index], true) as YAMLMap;
@@ -37,9 +36,16 @@ function formatOne(derived: DerivedPolicy): string {
   return document.toString({ lineWidth: 0 });
 }
 
-/** Why a declared taint is not in the policy. */
-export function leftOutNote(taint: PlacedTaint): string {
-  return `${formatTaint(taint)} (${taint.at}), which comes and goes by itself: a policy would put it back`;
+/** What the reader has to know besides. */
+export function notesOn({ leftOut, deadlocked }: DerivedPolicy): string[] {
+  return [
+    ...leftOut.map((taint) => {
+      return `left out: ${formatTaint(taint)} (${taint.at}), which comes and goes by itself: a policy would put it back`;
+    }),
+    ...deadlocked.map((source) => {
+      return `workers do not get the labels below as long as ${source} has taints for Talos to set: NodeRestriction refuses the request, which has both`;
+    }),
+  ];
 }
 
 const NO_EVICTION = [
