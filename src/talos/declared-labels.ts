@@ -1,7 +1,7 @@
 import type { SourceDocument } from '../files/documents.ts';
 import type { Path } from '../policy/problem.ts';
 import { isLabelValue, isQualifiedName } from '../policy/schema.ts';
-import type { Declared, Malformed } from './declared.ts';
+import { type Declared, type Malformed, malformed } from './declared.ts';
 import { flagTexts, isNoMapping } from './declared-taints.ts';
 import { entriesAt, kindOf, textAt } from './tree.ts';
 
@@ -19,19 +19,21 @@ export type FoundLabel = Declared<DeclaredLabel> & { readonly shape: LabelShape 
 /** The node labels of one document, and what should be some and cannot be read. */
 export function readLabels(document: SourceDocument): { found: FoundLabel[]; malformed: Malformed[] } {
   const found: FoundLabel[] = [];
-  const malformed: Malformed[] = [];
+  const refused: Malformed[] = [];
+  const refuse = (path: Path, problem: string, expected: string): void => {
+    refused.push(malformed('label', { document, path }, problem, expected));
+  };
   const take = (shape: LabelShape, path: Path, key: string, value: string | undefined): void => {
     if (!isQualifiedName(key)) {
-      malformed.push({ document, path, message: `"${key}" is no label key: expected NAME or DOMAIN/NAME` });
+      refuse(path, `"${key}" is no label key`, 'NAME or DOMAIN/NAME');
     } else if (value === undefined || !isLabelValue(value)) {
-      malformed.push({ document, path, message: `the value of label ${key} is none that a label can have` });
+      refuse(path, `the value of label ${key} is none`, 'at most 63 letters, digits, "-", "_" and "."');
     } else {
       found.push({ shape, value: { key, value }, document, path });
     }
   };
   const byTalos = (shape: LabelShape, path: Path): void => {
-    if (isNoMapping(document, path))
-      malformed.push({ document, path, message: 'expected a mapping of keys to values' });
+    if (isNoMapping(document, path)) refuse(path, 'this is no mapping of labels', 'a mapping of keys to values');
     for (const [key] of entriesAt(document, path)) take(shape, [...path, key], key, textAt(document, [...path, key]));
   };
   const byKubelet = (path: Path): void => {
@@ -55,5 +57,5 @@ export function readLabels(document: SourceDocument): { found: FoundLabel[]; mal
       byKubelet([]);
       break;
   }
-  return { found, malformed };
+  return { found, malformed: refused };
 }

@@ -1,7 +1,14 @@
 import type { SourceDocument } from '../files/documents.ts';
 import type { Path } from '../policy/problem.ts';
-import type { Declared, Malformed } from './declared.ts';
-import { checkTaint, type DeclaredTaint, type ReadTaint, readKubeletTaint, readTalosTaint } from './taint-notation.ts';
+import { type Declared, type Malformed, malformed } from './declared.ts';
+import {
+  checkTaint,
+  type DeclaredTaint,
+  type ReadTaint,
+  readKubeletTaint,
+  readTalosTaint,
+  TALOS_NOTATION,
+} from './taint-notation.ts';
 import { entriesAt, isMapping, kindOf, textAt, valueAt } from './tree.ts';
 
 /**
@@ -21,15 +28,18 @@ interface Found {
 /** The taints of one document, and what should be some and cannot be read. */
 export function readTaints(document: SourceDocument): Found {
   const result: Found = { found: [], malformed: [] };
+  const refuse = (path: Path, problem: string, expected: string): void => {
+    result.malformed.push(malformed('taint', { document, path }, problem, expected));
+  };
   const take = (shape: TaintShape, path: Path, read: ReadTaint): void => {
     if (read.ok) result.found.push({ shape, value: read.taint, document, path });
-    else result.malformed.push({ document, path, message: read.message });
+    else refuse(path, read.problem, read.expected);
   };
   const kind = kindOf(document);
 
   const byTalos = (shape: TaintShape, path: Path): void => {
     if (isNoMapping(document, path)) {
-      result.malformed.push({ document, path, message: 'expected a mapping of keys to value:Effect, or Effect alone' });
+      refuse(path, 'this is no mapping of taints', `a mapping of keys to ${TALOS_NOTATION}`);
     }
     for (const [key] of entriesAt(document, path)) take(shape, [...path, key], readTalos(document, path, key));
   };
@@ -41,7 +51,7 @@ export function readTaints(document: SourceDocument): Found {
     const items = valueAt(document.value, list);
     if (items === undefined || items === null) return;
     if (!Array.isArray(items)) {
-      result.malformed.push({ document, path: list, message: `expected a list of ${LIST_NOTATION}` });
+      refuse(list, 'this is no list of taints', `a list of ${LIST_NOTATION}`);
       return;
     }
     for (const index of items.keys()) {
@@ -64,12 +74,13 @@ const LIST_NOTATION = '{ key, value, effect }';
 
 function readTalos(document: SourceDocument, path: Path, key: string): ReadTaint {
   const text = textAt(document, [...path, key]);
-  if (text === undefined) return { ok: false, message: 'expected a text: value:Effect, or Effect alone' };
+  if (text === undefined) return { ok: false, problem: 'this is no text', expected: TALOS_NOTATION };
   return readTalosTaint(key, text);
 }
 
 function readItem(document: SourceDocument, path: Path): ReadTaint {
-  if (!isMapping(valueAt(document.value, path))) return { ok: false, message: `expected ${LIST_NOTATION}` };
+  if (!isMapping(valueAt(document.value, path)))
+    return { ok: false, problem: 'this is no taint', expected: LIST_NOTATION };
   const text = (field: string) => textAt(document, [...path, field]) ?? '';
   return checkTaint({ key: text('key'), value: text('value'), effect: text('effect') }, LIST_NOTATION);
 }

@@ -12,7 +12,21 @@ export interface Declared<T> extends Place {
   readonly value: T;
 }
 
-/** Something that cannot mean what it should: where, what is wrong, and what is expected there. */
+/** A taint or a label that cannot be read. */
 export interface Malformed extends Place {
+  readonly subject: 'taint' | 'label';
+  readonly problem: string;
+  /** How it is written. */
+  readonly expected: string;
+  /** Both, in one sentence. */
   readonly message: string;
+}
+
+export function malformed(
+  subject: Malformed['subject'],
+  { document, path }: Place,
+  problem: string,
+  expected: string,
+): Malformed {
+  return { subject, document, path, problem, expected, message: `${problem}: expected ${expected}` };
 }

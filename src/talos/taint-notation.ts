@@ -11,30 +11,29 @@ export interface DeclaredTaint {
 
 export type ReadTaint =
   | { readonly ok: true; readonly taint: DeclaredTaint }
-  /** What is wrong, and what is expected: one phrase. */
-  | { readonly ok: false; readonly message: string };
+  | { readonly ok: false; readonly problem: string; readonly expected: string };
 
 /** `value:Effect` or `Effect`, as in `machine.nodeTaints` and KubeNodeConfig (ValidateTaints of Talos' pkg/machinery/labels). */
 export function readTalosTaint(key: string, text: string): ReadTaint {
   const colon = text.indexOf(':');
   const value = colon < 0 ? '' : text.slice(0, colon);
-  return checkTaint({ key, value, effect: text.slice(colon + 1) }, 'value:Effect, or Effect alone');
+  return checkTaint({ key, value, effect: text.slice(colon + 1) }, TALOS_NOTATION);
 }
 
 /** `key=value:Effect` or `key:Effect`, as in the kubelet's `--register-with-taints` (parseTaint of k8s.io/kubernetes/pkg/util/taints). */
 export function readKubeletTaint(text: string): ReadTaint {
   const [left = '', effect = '', ...more] = text.split(':');
   const [key = '', value = '', ...rest] = left.split('=');
-  if (more.length + rest.length > 0)
-    return { ok: false, message: `"${text}" is no taint: expected ${KUBELET_NOTATION}` };
+  if (more.length + rest.length > 0) return { ok: false, problem: `"${text}" is no taint`, expected: KUBELET_NOTATION };
   return checkTaint({ key, value, effect }, KUBELET_NOTATION);
 }
 
+export const TALOS_NOTATION = 'value:Effect, or Effect alone';
 const KUBELET_NOTATION = 'key=value:Effect, or key:Effect';
 
-/** @param notation how a taint is written there */
-export function checkTaint(taint: DeclaredTaint, notation: string): ReadTaint {
-  const refuse = (message: string): ReadTaint => ({ ok: false, message: `${message}: expected ${notation}` });
+/** @param expected how a taint is written there */
+export function checkTaint(taint: DeclaredTaint, expected: string): ReadTaint {
+  const refuse = (problem: string): ReadTaint => ({ ok: false, problem, expected });
   if (!isQualifiedName(taint.key)) return refuse(`"${taint.key}" is no taint key (NAME or DOMAIN/NAME)`);
   if (!(TAINT_EFFECTS as readonly string[]).includes(taint.effect)) {
     const one = TAINT_EFFECTS.join(', ');

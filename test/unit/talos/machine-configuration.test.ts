@@ -61,7 +61,11 @@ describe('taints', () => {
     { text: 'machine:\n  nodeTaints:\n    a: NoSchedule:v\n', place: '3:5', says: '"v" is no effect' },
     { text: 'machine:\n  nodeTaints:\n    a b: NoSchedule\n', place: '3:5', says: '"a b" is no taint key' },
     { text: 'machine:\n  nodeTaints:\n    a: "v w:NoSchedule"\n', place: '3:5', says: '"v w" is no taint value' },
-    { text: 'machine:\n  nodeTaints:\n    a: [NoSchedule]\n', place: '3:5', says: 'expected a text' },
+    {
+      text: 'machine:\n  nodeTaints:\n    a: [NoSchedule]\n',
+      place: '3:5',
+      says: 'this is no text: expected value:Effect',
+    },
     { text: 'machine:\n  nodeTaints:\n    - a=v:NoSchedule\n', place: '2:3', says: 'expected a mapping' },
     {
       text: 'machine:\n  kubelet:\n    extraArgs:\n      register-with-taints: a=b=c:NoSchedule\n',
@@ -86,7 +90,7 @@ describe('taints', () => {
   ])('that are none: $says', ({ text, place, says }) => {
     const [only, ...more] = read(text).malformed;
     expect(only?.document.locate(only.path)).toBe(`f.yaml:${place}`);
-    expect(only?.message).toContain(says);
+    expect(`${only?.problem}: expected ${only?.expected}`).toContain(says);
     expect(more).toEqual([]);
   });
 });
@@ -122,7 +126,7 @@ describe('labels', () => {
   ])('that are none: $says', ({ text, says }) => {
     const { labels, malformed } = read(text);
     expect(labels).toEqual([]);
-    expect(malformed.map(({ document, path, message }) => `${document.locate(path)}: ${message}`)).toEqual([
+    expect(malformed.map(({ document, path, problem }) => `${document.locate(path)}: ${problem}`)).toEqual([
       expect.stringContaining(`f.yaml:3:5: ${says}`),
     ]);
   });
