@@ -1,11 +1,12 @@
 import { InputError } from '../files/input-error.ts';
 import type { StringMap } from '../policy/label-selector.ts';
 import { formatTaint, identity, type Taint } from '../policy/taint.ts';
+import { CONTROL_PLANE_TAINT, impliedTaint } from './control-plane-taint.ts';
 import type { MachineConfiguration } from './machine-configuration.ts';
 import { kindOf, valueAt } from './tree.ts';
 
 /** The label by which Talos, like kubeadm, marks control planes; the taint that keeps workloads off them has the same key. */
-export const CONTROL_PLANE_KEY = 'node-role.kubernetes.io/control-plane';
+export const CONTROL_PLANE_KEY = CONTROL_PLANE_TAINT.key;
 
 /** A taint, and `file:line:column` of where it is declared. */
 export interface PlacedTaint extends Taint {
@@ -52,15 +53,13 @@ export function declarationOf(configuration: MachineConfiguration): Declaration 
   }
   if (faults.length > 0) throw new InputError(faults);
 
-  const role = roleAddedByTalos(configuration);
-  if (role !== undefined) {
-    if (!labels.has(CONTROL_PLANE_KEY)) labels.set(CONTROL_PLANE_KEY, { value: '', at: role.at });
-    // A taint of this key in machine.nodeTaints takes the place of Talos' own, whatever its effect.
-    const replaced = [...taints.values()].some(({ key }) => key === CONTROL_PLANE_KEY);
-    if (!role.schedulable && !replaced) {
-      const taint = { key: CONTROL_PLANE_KEY, effect: 'NoSchedule', at: role.at };
-      taints.set(identity(taint), taint);
-    }
+  const implied = impliedTaint(configuration);
+  // A taint of this key in machine.nodeTaints takes the place of Talos' own, whatever its effect.
+  if (implied && ![...taints.values()].some(({ key }) => key === implied.key)) {
+    taints.set(identity(implied), { ...implied, at: roleAt(configuration) });
+  }
+  if (impliesLabel(configuration) && !labels.has(CONTROL_PLANE_KEY)) {
+    labels.set(CONTROL_PLANE_KEY, { value: '', at: roleAt(configuration) });
   }
   return { configuration, taints: [...taints.values()], labels };
 }
@@ -84,8 +83,11 @@ export function ownLabels({ labels }: Declaration): ReadonlyMap<string, string> 
   return new Map(own.map(([key, { value }]) => [key, value]));
 }
 
-function roleAddedByTalos({ role, documents, allowSchedulingOnControlPlanes: allow }: MachineConfiguration) {
-  if (role !== 'controlplane' || documents.some((each) => kindOf(each) === 'KubeNodeConfig')) return undefined;
-  const typed = documents.find(({ value }) => valueAt(value, ['machine', 'type']) !== undefined);
-  return { schedulable: allow?.value === true, at: typed?.locate(['machine', 'type']) ?? '' };
+function impliesLabel({ role, documents }: MachineConfiguration): boolean {
+  return role === 'controlplane' && !documents.some((document) => kindOf(document) === 'KubeNodeConfig');
+}
+
+function roleAt({ documents }: MachineConfiguration): string {
+  const path = ['machine', 'type'];
+  return documents.find(({ value }) => valueAt(value, path) !== undefined)?.locate(path) ?? '';
 }

@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { parsePolicies } from '../../../src/files/policy-files.ts';
-import { judgeNode } from '../../../src/policy/node.ts';
-import { compilePolicies } from '../../../src/policy/policy-set.ts';
 import { formatTaint } from '../../../src/policy/taint.ts';
-import { type Declaration, labelsOf } from '../../../src/talos/declaration.ts';
+import type { Declaration } from '../../../src/talos/declaration.ts';
 import { type DerivationOptions, derivePolicies } from '../../../src/talos/policies.ts';
 import { formatPolicies, policiesAsObject } from '../../../src/talos/policy-text.ts';
 import { declare, machine } from './declarations.ts';
+import { addedTaints } from './registering.ts';
 
 const OPTIONS: DerivationOptions = { mode: 'Restore', mayEvict: false };
 
@@ -15,15 +14,6 @@ const worker = declare('worker.yaml', machine('worker'));
 const pool = (name: string, taints: object, labels: object = { pool: name }) =>
   declare(`${name}.yaml`, machine('worker', { nodeLabels: labels, nodeTaints: taints }));
 const gpu = pool('gpu', { dedicated: 'gpu:NoSchedule' });
-
-/** What admission adds to a node that registers with these labels. */
-function addedTaints(policies: string, labels: Declaration): string[] {
-  const compiled = compilePolicies(parsePolicies([{ name: 'derived.yaml', text: policies }]));
-  const node = { name: 'n', labels: labelsOf(labels), taints: [], release: undefined, remembered: undefined };
-  const requester = { username: 'system:node:n', groups: ['system:nodes'] };
-  const decision = judgeNode({ operation: 'CREATE', phase: 'mutate', requester, node }, compiled);
-  return decision.verdict === 'patch' ? decision.desired.taints.map(formatTaint).sort() : [];
-}
 
 describe('policies of machine configurations', () => {
   const tests: { what: string; declarations: Declaration[]; options?: Partial<DerivationOptions>; names: string[] }[] =
