@@ -8,6 +8,8 @@ export function commandLinePage(): string {
     section('taintkeeper', help()),
     section('taintkeeper serve', help('serve')),
     section('taintkeeper review', help('review')),
+    section('taintkeeper talos policies', help('talos', 'policies')),
+    section('taintkeeper talos drift', help('talos', 'drift')),
     section('taintkeeper certs status', help('certs', 'status')),
     section('taintkeeper certs rotate', help('certs', 'rotate')),
   ].join('\n');

@@ -6,6 +6,7 @@ import { certsCommand } from './certs.ts';
 import { EXIT } from './exit.ts';
 import { reviewCommand } from './review.ts';
 import { serveCommand } from './serve.ts';
+import { talosCommand } from './talos.ts';
 
 /**
  * Runs the command line and gives its exit code. Everything that is wrong with the input ends as one message on stderr and
@@ -32,7 +33,7 @@ Examples:
     .exitOverride()
     .configureHelp({ showGlobalOptions: true });
   const exit = (exitCode: number) => (code = exitCode);
-  for (const command of [serveCommand(), reviewCommand(exit), certsCommand(exit)]) {
+  for (const command of [serveCommand(), reviewCommand(exit), certsCommand(exit), talosCommand(exit)]) {
     inheritSettings(command, program);
     program.addCommand(command);
   }

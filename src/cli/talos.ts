@@ -1,0 +1,11 @@
+import { Command } from 'commander';
+import { driftCommand } from './talos-drift.ts';
+import { policiesCommand } from './talos-policies.ts';
+
+/** `taintkeeper talos`: what Talos machine configurations declare, judged, carried over, and compared with live nodes. */
+export function talosCommand(exit: (code: number) => void): Command {
+  return new Command('talos')
+    .description('Judge Talos machine configurations, and carry over what they say of taints and labels.')
+    .addCommand(policiesCommand())
+    .addCommand(driftCommand(exit));
+}
