@@ -7,6 +7,7 @@ import { completionCommand } from './completion.ts';
 import { EXIT } from './exit.ts';
 import { reviewCommand } from './review.ts';
 import { serveCommand } from './serve.ts';
+import { talosCommand } from './talos.ts';
 
 /**
  * Runs the command line and gives its exit code. Everything that is wrong with the input ends as one message on stderr and
@@ -51,7 +52,14 @@ Examples:
     .showHelpAfterError('(taintkeeper --help shows the commands and their options)')
     .exitOverride()
     .configureHelp({ showGlobalOptions: true });
-  for (const command of [serveCommand(), reviewCommand(exit), certsCommand(exit), completionCommand()]) {
+  const commands = [
+    serveCommand(),
+    reviewCommand(exit),
+    talosCommand(exit),
+    certsCommand(exit),
+    completionCommand(),
+  ];
+  for (const command of commands) {
     inheritSettings(command, program);
     program.addCommand(command);
   }
