@@ -8,6 +8,7 @@ export function commandLinePage(): string {
     section('taintkeeper', help()),
     section('taintkeeper serve', help('serve')),
     section('taintkeeper review', help('review')),
+    section('taintkeeper coverage', help('coverage')),
     section('taintkeeper certs status', help('certs', 'status')),
     section('taintkeeper certs rotate', help('certs', 'rotate')),
   ].join('\n');
