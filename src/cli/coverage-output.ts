@@ -131,8 +131,8 @@ function summary({ gaps, closable }: CoverageReport): string {
   if (lasting.length === 0) return 'no gaps: no taint keeps a DaemonSet off a node\n';
   const advice =
     closable > 0
-      ? `--fix prints the policies that close ${closable === lasting.length ? 'them' : `${closable} of them`}`
-      : '--fix --taint KEY prints the policies that close them, if they are not meant';
+      ? `--fix prints the policies that close ${closable < lasting.length ? `${closable} of them` : 'all'}`
+      : 'where it is not meant, --fix --taint KEY prints the policies that change it';
   return `${lasting.length} ${lasting.length === 1 ? 'gap' : 'gaps'}: ${advice}\n`;
 }
 
