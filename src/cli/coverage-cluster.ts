@@ -35,7 +35,7 @@ export async function readCluster(
 ): Promise<CoverageInput> {
   const [nodes, ...lists] = await Promise.all([
     listObjects(client, '/api/v1/nodes', (object) => readNode(object, [])),
-    ...pathsOf('/apis/apps/v1', 'daemonsets', namespaces).map((path) => listObjects(client, path, readLiveDaemonSet)),
+    ...pathsOf(namespaces).map((path) => listObjects(client, path, readLiveDaemonSet)),
   ]);
   const live = lists.flat();
   const placements = new Map<FixableDaemonSet, Placement>();
@@ -48,10 +48,9 @@ export async function readCluster(
   return { daemonSets: live.map(({ daemonSet }) => daemonSet), nodes, placements, notes };
 }
 
-/** Where to list a resource in some namespaces, or in all. */
-export function pathsOf(group: string, resource: string, namespaces: readonly string[]): string[] {
-  if (namespaces.length === 0) return [`${group}/${resource}`];
-  return namespaces.map((namespace) => `${group}/namespaces/${encodeURIComponent(namespace)}/${resource}`);
+function pathsOf(namespaces: readonly string[]): string[] {
+  if (namespaces.length === 0) return ['/apis/apps/v1/daemonsets'];
+  return namespaces.map((namespace) => `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/daemonsets`);
 }
 
 /** @returns where pods may not be looked at */

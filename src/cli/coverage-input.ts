@@ -97,11 +97,11 @@ function none(kind: string, asked: readonly string[], all: readonly unknown[]): 
     : `there is not one ${kind}: coverage is of DaemonSets on Nodes, and needs both`;
 }
 
-function isKind(object: KubernetesObject, apiVersion: string, kind: string): boolean {
+export function isKind(object: KubernetesObject, apiVersion: string, kind: string): boolean {
   return object.apiVersion === apiVersion && object.kind === kind;
 }
 
-function at<T extends { readonly name: string }>(document: SourceDocument, path: Path, read: () => T): T {
+export function at<T extends { readonly name: string }>(document: SourceDocument, path: Path, read: () => T): T {
   try {
     const found = read();
     if (found.name === '') throw new MalformedObjectError([...path, 'metadata', 'name'], 'expected a name');

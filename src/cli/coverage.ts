@@ -1,11 +1,13 @@
 import { text } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
-import { connect } from '../cluster/client/api-client.ts';
+import { type ApiClient, connect } from '../cluster/client/api-client.ts';
 import { parseDocuments, type SourceDocument } from '../files/documents.ts';
 import { InputError } from '../files/input-error.ts';
 import { readText } from '../files/read-text.ts';
 import { fixGaps, ROLE_TAINT_KEYS } from '../policy/coverage-fix.ts';
 import { gapsOf, reportCoverage } from '../policy/coverage-report.ts';
+import { planMigration } from '../policy/role-migration.ts';
+import { surveyRoles } from '../policy/role-survey.ts';
 import { VERSION } from '../version.ts';
 import { CLUSTER_OPTIONS } from './cluster-options.ts';
 import { POD_CHOICES, type PodChoice, readCluster } from './coverage-cluster.ts';
@@ -13,6 +15,8 @@ import { formatFix } from './coverage-fix-output.ts';
 import { type CoverageInput, choose, coverageFrom } from './coverage-input.ts';
 import { formatCoverage } from './coverage-output.ts';
 import { EXIT } from './exit.ts';
+import { migrationFrom, readMigration } from './migration-input.ts';
+import { formatMigration, isDone } from './migration-output.ts';
 import { type OutputFormat, outputOption } from './output-format.ts';
 import { withProgress } from './progress.ts';
 
@@ -25,6 +29,7 @@ interface CoverageOptions {
   readonly groups: boolean;
   readonly gaps: boolean;
   readonly fix: boolean;
+  readonly migrate: boolean;
   readonly taint?: readonly string[];
   readonly output: OutputFormat;
 }
@@ -55,6 +60,11 @@ export function coverageCommand(exit: (code: number) => void): Command {
       "with --fix: a taint to tolerate besides the control plane's; * is any text; may be repeated",
       collect,
     )
+    .option(
+      '--migrate',
+      'print what is left to do from the taint and label master to control-plane, in a safe order',
+      false,
+    )
     .addOption(outputOption())
     .addHelpText(
       'after',
@@ -63,44 +73,70 @@ A DaemonSet runs on a group of nodes, or is kept off by a taint, by its own sele
 taints are there that come and go by themselves. Of a cluster, "runs 2/3" has pods on two of three nodes, and "taint (1 stay)" has one
 on a node that would get none today.
 
-Exit code: 0 no gaps, 1 a taint keeps a DaemonSet off a node that it would run on, 2 it could not be looked at.
+Exit code: 0 no gaps (with --migrate, nothing left to do), 1 a taint keeps a DaemonSet off a node that it would run on, 2 it could
+not be looked at.
 
 Examples:
   taintkeeper coverage --gaps                               where something is missing, in the current context
   taintkeeper coverage --fix | kubectl apply -f -           and let taintkeeper close the gaps
+  taintkeeper coverage --migrate                            from the taint master to control-plane, as a checked list
   kubectl get nodes -o json > nodes.json                    what of a chart, before it is installed:
   helm template cilium cilium/cilium -n kube-system | taintkeeper coverage -n kube-system nodes.json -`,
     )
     .action(async (files: readonly string[], options: CoverageOptions) => {
-      const input = choose(await readInput(files, options), options);
-      const gaps = gapsOf(input);
-      const report = reportCoverage({ ...input, grouped: options.groups || options.fix, onlyGaps: options.gaps });
-      process.stdout.write(
-        options.fix
-          ? formatFix(fixGaps(gaps, [...ROLE_TAINT_KEYS, ...(options.taint ?? [])]), report, {
-              notes: input.notes,
-              format: options.output,
-            })
-          : formatCoverage(report, { notes: input.notes, grouped: options.groups, format: options.output }),
-      );
-      exit(gaps.some(({ passing }) => !passing) ? EXIT.trouble : EXIT.ok);
+      if (options.kubeconfig !== undefined && files.length > 0) {
+        throw new InputError(['files are looked at in place of a cluster: leave out --kubeconfig, or the files']);
+      }
+      const isFine = options.migrate ? await migrate(files, options) : await cover(files, options);
+      exit(isFine ? EXIT.ok : EXIT.trouble);
     });
 }
 
-async function readInput(files: readonly string[], options: CoverageOptions): Promise<CoverageInput> {
-  if (files.length === 0) return withProgress('reading nodes and DaemonSets', readLive(options));
-  if (options.kubeconfig !== undefined) {
-    throw new InputError(['files are looked at in place of a cluster: leave out --kubeconfig, or the files']);
-  }
-  const documents = await Promise.all(files.map(readDocuments));
-  const [namespace = 'default', ...others] = options.namespace ?? [];
-  return coverageFrom(documents.flat(), others.length === 0 ? namespace : 'default');
+/** @returns whether there are no gaps */
+async function cover(files: readonly string[], options: CoverageOptions): Promise<boolean> {
+  const read = files.length > 0 ? readFiles(files, options) : atCluster(options, readLive(options));
+  const input = choose(await read, options);
+  const { notes } = input;
+  const gaps = gapsOf(input);
+  const report = reportCoverage({ ...input, grouped: options.groups || options.fix, onlyGaps: options.gaps });
+  const keys = [...ROLE_TAINT_KEYS, ...(options.taint ?? [])];
+  process.stdout.write(
+    options.fix
+      ? formatFix(fixGaps(gaps, keys), report, { notes, format: options.output })
+      : formatCoverage(report, { notes, grouped: options.groups, format: options.output }),
+  );
+  return gaps.every(({ passing }) => passing);
 }
 
-async function readLive({ kubeconfig, namespace = [], pods }: CoverageOptions): Promise<CoverageInput> {
+/** @returns whether nothing is left to do */
+async function migrate(files: readonly string[], options: CoverageOptions): Promise<boolean> {
+  for (const name of ['namespace', 'daemonset', 'node', 'taint'] as const) {
+    if (options[name]) throw new InputError([`--migrate is about the whole cluster: leave out --${name}`]);
+  }
+  if (options.fix || options.gaps) throw new InputError(['--migrate goes without --fix and --gaps']);
+  const { facts, notes } = await (files.length > 0
+    ? readDocuments(files).then((documents) => migrationFrom(documents, 'default'))
+    : atCluster(options, readMigration));
+  const steps = planMigration(facts);
+  process.stdout.write(formatMigration({ survey: surveyRoles(facts), steps, notes }, options.output));
+  return steps.every(isDone);
+}
+
+async function readFiles(files: readonly string[], { namespace = [] }: CoverageOptions): Promise<CoverageInput> {
+  // One namespace is that of manifests that name none; of several, it could be any.
+  const standIn = namespace.length === 1 ? namespace[0] : 'default';
+  return coverageFrom(await readDocuments(files), standIn ?? 'default');
+}
+
+function readLive({ namespace = [], pods }: CoverageOptions) {
+  return (client: ApiClient) => readCluster(client, namespace, pods);
+}
+
+/** Reads from the cluster, and closes the connections. What the cluster refuses, or does not answer, is for the person at the keyboard. */
+async function atCluster<T>({ kubeconfig }: CoverageOptions, read: (client: ApiClient) => Promise<T>): Promise<T> {
   const client = await connect({ kubeconfig, userAgent: `taintkeeper/${VERSION}` });
   try {
-    return await readCluster(client, namespace, pods);
+    return await withProgress('reading the cluster', read(client));
   } catch (error) {
     throw error instanceof InputError ? error : new InputError([(error as Error).message]);
   } finally {
@@ -108,8 +144,11 @@ async function readLive({ kubeconfig, namespace = [], pods }: CoverageOptions): 
   }
 }
 
-async function readDocuments(file: string): Promise<SourceDocument[]> {
-  return file === '-'
-    ? parseDocuments(await text(process.stdin), 'standard input')
-    : parseDocuments(await readText(file), file);
+async function readDocuments(files: readonly string[]): Promise<SourceDocument[]> {
+  const documents = files.map(async (file) =>
+    file === '-'
+      ? parseDocuments(await text(process.stdin), 'standard input')
+      : parseDocuments(await readText(file), file),
+  );
+  return (await Promise.all(documents)).flat();
 }
