@@ -33,14 +33,14 @@ const GROUPS_ABREAST = 10;
 
 function groupTable({ nodeGroups }: CoverageReport): string {
   return columns([
-    ['GROUP', 'NODES', 'ROLES', 'TAINTS', 'LABELS', 'WHICH'],
+    ['GROUP', 'NODES', 'WHICH', 'ROLES', 'LABELS', 'TAINTS'],
     ...nodeGroups.map(({ id, nodes, roles, taints, labels }) => [
       id,
       String(nodes.length),
-      some(roles),
-      some(taints),
-      some(Object.entries(labels).map(([key, value]) => `${key}=${value}`)),
       some(nodes),
+      some(roles),
+      some(Object.entries(labels).map(([key, value]) => `${key}=${value}`)),
+      some(taints),
     ]),
   ]);
 }
@@ -92,8 +92,8 @@ function gapTables({ gaps }: CoverageReport): string[] {
   const table = (title: string, passing: boolean) => {
     const found = gaps.filter((gap) => gap.passing === passing);
     if (found.length === 0) return [];
-    const rows = found.map((gap) => [nameOf(gap), some(gap.taints), String(gap.nodes.length), some(gap.nodes)]);
-    return [`${title}\n${columns([['DAEMONSET', 'TAINTS', 'NODES', 'WHICH'], ...rows])}`];
+    const rows = found.map((gap) => [nameOf(gap), String(gap.nodes.length), some(gap.nodes), some(gap.taints)]);
+    return [`${title}\n${columns([['DAEMONSET', 'NODES', 'WHICH', 'TAINTS'], ...rows])}`];
   };
   return [
     ...table('Kept off by taints:', false),
@@ -107,8 +107,8 @@ function podTables({ daemonSets, nodeGroups }: CoverageReport): string[] {
     return [...Map.groupBy(pods, ({ why }) => why)].map(([why, found]) => [
       nameOf(daemonSet),
       String(found.length),
-      printable(why),
       some(found.map(({ node }) => node)),
+      printable(why),
     ]);
   });
   const staying = daemonSets.flatMap((daemonSet) => {
@@ -118,7 +118,7 @@ function podTables({ daemonSets, nodeGroups }: CoverageReport): string[] {
   if (nodeGroups.length === 0) return [];
   return [
     ...(missing.length > 0
-      ? [`Should be there, and are not:\n${columns([['DAEMONSET', 'NODES', 'WHY', 'WHICH'], ...missing])}`]
+      ? [`Should be there, and are not:\n${columns([['DAEMONSET', 'NODES', 'WHICH', 'WHY'], ...missing])}`]
       : []),
     ...(staying.length > 0
       ? [`Are there only because they were before:\n${columns([['DAEMONSET', 'NODES', 'WHICH'], ...staying])}`]

@@ -4,7 +4,7 @@ import type { Policy } from './policy.ts';
 import { sameTaint, type Taint } from './taint.ts';
 import type { PolicyToleration } from './toleration-policy.ts';
 
-/** The control plane's label and taint, before Kubernetes 1.20 and since. */
+/** The names of the control plane's label and taint: kubeadm has the new one since 1.20 (label) and 1.24 (taint). */
 export const OLD_ROLE = 'node-role.kubernetes.io/master';
 export const NEW_ROLE = 'node-role.kubernetes.io/control-plane';
 

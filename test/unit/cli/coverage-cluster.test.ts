@@ -181,7 +181,7 @@ it('shows what should be there and is not', async () => {
   const { file } = await clientFor(api.url);
   const { code, stdout } = await run('coverage', '--kubeconfig', file);
   expect(stdout).toMatch(/^agents\/a +runs 1\/2$/m);
-  expect(stdout).toMatch(/^Should be there, and are not:\n.*\nagents\/a +1 +it has no pod +n1$/m);
+  expect(stdout).toMatch(/^Should be there, and are not:\n.*\nagents\/a +1 +n1 +it has no pod$/m);
   expect(code).toBe(0);
 });
 
