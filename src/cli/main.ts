@@ -4,6 +4,7 @@ import { InputError } from '../files/input-error.ts';
 import { VERSION } from '../version.ts';
 import { certsCommand } from './certs.ts';
 import { completionCommand } from './completion.ts';
+import { coverageCommand } from './coverage.ts';
 import { EXIT } from './exit.ts';
 import { reviewCommand } from './review.ts';
 import { serveCommand } from './serve.ts';
@@ -55,6 +56,7 @@ Examples:
   const commands = [
     serveCommand(),
     reviewCommand(exit),
+    coverageCommand(exit),
     talosCommand(exit),
     certsCommand(exit),
     completionCommand(),
