@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { ROWS } from '../../../scripts/dashboard-panels.ts';
 import { promtoolPath } from '../../control-plane/promtool.ts';
 import { runTool } from '../../control-plane/run-tool.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
@@ -35,6 +36,17 @@ function promtoolTest({ alert, why, series, at, firing }: AlertCase): object {
 
 it.runIf(process.env.CI === 'true')('promtool is there', () => {
   expect(promtool).toBeDefined();
+});
+
+it.skipIf(!promtool)(`the dashboard's queries are PromQL${promtool ? '' : SKIPPED}`, async () => {
+  const file = join(temporaryDirectory(), 'queries.yaml');
+  const queries = ROWS.flatMap(({ panels }) => panels.flatMap((panel) => panel.queries.map(({ expr }) => expr)));
+  const rules = queries.map((expr, index) => ({
+    record: `query:${index}`,
+    expr: expr.replaceAll('$__rate_interval', '5m'),
+  }));
+  writeFileSync(file, stringify({ groups: [{ name: 'dashboard', rules }] }));
+  expect(await run('check', 'rules', file)).toBe('ok');
 });
 
 describe.skipIf(!promtool)(`the alerts, by promtool${promtool ? '' : SKIPPED}`, () => {
