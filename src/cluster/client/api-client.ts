@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { ApiError, toApiError } from './api-error.ts';
 import { startDeadline, TimeoutError } from './deadline.ts';
@@ -23,6 +23,8 @@ export interface RequestOptions {
   signal?: AbortSignal | undefined;
   /** From the call to the last byte of the answer, credentials included. */
   timeoutMs?: number;
+  /** Told of the headers of the answer, whatever its status. */
+  onHeaders?: (headers: IncomingHttpHeaders) => void;
 }
 
 export interface LinesOptions {
@@ -85,7 +87,7 @@ function createApiClient(
   async function open(
     method: string,
     path: string,
-    { query, body, contentType = 'application/json' }: RequestOptions,
+    { query, body, contentType = 'application/json', onHeaders }: RequestOptions,
     signal: AbortSignal,
   ): Promise<IncomingMessage> {
     const content = body === undefined ? undefined : JSON.stringify(body);
@@ -97,6 +99,7 @@ function createApiClient(
         : { 'content-type': contentType, 'content-length': String(Buffer.byteLength(content)) }),
     };
     const response = await transport.send({ method, target: path + queryText(query), headers, body: content }, signal);
+    onHeaders?.(response.headers);
     const { statusCode = 0 } = response;
     if (statusCode >= 200 && statusCode < 300) return response;
     if (statusCode === UNAUTHORIZED) transport.reload();
