@@ -3,6 +3,7 @@ import { CertificateDirectoryError } from '../certs/certificate-files.ts';
 import { InputError } from '../files/input-error.ts';
 import { VERSION } from '../version.ts';
 import { certsCommand } from './certs.ts';
+import { doctorCommand } from './doctor.ts';
 import { EXIT } from './exit.ts';
 import { reviewCommand } from './review.ts';
 import { serveCommand } from './serve.ts';
@@ -24,6 +25,7 @@ Examples:
   taintkeeper serve                                   the webhook, with built-in policies and a certificate of its own
   taintkeeper serve --policies policies/ --audit      your policies, reporting only
   taintkeeper certs status --namespace taintkeeper    the certificates of an installation in a cluster
+  taintkeeper doctor --namespace taintkeeper          what is wrong with it, if anything
   taintkeeper review flannel.yaml                     what the policies make of a manifest
   kubectl get node n1 -o yaml > old.yaml              … and of a change to a node:
   taintkeeper review --old old.yaml --new new.yaml`,
@@ -32,7 +34,7 @@ Examples:
     .exitOverride()
     .configureHelp({ showGlobalOptions: true });
   const exit = (exitCode: number) => (code = exitCode);
-  for (const command of [serveCommand(), reviewCommand(exit), certsCommand(exit)]) {
+  for (const command of [serveCommand(), reviewCommand(exit), certsCommand(exit), doctorCommand(exit)]) {
     inheritSettings(command, program);
     program.addCommand(command);
   }
