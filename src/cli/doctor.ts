@@ -3,8 +3,10 @@ import { stringify } from 'yaml';
 import { findConfig, loadConfig } from '../cluster/client/kube-config.ts';
 import { certificateChecks } from '../doctor/certificate-checks/certificate-checks.ts';
 import { type CheckResult, type Diagnosis, diagnose, type Verdict } from '../doctor/check.ts';
+import { checkConfiguration } from '../doctor/configuration-checks.ts';
 import { gatherFacts } from '../doctor/facts.ts';
 import { forwarding } from '../doctor/forwarded-line.ts';
+import { gatherConfiguration } from '../doctor/gather-configuration.ts';
 import { networkChecks } from '../doctor/network-checks/network-checks.ts';
 import { InputError } from '../files/input-error.ts';
 import { printable } from '../policy/text.ts';
@@ -54,9 +56,13 @@ async function examine(options: ClusterOptions): Promise<CheckResult[]> {
   const ways = forwarding(loadConfig(findConfig(options.kubeconfig), KubeConfig));
   const site = { namespace, service: options.service, secret: options.secret };
   try {
-    const facts = await gatherFacts(client, ways, site);
+    const [facts, configuration] = await Promise.all([
+      gatherFacts(client, ways, site),
+      gatherConfiguration(client, site),
+    ]);
     const certificates = certificateChecks(facts);
-    return [...certificates, ...networkChecks(facts, certificates)];
+    const reachable = [...certificates, ...networkChecks(facts, certificates)];
+    return [...reachable, ...checkConfiguration(configuration, reachable)];
   } catch (error) {
     throw error instanceof InputError ? error : new InputError([`${client.server}: ${(error as Error).message}`]);
   } finally {

@@ -105,18 +105,14 @@ async function readReadiness({ pod }: Listed, { client, namespace }: Callers): P
   if (pod === undefined || port === undefined) return unknown('its admin port is not known');
   const path = `/api/v1/namespaces/${namespace}/pods/${pod.name}:${port}/proxy/readyz`;
   try {
-    await client.request('GET', path, { timeoutMs: TIMEOUT_MS });
-    return known(READY);
+    await client.request('GET', path, { accept: 'text/plain', timeoutMs: TIMEOUT_MS });
+    return known({ isReady: true, failures: [] });
   } catch (error) {
-    // The answer came, and is plain text.
-    if ((error as Error).cause instanceof SyntaxError) return known(READY);
     if (!(error instanceof ApiError) || !error.message.includes('not ready')) return unknown(reasonOf(error));
     const failures = [...error.message.matchAll(/\[-\] (.*?)(?=\\u\{a\}|$)/g)].map(([, failure = '']) => failure);
     return known({ isReady: false, failures });
   }
 }
-
-const READY: Readiness = { isReady: true, failures: [] };
 
 function failed(message: string): Reached {
   return { outcome: 'failed', fault: connectionFault(message) };
