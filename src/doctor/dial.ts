@@ -27,10 +27,18 @@ export type Line = { readonly host: string; readonly port: number } | { readonly
 
 /** Shakes hands as the API server does, whatever the certificate, and sends a review that is about nothing. */
 export async function dial(line: Line, servername: string, timeoutMs: number): Promise<Dialled> {
-  const signal = AbortSignal.timeout(timeoutMs);
+  const lost = new AbortController();
+  const late = AbortSignal.timeout(timeoutMs);
+  const signal = AbortSignal.any([late, lost.signal]);
   let socket: TLSSocket | undefined;
   let step = 'TCP connection';
   try {
+    // TLS does not hear of it when the connection under it fails.
+    if ('socket' in line) {
+      if (line.socket.errored) throw line.socket.errored;
+      line.socket.once('error', (error) => lost.abort(error));
+      step = 'TLS handshake';
+    }
     socket = connect({ ...line, servername, rejectUnauthorized: false });
     // The error that counts is the one that is waited for.
     socket.on('error', () => {});
@@ -42,12 +50,10 @@ export async function dial(line: Line, servername: string, timeoutMs: number): P
     const chain = chainOf(socket);
     return { outcome: 'greeted', greeting: { chain, ...(await ask(socket, servername, signal)) } };
   } catch (error) {
-    const { message, name, code } = error as NodeJS.ErrnoException;
-    const text =
-      name === 'AbortError' || name === 'TimeoutError'
-        ? `timed out: no ${step} within ${timeoutMs} ms`
-        : message || code;
-    return { outcome: 'failed', fault: connectionFault(text ?? name) };
+    const { message, code, name } = (lost.signal.aborted ? lost.signal.reason : error) as NodeJS.ErrnoException;
+    const isLate = late.aborted && !lost.signal.aborted;
+    const text = isLate ? `timed out: no ${step} within ${timeoutMs} ms` : message || code || name;
+    return { outcome: 'failed', fault: connectionFault(text) };
   } finally {
     socket?.destroy();
   }

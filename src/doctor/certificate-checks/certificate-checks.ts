@@ -12,5 +12,5 @@ export function certificateChecks(facts: Facts): CheckResult[] {
   const clocks = checkClocks(facts);
   const serving = checkServing(facts, clocks);
   const agreement = checkAgreement(facts, serving);
-  return [checkSecret(facts), serving, checkNames(facts), agreement, checkTrust(facts, agreement), clocks];
+  return [checkSecret(facts), serving, checkNames(facts), agreement, checkTrust(facts, serving, agreement), clocks];
 }

@@ -7,8 +7,11 @@ import { type Served, servedBy, unservedReason } from './served.ts';
 
 const AREA = { area: 'certificate', name: 'caBundle' } as const;
 
-/** Whether the `caBundle` of every webhook vouches for what the replicas serve. */
-export function checkTrust(facts: Facts, agreement: CheckResult): CheckResult {
+/**
+ * Whether the `caBundle` of every webhook vouches for what the replicas serve.
+ * @param serving that could not be judged where clocks are to blame
+ */
+export function checkTrust(facts: Facts, serving: CheckResult, agreement: CheckResult): CheckResult {
   const { webhooks } = facts;
   if (!webhooks.known) return { ...AREA, state: 'skipped', evidence: webhooks.reason, essential: true };
   if (webhooks.value.length === 0) {
@@ -20,6 +23,7 @@ export function checkTrust(facts: Facts, agreement: CheckResult): CheckResult {
   }
   const served = servedBy(facts);
   if (served.length === 0) return { ...AREA, state: 'skipped', evidence: unservedReason(facts) };
+  if (serving.state === 'skipped') return { ...AREA, state: 'skipped', evidence: serving.evidence };
   if (agreement.state === 'trouble') {
     return {
       ...AREA,
