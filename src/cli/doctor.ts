@@ -1,19 +1,18 @@
 import { Command } from 'commander';
-import { stringify } from 'yaml';
 import { findConfig, loadConfig } from '../cluster/client/kube-config.ts';
 import { certificateChecks } from '../doctor/certificate-checks/certificate-checks.ts';
-import { type CheckResult, type Diagnosis, diagnose, type Verdict } from '../doctor/check.ts';
+import { type CheckResult, diagnose, type Verdict } from '../doctor/check.ts';
 import { checkConfiguration } from '../doctor/configuration-checks.ts';
 import { gatherFacts } from '../doctor/facts.ts';
 import { forwarding } from '../doctor/forwarded-line.ts';
 import { gatherConfiguration } from '../doctor/gather-configuration.ts';
 import { networkChecks } from '../doctor/network-checks/network-checks.ts';
 import { InputError } from '../files/input-error.ts';
-import { printable } from '../policy/text.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, openCluster } from './cluster-options.ts';
-import { columns } from './columns.ts';
+import { formatDiagnosis } from './doctor-output.ts';
 import { EXIT } from './exit.ts';
 import { type OutputFormat, outputOption } from './output-format.ts';
+import { withProgress } from './progress.ts';
 
 /** `taintkeeper doctor`: which of certificate, network and configuration is to blame, and what to do. */
 export function doctorCommand(exit: (code: number) => void): Command {
@@ -36,8 +35,10 @@ a request shows whether the webhook is asked.
 Exit code: 0 healthy, 1 trouble, 2 it could not be looked at: no cluster, or no right to see what is essential.`,
     )
     .action(async (options: ClusterOptions & { output: OutputFormat }) => {
-      const diagnosis = diagnose(await examine(options));
-      process.stdout.write(format(diagnosis, options.output));
+      const diagnosis = diagnose(
+        await withProgress('looking at certificates, network and configuration', examine(options)),
+      );
+      process.stdout.write(formatDiagnosis(diagnosis, options.output));
       exit(EXIT_CODES[diagnosis.verdict]);
     });
 }
@@ -68,25 +69,4 @@ async function examine(options: ClusterOptions): Promise<CheckResult[]> {
   } finally {
     client.close();
   }
-}
-
-function format(diagnosis: Diagnosis, output: OutputFormat): string {
-  switch (output) {
-    case 'json':
-      return `${JSON.stringify(diagnosis, null, 2)}\n`;
-    case 'yaml':
-      return stringify(diagnosis);
-    case 'table':
-      return `${diagnosis.verdict}: ${printable(diagnosis.summary)}\n\n${columns([
-        ['AREA', 'CHECK', 'STATE', 'EVIDENCE'],
-        ...diagnosis.checks.flatMap(rows),
-      ])}`;
-  }
-}
-
-function rows({ area, name, state, evidence, remedy }: CheckResult): string[][] {
-  return [
-    [area, name, state, printable(evidence)],
-    ...(remedy === undefined ? [] : [['', '', '', `-> ${printable(remedy)}`]]),
-  ];
 }

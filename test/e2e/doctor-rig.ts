@@ -20,6 +20,8 @@ const SLICES = `/apis/discovery.k8s.io/v1/namespaces/${NAMESPACE}/endpointslices
 const MERGE = 'application/merge-patch+json';
 const RENEW_MS = 1_000;
 
+export const REPLICAS = ['taintkeeper-a', 'taintkeeper-b'];
+
 /** Where the API server may call a pod: not at a loopback address. Undefined on a machine that has no other. */
 export const POD_ADDRESS = Object.values(networkInterfaces())
   .flatMap((addresses) => addresses ?? [])
@@ -97,7 +99,7 @@ export async function startDoctorRig(cp: ControlPlane, pair: Pair): Promise<Doct
       members.delete(name);
       installation.proxy.remove(name);
       installation.replicas.delete(name);
-      await request('DELETE', `${SLICES}/taintkeeper-${name}`);
+      await request('DELETE', `${SLICES}/of-${name}`);
       await request('DELETE', `${CORE}/pods/${name}?gracePeriodSeconds=0`);
       await replica.kill();
       await proxy.stop();
@@ -122,15 +124,11 @@ export async function startDoctorRig(cp: ControlPlane, pair: Pair): Promise<Doct
         await rig.patch(`${CORE}/pods/${name}/status`, {
           status: { conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }] },
         });
-        await request('PUT', `${SLICES}/taintkeeper-${name}`, slice(name, rig.port(name), isReady));
+        await request('PUT', `${SLICES}/of-${name}`, slice(name, rig.port(name), isReady));
       }
     },
     async lead(name, port) {
-      await request(
-        'PUT',
-        `${SLICES}/taintkeeper-${name}`,
-        slice(name, port ?? rig.port(name), true, port === undefined),
-      );
+      await request('PUT', `${SLICES}/of-${name}`, slice(name, port ?? rig.port(name), true, port === undefined));
     },
     port: (name) => member(name).proxy.port,
     async holdLease() {
@@ -155,7 +153,7 @@ export async function startDoctorRig(cp: ControlPlane, pair: Pair): Promise<Doct
     },
   };
 
-  await Promise.all(['a', 'b'].map((name) => rig.add(name, pair)));
+  await Promise.all(REPLICAS.map((name) => rig.add(name, pair)));
   await waitForRegistration(cp);
   await leadToEndpoints(cp, installation);
   return rig;
@@ -225,7 +223,7 @@ function slice(name: string, port: number, ready = true, empty = false): object 
   return {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
-    metadata: { name: `taintkeeper-${name}`, labels: { 'kubernetes.io/service-name': SERVICE } },
+    metadata: { name: `of-${name}`, labels: { 'kubernetes.io/service-name': SERVICE } },
     addressType: 'IPv4',
     ports: [{ name: 'webhook', protocol: 'TCP', port }],
     endpoints: empty ? [] : [endpoint],
