@@ -20,11 +20,13 @@ export function checkConfiguration(facts: ConfigurationFacts, elsewhere: readonl
   const rights = checkRights(facts);
   const cause = trouble([...elsewhere, ...rights]);
   const leader = checkLeader(facts, cause);
+  // A webhook that refuses what the leader writes.
+  const webhooks = checkOtherWebhooks(facts);
   return [
-    ...checkPolicies(facts, cause ?? trouble(leader)),
+    ...checkPolicies(facts, cause ?? trouble([...leader, ...webhooks])),
     ...checkSelectors(facts),
     ...checkContradictions(facts),
-    ...checkOtherWebhooks(facts),
+    ...webhooks,
     ...rights,
     ...leader,
     ...checkFailedCalls(facts),

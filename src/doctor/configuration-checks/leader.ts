@@ -22,6 +22,6 @@ export function checkLeader(
       ? `there is no ${name}: no replica has ever led`
       : `${name} was given up, and nobody has taken it in ${watchedSeconds} s`;
   if (cause) return [found(NAME, 'skipped', `${evidence}; that may be because of the trouble with ${cause.name}`)];
-  const remedy = `kubectl --namespace ${installation.namespace} logs deployment/taintkeeper --tail=50, and look for "lease"; after a crash, a new leader takes up to 20 s`;
+  const remedy = `kubectl --namespace ${installation.namespace} logs deployment/taintkeeper --tail=200 | grep -i lead; after a crash, a new leader takes up to 20 s`;
   return [found(NAME, 'trouble', `${evidence}: nothing is repaired, and no webhook looked after`, remedy)];
 }

@@ -24,6 +24,7 @@ const LACKING = seen({
     },
   ],
 });
+const OTHERS = seen([{ resource: 'validatingwebhookconfigurations', name: 'c', webhooks: [webhook()] } as const]);
 const STALE = seen([taintPolicy('gpu', {}, { generation: 2 })]);
 
 function states(facts: ConfigurationFacts, elsewhere: readonly CheckResult[] = []): Record<string, string> {
@@ -68,10 +69,14 @@ describe('only causes are trouble', () => {
       expected: { policies: 'trouble' },
     },
     {
+      what: 'a status that is behind, as a webhook of others refuses what the leader writes',
+      facts: { policies: STALE, webhooks: OTHERS },
+      elsewhere: [],
+      expected: { policies: 'skipped', 'other webhooks': 'trouble' },
+    },
+    {
       what: 'a webhook of others, next to trouble elsewhere',
-      facts: {
-        webhooks: seen([{ resource: 'validatingwebhookconfigurations', name: 'c', webhooks: [webhook()] } as const]),
-      },
+      facts: { webhooks: OTHERS },
       elsewhere: [ELSEWHERE],
       expected: { 'other webhooks': 'trouble' },
     },
