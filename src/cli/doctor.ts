@@ -7,6 +7,7 @@ import { gatherFacts } from '../doctor/facts.ts';
 import { forwarding } from '../doctor/forwarded-line.ts';
 import { gatherConfiguration } from '../doctor/gather-configuration.ts';
 import { networkChecks } from '../doctor/network-checks/network-checks.ts';
+import { checkRegistration } from '../doctor/registration.ts';
 import { InputError } from '../files/input-error.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, openCluster } from './cluster-options.ts';
 import { formatDiagnosis } from './doctor-output.ts';
@@ -63,7 +64,8 @@ async function examine(options: ClusterOptions): Promise<CheckResult[]> {
     ]);
     const certificates = certificateChecks(facts);
     const reachable = [...certificates, ...networkChecks(facts, certificates)];
-    return [...reachable, ...checkConfiguration(configuration, reachable)];
+    const checks = [...reachable, ...checkConfiguration(configuration, reachable)];
+    return [...checks, ...checkRegistration(facts, checks)];
   } catch (error) {
     throw error instanceof InputError ? error : new InputError([`${client.server}: ${(error as Error).message}`]);
   } finally {

@@ -1,7 +1,7 @@
 /**
  * How a connection fails, which tells where to look. `refused`: the address answers that nothing listens there. `silent`: no
  * answer at all, as when packets are dropped. `unreachable`: there is no way there from here. `closed`: the other side hangs
- * up. `certificate`: TLS, so network and process are well.
+ * up, or speaks no TLS. `certificate`: TLS, so network and process are well.
  */
 export type FaultKind = 'refused' | 'silent' | 'unreachable' | 'closed' | 'certificate' | 'other';
 
@@ -22,7 +22,7 @@ const SIGNS: readonly (readonly [FaultKind, RegExp])[] = [
   ],
   [
     'closed',
-    /ECONNRESET|EPIPE|socket hang up|connection reset|\bEOF\b|broken pipe|connection was closed|before secure TLS/,
+    /ECONNRESET|EPIPE|socket hang up|connection reset|\bEOF\b|broken pipe|connection was closed|before secure TLS|wrong version number|first record does not look|packet length too long/,
   ],
 ];
 
@@ -35,7 +35,7 @@ export const FAULT_MEANINGS: Readonly<Record<FaultKind, string>> = {
   refused: 'the connection is refused: the address is there, and nothing listens on the port',
   silent: 'no answer: packets are dropped on the way, or the process hangs',
   unreachable: 'there is no way there',
-  closed: 'the connection is closed at once: something listens that is not the webhook',
+  closed: 'something listens there that is not the webhook, or hangs up at once',
   certificate: 'it is reached, and its certificate is not accepted',
   other: 'it fails',
 };

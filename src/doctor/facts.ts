@@ -26,6 +26,9 @@ export interface Facts extends InstallationFacts {
 /** Of a few replicas everything is said; hundreds would be dialled for nothing. */
 const MAX_REPLICAS = 20;
 
+/** Whoever gets no answer to this gets none to anything. */
+const VERSION_TIMEOUT_MS = 5_000;
+
 /** Inside of the cluster the Service's address answers at once, and outside never. */
 const SERVICE_TIMEOUT_MS = 2_000;
 
@@ -61,6 +64,7 @@ export async function gatherFacts(client: ApiClient, forwarding: Forwarding, sit
 async function apiServerClock(client: ApiClient): Promise<number | undefined> {
   let ahead: number | undefined;
   await client.request('GET', '/version', {
+    timeoutMs: VERSION_TIMEOUT_MS,
     onHeaders: ({ date }) => {
       ahead = clockAhead(date);
     },

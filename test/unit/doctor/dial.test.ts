@@ -59,7 +59,7 @@ describe('somebody who dials', () => {
       outcome: 'failed',
       fault: { kind: 'silent', message: 'timed out: no TLS handshake within 200 ms' },
     });
-    expect(await at(other)).toMatchObject({ outcome: 'failed', fault: { kind: 'other' } });
+    expect(await at(other)).toMatchObject({ outcome: 'failed', fault: { kind: 'closed' } });
     expect(await at(hangsUp)).toMatchObject({ outcome: 'failed', fault: { kind: 'closed' } });
   });
 });
