@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { formatDiagnosis } from '../../src/cli/doctor-output.ts';
 import type { CheckResult, Diagnosis } from '../../src/doctor/check.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
@@ -16,12 +18,29 @@ const CLUSTER_ROLE = '/apis/rbac.authorization.k8s.io/v1/clusterroles/taintkeepe
 const TAINT_POLICIES = '/apis/taintkeeper.dev/v1alpha1/taintpolicies';
 const SERVICE_PATH = `/api/v1/namespaces/${NAMESPACE}/services/${SERVICE}`;
 
+const GUIDE = readFileSync(new URL('../../docs/troubleshooting.md', import.meta.url), 'utf8');
+const OUTPUTS = [...GUIDE.matchAll(/^```console\n\$ taintkeeper doctor.*\n([\s\S]*?)^```$/gm)].map(
+  ([, output = '']) => output,
+);
+
+/** The guide's output but for what differs from one run, and one machine, to the next. */
+function expectInGuide(index: number, diagnosis: Diagnosis): void {
+  const shape = (text: string) =>
+    text
+      .replaceAll(/\b([0-9A-F]{2}:){7}[0-9A-F]{2}\b/g, 'FINGERPRINT')
+      .replaceAll(/\d[\d.:TZ-]*/g, '0')
+      .replaceAll(/ +/g, ' ');
+  expect(shape(formatDiagnosis(diagnosis, 'table'))).toBe(shape(OUTPUTS[index] ?? ''));
+}
+
 interface Fault {
   readonly fault: string;
   readonly verdict: Diagnosis['verdict'];
   /** The one check that has trouble. */
   readonly check: string;
   readonly says: RegExp;
+  /** Which output of docs/troubleshooting.md it is. */
+  readonly inGuide?: number;
   breakIt(): Promise<unknown>;
   mendIt(): Promise<unknown>;
 }
@@ -83,7 +102,7 @@ function doctorTests(cp: () => ControlPlane): void {
     expect(status).toBe(201);
   }
 
-  async function namesIt({ verdict, check, says, breakIt, mendIt }: Fault): Promise<void> {
+  async function namesIt({ verdict, check, says, inGuide, breakIt, mendIt }: Fault): Promise<void> {
     await breakIt();
     const { code, diagnosis } = await doctor();
     const troubles = troublesOf(diagnosis);
@@ -92,6 +111,7 @@ function doctorTests(cp: () => ControlPlane): void {
     expect(diagnosis.summary).toMatch(says);
     for (const { remedy } of troubles) expect(remedy).toBeDefined();
     expect(code).toBe(1);
+    if (inGuide !== undefined) expectInGuide(inGuide, diagnosis);
     await mendIt();
   }
 
@@ -100,6 +120,7 @@ function doctorTests(cp: () => ControlPlane): void {
     expect(diagnosis.checks.filter(({ state }) => state !== 'ok')).toEqual([]);
     expect(diagnosis.verdict).toBe('healthy');
     expect(code).toBe(0);
+    expectInGuide(0, diagnosis);
   });
 
   const OTHER = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
@@ -176,7 +197,8 @@ function doctorTests(cp: () => ControlPlane): void {
       fault: 'a serving certificate that has expired',
       verdict: 'certificate',
       check: 'serving certificate',
-      says: /taintkeeper-a serves a certificate that is not valid after .*; taintkeeper-b serves/,
+      inGuide: 1,
+      says: /^the certificate of taintkeeper-a, taintkeeper-b is not valid after /,
       async breakIt() {
         await rig.serve(await issue({ days: 91, ca: pair.ca }));
         await rig.reflect();
@@ -190,7 +212,7 @@ function doctorTests(cp: () => ControlPlane): void {
       fault: 'a name that is missing from the certificate',
       verdict: 'certificate',
       check: 'certificate names',
-      says: /asks for taintkeeper.taintkeeper.svc, and the certificate of taintkeeper-a is for .*other.taintkeeper.svc/,
+      says: /asks for taintkeeper.taintkeeper.svc, and the certificate of taintkeeper-a, taintkeeper-b is for .*other.taintkeeper.svc/,
       async breakIt() {
         await rig.serve(await issue({ ca: pair.ca, name: 'other.taintkeeper.svc' }));
       },

@@ -1,4 +1,5 @@
 import { invalidAt } from '../../certs/inspect.ts';
+import { alike } from '../alike.ts';
 import type { CheckResult } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
 import { renewal } from './renewal.ts';
@@ -17,7 +18,7 @@ export function checkServing(facts: Facts, clocks: CheckResult): CheckResult {
   const now = trustedTime(facts);
   const invalid = served.flatMap(({ replica, leaf }) => {
     const reason = invalidAt(leaf, now);
-    return reason === undefined ? [] : [`${replica} serves a certificate that is ${reason}`];
+    return reason === undefined ? [] : [{ replica, reason }];
   });
   if (invalid.length > 0 && clocks.state === 'trouble' && served.every(({ leaf }) => !invalidAt(leaf, facts.now))) {
     return {
@@ -30,7 +31,11 @@ export function checkServing(facts: Facts, clocks: CheckResult): CheckResult {
     return {
       ...AREA,
       state: 'trouble',
-      evidence: `${invalid.join('; ')}; it is ${now.toISOString()} now`,
+      evidence: `${alike(
+        invalid,
+        ({ reason }) => reason,
+        (group) => `the certificate of ${group.map(({ replica }) => replica).join(', ')} is ${group[0].reason}`,
+      )}; it is ${now.toISOString()} now`,
       remedy: renewal(facts),
     };
   }

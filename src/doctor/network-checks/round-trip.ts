@@ -1,3 +1,4 @@
+import { alike } from '../alike.ts';
 import type { CheckResult } from '../check.ts';
 import { type ConnectionFault, FAULT_MEANINGS, type FaultKind } from '../connection-fault.ts';
 import type { Facts } from '../facts.ts';
@@ -31,9 +32,13 @@ export function checkRoundTrip(facts: Facts, earlier: readonly CheckResult[]): C
       evidence: `${trips.length} of ${trips.length} replicas answer a review of ${askers}`,
     };
   }
-  const told = failed.map(
-    ({ replica, who, fault }) =>
-      `${who} calls ${replica.name} (${replica.address}:${replica.port}): ${FAULT_MEANINGS[fault.kind]} (${fault.message})`,
+  const told = alike(
+    failed,
+    ({ who, fault }) => `${who} ${fault.kind}`,
+    (group) => {
+      const called = group.map(({ replica: { name, address, port } }) => `${name} (${address}:${port})`).join(', ');
+      return `${group[0].who} calls ${called}: ${FAULT_MEANINGS[group[0].fault.kind]} (${group[0].fault.message})`;
+    },
   );
   // Packets that are dropped from here alone say nothing of the API server's way.
   const isOurWay = failed.every(
@@ -44,13 +49,13 @@ export function checkRoundTrip(facts: Facts, earlier: readonly CheckResult[]): C
     return {
       ...AREA,
       state: 'skipped',
-      evidence: `${told.join('; ')}; that is usual outside of the cluster, and you may not have the API server call pods (pods/proxy)`,
+      evidence: `${told}; that is usual outside of the cluster, and you may not have the API server call pods (pods/proxy)`,
     };
   }
   return {
     ...AREA,
     state: 'trouble',
-    evidence: told.join('; '),
+    evidence: told,
     remedy: REMEDIES[first.fault.kind](first.replica, facts),
   };
 }
