@@ -18,8 +18,8 @@ export interface Facts extends InstallationFacts {
   /** How far the API server's clock is ahead of this machine's, in milliseconds. */
   readonly apiServerAheadMs: number | undefined;
   readonly replicas: readonly ReplicaFacts[];
-  /** Who answers at the Service's own address; undefined if it has none. Outside of the cluster nobody does. */
-  readonly overService: Dialled | undefined;
+  /** Who answers at the Service's own address, by several connections: each may lead to another replica. */
+  readonly overService: readonly Dialled[];
   readonly admission: Found<Admission>;
 }
 
@@ -29,7 +29,9 @@ const MAX_REPLICAS = 20;
 /** Whoever gets no answer to this gets none to anything. */
 const VERSION_TIMEOUT_MS = 5_000;
 
-/** Inside of the cluster the Service's address answers at once, and outside never. */
+/** Enough to meet each of two or three replicas. */
+const SERVICE_DIALS = 4;
+
 const SERVICE_TIMEOUT_MS = 2_000;
 
 /** @throws Error when the API server cannot be reached, or does not know who asks */
@@ -42,9 +44,13 @@ export async function gatherFacts(client: ApiClient, forwarding: Forwarding, sit
       const listed = listReplicas(found).slice(0, MAX_REPLICAS);
       const callers = { client, forwarding, namespace: site.namespace, serverName: name };
       const calls = Promise.all(listed.map((replica) => callOn(replica, callers)));
-      const host = found.service.known ? found.service.value?.spec?.clusterIP : undefined;
-      const hasAddress = host !== undefined && host !== '' && host !== 'None';
-      const over = hasAddress ? await dial({ host, port: calledPort(found) }, name, SERVICE_TIMEOUT_MS) : undefined;
+      const host = addressOf(found);
+      const line = host === undefined ? undefined : { host, port: calledPort(found) };
+      const dials = Array.from(
+        { length: line ? SERVICE_DIALS : 0 },
+        () => line && dial(line, name, SERVICE_TIMEOUT_MS),
+      );
+      const over = (await Promise.all(dials)).filter((one) => one !== undefined);
       return [found, await calls, over] as const;
     }),
     tryAdmission(client, site.namespace),
@@ -59,6 +65,13 @@ export async function gatherFacts(client: ApiClient, forwarding: Forwarding, sit
     overService,
     admission,
   };
+}
+
+/** Inside of the cluster its address answers at once, and outside of it never, unless it is a name. */
+function addressOf({ service }: InstallationFacts): string | undefined {
+  const { type, externalName, clusterIP } = (service.known ? service.value?.spec : undefined) ?? {};
+  const address = type === 'ExternalName' ? externalName : clusterIP;
+  return address === undefined || address === '' || address === 'None' ? undefined : address;
 }
 
 async function apiServerClock(client: ApiClient): Promise<number | undefined> {

@@ -15,7 +15,7 @@ const AREA = { area: 'certificate', name: 'agreement of replicas' } as const;
  * every `caBundle` vouches for each, nobody minds.
  */
 export function checkAgreement(facts: Facts, serving: CheckResult): CheckResult {
-  const { webhooks, secret, source, site } = facts;
+  const { webhooks, secret, source, site, replicas } = facts;
   const served = servedBy(facts);
   const [first] = served;
   if (!first) return { ...AREA, state: 'skipped', evidence: unservedReason(facts) };
@@ -45,10 +45,14 @@ export function checkAgreement(facts: Facts, serving: CheckResult): CheckResult 
     return { ...AREA, state: 'note', evidence: `${evidence}; ${why}` };
   }
   const strays = served.filter((one) => !trusted.includes(one)).map(({ replica }) => replica);
+  const arePods = strays.every((stray) => replicas.some(({ name, pod }) => pod !== undefined && name === stray));
+  const again = arePods
+    ? `delete pod --namespace ${site.namespace} ${strays.join(' ')}`
+    : `rollout restart --namespace ${site.namespace} deployment/${site.service}`;
   return {
     ...AREA,
     state: 'trouble',
     evidence: `${evidence}; the API server does not trust ${strays.join(', ')}`,
-    remedy: `start them anew, so that they read what the others serve: kubectl delete pod --namespace ${site.namespace} ${strays.join(' ')}`,
+    remedy: `start them anew, so that they read what the others serve: kubectl ${again}`,
   };
 }

@@ -16,8 +16,9 @@ export interface Served {
 export function servedBy({ replicas, overService, site }: Pick<Facts, 'replicas' | 'overService' | 'site'>): Served[] {
   const served = replicas.flatMap(({ name, way, dialled }) => servedIn(name, way, dialled));
   const found = new Set(served.map(({ leaf }) => leaf.fingerprint256));
-  const over = overService ? servedIn(`Service ${site.service}`, 'direct', overService) : [];
-  return [...served, ...over.filter(({ leaf }) => !found.has(leaf.fingerprint256))];
+  const over = overService.flatMap((dialled) => servedIn(`Service ${site.service}`, 'direct', dialled));
+  const others = new Map(over.map((one) => [one.leaf.fingerprint256, one]));
+  return [...served, ...[...others.values()].filter(({ leaf }) => !found.has(leaf.fingerprint256))];
 }
 
 function servedIn(replica: string, way: Way, dialled: Dialled): Served[] {

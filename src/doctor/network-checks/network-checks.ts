@@ -15,7 +15,8 @@ export function networkChecks(facts: Facts, certificates: readonly CheckResult[]
   const service = checkService(facts);
   const replicas = checkReplicas(facts, certificates);
   const endpoints = checkEndpoints(facts, [service, replicas]);
-  const roundTrip = checkRoundTrip(facts, [replicas]);
+  // Without certificates that can be served, a replica does not even listen.
+  const roundTrip = checkRoundTrip(facts, [...certificates.filter(({ name }) => name === 'Secret'), replicas]);
   const earlier = [...certificates, service, replicas, endpoints, roundTrip];
   return [service, replicas, endpoints, roundTrip, checkNetworkPolicies(facts), checkAdmission(facts, earlier)];
 }

@@ -4,6 +4,7 @@ import { type ConnectionFault, FAULT_MEANINGS, type FaultKind } from '../connect
 import type { Facts } from '../facts.ts';
 import { ingressTo } from '../network-policy.ts';
 import type { ReplicaFacts } from '../replica-facts.ts';
+import { causeAmong } from './causes.ts';
 
 const AREA = { area: 'network', name: 'round trip' } as const;
 
@@ -12,12 +13,13 @@ type Trip =
   | { readonly outcome: 'answered'; readonly who: 'the API server' | 'this machine' }
   | { readonly outcome: 'failed'; readonly who: 'the API server' | 'this machine'; readonly fault: ConnectionFault };
 
-/** Whether each replica answers a review over TLS: to the API server, whose way is the one that counts, or else to us. */
+/**
+ * Whether each replica answers a review over TLS: to the API server, whose way is the one that counts, or else to us.
+ * @param earlier what keeps replicas from answering, whatever the network does
+ */
 export function checkRoundTrip(facts: Facts, earlier: readonly CheckResult[]): CheckResult {
   const { replicas } = facts;
   if (replicas.length === 0) return { ...AREA, state: 'skipped', evidence: 'there is no replica to be called' };
-  const unready = earlier.find(({ state }) => state === 'trouble');
-  if (unready) return { ...AREA, state: 'skipped', evidence: `see ${unready.name}` };
   // A pod that is not ready gets no calls: of it the other checks tell.
   const called = replicas.filter(({ pod, endpoint }) => pod?.isReady ?? endpoint?.isReady ?? false);
   if (called.length === 0) return { ...AREA, state: 'skipped', evidence: 'no replica is ready' };
@@ -32,6 +34,8 @@ export function checkRoundTrip(facts: Facts, earlier: readonly CheckResult[]): C
       evidence: `${trips.length} of ${trips.length} replicas answer a review of ${askers}`,
     };
   }
+  const cause = causeAmong(earlier);
+  if (cause !== undefined) return { ...AREA, state: 'skipped', evidence: cause };
   const told = alike(
     failed,
     ({ who, fault }) => `${who} ${fault.kind}`,

@@ -92,7 +92,7 @@ describe('certificates', () => {
     },
     {
       why: "the Service's address leads to somebody else",
-      facts: wellFacts(its, { overService: greeted(others) }),
+      facts: wellFacts(its, { overService: [greeted(others), greeted(its), greeted(others)] }),
       found: { 'agreement of replicas': 'trouble', caBundle: 'skipped' },
       says: /does not trust Service taintkeeper$/,
     },

@@ -97,7 +97,7 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     networkPolicies: known([]),
     source: { kind: 'secret', secret: 'taintkeeper-certs' },
     secret: known({ cert: its.serving.cert, key: its.serving.key, caCert: its.ca.cert, caKey: its.ca.key }),
-    overService: undefined,
+    overService: [],
     admission: known({ outcome: 'answered', what: 'dropping the taints of node cp-1' }),
     ...changes,
     replicas,

@@ -237,6 +237,16 @@ describe('the network', () => {
     expect(trouble).toMatchObject({ area: 'certificate', name: 'admission' });
   });
 
+  it('is not blamed for replicas that have no certificate to serve', () => {
+    const facts = wellFacts(its, {
+      secret: known(undefined),
+      replicas: [replica('a', failed(REFUSED), { reached: unreached(REFUSED) })],
+    });
+    const certificate = certificateChecks(facts);
+    const troubles = [...certificate, ...networkChecks(facts, certificate)].filter(({ state }) => state === 'trouble');
+    expect(troubles.map(({ name }) => name)).toEqual(['Secret']);
+  });
+
   it('cannot be told of without the right to see the Service', () => {
     const facts = wellFacts(its, {
       service: unknown('you may not get resource "services"'),
