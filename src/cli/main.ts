@@ -5,6 +5,7 @@ import { VERSION } from '../version.ts';
 import { certsCommand } from './certs.ts';
 import { completionCommand } from './completion.ts';
 import { coverageCommand } from './coverage.ts';
+import { doctorCommand } from './doctor.ts';
 import { EXIT } from './exit.ts';
 import { reviewCommand } from './review.ts';
 import { serveCommand } from './serve.ts';
@@ -57,6 +58,7 @@ Examples:
     serveCommand(),
     reviewCommand(exit),
     coverageCommand(exit),
+    doctorCommand(exit),
     talosCommand(exit),
     certsCommand(exit),
     completionCommand(),

@@ -18,9 +18,14 @@ export interface CheckResult {
   readonly evidence: string;
   /** The command, or the one sentence, that mends it. */
   readonly remedy?: string;
+  /** Of one that was skipped: without it nobody can say that all is well. */
+  readonly essential?: true;
 }
 
-/** What taintkeeper suffers from, or that it does not. `unknown`: no trouble was seen, but of some area nothing was. */
+/**
+ * What taintkeeper suffers from, or that it does not. `unknown`: no trouble was seen, but neither was something essential,
+ * or anything at all of some area.
+ */
 export type Verdict = Area | 'healthy' | 'unknown';
 
 export interface Diagnosis {
@@ -38,18 +43,16 @@ export function diagnose(checks: readonly CheckResult[]): Diagnosis {
     const more = others.length > 0 ? ` (and ${count(others.length, 'more trouble')} below)` : '';
     return { verdict: first.area, summary: `${first.evidence}${more}`, checks };
   }
-  const blind = AREAS.filter((area) => {
-    const of = checks.filter((check) => check.area === area);
-    return of.length > 0 && of.every(({ state }) => state === 'skipped');
-  });
-  const reason = checks.find(({ area, state }) => state === 'skipped' && area === blind[0])?.evidence;
-  if (reason !== undefined) {
-    return { verdict: 'unknown', summary: `nothing could be told of ${blind.join(' and ')}: ${reason}`, checks };
-  }
+  const unseen = checks.find((check) => check.state === 'skipped' && (check.essential || isBlind(check.area)));
+  if (unseen) return { verdict: 'unknown', summary: `${unseen.name}: ${unseen.evidence}`, checks };
   const notes = checks.filter(({ state }) => state === 'note').length;
   const seen = checks.filter(({ state }) => state !== 'skipped').length;
   const noted = notes > 0 ? `, ${count(notes, 'note')}` : '';
   return { verdict: 'healthy', summary: `${count(seen, 'check')}, no trouble${noted}`, checks };
+
+  function isBlind(area: Area): boolean {
+    return checks.every((check) => check.area !== area || check.state === 'skipped');
+  }
 }
 
 function count(number: number, what: string): string {

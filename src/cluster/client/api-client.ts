@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { ApiError, toApiError } from './api-error.ts';
 import { startDeadline, TimeoutError } from './deadline.ts';
@@ -26,6 +26,8 @@ export interface RequestOptions {
   signal?: AbortSignal | undefined;
   /** From the call to the last byte of the answer, credentials included. */
   timeoutMs?: number;
+  /** Told of the headers of the answer, whatever its status. */
+  onHeaders?: (headers: IncomingHttpHeaders) => void;
 }
 
 export interface LinesOptions {
@@ -88,7 +90,7 @@ function createApiClient(
   async function open(
     method: string,
     path: string,
-    { query, body, contentType = JSON_TYPE, accept = JSON_TYPE }: RequestOptions,
+    { query, body, contentType = JSON_TYPE, accept = JSON_TYPE, onHeaders }: RequestOptions,
     signal: AbortSignal,
   ): Promise<IncomingMessage> {
     const content = body === undefined ? undefined : JSON.stringify(body);
@@ -100,6 +102,7 @@ function createApiClient(
         : { 'content-type': contentType, 'content-length': String(Buffer.byteLength(content)) }),
     };
     const response = await transport.send({ method, target: path + queryText(query), headers, body: content }, signal);
+    onHeaders?.(response.headers);
     const { statusCode = 0 } = response;
     if (statusCode >= 200 && statusCode < 300) return response;
     if (statusCode === UNAUTHORIZED) transport.reload();

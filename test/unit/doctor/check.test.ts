@@ -42,7 +42,13 @@ describe('a diagnosis', () => {
       why: 'of one area nothing could be seen',
       checks: [check('certificate', 'skipped', 'no right to get the Secret'), check('network', 'ok')],
       verdict: 'unknown',
-      summary: 'nothing could be told of certificate: no right to get the Secret',
+      summary: 'certificate skipped: no right to get the Secret',
+    },
+    {
+      why: 'something essential could not be seen, though something else of its area could',
+      checks: [check('network', 'ok'), { ...check('network', 'skipped', 'no right'), essential: true }],
+      verdict: 'unknown',
+      summary: 'network skipped: no right',
     },
     {
       why: 'trouble that was seen is not called unknown',
