@@ -18,6 +18,7 @@ import { CLUSTER_OPTIONS, type ClusterOptions, openCluster, parseSeconds } from 
 import { columns } from './columns.ts';
 import { EXIT } from './exit.ts';
 import { type OutputFormat, outputOption } from './output-format.ts';
+import { withProgress } from './progress.ts';
 
 interface Site {
   readonly client: ApiClient;
@@ -61,7 +62,11 @@ function rotateCommand(): Command {
     .action((options: ClusterOptions & { ca: boolean; timeout: number }) =>
       atSite(options, async (site) => {
         process.stdout.write(`${await beginRotation(site, options.ca)}\n`);
-        if (options.ca) await waitForServing(site, options.timeout);
+        if (!options.ca) return;
+        await withProgress('waiting until every caBundle has it', waitForServing(site, options.timeout));
+        process.stdout.write(
+          'the serving certificate is of the new CA; the earlier CA leaves the bundle after its overlap\n',
+        );
       }),
     );
 }
@@ -91,7 +96,6 @@ async function beginRotation({ client, ref, names }: Site, ca: boolean): Promise
 /** Waits until the leader has replaced the serving certificate. */
 async function waitForServing({ client, ref }: Site, seconds: number): Promise<void> {
   const deadline = performance.now() + seconds * 1000;
-  process.stdout.write('waiting until every caBundle has it …\n');
   for (;;) {
     const { files } = await readSecret(client, ref);
     if (!isRotating(files as CompleteFiles)) break;
@@ -102,9 +106,6 @@ async function waitForServing({ client, ref }: Site, seconds: number): Promise<v
     }
     await delay(POLL_MS);
   }
-  process.stdout.write(
-    'the serving certificate is of the new CA; the earlier CA leaves the bundle after its overlap\n',
-  );
 }
 
 function withClusterOptions(command: Command): Command {
