@@ -24,6 +24,7 @@ interface ServeOptions extends Listeners, ClusterOptions {
   readonly ownerClusterRole?: string;
   readonly shutdownDelay: number;
   readonly caOverlap: number;
+  readonly page: boolean;
 }
 
 /** Options that mean nothing with `--cluster`, or nothing without it. */
@@ -48,7 +49,7 @@ const DEFAULT_CERT_DIR = 'certs';
 export function serveCommand(): Command {
   return new Command('serve')
     .description(
-      'Answer AdmissionReviews over HTTPS: POST /validate and POST /mutate. A second, plain listener has /livez, /readyz and /metrics.',
+      'Answer AdmissionReviews over HTTPS: POST /validate and POST /mutate. A second, plain listener has /livez, /readyz, /metrics, and a page to look at.',
     )
     .option(
       '--policies <path...>',
@@ -59,6 +60,7 @@ export function serveCommand(): Command {
     .option('--host <address>', 'address of the HTTPS listener', '0.0.0.0')
     .option('--admin-port <port>', 'port of the plain listener; 0 takes a free one', parsePort, 8080)
     .option('--admin-host <address>', 'address of the plain listener', '127.0.0.1')
+    .option('--no-page', 'no page on the plain listener: it shows policies, nodes, and who asked for what')
     .option(
       '--cert-dir <directory>',
       `where ca.crt, tls.crt and their keys are; what is missing or expires soon is issued, unless tls.crt and tls.key are there without ca.key (default: "${DEFAULT_CERT_DIR}"; with --cluster: the Secret)`,

@@ -139,7 +139,7 @@ export interface CoverageMatrix {
 }
 
 export interface NodeGroup {
-  /** What its nodes have in common, in a few words: a role, taints. */
+  /** What its nodes have in common but for taints: roles, labels that some DaemonSet looks at. May be empty. */
   readonly label: string;
   readonly count: number;
   /** The first few, by name. */
@@ -155,7 +155,7 @@ export interface CoverageRow {
   readonly cells: readonly number[];
   /** On how many nodes it should run, by taintkeeper's own count. */
   readonly runs: number;
-  /** Nodes that only taints keep it off. */
+  /** On how many nodes taints alone keep it off that do not come and go by themselves. */
   readonly keptOff: number;
   /** From its status: how many pods the DaemonSet controller wants, and how many of them are not available. */
   readonly desired: number;
@@ -168,6 +168,8 @@ export interface CoverageAnswer {
    * affinity or nodeName is for other nodes, which is taken to be meant so.
    */
   readonly kind: 'runs' | 'tainted' | 'stays' | 'elsewhere';
+  /** True where those taints come and go by themselves: nobody has to do anything about them. */
+  readonly passing?: true;
   /** Empty for `runs`. */
   readonly reasons: readonly string[];
 }
