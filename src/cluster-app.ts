@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -9,6 +8,7 @@ import { type CertificateKeeper, keepCertificates } from './certs/certificate-ke
 import { keepSecret } from './certs/secret-keeper.ts';
 import type { ApiClient } from './cluster/client/api-client.ts';
 import { createEventRecorder } from './cluster/events/event-recorder.ts';
+import { newIdentity, replicaOf } from './cluster/leader/identity.ts';
 import { isLed } from './cluster/leader/is-led.ts';
 import { leaderClient } from './cluster/leader/leader-client.ts';
 import { electLeader, type LeaderElection } from './cluster/leader/leader-election.ts';
@@ -188,8 +188,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
     client,
     namespace,
     name: options.lease,
-    // A restarted container keeps the pod's name: it must not take the lease of the process before it for its own.
-    identity: `${identity}_${randomUUID()}`,
+    identity: newIdentity(identity),
     log,
     lead,
     onChange: () => metrics.leading(election?.isLeader() ?? false),
@@ -232,10 +231,10 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   }
 }
 
-/** Who leads, without what tells one start of a process from the next. */
+/** Who leads, as far as this replica knows. */
 function leaderOf(election: LeaderElection | undefined): Leader {
-  const name = election?.leader()?.replace(/_[^_]*$/, '');
-  return { isThis: election?.isLeader() ?? false, ...(name === undefined ? {} : { name }) };
+  const identity = election?.leader();
+  return { isThis: election?.isLeader() ?? false, ...(identity === undefined ? {} : { name: replicaOf(identity) }) };
 }
 
 const NO_CERTIFICATE_YET: Check = { name: 'certificate', state: 'failed', detail: 'there is none yet' };

@@ -3,6 +3,7 @@ import { CertificateDirectoryError } from '../certs/certificate-files.ts';
 import { InputError } from '../files/input-error.ts';
 import { VERSION } from '../version.ts';
 import { certsCommand } from './certs.ts';
+import { dashboardCommand } from './dashboard.ts';
 import { EXIT } from './exit.ts';
 import { reviewCommand } from './review.ts';
 import { serveCommand } from './serve.ts';
@@ -32,7 +33,7 @@ Examples:
     .exitOverride()
     .configureHelp({ showGlobalOptions: true });
   const exit = (exitCode: number) => (code = exitCode);
-  for (const command of [serveCommand(), reviewCommand(exit), certsCommand(exit)]) {
+  for (const command of [serveCommand(), reviewCommand(exit), certsCommand(exit), dashboardCommand()]) {
     inheritSettings(command, program);
     program.addCommand(command);
   }
