@@ -1,0 +1,248 @@
+// @ts-check
+/** @import { NodeMap, PageDecision, PageState } from '../state.ts' */
+import { ago, counted, DAY_MS, number } from './words.js';
+
+/** @typedef {'ok' | 'attention' | 'failed' | 'plain'} Level `plain`: nothing to judge */
+/** @typedef {'policies' | 'nodes' | 'coverage' | 'decisions' | 'trust'} Tab */
+
+/**
+ * Something that is wrong, and where to read on.
+ * @typedef {{ readonly level: 'attention' | 'failed'; readonly text: string; readonly tab: Tab }} Trouble
+ */
+
+/**
+ * What a tab says of its panel.
+ * @typedef {{ readonly figure: string; readonly note: string; readonly level: Level }} Gauge
+ */
+
+/** From here on a certificate should have been renewed long ago: that happens when a third of its life is left. */
+const EXPIRY_CONCERN_MS = 14 * DAY_MS;
+
+/**
+ * All that is wrong, the worst first. Empty: everything is as declared.
+ *
+ * @param {PageState} state
+ * @param {number} now milliseconds since the epoch
+ * @returns {Trouble[]}
+ */
+export function troubles(state, now) {
+  const all = [
+    ...checkTroubles(state),
+    ...certificateTroubles(state, now),
+    ...policyTroubles(state),
+    ...nodeTroubles(state.nodes),
+    ...(state.mode === 'cluster' && state.leader.name === undefined && !state.leader.isThis ? [NOBODY_LEADS] : []),
+  ];
+  return [...all.filter(({ level }) => level === 'failed'), ...all.filter(({ level }) => level !== 'failed')];
+}
+
+/** @type {Trouble} */
+const NOBODY_LEADS = {
+  level: 'attention',
+  text: 'No replica leads: nothing is repaired outside of requests',
+  tab: 'trust',
+};
+
+/**
+ * @param {PageState} state
+ * @returns {Trouble[]}
+ */
+function checkTroubles({ checks, policies }) {
+  const named = policies.some(({ valid }) => !valid);
+  return checks.flatMap(({ name, state, detail }) =>
+    // Policies that are not in force are named one by one.
+    state === 'ok' || (name === 'policies' && state === 'degraded' && named)
+      ? []
+      : [
+          {
+            level: state === 'failed' ? 'failed' : 'attention',
+            text: `${capital(name)}: ${detail}`,
+            tab: name === 'policies' ? 'policies' : 'trust',
+          },
+        ],
+  );
+}
+
+/**
+ * @param {PageState} state
+ * @param {number} now
+ * @returns {Trouble[]}
+ */
+function certificateTroubles({ certificate, checks }, now) {
+  const told = checks.some(({ name, state }) => name === 'certificate' && state !== 'ok');
+  if (certificate === undefined || told) return [];
+  const left = Date.parse(certificate.notAfter) - now;
+  if (left <= 0) return [{ level: 'failed', text: 'The serving certificate has expired', tab: 'trust' }];
+  if (left >= EXPIRY_CONCERN_MS) return [];
+  return [
+    {
+      level: 'attention',
+      text: `The serving certificate expires in ${counted(Math.floor(left / DAY_MS), 'day')}`,
+      tab: 'trust',
+    },
+  ];
+}
+
+/**
+ * @param {PageState} state
+ * @returns {Trouble[]}
+ */
+function policyTroubles({ policies, nodes }) {
+  return policies.flatMap(({ kind, name, valid, problems, conditions, violating = 0, matched = 0 }) => {
+    /** @type {Trouble[]} */
+    const found = [];
+    const say = (/** @type {Trouble['level']} */ level, /** @type {string} */ what) =>
+      found.push({ level, text: `${kind} ${name} ${what}`, tab: 'policies' });
+    if (!valid) say('failed', `is not in force: ${problems[0] ?? 'it cannot be read'}`);
+    const ready = conditions.find(({ type }) => type === 'Ready');
+    if (valid && ready && ready.status !== 'True') say('failed', `is not ready: ${ready.message}`);
+    for (const { type, status, message } of conditions) {
+      if (type === 'Stalled' && status === 'True') say('attention', `waits for somebody: ${message}`);
+    }
+    // Where the nodes are known, they are told of themselves.
+    if (violating > 0 && !(kind === 'TaintPolicy' && nodes)) {
+      say('attention', `finds ${number(violating)} of ${counted(matched, noun(kind))} not as declared`);
+    }
+    return found;
+  });
+}
+
+/** @param {PageState['policies'][number]['kind']} kind */
+export function noun(kind) {
+  return kind === 'TaintPolicy' ? 'node' : 'DaemonSet';
+}
+
+/**
+ * @param {NodeMap | undefined} nodes
+ * @returns {Trouble[]}
+ */
+function nodeTroubles(nodes) {
+  if (nodes === undefined) return [];
+  const binding = nodes.columns.map(({ mode }) => mode !== 'Audit');
+  return NODE_TROUBLES.flatMap(({ letter, text }) => {
+    const rows = nodes.rows.filter(({ cells }) => cells.includes(letter));
+    if (rows.length === 0) return [];
+    const enforced = rows.some(({ cells }) => [...cells].some((cell, column) => cell === letter && binding[column]));
+    return [{ level: enforced && letter !== 'c' ? 'failed' : 'attention', text: text(rows.length), tab: 'nodes' }];
+  });
+}
+
+/** @type {{ letter: string; text: (count: number) => string }[]} */
+const NODE_TROUBLES = [
+  { letter: 'm', text: (count) => `${counted(count, 'node')} ${count === 1 ? 'lacks' : 'lack'} a protected taint` },
+  {
+    letter: 'd',
+    text: (count) =>
+      `${counted(count, 'node')} ${count === 1 ? 'carries' : 'carry'} a protected taint with another value`,
+  },
+  {
+    letter: 'c',
+    text: (count) => `On ${counted(count, 'node')} somebody takes a protected taint away again and again`,
+  },
+];
+
+/**
+ * What each tab says of its panel.
+ *
+ * @param {PageState} state
+ * @param {readonly PageDecision[]} decisions the latest first
+ * @param {number} now
+ * @returns {Record<Tab, Gauge>}
+ */
+export function gauges(state, decisions, now) {
+  const found = troubles(state, now);
+  const levelOf = (/** @type {Tab} */ tab) => found.find((trouble) => trouble.tab === tab)?.level;
+  return {
+    policies: policyGauge(state, levelOf('policies') ?? 'ok'),
+    nodes: nodeGauge(state, levelOf('nodes') ?? 'ok'),
+    coverage: coverageGauge(state),
+    decisions: decisionGauge(decisions, now),
+    trust: trustGauge(state, now, levelOf('trust') ?? 'ok'),
+  };
+}
+
+/**
+ * @param {PageState} state
+ * @param {Level} level
+ * @returns {Gauge}
+ */
+function policyGauge({ policies, audit }, level) {
+  const out = policies.filter(({ valid }) => !valid).length;
+  if (policies.length === 0) return { figure: '0', note: 'none declared', level: 'attention' };
+  const inForce = audit ? 'all as Audit' : 'all in force';
+  return { figure: number(policies.length), note: out > 0 ? `${number(out)} not in force` : inForce, level };
+}
+
+/**
+ * @param {PageState} state
+ * @param {Level} level
+ * @returns {Gauge}
+ */
+function nodeGauge(state, level) {
+  const { nodes } = state;
+  if (nodes === undefined) return { figure: '–', note: unknownNote(state), level: 'plain' };
+  const bad = nodes.rows.filter(({ cells }) => /[mdc]/.test(cells)).length;
+  return {
+    figure: number(nodes.rows.length + nodes.unselected),
+    note: bad > 0 ? `${number(bad)} not as declared` : nodes.rows.length > 0 ? 'all as declared' : 'none selected',
+    level,
+  };
+}
+
+/**
+ * @param {PageState} state
+ * @returns {Gauge}
+ */
+function coverageGauge(state) {
+  const { coverage } = state;
+  if (coverage === undefined) return { figure: '–', note: unknownNote(state), level: 'plain' };
+  const { daemonSets, groups } = coverage;
+  const unavailable = daemonSets.filter((row) => row.unavailable > 0).length;
+  const kept = daemonSets.filter(({ keptOff }) => keptOff > 0).length;
+  const figure = `${number(daemonSets.length)} × ${number(groups.length)}`;
+  if (unavailable > 0) return { figure, note: `${number(unavailable)} with pods unavailable`, level: 'attention' };
+  return { figure, note: kept > 0 ? `${number(kept)} kept off by taints` : 'no taint in the way', level: 'plain' };
+}
+
+/**
+ * @param {readonly PageDecision[]} decisions
+ * @param {number} now
+ * @returns {Gauge}
+ */
+function decisionGauge(decisions, now) {
+  const [latest] = decisions;
+  if (latest === undefined) return { figure: '0', note: 'none yet', level: 'plain' };
+  return {
+    figure: number(decisions.length),
+    note: `${latest.verdict} ${ago(now - Date.parse(latest.time))}`,
+    level: 'plain',
+  };
+}
+
+/**
+ * @param {PageState} state
+ * @param {number} now
+ * @param {Level} level
+ * @returns {Gauge}
+ */
+function trustGauge({ certificate, webhooks, mode }, now, level) {
+  if (certificate === undefined) return { figure: '–', note: 'no certificate yet', level: 'failed' };
+  const days = Math.floor((Date.parse(certificate.notAfter) - now) / DAY_MS);
+  const distrusted = webhooks.filter(({ trusted }) => trusted === false).length;
+  const note =
+    mode === 'standalone'
+      ? 'certificate from files'
+      : distrusted > 0
+        ? `${number(distrusted)} of ${counted(webhooks.length, 'webhook')} not trusted`
+        : counted(webhooks.length, 'webhook');
+  return { figure: days < 0 ? 'expired' : counted(days, 'day'), note, level };
+}
+
+/** @param {PageState} state */
+function unknownNote({ mode, leader }) {
+  if (mode === 'standalone') return 'no cluster';
+  return leader.isThis ? 'being read' : 'known to the leader';
+}
+
+/** @param {string} text */
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
