@@ -9,13 +9,20 @@ import { counted, number } from './words.js';
 /** The largest groups come first, and a matrix that is wider than this is looked at with a purpose. */
 const FEW_GROUPS = 40;
 
-/** @type {Record<CoverageAnswer['kind'], { sign: string; word: string }>} */
+/** @type {Record<CoverageAnswer['kind'] | 'passing', { sign: string; word: string }>} */
 const ANSWERS = {
   runs: { sign: '●', word: 'runs' },
   tainted: { sign: '✕', word: 'kept off by taints' },
   stays: { sign: '◐', word: 'kept off by taints, but a pod that is there stays' },
+  passing: { sign: '◌', word: 'kept off for the moment, by taints that pass' },
   elsewhere: { sign: '·', word: 'meant for other nodes' },
 };
+
+/** @type {CoverageAnswer} an index that leads nowhere */
+const UNKNOWN = { kind: 'elsewhere', reasons: [] };
+
+/** @param {CoverageAnswer} answer */
+const lookOf = ({ kind, passing }) => (passing ? 'passing' : kind);
 
 /** The panel of DaemonSets and groups of alike nodes. */
 export function coverageView() {
@@ -49,13 +56,14 @@ export function coverageView() {
     const group = matrix?.groups[column];
     const answer = matrix?.answers[daemonSet?.cells[column] ?? -1];
     if (!daemonSet || !group || !answer) return;
-    const { sign, word } = ANSWERS[answer.kind];
+    const look = lookOf(answer);
+    const { sign, word } = ANSWERS[look];
     fill(byId('coverage-answer'), [daemonSet, column, answer], () => [
       h('span', { class: 'mono' }, `${daemonSet.namespace}/${daemonSet.name}`),
       ' on ',
       h('strong', {}, `${code(column)}, ${group.label}`),
       ` (${counted(group.count, 'node')}): `,
-      h('span', { class: `answer is-${answer.kind}` }, `${sign} ${word}`),
+      h('span', { class: `answer is-${look}` }, `${sign} ${word}`),
       answer.reasons.length > 0 ? `. ${answer.reasons.join('; ')}` : '',
     ]);
   }
@@ -146,13 +154,15 @@ function rowOf({ answers }, index, { namespace, name, cells, runs, unavailable }
     h('td', { class: 'figure', tabindex: '-1' }, number(runs)),
     h('td', { class: `figure ${unavailable > 0 ? 'bad' : 'quiet'}`, tabindex: '-1' }, number(unavailable)),
     ...cells.slice(0, shown).map((answer, column) => {
-      const { kind, reasons } = answers[answer] ?? { kind: /** @type {const} */ ('elsewhere'), reasons: [] };
-      const { sign, word } = ANSWERS[kind];
+      const found = answers[answer] ?? UNKNOWN;
+      const { reasons } = found;
+      const look = lookOf(found);
+      const { sign, word } = ANSWERS[look];
       const label = reasons.length > 0 ? `${word}: ${reasons.join('; ')}` : word;
       return h(
         'td',
         {
-          class: `answer is-${kind}`,
+          class: `answer is-${look}`,
           tabindex: '-1',
           id: `coverage-${index}-${column}`,
           'data-at': `${index}/${column}`,
