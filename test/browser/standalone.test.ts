@@ -27,8 +27,8 @@ describeWithChromium('the page of a taintkeeper without a cluster', (browser) =>
   const open = (options?: Parameters<typeof openPage>[2]) => openPage(browser(), `${listening.adminUrl}/`, options);
 
   /** Has a node's update judged and denied, as an API server would. */
-  async function deny(node: string): Promise<void> {
-    const review = DENIED.replaceAll('cp-1', node);
+  async function deny(node: string, user = 'dev@example.com'): Promise<void> {
+    const review = DENIED.replaceAll('cp-1', node).replace('"dev@example.com"', JSON.stringify(user));
     const ca = readFileSync(workspace.path('certs/ca.crt'));
     const posted = request({ host: 'localhost', port: listening.port, path: '/validate', method: 'POST', ca });
     posted.setHeader('content-type', 'application/json').end(review);
@@ -62,6 +62,17 @@ describeWithChromium('the page of a taintkeeper without a cluster', (browser) =>
     expect(shown).toContain('dev@example.com');
     expect(shown).toContain('TaintPolicy control-plane-taints');
     expect(await page.locator('#announcements').textContent()).toContain('Node cp-77');
+    expect(faults).toEqual([]);
+  });
+
+  it('shows what others may have written as text, and nothing of it unseen', async () => {
+    const { page, faults } = await open();
+    await page.getByRole('tab', { name: /^Decisions/ }).click();
+    await deny('cp-666', '<img src=x onerror=alert(1)>\u202Enimda');
+    const listed = page.getByRole('listitem').filter({ hasText: 'cp-666' }).first();
+    await listed.waitFor();
+    expect(await listed.textContent()).toContain('<img src=x onerror=alert(1)>\\u{202e}nimda');
+    expect(await listed.locator('img').count()).toBe(0);
     expect(faults).toEqual([]);
   });
 

@@ -155,7 +155,12 @@ function detailsOf({ spec, conditions, violators, violating = 0, problems }, id)
             h('p', { class: 'quiet' }, 'Nothing else is known of it here.'),
         ),
         spec !== '' &&
-          h('div', {}, h('h3', {}, 'spec'), h('pre', { tabindex: '0', 'aria-label': 'spec of the policy' }, spec)),
+          h(
+            'div',
+            {},
+            h('h3', {}, 'spec'),
+            h('pre', { tabindex: '0', role: 'region', 'aria-label': 'spec of the policy' }, spec),
+          ),
       ),
     ),
   );

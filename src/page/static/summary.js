@@ -235,7 +235,11 @@ function trustGauge({ certificate, webhooks, mode }, now, level) {
       : distrusted > 0
         ? `${number(distrusted)} of ${counted(webhooks.length, 'webhook')} not trusted`
         : counted(webhooks.length, 'webhook');
-  return { figure: days < 0 ? 'expired' : counted(days, 'day'), note, level };
+  return {
+    figure: days < 0 ? 'expired' : counted(days, 'day'),
+    note,
+    level: distrusted > 0 && level === 'ok' ? 'attention' : level,
+  };
 }
 
 /** @param {PageState} state */

@@ -150,6 +150,6 @@ it('sums up each panel in a figure and a few words', () => {
     nodes: { figure: '4', note: '1 not as declared', level: 'failed' },
     coverage: { figure: '–', note: 'being read', level: 'plain' },
     decisions: { figure: '1', note: 'denied 4 s ago', level: 'plain' },
-    trust: { figure: '60 days', note: '1 of 2 webhooks not trusted', level: 'ok' },
+    trust: { figure: '60 days', note: '1 of 2 webhooks not trusted', level: 'attention' },
   });
 });
