@@ -154,4 +154,4 @@ describeWithChromium('the page of a taintkeeper without a cluster', (browser) =>
 
 const focused = (page: Page) => page.evaluate(() => document.activeElement?.textContent ?? '');
 const selectedTab = (page: Page) =>
-  page.evaluate(() => document.querySelector('[role=tab][aria-selected=true]')?.getAttribute('aria-controls'));
+  page.evaluate(() => document.querySelector('[role=tab][aria-selected=true]')?.getAttribute('data-name'));

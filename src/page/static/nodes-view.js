@@ -67,7 +67,8 @@ export function nodesView() {
     columns = shown;
     const found = map;
     fill(head, [found.columns, shown, totals(found)], () => headOf(found, shown));
-    table.setAttribute('aria-colcount', String(shown.length + 2));
+    // Of which page.css makes the table's width: with rows that come and go, contents cannot.
+    table.style.setProperty('--columns', String(shown.length));
     const visible = rowsOf(map, filter);
     rows.show(visible);
     const hidden = map.columnsLeftOut + leftOut;

@@ -2,22 +2,23 @@
 
 /**
  * The tabs pattern of the ARIA Authoring Practices: one tab stop, arrows, Home and End, the panel follows the focus.
- * The selected one stands in the address (`#nodes`), so that it can be sent to a colleague and survives a reload.
+ * The selected one stands in the address (`#nodes`), so that it can be sent to a colleague and survives a reload; no element
+ * has it for its id, or browsers would scroll there.
  *
- * @param {HTMLElement} list with `role="tablist"`; its tabs name their panels by `aria-controls`
+ * @param {HTMLElement} list with `role="tablist"`; its tabs have a `data-name`, and name their panels by `aria-controls`
  * @param {(name: string) => void} onSelect
- * @returns {{ select(name: string): void }} by the panel's id
+ * @returns {{ select(name: string): void }} by its name
  */
 export function tabs(list, onSelect) {
   const all = [...list.querySelectorAll('[role=tab]')].filter((tab) => tab instanceof HTMLElement);
-  const nameOf = (/** @type {HTMLElement} */ tab) => tab.getAttribute('aria-controls') ?? '';
+  const nameOf = (/** @type {HTMLElement} */ tab) => tab.dataset.name ?? '';
 
   const show = (/** @type {HTMLElement} */ chosen) => {
     for (const tab of all) {
       const selected = tab === chosen;
       tab.setAttribute('aria-selected', String(selected));
       tab.tabIndex = selected ? 0 : -1;
-      const panel = document.getElementById(nameOf(tab));
+      const panel = document.getElementById(tab.getAttribute('aria-controls') ?? '');
       if (panel) panel.hidden = !selected;
     }
     onSelect(nameOf(chosen));
