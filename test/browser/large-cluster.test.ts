@@ -24,7 +24,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
 
   it('says first what is wrong, the worst first, and leads there', async () => {
     const { page, faults } = await open('trust');
-    await page.getByRole('heading', { name: /things are not as declared/ }).waitFor();
+    await page.getByRole('heading', { name: /things are wrong/ }).waitFor();
     const troubles = page.getByRole('region', { name: 'Verdict' }).getByRole('button');
     const texts = await troubles.allTextContents();
     expect(texts[0]).toBe(
@@ -136,7 +136,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     'has nothing that axe objects to, and nothing wider than the window: %s, %d pixels',
     async (colorScheme, width) => {
       const { page, faults } = await open('policies', { colorScheme, viewport: { width, height: 800 } });
-      await page.getByRole('heading', { name: /not as declared/ }).waitFor();
+      await page.getByRole('heading', { name: /wrong/ }).waitFor();
       const found: string[] = [];
       for (const name of ['policies', 'nodes', 'coverage', 'decisions', 'trust']) {
         await page.locator(`#tab-${name}`).click();

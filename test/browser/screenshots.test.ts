@@ -20,7 +20,7 @@ describe.runIf(process.env.TAINTKEEPER_SCREENSHOTS)('with TAINTKEEPER_SCREENSHOT
           colorScheme,
           viewport: { width: 1280, height: 860 },
         });
-        await page.getByRole('heading', { name: /not as declared/ }).waitFor();
+        await page.getByRole('heading', { name: /wrong/ }).waitFor();
         await page.getByRole('tab', { name: /^Decisions 5/ }).waitFor();
         await page.screenshot({ path: join(IMAGES, `page-${panel}-${colorScheme}.png`) });
         expect(faults).toEqual([]);

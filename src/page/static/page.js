@@ -9,10 +9,10 @@ import { slashFocusesFilter } from './filter-fields.js';
 import { follow } from './live.js';
 import { nodesView } from './nodes-view.js';
 import { policiesView } from './policies-view.js';
-import { gauges, troubles } from './summary.js';
+import { gauges, troubles, verdict } from './summary.js';
 import { tabs } from './tabs.js';
 import { trustView } from './trust-view.js';
-import { counted, span } from './words.js';
+import { span } from './words.js';
 
 /** Ages are shown by the second. */
 const TICK_MS = 1_000;
@@ -117,12 +117,8 @@ function showVerdict() {
   const found = troubles(state, now());
   const level = found[0]?.level ?? 'ok';
   byId('verdict').className = `verdict-strip is-${level}`;
-  fill(byId('verdict-words'), [level, found.length], () => [
-    drawn(`${SIGNS[level]} `),
-    found.length === 0
-      ? 'Everything is as declared'
-      : `${counted(found.length, 'thing')} ${found.length === 1 ? 'is' : 'are'} not as declared`,
-  ]);
+  const words = verdict(found);
+  fill(byId('verdict-words'), [level, words], () => [drawn(`${SIGNS[level]} `), words]);
   fill(byId('troubles'), found, () =>
     found.map(({ level, text, tab }, index) =>
       h(

@@ -36,6 +36,19 @@ export function troubles(state, now) {
   return [...all.filter(({ level }) => level === 'failed'), ...all.filter(({ level }) => level !== 'failed')];
 }
 
+/**
+ * The troubles in one line.
+ * @param {readonly Trouble[]} found
+ */
+export function verdict(found) {
+  const wrong = found.filter(({ level }) => level === 'failed').length;
+  const others = found.length - wrong;
+  const lookAt = `${wrong > 0 ? number(others) : counted(others, 'thing')} to look at`;
+  if (wrong === 0) return others === 0 ? 'Everything is as declared' : lookAt;
+  const are = `${counted(wrong, 'thing')} ${wrong === 1 ? 'is' : 'are'} wrong`;
+  return others === 0 ? are : `${are}, ${lookAt}`;
+}
+
 /** @type {Trouble} */
 const NOBODY_LEADS = {
   level: 'attention',
@@ -87,7 +100,11 @@ function certificateTroubles({ certificate, checks }, now) {
  * @param {PageState} state
  * @returns {Trouble[]}
  */
-function policyTroubles({ policies, nodes }) {
+function policyTroubles({ policies, nodes, checks }) {
+  const read = checks.every(({ name, state }) => name !== 'policies' || state === 'ok');
+  if (policies.length === 0 && read) {
+    return [{ level: 'attention', text: 'There are no policies: nothing is protected', tab: 'policies' }];
+  }
   return policies.flatMap(({ kind, name, valid, problems, conditions, violating = 0, matched = 0 }) => {
     /** @type {Trouble[]} */
     const found = [];

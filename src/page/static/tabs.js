@@ -70,10 +70,8 @@ export function tabs(list, onSelect) {
 function neighbour(all, index, key) {
   switch (key) {
     case 'ArrowRight':
-    case 'ArrowDown':
       return all[(index + 1) % all.length];
     case 'ArrowLeft':
-    case 'ArrowUp':
       return all.at(index - 1);
     case 'Home':
       return all[0];

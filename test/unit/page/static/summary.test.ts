@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { PageDecision, PageState } from '../../../../src/page/state.ts';
-import { gauges, troubles } from '../../../../src/page/static/summary.js';
+import { gauges, troubles, verdict } from '../../../../src/page/static/summary.js';
 
 const NOW = Date.parse('2026-03-14T02:00:00Z');
 const DAY_MS = 86_400_000;
@@ -123,6 +123,16 @@ it.each<{ why: string; change: Partial<PageState>; found: string[] }>([
     found: ['attention trust The serving certificate expires in 13 days'],
   },
   {
+    why: 'that nothing is declared',
+    change: { policies: [] },
+    found: ['attention policies There are no policies: nothing is protected'],
+  },
+  {
+    why: 'policies that have not been read, which is another matter',
+    change: { policies: [], checks: [{ name: 'policies', state: 'failed', detail: 'not read yet' }] },
+    found: ['failed policies Policies: not read yet'],
+  },
+  {
     why: 'nobody leads',
     change: { leader: { isThis: false } },
     found: ['attention trust No replica leads: nothing is repaired outside of requests'],
@@ -152,4 +162,16 @@ it('sums up each panel in a figure and a few words', () => {
     decisions: { figure: '1', note: 'denied 4 s ago', level: 'plain' },
     trust: { figure: '60 days', note: '1 of 2 webhooks not trusted', level: 'attention' },
   });
+});
+
+it.each([
+  [0, 0, 'Everything is as declared'],
+  [0, 1, '1 thing to look at'],
+  [1, 0, '1 thing is wrong'],
+  [2, 0, '2 things are wrong'],
+  [2, 1, '2 things are wrong, 1 to look at'],
+])('%d wrong and %d to look at in one line', (wrong, others, line) => {
+  const trouble = (level: 'failed' | 'attention') => ({ level, text: '', tab: 'trust' }) as const;
+  const found = [...Array(wrong).fill(trouble('failed')), ...Array(others).fill(trouble('attention'))];
+  expect(verdict(found)).toBe(line);
 });
