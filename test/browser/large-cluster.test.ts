@@ -68,6 +68,10 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
       String(NODES + 1),
     );
     expect(await elements(page)).toBeLessThan(MAX_ELEMENTS);
+    // From far below to a list of one.
+    await page.locator('#nodes-filter').fill('cp-2');
+    await page.getByRole('row', { name: /^cp-2/ }).waitFor();
+    expect(await page.locator('#nodes-table tr[aria-rowindex]').count()).toBe(2);
   });
 
   it('filters the nodes by name, state and policy', async () => {

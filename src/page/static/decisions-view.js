@@ -1,7 +1,7 @@
 // @ts-check
 /** @import { DecidedChange, PageDecision } from '../state.ts' */
 import { diff } from './diff.js';
-import { breakable, byId, drawn, h, spoken } from './dom.js';
+import { arrange, breakable, byId, drawn, h, spoken } from './dom.js';
 import { field, picker } from './filter-fields.js';
 import { counted, localTime, number } from './words.js';
 
@@ -13,6 +13,9 @@ const ANNOUNCE_EVERY_MS = 5_000;
 
 /** What came when the page was opened is not news. */
 const NEWS_MS = 10_000;
+
+/** How long a new decision is marked. */
+const MARKED_MS = 3_000;
 
 /** The panel of the latest decisions. */
 export function decisionsView() {
@@ -32,7 +35,7 @@ export function decisionsView() {
       (decision) =>
         (wanted === '' || decision.verdict === wanted) && (needle === '' || wordsOf(decision).includes(needle)),
     );
-    list.replaceChildren(...visible.map(elementFor));
+    arrange(list, visible.map(elementFor));
     byId('decisions-count').textContent =
       visible.length === decisions.length
         ? `the latest ${counted(decisions.length, 'decision')}`
@@ -67,7 +70,11 @@ export function decisionsView() {
       const kept = new Set(decisions.map(({ id }) => id));
       for (const id of made.keys()) if (!kept.has(id)) made.delete(id);
       show();
-      for (const { id } of news) made.get(id)?.classList.add('new');
+      for (const { id } of news) {
+        const element = made.get(id);
+        element?.classList.add('new');
+        setTimeout(() => element?.classList.remove('new'), MARKED_MS);
+      }
       announce(news);
     },
     all: () => decisions,

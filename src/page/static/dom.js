@@ -79,6 +79,22 @@ export function fill(target, source, make) {
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }
 
+/**
+ * Makes these the children of a list, moving none that is in its place: what is being read, or was selected, stays so.
+ *
+ * @param {Element} list
+ * @param {readonly Element[]} wanted
+ */
+export function arrange(list, wanted) {
+  const staying = new Set(wanted);
+  for (const child of [...list.children]) if (!staying.has(child)) child.remove();
+  let next = list.firstElementChild;
+  for (const element of wanted) {
+    if (element === next) next = next.nextElementSibling;
+    else list.insertBefore(element, next);
+  }
+}
+
 /** @type {WeakMap<Element, string>} */
 const filled = new WeakMap();
 

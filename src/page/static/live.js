@@ -88,8 +88,8 @@ export function follow({ onState, onDecisions, onConnection }) {
       streaming = true;
       retryMs = RETRY_FIRST_MS;
       judge();
-      void ask();
     });
+    // Also the first thing on every stream.
     opened.addEventListener('state', () => void ask());
     opened.addEventListener('decision', ({ data }) => {
       gathered.push(JSON.parse(data));

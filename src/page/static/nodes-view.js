@@ -33,9 +33,13 @@ export function nodesView() {
   /** @type {string | undefined} */
   let chosen;
 
-  const text = field('nodes-filter', show);
-  const showing = picker('nodes-show', show);
-  const policy = picker('nodes-policy', show);
+  const showFromTop = () => {
+    scroller.scrollTop = 0;
+    show();
+  };
+  const text = field('nodes-filter', showFromTop);
+  const showing = picker('nodes-show', showFromTop);
+  const policy = picker('nodes-policy', showFromTop);
   const rows = virtualRows(scroller, table, (/** @type {NodeRow} */ row) => rowOf(row, columns));
   const overview = nodeMap(byId('nodes-map'), (row) => choose(row.name));
   table.addEventListener('click', ({ target }) => {

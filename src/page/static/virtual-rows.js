@@ -26,8 +26,10 @@ export function virtualRows(scroller, table, make) {
 
   const draw = (/** @type {boolean} */ anew) => {
     const height = rowHeight();
-    const first = Math.max(0, Math.floor(scroller.scrollTop / height) - OVERSCAN);
-    const last = Math.min(rows.length, Math.ceil((scroller.scrollTop + scroller.clientHeight) / height) + OVERSCAN);
+    // There may be fewer rows by now than were scrolled past.
+    const top = Math.min(scroller.scrollTop, Math.max(0, rows.length * height - scroller.clientHeight));
+    const first = Math.max(0, Math.floor(top / height) - OVERSCAN);
+    const last = Math.min(rows.length, Math.ceil((top + scroller.clientHeight) / height) + OVERSCAN);
     if (!anew && first === from && last === to) return;
     [from, to] = [first, last];
     const focused = body.contains(document.activeElement) ? document.activeElement?.id : undefined;
