@@ -1,15 +1,13 @@
 // @ts-check
-/** @import { DecidedChange, PageDecision } from '../state.ts' */
-import { diff } from './diff.js';
-import { arrange, breakable, byId, drawn, h, spoken } from './dom.js';
+/** @import { PageDecision } from '../state.ts' */
+import { announcer } from './announcer.js';
+import { articleOf, objectOf } from './decision-item.js';
+import { arrange, byId } from './dom.js';
 import { field, picker } from './filter-fields.js';
-import { counted, localTime, number } from './words.js';
+import { counted, number } from './words.js';
 
 /** Decisions that are kept: as many as the program itself keeps. */
 const MAX_DECISIONS = 200;
-
-/** Least time between two announcements to those who hear the page. */
-const ANNOUNCE_EVERY_MS = 5_000;
 
 /** What came when the page was opened is not news. */
 const NEWS_MS = 10_000;
@@ -81,125 +79,9 @@ export function decisionsView() {
   };
 }
 
-/**
- * Says what is new, without talking all the time.
- * @param {HTMLElement} region a polite live region
- * @returns {(news: readonly PageDecision[]) => void}
- */
-function announcer(region) {
-  /** @type {PageDecision[]} */
-  let waiting = [];
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let timer;
-  const speak = () => {
-    timer = undefined;
-    const [latest] = waiting;
-    if (!latest) return;
-    const what = `${latest.verdict}: ${latest.operation} ${objectOf(latest)}, by ${latest.user}`;
-    region.textContent = waiting.length === 1 ? what : `${counted(waiting.length, 'new decision')}, among them ${what}`;
-    waiting = [];
-    timer = setTimeout(speak, ANNOUNCE_EVERY_MS);
-  };
-  return (news) => {
-    waiting.push(...news);
-    if (timer === undefined) speak();
-  };
-}
-
-/** @param {PageDecision} decision */
-function objectOf({ kind, namespace, name }) {
-  return `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name || '(name to be generated)'}`;
-}
-
 /** @param {PageDecision} decision @returns {string} all that a filter looks at */
 function wordsOf(decision) {
   const { operation, user, message = '', warnings, violations, replica } = decision;
   const found = violations.flatMap(({ policy, outcome, subject }) => [policy, outcome, subject]);
   return [objectOf(decision), operation, user, message, replica, ...warnings, ...found].join('\n').toLowerCase();
-}
-
-const SIGNS = { denied: '✕', patched: '+', allowed: '✓' };
-
-/** @param {PageDecision} decision */
-function articleOf(decision) {
-  const {
-    time,
-    verdict,
-    operation,
-    user,
-    dryRun,
-    message,
-    warnings,
-    violations,
-    violationsLeftOut,
-    changes,
-    changesLeftOut,
-    replica,
-  } = decision;
-  const [day, clock = '', zone = ''] = localTime(time).split(' ');
-  return h(
-    'li',
-    { class: `decision is-${verdict}` },
-    h('time', { datetime: time, title: `${day} ${clock} ${zone}` }, clock, h('span', { class: 'quiet line' }, day)),
-    h('span', { class: 'verdict' }, drawn(`${SIGNS[verdict]} `), verdict),
-    h(
-      'div',
-      { class: 'what' },
-      h(
-        'p',
-        { class: 'subject' },
-        h('span', { class: 'quiet' }, `${operation} `),
-        h('strong', { class: 'mono' }, ...breakable(objectOf(decision))),
-        h('span', { class: 'quiet' }, ' by '),
-        h('span', { class: 'mono' }, ...breakable(user || 'nobody named')),
-        dryRun && h('span', { class: 'tag' }, 'dry run'),
-      ),
-      message !== undefined && h('p', {}, ...breakable(message)),
-      ...warnings.map((warning) => h('p', {}, ...breakable(warning))),
-      ...changes.map(changeOf),
-      changesLeftOut && h('p', { class: 'quiet' }, 'The patch was too large to be kept.'),
-      violations.length > 0 &&
-        h(
-          'ul',
-          { class: 'violations' },
-          ...violations.map(({ outcome, policyKind, policy, field: where, subject }) =>
-            h(
-              'li',
-              {},
-              h('span', { class: `outcome is-${outcome}` }, outcome),
-              ' ',
-              h('span', { class: 'mono' }, ...breakable(subject)),
-              h('span', { class: 'quiet' }, ` · ${policyKind} ${policy}, ${where}`),
-            ),
-          ),
-          violationsLeftOut > 0 && h('li', { class: 'quiet' }, `and ${number(violationsLeftOut)} more`),
-        ),
-      h('p', { class: 'quiet small' }, `answered by ${replica}`),
-    ),
-  );
-}
-
-const SIGN_WORDS = { '+': 'added: ', '-': 'removed: ', ' ': 'unchanged: ' };
-
-/** @param {DecidedChange} change */
-function changeOf(change) {
-  const { path, lines } = diff(change);
-  return h(
-    'div',
-    { class: 'diff' },
-    h('p', { class: 'quiet mono' }, ...breakable(path)),
-    h(
-      'ul',
-      {},
-      ...lines.map(({ sign, text }) =>
-        h(
-          'li',
-          { class: sign === '+' ? 'added' : sign === '-' ? 'removed' : 'same' },
-          drawn(`${sign === '-' ? '−' : sign} `),
-          spoken(SIGN_WORDS[sign]),
-          ...breakable(text),
-        ),
-      ),
-    ),
-  );
 }

@@ -1,24 +1,15 @@
 // @ts-check
-/** @import { NodeColumn, NodeMap, NodeRow, PageState } from '../state.ts' */
+/** @import { NodeMap, NodeRow, PageState } from '../state.ts' */
 /** @import { NodeFilter, Show } from './node-rows.js' */
 
 import { absence } from './absence.js';
-import { breakable, byId, drawn, fill, h, spoken } from './dom.js';
+import { byId, fill, h } from './dom.js';
 import { field, picker } from './filter-fields.js';
+import { detailsOf, headOf, rowOf, totals } from './node-cells.js';
 import { nodeMap } from './node-map.js';
-import { columnsOf, isTrouble, rowsOf } from './node-rows.js';
+import { columnsOf, rowsOf } from './node-rows.js';
 import { virtualRows } from './virtual-rows.js';
 import { counted, number } from './words.js';
-
-/** @type {Record<string, { sign: string; word: string }>} */
-const CELLS = {
-  k: { sign: '', word: 'kept' },
-  m: { sign: '✕', word: 'missing' },
-  d: { sign: '≠', word: 'different' },
-  c: { sign: '⟳', word: 'contested' },
-  a: { sign: '', word: 'absent' },
-  '-': { sign: '', word: '' },
-};
 
 /** The panel of nodes and protected taints. */
 export function nodesView() {
@@ -71,7 +62,7 @@ export function nodesView() {
     columns = shown;
     const found = map;
     fill(head, [found.columns, shown, totals(found)], () => headOf(found, shown));
-    // Of which page.css makes the table's width: with rows that come and go, contents cannot.
+    // Of which matrices.css makes the table's width: with rows that come and go, contents cannot.
     table.style.setProperty('--columns', String(shown.length));
     const visible = rowsOf(map, filter);
     rows.show(visible);
@@ -103,106 +94,4 @@ export function nodesView() {
       show();
     },
   };
-}
-
-/** @param {NodeMap} map @returns {Record<string, number>[]} for each column, how many nodes have which cell */
-function totals({ columns, rows }) {
-  return columns.map((_, column) => {
-    /** @type {Record<string, number>} */
-    const counts = {};
-    for (const { cells } of rows) {
-      const cell = cells[column] ?? '-';
-      counts[cell] = (counts[cell] ?? 0) + 1;
-    }
-    return counts;
-  });
-}
-
-/**
- * @param {NodeMap} map
- * @param {readonly number[]} shown
- */
-function headOf(map, shown) {
-  const counts = totals(map);
-  return [
-    h('th', { scope: 'col', class: 'name' }, 'Node'),
-    ...shown.map((index) => {
-      const column = map.columns[index];
-      const count = counts[index] ?? {};
-      const bad = ['m', 'd', 'c'].flatMap((cell) =>
-        count[cell] ? [`${number(count[cell])} ${CELLS[cell]?.word}`] : [],
-      );
-      return h(
-        'th',
-        { scope: 'col' },
-        h('span', { class: 'mono' }, ...breakable(column?.taint ?? '')),
-        h('span', { class: 'quiet line' }, `${column?.policy} · ${column?.mode}`),
-        h(
-          'span',
-          { class: bad.length > 0 ? 'bad line' : 'quiet line' },
-          bad.join(', ') || `${number(count.k ?? 0)} kept`,
-        ),
-      );
-    }),
-    h('th', { scope: 'col', class: 'note' }, 'What there is to say'),
-  ];
-}
-
-/**
- * @param {NodeRow} row
- * @param {readonly number[]} columns
- */
-function rowOf({ name, ready, cells, notes = [] }, columns) {
-  return h(
-    'tr',
-    {},
-    h(
-      'th',
-      { scope: 'row', class: 'name mono' },
-      h('button', { type: 'button', class: 'plain', id: `node-${name}`, 'data-node': name, title: name }, name),
-      !ready && h('span', { class: 'tag' }, 'not ready'),
-    ),
-    ...columns.map((index) => cellOf(cells[index])),
-    h('td', { class: 'note', title: notes.join('; ') }, notes.join('; ')),
-  );
-}
-
-/** @param {string | undefined} letter */
-function cellOf(letter = '-') {
-  const { sign, word } = CELLS[letter] ?? { sign: '', word: letter };
-  if (word === '') return h('td', { class: 'cell none' }, drawn('–'), spoken('not selected'));
-  return h('td', { class: `cell is-${word}` }, sign !== '' && drawn(`${sign} `), word);
-}
-
-/**
- * @param {NodeRow} row
- * @param {readonly NodeColumn[]} columns
- */
-function detailsOf({ name, ready, cells, notes = [] }, columns) {
-  const troubled = [...cells].flatMap((cell, index) => (isTrouble(cell) ? [index] : []));
-  const selected = [...cells].flatMap((cell, index) => (cell !== '-' ? [index] : []));
-  return [
-    h('h3', { class: 'mono' }, name, h('span', { class: 'tag' }, ready ? 'ready' : 'not ready')),
-    h(
-      'ul',
-      {},
-      ...selected.map((index) => {
-        const { word = '', sign = '' } = CELLS[cells[index] ?? '-'] ?? {};
-        const column = columns[index];
-        const note = notes[troubled.indexOf(index)];
-        return h(
-          'li',
-          {},
-          h('span', { class: `cell is-${word}` }, sign !== '' && drawn(`${sign} `), word),
-          ' ',
-          h('span', { class: 'mono' }, ...breakable(column?.taint ?? '')),
-          h(
-            'span',
-            { class: 'quiet' },
-            ` · ${column?.policy}, ${column?.field}, ${column?.mode}${note ? `: ${note}` : ''}`,
-          ),
-        );
-      }),
-    ),
-  ];
 }

@@ -1,23 +1,24 @@
 // @ts-check
 /** @import { PageState } from '../state.ts' */
 /** @import { Connection } from './live.js' */
-/** @import { Tab } from './summary.js' */
+/** @import { Tab } from './troubles.js' */
 import { coverageView } from './coverage-view.js';
 import { decisionsView } from './decisions-view.js';
 import { byId, drawn, fill, h, spoken } from './dom.js';
 import { slashFocusesFilter } from './filter-fields.js';
+import { gauges } from './gauges.js';
+import { SIGNS } from './levels.js';
 import { follow } from './live.js';
 import { nodesView } from './nodes-view.js';
 import { policiesView } from './policies-view.js';
-import { gauges, troubles, verdict } from './summary.js';
 import { tabs } from './tabs.js';
+import { troubles, verdict } from './troubles.js';
 import { trustView } from './trust-view.js';
 import { span } from './words.js';
 
 /** Ages are shown by the second. */
 const TICK_MS = 1_000;
 
-const SIGNS = { ok: '✓', attention: '!', failed: '✕', plain: '' };
 const SPOKEN = { ok: ', fine', attention: ', needs attention', failed: ', failed', plain: '' };
 
 /** @type {PageState | undefined} */

@@ -1,6 +1,7 @@
 // @ts-check
 /** @import { CertificateState, PageState, WebhookState } from '../state.ts' */
 import { breakable, byId, drawn, fill, h, spoken, svg } from './dom.js';
+import { signed } from './levels.js';
 import { counted, DAY_MS, localTime, number } from './words.js';
 
 /** A serving certificate is renewed when a third of its 90 days is left. */
@@ -21,7 +22,7 @@ export function trustView() {
             'tr',
             {},
             h('th', { scope: 'row' }, name),
-            h('td', {}, stateOf(level, state)),
+            h('td', {}, signed(level, state)),
             h('td', {}, ...breakable(detail)),
           );
         }),
@@ -39,22 +40,12 @@ export function trustView() {
   };
 }
 
-const SIGNS = { ok: '✓', attention: '!', failed: '✕' };
-
-/**
- * @param {keyof typeof SIGNS} level
- * @param {string} word
- */
-function stateOf(level, word) {
-  return h('span', { class: `state is-${level}` }, drawn(`${SIGNS[level]} `), word);
-}
-
 /**
  * @param {CertificateState | undefined} certificate
  * @param {number} now
  */
 function certificateOf(certificate, now) {
-  if (!certificate) return [h('p', {}, stateOf('failed', 'There is no certificate yet.'))];
+  if (!certificate) return [h('p', {}, signed('failed', 'There is no certificate yet.'))];
   const { subject, names, notBefore, notAfter, caNotAfter, renews, fault } = certificate;
   const begin = Date.parse(notBefore);
   const end = Date.parse(notAfter);
@@ -72,7 +63,7 @@ function certificateOf(certificate, now) {
     ),
     lifeBar(spent, renews !== 'nothing', `${left} of ${number(whole)}`, level),
     h('p', { class: 'quiet ends' }, h('span', {}, localTime(notBefore)), h('span', {}, localTime(notAfter))),
-    fault !== undefined && h('p', {}, stateOf('attention', fault)),
+    fault !== undefined && h('p', {}, signed('attention', fault)),
     h(
       'dl',
       {},
@@ -160,8 +151,8 @@ function webhookOf({ name, configuration, failurePolicy, timeoutSeconds, trusted
       trusted === undefined
         ? h('span', { class: 'quiet' }, 'not known')
         : trusted
-          ? stateOf('ok', 'trusted')
-          : stateOf('failed', 'not trusted'),
+          ? signed('ok', 'trusted')
+          : signed('failed', 'not trusted'),
     ),
     h(
       'td',

@@ -70,7 +70,7 @@ function spacer() {
   };
 }
 
-/** As page.css has it (`--row`), in pixels. */
+/** As base.css has it (`--row`), in pixels. */
 function rowHeight() {
   return 2 * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
 }

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { PageDecision, PageState } from '../../../../src/page/state.ts';
-import { gauges, troubles, verdict } from '../../../../src/page/static/summary.js';
+import { gauges } from '../../../../src/page/static/gauges.js';
+import { troubles, verdict } from '../../../../src/page/static/troubles.js';
 
 const NOW = Date.parse('2026-03-14T02:00:00Z');
 const DAY_MS = 86_400_000;
