@@ -29,8 +29,13 @@ export async function coverageMatrix(
   const all = grouping.groups();
   const shown = all.slice(0, MAX_GROUPS);
   const answers = collectAnswers();
+  const groups: NodeGroup[] = [];
+  for (const group of shown) {
+    await setImmediate();
+    groups.push(describe(group, sorted));
+  }
   return {
-    groups: shown.map((group) => describe(group, sorted)),
+    groups,
     groupsLeftOut: all.length - shown.length,
     daemonSets: sorted.map((daemonSet, index) => rowOf(daemonSet, index, all, shown.length, answers.indexOf)),
     answers: answers.list,

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { ClusterSurvey } from '../controllers/cluster-objects.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
@@ -38,7 +39,7 @@ export interface StateText {
 /** The state may be that old, in milliseconds. */
 const MAX_AGE_MS = 500;
 
-/** Least time between two looks at all nodes, in milliseconds: 5,000 of them take a good part of a second. */
+/** Least time between two looks at all nodes, in milliseconds: 5,000 of them take a tenth of a second. */
 const SURVEY_PAUSE_MS = 2_000;
 
 export interface StateFeed {
@@ -104,9 +105,11 @@ function surveyor(pauseMs: number): (cluster: LedCluster | undefined) => Promise
     const nodes = survey.nodes();
     const isContested: Parameters<typeof nodeMap>[0]['isContested'] = (node, taint) =>
       survey.isContested(node.name, taint);
-    const map = await nodeMap({ nodes, policies, compiled: compiled.taintPolicies, isContested });
-    const coverage = await coverageMatrix(survey.daemonSets(), nodes);
-    const text = `,"nodes":${JSON.stringify(map)},"coverage":${JSON.stringify(coverage)}`;
+    const map = JSON.stringify(await nodeMap({ nodes, policies, compiled: compiled.taintPolicies, isContested }));
+    await setImmediate();
+    const coverage = JSON.stringify(await coverageMatrix(survey.daemonSets(), nodes));
+    await setImmediate();
+    const text = `,"nodes":${map},"coverage":${coverage}`;
     last = { survey, revision, text, at: performance.now() };
     return text;
   };
