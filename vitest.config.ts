@@ -18,6 +18,10 @@ export default defineConfig({
   test: {
     projects: [
       { test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      {
+        // In a real browser; one file after the other, as the browser has both cores to itself.
+        test: { ...endToEnd, name: 'browser', include: ['test/browser/**/*.test.ts'] },
+      },
       { test: { ...endToEnd, name: 'e2e' } },
       {
         // The same tests on an older API server. Those that need the other components, which are newer than it, skip

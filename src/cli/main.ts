@@ -5,6 +5,7 @@ import { VERSION } from '../version.ts';
 import { certsCommand } from './certs.ts';
 import { completionCommand } from './completion.ts';
 import { coverageCommand } from './coverage.ts';
+import { dashboardCommand } from './dashboard.ts';
 import { doctorCommand } from './doctor.ts';
 import { EXIT } from './exit.ts';
 import { reviewCommand } from './review.ts';
@@ -59,6 +60,7 @@ Examples:
     reviewCommand(exit),
     coverageCommand(exit),
     doctorCommand(exit),
+    dashboardCommand(),
     talosCommand(exit),
     certsCommand(exit),
     completionCommand(),
