@@ -11,6 +11,7 @@ import { describeWithControlPlane } from '../control-plane/describe-with-control
 import { NAMESPACE, SERVICE, taintkeeperAccount } from '../control-plane/replicas.ts';
 import { runTool } from '../control-plane/run-tool.ts';
 import { admin, type User } from '../control-plane/users.ts';
+import { temporaryDirectory } from '../unit/temporary-directory.ts';
 import { LEASE } from './installation.ts';
 
 const MANIFEST = new URL('../../manifests/install.yaml', import.meta.url).pathname;
@@ -55,7 +56,8 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
   /** What somebody does who pastes the remedy into a shell. */
   async function paste(command = ''): Promise<void> {
     const PATH = `${findAssets('newest')?.folder}:${process.env.PATH}`;
-    const env = { PATH, KUBECONFIG: await cp().kubeconfigFile(admin) };
+    // A home of its own, for kubectl's cache.
+    const env = { PATH, HOME: temporaryDirectory(), KUBECONFIG: await cp().kubeconfigFile(admin) };
     const result = await runTool('sh', ['-c', `cd ${ROOT} && ${command}`], { env });
     expect(result.code, result.stderr).toBe(0);
   }
