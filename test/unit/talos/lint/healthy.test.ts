@@ -66,6 +66,7 @@ describe.skipIf(!existsSync(TALOS))(
       const findings = (await lintFile(path)).filter(
         ({ rule, reason }) => ABOUT_UNKNOWN.includes(rule) && /no /.test(reason),
       );
+      expect(findings.length).toBeGreaterThan(0);
       for (const { field } of findings.filter(({ field }) => !field.includes('[') || field.includes('interfaces'))) {
         const pointer = `/${field.replaceAll(/\[(\d+)\]/g, '.$1').replaceAll('.', '/')}`;
         // What stands below a refused field is not looked at.
