@@ -43,7 +43,7 @@ export function notesOn({ leftOut, deadlocked }: DerivedPolicy): string[] {
       return `left out: ${formatTaint(taint)} (${taint.at}), which comes and goes by itself: a policy would put it back`;
     }),
     ...deadlocked.map((source) => {
-      return `workers do not get the labels below as long as ${source} has taints for Talos to set: NodeRestriction refuses the request, which has both`;
+      return `up to Talos 1.13, workers do not get the labels that select them as long as ${source} has nodeTaints: NodeRestriction refuses the request, which has both`;
     }),
   ];
 }

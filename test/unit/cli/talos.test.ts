@@ -28,7 +28,7 @@ describe('talos policies', () => {
     const { code, stdout, stderr } = await run(
       'talos',
       'policies',
-      example('gpu.yaml'),
+      example('gpu-registration.yaml'),
       '-o',
       'json',
       '--mode',
@@ -39,7 +39,7 @@ describe('talos policies', () => {
       manifest: { kind: 'TaintPolicy', spec: { mode: 'Deny' } },
     });
     expect(stderr).toMatch(
-      /^taintkeeper: left out: node.cilium.io\/agent-not-ready=true:NoExecute \(.*gpu.yaml:10:7\)/,
+      /^taintkeeper: left out: node.cilium.io\/agent-not-ready=true:NoExecute \(.*gpu-registration.yaml:10:11\)/,
     );
   });
 

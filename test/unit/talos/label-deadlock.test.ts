@@ -9,9 +9,9 @@ const LABELS = { pool: 'gpu' };
 it.each([
   { what: 'both set by Talos', text: machine('worker', { nodeLabels: LABELS, nodeTaints: TAINTS }), keeps: true },
   {
-    what: 'both set by Talos 1.14 and later',
+    what: 'both set by Talos 1.14 and later, where the kubelet registers with the taint',
     text: `${machine('worker')}\n---\n{"apiVersion":"v1alpha1","kind":"KubeNodeConfig","labels":{"pool":"gpu"},"taints":{"dedicated":"NoSchedule"}}`,
-    keeps: true,
+    keeps: false,
   },
   {
     what: 'a patch that says both',
@@ -30,6 +30,24 @@ it.each([
       kubelet: { extraArgs: { 'register-with-taints': 'dedicated=gpu:NoSchedule' } },
     }),
     keeps: false,
+  },
+  {
+    what: 'the taint said twice, so that the kubelet registers with it',
+    text: machine('worker', {
+      nodeLabels: LABELS,
+      nodeTaints: TAINTS,
+      kubelet: { extraArgs: { 'register-with-taints': 'dedicated=gpu:NoSchedule' } },
+    }),
+    keeps: false,
+  },
+  {
+    what: 'another taint that the kubelet registers with',
+    text: machine('worker', {
+      nodeLabels: LABELS,
+      nodeTaints: TAINTS,
+      kubelet: { extraArgs: { 'register-with-taints': 'x=y:NoSchedule' } },
+    }),
+    keeps: true,
   },
   {
     what: 'a label that the kubelet registers with',
