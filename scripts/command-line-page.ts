@@ -8,6 +8,7 @@ export function commandLinePage(): string {
     section('taintkeeper', help()),
     section('taintkeeper serve', help('serve')),
     section('taintkeeper review', help('review')),
+    section('taintkeeper talos lint', help('talos', 'lint')),
     section('taintkeeper talos policies', help('talos', 'policies')),
     section('taintkeeper talos drift', help('talos', 'drift')),
     section('taintkeeper certs status', help('certs', 'status')),

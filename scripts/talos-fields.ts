@@ -66,6 +66,16 @@ for (const path of [...schema.keys()]) {
   }
 }
 for (const version of [LAST_OF_MODULE + 1, LAST]) record(version, schema);
+// What is in it was free, as far as this script could see, until a version said what may be: types of other modules.
+const aboveOf = (path: string): string => parentOf(path).replace(/(\.\*)+$/, '');
+const firstInside = new Map<string, number>();
+for (const [path, { since }] of lives) {
+  firstInside.set(aboveOf(path), Math.min(firstInside.get(aboveOf(path)) ?? LAST, since));
+}
+for (const [path, life] of [...lives].sort(([a], [b]) => (a < b ? -1 : 1))) {
+  const above = lives.get(aboveOf(path));
+  if (above && firstInside.get(aboveOf(path)) === life.since) life.since = Math.min(life.since, above.since);
+}
 // What the schema leaves out is still read, as long as its document is there.
 for (const [path, life] of lives) {
   const document = path.split('.')[0] ?? '';

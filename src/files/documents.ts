@@ -3,12 +3,14 @@ import {
   isMap,
   isPair,
   isScalar,
+  isSeq,
   LineCounter,
   type Node,
   type Pair,
   type ParsedNode,
   parseAllDocuments,
   visit,
+  type YAMLMap,
 } from 'yaml';
 import { formatPath, type Path } from '../policy/problem.ts';
 import { InputError } from './input-error.ts';
@@ -69,7 +71,7 @@ export function parseDocuments(contents: string, source: string, { secret = fals
       found.push({
         value,
         locate: (path) => at(offsetOf(contents, path)),
-        scalar: (path) => scalarOf(document, path),
+        scalar: (path) => scalarOf(contents, path),
       });
     } catch (error) {
       faults.push(`${at(contents.range[0])}: ${secret ? ALIAS_BOMB : (error as Error).message}`);
@@ -115,8 +117,13 @@ function parseLargeJson(text: string, source: string, secret: boolean): SourceDo
   }
 }
 
-function scalarOf(document: Document.Parsed, path: Path): string | undefined {
-  const node = document.getIn(path, true);
+function scalarOf(root: ParsedNode, path: Path): string | undefined {
+  let node: Node | null | undefined = root;
+  for (const part of path) {
+    if (isMap(node)) node = pairOf(node, String(part))?.value as Node | null | undefined;
+    else if (isSeq(node) && typeof part === 'number') node = node.items[part] as Node | undefined;
+    else return undefined;
+  }
   return isScalar(node) ? node.source : undefined;
 }
 
@@ -126,7 +133,7 @@ function offsetOf(root: ParsedNode, path: Path): number {
   let offset = root.range[0];
   for (const part of path) {
     if (isMap(node)) {
-      const pair: Pair | undefined = node.items.find((item) => isPair(item) && keyOf(item) === String(part));
+      const pair = pairOf(node, String(part));
       if (!pair) break;
       offset = (pair.key as Node).range?.[0] ?? offset;
       node = pair.value as Node | null;
@@ -140,6 +147,15 @@ function offsetOf(root: ParsedNode, path: Path): number {
     }
   }
   return offset;
+}
+
+const indexes = new WeakMap<YAMLMap, ReadonlyMap<string, Pair>>();
+
+/** Each mapping is indexed once: one with a hundred thousand keys may be asked for all of them. */
+function pairOf(map: YAMLMap, key: string): Pair | undefined {
+  const index = indexes.get(map) ?? new Map(map.items.filter(isPair).map((pair) => [keyOf(pair), pair]));
+  indexes.set(map, index);
+  return index.get(key);
 }
 
 function keyOf({ key }: Pair): string {

@@ -1149,18 +1149,18 @@ v1alpha1.machine.kubelet.disableManifestsDirectory
 v1alpha1.machine.kubelet.extraArgs
 v1alpha1.machine.kubelet.extraConfig
 v1alpha1.machine.kubelet.extraMounts
-v1alpha1.machine.kubelet.extraMounts.*.destination 6-
-v1alpha1.machine.kubelet.extraMounts.*.gidMappings 6-
-v1alpha1.machine.kubelet.extraMounts.*.gidMappings.*.containerID 6-
-v1alpha1.machine.kubelet.extraMounts.*.gidMappings.*.hostID 6-
-v1alpha1.machine.kubelet.extraMounts.*.gidMappings.*.size 6-
-v1alpha1.machine.kubelet.extraMounts.*.options 6-
-v1alpha1.machine.kubelet.extraMounts.*.source 6-
-v1alpha1.machine.kubelet.extraMounts.*.type 6-
-v1alpha1.machine.kubelet.extraMounts.*.uidMappings 6-
-v1alpha1.machine.kubelet.extraMounts.*.uidMappings.*.containerID 6-
-v1alpha1.machine.kubelet.extraMounts.*.uidMappings.*.hostID 6-
-v1alpha1.machine.kubelet.extraMounts.*.uidMappings.*.size 6-
+v1alpha1.machine.kubelet.extraMounts.*.destination
+v1alpha1.machine.kubelet.extraMounts.*.gidMappings
+v1alpha1.machine.kubelet.extraMounts.*.gidMappings.*.containerID
+v1alpha1.machine.kubelet.extraMounts.*.gidMappings.*.hostID
+v1alpha1.machine.kubelet.extraMounts.*.gidMappings.*.size
+v1alpha1.machine.kubelet.extraMounts.*.options
+v1alpha1.machine.kubelet.extraMounts.*.source
+v1alpha1.machine.kubelet.extraMounts.*.type
+v1alpha1.machine.kubelet.extraMounts.*.uidMappings
+v1alpha1.machine.kubelet.extraMounts.*.uidMappings.*.containerID
+v1alpha1.machine.kubelet.extraMounts.*.uidMappings.*.hostID
+v1alpha1.machine.kubelet.extraMounts.*.uidMappings.*.size
 v1alpha1.machine.kubelet.image
 v1alpha1.machine.kubelet.nodeIP
 v1alpha1.machine.kubelet.nodeIP.validSubnets
@@ -1334,7 +1334,7 @@ v1alpha1.machine.systemDiskEncryption.ephemeral.keys.*.slot
 v1alpha1.machine.systemDiskEncryption.ephemeral.keys.*.static
 v1alpha1.machine.systemDiskEncryption.ephemeral.keys.*.static.passphrase
 v1alpha1.machine.systemDiskEncryption.ephemeral.keys.*.tpm 5-
-v1alpha1.machine.systemDiskEncryption.ephemeral.keys.*.tpm.checkSecurebootStatusOnEnroll 8-
+v1alpha1.machine.systemDiskEncryption.ephemeral.keys.*.tpm.checkSecurebootStatusOnEnroll 5-
 v1alpha1.machine.systemDiskEncryption.ephemeral.options
 v1alpha1.machine.systemDiskEncryption.ephemeral.provider
 v1alpha1.machine.systemDiskEncryption.state
@@ -1349,7 +1349,7 @@ v1alpha1.machine.systemDiskEncryption.state.keys.*.slot
 v1alpha1.machine.systemDiskEncryption.state.keys.*.static
 v1alpha1.machine.systemDiskEncryption.state.keys.*.static.passphrase
 v1alpha1.machine.systemDiskEncryption.state.keys.*.tpm 5-
-v1alpha1.machine.systemDiskEncryption.state.keys.*.tpm.checkSecurebootStatusOnEnroll 8-
+v1alpha1.machine.systemDiskEncryption.state.keys.*.tpm.checkSecurebootStatusOnEnroll 5-
 v1alpha1.machine.systemDiskEncryption.state.options
 v1alpha1.machine.systemDiskEncryption.state.provider
 v1alpha1.machine.time - !12 TimeSyncConfig

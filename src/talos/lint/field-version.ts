@@ -56,7 +56,7 @@ function explain(what: string, life: FieldLife, fact: Fact, version = 0): { reas
       };
     case 'deprecated':
       return {
-        reason: `${what} is deprecated since Talos 1.${life.deprecated}, and a later version will not read it`,
+        reason: `${what} is deprecated since Talos 1.${life.deprecated}, and a later one may not read it`,
         fix: instead ?? 'take it out, and see the upgrade notes of Talos for what took its place',
       };
   }

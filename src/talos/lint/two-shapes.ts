@@ -1,4 +1,5 @@
 import type { Path } from '../../policy/problem.ts';
+import { documentLife } from '../fields.ts';
 import { kindOf, valueAt } from '../tree.ts';
 import type { Rule } from './finding.ts';
 
@@ -35,12 +36,14 @@ export const TWO_SHAPES: Rule = {
   id: 'two-shapes',
   about:
     'The same setting in `machine` or `cluster` and in the document that took its place: Talos refuses the whole configuration.',
-  check({ configuration: { documents } }) {
+  check({ configuration: { documents }, version }) {
     const older = documents.filter((document) => kindOf(document) === undefined);
     const seen = new Set<string>();
     return CONFLICTS.flatMap(([kind, fields]) => {
       const newer = documents.find((document) => kindOf(document) === kind);
-      if (!newer) return [];
+      const since = documentLife(kind)?.since;
+      // Too new for this Talos: field-version says so.
+      if (!newer || (version !== undefined && since !== undefined && version < since)) return [];
       return fields.flatMap((field) => {
         const path: Path = field.split('.');
         return older.flatMap((document) => {

@@ -12,7 +12,7 @@ export const WORKER_TAINT: Rule = {
   about:
     "Taints that Talos sets on a worker after it registered: NodeRestriction refuses the whole update. Up to Talos 1.13 that is every taint in `machine.nodeTaints`; since 1.14 those that `register-with-taints` keeps out of the kubelet's hands.",
   check(subject) {
-    if (subject.role !== 'worker') return [];
+    if (subject.role !== 'worker' || isAtLeast(subject, NODE_TAINTS_VERSION) === false) return [];
     const { taints } = subject.configuration;
     const byKubelet = taints.filter(isByKubelet);
     return taints.flatMap((taint) => {
@@ -22,6 +22,9 @@ export const WORKER_TAINT: Rule = {
     });
   },
 };
+
+/** Before, there is no nodeTaints: field-version says so. */
+const NODE_TAINTS_VERSION = 6;
 
 export function isByKubelet({ shape }: FoundTaint): boolean {
   return shape === 'register-with-taints' || shape === 'registerWithTaints';
