@@ -1,7 +1,7 @@
 import { formatTaint } from '../../policy/taint.ts';
-import type { FoundTaint } from '../declared-taints.ts';
+import { type FoundTaint, sameDeclaration } from '../declared-taints.ts';
+import { isByKubelet } from '../refused-taints.ts';
 import type { Finding, Rule } from './finding.ts';
-import { isByKubelet, sameDeclaration } from './worker-taint.ts';
 
 export const CONTRADICTING_TAINT: Rule = {
   id: 'contradicting-taint',
