@@ -80,6 +80,7 @@ describe.skipIf(!existsSync(TALOS))(
     });
 
     it('and accepts what nothing is said of', () => {
+      const definitions = schema();
       for (const file of yamlFiles(TALOS).filter((name) => !name.startsWith('v1.13'))) {
         for (const { value } of parseDocuments(readFileSync(join(TALOS, file), 'utf8'), file)) {
           // Talos writes "persist" into every configuration, and leaves it out of its schema.
