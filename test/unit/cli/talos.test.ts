@@ -124,6 +124,15 @@ describe('talos drift', () => {
     expect(stdout).toContain('  kubectl label node worker-1 pool=gpu\n');
   });
 
+  it('reads the nodes from standard input', async () => {
+    const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'a', labels: { pool: 'gpu' } } });
+    const { code, stdout } = await runProcess(['talos', 'drift', example('gpu.yaml'), '--nodes', '-'], { stdin });
+    expect({ code, stdout }).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('1 node compared, 0 as declared'),
+    });
+  });
+
   it('names a few of many nodes that it cannot compare', async () => {
     const items = Array.from({ length: 500 }, (_, i) => ({
       apiVersion: 'v1',
