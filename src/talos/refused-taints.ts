@@ -16,12 +16,13 @@ export const MULTI_DOCUMENT_VERSION = 14;
  */
 export function refusedTaints({ taints }: MachineConfiguration, version?: number): FoundTaint[] {
   const byKubelet = taints.filter(isByKubelet);
+  const keys = new Set(byKubelet.map(({ value }) => value.key));
   const hasFlag = byKubelet.some(({ shape }) => shape === 'register-with-taints');
   return taints.filter(
     (taint) =>
       !isByKubelet(taint) &&
       // Equal, it is there already; different, Talos leaves it alone, for it is not its own.
-      !byKubelet.some(({ value }) => value.key === taint.value.key) &&
+      !keys.has(taint.value.key) &&
       (hasFlag || !isHandedOver(taint, version)),
   );
 }
