@@ -35,7 +35,10 @@ export function driftCommand(exit: (code: number) => void): Command {
     )
     .option('-l, --selector <selector>', 'only nodes with these labels')
     .addOption(CLUSTER_OPTIONS.kubeconfig())
-    .option('--nodes <file>', 'no cluster: the nodes are in this file, as of kubectl get nodes -o yaml')
+    .option(
+      '--nodes <file>',
+      'no cluster: the nodes are in this file, as of kubectl get nodes -o yaml; - is standard input',
+    )
     .addOption(outputOption())
     .addHelpText(
       'after',

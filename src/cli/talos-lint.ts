@@ -39,8 +39,7 @@ Exit code: 0 nothing found, 1 something found, 2 bad input.
 Examples:
   taintkeeper talos lint controlplane.yaml worker.yaml --talos-version 1.13
   taintkeeper talos lint patches/gpu.yaml --role worker
-  talosctl get machineconfig v1alpha1 -o jsonpath='{.spec}' > before.yaml
-  taintkeeper talos lint after.yaml --since before.yaml`,
+  taintkeeper talos lint gpu.yaml --since gpu-as-registered.yaml`,
     )
     .action(async (files: readonly string[], { talosVersion: version, role, since, output }: LintCommandOptions) => {
       const [registered] = since === undefined ? [] : await readMachineConfigurations([since]);

@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers';
 import { MalformedObjectError } from '../admission/malformed-object-error.ts';
 import { connect } from '../cluster/client/api-client.ts';
 import { listPages } from '../cluster/watch/list-pages.ts';
@@ -36,11 +37,14 @@ export async function nodesOfCluster(
 }
 
 /**
- * The nodes in a file, as `kubectl get nodes -o yaml` writes them.
+ * The nodes in a file, as `kubectl get nodes -o yaml` writes them; `-` is standard input.
  * @throws InputError for a file that cannot be read, with the place of a Node that is none
  */
 export async function nodesOfFile(file: string): Promise<LiveNode[]> {
-  const documents = parseDocuments(await readText(file), file);
+  const documents =
+    file === '-'
+      ? parseDocuments(await text(process.stdin), 'standard input')
+      : parseDocuments(await readText(file), file);
   const { reviewables } = reviewablesOf(documents, { username: '', groups: [], namespace: '' });
   return reviewables
     .filter(({ request }) => request.resource.resource === 'nodes')

@@ -39,7 +39,7 @@ Examples:
   taintkeeper talos policies patches/gpu.yaml --node-selector pool=gpu --mode Deny > policies/gpu.yaml`,
     )
     .action(async (files: readonly string[], { output, ...options }: PoliciesOptions) => {
-      const derived = derivePolicies(await readDeclarations(files), options);
+      const derived = derivePolicies(await readDeclarations([...new Set(files)]), options);
       switch (output) {
         case 'yaml':
           process.stdout.write(formatPolicies(derived));

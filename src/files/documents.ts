@@ -53,7 +53,7 @@ export function parseDocuments(contents: string, source: string, { secret = fals
     const { line, col } = lineCounter.linePos(offset);
     return `${source}:${line}:${col}`;
   };
-  const documents = parseAllDocuments(text, { lineCounter, merge: true, prettyErrors: false });
+  const documents = parseAllDocuments(text, { lineCounter, merge: true, prettyErrors: false, uniqueKeys: false });
   const faults: string[] = [];
   const found: SourceDocument[] = [];
   for (const document of documents) {
@@ -63,6 +63,7 @@ export function parseDocuments(contents: string, source: string, { secret = fals
     for (const { offset, name } of unresolvedAliases(document)) {
       faults.push(`${at(offset)}: ${secret ? 'this alias' : `*${name}`} has no anchor: ${QUOTE_ADVICE}`);
     }
+    for (const offset of repeatedKeys(document)) faults.push(`${at(offset)}: Map keys must be unique`);
     if (faults.length > 0 || document.contents === null) continue;
     const { contents } = document;
     try {
@@ -104,6 +105,22 @@ function unresolvedAliases(document: Document.Parsed): { offset: number; name: s
     Alias(_, { source, range }) {
       // One without a name is a syntax error, reported as such.
       if (source !== '' && !anchors.has(source)) found.push({ offset: range?.[0] ?? 0, name: source });
+    },
+  });
+  return found;
+}
+
+/** In one pass: the parser compares each key with every other one, which takes minutes where there are 100,000. */
+function repeatedKeys(document: Document.Parsed): number[] {
+  const found: number[] = [];
+  visit(document, {
+    Map(_, { items }) {
+      const seen = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        if (seen.has(key.value)) found.push(key.range?.[0] ?? 0);
+        seen.add(key.value);
+      }
     },
   });
   return found;

@@ -12,6 +12,8 @@ export interface Assignment {
   readonly by: MatchedBy;
 }
 
+type Found = Pick<Assignment, 'declaration' | 'by'>;
+
 export interface Assignments {
   readonly assigned: readonly Assignment[];
   /** Nodes that none, or more than one, of the machine configurations may be for. */
@@ -22,25 +24,24 @@ export interface Assignments {
 
 /**
  * Finds each node's machine configuration. One with a hostname is for the node of that name only; one with labels of its own
- * for nodes with these labels; one with neither for all nodes of its role.
- * @param named machine configurations by the names of nodes
+ * for nodes with these labels, if they are workers; one with neither for all nodes of its role.
+ * @param given machine configurations by the names of nodes
  */
 export function assign(
   nodes: readonly LiveNode[],
   declarations: readonly Declaration[],
-  named: ReadonlyMap<string, Declaration>,
+  given: ReadonlyMap<string, Declaration>,
 ): Assignments {
-  const byHostname = new Map(
-    declarations.flatMap((declaration) =>
-      nodeNames(declaration.configuration).map((name): [string, Declaration] => [name, declaration]),
-    ),
+  const hosts = declarations.flatMap((declaration) =>
+    nodeNames(declaration.configuration).map((name) => ({ name, declaration })),
   );
+  const byHostname = Map.groupBy(hosts, ({ name }) => name);
   const shared = declarations.filter(({ configuration }) => nodeNames(configuration).length === 0);
-  const find = (node: LiveNode): Pick<Assignment, 'declaration' | 'by'> | string => {
-    const given = named.get(node.name);
-    if (given) return { declaration: given, by: '--node' };
-    const hosts = byHostname.get(node.name);
-    if (hosts) return { declaration: hosts, by: 'hostname' };
+  const find = (node: LiveNode): Found | string => {
+    const chosen = given.get(node.name);
+    if (chosen) return { declaration: chosen, by: '--node' };
+    const named = byHostname.get(node.name)?.map(({ declaration }) => declaration);
+    if (named) return only(named, 'hostname');
     return byLabelsOrRole(node, shared);
   };
 
@@ -55,10 +56,7 @@ export function assign(
   return { assigned, unassigned, unused: declarations.filter((declaration) => !used.has(declaration)) };
 }
 
-function byLabelsOrRole(
-  node: LiveNode,
-  shared: readonly Declaration[],
-): Pick<Assignment, 'declaration' | 'by'> | string {
+function byLabelsOrRole(node: LiveNode, shared: readonly Declaration[]): Found | string {
   const role = own(node.labels, CONTROL_PLANE_KEY) === undefined ? 'worker' : 'controlplane';
   const fitting = shared.filter(({ configuration }) => (configuration.role ?? role) === role);
   const labelled = fitting
@@ -66,14 +64,21 @@ function byLabelsOrRole(
     .filter((each): each is { declaration: Declaration; count: number } => each.count !== undefined);
   const most = Math.max(...labelled.map(({ count }) => count));
   const best = labelled.filter(({ count }) => count === most).map(({ declaration }) => declaration);
+  // Workers come in pools; control planes are alike, as a rule, so that one without the labels is one that lacks them.
   const plain = fitting.filter(
-    (declaration) => declaration.configuration.role === role && ownLabels(declaration).size === 0,
+    (declaration) =>
+      declaration.configuration.role === role && (role === 'controlplane' || ownLabels(declaration).size === 0),
   );
   const [candidates, by] = best.length > 0 ? ([best, 'labels'] as const) : ([plain, 'role'] as const);
+  return candidates.length > 0
+    ? only(candidates, by)
+    : `no file is for a ${role === 'worker' ? 'worker' : 'control plane'} of that name, or with such labels`;
+}
+
+/** The candidate, if there is but one; else the question which it is. */
+function only(candidates: readonly Declaration[], by: MatchedBy): Found | string {
   const [declaration, ...others] = candidates;
-  if (declaration === undefined)
-    return `no file is for a ${role === 'worker' ? 'worker' : 'control plane'} of that name, or with such labels`;
-  if (others.length === 0) return { declaration, by };
+  if (declaration !== undefined && others.length === 0) return { declaration, by };
   return `it may be ${candidates.map(({ configuration }) => configuration.source).join(' or ')}`;
 }
 

@@ -54,7 +54,8 @@ export function declarationOf(configuration: MachineConfiguration): Declaration 
   if (faults.length > 0) throw new InputError(faults);
 
   const implied = impliedTaint(configuration);
-  // A taint of this key in machine.nodeTaints takes the place of Talos' own, whatever its effect.
+  // A taint of this key in machine.nodeTaints takes the place of Talos' own, whatever its effect (NodeTaintSpecController; since
+  // 1.14 it is the other way round, and lint says so: what the author has written is taken for what the author wants).
   if (implied && ![...taints.values()].some(({ key }) => key === implied.key)) {
     taints.set(identity(implied), { ...implied, at: roleAt(configuration) });
   }

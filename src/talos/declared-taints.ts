@@ -1,5 +1,6 @@
 import type { SourceDocument } from '../files/documents.ts';
 import type { Path } from '../policy/problem.ts';
+import { sameTaint } from '../policy/taint.ts';
 import { type Declared, type Malformed, malformed } from './declared.ts';
 import {
   checkTaint,
@@ -19,6 +20,11 @@ import { entriesAt, isMapping, kindOf, textAt, valueAt } from './tree.ts';
 export type TaintShape = 'nodeTaints' | 'KubeNodeConfig' | 'register-with-taints' | 'registerWithTaints';
 
 export type FoundTaint = Declared<DeclaredTaint> & { readonly shape: TaintShape };
+
+/** True when both say the same of their key. */
+export function sameDeclaration(a: FoundTaint, b: FoundTaint): boolean {
+  return sameTaint(a.value, b.value) && a.value.value === b.value.value;
+}
 
 interface Found {
   readonly found: FoundTaint[];

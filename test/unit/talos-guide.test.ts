@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { run } from './cli/run-command.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const GUIDE = readFileSync(join(ROOT, 'docs', 'talos.md'), 'utf8');
@@ -11,9 +11,9 @@ const blocks = [...GUIDE.matchAll(/^```console\n([\s\S]*?)^```$/gm)].map(([, blo
 
 it.each(blocks.filter((block) => block.startsWith(RUN)).map((block) => block.split('\n')))(
   'the Talos guide: %s',
-  (command, ...output) => {
-    const program = [join(ROOT, 'bin', 'taintkeeper.js'), ...command.slice(RUN.length).split(' ')];
-    const { stdout, stderr } = spawnSync(process.execPath, program, { cwd: ROOT, encoding: 'utf8' });
+  async (command, ...output) => {
+    // Tests run in the repository's root, as the guide's commands do.
+    const { stdout, stderr } = await run(...command.slice(RUN.length).split(' '));
     expect(stdout + stderr).toBe(output.join('\n'));
   },
 );

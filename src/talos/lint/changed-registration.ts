@@ -1,8 +1,9 @@
 import { formatTaint } from '../../policy/taint.ts';
-import type { FoundTaint } from '../declared-taints.ts';
+import { type FoundTaint, sameDeclaration } from '../declared-taints.ts';
 import type { MachineConfiguration } from '../machine-configuration.ts';
-import { type Finding, isAtLeast, type LintSubject, MULTI_DOCUMENT_VERSION, type Rule } from './finding.ts';
-import { isByKubelet, sameDeclaration } from './worker-taint.ts';
+import { isByKubelet, isHandedOver } from '../refused-taints.ts';
+import { kindOf } from '../tree.ts';
+import type { Finding, LintSubject, Rule } from './finding.ts';
 
 export const CHANGED_REGISTRATION: Rule = {
   id: 'changed-registration',
@@ -30,8 +31,7 @@ export const CHANGED_REGISTRATION: Rule = {
 /** Talos itself changes the taints of control-plane nodes at any time; up to 1.13, those of workers are the business of worker-taint. */
 function onlyAtRegistration(subject: LintSubject, found: FoundTaint): boolean {
   if (isByKubelet(found)) return true;
-  if (subject.role !== 'worker') return false;
-  return isAtLeast(subject, MULTI_DOCUMENT_VERSION) ?? found.shape === 'KubeNodeConfig';
+  return subject.role === 'worker' && isHandedOver(found, subject.version);
 }
 
 const FIX = 'apply the policy that "taintkeeper talos policies" makes of this file, or register the node anew';
@@ -49,18 +49,11 @@ function added({ document, path, value }: FoundTaint, before: readonly FoundTain
 }
 
 function removed(taint: FoundTaint, { documents, source }: MachineConfiguration): Omit<Finding, 'rule'> {
-  const [first] = documents;
-  const alike = documents.find(
-    ({ value }) => JSON.stringify(kindOfValue(value)) === JSON.stringify(kindOfValue(taint.document.value)),
-  );
+  const place = documents.find((document) => kindOf(document) === kindOf(taint.document)) ?? documents[0];
   return {
-    document: alike ?? first ?? { value: null, locate: () => source, scalar: () => undefined },
+    document: place ?? { value: null, locate: () => source, scalar: () => undefined },
     path: taint.path,
     reason: `${formatTaint(taint.value)}, with which the node registered (${taint.document.locate(taint.path)}), is gone from here and stays on the node`,
     fix: '"kubectl taint" removes it from the node',
   };
-}
-
-function kindOfValue(value: unknown): unknown {
-  return (value as { kind?: unknown } | null)?.kind ?? null;
 }

@@ -1,7 +1,7 @@
 import { formatTaint } from '../../policy/taint.ts';
-import type { FoundTaint } from '../declared-taints.ts';
+import { type FoundTaint, sameDeclaration } from '../declared-taints.ts';
+import { isByKubelet } from '../refused-taints.ts';
 import type { Finding, Rule } from './finding.ts';
-import { isByKubelet, sameDeclaration } from './worker-taint.ts';
 
 export const CONTRADICTING_TAINT: Rule = {
   id: 'contradicting-taint',
@@ -12,9 +12,10 @@ export const CONTRADICTING_TAINT: Rule = {
 
 /** Of Talos, where the kubelet registers with another taint of that key. */
 function overruledByKubelet(taints: readonly FoundTaint[]): Omit<Finding, 'rule'>[] {
+  const byKey = Map.groupBy(taints.filter(isByKubelet), ({ value }) => value.key);
   return taints.flatMap((taint) => {
     if (isByKubelet(taint)) return [];
-    const rivals = taints.filter((other) => isByKubelet(other) && other.value.key === taint.value.key);
+    const rivals = byKey.get(taint.value.key) ?? [];
     const [rival] = rivals;
     if (!rival || rivals.some((other) => sameDeclaration(other, taint))) return [];
     const { document, path, value } = taint;
@@ -33,10 +34,14 @@ function replacedByFlag(taints: readonly FoundTaint[]): Omit<Finding, 'rule'>[] 
   const flags = taints.filter(({ shape }) => shape === 'register-with-taints');
   const last = flags.at(-1);
   if (!last) return [];
+  const inForce = Map.groupBy(
+    flags.filter((flag) => samePlace(flag, last)),
+    ({ value }) => value.key,
+  );
   const replaced = taints.filter(
     (taint) =>
       (taint.shape === 'registerWithTaints' || (taint.shape === last.shape && !samePlace(taint, last))) &&
-      !flags.some((flag) => samePlace(flag, last) && sameDeclaration(flag, taint)),
+      !inForce.get(taint.value.key)?.some((flag) => sameDeclaration(flag, taint)),
   );
   return replaced.map(({ document, path, value }) => ({
     document,

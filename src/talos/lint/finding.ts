@@ -29,11 +29,3 @@ export interface Rule {
   readonly about: string;
   check(subject: LintSubject): Omit<Finding, 'rule'>[];
 }
-
-/** The version in which documents took the place of most of `machine` and `cluster`. */
-export const MULTI_DOCUMENT_VERSION = 14;
-
-/** Whether a version is at least that; undefined where nobody says which it is. */
-export function isAtLeast({ version }: LintSubject, minor: number): boolean | undefined {
-  return version === undefined ? undefined : version >= minor;
-}

@@ -16,14 +16,6 @@ const write = (name: string, text: string): string => {
 };
 
 describe('talos policies', () => {
-  it('reads standard input', async () => {
-    const { code, stdout } = await runProcess(['talos', 'policies', '-'], {
-      stdin: 'machine: {type: worker, nodeLabels: {pool: gpu}, nodeTaints: {dedicated: "gpu:NoSchedule"}}',
-    });
-    expect({ code, name: parse(stdout).metadata.name }).toEqual({ code: 0, name: 'talos-pool-gpu' });
-    expect(stdout).toContain('# standard input:1:');
-  });
-
   it('says in JSON what kubectl takes, and on stderr what is left out', async () => {
     const { code, stdout, stderr } = await run(
       'talos',
@@ -104,10 +96,10 @@ describe('talos drift', () => {
   });
 
   it('says the same in YAML as in JSON', async () => {
-    const [json, yaml] = await Promise.all(
-      ['json', 'yaml'].map((format) => runProcess(['talos', 'drift', example('gpu.yaml'), ...nodes, '-o', format])),
-    );
-    expect(parse(yaml?.stdout ?? '')).toEqual(JSON.parse(json?.stdout ?? ''));
+    const args = ['talos', 'drift', example('gpu.yaml'), ...nodes, '-o'];
+    const json = await run(...args, 'json');
+    const yaml = await run(...args, 'yaml');
+    expect(parse(yaml.stdout)).toEqual(JSON.parse(json.stdout));
   });
 
   it('takes --node for it, without naming the file twice', async () => {
@@ -122,6 +114,15 @@ describe('talos drift', () => {
     );
     expect(stdout).toMatch(/^worker-1 .*gpu.yaml +--node +missing +taint dedicated=gpu:NoSchedule/m);
     expect(stdout).toContain('  kubectl label node worker-1 pool=gpu\n');
+  });
+
+  it('reads the nodes from standard input', async () => {
+    const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'a', labels: { pool: 'gpu' } } });
+    const { code, stdout } = await runProcess(['talos', 'drift', example('gpu.yaml'), '--nodes', '-'], { stdin });
+    expect({ code, stdout }).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('1 node compared, 0 as declared'),
+    });
   });
 
   it('names a few of many nodes that it cannot compare', async () => {

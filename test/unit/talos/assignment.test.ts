@@ -55,6 +55,12 @@ it.each<{ what: string; node: LiveNode; files: Declaration[]; given?: Declaratio
     found: 'role cp.yaml',
   },
   {
+    what: 'the role of a control plane that lacks a label of its own',
+    node: live('c', CONTROL_PLANE),
+    files: [worker, declare('tier.yaml', machine('controlplane', { nodeLabels: { tier: 'x' } }))],
+    found: 'role tier.yaml',
+  },
+  {
     what: 'a label that Talos set and that is gone',
     node: live('a', {}, { owned: { labels: '["pool"]' } }),
     files: [worker, gpu],
@@ -65,6 +71,12 @@ it.each<{ what: string; node: LiveNode; files: Declaration[]; given?: Declaratio
     node: live('a', {}, { owned: { labels: '["pool"]' } }),
     files: [worker, gpu, cpu],
     found: 'it may be gpu.yaml or cpu.yaml',
+  },
+  {
+    what: 'a hostname that two files declare',
+    node: live('w-7'),
+    files: [named, declare('w7-too.yaml', machine('worker', { network: { hostname: 'w-7.example.com' } }))],
+    found: 'it may be w7.yaml or w7-too.yaml',
   },
   {
     what: 'labels of another pool: its taints must not be advised here',

@@ -5,7 +5,7 @@ import type { Declaration } from '../../../src/talos/declaration.ts';
 import { type DerivationOptions, derivePolicies } from '../../../src/talos/policies.ts';
 import { formatPolicies, policiesAsObject } from '../../../src/talos/policy-text.ts';
 import { declare, machine } from './declarations.ts';
-import { addedTaints } from './registering.ts';
+import { registering } from './registering.ts';
 
 const OPTIONS: DerivationOptions = { mode: 'Restore', mayEvict: false };
 
@@ -72,8 +72,9 @@ describe('policies of machine configurations', () => {
     const derived = derivePolicies(declarations, { ...OPTIONS, ...options });
     expect(derived.map(({ policy }) => policy.name)).toEqual(names);
     const text = formatPolicies(derived);
+    const taintsOf = registering(text);
     for (const declaration of declarations) {
-      expect(addedTaints(text, declaration), declaration.configuration.source).toEqual(
+      expect(taintsOf(declaration), declaration.configuration.source).toEqual(
         declaration.taints.map(formatTaint).sort(),
       );
     }
@@ -97,7 +98,7 @@ describe('policies of machine configurations', () => {
   it('leave out what comes and goes by itself, and say so', () => {
     const cilium = pool('gpu', { dedicated: 'gpu:NoSchedule', 'node.cilium.io/agent-not-ready': 'true:NoExecute' });
     const text = formatPolicies(derivePolicies([cilium], OPTIONS));
-    expect(addedTaints(text, cilium)).toEqual(['dedicated=gpu:NoSchedule']);
+    expect(registering(text)(cilium)).toEqual(['dedicated=gpu:NoSchedule']);
     expect(text).toMatch(/^# Left out: node.cilium.io\/agent-not-ready=true:NoExecute \(gpu.yaml:/m);
   });
 

