@@ -97,9 +97,7 @@ describe.skipIf(!existsSync(TALOS))(
 
     it('and has no kind of document that is not known', () => {
       const { oneOf, $defs } = schema();
-      const kinds = oneOf.flatMap(
-        ({ $ref = '' }) => $defs[$ref.replace('#/$defs/', '')]?.properties?.kind?.enum ?? [],
-      );
+      const kinds = oneOf.flatMap(({ $ref = '' }) => $defs[$ref.replace('#/$defs/', '')]?.properties?.kind?.enum ?? []);
       expect(kinds.filter((kind) => !documentKinds().includes(kind))).toEqual([]);
     });
   },
