@@ -55,7 +55,7 @@ export const MISPLACED_FLAG: Rule = {
         entriesAt(document, path).flatMap(([setting]) => {
           const home = NOT_KUBELET_CONFIGURATION.get(setting);
           if (!home) return [];
-          const reason = `${setting} is nothing that the kubelet's configuration has: Talos does not get it started`;
+          const reason = `the kubelet's configuration has no ${setting}: the kubelet does not start with it`;
           return [{ document, path: [...path, setting], reason, fix: `write ${home}` }];
         }),
       ),

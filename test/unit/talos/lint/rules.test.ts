@@ -108,7 +108,7 @@ describe('the version', () => {
   it('deprecated once, for the whole section', () => {
     const text = 'cluster: { network: { podSubnets: [10.244.0.0/16], dnsDomain: cluster.local } }';
     expect(short(text, { version: 14 })).toEqual(['1:12 deprecated-field cluster.network']);
-    expect(lintText(text, { version: 14 })[0]?.fix).toBe('write a KubeNetworkConfig document');
+    expect(lintText(text, { version: 14 })[0]?.fix).toBe('write a document of kind KubeNetworkConfig');
   });
 });
 
@@ -134,6 +134,15 @@ describe('what somebody may have meant', () => {
   ])('%j: %s', (text, fix) => {
     expect(lintText(text).map((finding) => finding.fix)).toEqual([fix]);
   });
+});
+
+it('a control plane that prefers other nodes for ordinary pods allows them', () => {
+  const text = (allow: boolean) =>
+    `machine: { type: controlplane, nodeTaints: { node-role.kubernetes.io/control-plane: PreferNoSchedule } }\ncluster: { allowSchedulingOnControlPlanes: ${allow} }`;
+  expect(short(text(true))).toEqual([]);
+  expect(short(text(false))).toEqual([
+    '1:46 control-plane-taint machine.nodeTaints["node-role.kubernetes.io/control-plane"]',
+  ]);
 });
 
 it('the effect of an empty register-with-taints is none', () => {
