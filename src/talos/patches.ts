@@ -45,6 +45,8 @@ function operation(patch: SourceDocument, index: number): SourceDocument[] {
   if (!isMapping(found) || typeof found.op !== 'string' || typeof found.path !== 'string') {
     return refuse('op', 'expected an operation of a JSON patch, with op and path');
   }
+  if (!/^(\/|$)/.test(found.path))
+    return refuse('path', 'expected a JSON pointer, which begins with a slash: /machine/…');
   switch (found.op) {
     case 'add':
     case 'replace':

@@ -37,6 +37,8 @@ function overridden({ configuration }: LintSubject): Omit<Finding, 'rule'>[] {
     if (shape !== 'nodeTaints' || value.key !== CONTROL_PLANE_TAINT.key) return [];
     const taint = formatTaint(value);
     if (allow?.value) {
+      // This one leaves room for ordinary pods.
+      if (value.effect === 'PreferNoSchedule') return [];
       return [
         {
           document: allow.document,

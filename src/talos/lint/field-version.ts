@@ -1,4 +1,4 @@
-import { documentLife, type FieldLife } from '../fields.ts';
+import { documentLife, FIRST_VERSION, type FieldLife } from '../fields.ts';
 import { entriesAt, kindOf } from '../tree.ts';
 import { fieldFacts, lifeFact } from './field-facts.ts';
 import type { Finding, LintSubject, Rule } from './finding.ts';
@@ -42,7 +42,8 @@ function facts(subject: LintSubject, wanted: readonly Fact[]): Omit<Finding, 'ru
 
 function explain(what: string, life: FieldLife, fact: Fact, version = 0): { reason: string; fix: string } {
   const { successor } = life;
-  const instead = successor && (/^[A-Z]/.test(successor) ? `write a ${successor} document` : `write ${successor}`);
+  const instead =
+    successor && (/^[A-Z]/.test(successor) ? `write a document of kind ${successor}` : `write ${successor}`);
   switch (fact) {
     case 'too new':
       return {
@@ -56,7 +57,7 @@ function explain(what: string, life: FieldLife, fact: Fact, version = 0): { reas
       };
     case 'deprecated':
       return {
-        reason: `${what} is deprecated since Talos 1.${life.deprecated}, and a later one may not read it`,
+        reason: `${what} is deprecated since Talos 1.${life.deprecated}${life.deprecated === FIRST_VERSION ? ' or before' : ''}, and a later one may not read it`,
         fix: instead ?? 'take it out, and see the upgrade notes of Talos for what took its place',
       };
   }

@@ -1,23 +1,7 @@
 import type { Path } from '../../policy/problem.ts';
 import { entriesAt, kindOf } from '../tree.ts';
+import { type Component, FLAG_OWNERS } from './component-flags.ts';
 import type { Rule } from './finding.ts';
-
-// Only flags and settings that one component has and the others do not, and that people look for in the wrong one.
-
-const OF_KUBELET =
-  'register-with-taints node-labels node-ip max-pods cluster-dns cluster-domain rotate-server-certificates rotate-certificates register-node eviction-hard kube-reserved system-reserved cpu-manager-policy hostname-override';
-const OF_API_SERVER =
-  'service-cluster-ip-range enable-admission-plugins disable-admission-plugins etcd-servers oidc-issuer-url oidc-client-id audit-policy-file audit-log-path service-node-port-range default-not-ready-toleration-seconds default-unreachable-toleration-seconds';
-const OF_CONTROLLER_MANAGER =
-  'cluster-cidr allocate-node-cidrs node-cidr-mask-size node-cidr-mask-size-ipv4 node-cidr-mask-size-ipv6 node-monitor-grace-period';
-
-type Component = 'kubelet' | 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler';
-
-const OWNERS: ReadonlyMap<string, Component> = new Map<string, Component>([
-  ...OF_KUBELET.split(' ').map((flag): [string, Component] => [flag, 'kubelet']),
-  ...OF_API_SERVER.split(' ').map((flag): [string, Component] => [flag, 'kube-apiserver']),
-  ...OF_CONTROLLER_MANAGER.split(' ').map((flag): [string, Component] => [flag, 'kube-controller-manager']),
-]);
 
 /** The API server and the controller manager share this one. */
 const SHARED: readonly string[] = ['service-cluster-ip-range'];
@@ -60,7 +44,7 @@ export const MISPLACED_FLAG: Rule = {
     documents.flatMap((document) => [
       ...SECTIONS.filter(({ kind }) => kind === kindOf(document)).flatMap(({ path, component }) =>
         entriesAt(document, path).flatMap(([flag]) => {
-          const owner = OWNERS.get(flag);
+          const owner = FLAG_OWNERS.get(flag);
           if (!owner || owner === component) return [];
           if (SHARED.includes(flag) && component === 'kube-controller-manager') return [];
           const reason = `${flag} is a flag of the ${owner}: the ${component} does not start with it`;
@@ -71,7 +55,7 @@ export const MISPLACED_FLAG: Rule = {
         entriesAt(document, path).flatMap(([setting]) => {
           const home = NOT_KUBELET_CONFIGURATION.get(setting);
           if (!home) return [];
-          const reason = `${setting} is nothing that the kubelet's configuration has: Talos does not get it started`;
+          const reason = `the kubelet's configuration has no ${setting}: the kubelet does not start with it`;
           return [{ document, path: [...path, setting], reason, fix: `write ${home}` }];
         }),
       ),

@@ -1,5 +1,6 @@
 import type { Path } from '../../policy/problem.ts';
 import { documentSection, type Section } from '../fields.ts';
+import { KUBELET_FLAGS } from './component-flags.ts';
 
 let known: ReadonlyMap<string, readonly Path[]> | undefined;
 
@@ -7,8 +8,28 @@ let known: ReadonlyMap<string, readonly Path[]> | undefined;
 export function placesOf(name: string): readonly Path[] {
   known ??= index();
   const places = known.get(name) ?? [];
+  const ofKubelet = kubeletSection(name);
+  if (places.length === 0 && ofKubelet) return [['machine', 'kubelet', ofKubelet.older, name]];
   return places.length <= MANY ? places : [];
 }
+
+/** The free section of the kubelet that a setting is for, by the names of the older shape and of KubeletConfig. */
+export function kubeletSection(name: string): { readonly older: string; readonly newer: string } | undefined {
+  if (KUBELET_FLAGS.includes(name)) return { older: 'extraArgs', newer: 'extraArgs' };
+  return KUBELET_SETTINGS.includes(name) ? { older: 'extraConfig', newer: 'config' } : undefined;
+}
+
+/** Of KubeletConfiguration: what people look for elsewhere, and what has no field of its own there. */
+const KUBELET_SETTINGS: readonly string[] = [
+  'registerWithTaints',
+  'registerNode',
+  'maxPods',
+  'evictionHard',
+  'kubeReserved',
+  'systemReserved',
+  'cpuManagerPolicy',
+  'serverTLSBootstrap',
+];
 
 /** More places than this, and the name alone does not say what is meant. */
 const MANY = 2;

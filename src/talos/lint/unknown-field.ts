@@ -5,7 +5,7 @@ import { kindOf } from '../tree.ts';
 import { type FieldFact, fieldFacts } from './field-facts.ts';
 import type { Finding, LintSubject, Rule } from './finding.ts';
 import { nearest } from './nearest.ts';
-import { placesOf } from './places.ts';
+import { kubeletSection, placesOf } from './places.ts';
 
 type Unknown = FieldFact & { readonly fact: 'unknown' };
 
@@ -54,12 +54,17 @@ function isNowhere({ document, name, beside }: Unknown): boolean {
 }
 
 function nowhere({ document, path, name, beside }: Unknown): Omit<Finding, 'rule'> {
+  const ofKubelet = kindOf(document) === undefined ? undefined : kubeletSection(name);
   const meant = nearest(name, beside) ?? beside.find((field) => name.toLowerCase().endsWith(field.toLowerCase()));
   return {
     document,
     path,
     reason: `there is no ${name} in ${sectionName(document, path)}: ${REFUSED}`,
-    fix: meant ? `did you mean ${meant}?` : 'take it out',
+    fix: meant
+      ? `did you mean ${meant}?`
+      : ofKubelet
+        ? `move it to ${ofKubelet.newer} of a KubeletConfig document`
+        : 'take it out',
   };
 }
 

@@ -216,6 +216,11 @@ describe('refuses, with one line that says where', () => {
     { why: 'some other YAML', text: 'services: {}\n', says: 'f.yaml:1:1: this is no machine configuration' },
     { why: 'a list of other things', text: '- a\n- b\n', says: 'f.yaml:1:3: expected an operation of a JSON patch' },
     {
+      why: 'a JSON patch without a slash',
+      text: '- { op: add, path: machine/nodeTaints, value: {} }\n',
+      says: 'f.yaml:1:14: expected a JSON pointer',
+    },
+    {
       why: 'what a JSON patch moves',
       text: '- { op: move, from: /machine/nodeTaints, path: /x }\n',
       says: 'f.yaml:1:5: only the operations add, replace, remove and test are read',

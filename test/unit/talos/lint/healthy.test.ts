@@ -3,8 +3,11 @@ import { join } from 'node:path';
 import Schema from 'typebox/schema';
 import { describe, expect, it } from 'vitest';
 import { parseDocuments } from '../../../../src/files/documents.ts';
+import { formatTaint } from '../../../../src/policy/taint.ts';
+import { impliedTaint } from '../../../../src/talos/control-plane-taint.ts';
 import { documentKinds } from '../../../../src/talos/fields.ts';
 import { RULES } from '../../../../src/talos/lint/rules.ts';
+import { readMachineConfigurations } from '../../../../src/talos/read-machine-configurations.ts';
 import { BROKEN, HEALTHY, lintFile, REAL, yamlFiles } from './linted-files.ts';
 
 /** The version in a file's name; undefined where it has none. */
@@ -25,6 +28,37 @@ describe.skipIf(!existsSync(TALOS))('of real configurations', () => {
     expect(await lintFile(join(TALOS, file))).toEqual([]);
     expect(await lintFile(join(TALOS, file), { version: versionOf(file) })).toEqual([]);
   });
+});
+
+const ROLE = 'node-role.kubernetes.io/control-plane';
+const NOT_BALANCED = 'node.kubernetes.io/exclude-from-external-load-balancers';
+
+it.skipIf(!existsSync(TALOS)).each([
+  { file: 'v1.13-controlplane', role: 'controlplane', taints: [], labels: [NOT_BALANCED], implied: ROLE },
+  { file: 'v1.13-worker', role: 'worker', taints: [], labels: [], implied: undefined },
+  {
+    file: 'v1.15-controlplane',
+    role: 'controlplane',
+    taints: [`${ROLE}:NoSchedule`],
+    labels: [ROLE, NOT_BALANCED],
+    implied: undefined,
+  },
+  { file: 'v1.15-worker', role: 'worker', taints: [], labels: [], implied: undefined },
+  {
+    file: 'kubenodeconfig',
+    role: undefined,
+    taints: ['exampletaint=examplevalue:NoSchedule'],
+    labels: ['examplelabel'],
+    implied: undefined,
+  },
+])('what $file declares', async ({ file, role, taints, labels, implied }) => {
+  const [configuration] = await readMachineConfigurations([join(TALOS, `${file}.yaml`)]);
+  expect({
+    role: configuration?.role,
+    taints: configuration?.taints.map(({ value }) => formatTaint(value)),
+    labels: configuration?.labels.map(({ value }) => value.key),
+    implied: configuration && impliedTaint(configuration)?.key,
+  }).toEqual({ role, taints, labels, implied });
 });
 
 interface Definition {

@@ -108,7 +108,7 @@ describe('the version', () => {
   it('deprecated once, for the whole section', () => {
     const text = 'cluster: { network: { podSubnets: [10.244.0.0/16], dnsDomain: cluster.local } }';
     expect(short(text, { version: 14 })).toEqual(['1:12 deprecated-field cluster.network']);
-    expect(lintText(text, { version: 14 })[0]?.fix).toBe('write a KubeNetworkConfig document');
+    expect(lintText(text, { version: 14 })[0]?.fix).toBe('write a document of kind KubeNetworkConfig');
   });
 });
 
@@ -120,12 +120,29 @@ describe('what somebody may have meant', () => {
     ['cluster: { nodeAnnotations: {} }', 'move it to machine.nodeAnnotations'],
     ['machine: {}\nkubelet: {}', 'move it to machine.kubelet'],
     ['machine: { zzz: {} }', 'take it out'],
+    ['machine: { kubelet: { nodeTaints: {} } }', 'move it to machine.nodeTaints'],
+    [
+      'machine: { kubelet: { register-with-taints: "a:NoSchedule" } }',
+      'move it to machine.kubelet.extraArgs["register-with-taints"]',
+    ],
+    ['cluster: { registerWithTaints: [] }', 'move it to machine.kubelet.extraConfig.registerWithTaints'],
+    [document('KubeNodeConfig', 'registerWithTaints: []'), 'did you mean taints?'],
+    [document('KubeletConfig', 'maxPods: 200'), 'move it to config of a KubeletConfig document'],
     [document('KubeNodeConfig', 'nodeLabels: {}'), 'did you mean labels?'],
     [document('KubeletConfg', ''), 'did you mean KubeletConfig?'],
     [document('Zzz', ''), 'take the document out'],
   ])('%j: %s', (text, fix) => {
     expect(lintText(text).map((finding) => finding.fix)).toEqual([fix]);
   });
+});
+
+it('a control plane that prefers other nodes for ordinary pods allows them', () => {
+  const text = (allow: boolean) =>
+    `machine: { type: controlplane, nodeTaints: { node-role.kubernetes.io/control-plane: PreferNoSchedule } }\ncluster: { allowSchedulingOnControlPlanes: ${allow} }`;
+  expect(short(text(true))).toEqual([]);
+  expect(short(text(false))).toEqual([
+    '1:46 control-plane-taint machine.nodeTaints["node-role.kubernetes.io/control-plane"]',
+  ]);
 });
 
 it('the effect of an empty register-with-taints is none', () => {
