@@ -8,16 +8,20 @@ const endToEnd = {
   hookTimeout: 120_000,
 };
 
-/** What waits for clocks and Leases, minutes long, and hardly for an API server: on the older one only when asked for. */
+/** What takes long, and hardly depends on the API server's version: on the older one only when asked for. */
 const LONG_ONES = [
-  'test/e2e/{lost-taint,contested-taint,drift-leader,drift-report}.test.ts',
-  'test/e2e/{cluster-faults,cluster-trust,trust-prober}.test.ts',
+  'test/e2e/{lost-taint,contested-taint,drift-leader,drift-report,leader-election}.test.ts',
+  'test/e2e/{cluster-faults,cluster-trust,cluster-certificates,trust-prober,chart,install-guide}.test.ts',
 ];
 
 export default defineConfig({
   test: {
     projects: [
       { test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      {
+        // In a real browser; one file after the other, as the browser has both cores to itself.
+        test: { ...endToEnd, name: 'browser', include: ['test/browser/**/*.test.ts'] },
+      },
       { test: { ...endToEnd, name: 'e2e' } },
       {
         // The same tests on an older API server. Those that need the other components, which are newer than it, skip

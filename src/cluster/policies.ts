@@ -112,7 +112,8 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
   }
 }
 
-function viewPolicy(kind: PolicyKind, object: unknown): PolicyObject {
+/** What is kept of an object as the API server gives it. */
+export function viewPolicy(kind: PolicyKind, object: unknown): PolicyObject {
   const { metadata, status } = object as {
     metadata: { name: string; uid: string; generation?: number; resourceVersion: string };
     status?: unknown;

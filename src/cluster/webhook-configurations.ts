@@ -22,7 +22,8 @@ export interface Webhook {
   readonly name: string;
   readonly clientConfig: {
     readonly caBundle?: string;
-    readonly service?: { readonly namespace: string; readonly name: string };
+    /** The API server takes 443 where there is no port. */
+    readonly service?: { readonly namespace: string; readonly name: string; readonly port?: number };
   };
   readonly [field: string]: unknown;
 }

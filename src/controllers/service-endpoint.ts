@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { json } from 'node:stream/consumers';
 import type { ApiClient } from '../cluster/client/api-client.ts';
+import { selfCheckReview } from '../cluster/self-check-review.ts';
 
 /** The Service by which the API server reaches the webhook. */
 export interface ServiceRef {
@@ -31,7 +32,7 @@ export function serverName({ namespace, name }: Pick<ServiceRef, 'namespace' | '
  */
 export async function callOverService(client: ApiClient, ref: ServiceRef, bundle: string | undefined): Promise<void> {
   const host = await serviceHost(client, ref);
-  const uid = `taintkeeper-self-check-${Date.now()}`;
+  const review = selfCheckReview();
   const outgoing = request({
     host,
     port: ref.port,
@@ -43,24 +44,11 @@ export async function callOverService(client: ApiClient, ref: ServiceRef, bundle
     signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
     ...(bundle === undefined ? {} : { ca: bundle }),
   });
-  outgoing.end(
-    JSON.stringify({
-      apiVersion: 'admission.k8s.io/v1',
-      kind: 'AdmissionReview',
-      request: {
-        uid,
-        resource: { group: 'taintkeeper.dev', version: 'v1alpha1', resource: 'selfchecks' },
-        operation: 'CREATE',
-        userInfo: {},
-        dryRun: true,
-      },
-    }),
-  );
+  outgoing.end(review.body);
   try {
     const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
-    const body = (await json(response)) as { response?: { uid?: string } };
-    if (response.statusCode !== 200 || body.response?.uid !== uid)
-      throw new Error(`it answered ${response.statusCode}`);
+    const refusal = review.refusal(response.statusCode, await json(response));
+    if (refusal !== undefined) throw new Error(refusal);
   } catch (error) {
     const { message } = error as Error;
     throw new Error(`Service ${ref.namespace}/${ref.name} (${host} port ${ref.port}) does not lead here: ${message}`);

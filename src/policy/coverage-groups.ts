@@ -31,16 +31,25 @@ export function groupNodes<Node extends SchedulingNode>(
   daemonSets: readonly SchedulingView[],
   nodes: readonly Node[],
 ): NodeGroup<Node>[] {
+  const grouping = startGrouping<Node>(daemonSets);
+  for (const node of nodes) grouping.add(node);
+  return grouping.groups();
+}
+
+/** The same, one node after the other, for whoever has something else to do in between. */
+export function startGrouping<Node extends SchedulingNode>(daemonSets: readonly SchedulingView[]) {
   const coveragesOn = daemonSets.map(compileCoverage);
   const groups = new Map<string, { nodes: Node[]; coverages: Coverage[] }>();
-  for (const node of nodes) {
-    const coverages = coveragesOn.map((coverageOn) => coverageOn(node));
-    const likeness = JSON.stringify(coverages.map(reasons));
-    const group = groups.get(likeness);
-    if (group) group.nodes.push(node);
-    else groups.set(likeness, { nodes: [node], coverages });
-  }
-  return [...groups.values()].sort((a, b) => b.nodes.length - a.nodes.length);
+  return {
+    add(node: Node): void {
+      const coverages = coveragesOn.map((coverageOn) => coverageOn(node));
+      const likeness = JSON.stringify(coverages.map(reasons));
+      const group = groups.get(likeness);
+      if (group) group.nodes.push(node);
+      else groups.set(likeness, { nodes: [node], coverages });
+    },
+    groups: (): NodeGroup<Node>[] => [...groups.values()].sort((a, b) => b.nodes.length - a.nodes.length),
+  };
 }
 
 /** Each node as a group of its own, in the order in which they were given. */

@@ -7,6 +7,7 @@ import { cacheFolder, type GoModule, lockedVersion, oldestGo, unbuilt } from './
 import { HELM } from './helm.ts';
 import { KUBERNETES, OLDER_KUBERNETES } from './kubernetes.ts';
 import { onExit } from './on-exit.ts';
+import { PROMTOOL, promtoolPath, unpackPromtool } from './promtool.ts';
 
 /** What came of looking for the binaries, and building them where needed. */
 export type Provision =
@@ -63,7 +64,16 @@ async function build(module: GoModule, program: string, folder: string): Promise
     const output = join(scratch, program);
     const go = spawn(
       'go',
-      ['build', '-trimpath', '-ldflags', linkerFlags(module), '-o', output, `${module.packages[program]}`],
+      [
+        'build',
+        '-trimpath',
+        ...(module.tags ? ['-tags', module.tags.join(',')] : []),
+        '-ldflags',
+        linkerFlags(module),
+        '-o',
+        output,
+        `${module.packages[program]}`,
+      ],
       {
         cwd: module.folder,
         env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' },
@@ -89,8 +99,10 @@ function linkerFlags(module: GoModule): string {
 
 async function main(): Promise<void> {
   try {
-    const modules = [KUBERNETES, OLDER_KUBERNETES, HELM];
-    const provision = await ensureAssets((line) => process.stdout.write(`${line}\n`), modules);
+    const report = (line: string) => process.stdout.write(`${line}\n`);
+    if (!promtoolPath() && unpackPromtool()) report("promtool unpacked from Debian's package");
+    const modules = [KUBERNETES, OLDER_KUBERNETES, HELM, ...(promtoolPath() ? [] : [PROMTOOL])];
+    const provision = await ensureAssets(report, modules);
     if (provision.outcome === 'impossible') {
       const { reason, remedy } = provision;
       if (process.env.CI !== 'true') {

@@ -49,7 +49,7 @@ export const etcd = (files: Files): Plan => ({
   ],
 });
 
-export const kubeApiserver = (files: Files, etcdUrl: string): Plan => ({
+export const kubeApiserver = (files: Files, etcdUrl: string, extra: readonly string[] = []): Plan => ({
   ports: 1,
   healthPath: '/readyz',
   args: ([port]) => [
@@ -72,6 +72,7 @@ export const kubeApiserver = (files: Files, etcdUrl: string): Plan => ({
     `--audit-policy-file=${files.auditPolicy}`,
     `--audit-log-path=${files.auditLog}`,
     '--allow-privileged=true',
+    ...extra,
   ],
 });
 

@@ -26,6 +26,11 @@ export interface ControlPlaneOptions {
   nodeMonitorGraceSeconds?: number;
   /** Path of the API server's audit policy, in place of audit-policy.yaml. */
   auditPolicy?: string;
+  /**
+   * Whether the API server looks up a Service's EndpointSlices itself, and calls webhooks there: nobody makes cluster IPs work
+   * here. Then a Service of type ExternalName leads nowhere.
+   */
+  routesToEndpoints?: boolean;
 }
 
 /** The part of `/version` that tests go by. */
@@ -116,7 +121,10 @@ async function start(
   };
 
   const etcd = await run('etcd', components.etcd(files));
-  const { url } = await run('kube-apiserver', components.kubeApiserver(files, etcd.url));
+  const { url } = await run(
+    'kube-apiserver',
+    components.kubeApiserver(files, etcd.url, options.routesToEndpoints ? ['--enable-aggregator-routing=true'] : []),
+  );
   const desk = createAccessDesk(url, authority, workspace);
   const { rest } = await desk.of(admin);
   await waitForNamespaces(rest);

@@ -12,6 +12,8 @@ export interface GoModule {
   readonly versionOf: string;
   /** The Go package of each program. */
   readonly packages: Readonly<Record<string, string>>;
+  /** Build tags, if any. */
+  readonly tags?: readonly string[];
   /** What a release build sets by `-X`, given the version as `v1.36.3`. */
   linkerVariables(version: string): Readonly<Record<string, string>>;
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { type Relay, relay } from './relay.ts';
 
-/** A port of 127.0.0.1 whose connections are passed on to other ports. */
+/** A port whose connections are passed on to other ports. */
 export interface TcpListener {
   readonly port: number;
   /** The connections that are open now. */
@@ -12,14 +12,16 @@ export interface TcpListener {
 }
 
 /**
- * Listens on a free port of 127.0.0.1.
+ * Listens on a free port.
  *
  * @param dial connects to where a new client belongs; `undefined` when there is no such place: the client is reset
  * @param onRelay is told of each connection that was made
+ * @param host the address to listen at
  */
 export async function listenTcp(
   dial: () => Promise<Socket | undefined>,
   onRelay: (made: Relay) => void = () => {},
+  host = '127.0.0.1',
 ): Promise<TcpListener> {
   const relays = new Set<Relay>();
   const clients = new Set<Socket>();
@@ -36,7 +38,7 @@ export async function listenTcp(
     const made = relay(client, upstream, () => relays.delete(made));
     relays.add(made);
     onRelay(made);
-  }).listen(0, '127.0.0.1');
+  }).listen(0, host);
   await once(server, 'listening');
 
   return {

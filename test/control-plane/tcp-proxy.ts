@@ -24,8 +24,9 @@ export interface TcpProxy {
  * Puts a proxy before a server on 127.0.0.1, such as the API server.
  *
  * @param url of the server; only its scheme and port are used
+ * @param host the address to listen at, 127.0.0.1 unless said otherwise
  */
-export async function startTcpProxy(url: string): Promise<TcpProxy> {
+export async function startTcpProxy(url: string, host?: string): Promise<TcpProxy> {
   const { protocol, port } = new URL(url);
   let paused = false;
   const listener = await listenTcp(
@@ -33,6 +34,7 @@ export async function startTcpProxy(url: string): Promise<TcpProxy> {
     (made) => {
       if (paused) made.freeze();
     },
+    host,
   );
   return {
     port: listener.port,

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { ApiError, toApiError } from './api-error.ts';
 import { startDeadline, TimeoutError } from './deadline.ts';
@@ -10,6 +10,7 @@ const REQUEST_TIMEOUT_MS = 10_000;
 /** The API server sends the head of a watch as soon as it accepts it. */
 const OPEN_TIMEOUT_MS = 10_000;
 const UNAUTHORIZED = 401;
+const JSON_TYPE = 'application/json';
 
 /** Entries that are undefined are left out. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -20,9 +21,13 @@ export interface RequestOptions {
   body?: unknown;
   /** Default `application/json`; patches name theirs. */
   contentType?: string;
+  /** What to ask for. Default `application/json`; any other answer is given as it came, as text. */
+  accept?: string;
   signal?: AbortSignal | undefined;
   /** From the call to the last byte of the answer, credentials included. */
   timeoutMs?: number;
+  /** Told of the headers of the answer, whatever its status. */
+  onHeaders?: (headers: IncomingHttpHeaders) => void;
 }
 
 export interface LinesOptions {
@@ -85,18 +90,19 @@ function createApiClient(
   async function open(
     method: string,
     path: string,
-    { query, body, contentType = 'application/json' }: RequestOptions,
+    { query, body, contentType = JSON_TYPE, accept = JSON_TYPE, onHeaders }: RequestOptions,
     signal: AbortSignal,
   ): Promise<IncomingMessage> {
     const content = body === undefined ? undefined : JSON.stringify(body);
     const headers = {
-      accept: 'application/json',
+      accept,
       'user-agent': about.userAgent,
       ...(content === undefined
         ? {}
         : { 'content-type': contentType, 'content-length': String(Buffer.byteLength(content)) }),
     };
     const response = await transport.send({ method, target: path + queryText(query), headers, body: content }, signal);
+    onHeaders?.(response.headers);
     const { statusCode = 0 } = response;
     if (statusCode >= 200 && statusCode < 300) return response;
     if (statusCode === UNAUTHORIZED) transport.reload();
@@ -119,6 +125,7 @@ function createApiClient(
       const deadline = startDeadline(timeoutMs, `no answer within ${timeoutMs} ms`, options.signal);
       try {
         const content = await text(await open(method, path, options, deadline.signal));
+        if ((options.accept ?? JSON_TYPE) !== JSON_TYPE) return content as T;
         return (content === '' ? undefined : JSON.parse(content)) as T;
       } catch (error) {
         throw explain(error, method, path, deadline.signal);

@@ -5,6 +5,7 @@ import { binaryPath, findAssets, obstacleTo } from '../../control-plane/assets.t
 import { cacheFolder, type GoModule, lockedVersion, unbuilt } from '../../control-plane/go-modules.ts';
 import { HELM } from '../../control-plane/helm.ts';
 import { BINARIES, KUBERNETES, OLDER_KUBERNETES } from '../../control-plane/kubernetes.ts';
+import { PROMTOOL } from '../../control-plane/promtool.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 
 let cache: string;
@@ -27,12 +28,13 @@ function pretendToBuild(module: GoModule, programs = Object.keys(module.packages
 }
 
 it('each module has a cache folder and a locked version of its own', () => {
-  const modules = [KUBERNETES, OLDER_KUBERNETES, HELM];
-  expect(new Set(modules.map(cacheFolder)).size).toBe(3);
+  const modules = [KUBERNETES, OLDER_KUBERNETES, HELM, PROMTOOL];
+  expect(new Set(modules.map(cacheFolder)).size).toBe(modules.length);
   expect(modules.map(lockedVersion)).toEqual([
     expect.stringMatching(/^v1\.\d+\.\d+$/),
     expect.stringMatching(/^v1\.34\.\d+$/),
     expect.stringMatching(/^v4\.\d+\.\d+$/),
+    expect.stringMatching(/^v0\.\d+\.\d+$/),
   ]);
 });
 

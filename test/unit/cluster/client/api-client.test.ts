@@ -42,6 +42,12 @@ describe('a request', () => {
     expect(seen.query).toEqual({});
   });
 
+  it('gives text as it came to whoever asks for something else than JSON', async () => {
+    const { api, client } = await fakeCluster((_, response) => response.end('# HELP {'));
+    expect(await client.request('GET', '/metrics', { accept: 'text/plain' })).toBe('# HELP {');
+    expect(api.received[0]?.headers.accept).toBe('text/plain');
+  });
+
   it('keeps the path of the server before its own, as behind a gateway', async () => {
     const api = await startFakeApi(echo);
     const { client } = await clientFor(`${api.url}/k8s/clusters/c-1/`);

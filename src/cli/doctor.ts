@@ -1,0 +1,74 @@
+import { Command } from 'commander';
+import { findConfig, loadConfig } from '../cluster/client/kube-config.ts';
+import { certificateChecks } from '../doctor/certificate-checks/certificate-checks.ts';
+import { type CheckResult, diagnose, type Verdict } from '../doctor/check.ts';
+import { checkConfiguration } from '../doctor/configuration-checks.ts';
+import { gatherFacts } from '../doctor/facts.ts';
+import { forwarding } from '../doctor/forwarded-line.ts';
+import { gatherConfiguration } from '../doctor/gather-configuration.ts';
+import { networkChecks } from '../doctor/network-checks/network-checks.ts';
+import { checkRegistration } from '../doctor/registration.ts';
+import { InputError } from '../files/input-error.ts';
+import { CLUSTER_OPTIONS, type ClusterOptions, openCluster } from './cluster-options.ts';
+import { formatDiagnosis } from './doctor-output.ts';
+import { EXIT } from './exit.ts';
+import { type OutputFormat, outputOption } from './output-format.ts';
+import { withProgress } from './progress.ts';
+
+/** `taintkeeper doctor`: which of certificate, network and configuration is to blame, and what to do. */
+export function doctorCommand(exit: (code: number) => void): Command {
+  return new Command('doctor')
+    .description(
+      'Say which of certificate, network and configuration is to blame, and what mends it. Nothing is changed.',
+    )
+    .addOption(CLUSTER_OPTIONS.kubeconfig())
+    .addOption(CLUSTER_OPTIONS.namespace())
+    .addOption(CLUSTER_OPTIONS.service())
+    .addOption(CLUSTER_OPTIONS.secret())
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      `
+The verdict comes first: healthy, certificate, network, configuration, or unknown. Then every check, with what was seen and,
+in the line below it, what to do. Replicas are called directly or by a port-forward, and by the API server; a dry run of
+a request shows whether the webhook is asked.
+
+Exit code: 0 healthy, 1 trouble, 2 it could not be looked at: no cluster, or no right to see what is essential.`,
+    )
+    .action(async (options: ClusterOptions & { output: OutputFormat }) => {
+      const diagnosis = diagnose(
+        await withProgress('looking at certificates, network and configuration', examine(options)),
+      );
+      process.stdout.write(formatDiagnosis(diagnosis, options.output));
+      exit(EXIT_CODES[diagnosis.verdict]);
+    });
+}
+
+const EXIT_CODES: Readonly<Record<Verdict, number>> = {
+  healthy: EXIT.ok,
+  certificate: EXIT.trouble,
+  network: EXIT.trouble,
+  configuration: EXIT.trouble,
+  unknown: EXIT.badInput,
+};
+
+async function examine(options: ClusterOptions): Promise<CheckResult[]> {
+  const { client, namespace } = await openCluster(options);
+  const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
+  const ways = forwarding(loadConfig(findConfig(options.kubeconfig), KubeConfig));
+  const site = { namespace, service: options.service, secret: options.secret };
+  try {
+    const [facts, configuration] = await Promise.all([
+      gatherFacts(client, ways, site),
+      gatherConfiguration(client, site),
+    ]);
+    const certificates = certificateChecks(facts);
+    const reachable = [...certificates, ...networkChecks(facts, certificates)];
+    const checks = [...reachable, ...checkConfiguration(configuration, reachable)];
+    return [...checks, ...checkRegistration(facts, checks)];
+  } catch (error) {
+    throw error instanceof InputError ? error : new InputError([`${client.server}: ${(error as Error).message}`]);
+  } finally {
+    client.close();
+  }
+}

@@ -1,0 +1,60 @@
+import { caFault, servingFault } from '../../certs/faults.ts';
+import { invalidAt, parseCertificates } from '../../certs/inspect.ts';
+import type { CheckResult } from '../check.ts';
+import { type Facts, trustedTime } from '../facts.ts';
+import { renewal } from './renewal.ts';
+import { servedBy } from './served.ts';
+
+const AREA = { area: 'certificate', name: 'Secret' } as const;
+
+/** From then on taintkeeper replaces its CA by itself. */
+const CA_SOON_MS = 365 * 86_400_000;
+
+/** Whether the Secret has what is to be served. What is wrong with a leaf that is served already is for the other checks. */
+export function checkSecret(facts: Facts): CheckResult {
+  const { secret, source, site, serverName } = facts;
+  const where = `Secret ${site.namespace}/${source.secret}`;
+  if (source.secret === undefined) {
+    return { ...AREA, state: 'ok', evidence: 'not used: the replicas serve files (--cert-dir)' };
+  }
+  if (!secret.known) return { ...AREA, state: 'skipped', evidence: `${where}: ${secret.reason}` };
+  if (secret.value === undefined) {
+    return { ...AREA, state: 'trouble', evidence: `${where} does not exist`, remedy: missing(facts) };
+  }
+  const files = secret.value;
+  const now = trustedTime(facts);
+  const [leaf] = parseCertificates(files.cert ?? '');
+  const isServed = servedBy(facts).some((one) => one.leaf.fingerprint256 === leaf?.fingerprint256);
+  // A pair of somebody else's need not come with its CA.
+  const isForeign = files.caKey === undefined && leaf !== undefined;
+  const fault =
+    (isForeign ? undefined : caFault(files, now)) ??
+    (isServed || (isForeign && files.caCert === undefined) ? undefined : servingFault(files, [serverName], now, 0));
+  if (fault !== undefined) {
+    return { ...AREA, state: 'trouble', evidence: `${where} cannot be served: ${said(fault)}`, remedy: renewal(facts) };
+  }
+  const [ca] = parseCertificates(files.caCert ?? '');
+  if (ca && invalidAt(ca, new Date(now.getTime() + CA_SOON_MS)) !== undefined) {
+    const evidence = `${where} is complete; its CA expires ${ca.validToDate.toISOString()}`;
+    return {
+      ...AREA,
+      state: 'note',
+      evidence,
+      remedy: isForeign ? renewal(facts) : 'none: taintkeeper replaces it in time',
+    };
+  }
+  const expiry = ca ? `, CA until ${ca.validToDate.toISOString()}` : '';
+  return { ...AREA, state: 'ok', evidence: `${where} is complete${expiry}` };
+}
+
+/** The faults are worded for the log line of what was issued in its place. */
+function said(fault: string): string {
+  return fault === 'there was none' ? 'a part of it is missing' : fault;
+}
+
+function missing({ site, source }: Facts): string {
+  const { namespace, service } = site;
+  return source.kind === 'files'
+    ? `have whoever issues it create it; the replicas cannot start without it`
+    : `is it called otherwise (--secret)? A replica creates it when it starts: kubectl rollout restart --namespace ${namespace} deployment/${service}`;
+}

@@ -1,0 +1,67 @@
+import type { CheckResult } from '../check.ts';
+import type { ConfigurationFacts } from '../configuration-facts.ts';
+import { found } from './found.ts';
+
+const NAME = 'failed calls';
+const OURS = '.taintkeeper.dev';
+const FAIL_OPEN = 'apiserver_admission_webhook_fail_open_count';
+const REJECTIONS = 'apiserver_admission_webhook_rejection_count';
+
+/**
+ * What the API server counts of calls to our webhooks that failed. It counts from its start on, and of several API servers one
+ * was asked: what is found is worth knowing, and tells nothing of now.
+ */
+export function checkFailedCalls({ metrics }: Pick<ConfigurationFacts, 'metrics'>): CheckResult[] {
+  if (!metrics.ok) {
+    const remedy = `kubectl get --raw /metrics | grep -e ${FAIL_OPEN} -e ${REJECTIONS}, as somebody who may`;
+    return [found(NAME, 'skipped', metrics.why, remedy)];
+  }
+  const samples = samplesOf(metrics.value, [FAIL_OPEN, REJECTIONS]).filter(({ labels }) => labels.name?.endsWith(OURS));
+  const passed = samples.filter(({ metric }) => metric === FAIL_OPEN);
+  const refused = samples.filter(({ metric }) => metric === REJECTIONS);
+  const failed = refused.filter(({ labels }) => labels.error_type !== 'no_error');
+  const started = samplesOf(metrics.value, ['process_start_time_seconds'])[0]?.value;
+  const since = started ? ` since ${new Date(started * 1000).toISOString()}` : '';
+  const said = [
+    ...(total(passed) > 0 ? [`${total(passed)} passed unjudged (${byWebhook(passed)})`] : []),
+    ...(total(failed) > 0
+      ? [`${total(failed)} refused because the webhook could not be asked (${byWebhook(failed)})`]
+      : []),
+  ];
+  if (said.length === 0) {
+    const denied = total(refused);
+    return [found(NAME, 'ok', `none, by this API server's count${since}; ${denied} refused by policies`)];
+  }
+  const remedy = `see whether it grows: kubectl get --raw /metrics | grep -e ${FAIL_OPEN} -e ${REJECTIONS}`;
+  return [found(NAME, 'note', `requests, by this API server's count${since}: ${said.join('; ')}`, remedy)];
+}
+
+interface Sample {
+  readonly metric: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** The samples of these metrics in Prometheus' text format. */
+function samplesOf(text: string, metrics: readonly string[]): Sample[] {
+  const line = new RegExp(`^(${metrics.join('|')})(?:\\{(.*)\\})? (\\S+)`, 'gm');
+  return [...text.matchAll(line)].map(([, metric = '', labels = '', value]) => ({
+    metric,
+    labels: Object.fromEntries(
+      [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, name, text]) => [name, text]),
+    ),
+    value: Number(value),
+  }));
+}
+
+function total(samples: readonly Sample[]): number {
+  return samples.reduce((sum, { value }) => sum + value, 0);
+}
+
+function byWebhook(samples: readonly Sample[]): string {
+  const groups = Map.groupBy(
+    samples.filter(({ value }) => value > 0),
+    ({ labels }) => labels.name?.slice(0, -OURS.length) ?? '',
+  );
+  return [...groups].map(([name, group]) => `${name} ${total(group)}`).join(', ');
+}

@@ -1,0 +1,115 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { DaemonSetView } from '../../policy/daemon-set.ts';
+import { compileDaemonSetSelection, type DaemonSetSelection } from '../../policy/daemon-set-selection.ts';
+import { type LabelSelector, type StringMap, selects } from '../../policy/label-selector.ts';
+import { isPattern, matchesPattern } from '../../policy/pattern.ts';
+import type { Policy } from '../../policy/policy.ts';
+import { formatRequirement, requirementsOf, satisfiable } from '../../policy/selector-overlap.ts';
+import { atMost } from '../../policy/text.ts';
+import type { CheckResult } from '../check.ts';
+import type { ConfigurationFacts, DoctorNode } from '../configuration-facts.ts';
+import { count, found, unread } from './found.ts';
+import { validPolicies } from './valid-policies.ts';
+
+const NAME = 'selectors';
+const MAX_NAMED = 6;
+
+/** Whether every policy is for something that is there. Of built-in ones, that is not expected: they know what might be there. */
+export function checkSelectors(
+  facts: Pick<ConfigurationFacts, 'policies' | 'builtin' | 'nodes' | 'daemonSets'>,
+): CheckResult[] {
+  const { policies, builtin, nodes, daemonSets } = facts;
+  const skipped = unread(NAME, policies, nodes, daemonSets);
+  if (skipped || !policies.ok || !nodes.ok || !daemonSets.ok) return skipped ? [skipped] : [];
+  const valid = validPolicies(policies.value);
+  const results = valid.flatMap((policy) =>
+    policy.kind === 'TaintPolicy'
+      ? checkNodes(policy.name, policy.spec.nodeSelector, nodes.value)
+      : checkDaemonSets(policy, policy.spec.daemonSets, daemonSets.value, builtin),
+  );
+  if (results.length > 0) return results;
+  return [found(NAME, 'ok', `every policy (${valid.length}) is for something that is there`)];
+}
+
+function checkNodes(name: string, selector: LabelSelector | undefined, nodes: readonly DoctorNode[]): CheckResult[] {
+  const requirements = requirementsOf(selector);
+  const edit = `kubectl edit taintpolicy ${name} (spec.nodeSelector)`;
+  const wanted = requirements.map(formatRequirement).join(', ');
+  if (!satisfiable(requirements)) {
+    return [found(NAME, 'trouble', `TaintPolicy ${name} can select no node: nothing is ${wanted}`, edit)];
+  }
+  if (selector === undefined || nodes.some(({ labels }) => selects(selector, labels))) return [];
+  if (nodes.length === 0) return [found(NAME, 'note', `TaintPolicy ${name}: there are no nodes yet`)];
+  const evidence = `TaintPolicy ${name} selects none of ${count(nodes.length, 'node')} by ${wanted}${whyNot(selector, nodes)}`;
+  return [
+    found(
+      NAME,
+      'trouble',
+      evidence,
+      `kubectl label node NODE …, or ${edit}; a pool that is scaled to zero needs nothing`,
+    ),
+  ];
+}
+
+function checkDaemonSets(
+  { kind, name }: Policy,
+  selection: DaemonSetSelection,
+  daemonSets: readonly DaemonSetView[],
+  builtin: readonly Policy[],
+): CheckResult[] {
+  if (daemonSets.some(compileDaemonSetSelection(selection))) return [];
+  const policy = `${kind} ${name}`;
+  const isBuiltin = builtin.some(
+    (one) =>
+      one.kind !== 'TaintPolicy' &&
+      one.kind === kind &&
+      one.name === name &&
+      isDeepStrictEqual(one.spec.daemonSets, selection),
+  );
+  if (isBuiltin) {
+    return [found(NAME, 'note', `${policy} knows the usual CNI plugins by name, and none of them runs here`)];
+  }
+  const edit = `kubectl edit ${kind.toLowerCase()} ${name} (spec.daemonSets)`;
+  if (!satisfiable(requirementsOf(selection.selector))) {
+    return [
+      found(NAME, 'trouble', `${policy} can select no DaemonSet: spec.daemonSets.selector contradicts itself`, edit),
+    ];
+  }
+  if (daemonSets.length === 0) return [found(NAME, 'note', `${policy}: there are no DaemonSets yet`)];
+  const evidence = `${policy} selects none of ${count(daemonSets.length, 'DaemonSet')}: ${narrowing(selection, daemonSets)}`;
+  return [found(NAME, 'trouble', evidence, edit)];
+}
+
+/** Which of the three parts leaves nothing. */
+function narrowing({ namespaces, names = ['*'], selector }: DaemonSetSelection, all: readonly DaemonSetView[]): string {
+  const list = (patterns: readonly string[]) => atMost(MAX_NAMED, patterns).join(', ');
+  const inNamespaces = all.filter(({ namespace }) => namespaces.some((one) => matchesPattern(one, namespace)));
+  if (inNamespaces.length === 0) return `there is none in namespace${plural(namespaces)} ${list(namespaces)}`;
+  const named = inNamespaces.filter(({ name }) => names.some((one) => matchesPattern(one, name)));
+  const there = list(inNamespaces.map(({ name }) => name));
+  if (named.length === 0)
+    return `none is named ${list(names)} in namespace${plural(namespaces)} ${list(namespaces)}; there: ${there}`;
+  const wanted = requirementsOf(selector).map(formatRequirement).join(', ');
+  return `none is labelled ${wanted}${whyNot(selector ?? {}, named)}; named so: ${list(named.map(({ name }) => name))}`;
+}
+
+function plural(patterns: readonly string[]): string {
+  return patterns.length > 1 || patterns.some(isPattern) ? 's' : '';
+}
+
+/** Of several requirements, those that nothing meets; and what stands in their place. */
+function whyNot(selector: LabelSelector, objects: readonly { readonly labels: StringMap }[]): string {
+  const unmet = requirementsOf(selector).filter(
+    (requirement) => !objects.some(({ labels }) => selects({ matchExpressions: [requirement] }, labels)),
+  );
+  if (unmet.length === 0) return ' (nothing has all of these at once)';
+  const said = unmet.map(({ key }) => {
+    const values = [
+      ...new Set(objects.flatMap(({ labels }) => (Object.hasOwn(labels, key) ? [labels[key] ?? ''] : []))),
+    ];
+    return values.length === 0
+      ? `nothing has ${key}`
+      : `here, ${key} is ${atMost(MAX_NAMED, values.sort()).join(', ')}`;
+  });
+  return ` (${said.join('; ')})`;
+}

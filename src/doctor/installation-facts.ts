@@ -1,0 +1,124 @@
+import type { StoredFiles } from '../certs/certificate-files.ts';
+import { readSecret } from '../certs/certificate-secret.ts';
+import type { ApiClient } from '../cluster/client/api-client.ts';
+import {
+  ADMISSION_REGISTRATION,
+  CONFIGURATION_NAME,
+  CONFIGURATIONS,
+  type Webhook,
+  type WebhookConfiguration,
+} from '../cluster/webhook-configurations.ts';
+import { type Found, known, look, lookAtList, reasonOf, unknown } from './found.ts';
+import type { NetworkPolicyObject } from './network-policy.ts';
+import { type CertificateSource, isAlive, type PodObject, type PodView, viewPod } from './pod-view.ts';
+
+/** Where taintkeeper is said to be. */
+export interface Site {
+  readonly namespace: string;
+  readonly service: string;
+  readonly secret: string;
+}
+
+export interface ServiceObject {
+  readonly spec?: {
+    readonly type?: string;
+    readonly clusterIP?: string;
+    readonly externalName?: string;
+    readonly selector?: Readonly<Record<string, string>>;
+    readonly ports?: readonly {
+      readonly name?: string;
+      readonly port: number;
+      readonly targetPort?: number | string;
+    }[];
+  };
+}
+
+/** As much of an EndpointSlice (discovery.k8s.io/v1) as says who is behind the Service. */
+export interface EndpointSliceObject {
+  readonly ports?: readonly { readonly name?: string; readonly port?: number }[] | null;
+  readonly endpoints?:
+    | readonly {
+        readonly addresses: readonly string[];
+        readonly conditions?: { readonly ready?: boolean };
+        readonly targetRef?: { readonly kind?: string; readonly name?: string };
+      }[]
+    | null;
+}
+
+/** What the API server has stored of an installation. */
+export interface InstallationFacts {
+  /** Both configurations, one after the other; empty where none is registered. */
+  readonly webhooks: Found<readonly Webhook[]>;
+  readonly service: Found<ServiceObject | undefined>;
+  readonly slices: Found<readonly EndpointSliceObject[]>;
+  /** Those that the Service selects and that are not about to end. */
+  readonly pods: Found<readonly PodView[]>;
+  readonly networkPolicies: Found<readonly NetworkPolicyObject[]>;
+  readonly source: CertificateSource;
+  /** What the Secret holds; undefined where there is none, or the certificates are not of a Secret. */
+  readonly secret: Found<StoredFiles | undefined>;
+}
+
+export async function gatherInstallation(client: ApiClient, site: Site): Promise<InstallationFacts> {
+  const { namespace, service: name } = site;
+  const core = `/api/v1/namespaces/${namespace}`;
+  const sliceLabel = `kubernetes.io/service-name=${name}`;
+  const [mutate, validate, service, slices, networkPolicies] = await Promise.all([
+    lookAtConfiguration('mutate'),
+    lookAtConfiguration('validate'),
+    look<ServiceObject>(client, `${core}/services/${name}`),
+    lookAtList<EndpointSliceObject>(
+      client,
+      `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`,
+      sliceLabel,
+    ),
+    lookAtList<NetworkPolicyObject>(client, `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`),
+  ]);
+  const pods = await lookAtPods();
+  const source = (pods.known && pods.value.find((pod) => pod.certificates)?.certificates) || {
+    kind: 'secret' as const,
+    secret: site.secret,
+  };
+  return {
+    webhooks: joined(mutate, validate),
+    service,
+    slices,
+    pods,
+    networkPolicies,
+    source,
+    secret: await lookAtSecret(source.secret),
+  };
+
+  function lookAtConfiguration(phase: keyof typeof CONFIGURATIONS): Promise<Found<WebhookConfiguration | undefined>> {
+    return look(client, `${ADMISSION_REGISTRATION}/${CONFIGURATIONS[phase].resource}/${CONFIGURATION_NAME}`);
+  }
+
+  async function lookAtPods(): Promise<Found<readonly PodView[]>> {
+    if (!service.known) return unknown(service.reason);
+    const selector = Object.entries(service.value?.spec?.selector ?? {});
+    // A Service without a selector selects nothing, and an empty selector everything.
+    if (selector.length === 0) return known([]);
+    const labels = selector.map(([key, value]) => `${key}=${value}`).join(',');
+    const pods = await lookAtList<PodObject>(client, `${core}/pods`, labels);
+    return pods.known ? known(pods.value.filter(isAlive).map(viewPod)) : pods;
+  }
+
+  async function lookAtSecret(secret: string | undefined): Promise<Found<StoredFiles | undefined>> {
+    if (secret === undefined) return known(undefined);
+    try {
+      const { files, resourceVersion } = await readSecret(client, { namespace, name: secret });
+      return known(resourceVersion === undefined ? undefined : files);
+    } catch (error) {
+      return unknown(reasonOf(error));
+    }
+  }
+}
+
+function joined(...configurations: readonly Found<WebhookConfiguration | undefined>[]): Found<readonly Webhook[]> {
+  const webhooks: Webhook[] = [];
+  for (const configuration of configurations) {
+    if (!configuration.known) return configuration;
+    webhooks.push(...(configuration.value?.webhooks ?? []));
+  }
+  return known(webhooks);
+}

@@ -1,0 +1,42 @@
+import { POLICY_RESOURCES } from '../cluster/policies.ts';
+import { CONFIGURATION_NAME, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
+import type { Installation, Right } from './configuration-facts.ts';
+
+const POLICIES = Object.values(POLICY_RESOURCES);
+const WEBHOOK_CONFIGURATIONS = Object.values(CONFIGURATIONS).map(({ resource }) => resource);
+
+/** What the service account has to be allowed: what the roles of the manifests grant, and nothing besides. */
+export function neededRights(installation: Installation): Right[] {
+  const { namespace, service, secret, lease, defaultPolicies, ownerClusterRole } = installation;
+  const policies = { group: 'taintkeeper.dev' };
+  const webhooks = { group: 'admissionregistration.k8s.io' };
+  return [
+    ...POLICIES.flatMap((resource) => [
+      { ...policies, resource, verbs: ['get', 'list', 'watch', ...(defaultPolicies ? ['create'] : [])] },
+      { ...policies, resource: `${resource}/status`, verbs: ['patch'] },
+    ]),
+    { group: '', resource: 'nodes', verbs: ['get', 'list', 'watch', 'patch'] },
+    { group: 'apps', resource: 'daemonsets', verbs: ['get', 'list', 'watch', 'patch'] },
+    { group: '', resource: 'pods', verbs: ['list', 'watch', 'delete'] },
+    ...WEBHOOK_CONFIGURATIONS.flatMap((resource) => [
+      { ...webhooks, resource, name: CONFIGURATION_NAME, verbs: ['get', 'list', 'watch', 'update', 'delete'] },
+      { ...webhooks, resource, verbs: ['create'] },
+    ]),
+    ...(ownerClusterRole
+      ? [{ group: 'rbac.authorization.k8s.io', resource: 'clusterroles', name: ownerClusterRole, verbs: ['get'] }]
+      : []),
+    { group: 'events.k8s.io', resource: 'events', verbs: ['create', 'patch'] },
+    ...(secret
+      ? [
+          { group: '', resource: 'secrets', name: secret, namespace, verbs: ['get', 'list', 'watch', 'patch'] },
+          { group: '', resource: 'secrets', namespace, verbs: ['create'] },
+        ]
+      : []),
+    { group: 'coordination.k8s.io', resource: 'leases', name: lease, namespace, verbs: ['get', 'update'] },
+    { group: 'coordination.k8s.io', resource: 'leases', namespace, verbs: ['create'] },
+    { group: '', resource: 'services', name: service, namespace, verbs: ['get'] },
+    ...(defaultPolicies
+      ? [{ group: '', resource: 'configmaps', name: defaultPolicies, namespace, verbs: ['get', 'patch'] }]
+      : []),
+  ];
+}

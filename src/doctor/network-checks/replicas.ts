@@ -1,0 +1,56 @@
+import { atMost } from '../../policy/text.ts';
+import type { CheckResult } from '../check.ts';
+import type { Facts } from '../facts.ts';
+import type { ReplicaFacts } from '../replica-facts.ts';
+
+const AREA = { area: 'network', name: 'replicas' } as const;
+const MAX_NAMED = 5;
+
+/** Whether there are pods that run and are ready; one is enough to answer, and of the others it is told. */
+export function checkReplicas(facts: Facts, certificates: readonly CheckResult[]): CheckResult {
+  const { pods, service, site, replicas } = facts;
+  const { namespace } = site;
+  if (!pods.known) return { ...AREA, state: 'skipped', evidence: pods.reason };
+  const type = service.known ? service.value?.spec?.type : undefined;
+  if (type === 'ExternalName') {
+    return { ...AREA, state: 'skipped', evidence: 'the Service leads out of the cluster: its pods are not known' };
+  }
+  if (service.known && service.value === undefined) return { ...AREA, state: 'skipped', evidence: 'see Service' };
+  const selector = service.known ? Object.entries(service.value?.spec?.selector ?? {}) : [];
+  const labels = selector.map(([key, value]) => `${key}=${value}`).join(',');
+  if (pods.value.length === 0) {
+    return {
+      ...AREA,
+      state: 'trouble',
+      evidence: `no pod in namespace ${namespace} has the labels of the Service (${labels || 'it selects nothing'})`,
+      remedy: `kubectl get deployment,pod --namespace ${namespace} --show-labels: is it scaled to none, or are the labels others? kubectl scale --namespace ${namespace} deployment/${site.service} --replicas=2`,
+    };
+  }
+  const unready = pods.value.filter(({ isReady }) => !isReady);
+  const ready = pods.value.length - unready.length;
+  const evidence = `${ready} of ${pods.value.length} pods are ready`;
+  if (unready.length === 0) return { ...AREA, state: 'ok', evidence };
+
+  const reasons = unready.map(({ name, trouble }) => ({
+    name,
+    trouble: trouble || failuresOf(replicas.find((replica) => replica.pod?.name === name)),
+  }));
+  // A replica whose certificate is not valid is not ready, and that is not the network's doing.
+  const isBlamed = reasons.every(({ trouble }) => /^(certificate|webhooks) /.test(trouble));
+  const cause = certificates.find(({ state }) => state === 'trouble');
+  const told = atMost(
+    MAX_NAMED,
+    reasons.map(({ name, trouble }) => `${name}: ${trouble || 'no reason given'}`),
+  ).join('; ');
+  if (cause && isBlamed) return { ...AREA, state: 'skipped', evidence: `${evidence} (${told}): see ${cause.name}` };
+  return {
+    ...AREA,
+    state: ready === 0 ? 'trouble' : 'note',
+    evidence: `${evidence}; ${told}`,
+    remedy: `kubectl describe pod --namespace ${namespace} ${reasons[0]?.name}; kubectl logs --namespace ${namespace} ${reasons[0]?.name}`,
+  };
+}
+
+function failuresOf(replica: ReplicaFacts | undefined): string {
+  return replica?.readiness.known ? replica.readiness.value.failures.join(', ') : '';
+}

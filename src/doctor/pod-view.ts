@@ -1,0 +1,103 @@
+/** A pod of core/v1, as far as a doctor looks into it. */
+export interface PodObject {
+  readonly metadata: {
+    readonly name: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly deletionTimestamp?: string;
+  };
+  readonly spec?: {
+    readonly hostNetwork?: boolean;
+    readonly nodeName?: string;
+    readonly containers?: readonly {
+      readonly args?: readonly string[];
+      readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[];
+      readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
+    }[];
+    readonly volumes?: readonly { readonly name: string; readonly secret?: { readonly secretName?: string } }[];
+  };
+  readonly status?: {
+    readonly phase?: string;
+    readonly podIP?: string;
+    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
+    readonly containerStatuses?: readonly {
+      readonly restartCount?: number;
+      readonly state?: {
+        readonly waiting?: { readonly reason?: string };
+        readonly terminated?: { readonly reason?: string };
+      };
+    }[];
+  };
+}
+
+/** A replica's pod. */
+export interface PodView {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Undefined until the pod has an address. */
+  readonly ip: string | undefined;
+  readonly hostNetwork: boolean;
+  readonly isReady: boolean;
+  /** Why it is not ready, as far as its status says; '' if that says nothing. */
+  readonly trouble: string;
+  /** The ports that it says it listens on, by name. */
+  readonly ports: ReadonlyMap<string, number>;
+  /** Where its certificates come from; undefined where the pod's arguments do not say. */
+  readonly certificates: CertificateSource | undefined;
+}
+
+/** `files`: those of a directory; `secret` is the Secret that is mounted there, if it is one. */
+export type CertificateSource =
+  | { readonly kind: 'secret'; readonly secret: string }
+  | { readonly kind: 'files'; readonly secret: string | undefined };
+
+export function viewPod({ metadata, spec, status }: PodObject): PodView {
+  const containers = spec?.containers ?? [];
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  return {
+    name: metadata.name,
+    labels: metadata.labels ?? {},
+    ip: status?.podIP,
+    hostNetwork: spec?.hostNetwork ?? false,
+    isReady: ready?.status === 'True',
+    trouble: troubleOf(status),
+    ports: new Map(
+      containers.flatMap(({ ports = [] }) =>
+        ports.map(({ name = '', containerPort }) => [name, containerPort] as const),
+      ),
+    ),
+    certificates: certificateSource(spec),
+  };
+}
+
+/** Whether the pod is, or may become, a replica: one that has ended or is about to is none. */
+export function isAlive({ metadata, status }: PodObject): boolean {
+  return metadata.deletionTimestamp === undefined && !['Succeeded', 'Failed'].includes(status?.phase ?? '');
+}
+
+function troubleOf(status: PodObject['status']): string {
+  const states = status?.containerStatuses ?? [];
+  const reason = states.map(({ state }) => state?.waiting?.reason ?? state?.terminated?.reason).find(Boolean);
+  const unscheduled = status?.conditions?.find(({ type, status: is }) => type === 'PodScheduled' && is === 'False');
+  const restarts = Math.max(0, ...states.map(({ restartCount = 0 }) => restartCount));
+  return [reason ?? unscheduled?.message ?? '', restarts > 0 ? `restarted ${restarts} times` : '']
+    .filter(Boolean)
+    .join(', ');
+}
+
+/** From the arguments of `serve`, which the chart writes as `--name=value`. */
+function certificateSource(spec: PodObject['spec']): CertificateSource | undefined {
+  for (const { args = [], volumeMounts = [] } of spec?.containers ?? []) {
+    const directory = argument(args, '--cert-dir');
+    if (directory !== undefined) {
+      const volume = volumeMounts.find(({ mountPath }) => mountPath === directory)?.name;
+      return { kind: 'files', secret: spec?.volumes?.find(({ name }) => name === volume)?.secret?.secretName };
+    }
+    const secret = argument(args, '--secret');
+    if (secret !== undefined) return { kind: 'secret', secret };
+  }
+  return undefined;
+}
+
+function argument(args: readonly string[], name: string): string | undefined {
+  return args.find((arg) => arg.startsWith(`${name}=`))?.slice(name.length + 1);
+}

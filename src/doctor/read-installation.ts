@@ -1,0 +1,51 @@
+import type { ApiClient } from '../cluster/client/api-client.ts';
+import type { Installation } from './configuration-facts.ts';
+import { read } from './reading.ts';
+
+/** The Deployment that the manifests install. */
+const DEPLOYMENT = 'taintkeeper';
+
+interface Deployment {
+  readonly metadata: {
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly spec: {
+    readonly template: {
+      readonly spec: {
+        readonly serviceAccountName?: string;
+        readonly containers: readonly { readonly args?: readonly string[] }[];
+      };
+    };
+  };
+}
+
+/** How taintkeeper is installed. Where there is no Deployment, or none that may be read: as the manifests do it. */
+export async function readInstallation(
+  client: ApiClient,
+  { namespace, service, secret }: { namespace: string; service: string; secret: string },
+): Promise<Installation> {
+  const path = `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/deployments/${DEPLOYMENT}`;
+  const reading = await read(() => client.request<Deployment>('GET', path));
+  const installation = { namespace, service, account: DEPLOYMENT, lease: DEPLOYMENT, helmRelease: undefined };
+  if (!reading.ok) {
+    return { ...installation, secret, defaultPolicies: undefined, ownerClusterRole: undefined };
+  }
+  const { metadata, spec } = reading.value;
+  const { serviceAccountName = 'default', containers } = spec.template.spec;
+  const args = containers.flatMap(({ args = [] }) => args);
+  return {
+    ...installation,
+    account: serviceAccountName,
+    lease: option(args, 'lease') ?? installation.lease,
+    secret: option(args, 'cert-dir') === undefined ? (option(args, 'secret') ?? secret) : undefined,
+    defaultPolicies: option(args, 'default-policies'),
+    ownerClusterRole: option(args, 'owner-cluster-role'),
+    helmRelease: metadata.annotations?.['meta.helm.sh/release-name'],
+  };
+}
+
+function option(args: readonly string[], name: string): string | undefined {
+  const prefix = `--${name}=`;
+  return args.find((arg) => arg.startsWith(prefix))?.slice(prefix.length);
+}

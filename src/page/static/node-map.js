@@ -1,0 +1,96 @@
+// @ts-check
+/** @import { NodeMap, NodeRow } from '../state.ts' */
+import { fill, svg } from './dom.js';
+import { worst } from './node-rows.js';
+import { counted } from './words.js';
+
+/**
+ * Every node as one mark, in the order of the names, so that a node keeps its place: trouble shows by form and colour. It is one
+ * path for each kind of mark, however many nodes there are.
+ *
+ * @param {Element} target
+ * @param {(row: NodeRow) => void} onChoose
+ */
+export function nodeMap(target, onChoose) {
+  /** @type {NodeMap | undefined} */
+  let map;
+  let perLine = 1;
+  let size = 1;
+
+  target.addEventListener('click', (event) => {
+    if (!(event instanceof MouseEvent)) return;
+    const picture = target.querySelector('svg')?.getBoundingClientRect();
+    if (!picture || !map) return;
+    const column = Math.floor((event.clientX - picture.left) / size);
+    const row = map.rows[Math.floor((event.clientY - picture.top) / size) * perLine + column];
+    if (row && column < perLine) onChoose(row);
+  });
+  const draw = () => {
+    if (!map || target.clientWidth === 0) return;
+    const { rows } = map;
+    size = sizeFor(rows.length);
+    perLine = Math.max(1, Math.floor(target.clientWidth / size));
+    const states = rows.map(({ cells }) => worst(cells));
+    fill(target, [states.join(''), perLine, size], () => [picture(states, perLine, size)]);
+  };
+  new ResizeObserver(draw).observe(target);
+
+  return {
+    /** @param {NodeMap} found */
+    show(found) {
+      map = found;
+      draw();
+    },
+  };
+}
+
+/** @param {number} count @returns {number} pixels from one mark to the next */
+function sizeFor(count) {
+  if (count <= 120) return 20;
+  return count <= 1_200 ? 13 : 9;
+}
+
+/**
+ * @param {string[]} states
+ * @param {number} perLine
+ * @param {number} size
+ */
+function picture(states, perLine, size) {
+  const height = Math.ceil(states.length / perLine) * size;
+  const width = Math.min(states.length, perLine) * size;
+  const shapes = Object.entries(SHAPES).flatMap(([letter, { name, shape }]) => {
+    const path = states.map((state, index) =>
+      state === letter ? shape((index % perLine) * size, Math.floor(index / perLine) * size, size - 2) : '',
+    );
+    return states.includes(letter) ? [svg('path', { class: `mark ${name}`, d: path.join('') })] : [];
+  });
+  const said = Object.entries(SHAPES).flatMap(([letter, { name }]) => {
+    const count = states.filter((state) => state === letter).length;
+    return count > 0 ? [`${count} ${name}`] : [];
+  });
+  const label = `${counted(states.length, 'node')}: ${said.join(', ')}. The table below has each of them.`;
+  return svg('svg', { role: 'img', 'aria-label': label, width, height, viewBox: `0 0 ${width} ${height}` }, ...shapes);
+}
+
+/** @typedef {(x: number, y: number, size: number) => string} Shape path data within a square */
+
+/** @type {Shape} */
+const square = (x, y, s) => `M${x} ${y}h${s}v${s}h${-s}z`;
+/** @type {Shape} */
+const smallSquare = (x, y, s) => square(x + s / 4, y + s / 4, s / 2);
+/** @type {Shape} */
+const cross = (x, y, s) => `M${x} ${y}l${s} ${s}M${x + s} ${y}l${-s} ${s}`;
+/** @type {Shape} */
+const diamond = (x, y, s) => `M${x + s / 2} ${y}l${s / 2} ${s / 2}l${-s / 2} ${s / 2}l${-s / 2} ${-s / 2}z`;
+/** @type {Shape} */
+const triangle = (x, y, s) => `M${x + s / 2} ${y}l${s / 2} ${s}h${-s}z`;
+
+/** @type {Record<string, { name: string; shape: Shape }>} */
+const SHAPES = {
+  '-': { name: 'unselected', shape: smallSquare },
+  a: { name: 'absent', shape: smallSquare },
+  k: { name: 'kept', shape: square },
+  c: { name: 'contested', shape: triangle },
+  d: { name: 'different', shape: diamond },
+  m: { name: 'missing', shape: cross },
+};

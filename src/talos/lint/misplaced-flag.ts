@@ -1,0 +1,84 @@
+import type { Path } from '../../policy/problem.ts';
+import { entriesAt, kindOf } from '../tree.ts';
+import type { Rule } from './finding.ts';
+
+// Only flags and settings that one component has and the others do not, and that people look for in the wrong one.
+
+const OF_KUBELET =
+  'register-with-taints node-labels node-ip max-pods cluster-dns cluster-domain rotate-server-certificates rotate-certificates register-node eviction-hard kube-reserved system-reserved cpu-manager-policy hostname-override';
+const OF_API_SERVER =
+  'service-cluster-ip-range enable-admission-plugins disable-admission-plugins etcd-servers oidc-issuer-url oidc-client-id audit-policy-file audit-log-path service-node-port-range default-not-ready-toleration-seconds default-unreachable-toleration-seconds';
+const OF_CONTROLLER_MANAGER =
+  'cluster-cidr allocate-node-cidrs node-cidr-mask-size node-cidr-mask-size-ipv4 node-cidr-mask-size-ipv6 node-monitor-grace-period';
+
+type Component = 'kubelet' | 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler';
+
+const OWNERS: ReadonlyMap<string, Component> = new Map<string, Component>([
+  ...OF_KUBELET.split(' ').map((flag): [string, Component] => [flag, 'kubelet']),
+  ...OF_API_SERVER.split(' ').map((flag): [string, Component] => [flag, 'kube-apiserver']),
+  ...OF_CONTROLLER_MANAGER.split(' ').map((flag): [string, Component] => [flag, 'kube-controller-manager']),
+]);
+
+/** The API server and the controller manager share this one. */
+const SHARED: readonly string[] = ['service-cluster-ip-range'];
+
+const SECTIONS: readonly { kind: string | undefined; path: Path; component: Component }[] = [
+  { kind: undefined, path: ['machine', 'kubelet', 'extraArgs'], component: 'kubelet' },
+  { kind: undefined, path: ['cluster', 'apiServer', 'extraArgs'], component: 'kube-apiserver' },
+  { kind: undefined, path: ['cluster', 'controllerManager', 'extraArgs'], component: 'kube-controller-manager' },
+  { kind: undefined, path: ['cluster', 'scheduler', 'extraArgs'], component: 'kube-scheduler' },
+  { kind: 'KubeletConfig', path: ['extraArgs'], component: 'kubelet' },
+  { kind: 'KubeAPIServerConfig', path: ['extraArgs'], component: 'kube-apiserver' },
+  { kind: 'KubeControllerManagerConfig', path: ['extraArgs'], component: 'kube-controller-manager' },
+  { kind: 'KubeSchedulerConfig', path: ['extraArgs'], component: 'kube-scheduler' },
+];
+
+const HOME: Record<Component, string> = {
+  kubelet: 'machine.kubelet.extraArgs (KubeletConfig since Talos 1.14)',
+  'kube-apiserver': 'cluster.apiServer.extraArgs (KubeAPIServerConfig since Talos 1.14)',
+  'kube-controller-manager': 'cluster.controllerManager.extraArgs (KubeControllerManagerConfig since Talos 1.14)',
+  'kube-scheduler': 'cluster.scheduler.extraArgs (KubeSchedulerConfig since Talos 1.14)',
+};
+
+/** What is no field of KubeletConfiguration, and where it belongs. */
+const NOT_KUBELET_CONFIGURATION: ReadonlyMap<string, string> = new Map([
+  ['nodeTaints', 'machine.nodeTaints, or registerWithTaints here'],
+  ['nodeLabels', 'machine.nodeLabels'],
+  ['register-with-taints', 'registerWithTaints: a list of { key, value, effect }'],
+  ['node-labels', 'machine.nodeLabels'],
+  ['allowSchedulingOnControlPlanes', 'cluster.allowSchedulingOnControlPlanes'],
+  ['dnsDomain', 'cluster.network.dnsDomain'],
+  ['podSubnets', 'cluster.network.podSubnets'],
+  ['serviceSubnets', 'cluster.network.serviceSubnets'],
+]);
+
+export const MISPLACED_FLAG: Rule = {
+  id: 'misplaced-flag',
+  about:
+    'A flag or setting of one component given to another, such as `register-with-taints` for the API server or `service-cluster-ip-range` for the kubelet: the component does not start.',
+  check: ({ configuration: { documents } }) =>
+    documents.flatMap((document) => [
+      ...SECTIONS.filter(({ kind }) => kind === kindOf(document)).flatMap(({ path, component }) =>
+        entriesAt(document, path).flatMap(([flag]) => {
+          const owner = OWNERS.get(flag);
+          if (!owner || owner === component) return [];
+          if (SHARED.includes(flag) && component === 'kube-controller-manager') return [];
+          const reason = `${flag} is a flag of the ${owner}: the ${component} does not start with it`;
+          return [{ document, path: [...path, flag], reason, fix: `move it to ${HOME[owner]}` }];
+        }),
+      ),
+      ...KUBELET_CONFIGURATIONS.filter(({ kind }) => kind === kindOf(document)).flatMap(({ path }) =>
+        entriesAt(document, path).flatMap(([setting]) => {
+          const home = NOT_KUBELET_CONFIGURATION.get(setting);
+          if (!home) return [];
+          const reason = `${setting} is nothing that the kubelet's configuration has: Talos does not get it started`;
+          return [{ document, path: [...path, setting], reason, fix: `write ${home}` }];
+        }),
+      ),
+    ]),
+};
+
+const KUBELET_CONFIGURATIONS: readonly { kind: string | undefined; path: Path }[] = [
+  { kind: undefined, path: ['machine', 'kubelet', 'extraConfig'] },
+  { kind: 'KubeletConfig', path: ['config'] },
+];

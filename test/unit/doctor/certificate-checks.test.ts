@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest';
+import { certificateChecks } from '../../../src/doctor/certificate-checks/certificate-checks.ts';
+import type { CheckState } from '../../../src/doctor/check.ts';
+import type { Facts } from '../../../src/doctor/facts.ts';
+import { known, unknown } from '../../../src/doctor/found.ts';
+import { certificates, DAY_MS, greeted, NOW, pod, replica, webhook, wellFacts } from './installation.ts';
+
+const HOUR_MS = 3_600_000;
+const its = await certificates();
+const others = await certificates();
+const expired = await certificates({ days: 91, by: its.ca });
+const old = await certificates({ days: 80, by: its.ca });
+const misnamed = await certificates({ names: ['other.taintkeeper.svc'], by: its.ca });
+const second = await certificates({ by: its.ca });
+
+const filesOf = ({ ca, serving }: typeof its) =>
+  known({ cert: serving.cert, key: serving.key, caCert: ca.cert, caKey: ca.key });
+const served = (...dialled: ReturnType<typeof greeted>[]) =>
+  dialled.map((one, index) => replica('ab'[index] ?? '', one));
+const dead = { outcome: 'failed', fault: { kind: 'refused', message: 'connect ECONNREFUSED' } } as const;
+
+interface Case {
+  readonly why: string;
+  readonly facts: Facts;
+  /** Those that are not ok. */
+  readonly found: Record<string, CheckState>;
+  /** What the troubles, or else the others that are not ok, say. */
+  readonly says?: RegExp;
+}
+
+describe('certificates', () => {
+  it('that are well, are said to be', () => {
+    const checks = certificateChecks(wellFacts(its));
+    expect(checks.map(({ state }) => state)).toEqual(Array(6).fill('ok'));
+    expect(checks.map(({ evidence }) => evidence)).toContain(
+      '2 replicas dialled (port-forward), valid until 2026-08-29T12:00:00.000Z',
+    );
+  });
+
+  it.each<Case>([
+    {
+      why: 'a leaf that has expired is one trouble, whoever else might complain',
+      facts: wellFacts(its, { replicas: served(greeted(expired), greeted(expired)), secret: filesOf(expired) }),
+      found: { 'serving certificate': 'trouble', 'agreement of replicas': 'skipped' },
+      says: /^the certificate of a, b is not valid after 2026-05-31T.*; it is 2026-06-01T12:00:00.000Z now$/,
+    },
+    {
+      why: 'a leaf that somebody should have renewed by now',
+      facts: wellFacts(its, { replicas: served(greeted(old), greeted(old)), secret: filesOf(old) }),
+      found: { 'serving certificate': 'note' },
+      says: /that is soon/,
+    },
+    {
+      why: 'a name that is missing',
+      facts: wellFacts(its, { replicas: served(greeted(misnamed), greeted(misnamed)), secret: filesOf(misnamed) }),
+      found: { 'certificate names': 'trouble' },
+      says: /^the API server asks for taintkeeper.taintkeeper.svc, and the certificate of a, b is for other.taintkeeper.svc/,
+    },
+    {
+      why: 'another CA in the caBundle',
+      facts: wellFacts(its, {
+        webhooks: known([
+          webhook('restore.taintkeeper.dev', its.ca.cert),
+          webhook('protect.taintkeeper.dev', others.ca.cert),
+        ]),
+      }),
+      found: { caBundle: 'trouble' },
+      says: /^protect.taintkeeper.dev trusts taintkeeper CA \w+, and the certificate is of taintkeeper CA \w+$/,
+    },
+    {
+      why: 'no caBundle',
+      facts: wellFacts(its, { webhooks: known([webhook('protect.taintkeeper.dev', undefined)]) }),
+      found: { caBundle: 'trouble' },
+      says: /has no caBundle/,
+    },
+    {
+      why: 'replicas of which one is not trusted',
+      facts: wellFacts(its, { replicas: served(greeted(its), greeted(others)) }),
+      found: { 'agreement of replicas': 'trouble', caBundle: 'skipped' },
+      says: /^Secret taintkeeper-certs holds [0-9A-F:]+, a serves .*, b serves .*; the API server does not trust b$/,
+    },
+    {
+      why: 'a single replica that has not read what the Secret holds, and the caBundle trusts',
+      facts: wellFacts(its, { replicas: served(greeted(others)) }),
+      found: { 'agreement of replicas': 'trouble', caBundle: 'skipped' },
+      says: /does not trust a$/,
+    },
+    {
+      why: 'replicas that differ, and both are trusted: nobody minds',
+      facts: wellFacts(its, { replicas: served(greeted(its), greeted(second)) }),
+      found: { 'agreement of replicas': 'note' },
+    },
+    {
+      why: "the Service's address leads to somebody else",
+      facts: wellFacts(its, { overService: [greeted(others), greeted(its), greeted(others)] }),
+      found: { 'agreement of replicas': 'trouble', caBundle: 'skipped' },
+      says: /does not trust Service taintkeeper$/,
+    },
+    {
+      why: 'no Secret, though all goes well: whoever starts next has none',
+      facts: wellFacts(its, { secret: known(undefined) }),
+      found: { Secret: 'trouble' },
+      says: /Secret taintkeeper\/taintkeeper-certs does not exist/,
+    },
+    {
+      why: 'a Secret that has a part only',
+      facts: wellFacts(its, {
+        secret: known({ cert: its.serving.cert, key: undefined, caCert: its.ca.cert, caKey: its.ca.key }),
+        replicas: served(dead),
+      }),
+      found: {
+        Secret: 'trouble',
+        'serving certificate': 'skipped',
+        'certificate names': 'skipped',
+        'agreement of replicas': 'skipped',
+        caBundle: 'skipped',
+      },
+      says: /cannot be served: a part of it is missing/,
+    },
+    {
+      why: "a Secret of somebody else's, without a CA key",
+      facts: wellFacts(its, {
+        secret: known({ cert: its.serving.cert, key: its.serving.key, caCert: undefined, caKey: undefined }),
+      }),
+      found: {},
+    },
+    {
+      why: 'no right to see the Secret: what is served can be seen all the same',
+      facts: wellFacts(its, { secret: unknown('you may not get resource "secrets"') }),
+      found: { Secret: 'skipped' },
+      says: /you may not/,
+    },
+    {
+      why: 'certificates from files',
+      facts: wellFacts(its, { source: { kind: 'files', secret: undefined }, secret: known(undefined) }),
+      found: {},
+    },
+    {
+      why: 'no webhook: nobody has to trust',
+      facts: wellFacts(its, { webhooks: known([]) }),
+      found: { caBundle: 'skipped' },
+    },
+    {
+      why: "a replica's clock that is ahead",
+      facts: wellFacts(its, { replicas: served(greeted(its, HOUR_MS), greeted(its)) }),
+      found: { clocks: 'trouble' },
+      says: /^it is 2026-06-01T12:00:00.000Z by the API server, and the clock of a is 1 h 0 min ahead$/,
+    },
+    {
+      why: "the API server's clock that is behind that of all others",
+      facts: wellFacts(its, { apiServerAheadMs: -HOUR_MS }),
+      found: { clocks: 'trouble' },
+      says: /by this machine, and the clock of the API server is 1 h 0 min behind$/,
+    },
+    {
+      why: "this machine's clock, which is no replica's",
+      facts: wellFacts(its, { apiServerAheadMs: HOUR_MS, replicas: served(greeted(its, HOUR_MS)) }),
+      found: { clocks: 'trouble' },
+      says: /the clock of this machine is 1 h 0 min behind$/,
+    },
+    {
+      why: 'clocks by which the certificate is not yet valid: they are to blame, not it',
+      facts: wellFacts(its, { apiServerAheadMs: -2 * DAY_MS }),
+      found: { clocks: 'trouble', 'serving certificate': 'skipped', Secret: 'ok', caBundle: 'skipped' },
+      says: /API server is 48 h 0 min behind$/,
+    },
+  ])('$why', ({ facts, found, says }) => {
+    const checks = certificateChecks(facts);
+    const notOk = checks.filter(({ state }) => state !== 'ok');
+    const expected = Object.entries(found).filter(([, state]) => state !== 'ok');
+    expect(Object.fromEntries(notOk.map(({ name, state }) => [name, state]))).toEqual(Object.fromEntries(expected));
+    const troubles = checks.filter(({ state }) => state === 'trouble');
+    if (says) expect((troubles[0] ?? notOk[0])?.evidence).toMatch(says);
+    for (const { remedy } of troubles) expect(remedy).toBeDefined();
+  });
+
+  it('never show a key', () => {
+    const text = JSON.stringify(certificateChecks(wellFacts(its, { pods: known([pod('a')]), now: NOW })));
+    expect(text).not.toContain('PRIVATE');
+    for (const line of its.serving.key.split('\n').slice(1, 3)) expect(text).not.toContain(line);
+  });
+});

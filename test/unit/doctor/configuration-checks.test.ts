@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import type { CheckResult } from '../../../src/doctor/check.ts';
+import { checkConfiguration } from '../../../src/doctor/configuration-checks.ts';
+import type { ConfigurationFacts } from '../../../src/doctor/configuration-facts.ts';
+import { healthyFacts, seen, taintPolicy, unseen, webhook } from './configuration-facts.ts';
+
+const ELSEWHERE: CheckResult = { area: 'network', name: 'round trip', state: 'trouble', evidence: 'no answer' };
+const DEAD_LEASE = seen({
+  holder: 'taintkeeper-0',
+  renewed: false,
+  renewTime: '2026-11-21T00:00:00Z',
+  watchedSeconds: 6,
+});
+const LACKING = seen({
+  user: 'system:serviceaccount:taintkeeper:taintkeeper',
+  asked: 50,
+  lacking: [
+    {
+      group: 'coordination.k8s.io',
+      resource: 'leases',
+      name: 'taintkeeper',
+      namespace: 'taintkeeper',
+      verbs: ['update'],
+    },
+  ],
+});
+const OTHERS = seen([{ resource: 'validatingwebhookconfigurations', name: 'c', webhooks: [webhook()] } as const]);
+const STALE = seen([taintPolicy('gpu', {}, { generation: 2 })]);
+
+function states(facts: ConfigurationFacts, elsewhere: readonly CheckResult[] = []): Record<string, string> {
+  const others = checkConfiguration(facts, elsewhere).filter(({ state }) => state !== 'ok');
+  return Object.fromEntries(others.map(({ name, state }) => [name, state]));
+}
+
+it('finds nothing where all is well', () => {
+  expect(states(healthyFacts())).toEqual({});
+});
+
+describe('only causes are trouble', () => {
+  it.each([
+    {
+      what: 'no leader, as the pods are gone',
+      facts: { lease: DEAD_LEASE, policies: STALE },
+      elsewhere: [ELSEWHERE],
+      expected: { policies: 'skipped', leader: 'skipped' },
+    },
+    {
+      what: 'no leader, as it may not write the Lease',
+      facts: { lease: DEAD_LEASE, policies: STALE, rights: LACKING },
+      elsewhere: [],
+      expected: { policies: 'skipped', rights: 'trouble', leader: 'skipped' },
+    },
+    {
+      what: 'a status that is behind, as nobody leads',
+      facts: { lease: DEAD_LEASE, policies: STALE },
+      elsewhere: [],
+      expected: { policies: 'skipped', leader: 'trouble' },
+    },
+    {
+      what: 'a status that is behind, though somebody leads',
+      facts: { policies: STALE },
+      elsewhere: [],
+      expected: { policies: 'trouble' },
+    },
+    {
+      what: 'a policy that is not valid, whatever else there is',
+      facts: { policies: seen([taintPolicy('gpu', { taints: [] })]) },
+      elsewhere: [ELSEWHERE],
+      expected: { policies: 'trouble' },
+    },
+    {
+      what: 'a status that is behind, as a webhook of others refuses what the leader writes',
+      facts: { policies: STALE, webhooks: OTHERS },
+      elsewhere: [],
+      expected: { policies: 'skipped', 'other webhooks': 'trouble' },
+    },
+    {
+      what: 'a webhook of others, next to trouble elsewhere',
+      facts: { webhooks: OTHERS },
+      elsewhere: [ELSEWHERE],
+      expected: { 'other webhooks': 'trouble' },
+    },
+  ])('$what', ({ facts, elsewhere, expected }) => {
+    expect(states(healthyFacts(facts), elsewhere)).toEqual(expected);
+  });
+});
+
+it('what may not be read is skipped, and said so; the definitions of policies that are not there are trouble', () => {
+  const no = unseen('GET /apis/x: 403 Forbidden', 403);
+  const facts = {
+    policies: no,
+    nodes: no,
+    daemonSets: no,
+    webhooks: no,
+    rights: no,
+    lease: no,
+    version: no,
+    metrics: no,
+  };
+  const results = checkConfiguration(healthyFacts(facts), []);
+  expect(new Set(results.map(({ state }) => state))).toEqual(new Set(['skipped']));
+  expect(results.every(({ evidence }) => evidence.includes('403 Forbidden'))).toBe(true);
+  expect(states(healthyFacts({ policies: unseen('404', 404) })).policies).toBe('trouble');
+});
+
+it('every result is of this area, and in one line', () => {
+  const policy = taintPolicy('gpu', { mode: 'Nonsense\u001b[31m\n' });
+  for (const { area, evidence } of checkConfiguration(healthyFacts({ policies: seen([policy]) }), [])) {
+    expect(area).toBe('configuration');
+    expect(evidence).toMatch(/^[^\p{Cc}]+$/u);
+  }
+});

@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { checkContradictions } from '../../../src/doctor/configuration-checks/contradictions.ts';
+import { healthyFacts, node, seen, taintPolicy, unseen } from './configuration-facts.ts';
+
+const present = (value: string | undefined, more: object = {}) => ({
+  taints: [
+    { key: 'dedicated', ...(value === undefined ? {} : { value }), effect: 'NoSchedule', ensure: 'Present', ...more },
+  ],
+});
+const evicting = (mayEvict: boolean) => present('a', { effect: 'NoExecute', mayEvict });
+const on = (labels: Record<string, string>) => ({ nodeSelector: { matchLabels: labels } });
+
+describe('two policies', () => {
+  it.each([
+    { what: 'the same taint', a: present('a'), b: present('a'), expected: 'ok', evidence: /none among 2/ },
+    { what: 'one names no value', a: present('a'), b: present(undefined), expected: 'ok', evidence: /none/ },
+    {
+      what: 'different effects',
+      a: present('a'),
+      b: present('b', { effect: 'NoExecute' }),
+      expected: 'ok',
+      evidence: /none/,
+    },
+    {
+      what: 'modes differ: a rule settles that',
+      a: { ...present('a'), mode: 'Deny' },
+      b: present('a'),
+      expected: 'ok',
+      evidence: /none/,
+    },
+    {
+      what: 'different values, on a node that is there',
+      a: present('a'),
+      b: { ...present('b'), ...on({ pool: 'gpu' }) },
+      expected: 'trouble',
+      evidence: /TaintPolicies p and q want dedicated=a:NoSchedule and dedicated=b:NoSchedule.*both select node n1/,
+    },
+    {
+      what: 'different values, and one of the policies only watches',
+      a: present('a'),
+      b: { ...present('b'), mode: 'Audit' },
+      expected: 'note',
+      evidence: /both select nodes n1, n2/,
+    },
+    {
+      what: 'different values, for other nodes',
+      a: { ...present('a'), ...on({ pool: 'gpu' }) },
+      b: { ...present('b'), ...on({ pool: 'cpu' }) },
+      expected: 'ok',
+      evidence: /none/,
+    },
+    {
+      what: 'different values, for a node that could be',
+      a: { ...present('a'), ...on({ pool: 'gpu' }) },
+      b: { ...present('b'), ...on({ zone: 'z' }) },
+      expected: 'note',
+      evidence: /there is none now/,
+    },
+    {
+      what: 'different values, for nodes that are not there yet, where one selector includes the other',
+      a: { ...present('a'), ...on({ pool: 'new' }) },
+      b: { ...present('b'), ...on({ pool: 'new', zone: 'z' }) },
+      expected: 'trouble',
+      evidence: /each node of q is one of p/,
+    },
+    {
+      what: 'one consents to evictions',
+      a: evicting(true),
+      b: evicting(false),
+      expected: 'note',
+      evidence: /differ in mayEvict for dedicated=a:NoExecute/,
+    },
+  ])('$what', ({ a, b, expected, evidence }) => {
+    const policies = seen([taintPolicy('p', a), taintPolicy('q', b)]);
+    const nodes = seen([node('n1', { pool: 'gpu' }), node('n2')]);
+    const results = checkContradictions(healthyFacts({ policies, nodes }));
+    expect(results).toEqual([expect.objectContaining({ state: expected, evidence: expect.stringMatching(evidence) })]);
+  });
+});
+
+it('needs no nodes to see that two selectors are the same', () => {
+  const policies = seen([taintPolicy('p', present('a')), taintPolicy('q', present('b'))]);
+  expect(checkContradictions(healthyFacts({ policies, nodes: unseen('403') }))).toMatchObject([{ state: 'trouble' }]);
+});
+
+describe('a taint that is there, and protected by another policy', () => {
+  const wanting = taintPolicy('p', present('a'));
+  const protecting = (more: object) => taintPolicy('q', { taints: [{ key: 'dedicated', ...more }] });
+  const carrying = (name: string) => node(name, {}, [{ key: 'dedicated', value: 'b', effect: 'NoSchedule' }]);
+
+  it('is named once, with the nodes', () => {
+    const policies = seen([wanting, protecting({})]);
+    const nodes = seen(['n1', 'n2', 'n3', 'n4'].map(carrying));
+    const evidence =
+      'TaintPolicy p wants dedicated=a:NoSchedule, and q protects dedicated=b:NoSchedule, which is there: n1, n2, and 2 more';
+    expect(checkContradictions(healthyFacts({ policies, nodes }))).toMatchObject([{ state: 'trouble', evidence }]);
+  });
+
+  it('does not count where the other policy means another value', () => {
+    const policies = seen([wanting, protecting({ value: 'c' })]);
+    expect(checkContradictions(healthyFacts({ policies, nodes: seen([carrying('n1')]) }))).toMatchObject([
+      { state: 'ok' },
+    ]);
+  });
+});

@@ -1,0 +1,128 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { createServer as createHttps } from 'node:https';
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { issueCa, issueServing } from '../../../src/certs/issue.ts';
+import { dial } from '../../../src/doctor/dial.ts';
+import { forwarding } from '../../../src/doctor/forwarded-line.ts';
+
+const SERVER_NAME = 'taintkeeper.taintkeeper.svc';
+const ca = await issueCa(new Date());
+const serving = await issueServing(ca, [SERVER_NAME], new Date());
+
+async function listen(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+/** Answers as the webhook does, or with that status. */
+function webhook({ status = 200, date = new Date() } = {}): Promise<number> {
+  const server = createHttps(serving, async (request, response) => {
+    const { request: review } = (await json(request)) as { request: { uid: string } };
+    response.setHeader('date', date.toUTCString());
+    response.statusCode = status;
+    response.end(JSON.stringify({ response: { uid: review.uid } }));
+  });
+  return listen(server);
+}
+
+const at = (port: number, timeoutMs = 2_000) => dial({ host: '127.0.0.1', port }, SERVER_NAME, timeoutMs);
+
+describe('somebody who dials', () => {
+  it('sees the certificate, whoever signed it, the answer, and the clock', async () => {
+    const hourAhead = new Date(Date.now() + 3_600_000);
+    const dialled = await at(await webhook({ date: hourAhead }));
+    if (dialled.outcome !== 'greeted') throw new Error(dialled.fault.message);
+    const { chain, refusal, clockAheadMs = 0 } = dialled.greeting;
+    expect(chain[0]?.toString().trim()).toBe(serving.cert.trim());
+    expect(refusal).toBeUndefined();
+    expect(Math.abs(clockAheadMs - 3_600_000)).toBeLessThan(1_500);
+  });
+
+  it('learns that the answer was none', async () => {
+    expect(await at(await webhook({ status: 503 }))).toMatchObject({ greeting: { refusal: 'it answered 503' } });
+  });
+
+  it('tells a port on which nobody listens from one that is silent, and from one that speaks something else', async () => {
+    const port = await listen(createServer());
+    const closed = createServer();
+    const free = await listen(closed);
+    closed.close();
+    const other = await listen(createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
+    const hangsUp = await listen(createServer((socket) => socket.destroy()));
+    expect(await at(free)).toMatchObject({ fault: { kind: 'refused' } });
+    expect(await at(port, 200)).toEqual({
+      outcome: 'failed',
+      fault: { kind: 'silent', message: 'timed out: no TLS handshake within 200 ms' },
+    });
+    expect(await at(other)).toMatchObject({ outcome: 'failed', fault: { kind: 'closed' } });
+    expect(await at(hangsUp)).toMatchObject({ outcome: 'failed', fault: { kind: 'closed' } });
+  });
+});
+
+describe('a port-forward', () => {
+  /** The kubelet's end: each channel begins with the port's number; then `data` goes to and fro on channel 0. */
+  async function kubelet(
+    onOpen: (send: (channel: number, data: Buffer) => void, url: string) => (data: Buffer) => void,
+  ) {
+    // Comes with the official client, and without types.
+    const { WebSocketServer } = await import('ws' as string);
+    const server = new WebSocketServer({ host: '127.0.0.1', port: 0, handleProtocols: () => 'v4.channel.k8s.io' });
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    server.on('connection', (socket: WebSocketLike, request: IncomingMessage) => {
+      const send = (channel: number, data: Buffer) => socket.send(Buffer.concat([Buffer.from([channel]), data]));
+      const receive = onOpen(send, request.url ?? '');
+      for (const channel of [0, 1]) send(channel, Buffer.from([0x20, 0xfb]));
+      socket.on('message', (message: Buffer) => receive(message.subarray(1)));
+    });
+    const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
+    const config = new KubeConfig();
+    const { port } = server.address() as AddressInfo;
+    config.loadFromClusterAndUser(
+      { name: 'c', server: `http://127.0.0.1:${port}`, skipTLSVerify: true },
+      { name: 'u' },
+    );
+    return forwarding(config);
+  }
+
+  it('is a line like any other', async () => {
+    const port = await webhook();
+    let asked = '';
+    const ways = await kubelet((send, url) => {
+      asked = url;
+      const upstream = createUpstream(port, (data) => send(0, data));
+      return (data) => void upstream.write(data);
+    });
+    const socket = await ways.open('taintkeeper', 'taintkeeper-1', 8443);
+    expect(await dial({ socket }, SERVER_NAME, 2_000)).toMatchObject({
+      outcome: 'greeted',
+      greeting: { refusal: undefined },
+    });
+    expect(asked).toBe('/api/v1/namespaces/taintkeeper/pods/taintkeeper-1/portforward?ports=8443');
+  });
+
+  it('says what the kubelet says', async () => {
+    const ways = await kubelet((send) => {
+      setImmediate(() => send(1, Buffer.from('error forwarding port 8443 to pod: connection refused')));
+      return () => {};
+    });
+    const socket = await ways.open('taintkeeper', 'taintkeeper-1', 8443);
+    expect(await dial({ socket }, SERVER_NAME, 2_000)).toMatchObject({ fault: { kind: 'refused' } });
+  });
+});
+
+interface WebSocketLike {
+  send(data: Buffer): void;
+  on(event: 'message', listener: (data: Buffer) => void): void;
+}
+
+function createUpstream(port: number, onData: (data: Buffer) => void) {
+  const socket = connect({ host: '127.0.0.1', port });
+  socket.on('data', onData).on('error', () => {});
+  return socket;
+}

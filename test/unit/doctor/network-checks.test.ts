@@ -1,0 +1,278 @@
+import { describe, expect, it } from 'vitest';
+import type { Admission } from '../../../src/doctor/admission-facts.ts';
+import { certificateChecks } from '../../../src/doctor/certificate-checks/certificate-checks.ts';
+import { type CheckState, diagnose } from '../../../src/doctor/check.ts';
+import { connectionFault } from '../../../src/doctor/connection-fault.ts';
+import type { Facts } from '../../../src/doctor/facts.ts';
+import { known, unknown } from '../../../src/doctor/found.ts';
+import { networkChecks } from '../../../src/doctor/network-checks/network-checks.ts';
+import { certificates, greeted, pod, replica, webhook, wellFacts } from './installation.ts';
+
+const its = await certificates();
+const expired = await certificates({ days: 91, by: its.ca });
+
+const REFUSED = 'dial tcp 10.244.0.7:8443: connect: connection refused';
+const failed = (message: string) => ({ outcome: 'failed', fault: connectionFault(message) }) as const;
+const unreached = (message: string) => known(failed(message));
+const both = (changes: Partial<ReturnType<typeof replica>>) =>
+  ['a', 'b'].map((name) => replica(name, greeted(its), changes));
+const tried = (message: string) =>
+  known<Admission>({
+    outcome: 'failed',
+    what: 'dropping the taints of node cp-1',
+    webhook: 'protect.taintkeeper.dev',
+    fault: connectionFault(message),
+  });
+const serviceWith = (spec: object) =>
+  known({ spec: { type: 'ClusterIP', clusterIP: '10.0.0.9', selector: { app: 'taintkeeper' }, ...spec } });
+const policy = (ingress: object[]) =>
+  known([{ metadata: { name: 'default-deny' }, spec: { podSelector: {}, ingress } }]);
+
+interface Case {
+  readonly why: string;
+  readonly facts: Facts;
+  /** Those that are not ok. */
+  readonly found: Record<string, CheckState>;
+  readonly says?: RegExp;
+  readonly remedy?: RegExp;
+}
+
+describe('the network', () => {
+  it('that is well, is said to be', () => {
+    const checks = networkChecks(wellFacts(its), []);
+    expect(checks.map(({ state }) => state)).toEqual(Array(6).fill('ok'));
+  });
+
+  it.each<Case>([
+    {
+      why: 'no Service',
+      facts: wellFacts(its, { service: known(undefined), pods: known([]), replicas: [] }),
+      found: {
+        Service: 'trouble',
+        replicas: 'skipped',
+        endpoints: 'skipped',
+        'round trip': 'skipped',
+        NetworkPolicies: 'skipped',
+      },
+      says: /Service taintkeeper\/taintkeeper does not exist/,
+    },
+    {
+      why: 'a Service that lacks the port that is called',
+      facts: wellFacts(its, {
+        service: serviceWith({ ports: [{ port: 8443 }] }),
+        admission: tried('no service port 443 found for service "taintkeeper"'),
+      }),
+      found: { Service: 'trouble', endpoints: 'skipped', admission: 'skipped' },
+      says: /the webhooks call port 443 of .*, which has 8443$/,
+    },
+    {
+      why: 'webhooks that call another Service',
+      facts: wellFacts(its, { site: { namespace: 'other', service: 'taintkeeper', secret: 's' } }),
+      found: { Service: 'trouble', endpoints: 'skipped' },
+      says: /calls Service taintkeeper\/taintkeeper, not Service other\/taintkeeper/,
+      remedy: /^look there: taintkeeper doctor --namespace taintkeeper --service taintkeeper$/,
+    },
+    {
+      why: 'a targetPort on which nobody listens',
+      facts: wellFacts(its, { replicas: both({ endpoint: { port: 9999, isReady: true } }), admission: tried(REFUSED) }),
+      found: { endpoints: 'trouble', admission: 'skipped' },
+      says: /leads to port 9999 of a, which listens on 8443 \(webhook\) and 8080 \(admin\)$/,
+    },
+    {
+      why: 'no pods',
+      facts: wellFacts(its, { replicas: [], admission: tried('no endpoints available for service "taintkeeper"') }),
+      found: {
+        replicas: 'trouble',
+        endpoints: 'skipped',
+        'round trip': 'skipped',
+        NetworkPolicies: 'skipped',
+        admission: 'skipped',
+      },
+      says: /^no pod in namespace taintkeeper has the labels of the Service \(app=taintkeeper\)$/,
+    },
+    {
+      why: 'pods that do not come up',
+      facts: wellFacts(its, {
+        replicas: both({
+          pod: pod('a', { isReady: false, trouble: 'CrashLoopBackOff, restarted 7 times' }),
+          endpoint: { port: 8443, isReady: false },
+        }),
+      }),
+      found: { replicas: 'trouble', endpoints: 'skipped', 'round trip': 'skipped' },
+      says: /^0 of 2 pods are ready; a: CrashLoopBackOff, restarted 7 times; /,
+    },
+    {
+      why: 'one of two pods is ready: it answers',
+      facts: wellFacts(its, {
+        replicas: [
+          replica('a', greeted(its)),
+          replica('b', failed(REFUSED), {
+            pod: pod('b', { isReady: false }),
+            endpoint: { port: 8443, isReady: false },
+            reached: unreached(REFUSED),
+          }),
+        ],
+      }),
+      found: { replicas: 'note' },
+      says: /^1 of 2 pods are ready; b: no reason given$/,
+    },
+    {
+      why: 'pods that are ready, and no endpoint',
+      facts: wellFacts(its, {
+        replicas: both({ endpoint: undefined }),
+        admission: tried('no endpoints available for service "taintkeeper"'),
+      }),
+      found: { endpoints: 'trouble', admission: 'skipped' },
+      says: /has no endpoint that is ready; 2 of its pods are ready$/,
+    },
+    {
+      why: 'a process that is gone',
+      facts: wellFacts(its, {
+        replicas: [
+          replica('a', greeted(its)),
+          replica('b', failed('connect ECONNREFUSED'), { reached: unreached(REFUSED) }),
+        ],
+        admission: tried(REFUSED),
+      }),
+      found: { 'round trip': 'trouble', admission: 'skipped' },
+      says: /^the API server calls b \(10.244.0.7:8443\): the connection is refused: .* nothing listens/,
+      remedy: /kubectl logs --namespace taintkeeper b --previous/,
+    },
+    {
+      why: 'packets that are dropped between the API server and the pods',
+      facts: wellFacts(its, {
+        replicas: both({ reached: unreached('no answer within 3000 ms') }),
+        admission: tried('context deadline exceeded'),
+      }),
+      found: { 'round trip': 'trouble', admission: 'skipped' },
+      says: /the API server calls a .*: no answer: packets are dropped/,
+      remedy: /it answers us \(port-forward\), so the way from the API server is closed: open port 8443/,
+    },
+    {
+      why: 'the same, with a NetworkPolicy that explains it',
+      facts: wellFacts(its, {
+        replicas: both({ reached: unreached('no answer within 3000 ms') }),
+        networkPolicies: policy([]),
+      }),
+      found: { 'round trip': 'trouble', NetworkPolicies: 'note' },
+      remedy: /^NetworkPolicy default-deny does not let everybody connect to port 8443/,
+    },
+    {
+      why: 'nobody answers anybody',
+      facts: wellFacts(its, {
+        replicas: ['a', 'b'].map((name) =>
+          replica(name, failed('timed out'), { reached: unreached('no answer within 3000 ms') }),
+        ),
+        admission: tried('context deadline exceeded'),
+      }),
+      found: { 'round trip': 'trouble', admission: 'skipped' },
+      remedy: /^it does not answer us either/,
+    },
+    {
+      why: 'from outside, without the right to have the API server call: nothing is known of the way',
+      facts: wellFacts(its, {
+        replicas: ['a'].map((name) =>
+          replica(name, failed('timed out'), { reached: unknown('you may not create resource "pods/proxy"') }),
+        ),
+      }),
+      found: { 'round trip': 'skipped' },
+      says: /usual outside of the cluster/,
+    },
+    {
+      why: 'a NetworkPolicy that lets only some connect',
+      facts: wellFacts(its, { networkPolicies: policy([{ from: [{ podSelector: {} }] }]) }),
+      found: { NetworkPolicies: 'note' },
+      says: /open for some only/,
+    },
+    {
+      why: 'kube-proxy: all replicas are well, and the Service is not reached',
+      facts: wellFacts(its, { admission: tried('dial tcp 10.0.0.9:443: i/o timeout') }),
+      found: { admission: 'trouble' },
+      says: /fails at protect.taintkeeper.dev: no answer: packets are dropped/,
+      remedy: /kube-proxy/,
+    },
+    {
+      why: 'a trial that passed as if nobody had been asked',
+      facts: wellFacts(its, { admission: known({ outcome: 'passed', what: 'dropping the taints of node cp-1' }) }),
+      found: { admission: 'note' },
+    },
+    {
+      why: 'nothing is registered',
+      facts: wellFacts(its, { webhooks: known([]), admission: known({ outcome: 'passed', what: 'x' }) }),
+      found: { admission: 'skipped' },
+    },
+  ])('$why', ({ facts, found, says, remedy }) => {
+    const checks = networkChecks(facts, certificateChecks(facts));
+    const notOk = checks.filter(({ state }) => state !== 'ok');
+    expect(Object.fromEntries(notOk.map(({ name, state }) => [name, state]))).toEqual(found);
+    const told = notOk.find(({ state }) => state === 'trouble') ?? notOk[0];
+    if (says) expect(told?.evidence).toMatch(says);
+    if (remedy) expect(told?.remedy).toMatch(remedy);
+  });
+
+  it('is not blamed for what an expired certificate does: pods that are not ready, and calls that fail', () => {
+    const unready = pod('a', { isReady: false });
+    const facts = wellFacts(its, {
+      replicas: [
+        replica('a', greeted(expired), {
+          pod: unready,
+          endpoint: { port: 8443, isReady: false },
+          readiness: known({
+            isReady: false,
+            failures: ['certificate failed: not valid after 2026-05-31T12:00:00.000Z'],
+          }),
+        }),
+      ],
+      admission: tried('tls: failed to verify certificate: x509: certificate has expired or is not yet valid'),
+    });
+    const certificate = certificateChecks(facts);
+    const checks = [...certificate, ...networkChecks(facts, certificate)];
+    expect(checks.filter(({ state }) => state === 'trouble').map(({ name }) => name)).toEqual(['serving certificate']);
+    expect(diagnose(checks).verdict).toBe('certificate');
+  });
+
+  it('is not blamed for a certificate that only the API server refuses', () => {
+    const facts = wellFacts(its, { admission: tried('x509: certificate relies on legacy Common Name field') });
+    const trouble = networkChecks(facts, []).find(({ state }) => state === 'trouble');
+    expect(trouble).toMatchObject({ area: 'certificate', name: 'admission' });
+  });
+
+  it('is not blamed for replicas that have no certificate to serve', () => {
+    const facts = wellFacts(its, {
+      secret: known(undefined),
+      replicas: [replica('a', failed(REFUSED), { reached: unreached(REFUSED) })],
+    });
+    const certificate = certificateChecks(facts);
+    const troubles = [...certificate, ...networkChecks(facts, certificate)].filter(({ state }) => state === 'trouble');
+    expect(troubles.map(({ name }) => name)).toEqual(['Secret']);
+  });
+
+  it('cannot be told of without the right to see the Service', () => {
+    const facts = wellFacts(its, {
+      service: unknown('you may not get resource "services"'),
+      pods: unknown('you may not list resource "pods"'),
+    });
+    const certificate = certificateChecks(facts);
+    expect(diagnose([...certificate, ...networkChecks(facts, certificate)])).toMatchObject({
+      verdict: 'unknown',
+      summary: 'Service: Service taintkeeper/taintkeeper: you may not get resource "services"',
+    });
+  });
+
+  it('is not looked for where nothing but an address is known', () => {
+    const facts = wellFacts(its, {
+      service: known({ spec: { type: 'ExternalName', externalName: 'localhost' } }),
+      replicas: [
+        replica('localhost', failed('connect ECONNREFUSED'), {
+          pod: undefined,
+          reached: unknown('it is not known to be a pod'),
+        }),
+      ],
+      pods: known([]),
+      webhooks: known([webhook('protect.taintkeeper.dev', its.ca.cert)]),
+    });
+    const troubles = networkChecks(facts, []).filter(({ state }) => state === 'trouble');
+    expect(troubles.map(({ name }) => name)).toEqual(['round trip']);
+    expect(troubles[0]?.evidence).toMatch(/^this machine calls localhost/);
+  });
+});

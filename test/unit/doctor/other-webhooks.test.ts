@@ -1,0 +1,104 @@
+import { expect, it } from 'vitest';
+import { checkOtherWebhooks } from '../../../src/doctor/configuration-checks/other-webhooks.ts';
+import type { RegisteredWebhook, WebhookRule } from '../../../src/doctor/configuration-facts.ts';
+import { healthyFacts, seen, webhook } from './configuration-facts.ts';
+
+const NODES: WebhookRule = {
+  apiGroups: [''],
+  apiVersions: ['v1'],
+  resources: ['nodes'],
+  operations: ['UPDATE'],
+  scope: '*',
+};
+const rule = (difference: WebhookRule): Partial<RegisteredWebhook> => ({ rules: [{ ...NODES, ...difference }] });
+
+function check(one: RegisteredWebhook, name = 'checker') {
+  const configuration = { resource: 'validatingwebhookconfigurations', name, webhooks: [one] } as const;
+  return checkOtherWebhooks(healthyFacts({ webhooks: seen([configuration]) }));
+}
+
+it.each([
+  {
+    what: 'Fail on nodes',
+    differs: {},
+    state: 'trouble',
+    evidence: /nodes \(CREATE, UPDATE\); failurePolicy Fail, 10 s/,
+  },
+  {
+    what: 'Fail is the default',
+    differs: { failurePolicy: undefined },
+    state: 'trouble',
+    evidence: /failurePolicy Fail/,
+  },
+  {
+    what: 'everything',
+    differs: rule({ apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*'], operations: ['*'] }),
+    state: 'trouble',
+    evidence: /nodes \(CREATE, UPDATE\) and daemonsets/,
+  },
+  {
+    what: 'nodes and their subresources',
+    differs: rule({ resources: ['nodes/*'] }),
+    state: 'trouble',
+    evidence: /nodes \(UPDATE\)/,
+  },
+  { what: 'Ignore', differs: { failurePolicy: 'Ignore' }, state: 'note', evidence: /failurePolicy Ignore/ },
+  {
+    what: 'narrowed by conditions',
+    differs: { matchConditions: [{ name: 'a', expression: 'false' }] },
+    state: 'note',
+    evidence: /narrowed by matchConditions/,
+  },
+  {
+    what: 'narrowed by labels',
+    differs: { objectSelector: { matchLabels: { a: 'b' } } },
+    state: 'note',
+    evidence: /narrowed by objectSelector/,
+  },
+  {
+    what: 'DaemonSets alone',
+    differs: rule({ apiGroups: ['apps'], resources: ['daemonsets'] }),
+    state: 'note',
+    evidence: /about daemonsets \(UPDATE\)/,
+  },
+  { what: 'a status alone', differs: rule({ resources: ['nodes/status'] }), state: 'ok', evidence: /nobody else/ },
+  { what: 'deletions alone', differs: rule({ operations: ['DELETE'] }), state: 'ok', evidence: /nobody else/ },
+  {
+    what: 'what is in namespaces alone',
+    differs: rule({ apiGroups: ['*'], resources: ['*'], scope: 'Namespaced' }),
+    state: 'note',
+    evidence: /about daemonsets/,
+  },
+  { what: 'another group', differs: rule({ apiGroups: ['metal3.io'] }), state: 'ok', evidence: /nobody else/ },
+  { what: 'no rules', differs: { rules: null }, state: 'ok', evidence: /nobody else/ },
+  {
+    what: 'our own Service, by another name',
+    differs: { clientConfig: { service: { namespace: 'taintkeeper', name: 'taintkeeper' } } },
+    state: 'ok',
+    evidence: /nobody else/,
+  },
+] as const)('$what: $state', ({ differs, state, evidence }) => {
+  const results = check(webhook(differs as Partial<RegisteredWebhook>));
+  expect(results).toEqual([expect.objectContaining({ state, evidence: expect.stringMatching(evidence) })]);
+});
+
+it('our own configuration is not of others', () => {
+  expect(check(webhook(), 'taintkeeper')).toMatchObject([{ state: 'ok' }]);
+});
+
+it('the remedy is a patch of that very webhook', () => {
+  const [result] = check(webhook());
+  const [, patch = ''] =
+    /^kubectl patch validatingwebhookconfiguration checker --type=json -p '(.*)'$/.exec(result?.remedy ?? '') ?? [];
+  expect(JSON.parse(patch)).toEqual([
+    { op: 'test', path: '/webhooks/0/name', value: 'check.example.com' },
+    { op: 'replace', path: '/webhooks/0/failurePolicy', value: 'Ignore' },
+  ]);
+});
+
+it.each(['kyverno-resource-validating-webhook-cfg', 'gatekeeper-validating-webhook-configuration'])(
+  'names where %s is set for good',
+  (name) => {
+    expect(check(webhook(), name)[0]?.remedy).toMatch(/for good \((Kyverno|Gatekeeper) writes it itself\)/);
+  },
+);

@@ -1,0 +1,64 @@
+import { expect, it } from 'vitest';
+import { checkPolicies } from '../../../src/doctor/configuration-checks/policies-in-force.ts';
+import type { PolicyStatus } from '../../../src/policy/policy-status.ts';
+import { healthyFacts, READY, seen, taintPolicy, unseen } from './configuration-facts.ts';
+
+const [CONDITION] = READY.conditions ?? [];
+if (!CONDITION) throw new Error('no condition');
+const withStatus = (difference: Partial<PolicyStatus>) =>
+  taintPolicy('gpu', {}, { status: { ...READY, ...difference } });
+const stalled = { ...CONDITION, type: 'Stalled', reason: 'RepairsRefused', message: 'node n1: forbidden' };
+
+it.each([
+  { what: 'in force', policies: [taintPolicy('gpu', {})], expected: ['ok', /1 in force: TaintPolicy gpu/] },
+  { what: 'none', policies: [], expected: ['note', /no policies: nothing is protected/] },
+  {
+    what: 'not valid, as everybody can see without a leader',
+    policies: [taintPolicy('gpu', { taints: [{ key: 'a/b/c' }] })],
+    expected: ['trouble', /TaintPolicy gpu is not valid: spec\.taints\[0\]\.key/],
+  },
+  {
+    what: 'never looked at',
+    policies: [taintPolicy('gpu', {}, { status: {} })],
+    expected: ['trouble', /TaintPolicy gpu has no status/],
+  },
+  {
+    what: 'not looked at since it changed',
+    policies: [taintPolicy('gpu', {}, { generation: 3 })],
+    expected: ['trouble', /a status for generation 1, and is at generation 3/],
+  },
+  {
+    what: 'not registered',
+    policies: [
+      withStatus({ conditions: [{ ...CONDITION, status: 'False', reason: 'NotRegistered', message: 'no answer' }] }),
+    ],
+    expected: ['trouble', /not in force \(NotRegistered\): no answer/],
+  },
+  {
+    what: 'stalled',
+    policies: [withStatus({ conditions: [CONDITION, stalled] })],
+    expected: ['trouble', /stalled \(RepairsRefused\): node n1: forbidden/],
+  },
+  {
+    what: 'violated, which is what it is there to find',
+    policies: [withStatus({ violating: 2, violators: ['n1', 'n2'] })],
+    expected: ['note', /2 objects not as it says: n1, n2/],
+  },
+  {
+    what: 'held to Audit',
+    policies: [
+      withStatus({
+        conditions: [{ ...CONDITION, message: 'the policy is in force, as Audit: taintkeeper runs with --audit' }],
+      }),
+    ],
+    expected: ['note', /--audit/],
+  },
+] as const)('$what', ({ policies, expected: [state, evidence] }) => {
+  const results = checkPolicies(healthyFacts({ policies: seen(policies) }), undefined);
+  expect(results).toEqual([expect.objectContaining({ state, evidence: expect.stringMatching(evidence) })]);
+});
+
+it('names the command that installs the definitions', () => {
+  const [result] = checkPolicies(healthyFacts({ policies: unseen('404 NotFound', 404) }), undefined);
+  expect(result).toMatchObject({ state: 'trouble', remedy: 'kubectl apply -f manifests/install.yaml' });
+});

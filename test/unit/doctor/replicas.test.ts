@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { known } from '../../../src/doctor/found.ts';
+import type { EndpointSliceObject, InstallationFacts } from '../../../src/doctor/installation-facts.ts';
+import { isAlive, type PodObject, viewPod } from '../../../src/doctor/pod-view.ts';
+import { listReplicas } from '../../../src/doctor/replicas.ts';
+
+function podObject(name: string, args: string[] = [], status: PodObject['status'] = {}): PodObject {
+  return {
+    metadata: { name },
+    spec: {
+      containers: [
+        {
+          args: ['serve', ...args],
+          ports: [{ name: 'webhook', containerPort: 8443 }],
+          volumeMounts: [{ name: 'certs', mountPath: '/certs' }],
+        },
+      ],
+      volumes: [{ name: 'certs', secret: { secretName: 'from-cert-manager' } }],
+    },
+    status: { podIP: '10.244.0.7', ...status },
+  };
+}
+
+describe('a pod', () => {
+  it.each([
+    { args: ['--secret=ours'], is: { kind: 'secret', secret: 'ours' } },
+    { args: ['--cert-dir=/certs'], is: { kind: 'files', secret: 'from-cert-manager' } },
+    { args: ['--cert-dir=/elsewhere'], is: { kind: 'files', secret: undefined } },
+    { args: [], is: undefined },
+  ])('with $args has its certificates from there', ({ args, is }) => {
+    expect(viewPod(podObject('a', args)).certificates).toEqual(is);
+  });
+
+  it('says why it does not run', () => {
+    const containerStatuses = [{ restartCount: 7, state: { waiting: { reason: 'CrashLoopBackOff' } } }];
+    expect(viewPod(podObject('a', [], { containerStatuses })).trouble).toBe('CrashLoopBackOff, restarted 7 times');
+    const conditions = [{ type: 'PodScheduled', status: 'False', message: '0/3 nodes are available' }];
+    expect(viewPod(podObject('a', [], { conditions })).trouble).toBe('0/3 nodes are available');
+  });
+
+  it('that has ended, or is about to, is no replica', () => {
+    expect(isAlive(podObject('a'))).toBe(true);
+    expect(isAlive(podObject('a', [], { phase: 'Failed' }))).toBe(false);
+    expect(isAlive({ metadata: { name: 'a', deletionTimestamp: '2026-06-01T12:00:00Z' } })).toBe(false);
+  });
+});
+
+describe('replicas', () => {
+  const slice = (name: string, ready?: boolean): EndpointSliceObject => ({
+    ports: [
+      { name: 'metrics', port: 8080 },
+      { name: 'webhook', port: 8443 },
+    ],
+    endpoints: [
+      { addresses: ['10.244.0.7'], conditions: ready === undefined ? {} : { ready }, targetRef: { kind: 'Pod', name } },
+    ],
+  });
+  const facts = (changes: Partial<InstallationFacts>): InstallationFacts => ({
+    webhooks: known([{ name: 'w', clientConfig: { service: { namespace: 'n', name: 's', port: 443 } } }]),
+    service: known({ spec: { type: 'ClusterIP', ports: [{ name: 'webhook', port: 443 }] } }),
+    slices: known([]),
+    pods: known([]),
+    networkPolicies: known([]),
+    source: { kind: 'secret', secret: 'x' },
+    secret: known(undefined),
+    ...changes,
+  });
+
+  it('are those behind the port that is called, and pods that nobody leads to', () => {
+    const pods = ['a', 'b', 'c'].map((name) => viewPod(podObject(name)));
+    const found = listReplicas(facts({ slices: known([slice('a'), slice('b', false)]), pods: known(pods) }));
+    expect(found.map(({ name, port, endpoint }) => ({ name, port, endpoint }))).toEqual([
+      { name: 'a', port: 8443, endpoint: { port: 8443, isReady: true } },
+      { name: 'b', port: 8443, endpoint: { port: 8443, isReady: false } },
+      { name: 'c', port: 8443, endpoint: undefined },
+    ]);
+  });
+
+  it('are addresses, where pods may not be seen', () => {
+    const found = listReplicas(facts({ slices: known([slice('a')]), pods: { known: false, reason: 'no right' } }));
+    expect(found).toEqual([
+      {
+        name: '10.244.0.7:8443',
+        address: '10.244.0.7',
+        port: 8443,
+        endpoint: { port: 8443, isReady: true },
+        pod: undefined,
+      },
+    ]);
+  });
+
+  it('are somewhere else, where the Service is but a name', () => {
+    const service = known({ spec: { type: 'ExternalName', externalName: 'localhost' } });
+    expect(listReplicas(facts({ service }))).toMatchObject([{ name: 'localhost', address: 'localhost', port: 443 }]);
+  });
+});

@@ -1,0 +1,111 @@
+import { expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { readBuiltinPolicies } from '../../../src/builtin-policies.ts';
+import { checkSelectors } from '../../../src/doctor/configuration-checks/selectors.ts';
+import {
+  daemonSet,
+  healthyFacts,
+  node,
+  parsed,
+  policyObject,
+  seen,
+  taintPolicy,
+  tolerationPolicy,
+} from './configuration-facts.ts';
+
+const POOL = { nodeSelector: { matchLabels: { pool: 'gpu' } } };
+const NODES = [node('n1', { pool: 'cpu', zone: 'a' }), node('n2', { pool: 'cpu' })];
+const DAEMON_SETS = [
+  daemonSet('kube-system/kube-proxy'),
+  daemonSet('kube-system/calico-node', { labels: { app: 'c' } }),
+];
+
+it.each([
+  { what: 'every node', policy: taintPolicy('p', {}), expected: ['ok', /every policy \(1\)/] },
+  {
+    what: 'some node',
+    policy: taintPolicy('p', { nodeSelector: { matchLabels: { zone: 'a' } } }),
+    expected: ['ok', /is for something/],
+  },
+  {
+    what: 'no node, as the value is another one',
+    policy: taintPolicy('p', POOL),
+    expected: ['trouble', /TaintPolicy p selects none of 2 nodes by pool=gpu \(here, pool is cpu\)/],
+  },
+  {
+    what: 'no node, as nobody has the label',
+    policy: taintPolicy('p', { nodeSelector: { matchLabels: { team: 'x' } } }),
+    expected: ['trouble', /by team=x \(nothing has team\)/],
+  },
+  {
+    what: 'no node, as the labels are on different ones',
+    policy: taintPolicy('p', {
+      nodeSelector: {
+        matchLabels: { zone: 'a' },
+        matchExpressions: [{ key: 'zone', operator: 'DoesNotExist' }],
+      },
+    }),
+    expected: ['trouble', /can select no node: nothing is zone=a, !zone/],
+  },
+  {
+    what: 'no node, as there is none',
+    policy: taintPolicy('p', POOL),
+    nodes: [],
+    expected: ['note', /no nodes yet/],
+  },
+  {
+    what: 'a DaemonSet',
+    policy: tolerationPolicy('p', {
+      namespaces: ['kube-*'],
+      names: ['calico-*'],
+      selector: { matchLabels: { app: 'c' } },
+    }),
+    expected: ['ok', /is for something/],
+  },
+  {
+    what: 'no DaemonSet, by its namespace',
+    policy: tolerationPolicy('p', { namespaces: ['calico-system'] }),
+    expected: ['trouble', /none of 2 DaemonSets: there is none in namespace calico-system/],
+  },
+  {
+    what: 'no DaemonSet, by its name',
+    policy: policyObject('RecoveryPolicy', 'p', { daemonSets: { namespaces: ['kube-system'], names: ['flannel'] } }),
+    expected: [
+      'trouble',
+      /RecoveryPolicy p .*none is named flannel in namespace kube-system; there: kube-proxy, calico-node/,
+    ],
+  },
+  {
+    what: 'no DaemonSet, by its labels',
+    policy: tolerationPolicy('p', { namespaces: ['kube-system'], selector: { matchLabels: { app: 'd' } } }),
+    expected: ['trouble', /none is labelled app=d \(here, app is c\)/],
+  },
+  {
+    what: 'no DaemonSet, as there is none',
+    policy: tolerationPolicy('p', { namespaces: ['kube-system'] }),
+    daemonSets: [],
+    expected: ['note', /no DaemonSets yet/],
+  },
+] as const)('$what', ({ policy, nodes = NODES, daemonSets = DAEMON_SETS, expected: [state, evidence] }) => {
+  const facts = healthyFacts({ policies: seen([policy]), nodes: seen(nodes), daemonSets: seen(daemonSets) });
+  const results = checkSelectors(facts);
+  expect(results).toEqual([expect.objectContaining({ state, evidence: expect.stringMatching(evidence) })]);
+  expect(results[0]?.remedy).toEqual(state === 'trouble' ? expect.stringContaining('kubectl edit') : undefined);
+});
+
+it('a built-in policy may match nothing, unless somebody has changed for whom it is', async () => {
+  const texts = await readBuiltinPolicies();
+  const builtin = texts.map(({ text }) => parsed(parse(text)));
+  const cni = builtin.find(({ name }) => name === 'cni-tolerations');
+  if (cni?.kind !== 'TolerationPolicy') throw new Error('there is no such policy');
+  const look = (daemonSets: object) =>
+    checkSelectors(
+      healthyFacts({
+        policies: seen([policyObject('TolerationPolicy', cni.name, { ...cni.spec, daemonSets })]),
+        builtin,
+        daemonSets: seen([daemonSet('default/x')]),
+      }),
+    );
+  expect(look(cni.spec.daemonSets)).toMatchObject([{ state: 'note' }]);
+  expect(look({ ...cni.spec.daemonSets, names: ['mine'] })).toMatchObject([{ state: 'trouble' }]);
+});

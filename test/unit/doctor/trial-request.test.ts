@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { ApiError } from '../../../src/cluster/client/api-error.ts';
+import { readRefusal } from '../../../src/doctor/admission-facts.ts';
+import { findTrial, type TrialMaterial } from '../../../src/doctor/trial-request.ts';
+import { parsePolicy } from '../../../src/policy/policy.ts';
+
+function policy(kind: string, spec: object) {
+  const parsed = parsePolicy({ apiVersion: 'taintkeeper.dev/v1alpha1', kind, metadata: { name: 'p' }, spec });
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+  return parsed.policy;
+}
+
+const taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+const denies = policy('TaintPolicy', {
+  mode: 'Deny',
+  taints: [{ key: 'dedicated', ensure: 'Preserved' }],
+  exempt: { users: ['exempt'] },
+});
+const audits = policy('TaintPolicy', { mode: 'Audit', taints: [{ key: 'dedicated', ensure: 'Preserved' }] });
+const tolerates = (namespaces: string[], names?: string[]) =>
+  policy('TolerationPolicy', { mode: 'Mutate', daemonSets: { namespaces, ...(names ? { names } : {}) } });
+const nodes = [{ metadata: { name: 'plain' } }, { metadata: { name: 'gpu-1' }, spec: { taints: [taint] } }];
+
+const material = (changes: Partial<TrialMaterial>): TrialMaterial => ({
+  policies: [denies],
+  nodes,
+  requester: { username: 'admin', groups: [] },
+  namespace: 'taintkeeper',
+  ...changes,
+});
+
+describe('the trial', () => {
+  it('is a node that loses a protected taint', () => {
+    const trial = findTrial(material({}));
+    expect(trial).toMatchObject({
+      what: 'dropping the taints of node gpu-1',
+      method: 'PATCH',
+      path: '/api/v1/nodes/gpu-1',
+    });
+    expect(trial?.shows({ ...nodes[1] })).toBe(true);
+    expect(trial?.shows({ metadata: {}, spec: {} })).toBe(false);
+  });
+
+  it('is a DaemonSet, where no node will do', () => {
+    const trial = findTrial(
+      material({ policies: [audits, tolerates(['kube-*', 'taintkeeper', 'cilium'], ['cilium'])] }),
+    );
+    expect(trial).toMatchObject({
+      what: 'creating DaemonSet cilium/cilium',
+      method: 'POST',
+      path: '/apis/apps/v1/namespaces/cilium/daemonsets',
+    });
+    expect(trial?.shows(trial.body)).toBe(false);
+  });
+
+  it.each([
+    { why: 'the policies only audit', changes: { policies: [audits] } },
+    { why: 'no node has the taint', changes: { nodes: nodes.slice(0, 1) } },
+    { why: 'whoever asks is exempt', changes: { requester: { username: 'exempt', groups: [] } } },
+    { why: 'the only namespace is our own', changes: { policies: [tolerates(['taintkeeper'])] } },
+    { why: 'no namespace is known', changes: { policies: [tolerates(['*'])] } },
+  ])('does not exist where $why', ({ changes }) => {
+    expect(findTrial(material(changes))).toBeUndefined();
+  });
+});
+
+describe('a refusal', () => {
+  const refusal = (status: number, message: string) =>
+    readRefusal(new ApiError('PATCH', '/api/v1/nodes/gpu-1', status, '', message), 'x');
+
+  it.each([
+    {
+      why: 'ours says no: it was asked',
+      found: refusal(403, 'admission webhook "protect.taintkeeper.dev" denied the request: node gpu-1 must keep …'),
+      is: { known: true, value: { outcome: 'answered' } },
+    },
+    {
+      why: 'somebody else says no',
+      found: refusal(403, 'admission webhook "validate.kyverno.svc-fail" denied the request: no'),
+      is: { known: false, reason: expect.stringContaining('validate.kyverno.svc-fail, which is not') },
+    },
+    {
+      why: 'ours cannot be asked',
+      found: refusal(
+        500,
+        'Internal error occurred: failed calling webhook "protect.taintkeeper.dev": failed to call webhook: Post "https://taintkeeper.taintkeeper.svc:443/validate?timeout=2s": dial tcp 10.0.0.9:443: connect: connection refused',
+      ),
+      is: {
+        known: true,
+        value: {
+          outcome: 'failed',
+          webhook: 'protect.taintkeeper.dev',
+          fault: { kind: 'refused', message: 'dial tcp 10.0.0.9:443: connect: connection refused' },
+        },
+      },
+    },
+    {
+      why: 'of RBAC',
+      found: refusal(403, 'nodes "gpu-1" is forbidden: User "x" cannot patch resource "nodes" in API group ""'),
+      is: { known: false, reason: 'you may not patch resource "nodes" in API group ""' },
+    },
+  ])('$why', ({ found, is }) => {
+    expect(found).toMatchObject(is);
+  });
+});

@@ -1,0 +1,81 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { ROWS } from '../../../scripts/dashboard-panels.ts';
+import { promtoolPath } from '../../control-plane/promtool.ts';
+import { runTool } from '../../control-plane/run-tool.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
+import { ALERT_CASES, type AlertCase } from './alert-cases.ts';
+import { ALERTS, RULES } from './rules.ts';
+
+const promtool = promtoolPath();
+const SKIPPED = ' (skipped: no promtool; run `npx node test/control-plane/build.ts`)';
+
+async function run(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runTool(promtool ?? '', args, { env: process.env });
+  return code === 0 ? 'ok' : `${stdout}\n${stderr}`;
+}
+
+/** The case as promtool tests it. `ALERTS` is the series by which Prometheus itself shows which alerts fire. */
+function promtoolTest({ alert, why, series, at, firing }: AlertCase): object {
+  const severity = RULES.find((rule) => rule.alert === alert)?.labels.severity ?? '';
+  const samples = firing.map((labels) => {
+    const all = Object.entries({ alertname: alert, alertstate: 'firing', severity, ...labels });
+    return { labels: `ALERTS{${all.map(([name, value]) => `${name}="${value}"`).join(', ')}}`, value: 1 };
+  });
+  return {
+    name: `${alert}: ${why}`,
+    interval: '1m',
+    input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+    promql_expr_test: [
+      { expr: `ALERTS{alertname="${alert}", alertstate="firing"}`, eval_time: `${at}m`, exp_samples: samples },
+    ],
+  };
+}
+
+it.runIf(process.env.CI === 'true')('promtool is there', () => {
+  expect(promtool).toBeDefined();
+});
+
+it.skipIf(!promtool)(`the dashboard's queries are PromQL${promtool ? '' : SKIPPED}`, async () => {
+  const file = join(temporaryDirectory(), 'queries.yaml');
+  const queries = ROWS.flatMap(({ panels }) => panels.flatMap((panel) => panel.queries.map(({ expr }) => expr)));
+  const rules = queries.map((expr, index) => ({
+    record: `query:${index}`,
+    expr: expr.replaceAll('$__rate_interval', '5m'),
+  }));
+  writeFileSync(file, stringify({ groups: [{ name: 'dashboard', rules }] }));
+  expect(await run('check', 'rules', file)).toBe('ok');
+});
+
+describe.skipIf(!promtool)(`the alerts, by promtool${promtool ? '' : SKIPPED}`, () => {
+  it('are rules that Prometheus takes', async () => {
+    expect(await run('check', 'rules', ALERTS)).toBe('ok');
+  });
+
+  it.each(RULES)('$alert fires when it should, and only then', async ({ alert }) => {
+    const file = join(temporaryDirectory(), 'cases.yaml');
+    const tests = ALERT_CASES.filter((one) => one.alert === alert).map(promtoolTest);
+    writeFileSync(file, stringify({ rule_files: [ALERTS], evaluation_interval: '1m', tests }));
+    expect(await run('test', 'rules', file)).toBe('ok');
+  });
+
+  it('name what is at fault in their texts', async () => {
+    const file = join(temporaryDirectory(), 'texts.yaml');
+    const rule = RULES.find(({ alert }) => alert === 'TaintkeeperStalled');
+    const labels = { namespace: 'tk', kind: 'TaintPolicy', policy: 'gpu', reason: 'RepairRefused' };
+    const selector = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
+    const expected = {
+      exp_labels: { ...labels, ...rule?.labels },
+      exp_annotations: { ...rule?.annotations, summary: 'TaintPolicy gpu is not done as it says: RepairRefused' },
+    };
+    const test = {
+      interval: '1m',
+      input_series: [{ series: `taintkeeper_stalled{${selector.join(', ')}}`, values: '1x20' }],
+      alert_rule_test: [{ eval_time: '16m', alertname: 'TaintkeeperStalled', exp_alerts: [expected] }],
+    };
+    writeFileSync(file, stringify({ rule_files: [ALERTS], evaluation_interval: '1m', tests: [test] }));
+    expect(await run('test', 'rules', file)).toBe('ok');
+  });
+});
