@@ -4,6 +4,7 @@ import { type DaemonPodOwner, listDaemonPods } from '../cluster/daemon-pods.ts';
 import { listObjects } from '../cluster/list-objects.ts';
 import type { FixableDaemonSet } from '../policy/coverage-fix.ts';
 import type { LabelSelector } from '../policy/label-selector.ts';
+import { isPattern } from '../policy/pattern.ts';
 import { type DaemonSetCounts, type Placement, placementByStatus } from '../policy/placement.ts';
 import { type CoverageInput, readDaemonSet, readNode } from './coverage-input.ts';
 
@@ -25,7 +26,7 @@ interface LiveDaemonSet {
 
 /**
  * The nodes and DaemonSets of a cluster, and where pods are.
- * @param namespaces none: all
+ * @param namespaces of the DaemonSets, at least; none: all
  * @throws ApiError, MalformedObjectError
  */
 export async function readCluster(
@@ -49,8 +50,10 @@ export async function readCluster(
 }
 
 function pathsOf(namespaces: readonly string[]): string[] {
-  if (namespaces.length === 0) return ['/apis/apps/v1/daemonsets'];
-  return namespaces.map((namespace) => `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/daemonsets`);
+  if (namespaces.length === 0 || namespaces.some(isPattern)) return ['/apis/apps/v1/daemonsets'];
+  return [...new Set(namespaces)].map(
+    (namespace) => `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/daemonsets`,
+  );
 }
 
 /** @returns where pods may not be looked at */

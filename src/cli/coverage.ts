@@ -6,33 +6,21 @@ import { InputError } from '../files/input-error.ts';
 import { readText } from '../files/read-text.ts';
 import { fixGaps, ROLE_TAINT_KEYS } from '../policy/coverage-fix.ts';
 import { gapsOf, reportCoverage } from '../policy/coverage-report.ts';
+import { isPattern } from '../policy/pattern.ts';
 import { planMigration } from '../policy/role-migration.ts';
 import { surveyRoles } from '../policy/role-survey.ts';
 import { VERSION } from '../version.ts';
 import { CLUSTER_OPTIONS } from './cluster-options.ts';
-import { POD_CHOICES, type PodChoice, readCluster } from './coverage-cluster.ts';
+import { POD_CHOICES, readCluster } from './coverage-cluster.ts';
 import { formatFix } from './coverage-fix-output.ts';
 import { type CoverageInput, choose, coverageFrom } from './coverage-input.ts';
+import { type CoverageOptions, refuseIdleOptions } from './coverage-options.ts';
 import { formatCoverage } from './coverage-output.ts';
 import { EXIT } from './exit.ts';
 import { migrationFrom, readMigration } from './migration-input.ts';
 import { formatMigration, isDone } from './migration-output.ts';
-import { type OutputFormat, outputOption } from './output-format.ts';
+import { outputOption } from './output-format.ts';
 import { withProgress } from './progress.ts';
-
-interface CoverageOptions {
-  readonly kubeconfig?: string;
-  readonly namespace?: readonly string[];
-  readonly daemonset?: readonly string[];
-  readonly node?: readonly string[];
-  readonly pods: PodChoice;
-  readonly groups: boolean;
-  readonly gaps: boolean;
-  readonly fix: boolean;
-  readonly migrate: boolean;
-  readonly taint?: readonly string[];
-  readonly output: OutputFormat;
-}
 
 const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
@@ -44,7 +32,7 @@ export function coverageCommand(exit: (code: number) => void): Command {
     )
     .argument('[file...]', 'YAML or JSON in place of a cluster; - is standard input')
     .addOption(CLUSTER_OPTIONS.kubeconfig())
-    .option('-n, --namespace <name>', 'only the DaemonSets of this namespace; may be repeated', collect)
+    .option('-n, --namespace <name>', 'only the DaemonSets of this namespace; * is any text; may be repeated', collect)
     .option('--daemonset <name>', 'only this DaemonSet; * is any text; may be repeated', collect)
     .option('--node <name>', 'only this node; * is any text; may be repeated', collect)
     .addOption(
@@ -84,9 +72,7 @@ Examples:
   helm template cilium cilium/cilium -n kube-system | taintkeeper coverage -n kube-system nodes.json -`,
     )
     .action(async (files: readonly string[], options: CoverageOptions) => {
-      if (options.kubeconfig !== undefined && files.length > 0) {
-        throw new InputError(['files are looked at in place of a cluster: leave out --kubeconfig, or the files']);
-      }
+      refuseIdleOptions(files, options);
       const isFine = options.migrate ? await migrate(files, options) : await cover(files, options);
       exit(isFine ? EXIT.ok : EXIT.trouble);
     });
@@ -110,10 +96,6 @@ async function cover(files: readonly string[], options: CoverageOptions): Promis
 
 /** @returns whether nothing is left to do */
 async function migrate(files: readonly string[], options: CoverageOptions): Promise<boolean> {
-  for (const name of ['namespace', 'daemonset', 'node', 'taint'] as const) {
-    if (options[name]) throw new InputError([`--migrate is about the whole cluster: leave out --${name}`]);
-  }
-  if (options.fix || options.gaps) throw new InputError(['--migrate goes without --fix and --gaps']);
   const { facts, notes } = await (files.length > 0
     ? readDocuments(files).then((documents) => migrationFrom(documents, 'default'))
     : atCluster(options, readMigration));
@@ -124,8 +106,8 @@ async function migrate(files: readonly string[], options: CoverageOptions): Prom
 
 async function readFiles(files: readonly string[], { namespace = [] }: CoverageOptions): Promise<CoverageInput> {
   // One namespace is that of manifests that name none; of several, it could be any.
-  const standIn = namespace.length === 1 ? namespace[0] : 'default';
-  return coverageFrom(await readDocuments(files), standIn ?? 'default');
+  const [only = 'default', ...others] = namespace;
+  return coverageFrom(await readDocuments(files), others.length > 0 || isPattern(only) ? 'default' : only);
 }
 
 function readLive({ namespace = [], pods }: CoverageOptions) {

@@ -34,7 +34,7 @@ export function planMigration(facts: MigrationFacts): MigrationStep[] {
   });
 }
 
-/** A toleration costs nobody a node. */
+/** What of a change is sure to cost nobody a node. */
 function harmlessPart(change: Change): Change | undefined {
   return change.kind === 'template' && change.tolerations.length > 0 ? { ...change, selects: false } : undefined;
 }
@@ -48,6 +48,8 @@ function atRest(node: SchedulingNode): SchedulingNode {
 function lossesBetween(before: MigrationFacts, after: MigrationFacts, change: Change): string[] {
   switch (change.kind) {
     case 'template': {
+      // A toleration costs nobody a node.
+      if (!change.selects) return [];
       const workload = after.workloads.find((each) => isSame(each, change.workload));
       if (!workload) return [];
       const mayRunOn = [change.workload, workload].map(compileCoverage);

@@ -1,6 +1,6 @@
 import { own } from './label-selector.ts';
 import { type MigrationFacts, NEW_ROLE, OLD_ROLE, selectsByOldRole, type Workload } from './role-migration-facts.ts';
-import { taintPairs } from './role-migration-rules.ts';
+import { taintPairs } from './role-tolerations.ts';
 import { tolerates } from './toleration.ts';
 
 /** Which of the two roles something knows. */

@@ -227,10 +227,13 @@ it('reads lists page by page, and from the beginning where they have changed too
   );
 });
 
-it('asks for one namespace where only that is wanted', async () => {
+it.each([
+  { why: 'the one that is wanted', args: ['-n', 'agents', '-n', 'agents'], path: 'namespaces/agents/daemonsets' },
+  { why: 'all, where a pattern is wanted', args: ['-n', 'ag*'], path: 'daemonsets' },
+])('asks for the DaemonSets of namespaces: $why', async ({ args, path }) => {
   const api = await start({ nodes: [node('n1')], daemonSets: [daemonSet('a', 1)] });
-  await coverage(api, '-n', 'agents');
-  expect(pathsOf(api)).toEqual(['/api/v1/nodes', '/apis/apps/v1/namespaces/agents/daemonsets']);
+  expect(cells(await coverage(api, ...args))).toHaveLength(1);
+  expect(pathsOf(api)).toEqual(['/api/v1/nodes', `/apis/apps/v1/${path}`]);
 });
 
 it('ends in 2 where nodes may not be looked at', async () => {

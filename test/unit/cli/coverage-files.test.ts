@@ -181,6 +181,11 @@ describe('--fix', () => {
   });
 });
 
+it('takes DaemonSets without a namespace to be in the default one where several may be meant', async () => {
+  const manifest = file(node('w'), daemonSet('agent', {}, { namespace: undefined }), daemonSet('other'));
+  expect((await run('coverage', '-n', 'def*', manifest)).stdout).toMatch(/^default\/agent {2}runs$/m);
+});
+
 it('reads standard input, and takes DaemonSets without a namespace to be in the one that was named', async () => {
   const stdin = JSON.stringify(daemonSet('agent', {}, { namespace: undefined }));
   const { code, stdout } = await runProcess(['coverage', '-n', 'agents', file(node('w')), '-'], { stdin });
@@ -218,6 +223,18 @@ describe('what cannot be looked at ends in 2, and says why', () => {
       why: 'a taint that is none',
       objects: ['apiVersion: v1\nkind: Node\nmetadata: {name: w}\nspec:\n  taints: [{ effect: NoSchedule, key: 5 }]'],
       says: /input\.yaml:5:34: spec\.taints\[0\]\.key: /,
+    },
+    {
+      why: 'pods of files',
+      args: ['--pods', 'all'],
+      objects: [node('w')],
+      says: /^taintkeeper: --pods is about a cluster, and there are files$/m,
+    },
+    {
+      why: 'a taint to tolerate, and no fix',
+      args: ['--taint', 'a'],
+      objects: [node('w')],
+      says: /--taint needs --fix/,
     },
     {
       why: 'files and a cluster',

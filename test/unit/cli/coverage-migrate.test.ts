@@ -167,7 +167,7 @@ describe('of a cluster', () => {
 });
 
 it.each<{ why: string; args: string[]; says: string }>([
-  { why: 'a part of the cluster', args: ['-n', 'a'], says: 'leave out --namespace' },
+  { why: 'a part of the cluster', args: ['-n', 'a'], says: 'leave out --namespace, --daemonset and --node' },
   { why: 'a fix', args: ['--fix'], says: '--migrate goes without --fix' },
 ])('is not for $why', async ({ args, says }) => {
   const { code, stderr } = await run('coverage', '--migrate', ...args, file(node('m', [OLD])));
