@@ -1,9 +1,7 @@
-import { text } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
 import { type ApiClient, connect } from '../cluster/client/api-client.ts';
-import { parseDocuments, type SourceDocument } from '../files/documents.ts';
+import type { SourceDocument } from '../files/documents.ts';
 import { InputError } from '../files/input-error.ts';
-import { readText } from '../files/read-text.ts';
 import { fixGaps, ROLE_TAINT_KEYS } from '../policy/coverage-fix.ts';
 import { gapsOf, reportCoverage } from '../policy/coverage-report.ts';
 import { isPattern } from '../policy/pattern.ts';
@@ -21,8 +19,8 @@ import { migrationFrom, readMigration } from './migration-input.ts';
 import { formatMigration, isDone } from './migration-output.ts';
 import { outputOption } from './output-format.ts';
 import { withProgress } from './progress.ts';
-
-const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+import { readDocuments } from './read-documents.ts';
+import { repeatable } from './repeatable.ts';
 
 /** `taintkeeper coverage`: where DaemonSets run, what keeps them off other nodes, and the policies that change it. */
 export function coverageCommand(exit: (code: number) => void): Command {
@@ -32,9 +30,13 @@ export function coverageCommand(exit: (code: number) => void): Command {
     )
     .argument('[file...]', 'YAML or JSON in place of a cluster; - is standard input')
     .addOption(CLUSTER_OPTIONS.kubeconfig())
-    .option('-n, --namespace <name>', 'only the DaemonSets of this namespace; * is any text; may be repeated', collect)
-    .option('--daemonset <name>', 'only this DaemonSet; * is any text; may be repeated', collect)
-    .option('--node <name>', 'only this node; * is any text; may be repeated', collect)
+    .option(
+      '-n, --namespace <name>',
+      'only the DaemonSets of this namespace; * is any text; may be repeated',
+      repeatable,
+    )
+    .option('--daemonset <name>', 'only this DaemonSet; * is any text; may be repeated', repeatable)
+    .option('--node <name>', 'only this node; * is any text; may be repeated', repeatable)
     .addOption(
       new Option('--pods <which>', 'look for pods of all DaemonSets, of none, or of those whose status does not add up')
         .choices(POD_CHOICES)
@@ -46,7 +48,7 @@ export function coverageCommand(exit: (code: number) => void): Command {
     .option(
       '--taint <key>',
       "with --fix: a taint to tolerate besides the control plane's; * is any text; may be repeated",
-      collect,
+      repeatable,
     )
     .option(
       '--migrate',
@@ -97,7 +99,7 @@ async function cover(files: readonly string[], options: CoverageOptions): Promis
 /** @returns whether nothing is left to do */
 async function migrate(files: readonly string[], options: CoverageOptions): Promise<boolean> {
   const { facts, notes } = await (files.length > 0
-    ? readDocuments(files).then((documents) => migrationFrom(documents, 'default'))
+    ? readAll(files).then((documents) => migrationFrom(documents, 'default'))
     : atCluster(options, readMigration));
   const steps = planMigration(facts);
   process.stdout.write(formatMigration({ survey: surveyRoles(facts), steps, notes }, options.output));
@@ -107,7 +109,7 @@ async function migrate(files: readonly string[], options: CoverageOptions): Prom
 async function readFiles(files: readonly string[], { namespace = [] }: CoverageOptions): Promise<CoverageInput> {
   // One namespace is that of manifests that name none; of several, it could be any.
   const [only = 'default', ...others] = namespace;
-  return coverageFrom(await readDocuments(files), others.length > 0 || isPattern(only) ? 'default' : only);
+  return coverageFrom(await readAll(files), others.length > 0 || isPattern(only) ? 'default' : only);
 }
 
 function readLive({ namespace = [], pods }: CoverageOptions) {
@@ -126,11 +128,6 @@ async function atCluster<T>({ kubeconfig }: CoverageOptions, read: (client: ApiC
   }
 }
 
-async function readDocuments(files: readonly string[]): Promise<SourceDocument[]> {
-  const documents = files.map(async (file) =>
-    file === '-'
-      ? parseDocuments(await text(process.stdin), 'standard input')
-      : parseDocuments(await readText(file), file),
-  );
-  return (await Promise.all(documents)).flat();
+async function readAll(files: readonly string[]): Promise<SourceDocument[]> {
+  return (await Promise.all(files.map(readDocuments))).flat();
 }
