@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWithChromium } from './describe-with-chromium.ts';
-import { inaccessible, openPage } from './opened-page.ts';
+import { openPage } from './opened-page.ts';
 import { type PageServer, servePage } from './page-server.ts';
 import { CONTESTED_NODE } from './sample-nodes.ts';
 import { SAMPLE_TIME, samplePage } from './sample-page.ts';
@@ -132,27 +132,6 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     expect(lines).toContain('− removed: dedicated=batch:NoSchedule');
     expect(lines).toContain('+ added: dedicated=gpu:NoSchedule');
   });
-
-  it.each([
-    ['light', 1280],
-    ['dark', 1280],
-    ['light', 390],
-  ] as const)(
-    'has nothing that axe objects to, and nothing wider than the window: %s, %d pixels',
-    async (colorScheme, width) => {
-      const { page, faults } = await open('policies', { colorScheme, viewport: { width, height: 800 } });
-      await page.getByRole('heading', { name: /wrong/ }).waitFor();
-      const found: string[] = [];
-      for (const name of ['policies', 'nodes', 'coverage', 'decisions', 'trust']) {
-        await page.locator(`#tab-${name}`).click();
-        found.push(...(await inaccessible(page)));
-        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        if (overflow > 0) found.push(`${name} is ${overflow} pixels too wide`);
-      }
-      expect(found).toEqual([]);
-      expect(faults).toEqual([]);
-    },
-  );
 
   it('is there soon, and answers soon', async () => {
     const { page } = await open('nodes');
