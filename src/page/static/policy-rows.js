@@ -50,7 +50,7 @@ export function rowOf(policy, id, expanded) {
           'aria-controls': expanded ? `${id}-details` : undefined,
         },
         h('span', { class: 'mono' }, name),
-        spoken(', details'),
+        spoken('(details)'),
       ),
       h('span', { class: 'quiet line' }, kind),
     ),
