@@ -93,12 +93,12 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     expect(await page.locator('#nodes-table thead th').count()).toBe(3);
   });
 
-  it('draws every node as one mark in a few paths, and a mark leads to its node', async () => {
+  it('draws every node with a taint to keep as one mark, in a few paths, and a mark leads to its node', async () => {
     const { page } = await open('nodes');
     const map = page.locator('#nodes-map svg');
     await map.waitFor();
-    expect(await map.getAttribute('aria-label')).toMatch(/^5,000 nodes: .*3 missing/);
-    expect(await map.locator('path').count()).toBeLessThanOrEqual(6);
+    expect(await map.getAttribute('aria-label')).toMatch(/^1,503 nodes with taints to keep: .*3 missing/);
+    expect(await map.locator('path').count()).toBeLessThanOrEqual(4);
     await map.click({ position: { x: 4, y: 4 } });
     expect(await page.locator('#node-details h3').textContent()).toMatch(/^cp-1/);
   });
