@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
+import { messageOf } from '../cluster/client/api-client.ts';
 import { startDeadline } from '../cluster/client/deadline.ts';
 import { pause } from '../cluster/pause.ts';
 import { type FaultLog, followFault } from '../cluster/standing-fault.ts';
@@ -69,7 +70,7 @@ export async function startDashboard({ port, find, log, lookMs = LOOK_MS }: Dash
       return reply
         .code(502)
         .type('text/plain')
-        .send(`${shown.name} cannot be reached: ${(error as Error).message}\n`);
+        .send(`${shown.name} cannot be reached: ${messageOf(error)}\n`);
     }
   });
 

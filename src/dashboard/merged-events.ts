@@ -1,3 +1,4 @@
+import { messageOf } from '../cluster/client/api-client.ts';
 import { startDeadline } from '../cluster/client/deadline.ts';
 import { pause } from '../cluster/pause.ts';
 import { type FaultLog, followFault } from '../cluster/standing-fault.ts';
@@ -71,7 +72,7 @@ export function mergeEvents(send: (event: StreamEvent) => void, log: FaultLog): 
         }
         throw new Error('it ended the stream');
       } catch (error) {
-        const { message } = error as Error;
+        const message = messageOf(error);
         if (!signal.aborted) fault.is(message, `${replica.name} cannot be followed: ${message}`);
       }
       await pause(RETRY_MS, signal);
