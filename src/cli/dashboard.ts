@@ -12,6 +12,7 @@ import { CLUSTER_OPTIONS, type ClusterOptions, openCluster } from './cluster-opt
 import { EXIT } from './exit.ts';
 import { openBrowser } from './open-browser.ts';
 import { parsePort } from './port.ts';
+import { withProgress } from './progress.ts';
 import { listenForStop } from './stop-signal.ts';
 
 interface DashboardOptions extends Pick<ClusterOptions, 'kubeconfig' | 'namespace' | 'service'> {
@@ -57,7 +58,8 @@ Example, for a taintkeeper that runs on this machine:
       const { signal } = stop;
       const { find, close } = options.url.length > 0 ? findGiven(options, command) : await findInCluster(options);
       const starting = startDashboard({ port: options.port, find: explained(find), log: LOG });
-      const dashboard = await Promise.race([starting, signal.then(() => undefined)]);
+      const started = Promise.race([starting, signal.then(() => undefined)]);
+      const dashboard = await withProgress('looking for the replicas', started);
       if (dashboard === undefined) process.exit(EXIT.ok);
       process.stdout.write(`${dashboard.url}\n`);
       if (options.open) openBrowser(dashboard.url);

@@ -48,6 +48,7 @@ Examples:
   taintkeeper serve                                   the webhook, with built-in policies and a certificate of its own
   taintkeeper serve --policies policies/ --audit      your policies, reporting only
   taintkeeper certs status --namespace taintkeeper    the certificates of an installation in a cluster
+  taintkeeper dashboard --namespace taintkeeper       … and its page, in your browser
   taintkeeper review flannel.yaml                     what the policies make of a manifest
   kubectl get node n1 -o yaml > old.yaml              … and of a change to a node:
   taintkeeper review --old old.yaml --new new.yaml`,

@@ -1,14 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
+import { messageOf } from '../cluster/client/api-client.ts';
 import { startDeadline } from '../cluster/client/deadline.ts';
 import { pause } from '../cluster/pause.ts';
 import { type FaultLog, followFault } from '../cluster/standing-fault.ts';
 import { InputError } from '../files/input-error.ts';
-import { createEventStreams } from '../page/event-streams.ts';
+import { createEventStreams, STREAM_LIMITS } from '../page/event-streams.ts';
 import { PAGE_HEADERS } from '../page/page-headers.ts';
 import { refusal } from '../page/trusted-request.ts';
-import { mergeEvents } from './merged-events.ts';
+import { MAX_MERGED, mergeEvents } from './merged-events.ts';
 import { get, type Replica, type Replicas } from './replica.ts';
 
 export interface DashboardOptions {
@@ -44,7 +45,7 @@ const CONNECTION_HEADERS = ['connection', 'keep-alive', 'transfer-encoding'];
  */
 export async function startDashboard({ port, find, log, lookMs = LOOK_MS }: DashboardOptions): Promise<Dashboard> {
   const app = Fastify({ forceCloseConnections: true });
-  const streams = createEventStreams(PAGE_HEADERS);
+  const streams = createEventStreams(PAGE_HEADERS, { ...STREAM_LIMITS, waitingEvents: 2 * MAX_MERGED });
   const events = mergeEvents(streams.send, log);
   const stopping = new AbortController();
   let shown = show(await find());
@@ -69,7 +70,7 @@ export async function startDashboard({ port, find, log, lookMs = LOOK_MS }: Dash
       return reply
         .code(502)
         .type('text/plain')
-        .send(`${shown.name} cannot be reached: ${(error as Error).message}\n`);
+        .send(`${shown.name} cannot be reached: ${messageOf(error)}\n`);
     }
   });
 

@@ -1,8 +1,9 @@
+import { messageOf } from '../cluster/client/api-client.ts';
 import { startDeadline } from '../cluster/client/deadline.ts';
 import { pause } from '../cluster/pause.ts';
 import { type FaultLog, followFault } from '../cluster/standing-fault.ts';
-import { MAX_DECISIONS } from '../page/decision-log.ts';
 import type { StreamEvent } from '../page/event-streams.ts';
+import type { PageDecision } from '../page/state.ts';
 import { type ReadEvent, readEvents } from './read-events.ts';
 import { get, type Replica } from './replica.ts';
 
@@ -10,6 +11,9 @@ import { get, type Replica } from './replica.ts';
 const ANSWER_MS = 10_000;
 const SILENCE_MS = 30_000;
 const RETRY_MS = 1_000;
+
+/** How many decisions are remembered: all that two replicas do, or the latest of more. */
+export const MAX_MERGED = 400;
 
 /** The events of all replicas as one stream: the decisions of each, and the state of the one whose state is shown. */
 export interface MergedEvents {
@@ -24,7 +28,7 @@ export interface MergedEvents {
 export function mergeEvents(send: (event: StreamEvent) => void, log: FaultLog): MergedEvents {
   const following = new Map<string, AbortController>();
   const states = new Map<string, StreamEvent>();
-  const decisions = new Map<string, StreamEvent>();
+  const decisions = new Map<string, StreamEvent & { readonly time: string }>();
   let shown: string | undefined;
 
   return {
@@ -68,7 +72,7 @@ export function mergeEvents(send: (event: StreamEvent) => void, log: FaultLog): 
         }
         throw new Error('it ended the stream');
       } catch (error) {
-        const { message } = error as Error;
+        const message = messageOf(error);
         if (!signal.aborted) fault.is(message, `${replica.name} cannot be followed: ${message}`);
       }
       await pause(RETRY_MS, signal);
@@ -81,11 +85,18 @@ export function mergeEvents(send: (event: StreamEvent) => void, log: FaultLog): 
       states.set(replica, event);
       if (replica === shown) send(event);
     } else if (type === 'decision' && id !== undefined && !decisions.has(id)) {
-      decisions.set(id, event);
-      const [oldest] = decisions.keys();
-      if (decisions.size > MAX_DECISIONS && oldest !== undefined) decisions.delete(oldest);
+      const { time } = JSON.parse(data) as PageDecision;
+      decisions.set(id, { ...event, time });
+      if (decisions.size > MAX_MERGED) forgetOldest();
       send(event);
     }
+  }
+
+  /** Not the one that came first: replicas tell what they remember one after the other. */
+  function forgetOldest(): void {
+    let oldest: [id: string, time: string] | undefined;
+    for (const [id, { time }] of decisions) if (oldest === undefined || time < oldest[1]) oldest = [id, time];
+    if (oldest) decisions.delete(oldest[0]);
   }
 }
 

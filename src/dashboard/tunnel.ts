@@ -9,7 +9,7 @@ const PORT_BYTES = 2;
 
 /**
  * A connection to a port of a pod, by the `portforward` subresource over a WebSocket: `v4.channel.k8s.io`, where the first byte of
- * each message names the channel (k8s.io/kubelet/pkg/cri/streaming/portforward). It takes the rights to `get` and, from
+ * each message names the channel (k8s.io/cri-streaming/pkg/streaming/portforward). It takes the rights to `get` and, from
  * Kubernetes 1.35 on, to `create` pods/portforward.
  * @throws Error that says what did not work
  */

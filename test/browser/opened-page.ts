@@ -5,6 +5,9 @@ import { onTestFinished } from 'vitest';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
+/** What is waited for comes much sooner, also on a machine with other things to do. */
+const TIMEOUT_MS = 10_000;
+
 /** A page in a browser, and all that it did that it should not have. */
 export interface OpenedPage {
   readonly page: Page;
@@ -25,6 +28,7 @@ export async function openPage(
     ...options,
   });
   onTestFinished(() => context.close());
+  context.setDefaultTimeout(TIMEOUT_MS);
   const page = await context.newPage();
   const faults: string[] = [];
   page.on('console', (message) => {

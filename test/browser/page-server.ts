@@ -18,7 +18,7 @@ export async function servePage(
   { at, port = 0 }: { at?: Date; port?: number } = {},
 ): Promise<PageServer> {
   const app = Fastify({ forceCloseConnections: true });
-  if (at) app.addHook('onSend', async (_request, reply) => reply.header('date', at.toUTCString()));
+  if (at) app.addHook('onRequest', async (_request, reply) => void reply.header('date', at.toUTCString()));
   await app.register(pageRoutes({ files: await readPageFiles(), feed: createStateFeed(sources), decisions }));
   const url = await app.listen({ host: '127.0.0.1', port });
   return { url, stop: () => app.close() };

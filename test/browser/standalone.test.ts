@@ -42,7 +42,7 @@ describeWithChromium('the page of a taintkeeper without a cluster', (browser) =>
     const { page, faults } = await open();
     await page.getByRole('heading', { name: 'Everything is as declared' }).waitFor();
     await page.getByText('live', { exact: false }).first().waitFor();
-    await page.getByRole('tab', { name: /^Policies 2 all in force, fine/ }).waitFor();
+    await page.getByRole('tab', { name: 'Policies 2 all in force (fine)' }).waitFor();
     expect(await page.getByRole('row', { name: /control-plane-taints/ }).textContent()).toContain('in force');
     await page.getByRole('tab', { name: /^Nodes/ }).click();
     await page.getByRole('heading', { name: 'No cluster' }).waitFor();
@@ -115,7 +115,7 @@ describeWithChromium('the page of a taintkeeper without a cluster', (browser) =>
 
   it('opens what there is to say of a policy, and keeps it open when the state changes', async () => {
     const { page } = await open();
-    const policy = page.getByRole('button', { name: 'control-plane-taints, details' });
+    const policy = page.getByRole('button', { name: 'control-plane-taints (details)' });
     await policy.focus();
     await page.keyboard.press('Enter');
     await page.getByLabel('spec of the policy').waitFor();

@@ -30,8 +30,8 @@ export function diff({ path, before, after }) {
  */
 function ofValues(before, after) {
   return [
-    ...(before === undefined ? [] : [line('-', phrase(before))]),
-    ...(after === undefined ? [] : [line('+', phrase(after))]),
+    ...(before === undefined ? [] : entries(before).map((entry) => line('-', entry))),
+    ...(after === undefined ? [] : entries(after).map((entry) => line('+', entry))),
   ];
 }
 
@@ -62,6 +62,16 @@ function ofLists(before, after) {
 function items(value) {
   if (Array.isArray(value)) return value.map(phrase);
   return value === undefined || value === null ? [] : [phrase(value)];
+}
+
+/** @param {unknown} value a map of texts, such as annotations, entry by entry; anything else as one */
+function entries(value) {
+  if (typeof value !== 'object' || value === null) return [phrase(value)];
+  const found = Object.entries(value);
+  const texts = found.length > 0 && found.every(([, text]) => typeof text === 'string');
+  return texts && !('effect' in value || 'operator' in value)
+    ? found.map(([key, text]) => `${key}: ${text}`)
+    : [phrase(value)];
 }
 
 /**

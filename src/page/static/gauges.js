@@ -39,8 +39,13 @@ export function gauges(state, decisions, now) {
 function policyGauge({ policies, audit }, level) {
   const out = policies.filter(({ valid }) => !valid).length;
   if (policies.length === 0) return { figure: '0', note: 'none declared', level: 'attention' };
+  const unmet = policies.filter(({ violating = 0 }) => violating > 0).length;
   const inForce = audit ? 'all as Audit' : 'all in force';
-  return { figure: number(policies.length), note: out > 0 ? `${number(out)} not in force` : inForce, level };
+  return {
+    figure: number(policies.length),
+    note: out > 0 ? `${number(out)} not in force` : unmet > 0 ? `${inForce}, ${number(unmet)} not met` : inForce,
+    level: level === 'ok' && unmet > 0 ? 'attention' : level,
+  };
 }
 
 /**

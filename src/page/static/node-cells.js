@@ -10,7 +10,7 @@ const CELLS = {
   m: { sign: '✕', word: 'missing' },
   d: { sign: '≠', word: 'different' },
   c: { sign: '⟳', word: 'contested' },
-  a: { sign: '', word: 'absent' },
+  a: { sign: '', word: 'none' },
   '-': { sign: '', word: '' },
 };
 
@@ -79,7 +79,7 @@ export function rowOf({ name, ready, cells, notes = [] }, columns) {
 /** @param {string | undefined} letter */
 function cellOf(letter = '-') {
   const { sign, word } = CELLS[letter] ?? { sign: '', word: letter };
-  if (word === '') return h('td', { class: 'cell none' }, drawn('–'), spoken('not selected'));
+  if (word === '') return h('td', { class: 'cell is-unselected' }, drawn('–'), spoken('not selected'));
   return h('td', { class: `cell is-${word}` }, sign !== '' && drawn(`${sign} `), word);
 }
 

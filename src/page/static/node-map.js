@@ -1,33 +1,32 @@
 // @ts-check
 /** @import { NodeMap, NodeRow } from '../state.ts' */
-import { fill, svg } from './dom.js';
+import { byId, fill, svg } from './dom.js';
 import { worst } from './node-rows.js';
 import { counted } from './words.js';
 
 /**
- * Every node as one mark, in the order of the names, so that a node keeps its place: trouble shows by form and colour. It is one
- * path for each kind of mark, however many nodes there are.
+ * Every node that has a taint to keep as one mark, in the order of the names, so that a node keeps its place: trouble shows by form
+ * and colour. It is one path for each kind of mark, however many nodes there are.
  *
  * @param {Element} target
  * @param {(row: NodeRow) => void} onChoose
  */
 export function nodeMap(target, onChoose) {
-  /** @type {NodeMap | undefined} */
-  let map;
+  /** @type {NodeRow[]} */
+  let rows = [];
   let perLine = 1;
   let size = 1;
 
   target.addEventListener('click', (event) => {
     if (!(event instanceof MouseEvent)) return;
     const picture = target.querySelector('svg')?.getBoundingClientRect();
-    if (!picture || !map) return;
+    if (!picture) return;
     const column = Math.floor((event.clientX - picture.left) / size);
-    const row = map.rows[Math.floor((event.clientY - picture.top) / size) * perLine + column];
+    const row = rows[Math.floor((event.clientY - picture.top) / size) * perLine + column];
     if (row && column < perLine) onChoose(row);
   });
   const draw = () => {
-    if (!map || target.clientWidth === 0) return;
-    const { rows } = map;
+    if (target.clientWidth === 0) return;
     size = sizeFor(rows.length);
     perLine = Math.max(1, Math.floor(target.clientWidth / size));
     const states = rows.map(({ cells }) => worst(cells));
@@ -36,9 +35,12 @@ export function nodeMap(target, onChoose) {
   new ResizeObserver(draw).observe(target);
 
   return {
-    /** @param {NodeMap} found */
-    show(found) {
-      map = found;
+    /** @param {NodeMap} map */
+    show(map) {
+      rows = map.rows.filter(({ cells }) => worst(cells) in SHAPES);
+      const others = map.rows.length - rows.length;
+      byId('nodes-undrawn').textContent =
+        others > 0 ? `not drawn: ${counted(others, 'node')} with nothing to keep` : '';
       draw();
     },
   };
@@ -47,7 +49,8 @@ export function nodeMap(target, onChoose) {
 /** @param {number} count @returns {number} pixels from one mark to the next */
 function sizeFor(count) {
   if (count <= 120) return 20;
-  return count <= 1_200 ? 13 : 9;
+  if (count <= 1_200) return 13;
+  return count <= 2_500 ? 9 : 7;
 }
 
 /**
@@ -68,7 +71,7 @@ function picture(states, perLine, size) {
     const count = states.filter((state) => state === letter).length;
     return count > 0 ? [`${count} ${name}`] : [];
   });
-  const label = `${counted(states.length, 'node')}: ${said.join(', ')}. The table below has each of them.`;
+  const label = `${counted(states.length, 'node')} with taints to keep: ${said.join(', ')}. The table below has each of them.`;
   return svg('svg', { role: 'img', 'aria-label': label, width, height, viewBox: `0 0 ${width} ${height}` }, ...shapes);
 }
 
@@ -76,8 +79,6 @@ function picture(states, perLine, size) {
 
 /** @type {Shape} */
 const square = (x, y, s) => `M${x} ${y}h${s}v${s}h${-s}z`;
-/** @type {Shape} */
-const smallSquare = (x, y, s) => square(x + s / 4, y + s / 4, s / 2);
 /** @type {Shape} */
 const cross = (x, y, s) => `M${x} ${y}l${s} ${s}M${x + s} ${y}l${-s} ${s}`;
 /** @type {Shape} */
@@ -87,8 +88,6 @@ const triangle = (x, y, s) => `M${x + s / 2} ${y}l${s / 2} ${s}h${-s}z`;
 
 /** @type {Record<string, { name: string; shape: Shape }>} */
 const SHAPES = {
-  '-': { name: 'unselected', shape: smallSquare },
-  a: { name: 'absent', shape: smallSquare },
   k: { name: 'kept', shape: square },
   c: { name: 'contested', shape: triangle },
   d: { name: 'different', shape: diamond },

@@ -19,7 +19,7 @@ import { span } from './words.js';
 /** Ages are shown by the second. */
 const TICK_MS = 1_000;
 
-const SPOKEN = { ok: ', fine', attention: ', needs attention', failed: ', failed', plain: '' };
+const SPOKEN = { ok: '(fine)', attention: '(needs attention)', failed: '(wrong)', plain: '' };
 
 /** @type {PageState | undefined} */
 let state;

@@ -21,7 +21,7 @@ function standing({ valid, problems, conditions, violating = 0 }) {
   if (ready && ready.status !== 'True') return { level: 'failed', word: 'not ready', why: ready.message };
   const stalled = conditions.find(({ type, status }) => type === 'Stalled' && status === 'True');
   if (stalled) return { level: 'attention', word: 'stalled', why: stalled.message };
-  if (violating > 0) return { level: 'attention', word: 'in force', why: '' };
+  if (violating > 0) return { level: 'attention', word: 'in force, not met', why: '' };
   return { level: 'ok', word: 'in force', why: '' };
 }
 
@@ -50,7 +50,7 @@ export function rowOf(policy, id, expanded) {
           'aria-controls': expanded ? `${id}-details` : undefined,
         },
         h('span', { class: 'mono' }, name),
-        spoken(', details'),
+        spoken('(details)'),
       ),
       h('span', { class: 'quiet line' }, kind),
     ),

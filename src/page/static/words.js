@@ -39,11 +39,22 @@ export function span(ms) {
   return counted(Math.floor(ms / DAY_MS), 'day');
 }
 
+/** @type {Intl.DateTimeFormatOptions} */
+const FORMAT = {
+  year: 'numeric',
+  month: '2-digit',
+  day: '2-digit',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  timeZoneName: 'short',
+};
+
 /**
  * An instant as an operator reads it: local, to the second, with the zone.
  * @param {string} iso
  */
 export function localTime(iso) {
   const time = new Date(iso);
-  return Number.isNaN(time.getTime()) ? iso : time.toLocaleString('sv', { timeZoneName: 'short' });
+  return Number.isNaN(time.getTime()) ? iso : time.toLocaleString('sv', FORMAT);
 }

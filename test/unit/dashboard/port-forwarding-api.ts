@@ -23,7 +23,7 @@ const HANDSHAKE = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
 /**
  * Stands for an API server and a kubelet behind it: EndpointSlices, the Lease, and port-forwards over `v4.channel.k8s.io` as
- * k8s.io/kubelet/pkg/cri/streaming/portforward speaks it. No test here has a kubelet.
+ * k8s.io/cri-streaming/pkg/streaming/portforward speaks it. The real ones are in test/e2e/dashboard.test.ts.
  */
 export async function startPortForwardingApi(pods: Pods, leader: string): Promise<PortForwardingApi> {
   let holder = leader;

@@ -11,8 +11,8 @@ import { pageSources } from '../page/page-sources.ts';
 
 export interface RunningReplica extends Replica {
   readonly url: URL;
-  /** Makes a decision about a request of this uid. */
-  decide(uid: string): void;
+  /** Makes a decision about a request of this uid, now unless said otherwise. */
+  decide(uid: string, at?: Date): void;
   /** Who leads, as this replica has it from now on. */
   setLeader(name: string): void;
   /** Ends all connections, as a broken network would. */
@@ -22,7 +22,8 @@ export interface RunningReplica extends Replica {
 /** The admin listener of a replica on a free port, that goes with the running test. */
 export async function startReplica(name: string, leader = name): Promise<RunningReplica> {
   let leading = leader;
-  const decisions = createDecisionLog({ replica: name });
+  let clock = new Date();
+  const decisions = createDecisionLog({ replica: name, now: () => clock });
   const feed = createStateFeed(
     pageSources({ replica: name, leader: () => ({ isThis: leading === name, name: leading }) }),
     { maxAgeMs: 0, pauseMs: 0 },
@@ -41,7 +42,8 @@ export async function startReplica(name: string, leader = name): Promise<Running
       return socket;
     },
     url: new URL(`http://127.0.0.1:${port}`),
-    decide(uid) {
+    decide(uid, at = new Date()) {
+      clock = at;
       const request = nodeRequest({ object: nodeObject([]), oldObject: nodeObject([taint('keep')]) });
       decisions.record(judged({ ...request, uid }, 'validate'));
     },

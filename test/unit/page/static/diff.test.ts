@@ -68,6 +68,12 @@ it.each([
     lines: ['- a:NoSchedule'],
   },
   {
+    why: 'a map that is there for the first time comes entry by entry',
+    change: { path: '/metadata/annotations', after: { 'example.com/a': '1', b: '2' } },
+    path: 'metadata.annotations',
+    lines: ['+ example.com/a: 1', '+ b: 2'],
+  },
+  {
     why: 'what is neither taint nor toleration is JSON',
     change: { path: '/spec', before: null, after: { taints: [] } },
     path: 'spec',

@@ -153,6 +153,15 @@ it('tells of a TaintPolicy by its status where the nodes are not known', () => {
   expect(gauges(state, [], NOW).nodes).toEqual({ figure: '–', note: 'known to the leader', level: 'plain' });
 });
 
+it.each<{ note: string; change: Partial<PageState>; level: string }>([
+  { note: 'none declared', change: { policies: [] }, level: 'attention' },
+  { note: 'all as Audit', change: { audit: true }, level: 'ok' },
+  { note: '1 not in force', change: { policies: [POLICY, { ...POLICY, valid: false }] }, level: 'failed' },
+  { note: 'all in force, 1 not met', change: { policies: [POLICY, { ...POLICY, violating: 1 }] }, level: 'attention' },
+])('says of the policies: $note', ({ note, change, level }) => {
+  expect(gauges({ ...HEALTHY, ...change }, [], NOW).policies).toMatchObject({ note, level });
+});
+
 it('sums up each panel in a figure and a few words', () => {
   const decision = { verdict: 'denied', time: new Date(NOW - 4_000).toISOString() } as PageDecision;
   const state = { ...HEALTHY, nodes: nodesWith('mk', 'kk'), webhooks: [{ trusted: false }, { trusted: true }] };
