@@ -11,7 +11,7 @@ const endToEnd = {
 /** What waits for clocks and Leases, minutes long, and hardly for an API server: on the older one only when asked for. */
 const LONG_ONES = [
   'test/e2e/{lost-taint,contested-taint,drift-leader,drift-report}.test.ts',
-  'test/e2e/{cluster-faults,cluster-trust,trust-prober}.test.ts',
+  'test/e2e/{cluster-faults,cluster-trust,trust-prober,doctor}.test.ts',
 ];
 
 export default defineConfig({

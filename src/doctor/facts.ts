@@ -32,7 +32,7 @@ const VERSION_TIMEOUT_MS = 5_000;
 /** Enough to meet each of two or three replicas. */
 const SERVICE_DIALS = 4;
 
-const SERVICE_TIMEOUT_MS = 2_000;
+const SERVICE_TIMEOUT_MS = 1_000;
 
 /** @throws Error when the API server cannot be reached, or does not know who asks */
 export async function gatherFacts(client: ApiClient, forwarding: Forwarding, site: Site): Promise<Facts> {

@@ -40,9 +40,9 @@ export function checkAgreement(facts: Facts, serving: CheckResult): CheckResult 
   // That none is trusted has another cause, of which the check of the caBundle tells.
   const storedIsTrusted = stored !== undefined && webhooks.known && isTrustedByAll(webhooks.value, [stored], now);
   const harmless = trusted.length === served.length || (trusted.length === 0 && !storedIsTrusted);
-  if (isNew || harmless) {
-    const why = isNew ? 'one was replaced within the last minute' : 'the API server trusts them no less for it';
-    return { ...AREA, state: 'note', evidence: `${evidence}; ${why}` };
+  const recently = isNew ? ' (one is new, and may take a minute to get about)' : '';
+  if (harmless) {
+    return { ...AREA, state: 'note', evidence: `${evidence}; nobody trusts one more than another${recently}` };
   }
   const strays = served.filter((one) => !trusted.includes(one)).map(({ replica }) => replica);
   const arePods = strays.every((stray) => replicas.some(({ name, pod }) => pod !== undefined && name === stray));
@@ -52,7 +52,7 @@ export function checkAgreement(facts: Facts, serving: CheckResult): CheckResult 
   return {
     ...AREA,
     state: 'trouble',
-    evidence: `${evidence}; the API server does not trust ${strays.join(', ')}`,
+    evidence: `${evidence}; the API server does not trust ${strays.join(', ')}${recently}`,
     remedy: `start them anew, so that they read what the others serve: kubectl ${again}`,
   };
 }

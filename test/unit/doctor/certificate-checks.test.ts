@@ -65,13 +65,13 @@ describe('certificates', () => {
         ]),
       }),
       found: { caBundle: 'trouble' },
-      says: /^protect.taintkeeper.dev trusts taintkeeper CA \w+, and the certificate is of taintkeeper CA \w+$/,
+      says: /^protect.taintkeeper.dev: the caBundle trusts taintkeeper CA \w+, and the certificate is of taintkeeper CA \w+$/,
     },
     {
       why: 'no caBundle',
       facts: wellFacts(its, { webhooks: known([webhook('protect.taintkeeper.dev', undefined)]) }),
       found: { caBundle: 'trouble' },
-      says: /has no caBundle/,
+      says: /^protect.taintkeeper.dev: there is no caBundle/,
     },
     {
       why: 'replicas of which one is not trusted',
