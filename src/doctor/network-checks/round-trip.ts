@@ -31,7 +31,7 @@ export function checkRoundTrip(facts: Facts, earlier: readonly CheckResult[]): C
     return {
       ...AREA,
       state: 'ok',
-      evidence: `${trips.length} of ${trips.length} replicas answer a review of ${askers}`,
+      evidence: `${trips.length === 1 ? '1 replica answers' : `${trips.length} replicas answer`} a review of ${askers}`,
     };
   }
   const cause = causeAmong(earlier);
