@@ -8,10 +8,10 @@ const endToEnd = {
   hookTimeout: 120_000,
 };
 
-/** What waits for clocks and Leases, minutes long, and hardly for an API server: on the older one only when asked for. */
+/** What takes long, and hardly depends on the API server's version: on the older one only when asked for. */
 const LONG_ONES = [
-  'test/e2e/{lost-taint,contested-taint,drift-leader,drift-report}.test.ts',
-  'test/e2e/{cluster-faults,cluster-trust,trust-prober,doctor}.test.ts',
+  'test/e2e/{lost-taint,contested-taint,drift-leader,drift-report,leader-election}.test.ts',
+  'test/e2e/{cluster-faults,cluster-trust,cluster-certificates,trust-prober,doctor,chart,install-guide}.test.ts',
 ];
 
 export default defineConfig({

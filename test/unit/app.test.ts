@@ -192,6 +192,19 @@ it('a replaced certificate is served to new connections without a restart, while
 
 const compact = (pem: string) => pem.replaceAll(/\s/g, '');
 
+it('says of a RecoveryPolicy from a file that it does nothing', async () => {
+  const policies = join(temporaryDirectory(), 'policies.yaml');
+  const spec = 'spec: { daemonSets: { namespaces: [kube-system] } }';
+  writeFileSync(
+    policies,
+    `apiVersion: taintkeeper.dev/v1alpha1\nkind: RecoveryPolicy\nmetadata: { name: reboots }\n${spec}\n---\n${taintPolicyYaml('Deny')}`,
+  );
+  const { log } = await start({ policyPaths: [policies] });
+  expect(log.lines().filter(({ level }) => level === LEVEL.warn)).toMatchObject([
+    { msg: 'RecoveryPolicy reboots does nothing here: it takes taintkeeper in a cluster' },
+  ]);
+});
+
 describe('a start that fails', () => {
   it.each([
     { option: 'port', other: 'adminPort', name: '--port' },
