@@ -5,7 +5,7 @@ import type { CheckResult, Diagnosis } from '../../src/doctor/check.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { NAMESPACE, SERVICE } from '../control-plane/replicas.ts';
-import { admin } from '../control-plane/users.ts';
+import { admin, developer } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { base64 } from './certificate-data.ts';
 import { type DoctorRig, issue, type Pair, POD_ADDRESS, REPLICAS, startDoctorRig } from './doctor-rig.ts';
@@ -339,6 +339,13 @@ function doctorTests(cp: () => ControlPlane): void {
     const { code, diagnosis } = await doctor();
     expect(troublesOf(diagnosis)).toEqual([]);
     expect(code).toBe(0);
+  });
+
+  it('does not call well what somebody may not see', async () => {
+    const kubeconfig = await cp().kubeconfigFile(developer);
+    const { code, stdout } = await runTaintkeeper(cp(), ['doctor', '--kubeconfig', kubeconfig]);
+    expect(stdout).toMatch(/^unknown: .*: you may not /);
+    expect(code).toBe(2);
   });
 
   it('says so when there is no cluster to look at', async () => {
