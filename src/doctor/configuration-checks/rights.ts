@@ -22,10 +22,10 @@ export function checkRights({
 
 function remedyFor({ helmRelease, namespace }: Installation): string {
   if (helmRelease !== undefined) {
-    return `helm get manifest ${helmRelease} --namespace ${namespace} | kubectl auth reconcile -f -`;
+    return `helm get manifest ${helmRelease} --namespace ${namespace} | kubectl apply -f -`;
   }
   const manifest = namespace === MANIFEST_NAMESPACE ? 'manifests/install.yaml' : 'what it was installed from';
-  return `kubectl auth reconcile -f ${manifest}`;
+  return `kubectl apply -f ${manifest}`;
 }
 
 /** `list, watch pods`, `get secrets taintkeeper-certs in taintkeeper`. */

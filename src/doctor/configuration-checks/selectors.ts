@@ -28,7 +28,7 @@ export function checkSelectors(
       : checkDaemonSets(policy, policy.spec.daemonSets, daemonSets.value, builtin),
   );
   if (results.length > 0) return results;
-  return [found(NAME, 'ok', `each of ${valid.length} policies is for something that is there`)];
+  return [found(NAME, 'ok', `every policy (${valid.length}) is for something that is there`)];
 }
 
 function checkNodes(name: string, selector: LabelSelector | undefined, nodes: readonly DoctorNode[]): CheckResult[] {

@@ -113,11 +113,11 @@ describe('the check', () => {
   const rights = seen({ user: 'system:serviceaccount:taintkeeper:taintkeeper', asked: 50, lacking });
 
   it.each([
-    { differs: {}, remedy: 'kubectl auth reconcile -f manifests/install.yaml' },
-    { differs: { namespace: 'tk' }, remedy: 'kubectl auth reconcile -f what it was installed from' },
+    { differs: {}, remedy: 'kubectl apply -f manifests/install.yaml' },
+    { differs: { namespace: 'tk' }, remedy: 'kubectl apply -f what it was installed from' },
     {
       differs: { helmRelease: 'keeper' },
-      remedy: 'helm get manifest keeper --namespace taintkeeper | kubectl auth reconcile -f -',
+      remedy: 'helm get manifest keeper --namespace taintkeeper | kubectl apply -f -',
     },
   ])('says what is missing, and how to mend it: $remedy', ({ differs, remedy }) => {
     const facts = healthyFacts({ rights, installation: { ...INSTALLATION, ...differs } });

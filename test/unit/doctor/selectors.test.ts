@@ -21,7 +21,7 @@ const DAEMON_SETS = [
 ];
 
 it.each([
-  { what: 'every node', policy: taintPolicy('p', {}), expected: ['ok', /each of 1 policies/] },
+  { what: 'every node', policy: taintPolicy('p', {}), expected: ['ok', /every policy \(1\)/] },
   {
     what: 'some node',
     policy: taintPolicy('p', { nodeSelector: { matchLabels: { zone: 'a' } } }),
