@@ -14,7 +14,7 @@ const AREA = { area: 'certificate', name: 'caBundle' } as const;
  */
 export function checkTrust(facts: Facts, serving: CheckResult, agreement: CheckResult): CheckResult {
   const { webhooks } = facts;
-  if (!webhooks.known) return { ...AREA, state: 'skipped', evidence: webhooks.reason, essential: true };
+  if (!webhooks.ok) return { ...AREA, state: 'skipped', evidence: webhooks.why, essential: true };
   if (webhooks.value.length === 0) {
     return {
       ...AREA,

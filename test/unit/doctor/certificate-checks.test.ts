@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { certificateChecks } from '../../../src/doctor/certificate-checks/certificate-checks.ts';
 import type { CheckState } from '../../../src/doctor/check.ts';
 import type { Facts } from '../../../src/doctor/facts.ts';
-import { known, unknown } from '../../../src/doctor/found.ts';
+import { known, unknown } from '../../../src/doctor/reading.ts';
 import { certificates, DAY_MS, greeted, NOW, pod, replica, webhook, wellFacts } from './installation.ts';
 
 const HOUR_MS = 3_600_000;
