@@ -11,7 +11,7 @@ const endToEnd = {
 /** What takes long, and hardly depends on the API server's version: on the older one only when asked for. */
 const LONG_ONES = [
   'test/e2e/{lost-taint,contested-taint,drift-leader,drift-report,leader-election}.test.ts',
-  'test/e2e/{cluster-faults,cluster-trust,cluster-certificates,trust-prober,chart,install-guide}.test.ts',
+  'test/e2e/{cluster-faults,cluster-trust,cluster-certificates,trust-prober,doctor,chart,install-guide}.test.ts',
 ];
 
 export default defineConfig({

@@ -3,7 +3,8 @@ import { ApiError } from '../cluster/client/api-error.ts';
 import { POLICY_GROUP, POLICY_RESOURCES } from '../cluster/policies.ts';
 import { type Policy, type PolicyKind, parsePolicy } from '../policy/policy.ts';
 import { type ConnectionFault, connectionFault } from './connection-fault.ts';
-import { type Found, known, lookAtList, reasonOf, unknown } from './found.ts';
+import { lookAtList, reasonOf } from './look.ts';
+import { known, type Reading, unknown } from './reading.ts';
 import { findTrial, type NodeLike, type Trial } from './trial-request.ts';
 
 /**
@@ -19,24 +20,24 @@ export type Admission =
 /** Several webhooks may be asked, one after the other, each for up to 2 s. */
 const TRIAL_TIMEOUT_MS = 8_000;
 
-export async function tryAdmission(client: ApiClient, namespace: string): Promise<Found<Admission>> {
+export async function tryAdmission(client: ApiClient, namespace: string): Promise<Reading<Admission>> {
   const [requester, nodes, ...lists] = await Promise.all([
     whoAmI(client),
     lookAtList<NodeLike>(client, '/api/v1/nodes'),
     ...Object.entries(POLICY_RESOURCES).map(([kind, resource]) => policiesOf(client, kind as PolicyKind, resource)),
   ]);
-  if (!requester.known) return requester;
-  if (!nodes.known) return nodes;
+  if (!requester.ok) return requester;
+  if (!nodes.ok) return nodes;
   const policies: Policy[] = [];
   for (const list of lists) {
-    if (!list.known) return list;
+    if (!list.ok) return list;
     policies.push(...list.value);
   }
   const trial = findTrial({ policies, nodes: nodes.value, requester: requester.value, namespace });
   return trial ? await send(client, trial) : known({ outcome: 'nothing to try' });
 }
 
-async function send(client: ApiClient, trial: Trial): Promise<Found<Admission>> {
+async function send(client: ApiClient, trial: Trial): Promise<Reading<Admission>> {
   const { what, method, path, contentType, body } = trial;
   let warnings = '';
   try {
@@ -58,7 +59,7 @@ async function send(client: ApiClient, trial: Trial): Promise<Found<Admission>> 
 }
 
 /** By the wording of k8s.io/apiserver/pkg/admission/plugin/webhook: `errors/statuserror.go`, and `ErrCallingWebhook`. */
-export function readRefusal(error: unknown, what: string): Found<Admission> {
+export function readRefusal(error: unknown, what: string): Reading<Admission> {
   if (!(error instanceof ApiError)) return unknown(reasonOf(error));
   const [, denier] = /admission webhook "([^"]*)" denied the request/.exec(error.message) ?? [];
   if (denier !== undefined) {
@@ -82,7 +83,7 @@ function innermost(reason: string): string {
   return reason.replace(/^failed to call webhook: /, '').replace(/^Post "[^"]*": /, '');
 }
 
-async function whoAmI(client: ApiClient): Promise<Found<{ username: string; groups: readonly string[] }>> {
+async function whoAmI(client: ApiClient): Promise<Reading<{ username: string; groups: readonly string[] }>> {
   try {
     const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
     const { status } = await client.request<{
@@ -94,9 +95,9 @@ async function whoAmI(client: ApiClient): Promise<Found<{ username: string; grou
   }
 }
 
-async function policiesOf(client: ApiClient, kind: PolicyKind, resource: string): Promise<Found<readonly Policy[]>> {
+async function policiesOf(client: ApiClient, kind: PolicyKind, resource: string): Promise<Reading<readonly Policy[]>> {
   const list = await lookAtList<object>(client, `${POLICY_GROUP}/${resource}`);
-  if (!list.known) return list;
+  if (!list.ok) return list;
   const results = list.value.map((object) => parsePolicy({ ...object, kind, apiVersion: 'taintkeeper.dev/v1alpha1' }));
   return known(results.flatMap((result) => (result.ok ? [result.policy] : [])));
 }

@@ -3,8 +3,8 @@ import { serverName } from '../controllers/service-endpoint.ts';
 import { type Admission, tryAdmission } from './admission-facts.ts';
 import { clockAhead, type Dialled, dial } from './dial.ts';
 import type { Forwarding } from './forwarded-line.ts';
-import type { Found } from './found.ts';
 import { gatherInstallation, type InstallationFacts, type Site } from './installation-facts.ts';
+import type { Reading } from './reading.ts';
 import { callOn, type ReplicaFacts } from './replica-facts.ts';
 import { calledPort, listReplicas } from './replicas.ts';
 
@@ -20,7 +20,7 @@ export interface Facts extends InstallationFacts {
   readonly replicas: readonly ReplicaFacts[];
   /** Who answers at the Service's own address, by several connections: each may lead to another replica. */
   readonly overService: readonly Dialled[];
-  readonly admission: Found<Admission>;
+  readonly admission: Reading<Admission>;
 }
 
 /** Of a few replicas everything is said; hundreds would be dialled for nothing. */
@@ -32,7 +32,7 @@ const VERSION_TIMEOUT_MS = 5_000;
 /** Enough to meet each of two or three replicas. */
 const SERVICE_DIALS = 4;
 
-const SERVICE_TIMEOUT_MS = 2_000;
+const SERVICE_TIMEOUT_MS = 1_000;
 
 /** @throws Error when the API server cannot be reached, or does not know who asks */
 export async function gatherFacts(client: ApiClient, forwarding: Forwarding, site: Site): Promise<Facts> {
@@ -69,7 +69,7 @@ export async function gatherFacts(client: ApiClient, forwarding: Forwarding, sit
 
 /** Inside of the cluster its address answers at once, and outside of it never, unless it is a name. */
 function addressOf({ service }: InstallationFacts): string | undefined {
-  const { type, externalName, clusterIP } = (service.known ? service.value?.spec : undefined) ?? {};
+  const { type, externalName, clusterIP } = (service.ok ? service.value?.spec : undefined) ?? {};
   const address = type === 'ExternalName' ? externalName : clusterIP;
   return address === undefined || address === '' || address === 'None' ? undefined : address;
 }

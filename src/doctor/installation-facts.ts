@@ -8,9 +8,10 @@ import {
   type Webhook,
   type WebhookConfiguration,
 } from '../cluster/webhook-configurations.ts';
-import { type Found, known, look, lookAtList, reasonOf, unknown } from './found.ts';
+import { look, lookAtList, reasonOf } from './look.ts';
 import type { NetworkPolicyObject } from './network-policy.ts';
 import { type CertificateSource, isAlive, type PodObject, type PodView, viewPod } from './pod-view.ts';
+import { known, type Reading, unknown } from './reading.ts';
 
 /** Where taintkeeper is said to be. */
 export interface Site {
@@ -48,15 +49,15 @@ export interface EndpointSliceObject {
 /** What the API server has stored of an installation. */
 export interface InstallationFacts {
   /** Both configurations, one after the other; empty where none is registered. */
-  readonly webhooks: Found<readonly Webhook[]>;
-  readonly service: Found<ServiceObject | undefined>;
-  readonly slices: Found<readonly EndpointSliceObject[]>;
+  readonly webhooks: Reading<readonly Webhook[]>;
+  readonly service: Reading<ServiceObject | undefined>;
+  readonly slices: Reading<readonly EndpointSliceObject[]>;
   /** Those that the Service selects and that are not about to end. */
-  readonly pods: Found<readonly PodView[]>;
-  readonly networkPolicies: Found<readonly NetworkPolicyObject[]>;
+  readonly pods: Reading<readonly PodView[]>;
+  readonly networkPolicies: Reading<readonly NetworkPolicyObject[]>;
   readonly source: CertificateSource;
   /** What the Secret holds; undefined where there is none, or the certificates are not of a Secret. */
-  readonly secret: Found<StoredFiles | undefined>;
+  readonly secret: Reading<StoredFiles | undefined>;
 }
 
 export async function gatherInstallation(client: ApiClient, site: Site): Promise<InstallationFacts> {
@@ -75,7 +76,7 @@ export async function gatherInstallation(client: ApiClient, site: Site): Promise
     lookAtList<NetworkPolicyObject>(client, `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`),
   ]);
   const pods = await lookAtPods();
-  const source = (pods.known && pods.value.find((pod) => pod.certificates)?.certificates) || {
+  const source = (pods.ok && pods.value.find((pod) => pod.certificates)?.certificates) || {
     kind: 'secret' as const,
     secret: site.secret,
   };
@@ -89,21 +90,21 @@ export async function gatherInstallation(client: ApiClient, site: Site): Promise
     secret: await lookAtSecret(source.secret),
   };
 
-  function lookAtConfiguration(phase: keyof typeof CONFIGURATIONS): Promise<Found<WebhookConfiguration | undefined>> {
+  function lookAtConfiguration(phase: keyof typeof CONFIGURATIONS): Promise<Reading<WebhookConfiguration | undefined>> {
     return look(client, `${ADMISSION_REGISTRATION}/${CONFIGURATIONS[phase].resource}/${CONFIGURATION_NAME}`);
   }
 
-  async function lookAtPods(): Promise<Found<readonly PodView[]>> {
-    if (!service.known) return unknown(service.reason);
+  async function lookAtPods(): Promise<Reading<readonly PodView[]>> {
+    if (!service.ok) return unknown(service.why);
     const selector = Object.entries(service.value?.spec?.selector ?? {});
     // A Service without a selector selects nothing, and an empty selector everything.
     if (selector.length === 0) return known([]);
     const labels = selector.map(([key, value]) => `${key}=${value}`).join(',');
     const pods = await lookAtList<PodObject>(client, `${core}/pods`, labels);
-    return pods.known ? known(pods.value.filter(isAlive).map(viewPod)) : pods;
+    return pods.ok ? known(pods.value.filter(isAlive).map(viewPod)) : pods;
   }
 
-  async function lookAtSecret(secret: string | undefined): Promise<Found<StoredFiles | undefined>> {
+  async function lookAtSecret(secret: string | undefined): Promise<Reading<StoredFiles | undefined>> {
     if (secret === undefined) return known(undefined);
     try {
       const { files, resourceVersion } = await readSecret(client, { namespace, name: secret });
@@ -114,10 +115,10 @@ export async function gatherInstallation(client: ApiClient, site: Site): Promise
   }
 }
 
-function joined(...configurations: readonly Found<WebhookConfiguration | undefined>[]): Found<readonly Webhook[]> {
+function joined(...configurations: readonly Reading<WebhookConfiguration | undefined>[]): Reading<readonly Webhook[]> {
   const webhooks: Webhook[] = [];
   for (const configuration of configurations) {
-    if (!configuration.known) return configuration;
+    if (!configuration.ok) return configuration;
     webhooks.push(...(configuration.value?.webhooks ?? []));
   }
   return known(webhooks);

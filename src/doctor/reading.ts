@@ -20,3 +20,12 @@ export async function read<T>(work: () => Promise<T>): Promise<Reading<T>> {
     return { ok: false, why, status: error instanceof ApiError ? error.status : undefined };
   }
 }
+
+export function known<T>(value: T): Reading<T> {
+  return { ok: true, value };
+}
+
+/** Something that could not be looked at, where nobody asks for the status. */
+export function unknown(why: string): Reading<never> {
+  return { ok: false, why, status: undefined };
+}

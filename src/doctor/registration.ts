@@ -11,10 +11,10 @@ export function checkRegistration(
   { webhooks, admission, site }: Facts,
   earlier: readonly CheckResult[],
 ): CheckResult[] {
-  if (!webhooks.known) return [{ ...AREA, state: 'skipped', evidence: webhooks.reason }];
+  if (!webhooks.ok) return [{ ...AREA, state: 'skipped', evidence: webhooks.why }];
   const names = webhooks.value.map(({ name }) => name.replace(/\.taintkeeper\.dev$/, ''));
   if (names.length > 0) return [{ ...AREA, state: 'ok', evidence: `registered: ${names.join(', ')}` }];
-  const isNeeded = admission.known && admission.value.outcome !== 'nothing to try';
+  const isNeeded = admission.ok && admission.value.outcome !== 'nothing to try';
   if (!isNeeded) return [{ ...AREA, state: 'ok', evidence: 'no webhook is registered, and none seems to be needed' }];
   const evidence = 'no webhook is registered, though policies need one';
   const cause = earlier.find(({ state }) => state === 'trouble');

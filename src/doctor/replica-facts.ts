@@ -5,7 +5,8 @@ import { selfCheckReview } from '../cluster/self-check-review.ts';
 import { type ConnectionFault, connectionFault } from './connection-fault.ts';
 import { type Dialled, dial } from './dial.ts';
 import type { Forwarding } from './forwarded-line.ts';
-import { type Found, known, reasonOf, unknown } from './found.ts';
+import { reasonOf } from './look.ts';
+import { known, type Reading, unknown } from './reading.ts';
 import type { Listed } from './replicas.ts';
 
 /** Who is not there within this time is not to be reached directly: outside of the cluster, that is the rule. */
@@ -33,8 +34,8 @@ export interface ReplicaFacts extends Listed {
   readonly dialled: Dialled;
   readonly way: Way;
   /** A review that the API server passes on to the pod. Unknown where there is no pod, or that may not be asked for. */
-  readonly reached: Found<Reached>;
-  readonly readiness: Found<Readiness>;
+  readonly reached: Reading<Reached>;
+  readonly readiness: Reading<Readiness>;
 }
 
 export interface Callers {
@@ -86,7 +87,7 @@ async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
  * The way that counts: the API server itself connects to the pod (`pods/proxy`), past the Service, and without asking whether
  * the certificate is to be trusted.
  */
-async function reachFromApiServer({ pod, port }: Listed, { client, namespace }: Callers): Promise<Found<Reached>> {
+async function reachFromApiServer({ pod, port }: Listed, { client, namespace }: Callers): Promise<Reading<Reached>> {
   if (pod === undefined) return unknown('it is not known to be a pod');
   const review = selfCheckReview();
   const path = `/api/v1/namespaces/${namespace}/pods/https:${pod.name}:${port}/proxy/validate`;
@@ -100,7 +101,7 @@ async function reachFromApiServer({ pod, port }: Listed, { client, namespace }: 
   }
 }
 
-async function readReadiness({ pod }: Listed, { client, namespace }: Callers): Promise<Found<Readiness>> {
+async function readReadiness({ pod }: Listed, { client, namespace }: Callers): Promise<Reading<Readiness>> {
   const port = pod?.ports.get('admin');
   if (pod === undefined || port === undefined) return unknown('its admin port is not known');
   const path = `/api/v1/namespaces/${namespace}/pods/${pod.name}:${port}/proxy/readyz`;

@@ -21,20 +21,20 @@ const DEFAULT_SERVICE_PORT = 443;
 
 /** The Service's port that the API server calls: that of the registered webhooks, all of which have the same. */
 export function calledPort({ webhooks }: Pick<InstallationFacts, 'webhooks'>): number {
-  const [first] = webhooks.known ? webhooks.value : [];
+  const [first] = webhooks.ok ? webhooks.value : [];
   return first?.clientConfig.service?.port ?? DEFAULT_SERVICE_PORT;
 }
 
 /** Everybody behind the Service, and the pods that it selects and does not lead to. */
 export function listReplicas(facts: InstallationFacts): Listed[] {
-  const service = facts.service.known ? facts.service.value : undefined;
-  const pods = facts.pods.known ? facts.pods.value : [];
+  const service = facts.service.ok ? facts.service.value : undefined;
+  const pods = facts.pods.ok ? facts.pods.value : [];
   const port = calledPort(facts);
   if (service?.spec?.type === 'ExternalName') {
     const address = service.spec.externalName ?? '';
     return [{ name: address, address, port, endpoint: { port, isReady: true }, pod: undefined }];
   }
-  const slices = facts.slices.known ? facts.slices.value : [];
+  const slices = facts.slices.ok ? facts.slices.value : [];
   const listed = slices.flatMap((slice) => ofSlice(slice, portName(service, port), pods));
   const named = new Set(listed.map(({ name }) => name));
   const others = pods

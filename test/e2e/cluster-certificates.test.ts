@@ -145,7 +145,7 @@ describeWithControlPlane('replicas that start', {}, (cp) => {
     expect(await readCertificates(cp())).toEqual(secret);
   });
 
-  it('are seen by `certs status`', async () => {
+  it('are seen by `certs status`, and by `doctor`', async () => {
     await installation.start(['a']);
     await installation.proxy.waitForReady('a');
     await waitUntilProtected(cp(), 'cp-1');
@@ -154,5 +154,11 @@ describeWithControlPlane('replicas that start', {}, (cp) => {
     expect(stdout).toMatch(/^CERTIFICATE +SUBJECT +EXPIRES\nCA +taintkeeper CA [0-9a-f]{8} +20/);
     expect(stdout).toMatch(/^protect\.taintkeeper\.dev +all$/m);
     expect(stdout).toMatch(/^all is well$/m);
+
+    // By whom a Service is called that is but a name for somewhere else, nobody knows: it is dialled itself.
+    const diagnosis = await runTaintkeeper(cp(), ['doctor']);
+    expect(diagnosis.stdout).toMatch(/^healthy: /);
+    expect(diagnosis.stdout).toMatch(/^certificate +serving certificate +ok +1 replica dialled \(direct\)/m);
+    expect(diagnosis.stdout).toMatch(/^network +round trip +ok +1 replica answers a review of this machine$/m);
   });
 });

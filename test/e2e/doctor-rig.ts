@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { issueCa, issueServing, type KeyPair } from '../../src/certs/issue.ts';
@@ -7,7 +7,7 @@ import { NAMESPACE, type Replica, SERVICE } from '../control-plane/replicas.ts';
 import { startTcpProxy, type TcpProxy } from '../control-plane/tcp-proxy.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { temporaryDirectory } from '../unit/temporary-directory.ts';
+import { createWorkspace } from '../control-plane/workspace.ts';
 import { base64 } from './certificate-data.ts';
 import { shakeHands } from './handshake.ts';
 import { CERTIFICATES, type Installation, install, LEASE, readConfigurations } from './installation.ts';
@@ -19,6 +19,9 @@ const CORE = `/api/v1/namespaces/${NAMESPACE}`;
 const SLICES = `/apis/discovery.k8s.io/v1/namespaces/${NAMESPACE}/endpointslices`;
 const MERGE = 'application/merge-patch+json';
 const RENEW_MS = 1_000;
+
+/** No identity of theirs, though of the same form. */
+const HOLDER = 'taintkeeper-b_6e1d4f0a-3c58-4b7e-9a21-0c5d8f6b2e94';
 
 export const REPLICAS = ['taintkeeper-a', 'taintkeeper-b'];
 
@@ -74,6 +77,7 @@ export interface DoctorRig {
 
 export async function startDoctorRig(cp: ControlPlane, pair: Pair): Promise<DoctorRig> {
   const installation = await install(cp);
+  const workspace = createWorkspace('doctor');
   const members = new Map<string, Member>();
   let renewing: NodeJS.Timeout | undefined;
   await request('POST', `${CORE}/secrets`, {
@@ -85,7 +89,8 @@ export async function startDoctorRig(cp: ControlPlane, pair: Pair): Promise<Doct
   const rig: DoctorRig = {
     members,
     async add(name, itsPair, env) {
-      const directory = temporaryDirectory();
+      const directory = workspace.path(name);
+      mkdirSync(directory);
       write(directory, itsPair);
       const args = ['--cert-dir', directory, '--admin-host', '0.0.0.0', '--shutdown-delay', '0'];
       const [replica] = await installation.start([name], { args, ...(env ? { env } : {}) });
@@ -135,7 +140,7 @@ export async function startDoctorRig(cp: ControlPlane, pair: Pair): Promise<Doct
       const renew = () =>
         rig.patch(LEASE, {
           spec: {
-            holderIdentity: 'elsewhere_1',
+            holderIdentity: HOLDER,
             leaseDurationSeconds: 15,
             renewTime: new Date().toISOString().replace('Z', '000Z'),
           },
@@ -150,6 +155,7 @@ export async function startDoctorRig(cp: ControlPlane, pair: Pair): Promise<Doct
       clearInterval(renewing);
       await installation.stop();
       await Promise.all([...members.values()].map(({ proxy }) => proxy.stop()));
+      workspace.remove();
     },
   };
 

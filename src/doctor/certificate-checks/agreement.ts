@@ -21,7 +21,7 @@ export function checkAgreement(facts: Facts, serving: CheckResult): CheckResult 
   if (!first) return { ...AREA, state: 'skipped', evidence: unservedReason(facts) };
   if (serving.state === 'trouble') return { ...AREA, state: 'skipped', evidence: `see ${serving.name}` };
   const now = trustedTime(facts);
-  const [stored] = parseCertificates((secret.known ? secret.value?.cert : undefined) ?? '');
+  const [stored] = parseCertificates((secret.ok ? secret.value?.cert : undefined) ?? '');
   const shown = (one: Served) => `${one.replica} serves ${shortFingerprint(one.leaf)}`;
   const stray = served.filter(({ leaf }) => leaf.fingerprint256 !== (stored ?? first.leaf).fingerprint256);
   const unit = served.length === 1 ? '1 replica serves' : `${served.length} replicas serve`;
@@ -36,13 +36,13 @@ export function checkAgreement(facts: Facts, serving: CheckResult): CheckResult 
   const isNew = [...served.map(({ leaf }) => leaf), ...(stored ? [stored] : [])].some(
     ({ validFromDate }) => now.getTime() - validFromDate.getTime() - BACKDATE_MS < SETTLES_MS,
   );
-  const trusted = served.filter(({ chain }) => !webhooks.known || isTrustedByAll(webhooks.value, chain, now));
+  const trusted = served.filter(({ chain }) => !webhooks.ok || isTrustedByAll(webhooks.value, chain, now));
   // That none is trusted has another cause, of which the check of the caBundle tells.
-  const storedIsTrusted = stored !== undefined && webhooks.known && isTrustedByAll(webhooks.value, [stored], now);
+  const storedIsTrusted = stored !== undefined && webhooks.ok && isTrustedByAll(webhooks.value, [stored], now);
   const harmless = trusted.length === served.length || (trusted.length === 0 && !storedIsTrusted);
-  if (isNew || harmless) {
-    const why = isNew ? 'one was replaced within the last minute' : 'the API server trusts them no less for it';
-    return { ...AREA, state: 'note', evidence: `${evidence}; ${why}` };
+  const recently = isNew ? ' (one is new, and may take a minute to get about)' : '';
+  if (harmless) {
+    return { ...AREA, state: 'note', evidence: `${evidence}; nobody trusts one more than another${recently}` };
   }
   const strays = served.filter((one) => !trusted.includes(one)).map(({ replica }) => replica);
   const arePods = strays.every((stray) => replicas.some(({ name, pod }) => pod !== undefined && name === stray));
@@ -52,7 +52,7 @@ export function checkAgreement(facts: Facts, serving: CheckResult): CheckResult 
   return {
     ...AREA,
     state: 'trouble',
-    evidence: `${evidence}; the API server does not trust ${strays.join(', ')}`,
+    evidence: `${evidence}; the API server does not trust ${strays.join(', ')}${recently}`,
     remedy: `start them anew, so that they read what the others serve: kubectl ${again}`,
   };
 }

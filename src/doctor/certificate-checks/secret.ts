@@ -17,7 +17,7 @@ export function checkSecret(facts: Facts): CheckResult {
   if (source.secret === undefined) {
     return { ...AREA, state: 'ok', evidence: 'not used: the replicas serve files (--cert-dir)' };
   }
-  if (!secret.known) return { ...AREA, state: 'skipped', evidence: `${where}: ${secret.reason}` };
+  if (!secret.ok) return { ...AREA, state: 'skipped', evidence: `${where}: ${secret.why}` };
   if (secret.value === undefined) {
     return { ...AREA, state: 'trouble', evidence: `${where} does not exist`, remedy: missing(facts) };
   }

@@ -1,6 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { invalidAt, parseCertificates } from '../../certs/inspect.ts';
 import { CONFIGURATION_NAME, caBundlesOf, type Webhook } from '../../cluster/webhook-configurations.ts';
+import { alike } from '../alike.ts';
 import type { CheckResult } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
 import { type Served, servedBy, unservedReason } from './served.ts';
@@ -13,7 +14,7 @@ const AREA = { area: 'certificate', name: 'caBundle' } as const;
  */
 export function checkTrust(facts: Facts, serving: CheckResult, agreement: CheckResult): CheckResult {
   const { webhooks } = facts;
-  if (!webhooks.known) return { ...AREA, state: 'skipped', evidence: webhooks.reason, essential: true };
+  if (!webhooks.ok) return { ...AREA, state: 'skipped', evidence: webhooks.why, essential: true };
   if (webhooks.value.length === 0) {
     return {
       ...AREA,
@@ -40,19 +41,27 @@ export function checkTrust(facts: Facts, serving: CheckResult, agreement: CheckR
   return {
     ...AREA,
     state: 'trouble',
-    evidence: distrusting.map((webhook) => `${webhook.name} ${fault(webhook, served, trustedTime(facts))}`).join('; '),
+    evidence: alike(
+      distrusting,
+      (webhook) => fault(webhook, served, trustedTime(facts)),
+      (group) => `${said(group, webhooks.value.length)}: ${fault(group[0], served, trustedTime(facts))}`,
+    ),
     remedy: `the leader puts it right within a minute; if it does not, kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration ${CONFIGURATION_NAME} (it registers them anew), and see its log`,
   };
 }
 
+function said(group: readonly Webhook[], all: number): string {
+  return group.length === all && all > 1 ? `all ${all} webhooks` : group.map(({ name }) => name).join(', ');
+}
+
 function fault(webhook: Webhook, served: readonly Served[], now: Date): string {
   const bundle = bundleOf(webhook);
-  if (bundle.length === 0) return 'has no caBundle that can be read';
+  if (bundle.length === 0) return 'there is no caBundle that can be read';
   const expired = bundle.find((ca) => invalidAt(ca, now) !== undefined);
   const issuers = [...new Set(served.map(({ leaf }) => subject(leaf.issuer)))];
   const trusted = bundle.map((ca) => subject(ca.subject)).join(', ');
   const reason = expired ? ` (which is ${invalidAt(expired, now)})` : '';
-  return `trusts ${trusted}${reason}, and the certificate is of ${issuers.join(', ')}`;
+  return `the caBundle trusts ${trusted}${reason}, and the certificate is of ${issuers.join(', ')}`;
 }
 
 function subject(name: string): string {

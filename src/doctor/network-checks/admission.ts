@@ -8,9 +8,9 @@ const AREA = { area: 'network', name: 'admission' } as const;
 
 /** Whether a real request to the API server, as a dry run, comes back with what the webhook has to say of it. */
 export function checkAdmission({ admission, webhooks, site }: Facts, earlier: readonly CheckResult[]): CheckResult {
-  const none = webhooks.known && webhooks.value.length === 0;
+  const none = webhooks.ok && webhooks.value.length === 0;
   if (none) return { ...AREA, state: 'skipped', evidence: 'no webhook is registered, so none is called' };
-  if (!admission.known) return { ...AREA, state: 'skipped', evidence: admission.reason };
+  if (!admission.ok) return { ...AREA, state: 'skipped', evidence: admission.why };
   const trial = admission.value;
   switch (trial.outcome) {
     case 'answered':

@@ -7,20 +7,20 @@ const AREA = { area: 'network', name: 'endpoints' } as const;
 /** Whether the Service leads to somebody, at the port that they listen on. */
 export function checkEndpoints(facts: Facts, earlier: readonly CheckResult[]): CheckResult {
   const { slices, replicas, pods, site, service } = facts;
-  if (!slices.known) return { ...AREA, state: 'skipped', evidence: slices.reason };
+  if (!slices.ok) return { ...AREA, state: 'skipped', evidence: slices.why };
   const cause = causeAmong(earlier);
   if (cause !== undefined) return { ...AREA, state: 'skipped', evidence: cause };
-  if (service.known && service.value?.spec?.type === 'ExternalName') {
+  if (service.ok && service.value?.spec?.type === 'ExternalName') {
     return { ...AREA, state: 'ok', evidence: 'none: the Service is a name for somewhere else' };
   }
   const name = `${site.namespace}/${site.service}`;
   const listed = replicas.filter(({ endpoint }) => endpoint !== undefined);
   const ready = listed.filter(({ endpoint }) => endpoint?.isReady);
   if (ready.length === 0) {
-    if (pods.known && pods.value.length > 0 && !pods.value.some(({ isReady }) => isReady)) {
+    if (pods.ok && pods.value.length > 0 && !pods.value.some(({ isReady }) => isReady)) {
       return { ...AREA, state: 'skipped', evidence: 'none, because no pod is ready: see replicas' };
     }
-    const there = pods.known ? `; ${pods.value.filter(({ isReady }) => isReady).length} of its pods are ready` : '';
+    const there = pods.ok ? `; ${pods.value.filter(({ isReady }) => isReady).length} of its pods are ready` : '';
     return {
       ...AREA,
       state: 'trouble',

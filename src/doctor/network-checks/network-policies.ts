@@ -6,7 +6,7 @@ const AREA = { area: 'network', name: 'NetworkPolicies' } as const;
 
 /** What NetworkPolicies say about the webhook's port. It is told and not judged: whether they matter is the CNI's affair. */
 export function checkNetworkPolicies({ networkPolicies, replicas }: Facts): CheckResult {
-  if (!networkPolicies.known) return { ...AREA, state: 'skipped', evidence: networkPolicies.reason };
+  if (!networkPolicies.ok) return { ...AREA, state: 'skipped', evidence: networkPolicies.why };
   const [replica] = replicas.filter(({ pod }) => pod !== undefined);
   if (!replica?.pod) return { ...AREA, state: 'skipped', evidence: 'there is no pod that one could select' };
   const port = { number: replica.port, name: 'webhook' };

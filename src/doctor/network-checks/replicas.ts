@@ -10,13 +10,13 @@ const MAX_NAMED = 5;
 export function checkReplicas(facts: Facts, certificates: readonly CheckResult[]): CheckResult {
   const { pods, service, site, replicas } = facts;
   const { namespace } = site;
-  if (!pods.known) return { ...AREA, state: 'skipped', evidence: pods.reason };
-  const type = service.known ? service.value?.spec?.type : undefined;
+  if (!pods.ok) return { ...AREA, state: 'skipped', evidence: pods.why };
+  const type = service.ok ? service.value?.spec?.type : undefined;
   if (type === 'ExternalName') {
     return { ...AREA, state: 'skipped', evidence: 'the Service leads out of the cluster: its pods are not known' };
   }
-  if (service.known && service.value === undefined) return { ...AREA, state: 'skipped', evidence: 'see Service' };
-  const selector = service.known ? Object.entries(service.value?.spec?.selector ?? {}) : [];
+  if (service.ok && service.value === undefined) return { ...AREA, state: 'skipped', evidence: 'see Service' };
+  const selector = service.ok ? Object.entries(service.value?.spec?.selector ?? {}) : [];
   const labels = selector.map(([key, value]) => `${key}=${value}`).join(',');
   if (pods.value.length === 0) {
     return {
@@ -52,5 +52,5 @@ export function checkReplicas(facts: Facts, certificates: readonly CheckResult[]
 }
 
 function failuresOf(replica: ReplicaFacts | undefined): string {
-  return replica?.readiness.known ? replica.readiness.value.failures.join(', ') : '';
+  return replica?.readiness.ok ? replica.readiness.value.failures.join(', ') : '';
 }

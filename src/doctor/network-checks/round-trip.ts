@@ -31,7 +31,7 @@ export function checkRoundTrip(facts: Facts, earlier: readonly CheckResult[]): C
     return {
       ...AREA,
       state: 'ok',
-      evidence: `${trips.length} of ${trips.length} replicas answer a review of ${askers}`,
+      evidence: `${trips.length === 1 ? '1 replica answers' : `${trips.length} replicas answer`} a review of ${askers}`,
     };
   }
   const cause = causeAmong(earlier);
@@ -48,7 +48,7 @@ export function checkRoundTrip(facts: Facts, earlier: readonly CheckResult[]): C
   const isOurWay = failed.every(
     ({ who, fault }) => who === 'this machine' && ['silent', 'unreachable'].includes(fault.kind),
   );
-  const isOut = facts.service.known && facts.service.value?.spec?.type === 'ExternalName';
+  const isOut = facts.service.ok && facts.service.value?.spec?.type === 'ExternalName';
   if (isOurWay && !isOut) {
     return {
       ...AREA,
@@ -65,7 +65,7 @@ export function checkRoundTrip(facts: Facts, earlier: readonly CheckResult[]): C
 }
 
 function tripTo({ reached, dialled }: ReplicaFacts): Trip {
-  if (reached.known) return { ...reached.value, who: 'the API server' };
+  if (reached.ok) return { ...reached.value, who: 'the API server' };
   if (dialled.outcome === 'failed') return { outcome: 'failed', who: 'this machine', fault: dialled.fault };
   const { refusal } = dialled.greeting;
   return refusal === undefined
@@ -89,7 +89,7 @@ function processRemedy({ name }: ReplicaFacts, { site: { namespace } }: Facts): 
 /** Who does answer us, and who may keep the API server's packets. */
 function wayRemedy({ name, port, pod, dialled, way }: ReplicaFacts, { networkPolicies, site }: Facts): string {
   const policies =
-    pod && networkPolicies.known
+    pod && networkPolicies.ok
       ? ingressTo(pod.labels, { number: port, name: 'webhook' }, networkPolicies.value)
       : undefined;
   if (policies && policies.access !== 'open') {

@@ -10,7 +10,7 @@ const REINSTALL = 'apply the manifests again: kubectl apply -f manifests/install
 export function checkService(facts: Facts): CheckResult {
   const { service, webhooks, site } = facts;
   const where = `Service ${site.namespace}/${site.service}`;
-  if (!service.known) return { ...AREA, state: 'skipped', evidence: `${where}: ${service.reason}`, essential: true };
+  if (!service.ok) return { ...AREA, state: 'skipped', evidence: `${where}: ${service.why}`, essential: true };
   if (service.value === undefined) {
     return {
       ...AREA,
@@ -19,7 +19,7 @@ export function checkService(facts: Facts): CheckResult {
       remedy: `is it somewhere else (--namespace, --service)? If not, ${REINSTALL}`,
     };
   }
-  const elsewhere = (webhooks.known ? webhooks.value : []).find(({ clientConfig }) => {
+  const elsewhere = (webhooks.ok ? webhooks.value : []).find(({ clientConfig }) => {
     const called = clientConfig.service;
     return called && (called.name !== site.service || called.namespace !== site.namespace);
   });

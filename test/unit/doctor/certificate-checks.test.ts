@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { certificateChecks } from '../../../src/doctor/certificate-checks/certificate-checks.ts';
 import type { CheckState } from '../../../src/doctor/check.ts';
 import type { Facts } from '../../../src/doctor/facts.ts';
-import { known, unknown } from '../../../src/doctor/found.ts';
+import { known, unknown } from '../../../src/doctor/reading.ts';
 import { certificates, DAY_MS, greeted, NOW, pod, replica, webhook, wellFacts } from './installation.ts';
 
 const HOUR_MS = 3_600_000;
@@ -65,13 +65,13 @@ describe('certificates', () => {
         ]),
       }),
       found: { caBundle: 'trouble' },
-      says: /^protect.taintkeeper.dev trusts taintkeeper CA \w+, and the certificate is of taintkeeper CA \w+$/,
+      says: /^protect.taintkeeper.dev: the caBundle trusts taintkeeper CA \w+, and the certificate is of taintkeeper CA \w+$/,
     },
     {
       why: 'no caBundle',
       facts: wellFacts(its, { webhooks: known([webhook('protect.taintkeeper.dev', undefined)]) }),
       found: { caBundle: 'trouble' },
-      says: /has no caBundle/,
+      says: /^protect.taintkeeper.dev: there is no caBundle/,
     },
     {
       why: 'replicas of which one is not trusted',

@@ -3,8 +3,8 @@ import { issueCa, issueServing, type KeyPair } from '../../../src/certs/issue.ts
 import type { Webhook } from '../../../src/cluster/webhook-configurations.ts';
 import type { Dialled } from '../../../src/doctor/dial.ts';
 import type { Facts } from '../../../src/doctor/facts.ts';
-import { known } from '../../../src/doctor/found.ts';
 import type { PodView } from '../../../src/doctor/pod-view.ts';
+import { known } from '../../../src/doctor/reading.ts';
 import type { ReplicaFacts } from '../../../src/doctor/replica-facts.ts';
 
 export const NOW = new Date('2026-06-01T12:00:00Z');

@@ -4,8 +4,8 @@ import { certificateChecks } from '../../../src/doctor/certificate-checks/certif
 import { type CheckState, diagnose } from '../../../src/doctor/check.ts';
 import { connectionFault } from '../../../src/doctor/connection-fault.ts';
 import type { Facts } from '../../../src/doctor/facts.ts';
-import { known, unknown } from '../../../src/doctor/found.ts';
 import { networkChecks } from '../../../src/doctor/network-checks/network-checks.ts';
+import { known, unknown } from '../../../src/doctor/reading.ts';
 import { certificates, greeted, pod, replica, webhook, wellFacts } from './installation.ts';
 
 const its = await certificates();

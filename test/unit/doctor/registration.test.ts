@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { CheckResult } from '../../../src/doctor/check.ts';
-import { known } from '../../../src/doctor/found.ts';
+import { known } from '../../../src/doctor/reading.ts';
 import { checkRegistration } from '../../../src/doctor/registration.ts';
 import { certificates, wellFacts } from './installation.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { known } from '../../../src/doctor/found.ts';
 import type { EndpointSliceObject, InstallationFacts } from '../../../src/doctor/installation-facts.ts';
 import { isAlive, type PodObject, viewPod } from '../../../src/doctor/pod-view.ts';
+import { known } from '../../../src/doctor/reading.ts';
 import { listReplicas } from '../../../src/doctor/replicas.ts';
 
 function podObject(name: string, args: string[] = [], status: PodObject['status'] = {}): PodObject {
@@ -77,7 +77,9 @@ describe('replicas', () => {
   });
 
   it('are addresses, where pods may not be seen', () => {
-    const found = listReplicas(facts({ slices: known([slice('a')]), pods: { known: false, reason: 'no right' } }));
+    const found = listReplicas(
+      facts({ slices: known([slice('a')]), pods: { ok: false, why: 'no right', status: 403 } }),
+    );
     expect(found).toEqual([
       {
         name: '10.244.0.7:8443',

@@ -72,12 +72,12 @@ describe('a refusal', () => {
     {
       why: 'ours says no: it was asked',
       found: refusal(403, 'admission webhook "protect.taintkeeper.dev" denied the request: node gpu-1 must keep …'),
-      is: { known: true, value: { outcome: 'answered' } },
+      is: { ok: true, value: { outcome: 'answered' } },
     },
     {
       why: 'somebody else says no',
       found: refusal(403, 'admission webhook "validate.kyverno.svc-fail" denied the request: no'),
-      is: { known: false, reason: expect.stringContaining('validate.kyverno.svc-fail, which is not') },
+      is: { ok: false, why: expect.stringContaining('validate.kyverno.svc-fail, which is not') },
     },
     {
       why: 'ours cannot be asked',
@@ -86,7 +86,7 @@ describe('a refusal', () => {
         'Internal error occurred: failed calling webhook "protect.taintkeeper.dev": failed to call webhook: Post "https://taintkeeper.taintkeeper.svc:443/validate?timeout=2s": dial tcp 10.0.0.9:443: connect: connection refused',
       ),
       is: {
-        known: true,
+        ok: true,
         value: {
           outcome: 'failed',
           webhook: 'protect.taintkeeper.dev',
@@ -97,7 +97,7 @@ describe('a refusal', () => {
     {
       why: 'of RBAC',
       found: refusal(403, 'nodes "gpu-1" is forbidden: User "x" cannot patch resource "nodes" in API group ""'),
-      is: { known: false, reason: 'you may not patch resource "nodes" in API group ""' },
+      is: { ok: false, why: 'you may not patch resource "nodes" in API group ""' },
     },
   ])('$why', ({ found, is }) => {
     expect(found).toMatchObject(is);

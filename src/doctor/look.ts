@@ -1,22 +1,14 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
-
-/** What was looked for: it is known, or why not. */
-export type Found<T> = { readonly known: true; readonly value: T } | { readonly known: false; readonly reason: string };
+import { known, type Reading, unknown } from './reading.ts';
 
 /** One look takes at most this long, so that a doctor who finds nobody at home says so soon. */
 const LOOK_TIMEOUT_MS = 5_000;
 
-export function known<T>(value: T): Found<T> {
-  return { known: true, value };
-}
-
-export function unknown(reason: string): { known: false; reason: string } {
-  return { known: false, reason };
-}
+const LIST_LIMIT = 500;
 
 /** An object of the cluster; undefined when there is none, unknown when it may not be read. */
-export async function look<T>(client: ApiClient, path: string): Promise<Found<T | undefined>> {
+export async function look<T>(client: ApiClient, path: string): Promise<Reading<T | undefined>> {
   try {
     return known(await client.request<T>('GET', path, { timeoutMs: LOOK_TIMEOUT_MS }));
   } catch (error) {
@@ -25,12 +17,12 @@ export async function look<T>(client: ApiClient, path: string): Promise<Found<T 
   }
 }
 
-/** The items of a list, those that are on its first page: nobody has 500 replicas. */
+/** The items of a list that are on its first page: nobody has more replicas, and of nodes one that will do is enough. */
 export async function lookAtList<T>(
   client: ApiClient,
   path: string,
   labelSelector?: string,
-): Promise<Found<readonly T[]>> {
+): Promise<Reading<readonly T[]>> {
   try {
     const query = { limit: LIST_LIMIT, labelSelector };
     const { items } = await client.request<{ items?: readonly T[] }>('GET', path, {
@@ -42,8 +34,6 @@ export async function lookAtList<T>(
     return unknown(reasonOf(error));
   }
 }
-
-const LIST_LIMIT = 500;
 
 /** Why a look failed, on one line. */
 export function reasonOf(error: unknown): string {
