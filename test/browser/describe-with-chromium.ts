@@ -1,9 +1,6 @@
-import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe } from 'vitest';
-
-/** Where distributions put it. */
-const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+import { findChromium } from './chromium.ts';
 
 /**
  * A `describe` with a browser of its own: `TAINTKEEPER_CHROMIUM`, or the distribution's. Without one it is skipped, and its name
@@ -25,8 +22,4 @@ export function describeWithChromium(name: string, body: (browser: () => Browser
       return browser;
     });
   });
-}
-
-function findChromium(): string | undefined {
-  return process.env.TAINTKEEPER_CHROMIUM || PLACES.find((path) => existsSync(path));
 }
