@@ -47,11 +47,13 @@ export function createProgram(exit: (code: number) => void): Command {
 Examples:
   taintkeeper serve                                   the webhook, with built-in policies and a certificate of its own
   taintkeeper serve --policies policies/ --audit      your policies, reporting only
-  taintkeeper certs status --namespace taintkeeper    the certificates of an installation in a cluster
-  taintkeeper dashboard --namespace taintkeeper       … and its page, in your browser
   taintkeeper review flannel.yaml                     what the policies make of a manifest
   kubectl get node n1 -o yaml > old.yaml              … and of a change to a node:
-  taintkeeper review --old old.yaml --new new.yaml`,
+  taintkeeper review --old old.yaml --new new.yaml
+  taintkeeper doctor --namespace taintkeeper          is it well, and if not, what is to blame?
+  taintkeeper dashboard --namespace taintkeeper       all of it in a browser
+  taintkeeper coverage                                which DaemonSets run on which nodes, and why not
+  taintkeeper talos lint worker.yaml                  what a machine configuration says in vain`,
     )
     .showHelpAfterError('(taintkeeper --help shows the commands and their options)')
     .exitOverride()
