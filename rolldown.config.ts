@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { defineConfig } from 'rolldown';
 import { BUILTIN_POLICY_FILES } from './src/builtin-policies.ts';
+import { readPageFiles } from './src/page/static-files.ts';
 
 const builtinPolicies = BUILTIN_POLICY_FILES.map((file) => ({
   name: `built-in/${file}`,
@@ -12,7 +13,13 @@ export default defineConfig({
   input: 'bin/taintkeeper.js',
   platform: 'node',
   // Older syntax than the program needs: a Node.js that is too old has to get as far as saying so.
-  transform: { target: 'node20', define: { BUILTIN_POLICIES: JSON.stringify(builtinPolicies) } },
+  transform: {
+    target: 'node20',
+    define: {
+      BUILTIN_POLICIES: JSON.stringify(builtinPolicies),
+      PAGE_FILES: JSON.stringify(await readPageFiles()),
+    },
+  },
   // Of the generated part, KubeConfig needs two classes; without this, 750 KB of models come along, and cost 12 MB at run time.
   treeshake: { moduleSideEffects: [{ test: /@kubernetes\/client-node\/dist\/gen\//, sideEffects: false }] },
   output: {

@@ -1,7 +1,12 @@
+import { join } from 'node:path';
 import { configDefaults, defineConfig } from 'vitest/config';
+
+/** Many tests start the program: without this, each start reads and compiles all of its sources anew. */
+const env = { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules', '.cache', 'node') };
 
 /** Each file starts a control plane of its own: one after the other, also over the projects, so that two cores suffice. */
 const endToEnd = {
+  env,
   include: ['test/e2e/**/*.test.ts'],
   fileParallelism: false,
   testTimeout: 60_000,
@@ -17,7 +22,11 @@ const LONG_ONES = [
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      { test: { env, name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      {
+        // In a real browser; one file after the other, as the browser has both cores to itself.
+        test: { ...endToEnd, name: 'browser', include: ['test/browser/**/*.test.ts'] },
+      },
       { test: { ...endToEnd, name: 'e2e' } },
       {
         // The same tests on an older API server. Those that need the other components, which are newer than it, skip
@@ -25,7 +34,7 @@ export default defineConfig({
         test: {
           ...endToEnd,
           name: 'e2e-1.34',
-          env: { TAINTKEEPER_TEST_KUBERNETES: '1.34' },
+          env: { ...env, TAINTKEEPER_TEST_KUBERNETES: '1.34' },
           exclude: [
             ...configDefaults.exclude,
             'test/e2e/rig*.test.ts',

@@ -1,15 +1,30 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
+import { syntaxOf } from '../src/cli/completion/syntax.ts';
+import { createProgram } from '../src/cli/main.ts';
 
-/** The reference page of the command line: what `--help` prints. */
+const ENVIRONMENT = `## Environment
+
+| variable | for | meaning |
+| --- | --- | --- |
+| \`LOG_LEVEL\` | \`serve\` | \`trace\`, \`debug\`, \`info\` (the default), \`warn\`, \`error\`, \`fatal\` or \`silent\` |
+| \`KUBECONFIG\` | what asks a cluster | a file, or several, separated as in \`PATH\` |
+| \`NO_COLOR\` | all | not empty: no colours |
+| \`FORCE_COLOR\` | all | \`0\`: no colours, either; anything else: colours on a terminal that calls itself dumb, too |
+
+Only the log is coloured, and only on a terminal; everything that goes into a file or a pipe is plain. What takes longer
+than a second says so on stderr, if that is a terminal.
+`;
+
+/** The reference page of the command line: what `--help` prints of each command. */
 export function commandLinePage(): string {
+  const leaves = syntaxOf(createProgram(() => {})).filter(
+    ({ path, commands }, index) => index === 0 || (commands.length === 0 && !path.endsWith(' help')),
+  );
   return [
     '# Command line\n',
-    section('taintkeeper', help()),
-    section('taintkeeper serve', help('serve')),
-    section('taintkeeper review', help('review')),
-    section('taintkeeper certs status', help('certs', 'status')),
-    section('taintkeeper certs rotate', help('certs', 'rotate')),
+    ...leaves.map(({ path }) => section(path, help(...path.split(' ').slice(1)))),
+    ENVIRONMENT,
   ].join('\n');
 }
 

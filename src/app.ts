@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { readBuiltinPolicies } from './builtin-policies.ts';
 import type { ServableCertificates } from './certs/certificate-directory.ts';
@@ -5,6 +6,10 @@ import { keepCertificates } from './certs/certificate-keeper.ts';
 import { listPolicyFiles, readPolicyFiles } from './files/policy-files.ts';
 import { openPolicyStore, type PolicyLoad } from './files/policy-store.ts';
 import { fingerprint, watchFiles } from './files/watch-files.ts';
+import { certificateState } from './page/certificate-state.ts';
+import { createDecisionLog } from './page/decision-log.ts';
+import { openPage } from './page/page.ts';
+import { filedPolicyStates } from './page/policy-states.ts';
 import { modeOf } from './policy/policy.ts';
 import { certificateCheck, policyCheck, stoppingCheck } from './readiness.ts';
 import { createMetrics, type Metrics } from './server/metrics.ts';
@@ -19,6 +24,8 @@ export interface AppOptions extends Listeners {
   readonly certDirectory: string;
   /** DNS names and IP addresses that the serving certificate is issued for. */
   readonly names: readonly string[];
+  /** Whether the plain listener has a page for people. */
+  readonly page: boolean;
   readonly log: Logger;
   /** See {@link startAdmission}. */
   readonly stopGraceMs?: number;
@@ -74,18 +81,37 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
   let admin: RunningAdmin | undefined;
   starting.defer(async () => admin?.stop());
   const tls = certificates.current().serving;
-  admission = await startAdmission({ listeners: options, tls, policies: store.policies, metrics, log, stopGraceMs });
+  const decisions = options.page ? createDecisionLog({ replica: hostname() }) : undefined;
+  admission = await startAdmission({
+    listeners: options,
+    tls,
+    policies: store.policies,
+    ...(decisions ? { onJudged: decisions.record } : {}),
+    metrics,
+    log,
+    stopGraceMs,
+  });
   starting.defer(admission.stop);
   // What was renewed while the server started.
   admission.useCertificate(certificates.current().serving);
 
   let stopping = false;
+  const checks = () => [policyCheck(store, options.audit), certificateCheck(certificates), stoppingCheck(stopping)];
+  const page = decisions
+    ? await openPage(decisions, {
+        replica: hostname(),
+        mode: 'standalone',
+        audit: options.audit,
+        leader: () => ({ isThis: true }),
+        checks,
+        certificate: () => certificateState(certificates),
+        webhooks: () => [],
+        policies: () => filedPolicyStates(store.inForce(), options.audit),
+        cluster: () => undefined,
+      })
+    : undefined;
   // Last, so that nobody is told "ready" before.
-  admin = await startAdmin({
-    listeners: options,
-    checks: () => [policyCheck(store, options.audit), certificateCheck(certificates), stoppingCheck(stopping)],
-    metrics,
-  });
+  admin = await startAdmin({ listeners: options, checks, metrics, page });
 
   const running = starting.move();
   return {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -9,15 +8,22 @@ import { type CertificateKeeper, keepCertificates } from './certs/certificate-ke
 import { keepSecret } from './certs/secret-keeper.ts';
 import type { ApiClient } from './cluster/client/api-client.ts';
 import { createEventRecorder } from './cluster/events/event-recorder.ts';
+import { newIdentity, replicaOf } from './cluster/leader/identity.ts';
 import { isLed } from './cluster/leader/is-led.ts';
 import { leaderClient } from './cluster/leader/leader-client.ts';
-import { electLeader } from './cluster/leader/leader-election.ts';
+import { electLeader, type LeaderElection } from './cluster/leader/leader-election.ts';
 import type { Leadership } from './cluster/leader/leadership.ts';
 import { persist } from './cluster/persist.ts';
 import { type ClusterPolicies, POLICY_RESOURCES, watchPolicies } from './cluster/policies.ts';
 import { watchWebhookConfigurations } from './cluster/webhook-configurations.ts';
 import { serverName } from './controllers/service-endpoint.ts';
 import { type Dependency, type LeaderOptions, type LeaderWork, startLeaderWork } from './leader.ts';
+import { certificateState } from './page/certificate-state.ts';
+import { createDecisionLog } from './page/decision-log.ts';
+import { openPage } from './page/page.ts';
+import { clusterPolicyStates } from './page/policy-states.ts';
+import type { Leader } from './page/state.ts';
+import { webhookStates } from './page/webhook-states.ts';
 import { modeOf } from './policy/policy.ts';
 import { formatProblem } from './policy/problem.ts';
 import { certificateCheck, clusterPoliciesCheck, stoppingCheck, trustCheck } from './readiness.ts';
@@ -50,6 +56,8 @@ export interface ClusterAppOptions extends Listeners {
   readonly shutdownDelayMs: number;
   /** How long an earlier CA stays trusted after the certificates were replaced, in milliseconds. */
   readonly caOverlapMs: number;
+  /** Whether the plain listener has a page for people. */
+  readonly page: boolean;
   readonly log: Logger;
 }
 
@@ -96,19 +104,31 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   });
   starting.defer(async () => void (await webhooks.stop()));
 
+  let election: LeaderElection | undefined;
   // Before what the API server may keep us waiting for: a process that waits is alive.
   let certificates: CertificateKeeper | undefined;
   let stopping = false;
   const trusted = trustCheck(webhooks);
-  const admin = await startAdmin({
-    listeners: options,
-    checks: () => [
-      clusterPoliciesCheck(policies, audit),
-      ...(certificates ? [certificateCheck(certificates), trusted(certificates)] : [NO_CERTIFICATE_YET]),
-      stoppingCheck(stopping),
-    ],
-    metrics,
-  });
+  const checks = () => [
+    clusterPoliciesCheck(policies, audit),
+    ...(certificates ? [certificateCheck(certificates), trusted(certificates)] : [NO_CERTIFICATE_YET]),
+    stoppingCheck(stopping),
+  ];
+  const decisions = options.page ? createDecisionLog({ replica: identity }) : undefined;
+  const page = decisions
+    ? await openPage(decisions, {
+        replica: identity,
+        mode: 'cluster',
+        audit,
+        leader: () => leaderOf(election),
+        checks,
+        certificate: () => certificates && certificateState(certificates),
+        webhooks: () => webhookStates(webhooks, certificates?.current().ca),
+        policies: () => clusterPolicyStates(policies.objects(), audit),
+        cluster: () => work && { survey: work.survey, ...policies.snapshot() },
+      })
+    : undefined;
+  const admin = await startAdmin({ listeners: options, checks, metrics, page });
   starting.defer(admin.stop);
 
   let admission: RunningAdmission | undefined;
@@ -151,8 +171,10 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       if (!policies.isSynced()) throw new Error('the policies have not been read yet');
       return policies.snapshot().compiled;
     },
-    onJudged({ request, judgement }) {
+    onJudged(judged) {
+      const { request, judgement } = judged;
       for (const event of eventsOf(request, judgement)) events.record(event);
+      decisions?.record(judged);
     },
     metrics,
     log,
@@ -162,15 +184,14 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   // What was renewed while the server started.
   admission.useCertificate(keeper.current().serving);
 
-  const election = electLeader({
+  election = electLeader({
     client,
     namespace,
     name: options.lease,
-    // A restarted container keeps the pod's name: it must not take the lease of the process before it for its own.
-    identity: `${identity}_${randomUUID()}`,
+    identity: newIdentity(identity),
     log,
     lead,
-    onChange: () => metrics.leading(election.isLeader()),
+    onChange: () => metrics.leading(election?.isLeader() ?? false),
   });
 
   const running = starting.move();
@@ -180,7 +201,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
     async stop() {
       stopping = true;
       drain();
-      await election.stop();
+      await election?.stop();
       // Until the endpoints are without this replica, requests keep coming.
       await delay(options.shutdownDelayMs);
       await running.disposeAsync();
@@ -208,6 +229,12 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
     await work.stop();
     work = undefined;
   }
+}
+
+/** Who leads, as far as this replica knows. */
+function leaderOf(election: LeaderElection | undefined): Leader {
+  const identity = election?.leader();
+  return { isThis: election?.isLeader() ?? false, ...(identity === undefined ? {} : { name: replicaOf(identity) }) };
 }
 
 const NO_CERTIFICATE_YET: Check = { name: 'certificate', state: 'failed', detail: 'there is none yet' };

@@ -9,7 +9,7 @@ import { type ClusterPolicies, versionOf } from './cluster/policies.ts';
 import { watchResource } from './cluster/watch/watch-cache.ts';
 import type { RegisteredWebhooks } from './cluster/webhook-configurations.ts';
 import { certificateRotation } from './controllers/certificate-rotation.ts';
-import { isNews, projectDaemonSet, projectNode } from './controllers/cluster-objects.ts';
+import { type ClusterSurvey, isNews, projectDaemonSet, projectNode } from './controllers/cluster-objects.ts';
 import { startDaemonSetPatching } from './controllers/daemon-set-patching.ts';
 import { defaultPolicies } from './controllers/default-policies.ts';
 import { followPolicies } from './controllers/followed-entries.ts';
@@ -56,6 +56,7 @@ export interface LeaderOptions {
 export type Dependency = 'policies' | 'status' | 'webhooks' | 'certificates';
 
 export interface LeaderWork {
+  readonly survey: ClusterSurvey;
   /** Something that the work depends on has changed. */
   changed(what: Dependency): void;
   /** Ends all of it, once the runs in progress have. */
@@ -75,7 +76,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     project: projectNode,
     onChange(change) {
       const { entry } = change;
-      if (isNews(change)) status.trigger();
+      if (isNews(change)) observed();
       nodeRepair.nodeChanged(entry.name);
       patching.changed();
       recovery.nodeChanged(entry.name);
@@ -88,16 +89,24 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     path: '/apis/apps/v1/daemonsets',
     project: projectDaemonSet,
     onChange({ entry }) {
-      status.trigger();
+      observed();
       patching.changed();
       recovery.daemonSetChanged(entry.namespace, entry.name);
     },
     onState: ({ connected }) => metrics.watchState('daemonsets', connected),
     log,
   });
-  const synced = Promise.all([nodes.synced, daemonSets.synced]);
+  let isSynced = false;
+  const synced = Promise.all([nodes.synced, daemonSets.synced]).then(() => {
+    isSynced = true;
+  });
   // Asked for below; until then nobody listens.
   synced.catch(() => {});
+  let revision = 0;
+  const observed = () => {
+    revision++;
+    status.trigger();
+  };
 
   const surroundings = {
     client,
@@ -108,7 +117,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     compiled: () => policies.snapshot().compiled,
     record,
     metrics,
-    onTroubles: () => status.trigger(),
+    onTroubles: observed,
     log,
   };
   const nodeRepair = startNodeRepair({ ...surroundings, audit });
@@ -184,9 +193,17 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     : undefined;
 
   return {
+    survey: {
+      isSynced: () => isSynced,
+      revision: () => revision,
+      nodes: () => Array.from(nodes.entries(), ({ value }) => value),
+      daemonSets: () => Array.from(daemonSets.entries(), ({ value }) => value),
+      isContested: nodeRepair.isContested,
+    },
     changed(what) {
       switch (what) {
         case 'policies':
+          revision++;
           nodeRepair.policiesChanged();
           patching.changed();
           recovery.policiesChanged();

@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { InputError } from './files/input-error.ts';
+import type { Page } from './page/page-routes.ts';
 import type { PolicySet } from './policy/policy-set.ts';
 import { type Check, createAdminServer } from './server/admin-server.ts';
 import { createAdmissionServer, type JudgedRequest, secureContext, type TlsPair } from './server/admission-server.ts';
@@ -13,7 +14,7 @@ export interface Listeners {
   /** Of the HTTPS listener. */
   readonly host: string;
   readonly port: number;
-  /** Of the plain listener for probes and metrics. */
+  /** Of the plain listener for probes, metrics and the page. */
   readonly adminHost: string;
   readonly adminPort: number;
 }
@@ -22,6 +23,8 @@ export interface AdminOptions {
   readonly listeners: Pick<Listeners, 'adminHost' | 'adminPort'>;
   readonly checks: () => readonly Check[];
   readonly metrics: Metrics;
+  /** Undefined for no page. */
+  readonly page: Page | undefined;
 }
 
 export interface RunningAdmin {
@@ -30,11 +33,11 @@ export interface RunningAdmin {
 }
 
 /**
- * Starts the plain server with probes and metrics.
+ * Starts the plain server with probes, metrics and the page.
  * @throws InputError for an address that cannot be listened on
  */
-export async function startAdmin({ listeners, checks, metrics }: AdminOptions): Promise<RunningAdmin> {
-  const admin = createAdminServer({ checks, registry: metrics.registry });
+export async function startAdmin({ listeners, checks, metrics, page }: AdminOptions): Promise<RunningAdmin> {
+  const admin = createAdminServer({ checks, registry: metrics.registry, page });
   await listen(admin, listeners.adminHost, listeners.adminPort, '--admin-port');
   return { url: urlOf('http', admin.server.address() as AddressInfo), stop: () => admin.close() };
 }

@@ -41,7 +41,8 @@ function statusCommand(exit: (code: number) => void): Command {
     .addHelpText('after', '\nExit code: 0 all is well, 1 something is wrong, 2 it could not be looked at.')
     .action((options: ClusterOptions & { output: OutputFormat }) =>
       atSite(options, async ({ client, ref, names }) => {
-        const [{ files }, bundles] = await Promise.all([readSecret(client, ref), registeredBundles(client)]);
+        const reading = Promise.all([readSecret(client, ref), registeredBundles(client)]);
+        const [{ files }, bundles] = await withProgress('asking the API server', reading);
         const report = reportCertificates(files, bundles, names, new Date());
         process.stdout.write(format(report, options.output));
         exit(report.problems.length > 0 ? EXIT.trouble : EXIT.ok);
@@ -61,7 +62,8 @@ function rotateCommand(): Command {
     .addHelpText('after', '\nExit code: 0 replaced, 2 it could not be done.')
     .action((options: ClusterOptions & { ca: boolean; timeout: number }) =>
       atSite(options, async (site) => {
-        process.stdout.write(`${await beginRotation(site, options.ca)}\n`);
+        const step = await withProgress('asking the API server', beginRotation(site, options.ca));
+        process.stdout.write(`${step}\n`);
         if (!options.ca) return;
         await withProgress('waiting until every caBundle has it', waitForServing(site, options.timeout));
         process.stdout.write(

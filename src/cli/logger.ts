@@ -1,12 +1,13 @@
 import { type Logger, type LoggerOptions, pino, stdTimeFunctions } from 'pino';
 import pretty from 'pino-pretty';
 import { InputError } from '../files/input-error.ts';
+import { usesColors } from './colors.ts';
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
 /**
- * Logs to stdout: lines for people on a terminal, a JSON object a line otherwise. LOG_LEVEL sets the level
- * (default `info`), NO_COLOR turns colours off.
+ * Logs to stdout: lines for people on a terminal, in colours if it {@link usesColors | has them}, and a JSON object a line
+ * otherwise. LOG_LEVEL sets the level (default `info`).
  * @throws InputError for a level that there is not
  */
 export function createLogger(): Logger {
@@ -22,7 +23,7 @@ export function createLogger(): Logger {
   return pino(
     options,
     pretty({
-      colorize: !process.env.NO_COLOR,
+      colorize: usesColors(process.stdout),
       translateTime: 'SYS:yyyy-mm-dd HH:MM:ss',
       singleLine: true,
       sync: true,

@@ -3,10 +3,14 @@ import { CertificateDirectoryError } from '../certs/certificate-files.ts';
 import { InputError } from '../files/input-error.ts';
 import { VERSION } from '../version.ts';
 import { certsCommand } from './certs.ts';
+import { completionCommand } from './completion.ts';
+import { coverageCommand } from './coverage.ts';
+import { dashboardCommand } from './dashboard.ts';
 import { doctorCommand } from './doctor.ts';
 import { EXIT } from './exit.ts';
 import { reviewCommand } from './review.ts';
 import { serveCommand } from './serve.ts';
+import { talosCommand } from './talos.ts';
 
 /**
  * Runs the command line and gives its exit code. Everything that is wrong with the input ends as one message on stderr and
@@ -15,30 +19,9 @@ import { serveCommand } from './serve.ts';
  */
 export async function main(args: readonly string[]): Promise<number> {
   let code: number = EXIT.ok;
-  const program = new Command('taintkeeper')
-    .description('Keeps Kubernetes node taints where they belong, and DaemonSets able to run everywhere.')
-    .version(VERSION, '-V, --version')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  taintkeeper serve                                   the webhook, with built-in policies and a certificate of its own
-  taintkeeper serve --policies policies/ --audit      your policies, reporting only
-  taintkeeper certs status --namespace taintkeeper    the certificates of an installation in a cluster
-  taintkeeper doctor --namespace taintkeeper          what is wrong with it, if anything
-  taintkeeper review flannel.yaml                     what the policies make of a manifest
-  kubectl get node n1 -o yaml > old.yaml              … and of a change to a node:
-  taintkeeper review --old old.yaml --new new.yaml`,
-    )
-    .showHelpAfterError('(taintkeeper --help shows the commands and their options)')
-    .exitOverride()
-    .configureHelp({ showGlobalOptions: true });
-  const exit = (exitCode: number) => (code = exitCode);
-  for (const command of [serveCommand(), reviewCommand(exit), certsCommand(exit), doctorCommand(exit)]) {
-    inheritSettings(command, program);
-    program.addCommand(command);
-  }
-
+  const program = createProgram((exitCode) => {
+    code = exitCode;
+  });
   try {
     await program.parseAsync(args, { from: 'user' });
     return code;
@@ -51,6 +34,43 @@ Examples:
     process.stderr.write(`taintkeeper: internal error, please report it: ${(error as Error).stack}\n`);
     return EXIT.internalError;
   }
+}
+
+/** The command line. @param exit is told the exit code of what ended without an error */
+export function createProgram(exit: (code: number) => void): Command {
+  const program = new Command('taintkeeper')
+    .description('Keeps Kubernetes node taints where they belong, and DaemonSets able to run everywhere.')
+    .version(VERSION, '-V, --version')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  taintkeeper serve                                   the webhook, with built-in policies and a certificate of its own
+  taintkeeper serve --policies policies/ --audit      your policies, reporting only
+  taintkeeper certs status --namespace taintkeeper    the certificates of an installation in a cluster
+  taintkeeper dashboard --namespace taintkeeper       … and its page, in your browser
+  taintkeeper review flannel.yaml                     what the policies make of a manifest
+  kubectl get node n1 -o yaml > old.yaml              … and of a change to a node:
+  taintkeeper review --old old.yaml --new new.yaml`,
+    )
+    .showHelpAfterError('(taintkeeper --help shows the commands and their options)')
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true });
+  const commands = [
+    serveCommand(),
+    reviewCommand(exit),
+    coverageCommand(exit),
+    doctorCommand(exit),
+    dashboardCommand(),
+    talosCommand(exit),
+    certsCommand(exit),
+    completionCommand(),
+  ];
+  for (const command of commands) {
+    inheritSettings(command, program);
+    program.addCommand(command);
+  }
+  return program;
 }
 
 /** Commander hands its settings down only to commands that it makes itself. */

@@ -42,7 +42,8 @@ export async function withProgress<T>(
   }
 }
 
-/** A line that wraps could not be cleared. */
-function withinLine(line: string, columns = 80): string {
-  return line.length < columns ? line : `${line.slice(0, Math.max(columns - 2, 0))}…`;
+/** A line that wraps could not be cleared. Some terminals do not know how wide they are, and say 0. */
+function withinLine(line: string, columns = 0): string {
+  const width = columns || 80;
+  return line.length < width ? line : `${line.slice(0, Math.max(width - 2, 0))}…`;
 }

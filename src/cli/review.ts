@@ -1,16 +1,15 @@
-import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
 import { type Admission, admit } from '../admission/admit.ts';
 import { MalformedObjectError } from '../admission/malformed-object-error.ts';
 import { readBuiltinPolicies } from '../builtin-policies.ts';
-import { parseDocuments, type SourceDocument } from '../files/documents.ts';
 import { InputError } from '../files/input-error.ts';
 import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
-import { readText } from '../files/read-text.ts';
 import { type Reviewable, reviewablesOf, updatesBetween } from '../files/reviewables.ts';
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import { EXIT } from './exit.ts';
 import { type OutputFormat, outputOption } from './output-format.ts';
+import { readDocuments } from './read-documents.ts';
+import { repeatable } from './repeatable.ts';
 import { formatReview, type ReviewedObject } from './review-output.ts';
 
 interface ReviewOptions {
@@ -24,8 +23,6 @@ interface ReviewOptions {
   readonly output: OutputFormat;
 }
 
-const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
-
 /** `taintkeeper review`: the webhook's judgement, offline. */
 export function reviewCommand(exit: (code: number) => void): Command {
   return new Command('review')
@@ -36,12 +33,12 @@ export function reviewCommand(exit: (code: number) => void): Command {
     .option(
       '--policies <path>',
       'policy file, or directory of them; may be repeated (default: the built-in policies)',
-      collect,
+      repeatable,
     )
     .option('--old <file>', 'the objects before an update; goes with --new')
     .option('--new <file>', 'the objects after an update; goes with --old')
     .option('--user <name>', 'who makes the request, for manifests', 'kubernetes-admin')
-    .option('--group <name>', 'a group of the user; may be repeated', collect, ['system:authenticated'])
+    .option('--group <name>', 'a group of the user; may be repeated', repeatable, ['system:authenticated'])
     .option('-n, --namespace <name>', 'namespace of DaemonSets that name none', 'default')
     .option('--patched', 'show the objects as they come out of admission, too', false)
     .addOption(outputOption())
@@ -79,12 +76,6 @@ async function readInput(files: readonly string[], options: ReviewOptions) {
   if (options.old === undefined || options.new === undefined) throw new InputError(['--old and --new go together']);
   if (files.length > 0) throw new InputError([`--old and --new take no further files, such as ${files[0]}`]);
   return updatesBetween(await readDocuments(options.old), await readDocuments(options.new), context);
-}
-
-async function readDocuments(file: string): Promise<SourceDocument[]> {
-  return file === '-'
-    ? parseDocuments(await text(process.stdin), 'standard input')
-    : parseDocuments(await readText(file), file);
 }
 
 function review({ request, locate }: Reviewable, policies: PolicySet): ReviewedObject {

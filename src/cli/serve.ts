@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
@@ -10,6 +9,8 @@ import type { Listeners } from '../servers.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, openCluster, parseSeconds } from './cluster-options.ts';
 import { EXIT } from './exit.ts';
 import { createLogger } from './logger.ts';
+import { parsePort } from './port.ts';
+import { listenForStop } from './stop-signal.ts';
 
 interface ServeOptions extends Listeners, ClusterOptions {
   readonly policies?: readonly string[];
@@ -24,6 +25,7 @@ interface ServeOptions extends Listeners, ClusterOptions {
   readonly ownerClusterRole?: string;
   readonly shutdownDelay: number;
   readonly caOverlap: number;
+  readonly page: boolean;
 }
 
 /** Options that mean nothing with `--cluster`, or nothing without it. */
@@ -48,7 +50,7 @@ const DEFAULT_CERT_DIR = 'certs';
 export function serveCommand(): Command {
   return new Command('serve')
     .description(
-      'Answer AdmissionReviews over HTTPS: POST /validate and POST /mutate. A second, plain listener has /livez, /readyz and /metrics.',
+      'Answer AdmissionReviews over HTTPS: POST /validate and POST /mutate. A second, plain listener has /livez, /readyz, /metrics, and a page to look at.',
     )
     .option(
       '--policies <path...>',
@@ -59,6 +61,7 @@ export function serveCommand(): Command {
     .option('--host <address>', 'address of the HTTPS listener', '0.0.0.0')
     .option('--admin-port <port>', 'port of the plain listener; 0 takes a free one', parsePort, 8080)
     .option('--admin-host <address>', 'address of the plain listener', '127.0.0.1')
+    .option('--no-page', 'no page on the plain listener: it shows policies, nodes, and who asked for what')
     .option(
       '--cert-dir <directory>',
       `where ca.crt, tls.crt and their keys are; what is missing or expires soon is issued, unless tls.crt and tls.key are there without ca.key (default: "${DEFAULT_CERT_DIR}"; with --cluster: the Secret)`,
@@ -153,26 +156,8 @@ function refuseIdle(names: readonly string[], cluster: boolean, command: Command
   if (idle.length > 0) throw new InputError(idle.map(({ long }) => `${long} ${where}`));
 }
 
-/** Listens for the first signal to stop; a second one ends the program as it would any other. Disposed of, it listens no more. */
-function listenForStop(): Disposable & { readonly signal: Promise<string> } {
-  const listening = new AbortController();
-  const names = ['SIGTERM', 'SIGINT'].map((name) => once(process, name, { signal: listening.signal }).then(() => name));
-  const signal = Promise.race(names).finally(() => listening.abort());
-  // Rejected when disposed of: then nobody waits for it.
-  signal.catch(() => {});
-  return { signal, [Symbol.dispose]: () => listening.abort() };
-}
-
 /** A replica knows of a new Secret within 45 s, also over a dead connection, and serves it 10 s later. */
 const SAFE_CA_OVERLAP_SECONDS = 60;
-
-const MAX_PORT = 65_535;
-
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (/^\d+$/.test(text) && port <= MAX_PORT) return port;
-  throw new InvalidArgumentError(`Expected a port from 0 to ${MAX_PORT}.`);
-}
 
 const DNS_NAME = /^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/i;
 

@@ -1,4 +1,8 @@
-import type { Logger } from 'pino';
+/** Where it is logged. */
+export interface FaultLog {
+  warn(message: string): void;
+  info(message: string): void;
+}
 
 /** A fault that lasts over many attempts, and is logged when it begins, changes and ends. */
 export interface StandingFault {
@@ -8,7 +12,7 @@ export interface StandingFault {
 }
 
 /** @param over what is logged when the fault has ended */
-export function followFault(log: Logger, over: string): StandingFault {
+export function followFault(log: FaultLog, over: string): StandingFault {
   let standing: string | undefined;
   return {
     is(kind, message) {

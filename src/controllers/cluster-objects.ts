@@ -8,6 +8,7 @@ import { compileCoverage, type SchedulingView } from '../policy/coverage.ts';
 import type { DaemonSetView } from '../policy/daemon-set.ts';
 import type { NodeView } from '../policy/node.ts';
 import type { Rollout } from '../policy/rollout.ts';
+import type { Taint } from '../policy/taint.ts';
 
 /** What the controllers keep of a Node: the rest is 40 KB. */
 export interface ClusterNode extends NodeView {
@@ -20,6 +21,18 @@ export interface ClusterDaemonSet extends DaemonSetView, SchedulingView, Rollout
 
 export type Nodes = Pick<WatchCache<ClusterNode>, 'get' | 'entries'>;
 export type DaemonSets = Pick<WatchCache<ClusterDaemonSet>, 'get' | 'entries'>;
+
+/** What the leader knows of the cluster, and others do not. */
+export interface ClusterSurvey {
+  /** Whether all of it has been read. */
+  isSynced(): boolean;
+  /** Another number whenever something of it, or of the policies, has changed. */
+  revision(): number;
+  nodes(): ClusterNode[];
+  daemonSets(): ClusterDaemonSet[];
+  /** Whether the taint is left to whoever takes it away from the node each time. */
+  isContested(node: string, taint: Taint): boolean;
+}
 
 /** The nodes that are not Ready, by name: what is to happen there may never happen. */
 export function unreadyNodes(nodes: Nodes): Map<string, ClusterNode> {

@@ -11,7 +11,7 @@ import type { DesiredNode } from '../policy/node.ts';
 import { type Loss, type NodeDrift, nodeDrift } from '../policy/node-drift.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { RELEASE_ANNOTATION } from '../policy/release.ts';
-import { formatTaint, identity } from '../policy/taint.ts';
+import { formatTaint, identity, type Taint } from '../policy/taint.ts';
 import type { Metrics } from '../server/metrics.ts';
 import type { ClusterNode, Nodes } from './cluster-objects.ts';
 import { FIELD_MANAGER } from './field-owner.ts';
@@ -56,6 +56,8 @@ export interface NodeRepair {
   nodeChanged(name: string): void;
   policiesChanged(): void;
   troubles(): readonly Trouble[];
+  /** Whether the taint is left to whoever takes it away from the node each time. */
+  isContested(name: string, taint: Taint): boolean;
   stop(): Promise<void>;
 }
 
@@ -86,6 +88,10 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
     nodeChanged: (name) => queue.add(name),
     policiesChanged: () => sweep.trigger(),
     troubles: () => [...contests.troubles(), ...refusals.troubles()],
+    isContested(name, taint) {
+      const entry = nodes.get(name);
+      return entry !== undefined && contests.isContested(entry, taint);
+    },
     async stop() {
       stopping.abort();
       metrics.watchQueue('node-repair', undefined);

@@ -2,12 +2,15 @@ import {
   type Document,
   isMap,
   isPair,
+  isScalar,
+  isSeq,
   LineCounter,
   type Node,
   type Pair,
   type ParsedNode,
   parseAllDocuments,
   visit,
+  type YAMLMap,
 } from 'yaml';
 import { formatPath, type Path } from '../policy/problem.ts';
 import { InputError } from './input-error.ts';
@@ -17,6 +20,8 @@ export interface SourceDocument {
   readonly value: unknown;
   /** `file:line:column` of what the path leads to, or of the nearest thing above it that is there. */
   locate(path: Path): string;
+  /** A number, boolean or text as it is written, without quotes: `1.10`, not 1.1. Undefined where that is not known. */
+  scalar(path: Path): string | undefined;
 }
 
 /** `file:line:column: field` of a path, or the place alone for the whole document. */
@@ -36,35 +41,41 @@ const MAX_ALIASES = 100;
 /**
  * Parses YAML, one or many documents, or JSON. Documents without content are left out.
  * @param source names the text in locations
+ * @param secret the text may hold secrets: errors quote nothing of it
  * @throws InputError with the place of each syntax error
  */
-export function parseDocuments(contents: string, source: string): SourceDocument[] {
+export function parseDocuments(contents: string, source: string, { secret = false } = {}): SourceDocument[] {
   const text = contents.replace(/^\uFEFF/, '');
-  if (text.length > LARGE_JSON_CHARACTERS && /^\s*[{[]/.test(text)) return [parseLargeJson(text, source)];
+  if (text.length > LARGE_JSON_CHARACTERS && /^\s*[{[]/.test(text)) return [parseLargeJson(text, source, secret)];
 
   const lineCounter = new LineCounter();
   const at = (offset: number): string => {
     const { line, col } = lineCounter.linePos(offset);
     return `${source}:${line}:${col}`;
   };
-  const documents = parseAllDocuments(text, { lineCounter, merge: true, prettyErrors: false });
+  const documents = parseAllDocuments(text, { lineCounter, merge: true, prettyErrors: false, uniqueKeys: false });
   const faults: string[] = [];
   const found: SourceDocument[] = [];
   for (const document of documents) {
     for (const { code, message, pos } of [...document.errors, ...document.warnings]) {
-      faults.push(`${at(pos[0])}: ${code === 'BAD_ALIAS' ? QUOTE_ADVICE : message}`);
+      faults.push(`${at(pos[0])}: ${code === 'BAD_ALIAS' ? QUOTE_ADVICE : secret ? withoutQuotes(code) : message}`);
     }
     for (const { offset, name } of unresolvedAliases(document)) {
-      faults.push(`${at(offset)}: *${name} has no anchor: ${QUOTE_ADVICE}`);
+      faults.push(`${at(offset)}: ${secret ? 'this alias' : `*${name}`} has no anchor: ${QUOTE_ADVICE}`);
     }
+    for (const offset of repeatedKeys(document)) faults.push(`${at(offset)}: Map keys must be unique`);
     if (faults.length > 0 || document.contents === null) continue;
     const { contents } = document;
     try {
       const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
       if (value === null) continue;
-      found.push({ value, locate: (path) => at(offsetOf(contents, path)) });
+      found.push({
+        value,
+        locate: (path) => at(offsetOf(contents, path)),
+        scalar: (path) => scalarOf(contents, path),
+      });
     } catch (error) {
-      faults.push(`${at(contents.range[0])}: ${(error as Error).message}`);
+      faults.push(`${at(contents.range[0])}: ${secret ? ALIAS_BOMB : (error as Error).message}`);
     }
   }
   if (faults.length > MAX_FAULTS)
@@ -72,6 +83,13 @@ export function parseDocuments(contents: string, source: string): SourceDocument
   if (faults.length > 0) throw new InputError(faults);
   return found;
 }
+
+/** The parser's code of a syntax error, in words: its messages quote the text. */
+function withoutQuotes(code: string): string {
+  return `this is no YAML (${code.toLowerCase().replaceAll('_', ' ')})`;
+}
+
+const ALIAS_BOMB = 'too many aliases (*name), or aliases that cannot be followed';
 
 /** Patterns begin with an asterisk, and so do YAML's aliases. */
 const QUOTE_ADVICE = 'a text that begins with "*" needs quotes';
@@ -92,12 +110,38 @@ function unresolvedAliases(document: Document.Parsed): { offset: number; name: s
   return found;
 }
 
-function parseLargeJson(text: string, source: string): SourceDocument {
+/** In one pass: the parser compares each key with every other one, which takes minutes where there are 100,000. */
+function repeatedKeys(document: Document.Parsed): number[] {
+  const found: number[] = [];
+  visit(document, {
+    Map(_, { items }) {
+      const seen = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        if (seen.has(key.value)) found.push(key.range?.[0] ?? 0);
+        seen.add(key.value);
+      }
+    },
+  });
+  return found;
+}
+
+function parseLargeJson(text: string, source: string, secret: boolean): SourceDocument {
   try {
-    return { value: JSON.parse(text), locate: () => source };
+    return { value: JSON.parse(text), locate: () => source, scalar: () => undefined };
   } catch (error) {
-    throw new InputError([`${source}: ${(error as Error).message}`]);
+    throw new InputError([`${source}: ${secret ? 'this is no JSON' : (error as Error).message}`]);
   }
+}
+
+function scalarOf(root: ParsedNode, path: Path): string | undefined {
+  let node: Node | null | undefined = root;
+  for (const part of path) {
+    if (isMap(node)) node = pairOf(node, String(part))?.value as Node | null | undefined;
+    else if (isSeq(node) && typeof part === 'number') node = node.items[part] as Node | undefined;
+    else return undefined;
+  }
+  return isScalar(node) ? node.source : undefined;
 }
 
 /** Where the path leads: for a property, its key; for an item of a list, its start. */
@@ -106,7 +150,7 @@ function offsetOf(root: ParsedNode, path: Path): number {
   let offset = root.range[0];
   for (const part of path) {
     if (isMap(node)) {
-      const pair: Pair | undefined = node.items.find((item) => isPair(item) && keyOf(item) === String(part));
+      const pair = pairOf(node, String(part));
       if (!pair) break;
       offset = (pair.key as Node).range?.[0] ?? offset;
       node = pair.value as Node | null;
@@ -120,6 +164,15 @@ function offsetOf(root: ParsedNode, path: Path): number {
     }
   }
   return offset;
+}
+
+const indexes = new WeakMap<YAMLMap, ReadonlyMap<string, Pair>>();
+
+/** Each mapping is indexed once: one with a hundred thousand keys may be asked for all of them. */
+function pairOf(map: YAMLMap, key: string): Pair | undefined {
+  const index = indexes.get(map) ?? new Map(map.items.filter(isPair).map((pair) => [keyOf(pair), pair]));
+  indexes.set(map, index);
+  return index.get(key);
 }
 
 function keyOf({ key }: Pair): string {

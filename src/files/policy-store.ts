@@ -12,6 +12,8 @@ export type PolicyLoad =
 /** The policies in force, read from sources that may change. */
 export interface PolicyStore {
   policies(): PolicySet;
+  /** What those were compiled from. */
+  inForce(): readonly Policy[];
   lastLoad(): PolicyLoad;
   /** Reads the sources again. Broken ones leave the policies in force as they are; that is an outcome, not an error. */
   reload(): Promise<PolicyLoad>;
@@ -28,17 +30,17 @@ export async function openPolicyStore(read: () => Promise<PolicySource[]>, audit
     return { policies, compiled: compilePolicies(policies, { audit }) };
   };
   const first = await load();
-  let inForce = first.compiled;
+  let inForce = first;
   let last: PolicyLoad = { ok: true, policies: first.policies, at: new Date() };
 
   return {
-    policies: () => inForce,
+    policies: () => inForce.compiled,
+    inForce: () => inForce.policies,
     lastLoad: () => last,
     async reload() {
       try {
-        const { policies, compiled } = await load();
-        inForce = compiled;
-        last = { ok: true, policies, at: new Date() };
+        inForce = await load();
+        last = { ok: true, policies: inForce.policies, at: new Date() };
       } catch (error) {
         last = { ok: false, faults: error instanceof InputError ? error.faults : [String(error)] };
       }

@@ -3,6 +3,7 @@ import { POLICY_API_VERSION } from '../policy/policy.ts';
 import type { Path } from '../policy/problem.ts';
 import { locateField, type SourceDocument } from './documents.ts';
 import { InputError } from './input-error.ts';
+import { isMap, objectsOf } from './objects.ts';
 
 /** A request to judge, and where its parts stand in the input. */
 export interface Reviewable {
@@ -95,32 +96,6 @@ function byIdentity(reviewables: readonly Reviewable[]): Map<string, Reviewable>
   return found;
 }
 
-interface FoundObject {
-  readonly object: KubernetesObject;
-  readonly path: Path;
-}
-
-function objectsOf(document: SourceDocument): FoundObject[] {
-  const { value } = document;
-  if (!isKubernetesObject(value)) {
-    throw new InputError([`${document.locate([])}: expected a Kubernetes object with apiVersion and kind`]);
-  }
-  // A kind may end in List without being one of Kubernetes' lists.
-  if (!value.kind.endsWith('List') || value.items === undefined) return [{ object: value, path: [] }];
-  if (!Array.isArray(value.items)) throw new InputError([`${document.locate(['items'])}: expected a list of items`]);
-  // Items of a NodeList as the API server writes it name no apiVersion and kind of their own.
-  const inherited =
-    value.kind === 'List' ? {} : { apiVersion: value.apiVersion, kind: value.kind.slice(0, -'List'.length) };
-  return value.items.map((item, index) => {
-    const path = ['items', index];
-    const object = isMap(item) ? { ...inherited, ...item } : item;
-    if (!isKubernetesObject(object)) {
-      throw new InputError([`${document.locate(path)}: expected a Kubernetes object with apiVersion and kind`]);
-    }
-    return { object, path };
-  });
-}
-
 /** The versions that are judged: other API groups have a Node, too. */
 const API_VERSIONS = { Node: 'v1', DaemonSet: 'apps/v1' } as const;
 
@@ -144,17 +119,4 @@ function requestFor(kind: 'Node' | 'DaemonSet', object: Record<string, unknown>,
 
 function identify({ resource, namespace, name }: AdmissionRequest): string {
   return [resource.resource, namespace, name].filter((part) => part !== undefined).join('/');
-}
-
-interface KubernetesObject extends Record<string, unknown> {
-  readonly apiVersion: string;
-  readonly kind: string;
-}
-
-function isKubernetesObject(value: unknown): value is KubernetesObject {
-  return isMap(value) && typeof value.apiVersion === 'string' && typeof value.kind === 'string';
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

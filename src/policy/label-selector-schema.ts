@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
 import { brokenConstraints, type CelRule, type Constraint, celValidations } from './constraint.ts';
 import type { LabelSelector } from './label-selector.ts';
 import type { Path, Problem } from './problem.ts';
@@ -80,6 +80,9 @@ export const LabelSelectorSchema = (description: string) =>
     // Two appliers never share a selector: half of one is another one. As in meta/v1.
     { description, additionalProperties: false, 'x-kubernetes-map-type': 'atomic' },
   );
+
+/** A selector as it stands in a policy. */
+export type PolicySelector = Static<ReturnType<typeof LabelSelectorSchema>>;
 
 /** What is wrong with a LabelSelector that its schema cannot say. `path` leads to it. */
 export function checkSelector(path: Path, { matchLabels = {}, matchExpressions = [] }: LabelSelector = {}): Problem[] {

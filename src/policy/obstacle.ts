@@ -32,6 +32,23 @@ export function formatObstacle(obstacle: Obstacle): string {
   }
 }
 
+/**
+ * What keeps pods off in a few words, without what the node has in its place: the same for all nodes on which the reason is
+ * the same. What stands in it comes from objects, and may need escaping for a terminal.
+ */
+export function summarizeObstacle(obstacle: Obstacle): string {
+  switch (obstacle.kind) {
+    case 'taint':
+      return `taint ${formatTaint(obstacle.taint)}`;
+    case 'nodeSelector':
+      return `nodeSelector ${obstacle.key}=${obstacle.wanted}`;
+    case 'nodeAffinity':
+      return `affinity ${obstacle.terms.map(({ unmet }) => unmet.map(formatRequirement).join(' and ') || 'to no node').join(', or ')}`;
+    case 'nodeName':
+      return `nodeName ${obstacle.wanted}`;
+  }
+}
+
 function formatMismatch({ index, unmet }: TermMismatch): string {
   return unmet.map(formatUnmet).join(' and ') || `term ${index} is empty, which matches no node`;
 }

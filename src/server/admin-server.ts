@@ -1,5 +1,6 @@
 import Fastify from 'fastify';
 import type { Registry } from 'prom-client';
+import { type Page, pageRoutes } from '../page/page-routes.ts';
 
 /** The state of one part of the program, as `/readyz` shows it. */
 export interface Check {
@@ -12,14 +13,16 @@ export interface Check {
 export interface AdminServerOptions {
   readonly checks: () => readonly Check[];
   readonly registry: Registry;
+  /** What people look at; undefined for none. */
+  readonly page?: Page | undefined;
 }
 
 const REQUEST_TIMEOUT_MS = 10_000;
 
 const SIGNS: Record<Check['state'], string> = { ok: '[+]', degraded: '[!]', failed: '[-]' };
 
-/** The plain HTTP server for probes and metrics: `/livez`, `/readyz`, `/metrics`. It does not listen yet. */
-export function createAdminServer({ checks, registry }: AdminServerOptions) {
+/** The plain HTTP server for probes, metrics and the page: `/livez`, `/readyz`, `/metrics`, `/`. It does not listen yet. */
+export function createAdminServer({ checks, registry, page }: AdminServerOptions) {
   // Nothing here is worth waiting for when it closes, and a connection that never sent a request would be waited for forever.
   const app = Fastify({ requestTimeout: REQUEST_TIMEOUT_MS, forceCloseConnections: true });
 
@@ -36,6 +39,8 @@ export function createAdminServer({ checks, registry }: AdminServerOptions) {
   });
 
   app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()));
+
+  if (page) app.register(pageRoutes(page));
 
   return app;
 }

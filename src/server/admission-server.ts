@@ -57,6 +57,7 @@ export interface AdmissionServerOptions {
 
 /** A request, and what was said of it. */
 export interface JudgedRequest {
+  readonly phase: Phase;
   readonly request: AdmissionRequest;
   readonly judgement: Judgement;
 }
@@ -176,7 +177,7 @@ export function createAdmissionServer({
         for (const violation of decision.violations) metrics.violationFound(kind, violation);
       }
       logViolations(log, request, judgement);
-      onJudged?.({ request, judgement });
+      onJudged?.({ phase, request, judgement });
       return { status: 200, body: answer(request.uid, judgement) };
     } catch (error) {
       if (error instanceof MalformedObjectError) {

@@ -80,6 +80,11 @@ describe.skipIf(obstacle)(`the chart${obstacle}`, () => {
     expect(deploymentOf(await render()).container.args).not.toContain('--audit');
   });
 
+  it('the page is there, unless it is switched off', async () => {
+    expect(deploymentOf(await render()).container.args).not.toContain('--no-page');
+    expect(deploymentOf(await render(['--set', 'page=false'])).container.args).toContain('--no-page');
+  });
+
   it('preset host-network: the pods are in the network of their nodes, and nothing is left that needs one of their own', async () => {
     const objects = await render(preset('host-network'));
     const { deployment, container } = deploymentOf(objects);

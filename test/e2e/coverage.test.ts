@@ -1,14 +1,19 @@
-import { beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
+import { countPairs, follow, podsIn, readCoverage, runCoverage } from './coverage-command.ts';
 import { agreement, pair } from './coverage-comparison.ts';
+import { getDaemonSet } from './daemon-sets.ts';
+import { type Installation, install } from './installation.ts';
 import { MIXED_DAEMON_SETS, MIXED_NODES, type MixedNode } from './mixed-cluster.ts';
 import { allTaintsOf, kubectl } from './nodes.ts';
 
 const NAMESPACE = 'coverage';
 const CONTROLLERS_TIMEOUT_MS = 30_000;
+/** A DaemonSet is watched for a while before it is changed. */
+const FIX_TIMEOUT_MS = 45_000;
 
 describeWithControlPlane(
   'coverage agrees with the DaemonSet controller',
@@ -31,6 +36,7 @@ describeWithControlPlane(
       // Agreement means something only where there is something to disagree about.
       expect(pods.size).toBeGreaterThan(pairs / 4);
       expect(pods.size).toBeLessThan(pairs / 2);
+      await commandAgrees(cp(), pods, pairs);
     });
 
     it('and on what becomes of their pods when nodes change', async () => {
@@ -54,9 +60,85 @@ describeWithControlPlane(
         arrives: became('anywhere', 'master'),
         isDeleted: became('selects-gpu', 'gpu'),
       }).toEqual({ stays: 'pod → pod', isEvicted: 'pod → -', arrives: '- → pod', isDeleted: 'pod → -' });
+      await commandAgrees(cp(), after, MIXED_NODES.length * Object.keys(MIXED_DAEMON_SETS).length);
+    });
+
+    it('and with the scheduler, where it finds no room', async () => {
+      await create(cp(), '/api/v1/namespaces', { metadata: { name: 'hungry' } });
+      const resources = { requests: { cpu: '1000000' } };
+      const containers = [{ name: 'agent', image: 'example.com/agent:1', resources }];
+      await createDaemonSet(cp(), 'hungry', { containers, nodeSelector: { cores: '10' } }, 'hungry');
+      const missing = async () => {
+        const { daemonSets } = await readCoverage(cp(), '-n', 'hungry', '--node', 'empty-label');
+        return daemonSets.flatMap(({ cells }) =>
+          cells.flatMap(({ pods }) => pods?.missing.map(({ why }) => why) ?? []),
+        );
+      };
+      await expect
+        .poll(missing, { timeout: CONTROLLERS_TIMEOUT_MS })
+        .toEqual([expect.stringMatching(/^its pod is not scheduled: .*Insufficient cpu/)]);
+    });
+
+    it('the steps of a migration, followed one by one, cost no daemon its node', async () => {
+      // A pod that stays only because it was there would not survive a new template, whatever the taints are.
+      await follow(cp(), 'kubectl taint node plain example.com/late-');
+      let pods = await agreement(cp(), NAMESPACE, new Set());
+      const { stdout } = await runCoverage(cp(), '--migrate', '-o', 'json');
+      const { steps } = JSON.parse(stdout) as { steps: { commands: string[]; byHand: string[] }[] };
+      expect(steps.flatMap(({ byHand }) => byHand)).toEqual([]);
+      expect(steps.map(({ commands }) => commands.length > 0)).toEqual([true, true, true, false, true, true]);
+      for (const { commands } of steps.filter(({ commands }) => commands.length > 0)) {
+        for (const command of commands) await follow(cp(), command);
+        const then = await agreement(cp(), NAMESPACE, pods);
+        expect([...pods].filter((each) => !then.has(each))).toEqual([]);
+        pods = then;
+      }
+      expect((await runCoverage(cp(), '--migrate')).stdout).toMatch(/^all is done$/m);
+    });
+
+    describe('--fix, applied', () => {
+      let installation: Installation;
+      beforeAll(async () => {
+        installation = await install(cp());
+        await installation.start(['a']);
+      });
+      afterAll(() => installation.stop());
+
+      it('closes the gaps, and no others', async () => {
+        await create(cp(), '/api/v1/namespaces', { metadata: { name: 'fixed' } });
+        await follow(cp(), 'kubectl label node control-plane plain gpu wanted=yes');
+        const wanted = { nodeSelector: { wanted: 'yes' } };
+        await createDaemonSet(cp(), 'lacking', wanted, 'fixed');
+        await createDaemonSet(cp(), 'tolerant', { ...wanted, tolerations: [{ operator: 'Exists' }] }, 'fixed');
+        const gaps = async () => {
+          const { gaps } = await readCoverage(cp(), '-n', 'fixed');
+          return gaps.map(({ name, nodes }) => `${name}: ${nodes}`);
+        };
+        expect(await gaps()).toEqual(['lacking: control-plane', 'lacking: gpu']);
+
+        const { stdout } = await runCoverage(cp(), '-n', 'fixed', '--fix');
+        expect(await kubectl(cp(), admin, ['apply', '-f', '-'], stdout)).toMatchObject({ passed: true });
+
+        await expect.poll(gaps, { timeout: FIX_TIMEOUT_MS, interval: 500 }).toEqual(['lacking: gpu']);
+        const missing = async () => {
+          const { daemonSets } = await readCoverage(cp(), '-n', 'fixed', '--pods', 'all');
+          return daemonSets.flatMap(({ cells }) => cells.flatMap(({ pods }) => pods?.missing ?? []));
+        };
+        await expect.poll(missing, { timeout: CONTROLLERS_TIMEOUT_MS, interval: 500 }).toEqual([]);
+        expect((await getDaemonSet(cp(), 'fixed', 'tolerant')).metadata.generation).toBe(1);
+      });
     });
   },
 );
+
+/** Whatever way it finds out about pods, and whether alike nodes are one group or not. */
+async function commandAgrees(cp: ControlPlane, pods: ReadonlySet<string>, pairs: number): Promise<void> {
+  for (const args of [[], ['--no-groups', '--pods', 'all']]) {
+    const report = await readCoverage(cp, '-n', NAMESPACE, ...args);
+    expect(countPairs(report)).toBe(pairs);
+    expect([...podsIn(report)].toSorted()).toEqual([...pods].toSorted());
+  }
+}
 
 async function create(cp: ControlPlane, url: string, body: object): Promise<void> {
   const answer = await cp.request<{ message?: string }>(admin, 'POST', url, { body });
@@ -100,10 +182,20 @@ async function waitForLifeCycleTaints(cp: ControlPlane, { name, unschedulable, t
   );
 }
 
-async function createDaemonSet(cp: ControlPlane, name: string, podSpec: object): Promise<void> {
+async function createDaemonSet(
+  cp: ControlPlane,
+  name: string,
+  podSpec: object,
+  namespace: string = NAMESPACE,
+): Promise<void> {
   const labels = { app: name };
-  const spec = { containers: [{ name: 'agent', image: 'example.com/agent:1' }], ...podSpec };
-  await create(cp, `/apis/apps/v1/namespaces/${NAMESPACE}/daemonsets`, {
+  const spec = {
+    // On some nodes there is no kubelet that would say when a pod has shut down.
+    terminationGracePeriodSeconds: 0,
+    containers: [{ name: 'agent', image: 'example.com/agent:1' }],
+    ...podSpec,
+  };
+  await create(cp, `/apis/apps/v1/namespaces/${namespace}/daemonsets`, {
     metadata: { name },
     spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
   });

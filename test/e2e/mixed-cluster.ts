@@ -16,10 +16,12 @@ export interface MixedNode {
 const MASTER: Taint = { key: 'node-role.kubernetes.io/master', effect: 'NoSchedule' };
 const CONTROL_PLANE: Taint = { key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' };
 
+const OLD_LABEL = { [MASTER.key]: '' };
+
 export const MIXED_NODES: readonly MixedNode[] = [
-  { name: 'master', taints: [MASTER] },
+  { name: 'master', taints: [MASTER], labels: OLD_LABEL },
   { name: 'control-plane', taints: [CONTROL_PLANE], labels: { zone: 'a' } },
-  { name: 'both-roles', taints: [MASTER, CONTROL_PLANE] },
+  { name: 'both-roles', taints: [MASTER, CONTROL_PLANE], labels: { ...OLD_LABEL, [CONTROL_PLANE.key]: '' } },
   { name: 'plain' },
   {
     name: 'gpu',
@@ -101,12 +103,14 @@ export const MIXED_DAEMON_SETS: Readonly<Record<string, object>> = {
   'tolerates-no-execute': { tolerations: [{ operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 3600 }] },
   'selects-gpu': { nodeSelector: { pool: 'gpu' }, tolerations: [{ key: 'dedicated', operator: 'Exists' }] },
   'selects-zone': { nodeSelector: { zone: 'a' } },
+  'selects-master': { nodeSelector: OLD_LABEL, tolerations: [{ key: MASTER.key, operator: 'Exists' }] },
   'selects-both': { nodeSelector: { zone: 'b', pool: 'gpu' }, tolerations: [EVERYTHING] },
   'selects-empty': { nodeSelector: { pool: '' } },
   'affine-in': onlyAffine(byLabel('zone', 'In', 'a', 'c')),
   'affine-not-in': onlyAffine(byLabel('zone', 'NotIn', 'a', 'c')),
   'affine-exists': onlyAffine(byLabel('pool', 'Exists')),
   'affine-does-not-exist': onlyAffine(byLabel('pool', 'DoesNotExist')),
+  'affine-master': onlyAffine(byLabel(MASTER.key, 'Exists'), byLabel('pool', 'In', 'batch')),
   'affine-gt': onlyAffine(byLabel('cores', 'Gt', '9')),
   'affine-lt': onlyAffine(byLabel('cores', 'Lt', '10')),
   'affine-gt-word': onlyAffine(byLabel('cores', 'Gt', 'many')),

@@ -160,6 +160,12 @@ describe.skipIf(obstacle)(`the container image${obstacle ? ` (skipped: ${obstacl
       expect([response.status, await response.text()]).toEqual([200, expect.stringMatching(/ready\n$/)]);
     });
 
+    it('has the page', async () => {
+      const html = await (await fetch(urls.adminUrl)).text();
+      const [, script = ''] = /<script type="module" src="([^"]+)"/.exec(html) ?? [];
+      expect((await fetch(new URL(script, urls.adminUrl))).headers.get('content-type')).toMatch(/^text\/javascript/);
+    });
+
     it('judges a review over TLS, by the built-in policies', async () => {
       const review = readFileSync(join(ROOT, 'examples', 'drop-control-plane-taint.json'), 'utf8');
       const ca = readFileSync(join(volume, 'ca.crt'), 'utf8');

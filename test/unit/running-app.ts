@@ -1,5 +1,9 @@
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { type AppOptions, startApp } from '../../src/app.ts';
 import { issueCa, issueServing, type KeyPair } from '../../src/certs/issue.ts';
@@ -24,6 +28,7 @@ export async function start(options: Partial<AppOptions> = {}) {
     adminPort: 0,
     certDirectory,
     names: NAMES,
+    page: true,
     log: captured.log,
     // Long enough for what should end by itself to do so, and soon over.
     stopGraceMs: 300,
@@ -60,4 +65,17 @@ export async function foreignDirectory({ issuedAt = new Date(), names = [...NAME
   const pair = await issueServing(ca, names, issuedAt);
   writePair(directory, pair);
   return { directory, ca, pair };
+}
+
+/** Posts a review as an API server does, and gives the answer. */
+export async function postReview(app: { url: string; ca(): string }, review: object): Promise<string> {
+  const outgoing = request(`${app.url}/validate`, {
+    method: 'POST',
+    ca: app.ca(),
+    agent: false,
+    headers: { 'content-type': 'application/json' },
+  });
+  outgoing.end(JSON.stringify(review));
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+  return text(response);
 }

@@ -169,7 +169,8 @@ async function* each(chunks: AsyncIterable<Buffer>, onChunk: () => void): AsyncG
   }
 }
 
-function messageOf(error: unknown): string {
+/** What went wrong with a connection, in words. */
+export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { message, code, name } = error as NodeJS.ErrnoException;
   // Node.js calls it "aborted" when the other side closes the connection within an answer.

@@ -129,3 +129,15 @@ it('a line never wraps: it could not be cleared then', async () => {
   const lengths = terminal.written.slice(0, -1).map((line) => line.length - CLEAR.length);
   expect(Math.max(...lengths)).toBe(19);
 });
+
+it('a terminal that does not know its width is taken for one of 80 columns', async () => {
+  const terminal = new Terminal(true, 0);
+  const work = withProgress(
+    'asking',
+    after(1500, () => 0),
+    terminal,
+  );
+  await vi.advanceTimersByTimeAsync(1500);
+  await work;
+  expect(terminal.written.at(-2)).toContain('asking (1 s)');
+});

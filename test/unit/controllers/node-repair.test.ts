@@ -244,6 +244,8 @@ describe('a taint that somebody takes away each time', () => {
     expect(times).toEqual([1, 2, 3]);
     expect(said()).toEqual([...Array(3).fill('n0 TaintRestored'), 'n0 TaintContested']);
     expect(repair.troubles()).toMatchObject([{ policy: 'p', reason: 'TaintContested' }]);
+    expect(repair.isContested('n0', gpu)).toBe(true);
+    expect(repair.isContested('another', gpu)).toBe(false);
     expect(onTroubles).toHaveBeenCalledTimes(1);
   });
 

@@ -77,6 +77,11 @@ describe('says where and why for', () => {
       expected: [/^f\.yaml:3:1: Flow sequence/],
     },
     { why: 'a tab for indentation', text: 'a:\n\tb: 1\n', expected: [/^f\.yaml:2:1: Tabs are not allowed/] },
+    {
+      why: 'keys that are there twice, quoted or not',
+      text: 'a: 1\n"a": 2\n',
+      expected: ['f.yaml:2:1: Map keys must be unique'],
+    },
     { why: 'keys that are there twice', text: 'a: 1\nb: 2\na: 3\n', expected: ['f.yaml:3:1: Map keys must be unique'] },
     {
       why: 'keys that are there twice in JSON',

@@ -1,0 +1,106 @@
+import type { ApiClient } from '../cluster/client/api-client.ts';
+import { ApiError } from '../cluster/client/api-error.ts';
+import { type DaemonPodOwner, listDaemonPods } from '../cluster/daemon-pods.ts';
+import { listObjects } from '../cluster/list-objects.ts';
+import type { FixableDaemonSet } from '../policy/coverage-fix.ts';
+import type { LabelSelector } from '../policy/label-selector.ts';
+import { isPattern } from '../policy/pattern.ts';
+import { type DaemonSetCounts, type Placement, placementByStatus } from '../policy/placement.ts';
+import { type CoverageInput, readDaemonSet, readNode } from './coverage-input.ts';
+
+export const POD_CHOICES = ['auto', 'all', 'none'] as const;
+
+/** Whose pods are looked at. `auto`: those of the DaemonSets whose status does not add up. */
+export type PodChoice = (typeof POD_CHOICES)[number];
+
+/** Pods of so many DaemonSets are asked for at once. */
+const MAX_AT_ONCE = 4;
+const FORBIDDEN = 403;
+
+/** A DaemonSet of the cluster, and what tells where its pods are. */
+interface LiveDaemonSet {
+  readonly daemonSet: FixableDaemonSet;
+  readonly owner: DaemonPodOwner;
+  readonly counts: DaemonSetCounts;
+}
+
+/**
+ * The nodes and DaemonSets of a cluster, and where pods are.
+ * @param namespaces of the DaemonSets, at least; none: all
+ * @throws ApiError, MalformedObjectError
+ */
+export async function readCluster(
+  client: ApiClient,
+  namespaces: readonly string[],
+  pods: PodChoice,
+): Promise<CoverageInput> {
+  const [nodes, ...lists] = await Promise.all([
+    listObjects(client, '/api/v1/nodes', (object) => readNode(object, [])),
+    ...pathsOf(namespaces).map((path) => listObjects(client, path, readLiveDaemonSet)),
+  ]);
+  const live = lists.flat();
+  const placements = new Map<FixableDaemonSet, Placement>();
+  const unclear = live.filter(({ daemonSet, counts }) => {
+    const placement = pods === 'auto' ? placementByStatus(daemonSet, nodes, counts) : undefined;
+    if (placement) placements.set(daemonSet, placement);
+    return placement === undefined;
+  });
+  const notes = pods === 'none' ? [] : await placePods(client, unclear, placements);
+  return { daemonSets: live.map(({ daemonSet }) => daemonSet), nodes, placements, notes };
+}
+
+function pathsOf(namespaces: readonly string[]): string[] {
+  if (namespaces.length === 0 || namespaces.some(isPattern)) return ['/apis/apps/v1/daemonsets'];
+  return [...new Set(namespaces)].map(
+    (namespace) => `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/daemonsets`,
+  );
+}
+
+/** @returns where pods may not be looked at */
+async function placePods(
+  client: ApiClient,
+  daemonSets: readonly LiveDaemonSet[],
+  placements: Map<FixableDaemonSet, Placement>,
+): Promise<string[]> {
+  const waiting = daemonSets.values();
+  const forbidden = new Map<string, string>();
+  const work = async () => {
+    for (const { daemonSet, owner } of waiting) {
+      try {
+        placements.set(daemonSet, await listDaemonPods(client, owner));
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.status !== FORBIDDEN) throw error;
+        forbidden.set(owner.namespace, error.message);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: MAX_AT_ONCE }, work));
+  return [...forbidden].map(([namespace, message]) => `the pods in ${namespace} were not looked at: ${message}`);
+}
+
+function readLiveDaemonSet(object: unknown): LiveDaemonSet {
+  const daemonSet = readDaemonSet(object, [], '');
+  const { metadata, spec, status } = object as {
+    metadata: { uid: string; generation?: number };
+    spec: { selector: LabelSelector };
+    status?: {
+      observedGeneration?: number;
+      desiredNumberScheduled?: number;
+      currentNumberScheduled?: number;
+      numberMisscheduled?: number;
+      numberUnavailable?: number;
+    };
+  };
+  return {
+    daemonSet,
+    owner: { namespace: daemonSet.namespace, uid: metadata.uid, selector: spec.selector },
+    counts: {
+      generation: metadata.generation ?? 0,
+      observedGeneration: status?.observedGeneration ?? 0,
+      desired: status?.desiredNumberScheduled ?? 0,
+      current: status?.currentNumberScheduled ?? 0,
+      misscheduled: status?.numberMisscheduled ?? 0,
+      unavailable: status?.numberUnavailable ?? 0,
+    },
+  };
+}

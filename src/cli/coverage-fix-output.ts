@@ -1,0 +1,79 @@
+import { stringify } from 'yaml';
+import type { SchedulingNode } from '../policy/coverage.ts';
+import type { CoverageFix, FixableDaemonSet, LeftGap } from '../policy/coverage-fix.ts';
+import type { CoverageReport } from '../policy/coverage-report.ts';
+import { IGNORE_ANNOTATION } from '../policy/daemon-set.ts';
+import { formatTaint } from '../policy/taint.ts';
+import { atMost, printable } from '../policy/text.ts';
+import type { OutputFormat } from './output-format.ts';
+
+type Fix = CoverageFix<FixableDaemonSet, SchedulingNode>;
+
+/**
+ * What `taintkeeper coverage --fix` prints: policies for `kubectl apply -f -`, and as comments what they do and what is left.
+ */
+export function formatFix(
+  fix: Fix,
+  report: CoverageReport,
+  { notes, format }: { notes: readonly string[]; format: OutputFormat },
+): string {
+  const { policies, closed } = fix;
+  // JSON has no comments.
+  if (format === 'json') return `${JSON.stringify({ apiVersion: 'v1', kind: 'List', items: policies }, null, 2)}\n`;
+  const comments = [
+    ...(policies.length > 0
+      ? [
+          `Closes ${count(closed.length, 'gap')}. existing: Patch rolls the pods of these DaemonSets, one DaemonSet after the other;`,
+          'with Report, they get their tolerations when their templates change next.',
+        ]
+      : ['There is no gap to close.']),
+    ...closed.map(({ daemonSet, taints, nodes }) => `- ${gap(daemonSet, taints.map(formatTaint), nodes.length)}`),
+    ...section('Left as it is:', fix.left.map(leftGap)),
+    ...section('Not for tolerations to change, because the DaemonSet itself does not want these nodes:', meant(report)),
+    ...notes.map((note) => `note: ${note}`),
+  ];
+  const manifests = policies.map((policy) => stringify(policy, { lineWidth: 0 }));
+  return [comments.map((line) => `# ${printable(line)}\n`).join(''), ...manifests].join('---\n');
+}
+
+/** More lines than that nobody reads. */
+const MAX_LINES = 50;
+
+function section(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : [title, ...atMost(MAX_LINES, lines).map((line) => `- ${line}`)];
+}
+
+function leftGap({ gap: { daemonSet, taints, nodes }, because }: LeftGap<FixableDaemonSet, SchedulingNode>): string {
+  const what = gap(daemonSet, taints.map(formatTaint), nodes.length);
+  switch (because.kind) {
+    case 'notAsked':
+      return `${what}: if it is meant to run there, add ${because.keys.map((key) => `--taint ${key}`).join(' ')}`;
+    case 'optsOut':
+      return `${what}: it is annotated ${IGNORE_ANNOTATION}`;
+    case 'notValid':
+      return `${what}: no policy can name this DaemonSet or this taint`;
+  }
+}
+
+function meant({ daemonSets, nodeGroups }: CoverageReport): string[] {
+  return daemonSets.flatMap(({ namespace, name, cells }) => {
+    const off = cells.map(({ obstacles = [] }, index) => ({
+      reasons: obstacles.filter(({ kind }) => kind !== 'taint').map(({ what }) => what),
+      nodes: nodeGroups[index]?.nodes.length ?? 0,
+    }));
+    return [...Map.groupBy(off, ({ reasons }) => reasons.join('; '))]
+      .filter(([reasons]) => reasons !== '')
+      .map(([reasons, found]) => {
+        const nodes = found.reduce((sum, { nodes }) => sum + nodes, 0);
+        return `${namespace}/${name} on ${count(nodes, 'node')}: ${reasons}`;
+      });
+  });
+}
+
+function gap({ namespace, name }: FixableDaemonSet, taints: readonly string[], nodes: number): string {
+  return `${namespace}/${name} on ${count(nodes, 'node')}: ${taints.join(', ')}`;
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`;
+}

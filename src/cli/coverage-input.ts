@@ -1,0 +1,118 @@
+import { asDaemonSet, viewDaemonSet } from '../admission/daemon-set-object.ts';
+import { viewScheduling } from '../admission/daemon-set-scheduling.ts';
+import { MalformedObjectError } from '../admission/malformed-object-error.ts';
+import { asNode, viewNode } from '../admission/node-object.ts';
+import type { SourceDocument } from '../files/documents.ts';
+import { InputError } from '../files/input-error.ts';
+import { type KubernetesObject, objectsOf } from '../files/objects.ts';
+import type { SchedulingNode } from '../policy/coverage.ts';
+import type { FixableDaemonSet } from '../policy/coverage-fix.ts';
+import { matchesPattern } from '../policy/pattern.ts';
+import type { Placement } from '../policy/placement.ts';
+import type { Path } from '../policy/problem.ts';
+
+/** Whose coverage is asked for. */
+export interface CoverageInput {
+  readonly daemonSets: readonly FixableDaemonSet[];
+  readonly nodes: readonly SchedulingNode[];
+  /** Nothing for a DaemonSet whose pods nobody has looked at. */
+  readonly placements: ReadonlyMap<FixableDaemonSet, Placement>;
+  /** What could not be looked at, and why. */
+  readonly notes: readonly string[];
+}
+
+/** Which of them are asked for. */
+export interface CoverageChoice {
+  /** None: all. */
+  readonly namespace?: readonly string[];
+  /** Names, in which `*` stands for any run of characters. None: all. */
+  readonly daemonset?: readonly string[];
+  readonly node?: readonly string[];
+}
+
+/**
+ * The Nodes and DaemonSets of documents.
+ * @param namespace of the DaemonSets that name none
+ * @throws InputError for what cannot be read, or is there twice
+ */
+export function coverageFrom(documents: readonly SourceDocument[], namespace: string): CoverageInput {
+  const daemonSets = new Map<string, FixableDaemonSet>();
+  const nodes = new Map<string, SchedulingNode>();
+  for (const document of documents) {
+    for (const { object, path } of objectsOf(document)) {
+      if (isKind(object, 'apps/v1', 'DaemonSet')) {
+        const daemonSet = at(document, path, () => readDaemonSet(object, path, namespace));
+        add(daemonSets, `${daemonSet.namespace}/${daemonSet.name}`, daemonSet, `${document.locate(path)}: DaemonSet`);
+      } else if (isKind(object, 'v1', 'Node')) {
+        const node = at(document, path, () => readNode(object, path));
+        add(nodes, node.name, node, `${document.locate(path)}: Node`);
+      }
+    }
+  }
+  return { daemonSets: [...daemonSets.values()], nodes: [...nodes.values()], placements: new Map(), notes: [] };
+}
+
+/** @throws MalformedObjectError */
+export function readDaemonSet(object: unknown, path: Path, namespace: string): FixableDaemonSet {
+  const { annotations } = viewDaemonSet(asDaemonSet(object, path), namespace, '');
+  return { ...viewScheduling(object, path, namespace), annotations };
+}
+
+/** @throws MalformedObjectError */
+export function readNode(object: unknown, path: Path): SchedulingNode {
+  const { name, labels, taints } = viewNode(asNode(object, path), '');
+  return { name, labels, taints };
+}
+
+/**
+ * What is asked for, sorted by name.
+ * @throws InputError where nothing is left
+ */
+export function choose(
+  input: CoverageInput,
+  { namespace = [], daemonset = [], node = [] }: CoverageChoice,
+): CoverageInput {
+  const isAsked = (patterns: readonly string[], name: string) =>
+    patterns.length === 0 || patterns.some((pattern) => matchesPattern(pattern, name));
+  const daemonSets = input.daemonSets.filter(
+    (each) => isAsked(namespace, each.namespace) && isAsked(daemonset, each.name),
+  );
+  const nodes = input.nodes.filter(({ name }) => isAsked(node, name));
+  if (daemonSets.length === 0)
+    throw new InputError([none('DaemonSet', [...namespace, ...daemonset], input.daemonSets)]);
+  if (nodes.length === 0) throw new InputError([none('Node', node, input.nodes)]);
+  return {
+    ...input,
+    daemonSets: daemonSets.toSorted((a, b) => inOrder(a.namespace, b.namespace) || inOrder(a.name, b.name)),
+    nodes: nodes.toSorted((a, b) => inOrder(a.name, b.name)),
+  };
+}
+
+/** `w-2` before `w-10`. */
+const inOrder = new Intl.Collator('en', { numeric: true }).compare;
+
+function none(kind: string, asked: readonly string[], all: readonly unknown[]): string {
+  return asked.length > 0 && all.length > 0
+    ? `no ${kind} matches ${asked.join(', ')}; ${all.length} ${all.length === 1 ? 'was' : 'were'} looked at`
+    : `there is not one ${kind}: coverage is of DaemonSets on Nodes, and needs both`;
+}
+
+export function isKind(object: KubernetesObject, apiVersion: string, kind: string): boolean {
+  return object.apiVersion === apiVersion && object.kind === kind;
+}
+
+export function at<T extends { readonly name: string }>(document: SourceDocument, path: Path, read: () => T): T {
+  try {
+    const found = read();
+    if (found.name === '') throw new MalformedObjectError([...path, 'metadata', 'name'], 'expected a name');
+    return found;
+  } catch (error) {
+    if (!(error instanceof MalformedObjectError)) throw error;
+    throw new InputError([`${document.locate(error.path)}: ${error.message}`]);
+  }
+}
+
+function add<T>(found: Map<string, T>, name: string, value: T, place: string): void {
+  if (found.has(name)) throw new InputError([`${place} ${name} is there twice`]);
+  found.set(name, value);
+}

@@ -1,0 +1,38 @@
+import { InputError } from '../files/input-error.ts';
+import type { PodChoice } from './coverage-cluster.ts';
+import type { OutputFormat } from './output-format.ts';
+
+/** What `taintkeeper coverage` was asked. */
+export interface CoverageOptions {
+  readonly kubeconfig?: string;
+  readonly namespace?: readonly string[];
+  readonly daemonset?: readonly string[];
+  readonly node?: readonly string[];
+  readonly pods: PodChoice;
+  readonly groups: boolean;
+  readonly gaps: boolean;
+  readonly fix: boolean;
+  readonly migrate: boolean;
+  readonly taint?: readonly string[];
+  readonly output: OutputFormat;
+}
+
+/**
+ * An option that would do nothing is a misunderstanding.
+ * @throws InputError
+ */
+export function refuseIdleOptions(files: readonly string[], options: CoverageOptions): void {
+  const { kubeconfig, pods, fix, gaps, migrate, taint, namespace, daemonset, node } = options;
+  const faults = [
+    ...(files.length > 0 && kubeconfig !== undefined
+      ? ['files are looked at in place of a cluster: leave out --kubeconfig, or the files']
+      : []),
+    ...(files.length > 0 && pods !== 'auto' ? ['--pods is about a cluster, and there are files'] : []),
+    ...(taint && !fix ? ['--taint needs --fix'] : []),
+    ...(migrate && (fix || gaps) ? ['--migrate goes without --fix and --gaps'] : []),
+    ...(migrate && (namespace || daemonset || node)
+      ? ['--migrate is about the whole cluster: leave out --namespace, --daemonset and --node']
+      : []),
+  ];
+  if (faults.length > 0) throw new InputError(faults);
+}

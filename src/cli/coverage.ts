@@ -1,0 +1,133 @@
+import { Command, Option } from 'commander';
+import { type ApiClient, connect } from '../cluster/client/api-client.ts';
+import type { SourceDocument } from '../files/documents.ts';
+import { InputError } from '../files/input-error.ts';
+import { fixGaps, ROLE_TAINT_KEYS } from '../policy/coverage-fix.ts';
+import { gapsOf, reportCoverage } from '../policy/coverage-report.ts';
+import { isPattern } from '../policy/pattern.ts';
+import { planMigration } from '../policy/role-migration.ts';
+import { surveyRoles } from '../policy/role-survey.ts';
+import { VERSION } from '../version.ts';
+import { CLUSTER_OPTIONS } from './cluster-options.ts';
+import { POD_CHOICES, readCluster } from './coverage-cluster.ts';
+import { formatFix } from './coverage-fix-output.ts';
+import { type CoverageInput, choose, coverageFrom } from './coverage-input.ts';
+import { type CoverageOptions, refuseIdleOptions } from './coverage-options.ts';
+import { formatCoverage } from './coverage-output.ts';
+import { EXIT } from './exit.ts';
+import { migrationFrom, readMigration } from './migration-input.ts';
+import { formatMigration, isDone } from './migration-output.ts';
+import { outputOption } from './output-format.ts';
+import { withProgress } from './progress.ts';
+import { readDocuments } from './read-documents.ts';
+import { repeatable } from './repeatable.ts';
+
+/** `taintkeeper coverage`: where DaemonSets run, what keeps them off other nodes, and the policies that change it. */
+export function coverageCommand(exit: (code: number) => void): Command {
+  return new Command('coverage')
+    .description(
+      'Show which DaemonSets run on which nodes, and what keeps them off the others. Looks at a cluster, or at files with Nodes and DaemonSets. Changes nothing.',
+    )
+    .argument('[file...]', 'YAML or JSON in place of a cluster; - is standard input')
+    .addOption(CLUSTER_OPTIONS.kubeconfig())
+    .option(
+      '-n, --namespace <name>',
+      'only the DaemonSets of this namespace; * is any text; may be repeated',
+      repeatable,
+    )
+    .option('--daemonset <name>', 'only this DaemonSet; * is any text; may be repeated', repeatable)
+    .option('--node <name>', 'only this node; * is any text; may be repeated', repeatable)
+    .addOption(
+      new Option('--pods <which>', 'look for pods of all DaemonSets, of none, or of those whose status does not add up')
+        .choices(POD_CHOICES)
+        .default('auto'),
+    )
+    .option('--no-groups', 'show each node by itself, not together with those that are alike')
+    .option('--gaps', 'show only the DaemonSets that taints keep off nodes', false)
+    .option('--fix', 'print the TolerationPolicies that close the gaps', false)
+    .option(
+      '--taint <key>',
+      "with --fix: a taint to tolerate besides the control plane's; * is any text; may be repeated",
+      repeatable,
+    )
+    .option(
+      '--migrate',
+      'print what is left to do from the taint and label master to control-plane, in a safe order',
+      false,
+    )
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      `
+A DaemonSet runs on a group of nodes, or is kept off by a taint, by its own selector, affinity or nodeName; or it waits, as long as
+taints are there that come and go by themselves. Of a cluster, "runs 2/3" has pods on two of three nodes, and "taint (1 stay)" has one
+on a node that would get none today.
+
+Exit code: 0 no gaps (with --migrate, nothing left to do), 1 a taint keeps a DaemonSet off a node that it would run on, 2 it could
+not be looked at.
+
+Examples:
+  taintkeeper coverage --gaps                               where something is missing, in the current context
+  taintkeeper coverage --fix | kubectl apply -f -           and let taintkeeper close the gaps
+  taintkeeper coverage --migrate                            from the taint master to control-plane, as a checked list
+  kubectl get nodes -o json > nodes.json                    what of a chart, before it is installed:
+  helm template cilium cilium/cilium -n kube-system | taintkeeper coverage -n kube-system nodes.json -`,
+    )
+    .action(async (files: readonly string[], options: CoverageOptions) => {
+      refuseIdleOptions(files, options);
+      const isFine = options.migrate ? await migrate(files, options) : await cover(files, options);
+      exit(isFine ? EXIT.ok : EXIT.trouble);
+    });
+}
+
+/** @returns whether there are no gaps */
+async function cover(files: readonly string[], options: CoverageOptions): Promise<boolean> {
+  const read = files.length > 0 ? readFiles(files, options) : atCluster(options, readLive(options));
+  const input = choose(await read, options);
+  const { notes } = input;
+  const gaps = gapsOf(input);
+  const report = reportCoverage({ ...input, grouped: options.groups || options.fix, onlyGaps: options.gaps });
+  const keys = [...ROLE_TAINT_KEYS, ...(options.taint ?? [])];
+  process.stdout.write(
+    options.fix
+      ? formatFix(fixGaps(gaps, keys), report, { notes, format: options.output })
+      : formatCoverage(report, { notes, grouped: options.groups, format: options.output }),
+  );
+  return gaps.every(({ passing }) => passing);
+}
+
+/** @returns whether nothing is left to do */
+async function migrate(files: readonly string[], options: CoverageOptions): Promise<boolean> {
+  const { facts, notes } = await (files.length > 0
+    ? readAll(files).then((documents) => migrationFrom(documents, 'default'))
+    : atCluster(options, readMigration));
+  const steps = planMigration(facts);
+  process.stdout.write(formatMigration({ survey: surveyRoles(facts), steps, notes }, options.output));
+  return steps.every(isDone);
+}
+
+async function readFiles(files: readonly string[], { namespace = [] }: CoverageOptions): Promise<CoverageInput> {
+  // One namespace is that of manifests that name none; of several, it could be any.
+  const [only = 'default', ...others] = namespace;
+  return coverageFrom(await readAll(files), others.length > 0 || isPattern(only) ? 'default' : only);
+}
+
+function readLive({ namespace = [], pods }: CoverageOptions) {
+  return (client: ApiClient) => readCluster(client, namespace, pods);
+}
+
+/** Reads from the cluster, and closes the connections. What the cluster refuses, or does not answer, is for the person at the keyboard. */
+async function atCluster<T>({ kubeconfig }: CoverageOptions, read: (client: ApiClient) => Promise<T>): Promise<T> {
+  const client = await connect({ kubeconfig, userAgent: `taintkeeper/${VERSION}` });
+  try {
+    return await withProgress('reading the cluster', read(client));
+  } catch (error) {
+    throw error instanceof InputError ? error : new InputError([(error as Error).message]);
+  } finally {
+    client.close();
+  }
+}
+
+async function readAll(files: readonly string[]): Promise<SourceDocument[]> {
+  return (await Promise.all(files.map(readDocuments))).flat();
+}

@@ -1,0 +1,128 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { findConfig, loadConfig } from '../cluster/client/kube-config.ts';
+import type { FaultLog } from '../cluster/standing-fault.ts';
+import { clusterReplicas } from '../dashboard/cluster-replicas.ts';
+import { startDashboard } from '../dashboard/dashboard-server.ts';
+import { givenReplicas } from '../dashboard/given-replicas.ts';
+import { type Replicas, replicaAt } from '../dashboard/replica.ts';
+import { openTunnel } from '../dashboard/tunnel.ts';
+import { InputError } from '../files/input-error.ts';
+import { printable } from '../policy/text.ts';
+import { CLUSTER_OPTIONS, type ClusterOptions, openCluster } from './cluster-options.ts';
+import { EXIT } from './exit.ts';
+import { openBrowser } from './open-browser.ts';
+import { parsePort } from './port.ts';
+import { withProgress } from './progress.ts';
+import { listenForStop } from './stop-signal.ts';
+
+interface DashboardOptions extends Pick<ClusterOptions, 'kubeconfig' | 'namespace' | 'service'> {
+  readonly lease: string;
+  readonly url: readonly URL[];
+  readonly port: number;
+  readonly open: boolean;
+}
+
+/** Options that say where in a cluster to look. */
+const CLUSTER_ONLY = ['kubeconfig', 'namespace', 'service', 'lease'];
+
+/** `taintkeeper dashboard`: shows the page of the replicas in the user's browser, until SIGTERM or SIGINT. */
+export function dashboardCommand(): Command {
+  return new Command('dashboard')
+    .description(
+      "Show taintkeeper's page in your browser: a server on 127.0.0.1 that forwards to the replicas in the cluster, through port-forwards of its own. What the leader knows and what every replica decides come together in it.",
+    )
+    .addOption(CLUSTER_OPTIONS.kubeconfig())
+    .addOption(CLUSTER_OPTIONS.namespace())
+    .addOption(CLUSTER_OPTIONS.service())
+    .option('--lease <name>', 'the Lease that says which replica leads', 'taintkeeper')
+    .addOption(
+      new Option('--url <url>', 'a plain listener of taintkeeper, in place of the pods of a cluster; may be repeated')
+        .argParser(collectUrls)
+        .default([], 'none'),
+    )
+    .option('--port <port>', 'port to listen on, on 127.0.0.1; 0 takes a free one', parsePort, 0)
+    .option('--no-open', 'print the URL, and open no browser')
+    .addHelpText(
+      'after',
+      `
+It takes the rights to list endpointslices, and to get and create pods/portforward, in taintkeeper's namespace; and to get the
+Lease, or the page is that of any replica.
+
+Exit code: 0 after SIGTERM or SIGINT, 2 if it cannot start.
+
+Example, for a taintkeeper that runs on this machine:
+  taintkeeper dashboard --url http://localhost:8080`,
+    )
+    .action(async (options: DashboardOptions, command: Command) => {
+      using stop = listenForStop();
+      const { signal } = stop;
+      const { find, close } = options.url.length > 0 ? findGiven(options, command) : await findInCluster(options);
+      const starting = startDashboard({ port: options.port, find: explained(find), log: LOG });
+      const started = Promise.race([starting, signal.then(() => undefined)]);
+      const dashboard = await withProgress('looking for the replicas', started);
+      if (dashboard === undefined) process.exit(EXIT.ok);
+      process.stdout.write(`${dashboard.url}\n`);
+      if (options.open) openBrowser(dashboard.url);
+      await signal;
+      await dashboard.stop();
+      close();
+    });
+}
+
+type Find = () => Promise<Replicas>;
+
+interface Finder {
+  readonly find: Find;
+  /** Closes connections that finding needs. */
+  close(): void;
+}
+
+function findGiven({ url }: DashboardOptions, command: Command): Finder {
+  const idle = command.options.filter(
+    (option) =>
+      CLUSTER_ONLY.includes(option.attributeName()) && command.getOptionValueSource(option.attributeName()) === 'cli',
+  );
+  if (idle.length > 0) throw new InputError(idle.map(({ long }) => `${long} means nothing with --url`));
+  return { find: givenReplicas(url.map(replicaAt)), close() {} };
+}
+
+async function findInCluster(options: DashboardOptions): Promise<Finder> {
+  const { client, namespace } = await openCluster(options);
+  // On demand: no other command needs WebSockets.
+  const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
+  const { WebSocketHandler } = await import('@kubernetes/client-node/dist/web-socket-handler.js');
+  const handler = new WebSocketHandler(loadConfig(findConfig(options.kubeconfig), KubeConfig));
+  const dial = (pod: string, port: number) => openTunnel(handler, { namespace, pod, port });
+  const { service, lease } = options;
+  return {
+    find: () => clusterReplicas({ client, namespace, service, lease, dial }),
+    close: () => client.close(),
+  };
+}
+
+/** The first time, whoever started the command can mend what is wrong. */
+function explained(find: Find): Find {
+  let first = true;
+  return async () => {
+    try {
+      return await find();
+    } catch (error) {
+      throw first ? new InputError([printable((error as Error).message)]) : error;
+    } finally {
+      first = false;
+    }
+  };
+}
+
+/** What goes on besides the URL, for the person at the terminal. */
+const LOG: FaultLog = {
+  warn: (message) => void process.stderr.write(`taintkeeper: ${printable(message)}\n`),
+  info: (message) => void process.stderr.write(`taintkeeper: ${printable(message)}\n`),
+};
+
+/** @throws InvalidArgumentError */
+function collectUrls(text: string, before: readonly URL[]): URL[] {
+  const url = URL.parse(text);
+  if (url?.protocol === 'http:' && url.pathname === '/' && !url.search) return [...before, url];
+  throw new InvalidArgumentError('Expected http://HOST:PORT: the plain listener, which has no TLS.');
+}

@@ -1,0 +1,102 @@
+import { stringify } from 'yaml';
+import { type MigrationStep, nameOf } from '../policy/role-migration.ts';
+import { migrationCommands } from '../policy/role-migration-commands.ts';
+import { NEW_ROLE, OLD_ROLE, type Workload } from '../policy/role-migration-facts.ts';
+import type { RoleSurvey } from '../policy/role-survey.ts';
+import { atMost, printable } from '../policy/text.ts';
+import { columns } from './columns.ts';
+import type { OutputFormat } from './output-format.ts';
+
+interface Migration {
+  readonly survey: RoleSurvey;
+  readonly steps: readonly MigrationStep[];
+  readonly notes: readonly string[];
+}
+
+/** The result of `taintkeeper coverage --migrate` as text. */
+export function formatMigration(migration: Migration, format: OutputFormat): string {
+  switch (format) {
+    case 'json':
+      return `${JSON.stringify(data(migration), null, 2)}\n`;
+    case 'yaml':
+      return stringify(data(migration), { lineWidth: 0 });
+    case 'table':
+      return [
+        `old: ${OLD_ROLE}\nnew: ${NEW_ROLE}\n`,
+        ...nodeTable(migration.survey),
+        ...workloadTable(migration.survey),
+        checklist(migration.steps),
+        ...migration.notes.map((note) => `note: ${printable(note)}\n`),
+      ].join('\n');
+  }
+}
+
+/** Whether a step asks for nothing any more. */
+export function isDone({ changes, byHand }: MigrationStep): boolean {
+  return changes.length + byHand.length === 0;
+}
+
+function data({ survey, steps, notes }: Migration): object {
+  return {
+    nodes: survey.nodes,
+    workloads: survey.workloads.map(({ workload: { kind, namespace, name, managedBy }, ...rest }) => ({
+      kind,
+      namespace,
+      name,
+      ...(managedBy === undefined ? {} : { managedBy }),
+      ...rest,
+    })),
+    steps: steps.map((step) => ({
+      goal: step.goal,
+      done: isDone(step),
+      commands: migrationCommands(step.changes),
+      byHand: step.byHand,
+    })),
+    notes,
+  };
+}
+
+/** So many names of nodes say enough of many. */
+const NAMES = 6;
+
+function nodeTable({ nodes }: RoleSurvey): string[] {
+  const alike = Map.groupBy(nodes, ({ labels, taints }) => `${labels} ${taints}`);
+  const rows = [...alike.values()].flatMap((found) => {
+    const [first] = found;
+    const names = atMost(
+      NAMES,
+      found.map(({ name }) => name),
+    );
+    return first ? [[String(found.length), first.labels, first.taints, printable(names.join(', '))]] : [];
+  });
+  return rows.length > 0 ? [columns([['NODES', 'LABELS', 'TAINTS', 'WHICH'], ...rows])] : [];
+}
+
+function workloadTable({ workloads }: RoleSurvey): string[] {
+  const rows = workloads.map(({ workload, tolerates, selectsByOldLabel }) => [
+    printable(nameOf(workload)),
+    tolerates,
+    selectsByOldLabel ? 'old' : '-',
+    printable(workload.managedBy ?? '-'),
+  ]);
+  return rows.length > 0 ? [columns([['WORKLOAD', 'TOLERATES', 'SELECTS BY', 'MANAGED BY'], ...rows])] : [];
+}
+
+function checklist(steps: readonly MigrationStep[]): string {
+  const lines = steps.flatMap((step, index) => [
+    `[${isDone(step) ? 'x' : ' '}] ${index + 1}. ${step.goal}`,
+    ...ownersOf(step).map((owner) => `      # ${owner} looks after some of these: change it there, or it is undone`),
+    ...migrationCommands(step.changes).map((command) => `      ${command}`),
+    ...step.byHand.map((line) => `      by hand: ${printable(line)}`),
+  ]);
+  return `${[...lines, '', steps.every(isDone) ? 'all is done' : 'Go from top to bottom; wait for rollouts; then look again.'].join('\n')}\n`;
+}
+
+function ownersOf({ changes }: MigrationStep): string[] {
+  const owners = changes.flatMap((change) => (change.kind === 'template' ? managerOf(change.workload) : []));
+  return [...new Set(owners)];
+}
+
+function managerOf({ managedBy }: Workload): string[] {
+  return managedBy === undefined ? [] : [printable(managedBy)];
+}

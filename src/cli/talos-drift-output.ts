@@ -1,0 +1,82 @@
+import { stringify } from 'yaml';
+import { atMost, printable } from '../policy/text.ts';
+import type { Assignment, Assignments } from '../talos/assignment.ts';
+import type { Finding } from '../talos/drift.ts';
+import { columns } from './columns.ts';
+import type { OutputFormat } from './output-format.ts';
+
+/** What became of each node. */
+export interface Drift extends Omit<Assignments, 'assigned'> {
+  readonly compared: readonly (Assignment & { readonly findings: readonly Finding[] })[];
+}
+
+/** The result of `taintkeeper talos drift` as text. */
+export function formatDrift(drift: Drift, format: OutputFormat): string {
+  switch (format) {
+    case 'table':
+      return table(drift);
+    case 'json':
+      return `${JSON.stringify(data(drift), null, 2)}\n`;
+    case 'yaml':
+      return stringify(data(drift));
+  }
+}
+
+function data({ compared, unassigned, unused }: Drift): object {
+  return {
+    nodes: compared.map(({ node, declaration, by, findings }) => ({
+      name: node.name,
+      file: declaration.configuration.source,
+      matchedBy: by,
+      findings: findings.map(({ mend, ...finding }) => ({ ...finding, mend: command(mend) })),
+    })),
+    notCompared: unassigned,
+    filesWithoutNode: unused.map(({ configuration }) => configuration.source),
+  };
+}
+
+/** The others are in the JSON. */
+const NAMES_SHOWN = 6;
+
+const HEADINGS = ['NODE', 'FILE', 'MATCHED BY', 'PROBLEM', 'WHAT', 'DECLARED'];
+
+function table({ compared, unassigned, unused }: Drift): string {
+  const drifted = compared.filter(({ findings }) => findings.length > 0);
+  const rows = drifted.flatMap(({ node, declaration, by, findings }) =>
+    findings.map((finding, index) => [
+      ...(index === 0 ? [node.name, declaration.configuration.source, by] : ['', '', '']),
+      finding.problem,
+      `${finding.kind} ${finding.live ?? finding.declared}`,
+      declaredIn(finding),
+    ]),
+  );
+  const commands = drifted.flatMap(({ findings }) => findings.map(({ mend }) => `  ${command(mend)}\n`));
+  return [
+    ...(rows.length > 0 ? [columns([HEADINGS, ...rows.map((row) => row.map(printable))]), '\n'] : []),
+    `${compared.length} ${compared.length === 1 ? 'node' : 'nodes'} compared, ${compared.length - drifted.length} as declared\n`,
+    ...[...Map.groupBy(unassigned, ({ why }) => why)].map(([why, found]) => {
+      const names = atMost(
+        NAMES_SHOWN,
+        found.map(({ node }) => node),
+      );
+      return `${printable(`${found.length} not compared (${why}): ${names.join(', ')}`)}\n`;
+    }),
+    ...unused.map(({ configuration }) => `${printable(configuration.source)} is for none of the nodes\n`),
+    ...(unassigned.length > 0 ? ['--node NAME=FILE says which file is for which node\n'] : []),
+    ...(commands.length > 0 ? ['\nTo mend:\n', ...commands] : []),
+  ].join('');
+}
+
+/** `gpu.yaml:9:5`, with the value where the node has another one. */
+function declaredIn({ problem, declared, at }: Finding): string {
+  if (at === undefined) return '-';
+  return problem === 'different' ? `${declared} at ${at}` : at;
+}
+
+/** A command for a shell; only what needs quotes has them. */
+function command(args: readonly string[]): string {
+  return [
+    'kubectl',
+    ...args.map((arg) => (/^[\w./:=@-]+$/.test(arg) ? arg : `'${printable(arg).replaceAll("'", `'\\''`)}'`)),
+  ].join(' ');
+}

@@ -1,0 +1,107 @@
+import { Command } from 'commander';
+import { InputError } from '../files/input-error.ts';
+import { selects } from '../policy/label-selector.ts';
+import { parseSelector } from '../policy/parse-selector.ts';
+import { assign } from '../talos/assignment.ts';
+import type { Declaration } from '../talos/declaration.ts';
+import { driftOf } from '../talos/drift.ts';
+import type { LiveNode } from '../talos/live-node.ts';
+import { CLUSTER_OPTIONS } from './cluster-options.ts';
+import { EXIT } from './exit.ts';
+import { type OutputFormat, outputOption } from './output-format.ts';
+import { withProgress } from './progress.ts';
+import { readDeclarations } from './talos-declarations.ts';
+import { formatDrift } from './talos-drift-output.ts';
+import { nodesOfCluster, nodesOfFile } from './talos-nodes.ts';
+
+interface DriftOptions {
+  readonly kubeconfig?: string;
+  readonly nodes?: string;
+  readonly node: readonly string[];
+  readonly selector?: string;
+  readonly output: OutputFormat;
+}
+
+/** `taintkeeper talos drift`: what machine configurations declare, against what live nodes carry. */
+export function driftCommand(exit: (code: number) => void): Command {
+  return new Command('drift')
+    .description('Compare the taints and labels that machine configurations declare with those of live nodes.')
+    .argument('[file...]', 'machine configurations, or patches of them; - is standard input')
+    .option(
+      '--node <name=file>',
+      "whose machine configuration the file is; may be repeated (default: by declared hostname, else by the file's own labels, else by role)",
+      (value: string, before: readonly string[]) => [...before, value],
+      [],
+    )
+    .option('-l, --selector <selector>', 'only nodes with these labels')
+    .addOption(CLUSTER_OPTIONS.kubeconfig())
+    .option(
+      '--nodes <file>',
+      'no cluster: the nodes are in this file, as of kubectl get nodes -o yaml; - is standard input',
+    )
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      `
+Exit code: 0 every node is as declared, 1 some are not, 2 they could not be compared.
+
+Examples:
+  taintkeeper talos drift controlplane.yaml worker.yaml gpu.yaml
+  taintkeeper talos drift --node gpu-1=gpu.yaml --nodes nodes.yaml -o json`,
+    )
+    .action(async (files: readonly string[], options: DriftOptions) => {
+      const pairs = options.node.map(readPair);
+      const sources = [...new Set([...files, ...pairs.map(({ file }) => file)])];
+      if (sources.length === 0) throw new InputError(['compare what? Name a FILE, or --node NAME=FILE']);
+      const declarations = await readDeclarations(sources);
+      const nodes = await readNodes(options);
+      const result = assign(nodes, declarations, namedIn(pairs, sources, declarations, nodes));
+      if (result.assigned.length === 0) {
+        throw new InputError([
+          `none of ${nodes.length} nodes is known to have one of these machine configurations: say which with --node NAME=FILE`,
+        ]);
+      }
+      const compared = result.assigned.map((each) => ({ ...each, findings: driftOf(each.node, each.declaration) }));
+      process.stdout.write(formatDrift({ ...result, compared }, options.output));
+      exit(compared.some(({ findings }) => findings.length > 0) ? EXIT.trouble : EXIT.ok);
+    });
+}
+
+interface Pair {
+  readonly name: string;
+  readonly file: string;
+}
+
+function readPair(text: string): Pair {
+  const at = text.indexOf('=');
+  if (at < 1 || at === text.length - 1) throw new InputError([`--node ${text}: expected NAME=FILE`]);
+  return { name: text.slice(0, at), file: text.slice(at + 1) };
+}
+
+async function readNodes({ kubeconfig, nodes: file, selector }: DriftOptions): Promise<LiveNode[]> {
+  const parsed = selector === undefined ? undefined : parseSelector(selector);
+  if (parsed?.ok === false) throw new InputError([`--selector ${selector}: ${parsed.problem}`]);
+  const nodes = await (file === undefined
+    ? withProgress('reading nodes', nodesOfCluster(kubeconfig, selector))
+    : nodesOfFile(file));
+  if (file !== undefined && nodes.length === 0) throw new InputError([`${file}: there is no Node in it`]);
+  return parsed ? nodes.filter(({ labels }) => selects(parsed.selector, labels)) : nodes;
+}
+
+function namedIn(
+  pairs: readonly Pair[],
+  sources: readonly string[],
+  declarations: readonly Declaration[],
+  nodes: readonly LiveNode[],
+): ReadonlyMap<string, Declaration> {
+  const faults: string[] = [];
+  const named = new Map<string, Declaration>();
+  for (const { name, file } of pairs) {
+    const declaration = declarations[sources.indexOf(file)];
+    if (!nodes.some((node) => node.name === name)) faults.push(`--node ${name}=${file}: there is no node ${name}`);
+    else if (named.has(name)) faults.push(`--node ${name}=${file}: ${name} has a file already`);
+    else if (declaration) named.set(name, declaration);
+  }
+  if (faults.length > 0) throw new InputError(faults);
+  return named;
+}

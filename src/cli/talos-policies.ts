@@ -1,0 +1,60 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { PolicySelector } from '../policy/label-selector-schema.ts';
+import { parseSelector } from '../policy/parse-selector.ts';
+import { TAINT_MODES, type TaintMode } from '../policy/taint-policy.ts';
+import { printable } from '../policy/text.ts';
+import { derivePolicies } from '../talos/policies.ts';
+import { formatPolicies, notesOn, policiesAsObject } from '../talos/policy-text.ts';
+import { readDeclarations } from './talos-declarations.ts';
+
+interface PoliciesOptions {
+  readonly nodeSelector?: PolicySelector;
+  readonly mode: TaintMode;
+  readonly mayEvict: boolean;
+  readonly output: 'yaml' | 'json';
+}
+
+/** `taintkeeper talos policies`: from machine configurations to TaintPolicies. */
+export function policiesCommand(): Command {
+  return new Command('policies')
+    .description('Print the TaintPolicies that say for the cluster what machine configurations say for their machines.')
+    .argument('<file...>', 'machine configurations, or patches of them; - is standard input')
+    .option(
+      '-l, --node-selector <selector>',
+      "the nodes of all these files (default: control planes by their role, others by the files' own labels)",
+      selectorArgument,
+    )
+    .addOption(
+      new Option('--mode <mode>', 'what an update that drops a taint leads to').choices(TAINT_MODES).default('Restore'),
+    )
+    .option('--may-evict', 'set NoExecute taints on nodes, too, that run already: pods are evicted', false)
+    .addOption(new Option('-o, --output <format>', 'output format').choices(['yaml', 'json']).default('yaml'))
+    .addHelpText(
+      'after',
+      `
+Exit code: 0 printed, 2 bad input, or files that contradict each other.
+
+Examples:
+  taintkeeper talos policies controlplane.yaml worker.yaml gpu.yaml | kubectl apply -f -
+  taintkeeper talos policies patches/gpu.yaml --node-selector pool=gpu --mode Deny > policies/gpu.yaml`,
+    )
+    .action(async (files: readonly string[], { output, ...options }: PoliciesOptions) => {
+      const derived = derivePolicies(await readDeclarations([...new Set(files)]), options);
+      switch (output) {
+        case 'yaml':
+          process.stdout.write(formatPolicies(derived));
+          break;
+        case 'json':
+          process.stdout.write(`${JSON.stringify(policiesAsObject(derived), null, 2)}\n`);
+          // JSON has no comments.
+          for (const note of derived.flatMap(notesOn)) process.stderr.write(`taintkeeper: ${printable(note)}\n`);
+      }
+    });
+}
+
+/** @throws InvalidArgumentError */
+export function selectorArgument(text: string): PolicySelector {
+  const result = parseSelector(text);
+  if (!result.ok) throw new InvalidArgumentError(`${result.problem}.`);
+  return result.selector;
+}

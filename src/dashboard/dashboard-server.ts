@@ -1,0 +1,138 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Fastify from 'fastify';
+import { messageOf } from '../cluster/client/api-client.ts';
+import { startDeadline } from '../cluster/client/deadline.ts';
+import { pause } from '../cluster/pause.ts';
+import { type FaultLog, followFault } from '../cluster/standing-fault.ts';
+import { InputError } from '../files/input-error.ts';
+import { createEventStreams, STREAM_LIMITS } from '../page/event-streams.ts';
+import { PAGE_HEADERS } from '../page/page-headers.ts';
+import { refusal } from '../page/trusted-request.ts';
+import { MAX_MERGED, mergeEvents } from './merged-events.ts';
+import { get, type Replica, type Replicas } from './replica.ts';
+
+export interface DashboardOptions {
+  /** Of the loopback; 0 takes a free one. */
+  readonly port: number;
+  readonly find: () => Promise<Replicas>;
+  readonly log: FaultLog;
+  /** How often it is looked who is there and who leads, in milliseconds. */
+  readonly lookMs?: number;
+}
+
+export interface Dashboard {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+const LOOK_MS = 2_000;
+/** How long a replica may take to answer, in milliseconds. */
+const ANSWER_MS = 10_000;
+
+const LOOPBACK = '127.0.0.1';
+
+/** What the page's own requests carry that matters to who answers them. */
+const REQUEST_HEADERS = ['if-none-match', 'accept', 'accept-encoding'];
+
+/** What belongs to one connection (RFC 9110, section 7.6.1). */
+const CONNECTION_HEADERS = ['connection', 'keep-alive', 'transfer-encoding'];
+
+/**
+ * Starts a server for one person's browser on the loopback: the page and its state are those of the leader, or of any replica while
+ * nobody leads, and the events are those of all.
+ * @throws InputError for a port that cannot be listened on; what `find` throws the first time
+ */
+export async function startDashboard({ port, find, log, lookMs = LOOK_MS }: DashboardOptions): Promise<Dashboard> {
+  const app = Fastify({ forceCloseConnections: true });
+  const streams = createEventStreams(PAGE_HEADERS, { ...STREAM_LIMITS, waitingEvents: 2 * MAX_MERGED });
+  const events = mergeEvents(streams.send, log);
+  const stopping = new AbortController();
+  let shown = show(await find());
+
+  app.addHook('onRequest', async (request, reply) => {
+    const reason = refusal(request.headers);
+    if (reason !== undefined) return reply.code(403).type('text/plain').send(`${reason}\n`);
+  });
+  app.get('/api/events', { exposeHeadRoute: false }, (_request, reply) => {
+    reply.hijack();
+    streams.open(reply.raw, events.latest());
+  });
+  app.get('/*', { exposeHeadRoute: false }, async (request, reply) => {
+    const deadline = startDeadline(ANSWER_MS, `no answer within ${ANSWER_MS} ms`, stopping.signal);
+    try {
+      const answer = await get(shown, request.url, pick(request.headers), deadline.signal);
+      deadline.clear();
+      reply.code(answer.statusCode ?? 502).headers(without(answer.headers, CONNECTION_HEADERS));
+      return reply.send(answer);
+    } catch (error) {
+      deadline.clear();
+      return reply
+        .code(502)
+        .type('text/plain')
+        .send(`${shown.name} cannot be reached: ${messageOf(error)}\n`);
+    }
+  });
+
+  try {
+    await app.listen({ host: LOOPBACK, port });
+  } catch (error) {
+    events.stop();
+    throw new InputError([`cannot listen on ${LOOPBACK} port ${port} (see --port): ${(error as Error).message}`]);
+  }
+  const looking = lookAgain();
+
+  return {
+    url: `http://${LOOPBACK}:${(app.server.address() as AddressInfo).port}/`,
+    async stop() {
+      stopping.abort(new Error('the dashboard stops'));
+      events.stop();
+      streams.stop();
+      await Promise.all([looking, app.close()]);
+    },
+  };
+
+  /** Follows the replicas; gives the one whose page is shown. */
+  function show({ replicas, leader }: Replicas): Replica {
+    const [first] = replicas;
+    const chosen = replicas.find(({ name }) => name === leader) ?? first;
+    if (chosen === undefined) throw new Error('there is no replica');
+    events.update(replicas, chosen.name);
+    return chosen;
+  }
+
+  async function lookAgain(): Promise<void> {
+    const fault = followFault(log, 'the replicas are known again');
+    while (!stopping.signal.aborted) {
+      await pause(lookMs, stopping.signal);
+      if (stopping.signal.aborted) return;
+      try {
+        const found = await find();
+        fault.isOver();
+        const before = shown.name;
+        if (!stopping.signal.aborted) shown = show(found);
+        if (shown.name !== before) log.info(`showing ${shown.name}`);
+      } catch (error) {
+        const { message } = error as Error;
+        fault.is(message, `who is there is not known, the replicas so far are followed: ${message}`);
+      }
+    }
+  }
+}
+
+function pick(headers: IncomingHttpHeaders): Record<string, string> {
+  return Object.fromEntries(
+    REQUEST_HEADERS.flatMap((name) => {
+      const value = headers[name];
+      return typeof value === 'string' ? [[name, value]] : [];
+    }),
+  );
+}
+
+function without(headers: IncomingHttpHeaders, names: readonly string[]): Record<string, string | string[]> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined || names.includes(name) ? [] : [[name, value]],
+    ),
+  );
+}

@@ -1,0 +1,132 @@
+import { messageOf } from '../cluster/client/api-client.ts';
+import { startDeadline } from '../cluster/client/deadline.ts';
+import { pause } from '../cluster/pause.ts';
+import { type FaultLog, followFault } from '../cluster/standing-fault.ts';
+import type { StreamEvent } from '../page/event-streams.ts';
+import type { PageDecision } from '../page/state.ts';
+import { type ReadEvent, readEvents } from './read-events.ts';
+import { get, type Replica } from './replica.ts';
+
+/** How long a replica may take to answer, and how long it may be silent: it sends a heartbeat every 10 s. */
+const ANSWER_MS = 10_000;
+const SILENCE_MS = 30_000;
+const RETRY_MS = 1_000;
+
+/** How many decisions are remembered: all that two replicas do, or the latest of more. */
+export const MAX_MERGED = 400;
+
+/** The events of all replicas as one stream: the decisions of each, and the state of the one whose state is shown. */
+export interface MergedEvents {
+  /** What a reader begins with: the state, and the decisions that are remembered. */
+  latest(): StreamEvent[];
+  /** Follows these replicas from now on, and shows the state of the one of that name. */
+  update(replicas: readonly Replica[], shown: string): void;
+  stop(): void;
+}
+
+/** @param send takes each new event */
+export function mergeEvents(send: (event: StreamEvent) => void, log: FaultLog): MergedEvents {
+  const following = new Map<string, AbortController>();
+  const states = new Map<string, StreamEvent>();
+  const decisions = new Map<string, StreamEvent & { readonly time: string }>();
+  let shown: string | undefined;
+
+  return {
+    latest() {
+      const state = states.get(shown ?? '');
+      return [...(state ? [state] : []), ...decisions.values()];
+    },
+    update(replicas, name) {
+      for (const [followed, stopping] of following) {
+        if (replicas.some((replica) => replica.name === followed)) continue;
+        stopping.abort();
+        following.delete(followed);
+        states.delete(followed);
+      }
+      for (const replica of replicas) {
+        if (following.has(replica.name)) continue;
+        const stopping = new AbortController();
+        following.set(replica.name, stopping);
+        void follow(replica, stopping.signal);
+      }
+      if (name === shown) return;
+      shown = name;
+      const state = states.get(name);
+      if (state) send(state);
+    },
+    stop() {
+      for (const stopping of following.values()) stopping.abort();
+      following.clear();
+    },
+  };
+
+  async function follow(replica: Replica, signal: AbortSignal): Promise<void> {
+    const fault = followFault(log, `${replica.name} is followed again`);
+    let lastId: string | undefined;
+    while (!signal.aborted) {
+      try {
+        for await (const event of eventsOf(replica, lastId, signal)) {
+          fault.isOver();
+          lastId = event.id ?? lastId;
+          take(replica.name, event);
+        }
+        throw new Error('it ended the stream');
+      } catch (error) {
+        const message = messageOf(error);
+        if (!signal.aborted) fault.is(message, `${replica.name} cannot be followed: ${message}`);
+      }
+      await pause(RETRY_MS, signal);
+    }
+  }
+
+  function take(replica: string, { type, id, data }: ReadEvent): void {
+    const event: StreamEvent = { type, ...(id === undefined ? {} : { id }), data: () => data };
+    if (type === 'state') {
+      states.set(replica, event);
+      if (replica === shown) send(event);
+    } else if (type === 'decision' && id !== undefined && !decisions.has(id)) {
+      const { time } = JSON.parse(data) as PageDecision;
+      decisions.set(id, { ...event, time });
+      if (decisions.size > MAX_MERGED) forgetOldest();
+      send(event);
+    }
+  }
+
+  /** Not the one that came first: replicas tell what they remember one after the other. */
+  function forgetOldest(): void {
+    let oldest: [id: string, time: string] | undefined;
+    for (const [id, { time }] of decisions) if (oldest === undefined || time < oldest[1]) oldest = [id, time];
+    if (oldest) decisions.delete(oldest[0]);
+  }
+}
+
+/** @throws Error when the replica cannot be reached, has no such stream, or falls silent */
+async function* eventsOf(
+  replica: Replica,
+  lastId: string | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<ReadEvent, void> {
+  const deadline = startDeadline(ANSWER_MS, `no answer within ${ANSWER_MS} ms`, signal);
+  try {
+    const headers: Record<string, string> = lastId === undefined ? {} : { 'last-event-id': lastId };
+    const response = await get(replica, '/api/events', headers, deadline.signal);
+    if (response.statusCode !== 200) {
+      response.destroy();
+      throw new Error(response.statusCode === 404 ? NO_PAGE : `it answers with status ${response.statusCode}`);
+    }
+    yield* readEvents(each(response, () => deadline.extend(SILENCE_MS, `nothing heard for ${SILENCE_MS} ms`)));
+  } finally {
+    deadline.clear();
+  }
+}
+
+/** The same chunks; the function is called before each of them is waited for. */
+async function* each(chunks: AsyncIterable<Buffer>, waiting: () => void): AsyncGenerator<Buffer, void> {
+  waiting();
+  for await (const chunk of chunks) {
+    waiting();
+    yield chunk;
+  }
+}
+
+const NO_PAGE = 'it has no page: was it started with --no-page, or is it an older version?';

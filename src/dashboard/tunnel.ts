@@ -1,0 +1,46 @@
+import { type Duplex, duplexPair } from 'node:stream';
+import type { WebSocketHandler } from '@kubernetes/client-node/dist/web-socket-handler.js';
+
+/** The channels of one forwarded port. */
+const DATA = 0;
+const ERROR = 1;
+/** The first message of each channel begins with the port's number. */
+const PORT_BYTES = 2;
+
+/**
+ * A connection to a port of a pod, by the `portforward` subresource over a WebSocket: `v4.channel.k8s.io`, where the first byte of
+ * each message names the channel (k8s.io/cri-streaming/pkg/streaming/portforward). It takes the rights to `get` and, from
+ * Kubernetes 1.35 on, to `create` pods/portforward.
+ * @throws Error that says what did not work
+ */
+export async function openTunnel(
+  handler: Pick<WebSocketHandler, 'connect'>,
+  { namespace, pod, port }: { readonly namespace: string; readonly pod: string; readonly port: number },
+): Promise<Duplex> {
+  const [near, far] = duplexPair();
+  const begun = new Set<number>();
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/portforward?ports=${port}`;
+
+  const take = (channel: number, message: Buffer): boolean => {
+    const bytes = begun.has(channel) ? message : message.subarray(PORT_BYTES);
+    begun.add(channel);
+    if (bytes.length === 0 || near.destroyed) return true;
+    if (channel === DATA) far.write(bytes);
+    if (channel === ERROR) near.destroy(new Error(`port ${port} of pod ${pod}: ${bytes.toString()}`));
+    return true;
+  };
+  const socket = await handler.connect(path, null, take).catch((error: { readonly message?: string }) => {
+    throw new Error(`cannot forward port ${port} of pod ${pod}: ${error.message}${adviceOn(error.message)}`);
+  });
+  far.on('data', (bytes: Buffer) => socket.send(Buffer.concat([Buffer.of(DATA), bytes])));
+  near.once('close', () => {
+    socket.close();
+    far.destroy();
+  });
+  socket.onclose = () => void far.end();
+  return near;
+}
+
+function adviceOn(message = ''): string {
+  return /\b403\b/.test(message) ? '; it takes the rights to get and create pods/portforward' : '';
+}

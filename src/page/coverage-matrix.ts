@@ -1,0 +1,104 @@
+import { setImmediate } from 'node:timers/promises';
+import type { ClusterDaemonSet, ClusterNode } from '../controllers/cluster-objects.ts';
+import type { Coverage } from '../policy/coverage.ts';
+import { type NodeGroup as Alike, startGrouping, traitsOf } from '../policy/coverage-groups.ts';
+import { summarizeObstacle } from '../policy/obstacle.ts';
+import { formatTaint } from '../policy/taint.ts';
+import { isTransientTaintKey } from '../policy/transient-taints.ts';
+import type { CoverageAnswer, CoverageMatrix, CoverageRow, NodeGroup } from './state.ts';
+
+/** More columns are for nobody to look at. */
+const MAX_GROUPS = 200;
+const MAX_EXAMPLES = 5;
+
+/** Nodes that are looked at before requests get a turn: each of them with every DaemonSet. */
+const SLICE = 20;
+
+/** The DaemonSets × the nodes, those that are alike as one. */
+export async function coverageMatrix(
+  daemonSets: readonly ClusterDaemonSet[],
+  nodes: readonly ClusterNode[],
+): Promise<CoverageMatrix> {
+  const sorted = daemonSets.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+  const grouping = startGrouping<ClusterNode>(sorted);
+  let count = 0;
+  for (const node of nodes.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (++count % SLICE === 0) await setImmediate();
+    grouping.add(node);
+  }
+  const all = grouping.groups();
+  const shown = all.slice(0, MAX_GROUPS);
+  const answers = collectAnswers();
+  const groups: NodeGroup[] = [];
+  for (const group of shown) {
+    await setImmediate();
+    groups.push(describe(group, sorted));
+  }
+  return {
+    groups,
+    groupsLeftOut: all.length - shown.length,
+    daemonSets: sorted.map((daemonSet, index) => rowOf(daemonSet, index, all, shown.length, answers.indexOf)),
+    answers: answers.list,
+  };
+}
+
+function rowOf(
+  { namespace, name, status }: ClusterDaemonSet,
+  index: number,
+  groups: readonly Alike<ClusterNode>[],
+  shown: number,
+  indexOf: (answer: CoverageAnswer) => number,
+): CoverageRow {
+  const answers = groups.map(({ coverages, nodes }) => ({ ...answerOf(coverages[index]), count: nodes.length }));
+  const countOf = (counts: (answer: CoverageAnswer) => boolean) =>
+    answers.filter(counts).reduce((sum, { count }) => sum + count, 0);
+  return {
+    namespace,
+    name,
+    cells: answers.slice(0, shown).map(({ count: _, ...answer }) => indexOf(answer)),
+    runs: countOf(({ kind }) => kind === 'runs'),
+    keptOff: countOf(({ kind, passing }) => (kind === 'tainted' || kind === 'stays') && !passing),
+    desired: status.desired,
+    unavailable: status.unavailable,
+  };
+}
+
+function answerOf(coverage: Coverage | undefined): CoverageAnswer {
+  if (!coverage || coverage.runs) return { kind: 'runs', reasons: [] };
+  const { obstacles, staysIfThere } = coverage;
+  const reasons = obstacles.map(summarizeObstacle);
+  if (!obstacles.every(({ kind }) => kind === 'taint')) return { kind: 'elsewhere', reasons };
+  const kind = staysIfThere ? 'stays' : 'tainted';
+  const passes = obstacles.every((obstacle) => obstacle.kind === 'taint' && isTransientTaintKey(obstacle.taint.key));
+  return { kind, reasons, ...(passes ? { passing: true } : {}) };
+}
+
+function describe({ nodes }: Alike<ClusterNode>, daemonSets: readonly ClusterDaemonSet[]): NodeGroup {
+  const { roles, taints, labels } = traitsOf(nodes, daemonSets);
+  const words = [...roles, ...Object.entries(labels).map(([key, value]) => `${key}=${value}`)];
+  return {
+    label: words.join(', '),
+    count: nodes.length,
+    examples: nodes.slice(0, MAX_EXAMPLES).map(({ name }) => name),
+    taints: taints.map(formatTaint),
+  };
+}
+
+/** Gives equal answers the same index. */
+function collectAnswers() {
+  const list: CoverageAnswer[] = [];
+  const known = new Map<string, number>();
+  return {
+    list,
+    indexOf(answer: CoverageAnswer): number {
+      const key = JSON.stringify(answer);
+      const index = known.get(key) ?? list.push(answer) - 1;
+      known.set(key, index);
+      return index;
+    },
+  };
+}
+
+function nameOf({ namespace, name }: ClusterDaemonSet): string {
+  return `${namespace}/${name}`;
+}

@@ -1,0 +1,103 @@
+import { setImmediate } from 'node:timers/promises';
+import type { ClusterNode } from '../controllers/cluster-objects.ts';
+import { type Hindrance, type Loss, nodeDrift } from '../policy/node-drift.ts';
+import type { Policy } from '../policy/policy.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { formatTaint, identity, type Taint, valuesOf } from '../policy/taint.ts';
+import type { TaintRule } from '../policy/taint-policy.ts';
+import type { NodeCell, NodeColumn, NodeMap, NodeRow } from './state.ts';
+
+/** More are for nobody to look at, and each is a letter for every node. */
+const MAX_COLUMNS = 200;
+
+/** Nodes that are looked at before requests get a turn. */
+const SLICE = 100;
+
+export interface NodeMapInput {
+  readonly nodes: Iterable<ClusterNode>;
+  readonly policies: readonly Policy[];
+  /** The TaintPolicies among them, compiled: the strongest mode first. */
+  readonly compiled: readonly CompiledTaintPolicy[];
+  readonly isContested: (node: ClusterNode, taint: Taint) => boolean;
+}
+
+/** A column, with what it takes to fill it. */
+interface Column extends NodeColumn {
+  readonly rule: TaintRule;
+}
+
+/** The nodes × the taints that policies keep on them. */
+export async function nodeMap({ nodes, policies, compiled, isContested }: NodeMapInput): Promise<NodeMap> {
+  const all = compiled.flatMap((policy) => {
+    const declared = policies.find(({ kind, name }) => kind === 'TaintPolicy' && name === policy.name);
+    const rules = declared?.kind === 'TaintPolicy' ? declared.spec.taints : [];
+    return rules.map((rule, index) => columnOf(policy, rule, index));
+  });
+  const columns = all.slice(0, MAX_COLUMNS);
+  const rows: NodeRow[] = [];
+  let unselected = 0;
+  let count = 0;
+  for (const node of [...nodes].sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (++count % SLICE === 0) await setImmediate();
+    const selecting = new Set(compiled.filter((policy) => policy.selectsNode(node.labels)));
+    if (selecting.size > 0) rows.push(rowOf(node, columns, selecting, isContested));
+    else unselected++;
+  }
+  return {
+    columns: columns.map(({ rule: _, ...column }) => column),
+    columnsLeftOut: all.length - columns.length,
+    rows,
+    unselected,
+  };
+}
+
+function columnOf(policy: CompiledTaintPolicy, rule: TaintRule, index: number): Column {
+  const { key, value, effect, ensure = 'Preserved' } = rule;
+  const taint = `${key}${value ? `=${value}` : ''}${effect ? `:${effect}` : ''}`;
+  return { policy: policy.name, field: `spec.taints[${index}]`, mode: policy.mode, ensure, taint, rule };
+}
+
+function rowOf(
+  node: ClusterNode,
+  columns: readonly Column[],
+  selecting: ReadonlySet<CompiledTaintPolicy>,
+  isContested: NodeMapInput['isContested'],
+): NodeRow {
+  const { losses } = nodeDrift(node, [...selecting], (taint) => isContested(node, taint));
+  const carried = valuesOf(node.taints);
+  const kept = new Map(
+    [...selecting].map((policy) => [policy.name, new Set(node.taints.map((taint) => policy.protectedBy(taint)))]),
+  );
+  const notes: string[] = [];
+  const cells = columns.map((column): NodeCell => {
+    const fields = kept.get(column.policy);
+    if (fields === undefined) return '-';
+    const loss = losses.find(({ policy, field }) => policy.name === column.policy && field === column.field);
+    if (loss !== undefined) {
+      const found = carried.get(identity(loss.taint));
+      notes.push(noteOn(loss, found));
+      if (loss.hindrance === 'contested') return 'c';
+      return found === undefined ? 'm' : 'd';
+    }
+    return fields.has(column.field) || isPresent(column.rule, carried) ? 'k' : 'a';
+  });
+  return { name: node.name, ready: node.ready, cells: cells.join(''), ...(notes.length > 0 ? { notes } : {}) };
+}
+
+/** Of two rules that mean one taint, only the first says that it protects it. */
+function isPresent({ key, effect, ensure }: TaintRule, carried: ReadonlyMap<string, string>): boolean {
+  return ensure === 'Present' && effect !== undefined && carried.has(identity({ key, effect }));
+}
+
+const WHY: Record<Hindrance, string> = {
+  mode: 'its mode puts nothing back',
+  eviction: 'putting it there would evict pods: mayEvict in the policy allows that',
+  held: 'what it carries instead is protected as well',
+  contested: 'somebody takes it away each time, so it is left alone for a while',
+};
+
+function noteOn({ policy, taint, hindrance }: Loss, found: string | undefined): string {
+  const instead = found === undefined ? '' : `, carries ${formatTaint({ ...taint, value: found })}`;
+  const why = hindrance === undefined ? 'about to be put back' : WHY[hindrance];
+  return `lacks ${formatTaint(taint)}${instead} (TaintPolicy ${policy.name}): ${why}`;
+}

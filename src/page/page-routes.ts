@@ -1,0 +1,129 @@
+import type { FastifyInstance } from 'fastify';
+import type { DecisionLog } from './decision-log.ts';
+import { createEventStreams, STREAM_LIMITS, type StreamEvent, type StreamLimits } from './event-streams.ts';
+import type { KeptDecision } from './kept-decision.ts';
+import { PAGE_HEADERS } from './page-headers.ts';
+import type { StateFeed } from './state-feed.ts';
+import { type PageFiles, staticFiles } from './static-files.ts';
+import { refusal } from './trusted-request.ts';
+
+export interface Page {
+  readonly files: PageFiles;
+  readonly feed: StateFeed;
+  readonly decisions: Pick<DecisionLog, 'latest' | 'follow'>;
+}
+
+/** How often the state is looked at while somebody watches, in milliseconds. */
+const LOOK_MS = 1_000;
+
+/** What is served is small, and may be another one after an upgrade: asked for each time, and seldom sent. */
+const REVALIDATE = { 'cache-control': 'no-cache' } as const;
+
+/**
+ * A Fastify plugin with the page, its state and its events: `/` and the files, `/api/state`, `/api/events`; see `state.ts`. All of it is
+ * read-only, and for the reader's own browser: see `trusted-request.ts`.
+ */
+export function pageRoutes({ files, feed, decisions }: Page, limits: StreamLimits = STREAM_LIMITS) {
+  return async (app: FastifyInstance): Promise<void> => {
+    const streams = createEventStreams(PAGE_HEADERS, limits);
+    const endFollowing = decisions.follow((decision) => {
+      // The answer to the request goes first.
+      if (streams.size > 0) setImmediate(() => streams.send(eventOf(decision)));
+    });
+    const watch = watchState(
+      feed,
+      (etag) => streams.send(stateEvent(etag)),
+      () => streams.size > 0,
+    );
+    app.addHook('preClose', async () => {
+      endFollowing();
+      watch.stop();
+      streams.stop();
+    });
+
+    app.addHook('onRequest', async (request, reply) => {
+      reply.headers(PAGE_HEADERS);
+      const reason = refusal(request.headers);
+      if (reason !== undefined) return reply.code(403).type('text/plain').send(`${reason}\n`);
+    });
+
+    for (const { path, type, etag, body } of staticFiles(files)) {
+      app.get(path, (request, reply) => {
+        reply.headers({ ...REVALIDATE, etag });
+        return isKnown(etag, request.headers) ? reply.code(304).send() : reply.type(type).send(body);
+      });
+    }
+
+    app.get('/api/state', async (request, reply) => {
+      const { etag, body } = await feed.current();
+      reply.headers({ ...REVALIDATE, etag });
+      return isKnown(etag, request.headers)
+        ? reply.code(304).send()
+        : reply.type('application/json; charset=utf-8').send(body);
+    });
+
+    app.get('/api/events', { exposeHeadRoute: false }, async (request, reply) => {
+      const { etag } = await feed.current();
+      const missed = since(decisions.latest(), request.headers['last-event-id']);
+      reply.hijack();
+      streams.open(reply.raw, [stateEvent(etag), ...missed.map(eventOf)]);
+      watch.start(etag);
+    });
+  };
+}
+
+/** Those after the one that the reader had last; all of them where that is not known any more. */
+function since(decisions: readonly KeptDecision[], lastId: string | string[] | undefined): readonly KeptDecision[] {
+  return decisions.slice(decisions.findIndex(({ id }) => id === lastId) + 1);
+}
+
+function eventOf({ id, view }: KeptDecision): StreamEvent {
+  let text: string | undefined;
+  return {
+    type: 'decision',
+    id,
+    data() {
+      text ??= JSON.stringify(view());
+      return text;
+    },
+  };
+}
+
+function stateEvent(etag: string): StreamEvent {
+  return { type: 'state', data: () => JSON.stringify(etag) };
+}
+
+/** Tells of another state while somebody is there to be told. */
+function watchState(feed: StateFeed, tell: (etag: string) => void, isWatched: () => boolean) {
+  let timer: NodeJS.Timeout | undefined;
+  let told: string | undefined;
+
+  async function look(): Promise<void> {
+    if (!isWatched()) return stop();
+    // A fault is shown to whoever asks for the state itself.
+    const found = await feed.current().catch(() => undefined);
+    if (found === undefined || found.etag === told) return;
+    told = found.etag;
+    tell(told);
+  }
+
+  function stop(): void {
+    clearInterval(timer);
+    timer = undefined;
+  }
+
+  return {
+    /** @param etag of the state that the latest reader knows */
+    start(etag: string): void {
+      if (timer !== undefined) return;
+      told = etag;
+      timer = setInterval(look, LOOK_MS).unref();
+    },
+    stop,
+  };
+}
+
+/** Whether the client has what the entity tag is for (RFC 9110, section 13.1.2). */
+function isKnown(etag: string, headers: { readonly 'if-none-match'?: string | undefined }): boolean {
+  return (headers['if-none-match'] ?? '').split(',').some((known) => known.trim().replace(/^W\//, '') === etag);
+}

@@ -1,0 +1,116 @@
+import { setImmediate } from 'node:timers/promises';
+import type { ClusterSurvey } from '../controllers/cluster-objects.ts';
+import type { Policy } from '../policy/policy.ts';
+import type { PolicySet } from '../policy/policy-set.ts';
+import type { Check } from '../server/admin-server.ts';
+import { VERSION } from '../version.ts';
+import { coverageMatrix } from './coverage-matrix.ts';
+import { nodeMap } from './node-map.ts';
+import type { CertificateState, Leader, PageState, PolicyState, WebhookState } from './state.ts';
+import { etagOf } from './static-files.ts';
+
+/** Whom to ask for what the page shows: each is asked when somebody looks. */
+export interface PageSources {
+  readonly replica: string;
+  readonly mode: PageState['mode'];
+  readonly audit: boolean;
+  readonly leader: () => Leader;
+  readonly checks: () => readonly Check[];
+  readonly certificate: () => CertificateState | undefined;
+  readonly webhooks: () => readonly WebhookState[];
+  readonly policies: () => readonly PolicyState[];
+  /** What only the leader knows, on the leader. */
+  readonly cluster: () => LedCluster | undefined;
+}
+
+export interface LedCluster {
+  readonly survey: ClusterSurvey;
+  readonly policies: readonly Policy[];
+  readonly compiled: PolicySet;
+}
+
+/** The page's state as it is sent. */
+export interface StateText {
+  readonly etag: string;
+  /** JSON of a {@link PageState}. */
+  readonly body: string;
+}
+
+/** The state may be that old, in milliseconds. */
+const MAX_AGE_MS = 500;
+
+/** Least time between two looks at all nodes, in milliseconds: 5,000 of them take a tenth of a second. */
+const SURVEY_PAUSE_MS = 2_000;
+
+export interface StateFeed {
+  /** The state as it is, or was a moment ago. */
+  current(): Promise<StateText>;
+}
+
+/** Nothing is found out before somebody asks, and little more when many ask. */
+export function createStateFeed(
+  sources: PageSources,
+  { maxAgeMs = MAX_AGE_MS, pauseMs = SURVEY_PAUSE_MS } = {},
+): StateFeed {
+  let latest: StateText | undefined;
+  let foundAt = Number.NEGATIVE_INFINITY;
+  let finding: Promise<StateText> | undefined;
+  const survey = surveyor(pauseMs);
+
+  return {
+    current() {
+      if (latest && performance.now() - foundAt < maxAgeMs) return Promise.resolve(latest);
+      finding ??= find().finally(() => {
+        finding = undefined;
+      });
+      return finding;
+    },
+  };
+
+  async function find(): Promise<StateText> {
+    const surveyed = await survey(sources.cluster());
+    const certificate = sources.certificate();
+    const rest = {
+      version: VERSION,
+      replica: sources.replica,
+      mode: sources.mode,
+      leader: sources.leader(),
+      audit: sources.audit,
+      checks: sources.checks(),
+      ...(certificate ? { certificate } : {}),
+      webhooks: sources.webhooks(),
+      policies: sources.policies(),
+    } satisfies Omit<PageState, 'at' | 'nodes' | 'coverage'>;
+    const text = `${JSON.stringify(rest).slice(0, -1)}${surveyed}`;
+    const etag = etagOf(text);
+    if (etag !== latest?.etag) latest = { etag, body: `${text},"at":${JSON.stringify(new Date())}}` };
+    foundAt = performance.now();
+    return latest;
+  }
+}
+
+/** Remembers what was found of all nodes, as the rest of a JSON object, until something has changed and a while has passed. */
+function surveyor(pauseMs: number): (cluster: LedCluster | undefined) => Promise<string> {
+  let last: { survey: ClusterSurvey; revision: number; text: string; at: number } | undefined;
+  return async (cluster) => {
+    if (!cluster?.survey.isSynced()) {
+      last = undefined;
+      return '';
+    }
+    const { survey, policies, compiled } = cluster;
+    const revision = survey.revision();
+    if (last?.survey === survey && (last.revision === revision || performance.now() - last.at < pauseMs)) {
+      return last.text;
+    }
+    const nodes = survey.nodes();
+    const isContested: Parameters<typeof nodeMap>[0]['isContested'] = (node, taint) =>
+      survey.isContested(node.name, taint);
+    const map = JSON.stringify(await nodeMap({ nodes, policies, compiled: compiled.taintPolicies, isContested }));
+    await setImmediate();
+    const coverage = JSON.stringify(await coverageMatrix(survey.daemonSets(), nodes));
+    await setImmediate();
+    const text = `,"nodes":${map},"coverage":${coverage}`;
+    last = { survey, revision, text, at: performance.now() };
+    return text;
+  };
+}

@@ -1,0 +1,219 @@
+import type { Violation } from '../policy/decision.ts';
+import type { PolicyKind } from '../policy/policy.ts';
+import type { Check } from '../server/admin-server.ts';
+
+/**
+ * What the page shows, all of it: the JSON of `GET /api/state`, with an ETag that is another one whenever anything but `at` is.
+ * What does not apply is absent. Text that comes from the cluster is as it stands there: show it as text, never as markup.
+ */
+export interface PageState {
+  readonly version: string;
+  /** The name of the replica that says all this. */
+  readonly replica: string;
+  /** Policies and certificates from files, or from an API server. */
+  readonly mode: 'standalone' | 'cluster';
+  readonly leader: Leader;
+  /** Every policy is taken to be in mode Audit. */
+  readonly audit: boolean;
+  /** When this was found, ISO 8601. */
+  readonly at: string;
+  /** As `/readyz` has them. */
+  readonly checks: readonly Check[];
+  /** Absent while there is none yet. */
+  readonly certificate?: CertificateState;
+  /** As they are registered with the API server; none in standalone mode. */
+  readonly webhooks: readonly WebhookState[];
+  readonly policies: readonly PolicyState[];
+  /** Only where the nodes are known: on the leader, once it has read them. */
+  readonly nodes?: NodeMap;
+  /** As `nodes`. */
+  readonly coverage?: CoverageMatrix;
+}
+
+export interface Leader {
+  /** True in standalone mode, where nobody else is. */
+  readonly isThis: boolean;
+  /** Absent while nobody leads, or nobody knows. */
+  readonly name?: string;
+}
+
+export interface CertificateState {
+  readonly subject: string;
+  readonly names: readonly string[];
+  /** ISO 8601, as all times here. */
+  readonly notBefore: string;
+  readonly notAfter: string;
+  /** Absent where the CA is not known. */
+  readonly caNotAfter?: string;
+  /** What taintkeeper renews by itself. */
+  readonly renews: 'nothing' | 'serving' | 'all';
+  /** Why the certificates that are stored are not the ones that are served. */
+  readonly fault?: string;
+}
+
+export interface WebhookState {
+  /** For example `protect.taintkeeper.dev`. */
+  readonly name: string;
+  readonly configuration: 'MutatingWebhookConfiguration' | 'ValidatingWebhookConfiguration';
+  readonly failurePolicy: string;
+  readonly timeoutSeconds?: number;
+  /** Whether its `caBundle` has the CA of what this replica serves; absent where that CA is not known. */
+  readonly trusted?: boolean;
+  /** For example `UPDATE nodes`, one for each rule. */
+  readonly rules: readonly string[];
+  /** Names of the conditions under which it is called. */
+  readonly conditions: readonly string[];
+}
+
+export interface PolicyState {
+  readonly kind: PolicyKind;
+  readonly name: string;
+  /** As it is in force; absent for a policy that cannot be read. */
+  readonly mode?: string;
+  /** False: it is not in force, and `problems` says why. */
+  readonly valid: boolean;
+  readonly problems: readonly string[];
+  /** How many nodes or DaemonSets it selects, and how many of them are not as it wants them; from its status in the cluster. */
+  readonly matched?: number;
+  readonly violating?: number;
+  /** The first few of those, by name. */
+  readonly violators: readonly string[];
+  readonly conditions: readonly ConditionState[];
+  /** Its `spec`, YAML; empty for a policy that cannot be read. */
+  readonly spec: string;
+}
+
+export interface ConditionState {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+  /** Since when, ISO 8601. */
+  readonly since: string;
+}
+
+/**
+ * What became of a taint on a node, one letter each:
+ * `k` kept, `m` missing (lost, or never set), `d` carried with another value, `c` contested: somebody takes it away again and again,
+ * `a` absent, and nothing says that it should be there, `-` the policy does not select the node.
+ */
+export type NodeCell = 'k' | 'm' | 'd' | 'c' | 'a' | '-';
+
+export interface NodeMap {
+  /** One for each taint of a policy, at most 200. */
+  readonly columns: readonly NodeColumn[];
+  readonly columnsLeftOut: number;
+  /** By name. */
+  readonly rows: readonly NodeRow[];
+  /** How many nodes are selected by no policy, and so have no row. */
+  readonly unselected: number;
+}
+
+export interface NodeColumn {
+  readonly policy: string;
+  /** For example `spec.taints[0]`. */
+  readonly field: string;
+  readonly mode: string;
+  readonly ensure: 'Present' | 'Preserved';
+  /** `key=value:Effect`; what the policy leaves open is left out, and the key may be a pattern. */
+  readonly taint: string;
+}
+
+export interface NodeRow {
+  readonly name: string;
+  readonly ready: boolean;
+  /** A {@link NodeCell} for each column, one after the other. */
+  readonly cells: string;
+  /** What there is to say of cells that are `m`, `d` or `c`, in the order of the columns; absent when there is nothing. */
+  readonly notes?: readonly string[];
+}
+
+export interface CoverageMatrix {
+  /** Nodes that have the same answer for every DaemonSet; the largest group first, at most 200. */
+  readonly groups: readonly NodeGroup[];
+  readonly groupsLeftOut: number;
+  /** By namespace and name. */
+  readonly daemonSets: readonly CoverageRow[];
+  /** All different answers: rows refer to them by index. */
+  readonly answers: readonly CoverageAnswer[];
+}
+
+export interface NodeGroup {
+  /** What its nodes have in common but for taints: roles, labels that some DaemonSet looks at. May be empty. */
+  readonly label: string;
+  readonly count: number;
+  /** The first few, by name. */
+  readonly examples: readonly string[];
+  /** The taints that all of them carry, as kubectl writes them. */
+  readonly taints: readonly string[];
+}
+
+export interface CoverageRow {
+  readonly namespace: string;
+  readonly name: string;
+  /** Index into {@link CoverageMatrix.answers} for each group. */
+  readonly cells: readonly number[];
+  /** On how many nodes it should run, by taintkeeper's own count. */
+  readonly runs: number;
+  /** On how many nodes taints alone keep it off that do not come and go by themselves. */
+  readonly keptOff: number;
+  /** From its status: how many pods the DaemonSet controller wants, and how many of them are not available. */
+  readonly desired: number;
+  readonly unavailable: number;
+}
+
+export interface CoverageAnswer {
+  /**
+   * `runs`; `tainted`: taints alone keep it off; `stays`: so do they, but a pod that is already there stays; `elsewhere`: its selector,
+   * affinity or nodeName is for other nodes, which is taken to be meant so.
+   */
+  readonly kind: 'runs' | 'tainted' | 'stays' | 'elsewhere';
+  /** True where those taints come and go by themselves: nobody has to do anything about them. */
+  readonly passing?: true;
+  /** Empty for `runs`. */
+  readonly reasons: readonly string[];
+}
+
+/**
+ * One admission request that there was something to say of. Plain "allowed, nothing found" is not shown.
+ *
+ * `GET /api/events` is a stream of Server-Sent Events: `event: decision` with one of these, first those of the latest 200 that are
+ * still known, then each as it is made; and `event: state` (data: the new ETag) at most once a second when `/api/state` has changed,
+ * and once at the beginning. After a reconnection, and from several replicas, decisions may come again and in any order: `id`
+ * tells them apart, `time` orders them. One stream for both, because browsers open six connections to one origin at most.
+ */
+export interface PageDecision {
+  readonly id: string;
+  readonly time: string;
+  /** Of the AdmissionReview. */
+  readonly uid: string;
+  readonly replica: string;
+  readonly phase: 'mutate' | 'validate';
+  readonly operation: string;
+  readonly kind: 'Node' | 'DaemonSet';
+  /** Absent for nodes. */
+  readonly namespace?: string;
+  /** Empty when it is still to be generated. */
+  readonly name: string;
+  readonly user: string;
+  readonly dryRun: boolean;
+  readonly verdict: 'allowed' | 'patched' | 'denied';
+  /** Why it was denied. */
+  readonly message?: string;
+  readonly warnings: readonly string[];
+  /** At most 16 of them. */
+  readonly violations: readonly Violation[];
+  readonly violationsLeftOut: number;
+  /** What the patch changed, an entry for each place. */
+  readonly changes: readonly DecidedChange[];
+  /** True when the patch was too large to be kept. */
+  readonly changesLeftOut: boolean;
+}
+
+/** One place that a patch changes: `before` is what the request had there. Absent means that nothing was, or is, there. */
+export interface DecidedChange {
+  /** JSON pointer (RFC 6901). */
+  readonly path: string;
+  readonly before?: unknown;
+  readonly after?: unknown;
+}

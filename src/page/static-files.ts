@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { extname } from 'node:path';
+
+/** The page's files by their names, as texts. */
+export type PageFiles = Readonly<Record<string, string>>;
+
+/** The bundle carries them (see rolldown.config.ts); source code reads them. */
+declare const PAGE_FILES: PageFiles | undefined;
+
+const FOLDER = new URL('static/', import.meta.url);
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/** One of them, ready to be sent. */
+export interface StaticFile {
+  /** Where it is served: `/` for `index.html`. */
+  readonly path: string;
+  readonly type: string;
+  readonly etag: string;
+  readonly body: Buffer;
+}
+
+/** The files of `static/` that a browser is to have. */
+export async function readPageFiles(): Promise<PageFiles> {
+  if (typeof PAGE_FILES !== 'undefined') return PAGE_FILES;
+  const names = (await readdir(FOLDER)).filter((name) => extname(name) in TYPES).sort();
+  return Object.fromEntries(
+    await Promise.all(names.map(async (name) => [name, await readFile(new URL(name, FOLDER), 'utf8')])),
+  );
+}
+
+export function staticFiles(files: PageFiles): StaticFile[] {
+  return Object.entries(files).map(([name, text]) => ({
+    path: name === 'index.html' ? '/' : `/${name}`,
+    type: TYPES[extname(name)] ?? 'application/octet-stream',
+    etag: etagOf(text),
+    body: Buffer.from(text),
+  }));
+}
+
+/** A strong entity tag (RFC 9110, section 8.8.3) for what is sent as this text. */
+export function etagOf(text: string): string {
+  return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
+}

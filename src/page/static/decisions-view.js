@@ -1,0 +1,87 @@
+// @ts-check
+/** @import { PageDecision } from '../state.ts' */
+import { announcer } from './announcer.js';
+import { articleOf, objectOf } from './decision-item.js';
+import { arrange, byId } from './dom.js';
+import { field, picker } from './filter-fields.js';
+import { counted, number } from './words.js';
+
+/** Decisions that are kept: as many as the program itself keeps. */
+const MAX_DECISIONS = 200;
+
+/** What came when the page was opened is not news. */
+const NEWS_MS = 10_000;
+
+/** How long a new decision is marked. */
+const MARKED_MS = 3_000;
+
+/** The panel of the latest decisions. */
+export function decisionsView() {
+  const list = byId('decisions-list');
+  /** @type {PageDecision[]} the latest first */
+  let decisions = [];
+  /** @type {Map<string, HTMLElement>} */
+  const made = new Map();
+  const announce = announcer(byId('announcements'));
+  const text = field('decisions-filter', show);
+  const verdict = picker('decisions-show', show);
+
+  function show() {
+    const needle = text().trim().toLowerCase();
+    const wanted = verdict();
+    const visible = decisions.filter(
+      (decision) =>
+        (wanted === '' || decision.verdict === wanted) && (needle === '' || wordsOf(decision).includes(needle)),
+    );
+    arrange(list, visible.map(elementFor));
+    byId('decisions-count').textContent =
+      visible.length === decisions.length
+        ? `the latest ${counted(decisions.length, 'decision')}`
+        : `${number(visible.length)} of the latest ${counted(decisions.length, 'decision')}`;
+    byId('decisions-none').hidden = visible.length > 0;
+    byId('decisions-none').textContent =
+      decisions.length === 0
+        ? 'Nothing has been decided yet. What is refused, changed or worth a word appears here at once.'
+        : 'No decision is like that.';
+  }
+
+  /** @param {PageDecision} decision */
+  function elementFor(decision) {
+    const element = made.get(decision.id) ?? articleOf(decision);
+    made.set(decision.id, element);
+    return element;
+  }
+
+  show();
+  return {
+    /** @param {readonly PageDecision[]} found some of which may be known */
+    add(found) {
+      const known = new Set(decisions.map(({ id }) => id));
+      const added = found.filter(
+        ({ id }, index) => !known.has(id) && found.findIndex((other) => other.id === id) === index,
+      );
+      if (added.length === 0) return;
+      const news = added.filter(({ time }) => Date.now() - Date.parse(time) < NEWS_MS);
+      decisions = [...decisions, ...added]
+        .sort((a, b) => b.time.localeCompare(a.time) || b.id.localeCompare(a.id))
+        .slice(0, MAX_DECISIONS);
+      const kept = new Set(decisions.map(({ id }) => id));
+      for (const id of made.keys()) if (!kept.has(id)) made.delete(id);
+      show();
+      for (const { id } of news) {
+        const element = made.get(id);
+        element?.classList.add('new');
+        setTimeout(() => element?.classList.remove('new'), MARKED_MS);
+      }
+      announce(news);
+    },
+    all: () => decisions,
+  };
+}
+
+/** @param {PageDecision} decision @returns {string} all that a filter looks at */
+function wordsOf(decision) {
+  const { operation, user, message = '', warnings, violations, replica } = decision;
+  const found = violations.flatMap(({ policy, outcome, subject }) => [policy, outcome, subject]);
+  return [objectOf(decision), operation, user, message, replica, ...warnings, ...found].join('\n').toLowerCase();
+}

@@ -1,0 +1,138 @@
+// @ts-check
+
+/** @typedef {Node | string | undefined | false} Child */
+/** @typedef {Record<string, string | number | boolean | undefined>} Attributes */
+
+/**
+ * Makes an element. Strings become text, never markup: most of them come from the cluster.
+ *
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Attributes} [attributes] `undefined` and `false` leave an attribute out, `true` sets it empty
+ * @param {Child[]} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  setAttributes(element, attributes);
+  append(element, children);
+  return element;
+}
+
+/**
+ * Makes an SVG element.
+ *
+ * @template {keyof SVGElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Attributes} [attributes]
+ * @param {Child[]} children
+ * @returns {SVGElementTagNameMap[Tag]}
+ */
+export function svg(tag, attributes = {}, ...children) {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  setAttributes(element, attributes);
+  append(element, children);
+  return element;
+}
+
+/**
+ * The element of the page with this id.
+ * @param {string} id
+ * @returns {HTMLElement}
+ * @throws Error when the page has none: page and script do not belong together
+ */
+export function byId(id) {
+  const element = document.getElementById(id);
+  if (!element) throw new Error(`the page has no element ${id}`);
+  return element;
+}
+
+/** @param {string} text for those who hear the page */
+export const spoken = (text) => h('span', { class: 'spoken' }, text);
+
+/** @param {string} text for those who see the page, where the same is said in words nearby */
+export const drawn = (text) => h('span', { 'aria-hidden': 'true' }, text);
+
+/**
+ * Text that may break after the characters at which names of Kubernetes are read.
+ * @param {string} text
+ */
+export function breakable(text) {
+  const parts = text.split(/(?<=[/:=.@])/);
+  return parts.flatMap((part, index) => (index === 0 ? [part] : [h('wbr'), part]));
+}
+
+/**
+ * Puts new contents into an element, unless they are those of the last time; what had the focus has it again afterwards.
+ *
+ * @param {Element} target
+ * @param {unknown} source all that the contents depend on
+ * @param {() => Child[]} make
+ */
+export function fill(target, source, make) {
+  const fingerprint = JSON.stringify(source) ?? '';
+  if (filled.get(target) === fingerprint) return;
+  filled.set(target, fingerprint);
+  const { activeElement } = document;
+  const focused = activeElement && target.contains(activeElement) ? activeElement.id : '';
+  target.replaceChildren(...children(make()));
+  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+}
+
+/**
+ * Makes these the children of a list, moving none that is in its place: what is being read, or was selected, stays so.
+ *
+ * @param {Element} list
+ * @param {readonly Element[]} wanted
+ */
+export function arrange(list, wanted) {
+  const staying = new Set(wanted);
+  for (const child of [...list.children]) if (!staying.has(child)) child.remove();
+  let next = list.firstElementChild;
+  for (const element of wanted) {
+    if (element === next) next = next.nextElementSibling;
+    else list.insertBefore(element, next);
+  }
+}
+
+/** @type {WeakMap<Element, string>} */
+const filled = new WeakMap();
+
+/**
+ * @param {Element} element
+ * @param {Attributes} attributes
+ */
+function setAttributes(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === false) continue;
+    element.setAttribute(name, value === true ? '' : String(value));
+  }
+}
+
+/**
+ * Characters that cannot be seen, or that turn the text around them, are spelled out: a name must not look like another one.
+ * @param {string} text
+ */
+function visible(text) {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (c) =>
+    c === '\n' || c === '\t' ? c : `\\u{${c.codePointAt(0)?.toString(16)}}`,
+  );
+}
+
+/**
+ * @param {Element} element
+ * @param {Child[]} found
+ */
+function append(element, found) {
+  element.append(...children(found));
+}
+
+/**
+ * @param {Child[]} found
+ * @returns {(Node | string)[]}
+ */
+function children(found) {
+  return found.flatMap((child) =>
+    child === undefined || child === false || child === '' ? [] : [typeof child === 'string' ? visible(child) : child],
+  );
+}

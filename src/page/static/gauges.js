@@ -1,0 +1,124 @@
+// @ts-check
+/** @import { PageDecision, PageState } from '../state.ts' */
+/** @import { Level, Tab } from './troubles.js' */
+import { troubles } from './troubles.js';
+import { ago, counted, DAY_MS, number } from './words.js';
+
+/** @typedef {Level | 'plain'} GaugeLevel `plain`: nothing to judge */
+
+/**
+ * What a tab says of its panel.
+ * @typedef {{ readonly figure: string; readonly note: string; readonly level: GaugeLevel }} Gauge
+ */
+
+/**
+ * What each tab says of its panel.
+ *
+ * @param {PageState} state
+ * @param {readonly PageDecision[]} decisions the latest first
+ * @param {number} now
+ * @returns {Record<Tab, Gauge>}
+ */
+export function gauges(state, decisions, now) {
+  const found = troubles(state, now);
+  const levelOf = (/** @type {Tab} */ tab) => found.find((trouble) => trouble.tab === tab)?.level;
+  return {
+    policies: policyGauge(state, levelOf('policies') ?? 'ok'),
+    nodes: nodeGauge(state, levelOf('nodes') ?? 'ok'),
+    coverage: coverageGauge(state),
+    decisions: decisionGauge(decisions, now),
+    trust: trustGauge(state, now, levelOf('trust') ?? 'ok'),
+  };
+}
+
+/**
+ * @param {PageState} state
+ * @param {GaugeLevel} level
+ * @returns {Gauge}
+ */
+function policyGauge({ policies, audit }, level) {
+  const out = policies.filter(({ valid }) => !valid).length;
+  if (policies.length === 0) return { figure: '0', note: 'none declared', level: 'attention' };
+  const unmet = policies.filter(({ violating = 0 }) => violating > 0).length;
+  const inForce = audit ? 'all as Audit' : 'all in force';
+  return {
+    figure: number(policies.length),
+    note: out > 0 ? `${number(out)} not in force` : unmet > 0 ? `${inForce}, ${number(unmet)} not met` : inForce,
+    level: level === 'ok' && unmet > 0 ? 'attention' : level,
+  };
+}
+
+/**
+ * @param {PageState} state
+ * @param {GaugeLevel} level
+ * @returns {Gauge}
+ */
+function nodeGauge(state, level) {
+  const { nodes } = state;
+  if (nodes === undefined) return { figure: '–', note: unknownNote(state), level: 'plain' };
+  const bad = nodes.rows.filter(({ cells }) => /[mdc]/.test(cells)).length;
+  return {
+    figure: number(nodes.rows.length + nodes.unselected),
+    note: bad > 0 ? `${number(bad)} not as declared` : nodes.rows.length > 0 ? 'all as declared' : 'none selected',
+    level,
+  };
+}
+
+/**
+ * @param {PageState} state
+ * @returns {Gauge}
+ */
+function coverageGauge(state) {
+  const { coverage } = state;
+  if (coverage === undefined) return { figure: '–', note: unknownNote(state), level: 'plain' };
+  const { daemonSets, groups } = coverage;
+  const unavailable = daemonSets.filter((row) => row.unavailable > 0).length;
+  const kept = daemonSets.filter(({ keptOff }) => keptOff > 0).length;
+  const figure = `${number(daemonSets.length)} × ${number(groups.length)}`;
+  if (unavailable > 0) return { figure, note: `${number(unavailable)} with pods unavailable`, level: 'attention' };
+  return { figure, note: kept > 0 ? `${number(kept)} kept off by taints` : 'no taint in the way', level: 'plain' };
+}
+
+/**
+ * @param {readonly PageDecision[]} decisions
+ * @param {number} now
+ * @returns {Gauge}
+ */
+function decisionGauge(decisions, now) {
+  const [latest] = decisions;
+  if (latest === undefined) return { figure: '0', note: 'none yet', level: 'plain' };
+  return {
+    figure: number(decisions.length),
+    note: `${latest.verdict} ${ago(now - Date.parse(latest.time))}`,
+    level: 'plain',
+  };
+}
+
+/**
+ * @param {PageState} state
+ * @param {number} now
+ * @param {GaugeLevel} level
+ * @returns {Gauge}
+ */
+function trustGauge({ certificate, webhooks, mode }, now, level) {
+  if (certificate === undefined) return { figure: '–', note: 'no certificate yet', level: 'failed' };
+  const days = Math.floor((Date.parse(certificate.notAfter) - now) / DAY_MS);
+  const distrusted = webhooks.filter(({ trusted }) => trusted === false).length;
+  const note =
+    mode === 'standalone'
+      ? 'certificate from files'
+      : distrusted > 0
+        ? `${number(distrusted)} of ${counted(webhooks.length, 'webhook')} not trusted`
+        : counted(webhooks.length, 'webhook');
+  return {
+    figure: days < 0 ? 'expired' : counted(days, 'day'),
+    note,
+    level: distrusted > 0 && level === 'ok' ? 'attention' : level,
+  };
+}
+
+/** @param {PageState} state */
+function unknownNote({ mode, leader }) {
+  if (mode === 'standalone') return 'no cluster';
+  return leader.isThis ? 'being read' : 'known to the leader';
+}

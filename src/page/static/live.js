@@ -1,0 +1,130 @@
+// @ts-check
+/** @import { PageDecision, PageState } from '../state.ts' */
+
+/**
+ * How the page stands to the program that serves it.
+ * @typedef {{ readonly kind: 'connecting' } | { readonly kind: 'live' } | { readonly kind: 'lost'; readonly since: number }} Connection
+ */
+
+/**
+ * @typedef {object} Listeners
+ * @property {(state: PageState, answeredAt: number) => void} onState with the time of the answer by the program's clock; NaN if it did not say
+ * @property {(decisions: readonly PageDecision[]) => void} onDecisions some of which may have come before
+ * @property {(connection: Connection) => void} onConnection
+ */
+
+/** A dead connection says nothing: the state is asked for anyway, as often as this. */
+const ASK_EVERY_MS = 15_000;
+const ANSWER_WITHIN_MS = 10_000;
+const RETRY_FIRST_MS = 500;
+const RETRY_MOST_MS = 10_000;
+
+/** Decisions that come together are shown together. */
+const GATHER_MS = 50;
+
+/**
+ * Follows the program: its state whenever it changes, and its decisions as they are made. A lost connection is tried again
+ * for as long as the page is open. While nobody sees the page it lets go of the stream, which others may want.
+ *
+ * @param {Listeners} listeners
+ */
+export function follow({ onState, onDecisions, onConnection }) {
+  /** @type {EventSource | undefined} */
+  let stream;
+  /** @type {Connection} */
+  let connection = { kind: 'connecting' };
+  let streaming = false;
+  let answering = false;
+  let retryMs = RETRY_FIRST_MS;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let retry;
+  let asking = false;
+  let askAgain = false;
+  /** @type {PageDecision[]} */
+  let gathered = [];
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let gathering;
+
+  const judge = () => {
+    const lost = () =>
+      connection.kind === 'lost' ? connection : { kind: /** @type {const} */ ('lost'), since: Date.now() };
+    connection = streaming && answering ? { kind: 'live' } : connection.kind === 'connecting' ? connection : lost();
+    onConnection(connection);
+  };
+  const fail = () => {
+    if (connection.kind === 'connecting') connection = { kind: 'lost', since: Date.now() };
+    judge();
+  };
+
+  async function ask() {
+    if (asking) {
+      askAgain = true;
+      return;
+    }
+    asking = true;
+    do {
+      askAgain = false;
+      try {
+        // `no-cache` is "ask with the ETag", which costs nothing while nothing has changed.
+        const answer = await fetch('api/state', { cache: 'no-cache', signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+        if (!answer.ok) throw new Error(`${answer.status}`);
+        onState(await answer.json(), Date.parse(answer.headers.get('date') ?? ''));
+        answering = true;
+        judge();
+      } catch {
+        answering = false;
+        fail();
+      }
+    } while (askAgain);
+    asking = false;
+  }
+
+  function open() {
+    clearTimeout(retry);
+    stream?.close();
+    const opened = new EventSource('api/events');
+    stream = opened;
+    opened.addEventListener('open', () => {
+      streaming = true;
+      retryMs = RETRY_FIRST_MS;
+      judge();
+    });
+    // Also the first thing on every stream.
+    opened.addEventListener('state', () => void ask());
+    opened.addEventListener('decision', ({ data }) => {
+      gathered.push(JSON.parse(data));
+      if (gathering === undefined) gathering = setTimeout(deliver, GATHER_MS);
+    });
+    opened.addEventListener('error', () => {
+      streaming = false;
+      fail();
+      // Ours, not the browser's own retry: that one ends for good at the first answer that is not a stream.
+      opened.close();
+      clearTimeout(retry);
+      retry = setTimeout(open, retryMs);
+      retryMs = Math.min(retryMs * 2, RETRY_MOST_MS);
+    });
+  }
+
+  function deliver() {
+    const found = gathered;
+    gathered = [];
+    gathering = undefined;
+    onDecisions(found);
+  }
+
+  document.addEventListener('visibilitychange', () => {
+    if (!document.hidden) {
+      open();
+      return;
+    }
+    clearTimeout(retry);
+    stream?.close();
+  });
+  setInterval(() => {
+    if (!document.hidden) void ask();
+  }, ASK_EVERY_MS);
+  onConnection(connection);
+  void ask();
+  open();
+}

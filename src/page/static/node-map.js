@@ -1,0 +1,95 @@
+// @ts-check
+/** @import { NodeMap, NodeRow } from '../state.ts' */
+import { byId, fill, svg } from './dom.js';
+import { worst } from './node-rows.js';
+import { counted } from './words.js';
+
+/**
+ * Every node that has a taint to keep as one mark, in the order of the names, so that a node keeps its place: trouble shows by form
+ * and colour. It is one path for each kind of mark, however many nodes there are.
+ *
+ * @param {Element} target
+ * @param {(row: NodeRow) => void} onChoose
+ */
+export function nodeMap(target, onChoose) {
+  /** @type {NodeRow[]} */
+  let rows = [];
+  let perLine = 1;
+  let size = 1;
+
+  target.addEventListener('click', (event) => {
+    if (!(event instanceof MouseEvent)) return;
+    const picture = target.querySelector('svg')?.getBoundingClientRect();
+    if (!picture) return;
+    const column = Math.floor((event.clientX - picture.left) / size);
+    const row = rows[Math.floor((event.clientY - picture.top) / size) * perLine + column];
+    if (row && column < perLine) onChoose(row);
+  });
+  const draw = () => {
+    if (target.clientWidth === 0) return;
+    size = sizeFor(rows.length);
+    perLine = Math.max(1, Math.floor(target.clientWidth / size));
+    const states = rows.map(({ cells }) => worst(cells));
+    fill(target, [states.join(''), perLine, size], () => [picture(states, perLine, size)]);
+  };
+  new ResizeObserver(draw).observe(target);
+
+  return {
+    /** @param {NodeMap} map */
+    show(map) {
+      rows = map.rows.filter(({ cells }) => worst(cells) in SHAPES);
+      const others = map.rows.length - rows.length;
+      byId('nodes-undrawn').textContent =
+        others > 0 ? `not drawn: ${counted(others, 'node')} with nothing to keep` : '';
+      draw();
+    },
+  };
+}
+
+/** @param {number} count @returns {number} pixels from one mark to the next */
+function sizeFor(count) {
+  if (count <= 120) return 20;
+  if (count <= 1_200) return 13;
+  return count <= 2_500 ? 9 : 7;
+}
+
+/**
+ * @param {string[]} states
+ * @param {number} perLine
+ * @param {number} size
+ */
+function picture(states, perLine, size) {
+  const height = Math.ceil(states.length / perLine) * size;
+  const width = Math.min(states.length, perLine) * size;
+  const shapes = Object.entries(SHAPES).flatMap(([letter, { name, shape }]) => {
+    const path = states.map((state, index) =>
+      state === letter ? shape((index % perLine) * size, Math.floor(index / perLine) * size, size - 2) : '',
+    );
+    return states.includes(letter) ? [svg('path', { class: `mark ${name}`, d: path.join('') })] : [];
+  });
+  const said = Object.entries(SHAPES).flatMap(([letter, { name }]) => {
+    const count = states.filter((state) => state === letter).length;
+    return count > 0 ? [`${count} ${name}`] : [];
+  });
+  const label = `${counted(states.length, 'node')} with taints to keep: ${said.join(', ')}. The table below has each of them.`;
+  return svg('svg', { role: 'img', 'aria-label': label, width, height, viewBox: `0 0 ${width} ${height}` }, ...shapes);
+}
+
+/** @typedef {(x: number, y: number, size: number) => string} Shape path data within a square */
+
+/** @type {Shape} */
+const square = (x, y, s) => `M${x} ${y}h${s}v${s}h${-s}z`;
+/** @type {Shape} */
+const cross = (x, y, s) => `M${x} ${y}l${s} ${s}M${x + s} ${y}l${-s} ${s}`;
+/** @type {Shape} */
+const diamond = (x, y, s) => `M${x + s / 2} ${y}l${s / 2} ${s / 2}l${-s / 2} ${s / 2}l${-s / 2} ${-s / 2}z`;
+/** @type {Shape} */
+const triangle = (x, y, s) => `M${x + s / 2} ${y}l${s / 2} ${s}h${-s}z`;
+
+/** @type {Record<string, { name: string; shape: Shape }>} */
+const SHAPES = {
+  k: { name: 'kept', shape: square },
+  c: { name: 'contested', shape: triangle },
+  d: { name: 'different', shape: diamond },
+  m: { name: 'missing', shape: cross },
+};

@@ -1,0 +1,97 @@
+import { own } from '../policy/label-selector.ts';
+import { CONTROL_PLANE_KEY, type Declaration, ownLabels } from './declaration.ts';
+import { nodeNames } from './hostname.ts';
+import type { LiveNode } from './live-node.ts';
+
+/** What says that a machine configuration is a node's: the surest first. */
+export type MatchedBy = '--node' | 'hostname' | 'labels' | 'role';
+
+export interface Assignment {
+  readonly node: LiveNode;
+  readonly declaration: Declaration;
+  readonly by: MatchedBy;
+}
+
+type Found = Pick<Assignment, 'declaration' | 'by'>;
+
+export interface Assignments {
+  readonly assigned: readonly Assignment[];
+  /** Nodes that none, or more than one, of the machine configurations may be for. */
+  readonly unassigned: readonly { readonly node: string; readonly why: string }[];
+  /** Machine configurations without a node. */
+  readonly unused: readonly Declaration[];
+}
+
+/**
+ * Finds each node's machine configuration. One with a hostname is for the node of that name only; one with labels of its own
+ * for nodes with these labels, if they are workers; one with neither for all nodes of its role.
+ * @param given machine configurations by the names of nodes
+ */
+export function assign(
+  nodes: readonly LiveNode[],
+  declarations: readonly Declaration[],
+  given: ReadonlyMap<string, Declaration>,
+): Assignments {
+  const hosts = declarations.flatMap((declaration) =>
+    nodeNames(declaration.configuration).map((name) => ({ name, declaration })),
+  );
+  const byHostname = Map.groupBy(hosts, ({ name }) => name);
+  const shared = declarations.filter(({ configuration }) => nodeNames(configuration).length === 0);
+  const find = (node: LiveNode): Found | string => {
+    const chosen = given.get(node.name);
+    if (chosen) return { declaration: chosen, by: '--node' };
+    const named = byHostname.get(node.name)?.map(({ declaration }) => declaration);
+    if (named) return only(named, 'hostname');
+    return byLabelsOrRole(node, shared);
+  };
+
+  const assigned: Assignment[] = [];
+  const unassigned: { node: string; why: string }[] = [];
+  for (const node of nodes) {
+    const found = find(node);
+    if (typeof found === 'string') unassigned.push({ node: node.name, why: found });
+    else assigned.push({ node, ...found });
+  }
+  const used = new Set(assigned.map(({ declaration }) => declaration));
+  return { assigned, unassigned, unused: declarations.filter((declaration) => !used.has(declaration)) };
+}
+
+function byLabelsOrRole(node: LiveNode, shared: readonly Declaration[]): Found | string {
+  const role = own(node.labels, CONTROL_PLANE_KEY) === undefined ? 'worker' : 'controlplane';
+  const fitting = shared.filter(({ configuration }) => (configuration.role ?? role) === role);
+  const labelled = fitting
+    .map((declaration) => ({ declaration, count: carried(node, declaration) }))
+    .filter((each): each is { declaration: Declaration; count: number } => each.count !== undefined);
+  const most = Math.max(...labelled.map(({ count }) => count));
+  const best = labelled.filter(({ count }) => count === most).map(({ declaration }) => declaration);
+  // Workers come in pools; control planes are alike, as a rule, so that one without the labels is one that lacks them.
+  const plain = fitting.filter(
+    (declaration) =>
+      declaration.configuration.role === role && (role === 'controlplane' || ownLabels(declaration).size === 0),
+  );
+  const [candidates, by] = best.length > 0 ? ([best, 'labels'] as const) : ([plain, 'role'] as const);
+  return candidates.length > 0
+    ? only(candidates, by)
+    : `no file is for a ${role === 'worker' ? 'worker' : 'control plane'} of that name, or with such labels`;
+}
+
+/** The candidate, if there is but one; else the question which it is. */
+function only(candidates: readonly Declaration[], by: MatchedBy): Found | string {
+  const [declaration, ...others] = candidates;
+  if (declaration !== undefined && others.length === 0) return { declaration, by };
+  return `it may be ${candidates.map(({ configuration }) => configuration.source).join(' or ')}`;
+}
+
+/**
+ * How many of the configuration's own labels the node carries; undefined if there are none, or if the node is another's. A
+ * label that Talos has set and that is gone does not make it another's: that is the drift to find.
+ */
+function carried({ labels, ownedLabels }: LiveNode, declaration: Declaration): number | undefined {
+  const declared = [...ownLabels(declaration)];
+  const states = declared.map(([key, value]) => {
+    const live = own(labels, key);
+    return live === value ? 'same' : live === undefined && ownedLabels?.has(key) ? 'gone' : 'other';
+  });
+  if (declared.length === 0 || states.includes('other')) return undefined;
+  return states.filter((state) => state === 'same').length;
+}

@@ -1,0 +1,107 @@
+import { own } from '../policy/label-selector.ts';
+import { formatTaint, sameTaint, type Taint } from '../policy/taint.ts';
+import { isTransientTaintKey } from '../policy/transient-taints.ts';
+import type { Declaration } from './declaration.ts';
+import { type LiveNode, OWNED_LABELS, OWNED_TAINTS } from './live-node.ts';
+
+/** How a node differs from what its machine configuration declares. */
+export interface Finding {
+  readonly kind: 'taint' | 'label' | 'annotation';
+  /**
+   * missing: declared, and not there. different: there, with another value or effect. orphaned: Talos has set it, and it is
+   * declared no more. unreadable: Talos does not know any more what it has set, and stops.
+   */
+  readonly problem: 'missing' | 'different' | 'orphaned' | 'unreadable';
+  /** As kubectl writes it, or the annotation's name. */
+  readonly live?: string;
+  readonly declared?: string;
+  /** `file:line:column` of the declaration. */
+  readonly at?: string;
+  /** The arguments of the kubectl command that brings the node in line. */
+  readonly mend: readonly string[];
+}
+
+/** Labels that Talos sets for the system extensions of a machine: no machine configuration declares them. */
+const EXTENSION_LABELS = 'extensions.talos.dev/';
+
+/**
+ * Everything in which the node differs. What the node carries besides is nobody's business here, unless Talos has set it; and
+ * of a patch it is not known what else is declared, so that nothing is orphaned by it.
+ */
+export function driftOf(node: LiveNode, declaration: Declaration): Finding[] {
+  const orphans = declaration.configuration.isPatch
+    ? []
+    : [...orphanedTaints(node, declaration), ...orphanedLabels(node, declaration)];
+  return [...taintFindings(node, declaration), ...labelFindings(node, declaration), ...orphans, ...unreadable(node)];
+}
+
+function taintFindings({ name, taints: live }: LiveNode, { taints }: Declaration): Finding[] {
+  // What comes and goes by itself may be gone for good reasons.
+  const lasting = taints.filter(({ key }) => !isTransientTaintKey(key));
+  return lasting.flatMap((taint): Finding[] => {
+    const declared = formatTaint(taint);
+    const found = live.find((other) => sameTaint(other, taint));
+    if (found) {
+      if ((found.value ?? '') === (taint.value ?? '')) return [];
+      const mend = ['taint', 'node', name, declared, '--overwrite'];
+      return [{ kind: 'taint', problem: 'different', live: formatTaint(found), declared, at: taint.at, mend }];
+    }
+    // Talos goes by the key alone: one of another effect is the declared one, changed.
+    const changed = live.find(
+      (other) => other.key === taint.key && !taints.some((declaredToo) => sameTaint(declaredToo, other)),
+    );
+    if (!changed)
+      return [{ kind: 'taint', problem: 'missing', declared, at: taint.at, mend: ['taint', 'node', name, declared] }];
+    const mend = ['taint', 'node', name, declared, removal(changed)];
+    return [{ kind: 'taint', problem: 'different', live: formatTaint(changed), declared, at: taint.at, mend }];
+  });
+}
+
+function orphanedTaints({ name, taints: live, ownedTaints }: LiveNode, { taints }: Declaration): Finding[] {
+  return live
+    .filter(({ key }) => ownedTaints?.has(key) && !taints.some((taint) => taint.key === key))
+    .map((taint) => ({
+      kind: 'taint',
+      problem: 'orphaned',
+      live: formatTaint(taint),
+      mend: ['taint', 'node', name, removal(taint)],
+    }));
+}
+
+function labelFindings({ name, labels: live }: LiveNode, { labels }: Declaration): Finding[] {
+  return [...labels].flatMap(([key, { value, at }]): Finding[] => {
+    const found = own(live, key);
+    if (found === value) return [];
+    const declared = `${key}=${value}`;
+    const mend = ['label', 'node', name, declared];
+    if (found === undefined) return [{ kind: 'label', problem: 'missing', declared, at, mend }];
+    const changed = `${key}=${found}`;
+    return [{ kind: 'label', problem: 'different', live: changed, declared, at, mend: [...mend, '--overwrite'] }];
+  });
+}
+
+function orphanedLabels({ name, labels: live, ownedLabels }: LiveNode, { labels }: Declaration): Finding[] {
+  return [...(ownedLabels ?? [])]
+    .filter((key) => own(live, key) !== undefined && !labels.has(key) && !key.startsWith(EXTENSION_LABELS))
+    .map((key) => ({
+      kind: 'label',
+      problem: 'orphaned',
+      live: `${key}=${own(live, key)}`,
+      mend: ['label', 'node', name, `${key}-`],
+    }));
+}
+
+function unreadable({ name, ownedTaints, ownedLabels }: LiveNode): Finding[] {
+  const annotations = [...(ownedTaints ? [] : [OWNED_TAINTS]), ...(ownedLabels ? [] : [OWNED_LABELS])];
+  return annotations.map((live) => ({
+    kind: 'annotation',
+    problem: 'unreadable',
+    live,
+    mend: ['annotate', 'node', name, `${live}-`],
+  }));
+}
+
+/** As an argument of `kubectl taint`. */
+function removal({ key, effect }: Taint): string {
+  return `${key}:${effect}-`;
+}

@@ -1,0 +1,31 @@
+import type { Place } from '../declared.ts';
+import type { MachineConfiguration, MachineRole } from '../machine-configuration.ts';
+
+/** Something in a configuration that will not do what its author thinks. */
+export interface Finding extends Place {
+  readonly rule: string;
+  /** What will happen, and why. Names keys, taints and labels; never another value, which may be a secret. */
+  readonly reason: string;
+  /** What to write instead. */
+  readonly fix: string;
+}
+
+/** What rules judge. */
+export interface LintSubject {
+  readonly configuration: MachineConfiguration;
+  /** What the configuration says, or whoever asks; undefined for a patch that may be for either. */
+  readonly role: MachineRole | undefined;
+  /** The minor version of Talos 1 that reads it; undefined where nobody says: what every version agrees on is reported. */
+  readonly version: number | undefined;
+  /** The configuration that the node registered with, where there is one to compare with. */
+  readonly registered: MachineConfiguration | undefined;
+}
+
+/** One kind of finding. */
+export interface Rule {
+  /** Stable: for people who look it up, or filter by it. */
+  readonly id: string;
+  /** One sentence for the reference page. */
+  readonly about: string;
+  check(subject: LintSubject): Omit<Finding, 'rule'>[];
+}

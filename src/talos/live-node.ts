@@ -1,0 +1,51 @@
+import { asNode } from '../admission/node-object.ts';
+import { own, type StringMap } from '../policy/label-selector.ts';
+import type { Path } from '../policy/problem.ts';
+import type { Taint } from '../policy/taint.ts';
+
+/**
+ * Where Talos writes down what it has put on a node, so that it takes it away when it is no longer declared: the keys, as a
+ * JSON list (NodeApplyController of siderolabs/talos).
+ */
+export const OWNED_TAINTS = 'talos.dev/owned-taints';
+export const OWNED_LABELS = 'talos.dev/owned-labels';
+
+/** The keys in such an annotation; undefined for one that is no list of keys, at which Talos stops. */
+export type OwnedKeys = ReadonlySet<string> | undefined;
+
+/** What is compared with a machine configuration. */
+export interface LiveNode {
+  readonly name: string;
+  readonly labels: StringMap;
+  readonly taints: readonly Taint[];
+  readonly ownedTaints: OwnedKeys;
+  readonly ownedLabels: OwnedKeys;
+}
+
+/**
+ * Takes parsed JSON for a Node, and keeps little of it; `path` is where it stands.
+ * @throws MalformedObjectError
+ */
+export function asLiveNode(value: unknown, path: Path): LiveNode {
+  const { metadata, spec } = asNode(value, path);
+  const annotations = metadata.annotations ?? {};
+  return {
+    name: metadata.name ?? '',
+    labels: metadata.labels ?? {},
+    taints: spec?.taints ?? [],
+    ownedTaints: ownedKeys(own(annotations, OWNED_TAINTS)),
+    ownedLabels: ownedKeys(own(annotations, OWNED_LABELS)),
+  };
+}
+
+function ownedKeys(text: string | undefined): OwnedKeys {
+  if (!text) return new Set();
+  try {
+    const keys: unknown = JSON.parse(text);
+    // Go reads null as an empty list.
+    if (keys === null) return new Set();
+    return Array.isArray(keys) && keys.every((key) => typeof key === 'string') ? new Set(keys) : undefined;
+  } catch {
+    return undefined;
+  }
+}

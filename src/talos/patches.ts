@@ -1,0 +1,81 @@
+import type { SourceDocument } from '../files/documents.ts';
+import { InputError } from '../files/input-error.ts';
+import type { Path } from '../policy/problem.ts';
+import { isMapping } from './tree.ts';
+
+/**
+ * A document as what it declares: of a strategic-merge patch, what it does not delete (`$patch: delete`); of a JSON patch
+ * (RFC 6902), one document for each value that it adds or replaces, which locates its parts in the patch.
+ * @throws InputError for a JSON patch that cannot be read by itself
+ */
+export function declaring(document: SourceDocument): SourceDocument[] {
+  if (Array.isArray(document.value)) return document.value.flatMap((_, index) => operation(document, index));
+  const value = withoutDeleted(document.value);
+  return value === undefined ? [] : [{ ...document, value }];
+}
+
+/** True for a document that only a patch can be. */
+export function isPatchOnly({ value }: SourceDocument): boolean {
+  return Array.isArray(value) || hasDirective(value);
+}
+
+function hasDirective(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasDirective);
+  return isMapping(value) && (Object.hasOwn(value, '$patch') || Object.values(value).some(hasDirective));
+}
+
+/** The value without what `$patch: delete` takes away. Items of lists keep their index: their place is found by it. */
+function withoutDeleted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => withoutDeleted(item) ?? null);
+  if (!isMapping(value)) return value;
+  if (value.$patch === 'delete') return undefined;
+  const kept = Object.entries(value).flatMap(([key, below]): [string, unknown][] => {
+    if (key === '$patch') return [];
+    const rest = withoutDeleted(below);
+    return rest === undefined ? [] : [[key, rest]];
+  });
+  return Object.fromEntries(kept);
+}
+
+function operation(patch: SourceDocument, index: number): SourceDocument[] {
+  const found: unknown = (patch.value as unknown[])[index];
+  const refuse = (at: string, message: string): never => {
+    throw new InputError([`${patch.locate([index, at])}: ${message}`]);
+  };
+  if (!isMapping(found) || typeof found.op !== 'string' || typeof found.path !== 'string') {
+    return refuse('op', 'expected an operation of a JSON patch, with op and path');
+  }
+  if (!/^(\/|$)/.test(found.path))
+    return refuse('path', 'expected a JSON pointer, which begins with a slash: /machine/…');
+  switch (found.op) {
+    case 'add':
+    case 'replace':
+      return [declaredBy(patch, index, found.path, found.value)];
+    case 'remove':
+    case 'test':
+      return [];
+    default:
+      return refuse('op', 'only the operations add, replace, remove and test are read: write the value with add');
+  }
+}
+
+function declaredBy(patch: SourceDocument, index: number, pointer: string, value: unknown): SourceDocument {
+  const parts = pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  // An item that is put into a list, wherever there, stands alone in it: what else is in the list is not in the patch.
+  const isItem = (part: string | number): boolean => /^(-|\d+)$/.test(String(part));
+  const tree = parts.reduceRight<unknown>((below, part) => (isItem(part) ? [below] : { [part]: below }), value);
+  const inPatch = (path: Path): Path => {
+    const within =
+      path.length > parts.length ||
+      (path.length === parts.length && parts.every((part, i) => isItem(part) || part === path[i]));
+    return within ? [index, 'value', ...path.slice(parts.length)] : [index, 'path'];
+  };
+  return {
+    value: tree,
+    locate: (path) => patch.locate(inPatch(path)),
+    scalar: (path) => patch.scalar(inPatch(path)),
+  };
+}

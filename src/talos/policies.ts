@@ -1,0 +1,128 @@
+import { InputError } from '../files/input-error.ts';
+import type { PolicySelector } from '../policy/label-selector-schema.ts';
+import type { TaintPolicy } from '../policy/policy.ts';
+import { formatTaint, identity } from '../policy/taint.ts';
+import type { TaintMode } from '../policy/taint-policy.ts';
+import { isTransientTaintKey } from '../policy/transient-taints.ts';
+import { contradiction, type Declaration, type PlacedTaint } from './declaration.ts';
+import { taintsKeepLabelsOff } from './label-deadlock.ts';
+import type { MachineConfiguration } from './machine-configuration.ts';
+import { isFor, selectorsFor } from './node-selectors.ts';
+import { policyName } from './policy-name.ts';
+
+/** A policy that says for the cluster what machine configurations say for their machines. */
+export interface DerivedPolicy {
+  readonly policy: TaintPolicy;
+  /** The declared taints, in the order of the policy's. */
+  readonly taints: readonly PlacedTaint[];
+  /** Declared taints that come and go by themselves: a policy would put back what their agents remove. */
+  readonly leftOut: readonly PlacedTaint[];
+  /** The files. */
+  readonly sources: readonly string[];
+  /** Those whose taints keep the nodes from getting the labels that select them: see {@link taintsKeepLabelsOff}. */
+  readonly deadlocked: readonly string[];
+}
+
+export interface DerivationOptions {
+  readonly mode: TaintMode;
+  /** The nodes of all files; otherwise each file's labels tell. */
+  readonly nodeSelector?: PolicySelector | undefined;
+  /** Whether NoExecute taints are for nodes, too, that run already and never carried them. */
+  readonly mayEvict: boolean;
+}
+
+/**
+ * One policy for each set of taints that the files declare.
+ * @throws InputError with the places, for files that contradict each other, or whose nodes nothing tells from the others;
+ * and where no file declares a taint to keep
+ */
+export function derivePolicies(declarations: readonly Declaration[], options: DerivationOptions): DerivedPolicy[] {
+  const groups = [...Map.groupBy(declarations, groupKey).values()].filter((group) => lastingOf(group[0]).length > 0);
+  if (groups.length === 0)
+    throw new InputError([`${sourcesOf(declarations)}: no taint for a policy to keep is declared`]);
+  const faults: string[] = [];
+  const names = new Set<string>();
+  const derived = groups.flatMap((group): DerivedPolicy[] => {
+    const selector = selectorOf(group, declarations, options.nodeSelector);
+    if (typeof selector === 'string') {
+      faults.push(selector);
+      return [];
+    }
+    const [first] = group;
+    const taints = lastingOf(first).toSorted((a, b) => (identity(a) < identity(b) ? -1 : 1));
+    const spec = {
+      mode: options.mode,
+      nodeSelector: selector,
+      taints: taints.map((taint) => ruleFor(taint, options)),
+    };
+    const policy: TaintPolicy = { kind: 'TaintPolicy', name: policyName(selector, names), spec };
+    const leftOut = group.flatMap(({ taints }) => taints.filter(({ key }) => isTransientTaintKey(key)));
+    const configurations = group.map(({ configuration }) => configuration);
+    const deadlocked = configurations.filter((configuration) => taintsKeepLabelsOff(configuration, selector));
+    const sources = (of: readonly MachineConfiguration[]) => of.map(({ source }) => source);
+    return [{ policy, taints, leftOut, sources: sources(configurations), deadlocked: sources(deadlocked) }];
+  });
+  if (faults.length > 0) throw new InputError(faults);
+  return derived;
+}
+
+function ruleFor({ key, value, effect }: PlacedTaint, { mayEvict }: DerivationOptions) {
+  return {
+    key,
+    ...(value ? { value } : {}),
+    effect: effect as 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute',
+    ensure: 'Present' as const,
+    ...(mayEvict && effect === 'NoExecute' ? { mayEvict } : {}),
+  };
+}
+
+/** Control planes and workers never share a policy: their nodes are told apart in different ways. */
+function groupKey(declaration: Declaration): string {
+  const isControlPlane = declaration.configuration.role === 'controlplane';
+  return [isControlPlane, ...lastingOf(declaration).map(formatTaint).sort()].join(' ');
+}
+
+function lastingOf(declaration: Declaration | undefined): PlacedTaint[] {
+  return (declaration?.taints ?? []).filter(({ key }) => !isTransientTaintKey(key));
+}
+
+/** The first selector that takes in all nodes of the group, and none of a file that does not declare the group's taints. */
+function selectorOf(
+  group: readonly Declaration[],
+  all: readonly Declaration[],
+  given: PolicySelector | undefined,
+): PolicySelector | string {
+  const candidates = given ? [given] : selectorsFor(group);
+  const clashes = candidates.map((selector) => {
+    const others = given ? all : all.filter((declaration) => isFor(selector, declaration));
+    return others.map((other) => clashOf(group, other, given !== undefined)).find((clash) => clash !== undefined);
+  });
+  const good = candidates.find((_, index) => clashes[index] === undefined);
+  return (
+    good ??
+    clashes.at(-1) ??
+    `${sourcesOf(group)}: no label that is declared there says which nodes these are: name them with --node-selector`
+  );
+}
+
+/** Why a policy for the nodes of the group must not be one for the nodes of the other file. */
+function clashOf(group: readonly Declaration[], other: Declaration, given: boolean): string | undefined {
+  const declared = new Map(other.taints.map((taint) => [identity(taint), taint]));
+  for (const taint of lastingOf(group[0])) {
+    const found = declared.get(identity(taint));
+    const advice = given
+      ? '--node-selector is for the nodes of all files: name only files of alike nodes'
+      : 'nothing tells their nodes apart: give them different labels, or name one file at a time with --node-selector';
+    if (found === undefined) {
+      const place = other.labels.values().next().value?.at;
+      const where = place ? `${other.configuration.source} (labels: ${place})` : other.configuration.source;
+      return `${taint.at}: taint ${formatTaint(taint)} is not declared in ${where}: ${advice}`;
+    }
+    if ((found.value ?? '') !== (taint.value ?? '')) return `${contradiction(taint, found)}, and ${advice}`;
+  }
+  return undefined;
+}
+
+function sourcesOf(declarations: readonly Declaration[]): string {
+  return declarations.map(({ configuration }) => configuration.source).join(', ');
+}

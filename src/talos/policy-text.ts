@@ -1,0 +1,58 @@
+import { Document, type YAMLMap } from 'yaml';
+import { POLICY_API_VERSION } from '../policy/policy.ts';
+import { formatTaint } from '../policy/taint.ts';
+import { printable } from '../policy/text.ts';
+import type { DerivedPolicy } from './policies.ts';
+
+/** The policies as one YAML stream for `kubectl apply`, with comments that say where each line comes from. */
+export function formatPolicies(derived: readonly DerivedPolicy[]): string {
+  return derived.map(formatOne).join('---\n');
+}
+
+/** The policies as one object for `kubectl apply`: a List, where there are several. */
+export function policiesAsObject(derived: readonly DerivedPolicy[]): object {
+  const items = derived.map(manifestOf);
+  const [only, ...others] = items;
+  return only && others.length === 0 ? only : { apiVersion: 'v1', kind: 'List', items };
+}
+
+function manifestOf({ policy: { kind, name, spec } }: DerivedPolicy) {
+  return { apiVersion: POLICY_API_VERSION, kind, metadata: { name }, spec };
+}
+
+function formatOne(derived: DerivedPolicy): string {
+  const { policy, taints, sources } = derived;
+  const document = new Document(manifestOf(derived));
+  document.commentBefore = comment([
+    `Declared in ${sources.join(', ')}; written by taintkeeper talos policies.`,
+    ...notesOn(derived).map((note) => note.replace(/^./, (first) => first.toUpperCase())),
+  ]);
+  for (const [index, { at }] of taints.entries()) {
+    const rule = document.getIn(['spec', 'taints', index], true) as YAMLMap;
+    const { effect, mayEvict } = policy.spec.taints[index] ?? {};
+    const evicts = effect === 'NoExecute' && policy.spec.mode === 'Restore' && !mayEvict;
+    rule.commentBefore = comment([at, ...(evicts ? NO_EVICTION : [])]);
+  }
+  return document.toString({ lineWidth: 0 });
+}
+
+/** What the reader has to know besides. */
+export function notesOn({ leftOut, deadlocked }: DerivedPolicy): string[] {
+  return [
+    ...leftOut.map((taint) => {
+      return `left out: ${formatTaint(taint)} (${taint.at}), which comes and goes by itself: a policy would put it back`;
+    }),
+    ...deadlocked.map((source) => {
+      return `up to Talos 1.13, workers do not get the labels that select them as long as ${source} has nodeTaints: NodeRestriction refuses the request, which has both`;
+    }),
+  ];
+}
+
+const NO_EVICTION = [
+  'For nodes that register with the labels above. mayEvict: true is for nodes, too, that run already or get the labels',
+  'later, as machine.nodeLabels does it: pods on them that do not tolerate the taint are evicted then.',
+];
+
+function comment(lines: readonly string[]): string {
+  return lines.map((line) => ` ${printable(line)}`).join('\n');
+}

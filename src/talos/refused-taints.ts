@@ -1,0 +1,38 @@
+import type { FoundTaint } from './declared-taints.ts';
+import type { MachineConfiguration } from './machine-configuration.ts';
+
+// Talos' NodeApplyController writes labels, annotations and taints of a node in one update: on control-plane nodes as an
+// administrator, on workers with the kubelet's own kubeconfig. NodeRestriction refuses every update of a node by itself that
+// changes spec.taints. Since 1.14 what is declared is in the kubelet's registerWithTaints, too, whichever shape it is declared
+// in (K8sNodeConfig().Taints() in kubelet_config.go), unless extraArgs have register-with-taints (kubelet_spec.go).
+
+/** The version in which documents took the place of most of `machine` and `cluster`. */
+export const MULTI_DOCUMENT_VERSION = 14;
+
+/**
+ * The taints that Talos would have to set on a worker once it has registered, and cannot. With them, it loses the labels and
+ * annotations of the same update (siderolabs/talos#8193). The role is for the caller to know.
+ * @param version minor version of Talos 1; without one, taints of the older shape are taken to be read by an older Talos
+ */
+export function refusedTaints({ taints }: MachineConfiguration, version?: number): FoundTaint[] {
+  const byKubelet = taints.filter(isByKubelet);
+  const keys = new Set(byKubelet.map(({ value }) => value.key));
+  const hasFlag = byKubelet.some(({ shape }) => shape === 'register-with-taints');
+  return taints.filter(
+    (taint) =>
+      !isByKubelet(taint) &&
+      // Equal, it is there already; different, Talos leaves it alone, for it is not its own.
+      !keys.has(taint.value.key) &&
+      (hasFlag || !isHandedOver(taint, version)),
+  );
+}
+
+/** Whether it is the kubelet that sets the taint, when it registers. */
+export function isByKubelet({ shape }: FoundTaint): boolean {
+  return shape === 'register-with-taints' || shape === 'registerWithTaints';
+}
+
+/** Whether this Talos hands a taint that is declared to it to the kubelet, to register with. */
+export function isHandedOver({ shape }: FoundTaint, version?: number): boolean {
+  return version === undefined ? shape === 'KubeNodeConfig' : version >= MULTI_DOCUMENT_VERSION;
+}

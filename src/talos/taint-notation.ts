@@ -1,0 +1,46 @@
+import { isLabelValue, isQualifiedName } from '../policy/schema.ts';
+import { TAINT_EFFECTS } from '../policy/taint.ts';
+
+/** A taint that a machine configuration declares. */
+export interface DeclaredTaint {
+  readonly key: string;
+  /** Empty for a taint without a value. */
+  readonly value: string;
+  readonly effect: string;
+}
+
+export type ReadTaint =
+  | { readonly ok: true; readonly taint: DeclaredTaint }
+  | { readonly ok: false; readonly problem: string; readonly expected: string };
+
+/** `value:Effect` or `Effect`, as in `machine.nodeTaints` and KubeNodeConfig (ValidateTaints of Talos' pkg/machinery/labels). */
+export function readTalosTaint(key: string, text: string): ReadTaint {
+  const colon = text.indexOf(':');
+  const value = colon < 0 ? '' : text.slice(0, colon);
+  return checkTaint({ key, value, effect: text.slice(colon + 1) }, TALOS_NOTATION);
+}
+
+/** `key=value:Effect` or `key:Effect`, as in the kubelet's `--register-with-taints` (parseTaint of k8s.io/kubernetes/pkg/util/taints). */
+export function readKubeletTaint(text: string): ReadTaint {
+  const [left = '', effect = '', ...more] = text.split(':');
+  const [key = '', value = '', ...rest] = left.split('=');
+  if (more.length + rest.length > 0) return { ok: false, problem: `"${text}" is no taint`, expected: KUBELET_NOTATION };
+  return checkTaint({ key, value, effect }, KUBELET_NOTATION);
+}
+
+export const TALOS_NOTATION = 'value:Effect, or Effect alone';
+const KUBELET_NOTATION = 'key=value:Effect, or key:Effect';
+
+/** @param expected how a taint is written there */
+export function checkTaint(taint: DeclaredTaint, expected: string): ReadTaint {
+  const refuse = (problem: string): ReadTaint => ({ ok: false, problem, expected });
+  if (!isQualifiedName(taint.key)) return refuse(`"${taint.key}" is no taint key (NAME or DOMAIN/NAME)`);
+  if (!(TAINT_EFFECTS as readonly string[]).includes(taint.effect)) {
+    const one = TAINT_EFFECTS.join(', ');
+    const near = TAINT_EFFECTS.find((effect) => effect.toLowerCase() === taint.effect.toLowerCase());
+    const hint = near ? ` (effects are case-sensitive: ${near})` : ` (there are ${one})`;
+    return refuse(`"${taint.effect}" is no effect${hint}`);
+  }
+  if (!isLabelValue(taint.value)) return refuse(`"${taint.value}" is no taint value`);
+  return { ok: true, taint };
+}

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { admin, node } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { type Installation, install, leaderOf, registerControlPlaneNode } from '../e2e/installation.ts';
+import { describeWithChromium } from './describe-with-chromium.ts';
+import { openPage } from './opened-page.ts';
+
+const GPU_POOL = {
+  apiVersion: 'taintkeeper.dev/v1alpha1',
+  kind: 'TaintPolicy',
+  metadata: { name: 'gpu-pool' },
+  spec: {
+    mode: 'Audit',
+    nodeSelector: { matchLabels: { pool: 'gpu' } },
+    taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' }],
+  },
+};
+const SEEN_WITHIN_MS = 15_000;
+
+describeWithControlPlane('the page of a real installation', {}, (cp) => {
+  describeWithChromium('in a browser', (browser) => {
+    let installation: Installation;
+    let leader: string;
+    beforeAll(async () => {
+      installation = await install(cp());
+      await installation.start(['a', 'b']);
+      await registerControlPlaneNode(cp(), 'cp-1');
+      await cp().request(admin, 'POST', '/apis/taintkeeper.dev/v1alpha1/taintpolicies', { body: GPU_POOL });
+      const body = { metadata: { name: 'gpu-1', labels: { pool: 'gpu' } } };
+      await cp().request(node('gpu-1'), 'POST', '/api/v1/nodes', { body });
+      leader = await waitUntil(async () => (await leaderOf(cp())) || undefined, {
+        timeoutMs: SEEN_WITHIN_MS,
+        otherwise: () => 'nobody leads',
+      });
+    });
+    afterAll(() => installation.stop());
+
+    it('shows on the leader which node lacks which taint, and follows when it gets it', async () => {
+      const { page, faults } = await openPage(browser(), `${installation.replica(leader).adminUrl}/#nodes`);
+      const row = page.getByRole('row', { name: /gpu-1/ });
+      await row.getByText('missing').waitFor({ timeout: SEEN_WITHIN_MS });
+      await page.getByRole('button', { name: '1 node lacks a protected taint' }).waitFor();
+      await cp().kubectl(['taint', 'node', 'gpu-1', 'dedicated=gpu:NoSchedule']);
+      await row.getByText('kept').waitFor({ timeout: SEEN_WITHIN_MS });
+      await page.getByRole('button', { name: '1 node lacks a protected taint' }).waitFor({ state: 'detached' });
+      expect(faults).toEqual([]);
+    });
+
+    it('says on the other replica who leads, and has the certificate and the webhooks', async () => {
+      const other = leader === 'a' ? 'b' : 'a';
+      const { page, faults } = await openPage(browser(), `${installation.replica(other).adminUrl}/#nodes`);
+      await page.getByRole('heading', { name: 'Another replica leads' }).waitFor({ timeout: SEEN_WITHIN_MS });
+      expect(await page.locator('#nodes-absent').textContent()).toContain(`leader alone: ${leader}.`);
+      await page.getByRole('tab', { name: /^Trust/ }).click();
+      await page
+        .getByRole('row', { name: /protect\.taintkeeper\.dev/ })
+        .getByText('trusted')
+        .waitFor();
+      await page
+        .getByText(/days left/)
+        .first()
+        .waitFor();
+      expect(faults).toEqual([]);
+    });
+  });
+});

@@ -1,0 +1,155 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeWithChromium } from './describe-with-chromium.ts';
+import { openPage } from './opened-page.ts';
+import { type PageServer, servePage } from './page-server.ts';
+import { CONTESTED_NODE } from './sample-nodes.ts';
+import { SAMPLE_TIME, samplePage } from './sample-page.ts';
+
+const NODES = 5_000;
+const DAEMON_SETS = 50;
+
+/** Far fewer than the nodes have cells; with all rows in the document it would be 30,000. */
+const MAX_ELEMENTS = 6_000;
+
+describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS} DaemonSets`, (browser) => {
+  let server: PageServer;
+  beforeAll(async () => {
+    const sample = samplePage({ nodes: NODES, daemonSets: DAEMON_SETS, broken: true });
+    server = await servePage(sample, { at: SAMPLE_TIME });
+  });
+  afterAll(() => server.stop());
+
+  const open = async (panel: string, options?: Parameters<typeof openPage>[2]) =>
+    openPage(browser(), `${server.url}/#${panel}`, options);
+
+  it('says first what is wrong, the worst first, and leads there', async () => {
+    const { page, faults } = await open('trust');
+    await page.getByRole('heading', { name: /things are wrong/ }).waitFor();
+    const troubles = page.getByRole('region', { name: 'Verdict' }).getByRole('button');
+    const texts = await troubles.allTextContents();
+    expect(texts[0]).toBe(
+      'TaintPolicy idle is not in force: spec.taints[0].key: "node.kubernetes.io/*" protects nothing: such taints come and go, so name an exact key',
+    );
+    expect(texts).toContain('1 node carries a protected taint with another value');
+    await troubles.getByText('lack a protected taint').click();
+    await page.getByRole('table', { name: /Nodes and protected taints/ }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  it('shows the nodes with trouble first, and why', async () => {
+    const { page, faults } = await open('nodes');
+    const rows = page.locator('#nodes-table tbody:not(.spacer) tr');
+    await rows.first().waitFor();
+    expect((await rows.allTextContents()).slice(0, 5).map((text) => text.split(/(?<=\d{4})/)[0])).toEqual([
+      'edge-a-0001',
+      'edge-c-0003',
+      'gpu-a-0004',
+      'storage-c-0003',
+      CONTESTED_NODE,
+    ]);
+    await page.getByRole('button', { name: CONTESTED_NODE }).click();
+    expect(await page.locator('#node-details').textContent()).toContain('somebody takes it away each time');
+    expect(faults).toEqual([]);
+  });
+
+  it('keeps few of the rows in the document, wherever one scrolls to', async () => {
+    const { page } = await open('nodes');
+    await page.locator('#nodes-table tbody:not(.spacer) tr').first().waitFor();
+    expect(await elements(page)).toBeLessThan(MAX_ELEMENTS);
+    const table = page.locator('#nodes-table');
+    expect(await table.getAttribute('aria-rowcount')).toBe(String(NODES + 1));
+    const scroller = page.locator('#nodes-scroller');
+    await scroller.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+    await page
+      .getByRole('row', { name: /^worker-c-1165/ })
+      .first()
+      .waitFor();
+    expect(await page.locator('#nodes-table tr[aria-rowindex]').last().getAttribute('aria-rowindex')).toBe(
+      String(NODES + 1),
+    );
+    expect(await elements(page)).toBeLessThan(MAX_ELEMENTS);
+    // From far below to a list of one.
+    await page.locator('#nodes-filter').fill('cp-2');
+    await page.getByRole('row', { name: /^cp-2/ }).waitFor();
+    expect(await page.locator('#nodes-table tr[aria-rowindex]').count()).toBe(2);
+  });
+
+  it('filters the nodes by name, state and policy', async () => {
+    const { page } = await open('nodes');
+    const count = page.locator('#nodes-count');
+    await expect.poll(() => count.textContent()).toContain('5,000 nodes');
+    await page.keyboard.press('/');
+    await page.keyboard.type('gpu-a-00');
+    await expect.poll(() => count.textContent()).toMatch(/^99 of 5,000 nodes/);
+    await page.getByLabel('Show').and(page.locator('#nodes-show')).selectOption('trouble');
+    await expect.poll(() => count.textContent()).toMatch(/^1 of 5,000 nodes/);
+    await page.locator('#nodes-filter').fill('no such node');
+    await page.getByText('No node is like that.').waitFor();
+    await page.locator('#nodes-filter').fill('');
+    await page.locator('#nodes-show').selectOption('all');
+    await page.locator('#nodes-policy').selectOption('storage-pool');
+    await expect.poll(() => count.textContent()).toMatch(/^500 of 5,000 nodes/);
+    expect(await page.locator('#nodes-table thead th').count()).toBe(3);
+  });
+
+  it('draws every node with a taint to keep as one mark, in a few paths, and a mark leads to its node', async () => {
+    const { page } = await open('nodes');
+    const map = page.locator('#nodes-map svg');
+    await map.waitFor();
+    expect(await map.getAttribute('aria-label')).toMatch(/^1,503 nodes with taints to keep: .*3 missing/);
+    expect(await map.locator('path').count()).toBeLessThanOrEqual(4);
+    await map.click({ position: { x: 4, y: 4 } });
+    expect(await page.locator('#node-details h3').textContent()).toMatch(/^cp-1/);
+  });
+
+  it('has the coverage matrix walked through by keyboard, and says why a daemon is kept off', async () => {
+    const { page, faults } = await open('coverage');
+    const grid = page.getByRole('grid');
+    await grid.getByRole('row', { name: /kube-flannel-ds/ }).waitFor();
+    expect(await grid.getByRole('row').count()).toBe(DAEMON_SETS + 1);
+    expect(await grid.locator('td[tabindex="0"]').count()).toBe(1);
+    await grid.locator('td[tabindex="0"]').focus();
+    await page.keyboard.press('Control+End');
+    expect(await page.evaluate(() => document.activeElement?.closest('tr')?.rowIndex)).toBe(DAEMON_SETS);
+    await page.locator('#coverage-filter').fill('kube-flannel');
+    await grid
+      .getByRole('gridcell', { name: /kept off/ })
+      .first()
+      .focus();
+    expect(await page.locator('#coverage-answer').textContent()).toMatch(
+      /kube-flannel\/kube-flannel-ds on .*kept off by taints.*taint /,
+    );
+    expect(await grid.locator('td[tabindex="0"]').count()).toBe(1);
+    expect(faults).toEqual([]);
+  });
+
+  it('tells patches in lines that come and go', async () => {
+    const { page } = await open('decisions');
+    const restored = page.getByRole('listitem').filter({ hasText: 'Node gpu-b-0002' }).first();
+    await restored.waitFor();
+    const lines = await restored.locator('.diff li').allTextContents();
+    expect(lines).toContain('− removed: dedicated=batch:NoSchedule');
+    expect(lines).toContain('+ added: dedicated=gpu:NoSchedule');
+  });
+
+  it('is there soon, and answers soon', async () => {
+    const { page } = await open('nodes');
+    await page.locator('#nodes-table tbody:not(.spacer) tr').first().waitFor();
+    const ready = await page.evaluate(() => performance.now());
+    const took = await page.evaluate(async () => {
+      const input = document.querySelector<HTMLInputElement>('#nodes-filter');
+      const start = performance.now();
+      if (input) input.value = 'worker-b-01';
+      input?.dispatchEvent(new Event('input'));
+      await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+      return performance.now() - start;
+    });
+    process.stdout.write(
+      `page: ${NODES} nodes × ${DAEMON_SETS} DaemonSets shown ${Math.round(ready)} ms after the navigation began; a filter drawn in ${Math.round(took)} ms; ${await elements(page)} elements\n`,
+    );
+    expect(await page.locator('#nodes-count').textContent()).toMatch(/ of 5,000 nodes/);
+  });
+});
+
+const elements = (page: Page) => page.evaluate(() => document.getElementsByTagName('*').length);

@@ -1,0 +1,25 @@
+import Fastify from 'fastify';
+import type { DecisionLog } from '../../src/page/decision-log.ts';
+import { pageRoutes } from '../../src/page/page-routes.ts';
+import { createStateFeed, type PageSources } from '../../src/page/state-feed.ts';
+import { readPageFiles } from '../../src/page/static-files.ts';
+
+export interface PageServer {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * The page as the program serves it, of sources that need not be a program.
+ * @param at the time that answers bear, in place of the real one
+ */
+export async function servePage(
+  { sources, decisions }: { sources: PageSources; decisions: DecisionLog },
+  { at, port = 0 }: { at?: Date; port?: number } = {},
+): Promise<PageServer> {
+  const app = Fastify({ forceCloseConnections: true });
+  if (at) app.addHook('onRequest', async (_request, reply) => void reply.header('date', at.toUTCString()));
+  await app.register(pageRoutes({ files: await readPageFiles(), feed: createStateFeed(sources), decisions }));
+  const url = await app.listen({ host: '127.0.0.1', port });
+  return { url, stop: () => app.close() };
+}

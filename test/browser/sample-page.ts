@@ -1,0 +1,165 @@
+import { judge } from '../../src/admission/judge.ts';
+import type { AdmissionRequest } from '../../src/admission/review.ts';
+import { createDecisionLog, type DecisionLog } from '../../src/page/decision-log.ts';
+import { clusterPolicyStates } from '../../src/page/policy-states.ts';
+import type { CertificateState, WebhookState } from '../../src/page/state.ts';
+import type { PageSources } from '../../src/page/state-feed.ts';
+import type { Phase } from '../../src/policy/decision.ts';
+import type { PolicySet } from '../../src/policy/policy-set.ts';
+import { sampleDaemonSets } from './sample-daemon-sets.ts';
+import { CONTESTED_NODE, sampleNodes } from './sample-nodes.ts';
+import { samplePolicies } from './sample-policies.ts';
+
+/** When the sample is looked at: all that it says of time follows from this. */
+export const SAMPLE_TIME = new Date('2026-03-14T02:07:30Z');
+
+const REPLICA = 'taintkeeper-6c9d8f7b5-x2x9k';
+
+export interface SampleOptions {
+  readonly nodes: number;
+  readonly daemonSets: number;
+  /** With a policy that is not in force. */
+  readonly broken?: boolean;
+}
+
+/** What the page of a leader is made of, for a cluster that was made up; the page's own code makes the state from it. */
+export function samplePage({ nodes: nodeCount, daemonSets: daemonSetCount, broken = false }: SampleOptions): {
+  sources: PageSources;
+  decisions: DecisionLog;
+} {
+  const nodes = sampleNodes(nodeCount);
+  const daemonSets = sampleDaemonSets(daemonSetCount);
+  const { policies, compiled, objects } = samplePolicies(nodes, daemonSets, { broken });
+  const sources: PageSources = {
+    replica: REPLICA,
+    mode: 'cluster',
+    audit: false,
+    leader: () => ({ isThis: true, name: REPLICA }),
+    checks: () => [
+      broken
+        ? { name: 'policies', state: 'degraded', detail: `${policies.length} in force; not usable: TaintPolicy idle` }
+        : { name: 'policies', state: 'ok', detail: `${policies.length} in force` },
+      { name: 'certificate', state: 'ok', detail: `expires ${CERTIFICATE.notAfter}, renewed in time` },
+      { name: 'webhooks', state: 'ok', detail: `${WEBHOOKS.length} registered` },
+      { name: 'shutdown', state: 'ok', detail: 'not asked for' },
+    ],
+    certificate: () => CERTIFICATE,
+    webhooks: () => WEBHOOKS,
+    policies: () => clusterPolicyStates(objects, false),
+    cluster: () => ({
+      policies,
+      compiled,
+      survey: {
+        isSynced: () => true,
+        revision: () => 1,
+        nodes: () => nodes,
+        daemonSets: () => daemonSets,
+        isContested: (node) => node === CONTESTED_NODE,
+      },
+    }),
+  };
+  return { sources, decisions: sampleDecisions(compiled) };
+}
+
+const CERTIFICATE: CertificateState = {
+  subject: 'CN=taintkeeper.taintkeeper.svc',
+  names: ['taintkeeper.taintkeeper.svc', 'taintkeeper.taintkeeper.svc.cluster.local'],
+  notBefore: '2026-02-16T01:00:00.000Z',
+  notAfter: '2026-05-17T01:00:00.000Z',
+  caNotAfter: '2036-01-10T01:00:00.000Z',
+  renews: 'all',
+};
+
+const WEBHOOKS: readonly WebhookState[] = [
+  {
+    name: 'restore.taintkeeper.dev',
+    configuration: 'MutatingWebhookConfiguration',
+    failurePolicy: 'Ignore',
+    timeoutSeconds: 3,
+    trusted: true,
+    rules: ['UPDATE nodes'],
+    conditions: ['taints-change', 'drops-a-protected-taint'],
+  },
+  {
+    name: 'tolerate.taintkeeper.dev',
+    configuration: 'MutatingWebhookConfiguration',
+    failurePolicy: 'Ignore',
+    timeoutSeconds: 3,
+    trusted: true,
+    rules: ['CREATE, UPDATE daemonsets'],
+    conditions: ['lacks-a-toleration'],
+  },
+  {
+    name: 'protect.taintkeeper.dev',
+    configuration: 'ValidatingWebhookConfiguration',
+    failurePolicy: 'Fail',
+    timeoutSeconds: 5,
+    trusted: true,
+    rules: ['UPDATE nodes'],
+    conditions: ['taints-change', 'drops-a-protected-taint'],
+  },
+];
+
+const GPU_TAINT = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+const TEAM_TAINT = { key: 'team.example.com/vision', effect: 'NoSchedule' };
+const CONTROL_PLANE_TAINT = { key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' };
+const FLANNEL = [{ key: 'node-role.kubernetes.io/control-plane', operator: 'Exists', effect: 'NoSchedule' }];
+
+/** Decisions as the program itself makes them, of requests in the last hour. */
+function sampleDecisions(policies: PolicySet): DecisionLog {
+  let at = SAMPLE_TIME;
+  const log = createDecisionLog({ replica: REPLICA, now: () => at });
+  const decide = (secondsAgo: number, phase: Phase, request: AdmissionRequest) => {
+    at = new Date(SAMPLE_TIME.getTime() - secondsAgo * 1_000);
+    log.record({ phase, request, judgement: judge(request, phase, policies) });
+  };
+  decide(
+    3_100,
+    'mutate',
+    daemonSetCreation('kube-flannel', 'kube-flannel-ds', 'system:serviceaccount:argocd:controller'),
+  );
+  decide(
+    1_900,
+    'mutate',
+    nodeUpdate('gpu-a-0001', 'gpu', [GPU_TAINT, TEAM_TAINT], [], 'system:serviceaccount:ops:node-labeller'),
+  );
+  decide(
+    640,
+    'validate',
+    nodeUpdate('edge-a-0001', 'edge', [EDGE_TAINT], [], 'system:serviceaccount:ops:node-labeller'),
+  );
+  decide(
+    95,
+    'mutate',
+    nodeUpdate('gpu-b-0002', 'gpu', [GPU_TAINT], [{ ...GPU_TAINT, value: 'batch' }], 'dana@example.com'),
+  );
+  decide(12, 'validate', nodeUpdate('cp-2', 'control-plane', [CONTROL_PLANE_TAINT], [], 'dev@example.com'));
+  return log;
+}
+
+const EDGE_TAINT = { key: 'example.com/edge', effect: 'NoExecute' };
+
+function nodeUpdate(name: string, pool: string, before: unknown, after: unknown, username: string): AdmissionRequest {
+  const node = (taints: unknown) => ({ metadata: { name, labels: { pool } }, spec: { taints } });
+  return {
+    uid: `update-${name}`,
+    operation: 'UPDATE',
+    resource: { group: '', version: 'v1', resource: 'nodes' },
+    name,
+    userInfo: { username },
+    oldObject: node(before),
+    object: node(after),
+  };
+}
+
+function daemonSetCreation(namespace: string, name: string, username: string): AdmissionRequest {
+  return {
+    uid: `create-${name}`,
+    operation: 'CREATE',
+    resource: { group: 'apps', version: 'v1', resource: 'daemonsets' },
+    namespace,
+    name,
+    userInfo: { username },
+    object: { metadata: { namespace, name }, spec: { template: { spec: { tolerations: FLANNEL } } } },
+  };
+}

@@ -1,0 +1,121 @@
+import type { PolicyObject } from '../../src/cluster/policies.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../../src/controllers/cluster-objects.ts';
+import { type Policy, parsePolicy } from '../../src/policy/policy.ts';
+import { daemonSetFindings, nodeFindings } from '../../src/policy/policy-findings.ts';
+import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';
+import { nextPolicyStatus } from '../../src/policy/policy-status.ts';
+
+const API_VERSION = 'taintkeeper.dev/v1alpha1';
+const SINCE = new Date('2026-03-01T08:00:00Z');
+
+const SPECS: readonly { kind: Policy['kind']; name: string; spec: object }[] = [
+  {
+    kind: 'TaintPolicy',
+    name: 'control-plane-taints',
+    spec: {
+      mode: 'Deny',
+      nodeSelector: { matchLabels: { pool: 'control-plane' } },
+      taints: [{ key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' }],
+    },
+  },
+  {
+    kind: 'TaintPolicy',
+    name: 'gpu-pool',
+    spec: {
+      mode: 'Restore',
+      nodeSelector: { matchLabels: { pool: 'gpu' } },
+      taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' }],
+      exempt: { users: ['system:serviceaccount:kube-system:cluster-autoscaler'] },
+    },
+  },
+  {
+    kind: 'TaintPolicy',
+    name: 'storage-pool',
+    spec: {
+      mode: 'Deny',
+      nodeSelector: { matchLabels: { pool: 'storage' } },
+      taints: [{ key: 'dedicated', value: 'storage', effect: 'NoSchedule', ensure: 'Present' }],
+    },
+  },
+  {
+    kind: 'TaintPolicy',
+    name: 'edge-sites',
+    spec: {
+      mode: 'Audit',
+      nodeSelector: { matchLabels: { pool: 'edge' } },
+      taints: [{ key: 'example.com/edge', effect: 'NoExecute', ensure: 'Present' }],
+    },
+  },
+  {
+    kind: 'TaintPolicy',
+    name: 'team-taints',
+    spec: { mode: 'Restore', taints: [{ key: 'team.example.com/*', ensure: 'Preserved' }] },
+  },
+  {
+    kind: 'TolerationPolicy',
+    name: 'cni-tolerations',
+    spec: { mode: 'Mutate', daemonSets: { namespaces: ['kube-flannel', 'cilium'] } },
+  },
+  {
+    kind: 'RecoveryPolicy',
+    name: 'daemons-after-reboot',
+    spec: { daemonSets: { namespaces: ['kube-system'] }, strategy: 'DeletePod', stuckSeconds: 10 },
+  },
+];
+
+/** A policy that protects nothing, as somebody wrote it. */
+const BROKEN = {
+  kind: 'TaintPolicy',
+  name: 'idle',
+  spec: { mode: 'Deny', taints: [{ key: 'node.kubernetes.io/*' }] },
+} as const;
+
+export interface SamplePolicies {
+  readonly policies: readonly Policy[];
+  readonly compiled: PolicySet;
+  /** With the status that a leader would write. */
+  readonly objects: readonly PolicyObject[];
+}
+
+/** Policies for the sample's nodes and DaemonSets. */
+export function samplePolicies(
+  nodes: readonly ClusterNode[],
+  daemonSets: readonly ClusterDaemonSet[],
+  { broken = false } = {},
+): SamplePolicies {
+  const declared = broken ? [...SPECS, BROKEN] : SPECS;
+  const results = declared.map(({ kind, name, spec }) => ({
+    kind,
+    name,
+    result: parsePolicy({ apiVersion: API_VERSION, kind, metadata: { name }, spec }),
+  }));
+  const policies = results.flatMap(({ result }) => (result.ok ? [result.policy] : []));
+  const compiled = compilePolicies(policies);
+  const findingsOf = (name: string) => {
+    const taints = compiled.taintPolicies.find((policy) => policy.name === name);
+    if (taints) return nodeFindings(taints, nodes, []);
+    const tolerations = compiled.tolerationPolicies.find((policy) => policy.name === name);
+    return tolerations ? daemonSetFindings(tolerations, daemonSets, []) : { matched: 2, violators: [] };
+  };
+  const objects = results.map(
+    ({ kind, name, result }): PolicyObject => ({
+      kind,
+      name,
+      uid: name,
+      generation: 1,
+      resourceVersion: '1',
+      result,
+      status: nextPolicyStatus({
+        before: undefined,
+        generation: 1,
+        problems: result.ok ? [] : result.problems,
+        notRegistered: undefined,
+        audit: false,
+        stalled: [],
+        findings: result.ok ? findingsOf(name) : undefined,
+        now: SINCE,
+      }),
+    }),
+  );
+  return { policies, compiled, objects };
+}

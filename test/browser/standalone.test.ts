@@ -1,0 +1,157 @@
+import { readFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Listening, launchServe, type ServeProcess } from '../control-plane/serve-process.ts';
+import { createWorkspace } from '../control-plane/workspace.ts';
+import { describeWithChromium } from './describe-with-chromium.ts';
+import { inaccessible, openPage } from './opened-page.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const DENIED = readFileSync(join(ROOT, 'examples', 'drop-control-plane-taint.json'), 'utf8');
+const START_TIMEOUT_MS = 20_000;
+
+describeWithChromium('the page of a taintkeeper without a cluster', (browser) => {
+  const workspace = createWorkspace('page');
+  let served: ServeProcess;
+  let listening: Listening;
+  beforeAll(async () => {
+    const args = ['--port', '0', '--admin-port', '0', '--cert-dir', workspace.path('certs')];
+    served = await launchServe('taintkeeper', args, { workspace });
+    listening = await served.listening(START_TIMEOUT_MS);
+  });
+  afterAll(() => served.stop());
+
+  const open = (options?: Parameters<typeof openPage>[2]) => openPage(browser(), `${listening.adminUrl}/`, options);
+
+  /** Has a node's update judged and denied, as an API server would. */
+  async function deny(node: string, user = 'dev@example.com'): Promise<void> {
+    const review = DENIED.replaceAll('cp-1', node).replace('"dev@example.com"', JSON.stringify(user));
+    const ca = readFileSync(workspace.path('certs/ca.crt'));
+    const posted = request({ host: 'localhost', port: listening.port, path: '/validate', method: 'POST', ca });
+    posted.setHeader('content-type', 'application/json').end(review);
+    const answer = await new Promise<string>((resolve, reject) => {
+      posted.on('response', (response) => resolve(text(response))).on('error', reject);
+    });
+    expect(JSON.parse(answer)).toMatchObject({ response: { allowed: false } });
+  }
+
+  it('says at a glance that all is well, and says what it cannot know', async () => {
+    const { page, faults } = await open();
+    await page.getByRole('heading', { name: 'Everything is as declared' }).waitFor();
+    await page.getByText('live', { exact: false }).first().waitFor();
+    await page.getByRole('tab', { name: 'Policies 2 all in force (fine)' }).waitFor();
+    expect(await page.getByRole('row', { name: /control-plane-taints/ }).textContent()).toContain('in force');
+    await page.getByRole('tab', { name: /^Nodes/ }).click();
+    await page.getByRole('heading', { name: 'No cluster' }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  it('shows a denial within a second of it, with user and reason', async () => {
+    const { page, faults } = await open();
+    await page.getByRole('tab', { name: /^Decisions/ }).click();
+    const listed = page.getByRole('listitem').filter({ hasText: 'cp-77' });
+    await page.getByText('live').first().waitFor();
+    expect(await listed.count()).toBe(0);
+    await deny('cp-77');
+    await listed.first().waitFor({ timeout: 1_000 });
+    const shown = await listed.first().textContent();
+    expect(shown).toContain('denied');
+    expect(shown).toContain('dev@example.com');
+    expect(shown).toContain('TaintPolicy control-plane-taints');
+    expect(await page.locator('#announcements').textContent()).toContain('Node cp-77');
+    expect(faults).toEqual([]);
+  });
+
+  it('shows what others may have written as text, and nothing of it unseen', async () => {
+    const { page, faults } = await open();
+    await page.getByRole('tab', { name: /^Decisions/ }).click();
+    await deny('cp-666', '<img src=x onerror=alert(1)>\u202Enimda');
+    const listed = page.getByRole('listitem').filter({ hasText: 'cp-666' }).first();
+    await listed.waitFor();
+    expect(await listed.textContent()).toContain('<img src=x onerror=alert(1)>\\u{202e}nimda');
+    expect(await listed.locator('img').count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
+  it('filters decisions by what somebody types, after a slash', async () => {
+    await deny('cp-1');
+    await deny('cp-2');
+    const { page } = await open();
+    await page.getByRole('tab', { name: /^Decisions/ }).click();
+    const items = page.locator('#decisions-list > li');
+    await items.filter({ hasText: 'Node cp-2' }).first().waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('node CP-2');
+    await expect.poll(() => items.count()).toBe(1);
+    expect(await page.locator('#decisions-count').textContent()).toMatch(/^1 of /);
+    await page.keyboard.press('Escape');
+    await expect.poll(() => items.count()).toBeGreaterThan(1);
+  });
+
+  it('is walked through by keyboard: one stop for the tabs, arrows, Home and End between them', async () => {
+    const { page } = await open();
+    await page.getByRole('heading', { name: 'Everything is as declared' }).waitFor();
+    await page.keyboard.press('Tab');
+    expect(await focused(page)).toBe('Skip to the panel');
+    await page.getByRole('tab', { name: /^Policies/ }).focus();
+    await page.keyboard.press('ArrowRight');
+    expect(await selectedTab(page)).toBe('nodes');
+    await page.keyboard.press('End');
+    expect(await selectedTab(page)).toBe('trust');
+    await page.keyboard.press('ArrowRight');
+    expect(await selectedTab(page)).toBe('policies');
+    await page.keyboard.press('Home');
+    await page.keyboard.press('ArrowLeft');
+    expect(await selectedTab(page)).toBe('trust');
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('role'))).toBe('tabpanel');
+    await page.reload();
+    await page.getByRole('heading', { name: 'Everything is as declared' }).waitFor();
+    expect(await selectedTab(page)).toBe('trust');
+  });
+
+  it('opens what there is to say of a policy, and keeps it open when the state changes', async () => {
+    const { page } = await open();
+    const policy = page.getByRole('button', { name: 'control-plane-taints (details)' });
+    await policy.focus();
+    await page.keyboard.press('Enter');
+    await page.getByLabel('spec of the policy').waitFor();
+    expect(await policy.getAttribute('aria-expanded')).toBe('true');
+    expect(await page.getByLabel('spec of the policy').textContent()).toContain('mode: Deny');
+    expect(await focused(page)).toContain('control-plane-taints');
+  });
+
+  it.each(['light', 'dark'] as const)('has nothing that axe objects to, %s', async (colorScheme) => {
+    await deny('cp-9');
+    const { page, faults } = await open({ colorScheme });
+    await page.getByRole('heading', { name: 'Everything is as declared' }).waitFor();
+    const found: string[] = [];
+    for (const name of ['policies', 'nodes', 'coverage', 'decisions', 'trust']) {
+      await page.locator(`#tab-${name}`).click();
+      found.push(...(await inaccessible(page)));
+    }
+    expect(found).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  it('remembers the theme that was chosen over that of the system', async () => {
+    const { page } = await open({ colorScheme: 'light' });
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await ground();
+    const button = page.getByRole('button', { name: /^Theme/ });
+    await button.click();
+    expect(await ground()).toBe(light);
+    await button.click();
+    expect(await button.textContent()).toBe('Theme: dark');
+    expect(await ground()).not.toBe(light);
+    await page.reload();
+    expect(await ground()).not.toBe(light);
+  });
+});
+
+const focused = (page: Page) => page.evaluate(() => document.activeElement?.textContent ?? '');
+const selectedTab = (page: Page) =>
+  page.evaluate(() => document.querySelector('[role=tab][aria-selected=true]')?.getAttribute('data-name'));

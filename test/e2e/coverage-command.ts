@@ -1,0 +1,52 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import type { CoverageReport } from '../../src/policy/coverage-report.ts';
+import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { runTool, type ToolResult } from '../control-plane/run-tool.ts';
+import { admin } from '../control-plane/users.ts';
+import { pair } from './coverage-comparison.ts';
+
+const PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'taintkeeper.js');
+
+/** Runs `taintkeeper coverage` against the cluster, as the admin. */
+export async function runCoverage(cp: ControlPlane, ...args: string[]): Promise<ToolResult> {
+  const kubeconfig = await cp.kubeconfigFile(admin);
+  return runTool(process.execPath, [PROGRAM, 'coverage', '--kubeconfig', kubeconfig, ...args], { env: process.env });
+}
+
+/** What it prints with `-o json`. */
+export async function readCoverage(cp: ControlPlane, ...args: string[]): Promise<CoverageReport> {
+  const { stdout, stderr } = await runCoverage(cp, '-o', 'json', ...args);
+  if (stderr) throw new Error(stderr);
+  return JSON.parse(stdout) as CoverageReport;
+}
+
+/** Where there are pods, by the report, as {@link pair}s. */
+export function podsIn({ nodeGroups, daemonSets }: CoverageReport): Set<string> {
+  const nodesOf = new Map(nodeGroups.map(({ id, nodes }) => [id, nodes]));
+  return new Set(
+    daemonSets.flatMap(({ name, cells }) =>
+      cells.flatMap(({ group, runs, pods }) => {
+        if (!pods) throw new Error(`nobody has looked at the pods of ${name}`);
+        const missing = new Set(pods.missing.map(({ node }) => node));
+        const there = runs ? (nodesOf.get(group) ?? []).filter((node) => !missing.has(node)) : pods.staying;
+        expect(there).toHaveLength(pods.scheduled);
+        return there.map((node) => pair(name, node));
+      }),
+    ),
+  );
+}
+
+/** How many pairs of a DaemonSet and a node the report speaks of. */
+export function countPairs({ nodeGroups, daemonSets }: CoverageReport): number {
+  const nodesOf = new Map(nodeGroups.map(({ id, nodes }) => [id, nodes.length]));
+  return daemonSets.flatMap(({ cells }) => cells).reduce((sum, { group }) => sum + (nodesOf.get(group) ?? 0), 0);
+}
+
+/** Runs a command that begins with `kubectl`, with its words as a shell reads them. */
+export async function follow(cp: ControlPlane, command: string): Promise<void> {
+  const words = execFileSync('sh', ['-c', `kubectl() { printf '%s\\0' "$@"; }; ${command}`], { encoding: 'utf8' });
+  const { code, stderr } = await cp.kubectl(words.split('\0').slice(0, -1));
+  if (code !== 0) throw new Error(`${command}: ${stderr}`);
+}

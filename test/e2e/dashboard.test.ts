@@ -1,0 +1,190 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { type Dashboard, startDashboard } from '../../src/dashboard/dashboard-server.ts';
+import { givenReplicas } from '../../src/dashboard/given-replicas.ts';
+import { replicaAt } from '../../src/dashboard/replica.ts';
+import type { PageState } from '../../src/page/state.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { launch } from '../control-plane/process.ts';
+import { NAMESPACE, SERVICE } from '../control-plane/replicas.ts';
+import { admin, node, type User } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { createWorkspace } from '../control-plane/workspace.ts';
+import { openStream } from '../unit/page/streams.ts';
+import {
+  dropTaints,
+  type Installation,
+  install,
+  leaderOf,
+  registerControlPlaneNode,
+  waitUntilProtected,
+} from './installation.ts';
+import { obstacleToKubelet, startForwardingKubelet } from './port-forwarding-kubelet.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const SEEN_WITHIN_MS = 20_000;
+
+const GPU_POOL = {
+  apiVersion: 'taintkeeper.dev/v1alpha1',
+  kind: 'TaintPolicy',
+  metadata: { name: 'gpu-pool' },
+  spec: {
+    mode: 'Audit',
+    nodeSelector: { matchLabels: { pool: 'gpu' } },
+    taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' }],
+  },
+};
+
+/** Somebody with the rights that docs/page.md names, and no others. */
+const operator: User = { name: 'operator@example.com', groups: [] };
+
+const unreachable = obstacleToKubelet();
+const obstacle = unreachable === undefined ? '' : ` (skipped: ${unreachable})`;
+
+describeWithControlPlane('the dashboard of a real installation', {}, (cp) => {
+  let installation: Installation;
+  let dashboard: Dashboard;
+
+  beforeAll(async () => {
+    installation = await install(cp());
+    await installation.start(['a', 'b']);
+    await registerControlPlaneNode(cp(), 'cp-1');
+    await cp().request(admin, 'POST', '/apis/taintkeeper.dev/v1alpha1/taintpolicies', { body: GPU_POOL });
+    const body = { metadata: { name: 'gpu-1', labels: { pool: 'gpu' } } };
+    await cp().request(node('gpu-1'), 'POST', '/api/v1/nodes', { body });
+    await waitUntilProtected(cp(), 'cp-1');
+    const urls = ['a', 'b'].map((name) => new URL(installation.replica(name).adminUrl));
+    const log = { warn() {}, info() {} };
+    dashboard = await startDashboard({ port: 0, find: givenReplicas(urls.map(replicaAt)), log });
+  });
+  afterAll(async () => {
+    await dashboard?.stop();
+    await installation.stop();
+  });
+
+  /** The state once it is as expected. */
+  async function stateWith(expected: (state: PageState) => boolean): Promise<PageState> {
+    let last: PageState | undefined;
+    return waitUntil(
+      async () => {
+        const answer = await fetch(`${dashboard.url}api/state`);
+        last = answer.ok ? ((await answer.json()) as PageState) : undefined;
+        return last && expected(last) ? last : undefined;
+      },
+      { timeoutMs: SEEN_WITHIN_MS, otherwise: () => `the state is ${JSON.stringify(last)}` },
+    );
+  }
+
+  const cellsOf = ({ nodes }: PageState, name: string) => nodes?.rows.find((row) => row.name === name)?.cells;
+
+  it('has what only the leader knows, and what is registered', async () => {
+    const state = await stateWith(
+      (state) =>
+        cellsOf(state, 'gpu-1') === 'aam' && state.policies.every(({ conditions }) => conditions[0]?.status === 'True'),
+    );
+    expect(state.leader).toEqual({ isThis: true, name: await leaderOf(cp()) });
+    expect(state.nodes?.columns.map(({ policy, taint }) => `${policy} ${taint}`)).toEqual([
+      'control-plane-taints node-role.kubernetes.io/control-plane',
+      'control-plane-taints node-role.kubernetes.io/master',
+      'gpu-pool dedicated=gpu:NoSchedule',
+    ]);
+    expect(state.policies.find(({ name }) => name === 'gpu-pool')).toMatchObject({ valid: true, mode: 'Audit' });
+    expect(state.webhooks.length).toBeGreaterThan(0);
+    expect(state.webhooks.filter(({ trusted }) => !trusted)).toEqual([]);
+    expect(state.webhooks.map(({ name, failurePolicy, rules }) => `${name} ${failurePolicy} ${rules}`)).toContain(
+      'protect.taintkeeper.dev Fail UPDATE nodes',
+    );
+    expect(state.certificate).toMatchObject({ names: [`${SERVICE}.${NAMESPACE}.svc`], renews: 'all' });
+  });
+
+  it('tells of a refusal, whichever replica it came from, and of a node that is put right', async () => {
+    const stream = await openStream(`${dashboard.url}api/events`);
+    await dropTaints(cp(), 'cp-1');
+    for (;;) {
+      const decision = await stream.nextDecision();
+      if (decision.verdict !== 'denied' || decision.user !== admin.name) continue;
+      expect(decision).toMatchObject({ name: 'cp-1', dryRun: true, replica: expect.stringMatching(/^[ab]$/) });
+      break;
+    }
+    await cp().kubectl(['taint', 'node', 'gpu-1', 'dedicated=gpu:NoSchedule']);
+    await stateWith((state) => cellsOf(state, 'gpu-1') === 'aak');
+  });
+
+  it.skipIf(obstacle)(
+    `comes through port-forwards, with the rights that the documentation names${obstacle}`,
+    async () => {
+      const [, role = ''] = /```yaml\n(apiVersion: rbac[\s\S]*?)```/.exec(read('docs/page.md')) ?? [];
+      const replicas = [...installation.replicas.values()];
+      const input = `${role}---\n${endpointSlice(replicas.map(({ name }) => name))}`;
+      expect(await cp().kubectl(['apply', '-f', '-'], { input })).toMatchObject({ code: 0, stderr: '' });
+      const args = ['--role=taintkeeper-dashboard', `--user=${operator.name}`, '-n', NAMESPACE];
+      expect(await cp().kubectl(['create', 'rolebinding', 'operator', ...args])).toMatchObject({ code: 0 });
+      const pods = replicas.map(({ name, adminUrl }) => ({ name, port: 8080, target: Number(new URL(adminUrl).port) }));
+      const kubelet = await startForwardingKubelet(cp(), NAMESPACE, pods);
+      onTestFinished(() => kubelet.stop());
+
+      const url = await runDashboard(await cp().kubeconfigFile(operator));
+      const state = (await (await fetch(`${url}api/state`)).json()) as PageState;
+      expect(state.leader).toEqual({ isThis: true, name: await leaderOf(cp()) });
+      expect(cellsOf(state, 'gpu-1')).toBe('aak');
+      const stream = await openStream(`${url}api/events`);
+      await dropTaints(cp(), 'cp-1');
+      const decision = await stream.nextDecision();
+      expect(decision).toMatchObject({ kind: 'Node', replica: expect.stringMatching(/^[ab]$/) });
+    },
+  );
+
+  it('follows another leader when the one it showed ends', async () => {
+    const before = await leaderOf(cp());
+    await installation.replica(before).stop();
+    installation.replicas.delete(before);
+    const state = await stateWith((state) => state.leader.isThis && state.nodes !== undefined);
+    expect(state.replica).not.toBe(before);
+    expect(cellsOf(state, 'gpu-1')).toBe('aak');
+  });
+});
+
+/** `taintkeeper dashboard` as a process that goes with the running test: its URL. */
+async function runDashboard(kubeconfig: string): Promise<string> {
+  const workspace = createWorkspace('dashboard');
+  const program = join(ROOT, 'bin', 'taintkeeper.js');
+  const child = await launch(
+    'dashboard',
+    process.execPath,
+    [program, 'dashboard', '--no-open', '--namespace', NAMESPACE, '--kubeconfig', kubeconfig],
+    { logFile: workspace.logFile('dashboard') },
+  );
+  onTestFinished(async () => {
+    await child.stop(1_000);
+    workspace.remove();
+  });
+  return waitUntil(() => /^http:\/\/127\.0\.0\.1:\d+\/$/m.exec(child.log())?.[0], {
+    timeoutMs: SEEN_WITHIN_MS,
+    otherwise: () => child.failure('did not start').message,
+  });
+}
+
+function read(file: string): string {
+  return readFileSync(join(ROOT, file), 'utf8');
+}
+
+/** As the endpoint slice controller writes it for the Service's pods. */
+function endpointSlice(pods: readonly string[]): string {
+  return JSON.stringify({
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: {
+      name: 'taintkeeper-1',
+      namespace: NAMESPACE,
+      labels: { 'kubernetes.io/service-name': SERVICE },
+    },
+    addressType: 'IPv4',
+    endpoints: pods.map((name, index) => ({
+      addresses: [`10.0.0.${index + 1}`],
+      conditions: { ready: true },
+      targetRef: { kind: 'Pod', name },
+    })),
+    ports: [{ name: 'metrics', port: 8080 }],
+  });
+}

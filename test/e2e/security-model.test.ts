@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { startTaintkeeper, type Taintkeeper } from '../control-plane/taintkeeper.ts';
+import { admin, developer, node, type User } from '../control-plane/users.ts';
+import { registerWebhook } from '../control-plane/webhook.ts';
+import { type Attempt, attempt, GPU, getNode, path, RELEASE, taintsOf } from './nodes.ts';
+
+const PROTECTED = 'dedicated=gpu:NoSchedule';
+
+/** As docs/security-model.md wants it of a policy that is to hold against who may patch nodes, and beside it a common one. */
+const POLICIES = `
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TaintPolicy
+metadata: { name: strict }
+spec: { mode: Deny, release: Never, taints: [{ key: dedicated }] }
+---
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TaintPolicy
+metadata: { name: by-label }
+spec: { mode: Deny, nodeSelector: { matchLabels: { pool: gpu } }, taints: [{ key: rented }] }
+`;
+
+describeWithControlPlane('what the security model says of those who write nodes', {}, (cp) => {
+  let taintkeeper: Taintkeeper;
+  let count = 0;
+
+  beforeAll(async () => {
+    taintkeeper = await startTaintkeeper({ policies: POLICIES });
+    await registerWebhook(cp(), taintkeeper);
+  });
+  afterAll(() => taintkeeper?.stop());
+
+  async function createNode(): Promise<string> {
+    const name = `n${++count}`;
+    const taints = [GPU, { key: 'rented', effect: 'NoSchedule' }];
+    const body = { metadata: { name, labels: { pool: 'gpu' } }, spec: { taints } };
+    expect((await cp().request(admin, 'POST', '/api/v1/nodes', { body })).status).toBe(201);
+    return name;
+  }
+
+  const patch = (user: User, url: string, body: unknown): Promise<Attempt> =>
+    attempt(cp(), user, 'PATCH', url, body, 'application/merge-patch+json');
+
+  it('without a release and a selector, neither annotation nor labels let a taint go', async () => {
+    const name = await createNode();
+    const prepared = { labels: { pool: null }, annotations: { [RELEASE]: `${PROTECTED},rented:NoSchedule` } };
+    expect((await patch(developer, path(name), { metadata: prepared })).passed).toBe(true);
+
+    const { passed, error } = await patch(developer, path(name), { spec: { taints: null } });
+    expect(passed).toBe(false);
+    expect(error).toContain('TaintPolicy "strict" allows no release: only a change of the policy does.');
+    expect(await taintsOf(cp(), name)).toContain(PROTECTED);
+  });
+
+  it('a policy that selects by labels is left in one request, and the taint goes in the next', async () => {
+    const name = await createNode();
+    const only = { spec: { taints: [GPU] } };
+    expect((await patch(developer, path(name), { metadata: { labels: { pool: null } }, ...only })).passed).toBe(false);
+
+    expect((await patch(developer, path(name), { metadata: { labels: { pool: null } } })).passed).toBe(true);
+    expect((await patch(developer, path(name), only)).passed).toBe(true);
+    expect(await taintsOf(cp(), name)).toEqual([PROTECTED]);
+  });
+
+  it('by nodes/status no taint changes, though labels and annotations do', async () => {
+    const name = await createNode();
+    const before = await taintsOf(cp(), name);
+    const body = {
+      metadata: { labels: { pool: null }, annotations: { [RELEASE]: 'rented:NoSchedule' } },
+      spec: { taints: [] },
+    };
+    expect((await patch(admin, `${path(name)}/status`, body)).passed).toBe(true);
+
+    expect(await taintsOf(cp(), name)).toEqual(before);
+    const { metadata } = await getNode(cp(), name);
+    expect([metadata.labels?.pool, metadata.annotations?.[RELEASE]]).toEqual([undefined, 'rented:NoSchedule']);
+  });
+
+  it('a node drops none of its taints, and labels that kubelets may not set stay as they are', async () => {
+    const name = await createNode();
+    const dropped = await patch(node(name), path(name), { spec: { taints: null } });
+    expect([dropped.passed, dropped.error]).toEqual([false, expect.stringContaining('not allowed to modify taints')]);
+
+    const restricted = { 'node-restriction.kubernetes.io/zone': 'enclave' };
+    expect((await patch(node(name), path(name), { metadata: { labels: restricted } })).passed).toBe(false);
+    expect((await patch(node(name), path(name), { metadata: { labels: { pool: null } } })).passed).toBe(true);
+  });
+});

@@ -1,0 +1,253 @@
+import type { ServerResponse } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import type { CoverageReport } from '../../../src/policy/coverage-report.ts';
+import { answer, clientFor, type FakeApi, type Received, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
+import { run } from './run-command.ts';
+
+interface Cluster {
+  readonly nodes: readonly object[];
+  readonly daemonSets: readonly object[];
+  readonly pods?: readonly object[];
+  /** Answers in place of the cluster, when it returns true. */
+  readonly instead?: (request: Received, response: ServerResponse) => boolean;
+}
+
+const GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+const node = (name: string, taints: object[] = []) => ({ metadata: { name }, spec: { taints } });
+
+/** All of the pods that are wanted are there, where `status` says nothing else. */
+const daemonSet = (name: string, wanted: number, status: object = {}) => ({
+  metadata: { namespace: 'agents', name, uid: `uid-${name}`, generation: 2 },
+  spec: {
+    selector: { matchLabels: { app: name }, matchExpressions: [{ key: 'tier', operator: 'In', values: ['a', 'b'] }] },
+    template: { spec: {} },
+  },
+  status: {
+    observedGeneration: 2,
+    desiredNumberScheduled: wanted,
+    currentNumberScheduled: wanted,
+    numberMisscheduled: 0,
+    ...status,
+  },
+});
+
+const pod = (owner: string, spec: object, status: object = {}, metadata: object = {}) => ({
+  metadata: { ownerReferences: [{ uid: `uid-${owner}`, controller: true }], ...metadata },
+  spec,
+  status,
+});
+
+async function start({ nodes, daemonSets, pods = [], instead }: Cluster): Promise<FakeApi> {
+  const lists: Record<string, readonly object[]> = {
+    '/api/v1/nodes': nodes,
+    '/apis/apps/v1/daemonsets': daemonSets,
+    '/apis/apps/v1/namespaces/agents/daemonsets': daemonSets,
+    '/api/v1/namespaces/agents/pods': pods,
+  };
+  return startFakeApi((request, response) => {
+    if (instead?.(request, response)) return;
+    const items = lists[request.path];
+    if (items) answer(response, { metadata: { resourceVersion: '1' }, items });
+    else answer(response, refusal(404, 'NotFound', 'nothing here'), 404);
+  });
+}
+
+async function coverage(api: FakeApi, ...args: string[]) {
+  const { file } = await clientFor(api.url);
+  const { code, stdout, stderr } = await run('coverage', '--kubeconfig', file, '-o', 'json', ...args);
+  return { code, stderr, report: (stdout ? JSON.parse(stdout) : undefined) as CoverageReport & { notes: string[] } };
+}
+
+const cells = ({ report }: { report: CoverageReport }) => report.daemonSets.flatMap(({ cells }) => cells);
+const pathsOf = ({ received }: FakeApi) => received.map(({ path }) => path).sort();
+
+it('does not look at pods where the status adds up', async () => {
+  const api = await start({ nodes: [node('n1'), node('n2'), node('g', [GPU])], daemonSets: [daemonSet('a', 2)] });
+  const found = await coverage(api);
+  expect(cells(found)).toMatchObject([
+    { group: 'A', runs: true, pods: { scheduled: 2, missing: [], staying: [] } },
+    { group: 'B', runs: false, pods: { scheduled: 0, missing: [], staying: [] } },
+  ]);
+  expect(pathsOf(api)).toEqual(['/api/v1/nodes', '/apis/apps/v1/daemonsets']);
+  expect(found.code).toBe(1);
+});
+
+describe('looks at the pods of a DaemonSet', () => {
+  it.each<{ why: string; status?: object; wanted?: number; args?: string[] }>([
+    { why: 'whose status is of an earlier generation', status: { observedGeneration: 1 } },
+    { why: 'that lacks pods', status: { currentNumberScheduled: 0 } },
+    { why: 'that has pods where they should not be', status: { numberMisscheduled: 1 } },
+    { why: 'whose pods are not all available', status: { numberUnavailable: 1 } },
+    { why: 'of which the controller wants another number', wanted: 2 },
+    { why: 'that has no status yet', status: { observedGeneration: undefined, desiredNumberScheduled: undefined } },
+    { why: 'always, if asked', args: ['--pods', 'all'] },
+  ])('$why', async ({ status = {}, wanted = 1, args = [] }) => {
+    const api = await start({ nodes: [node('n1')], daemonSets: [daemonSet('a', wanted, status)] });
+    expect(cells(await coverage(api, ...args))).toMatchObject([
+      { runs: true, pods: { scheduled: 0, missing: [{ node: 'n1', why: 'it has no pod' }] } },
+    ]);
+    const query = { labelSelector: 'app=a,tier in (a,b)' };
+    expect(api.received).toContainEqual(
+      expect.objectContaining({ path: '/api/v1/namespaces/agents/pods', query: expect.objectContaining(query) }),
+    );
+  });
+
+  it('never, if asked', async () => {
+    const api = await start({ nodes: [node('n1')], daemonSets: [daemonSet('a', 9)] });
+    expect(cells(await coverage(api, '--pods', 'none'))).toEqual([{ group: 'A', runs: true }]);
+  });
+});
+
+const UNAVAILABLE = { numberUnavailable: 1 };
+const forNode = (name: string) => ({
+  affinity: {
+    nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: [name] }] }],
+      },
+    },
+  },
+});
+
+describe('a pod', () => {
+  it.each<{ why: string; pods: object[]; scheduled: number; missing: string[] }>([
+    { why: 'is there once it is bound', pods: [pod('a', { nodeName: 'n1' })], scheduled: 1, missing: [] },
+    {
+      why: 'is not there while the scheduler finds no room',
+      pods: [
+        pod('a', forNode('n1'), { conditions: [{ type: 'PodScheduled', status: 'False', message: '0/1: no cpu' }] }),
+      ],
+      scheduled: 0,
+      missing: ['its pod is not scheduled: 0/1: no cpu'],
+    },
+    {
+      why: 'is not there any more when it has failed',
+      pods: [pod('a', { nodeName: 'n1' }, { phase: 'Failed', reason: 'NodeShutdown' })],
+      scheduled: 0,
+      missing: ['its pod has Failed: NodeShutdown'],
+    },
+    {
+      why: 'is not there when it is being deleted',
+      pods: [pod('a', { nodeName: 'n1' }, {}, { deletionTimestamp: '2026-01-01T00:00:00Z' })],
+      scheduled: 0,
+      missing: ['its pod is being deleted'],
+    },
+    {
+      why: 'that is there counts, whatever else there is',
+      pods: [pod('a', { nodeName: 'n1' }), pod('a', { nodeName: 'n1' }, { phase: 'Failed' })],
+      scheduled: 1,
+      missing: [],
+    },
+    {
+      why: 'of somebody else does not count',
+      pods: [pod('b', { nodeName: 'n1' }), { metadata: {}, spec: { nodeName: 'n1' } }],
+      scheduled: 0,
+      missing: ['it has no pod'],
+    },
+  ])('$why', async ({ pods, scheduled, missing }) => {
+    const api = await start({ nodes: [node('n1')], daemonSets: [daemonSet('a', 1, UNAVAILABLE)], pods });
+    expect(cells(await coverage(api))).toEqual([
+      {
+        group: 'A',
+        runs: true,
+        pods: { scheduled, missing: missing.map((why) => ({ node: 'n1', why })), staying: [] },
+      },
+    ]);
+  });
+
+  it('that is there only because it was before is told apart', async () => {
+    const pods = [pod('a', { nodeName: 'g1' })];
+    const api = await start({
+      nodes: [node('g1', [GPU]), node('g2', [GPU])],
+      daemonSets: [daemonSet('a', 0, { numberMisscheduled: 1 })],
+      pods,
+    });
+    expect(cells(await coverage(api))).toMatchObject([
+      { runs: false, staysIfThere: true, pods: { scheduled: 1, missing: [], staying: ['g1'] } },
+    ]);
+    const { file } = await clientFor(api.url);
+    const { stdout } = await run('coverage', '--kubeconfig', file);
+    expect(stdout).toMatch(/^agents\/a +taint \(1 stay\)$/m);
+    expect(stdout).toMatch(/^Are there only because they were before:\n.*\nagents\/a +1 +g1$/m);
+  });
+});
+
+it('shows what should be there and is not', async () => {
+  const api = await start({
+    nodes: [node('n1'), node('n2')],
+    daemonSets: [daemonSet('a', 2, UNAVAILABLE)],
+    pods: [pod('a', { nodeName: 'n2' })],
+  });
+  const { file } = await clientFor(api.url);
+  const { code, stdout } = await run('coverage', '--kubeconfig', file);
+  expect(stdout).toMatch(/^agents\/a +runs 1\/2$/m);
+  expect(stdout).toMatch(/^Should be there, and are not:\n.*\nagents\/a +1 +n1 +it has no pod$/m);
+  expect(code).toBe(0);
+});
+
+it('goes on where pods may not be looked at, and says so', async () => {
+  const api = await start({
+    nodes: [node('n1')],
+    daemonSets: [daemonSet('a', 1, UNAVAILABLE)],
+    instead(request, response) {
+      if (!request.path.endsWith('/pods')) return false;
+      answer(response, refusal(403, 'Forbidden', 'dev cannot list pods'), 403);
+      return true;
+    },
+  });
+  const found = await coverage(api);
+  expect(cells(found)).toEqual([{ group: 'A', runs: true }]);
+  expect(found.report.notes).toEqual([
+    expect.stringMatching(/^the pods in agents were not looked at: .*cannot list pods/),
+  ]);
+  expect(found.code).toBe(0);
+});
+
+it('reads lists page by page, and from the beginning where they have changed too much', async () => {
+  let expired = false;
+  const api = await start({
+    nodes: [],
+    daemonSets: [daemonSet('a', 2)],
+    instead({ path, query }, response) {
+      if (path !== '/api/v1/nodes') return false;
+      if (query.continue && !expired) {
+        expired = true;
+        answer(response, refusal(410, 'Expired', 'too old'), 410);
+      } else if (query.continue) {
+        answer(response, { metadata: { resourceVersion: '1' }, items: [node('n2')] });
+      } else {
+        answer(response, { metadata: { resourceVersion: '1', continue: 'more' }, items: [node('n1')] });
+      }
+      return true;
+    },
+  });
+  expect((await coverage(api)).report.nodeGroups).toMatchObject([{ nodes: ['n1', 'n2'] }]);
+  expect(api.received.filter(({ path }) => path === '/api/v1/nodes').map(({ query }) => query.limit)).toEqual(
+    Array(4).fill('250'),
+  );
+});
+
+it.each([
+  { why: 'the one that is wanted', args: ['-n', 'agents', '-n', 'agents'], path: 'namespaces/agents/daemonsets' },
+  { why: 'all, where a pattern is wanted', args: ['-n', 'ag*'], path: 'daemonsets' },
+])('asks for the DaemonSets of namespaces: $why', async ({ args, path }) => {
+  const api = await start({ nodes: [node('n1')], daemonSets: [daemonSet('a', 1)] });
+  expect(cells(await coverage(api, ...args))).toHaveLength(1);
+  expect(pathsOf(api)).toEqual(['/api/v1/nodes', `/apis/apps/v1/${path}`]);
+});
+
+it('ends in 2 where nodes may not be looked at', async () => {
+  const api = await start({
+    nodes: [],
+    daemonSets: [],
+    instead(request, response) {
+      if (request.path === '/api/v1/nodes') answer(response, refusal(403, 'Forbidden', 'dev cannot list nodes'), 403);
+      return request.path === '/api/v1/nodes';
+    },
+  });
+  expect(await coverage(api)).toEqual({
+    code: 2,
+    report: undefined,
+    stderr: 'taintkeeper: GET /api/v1/nodes: 403 Forbidden: dev cannot list nodes\n',
+  });
+});

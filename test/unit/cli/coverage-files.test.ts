@@ -1,0 +1,250 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { parsePolicy } from '../../../src/policy/policy.ts';
+import { daemonSetObject, nodeObject } from '../reviews.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
+import { run, runProcess } from './run-command.ts';
+
+const MASTER = { key: 'node-role.kubernetes.io/master', effect: 'NoSchedule' };
+const GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+const NOT_READY = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+
+/** The path of a temporary file with these objects as JSON documents. */
+function file(...objects: (object | string)[]): string {
+  const path = join(temporaryDirectory(), 'input.yaml');
+  writeFileSync(path, objects.map((each) => (typeof each === 'string' ? each : JSON.stringify(each))).join('\n---\n'));
+  return path;
+}
+
+const node = (name: string, taints: object[] = [], labels: object = {}) => nodeObject(taints, { name, labels });
+const daemonSet = (name: string, podSpec: object = {}, metadata: object = {}) => ({
+  ...daemonSetObject([], { namespace: 'agents', name, ...metadata }),
+  spec: { template: { spec: podSpec } },
+});
+
+const NODES = [node('m', [MASTER]), node('w-10'), node('w-2'), node('g', [GPU], { pool: 'gpu' })];
+
+describe('the table', () => {
+  it('has the groups of nodes, the DaemonSets on them, and the gaps', async () => {
+    const objects = [...NODES, daemonSet('agent'), daemonSet('gpu', { nodeSelector: { pool: 'gpu' } })];
+    const { code, stdout } = await run('coverage', file(...objects));
+    expect(stdout.split('\n')).toEqual([
+      'GROUP  NODES  WHICH      ROLES  LABELS    TAINTS',
+      'A      2      w-2, w-10  -      -         -',
+      'B      1      g          -      pool=gpu  dedicated=gpu:NoSchedule',
+      'C      1      m          -      -         node-role.kubernetes.io/master:NoSchedule',
+      '',
+      'DAEMONSET     A         B      C',
+      'agents/agent  runs      taint  taint',
+      'agents/gpu    selector  taint  selector+taint',
+      '',
+      'Kept off by taints:',
+      'DAEMONSET     NODES  WHICH  TAINTS',
+      'agents/agent  1      g      dedicated=gpu:NoSchedule',
+      'agents/agent  1      m      node-role.kubernetes.io/master:NoSchedule',
+      'agents/gpu    1      g      dedicated=gpu:NoSchedule',
+      '',
+      '3 gaps: --fix prints the policies that close 1 of them',
+      '',
+    ]);
+    expect(code).toBe(1);
+  });
+
+  it('has a line for each DaemonSet on each node with --no-groups', async () => {
+    const objects = [
+      ...NODES,
+      daemonSet('gpu', { nodeSelector: { pool: 'gpu' }, tolerations: [{ operator: 'Exists' }] }),
+    ];
+    const { code, stdout } = await run('coverage', '--no-groups', '--node', 'w*', '--node', 'g', file(...objects));
+    expect(stdout.split('\n')).toEqual([
+      'DAEMONSET   NODE  COVERAGE  WHY',
+      'agents/gpu  g     runs',
+      'agents/gpu  w-2   selector  nodeSelector wants pool=gpu, the node has none',
+      'agents/gpu  w-10  selector  nodeSelector wants pool=gpu, the node has none',
+      '',
+      'no gaps: no taint keeps a DaemonSet off a node',
+      '',
+    ]);
+    expect(code).toBe(0);
+  });
+
+  it('has only what taints keep off with --gaps', async () => {
+    const objects = [...NODES, daemonSet('agent'), daemonSet('everywhere', { tolerations: [{ operator: 'Exists' }] })];
+    const { stdout } = await run('coverage', '--gaps', file(...objects));
+    expect(stdout).toContain('agents/agent');
+    expect(stdout).not.toContain('everywhere');
+  });
+
+  it('breaks many groups into blocks', async () => {
+    const nodes = Array.from({ length: 12 }, (_, i) => node(`n${i}`, [{ key: `k${i}`, effect: 'NoSchedule' }]));
+    const { stdout } = await run('coverage', file(...nodes, daemonSet('agent')));
+    const headings = stdout.split('\n').filter((line) => line.startsWith('DAEMONSET ') && !line.includes('NODES'));
+    expect(headings.map((line) => line.trim().split(/ +/).slice(1).join(''))).toEqual(['ABCDEFGHIJ', 'KL']);
+  });
+
+  it('spells out what could play tricks on a terminal', async () => {
+    const { stdout } = await run('coverage', file(node('n\u001b[2J', [GPU]), daemonSet('agent')));
+    expect(stdout).toContain('n\\u{1b}[2J');
+    expect(stdout).not.toContain('\u001b');
+  });
+});
+
+it('a taint that comes and goes is no gap', async () => {
+  const { code, stdout } = await run('coverage', file(node('n', [NOT_READY]), daemonSet('agent')));
+  expect(stdout).toMatch(/^agents\/agent {2}waits$/m);
+  expect(stdout).toContain('Kept off for a while');
+  expect(code).toBe(0);
+});
+
+describe('-o', () => {
+  const objects = [...NODES, daemonSet('agent', { tolerations: [{ ...MASTER, operator: 'Equal' }] })];
+
+  it.each([
+    { format: 'json', read: (text: string): unknown => JSON.parse(text) },
+    { format: 'yaml', read: (text: string): unknown => parse(text) },
+  ])('$format has all of it', async ({ format, read }) => {
+    const { code, stdout } = await run('coverage', '-o', format, file(...objects));
+    expect(read(stdout)).toEqual({
+      nodeGroups: [
+        { id: 'A', nodes: ['m', 'w-2', 'w-10'], roles: [], taints: [], labels: {} },
+        { id: 'B', nodes: ['g'], roles: [], taints: ['dedicated=gpu:NoSchedule'], labels: {} },
+      ],
+      daemonSets: [
+        {
+          namespace: 'agents',
+          name: 'agent',
+          cells: [
+            { group: 'A', runs: true },
+            {
+              group: 'B',
+              runs: false,
+              staysIfThere: true,
+              obstacles: [{ kind: 'taint', what: 'taint dedicated=gpu:NoSchedule' }],
+            },
+          ],
+        },
+      ],
+      gaps: [
+        { namespace: 'agents', name: 'agent', taints: ['dedicated=gpu:NoSchedule'], nodes: ['g'], passing: false },
+      ],
+      closable: 0,
+      notes: [],
+    });
+    expect(code).toBe(1);
+  });
+});
+
+describe('--fix', () => {
+  const objects = [
+    ...NODES,
+    daemonSet('agent'),
+    daemonSet('gpu', { nodeSelector: { pool: 'gpu' } }),
+    daemonSet('stubborn', {}, { annotations: { 'taintkeeper.dev/ignore': 'true' } }),
+  ];
+
+  it('prints policies that the API server takes, and says what they do not do', async () => {
+    const { code, stdout } = await run('coverage', '--fix', file(...objects));
+    const documents = parseAllDocuments(stdout).map((document) => document.toJS() as unknown);
+    expect(documents.filter((value) => value !== null).map(parsePolicy)).toMatchObject([
+      { ok: true, policy: { name: 'coverage-agents', spec: { daemonSets: { names: ['agent'] } } } },
+    ]);
+    expect(stdout.split('\n')).toEqual(
+      expect.arrayContaining([
+        '# - agents/agent on 1 node: node-role.kubernetes.io/master:NoSchedule',
+        '# - agents/agent on 1 node: dedicated=gpu:NoSchedule: if it is meant to run there, add --taint dedicated',
+        '# - agents/stubborn on 1 node: node-role.kubernetes.io/master:NoSchedule: it is annotated taintkeeper.dev/ignore',
+        '# - agents/gpu on 3 nodes: nodeSelector pool=gpu',
+      ]),
+    );
+    expect(code).toBe(1);
+  });
+
+  it('tolerates what --taint names, too', async () => {
+    const { stdout } = await run('coverage', '--fix', '-o', 'json', '--taint', 'ded*', file(...objects));
+    const { kind, items } = JSON.parse(stdout);
+    expect(kind).toBe('List');
+    expect(items.map(parsePolicy)).toMatchObject([
+      {
+        policy: {
+          spec: { daemonSets: { names: ['agent'] }, tolerations: [{ key: 'dedicated' }, { key: MASTER.key }] },
+        },
+      },
+      { policy: { spec: { daemonSets: { names: ['gpu'] }, tolerations: [{ key: 'dedicated', value: 'gpu' }] } } },
+    ]);
+  });
+
+  it('has nothing but comments where there is nothing to close', async () => {
+    const { code, stdout } = await run('coverage', '--fix', file(node('w'), daemonSet('agent')));
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '# There is no gap to close.\n' });
+  });
+});
+
+it('takes DaemonSets without a namespace to be in the default one where several may be meant', async () => {
+  const manifest = file(node('w'), daemonSet('agent', {}, { namespace: undefined }), daemonSet('other'));
+  expect((await run('coverage', '-n', 'def*', manifest)).stdout).toMatch(/^default\/agent {2}runs$/m);
+});
+
+it('reads standard input, and takes DaemonSets without a namespace to be in the one that was named', async () => {
+  const stdin = JSON.stringify(daemonSet('agent', {}, { namespace: undefined }));
+  const { code, stdout } = await runProcess(['coverage', '-n', 'agents', file(node('w')), '-'], { stdin });
+  expect(stdout).toMatch(/^agents\/agent {2}runs$/m);
+  expect(code).toBe(0);
+});
+
+describe('what cannot be looked at ends in 2, and says why', () => {
+  it.each<{ why: string; args?: string[]; objects: (object | string)[]; says: RegExp }>([
+    { why: 'no node', objects: [daemonSet('a')], says: /^taintkeeper: there is not one Node: / },
+    { why: 'no DaemonSet', objects: [node('w')], says: /^taintkeeper: there is not one DaemonSet: / },
+    {
+      why: 'no such DaemonSet',
+      args: ['--daemonset', 'b'],
+      objects: [node('w'), daemonSet('a')],
+      says: /^taintkeeper: no DaemonSet matches b; 1 was looked at/,
+    },
+    {
+      why: 'no such node',
+      args: ['--node', 'x'],
+      objects: [node('w'), daemonSet('a')],
+      says: /^taintkeeper: no Node matches x/,
+    },
+    {
+      why: 'a node that is there twice',
+      objects: [node('w'), node('w'), daemonSet('a')],
+      says: /input\.yaml:3:1: Node w is there twice$/m,
+    },
+    {
+      why: 'a DaemonSet without a name',
+      objects: [node('w'), daemonSet('', {})],
+      says: /input\.yaml:3:\d+: metadata\.name: expected a name/,
+    },
+    {
+      why: 'a taint that is none',
+      objects: ['apiVersion: v1\nkind: Node\nmetadata: {name: w}\nspec:\n  taints: [{ effect: NoSchedule, key: 5 }]'],
+      says: /input\.yaml:5:34: spec\.taints\[0\]\.key: /,
+    },
+    {
+      why: 'pods of files',
+      args: ['--pods', 'all'],
+      objects: [node('w')],
+      says: /^taintkeeper: --pods is about a cluster, and there are files$/m,
+    },
+    {
+      why: 'a taint to tolerate, and no fix',
+      args: ['--taint', 'a'],
+      objects: [node('w')],
+      says: /--taint needs --fix/,
+    },
+    {
+      why: 'files and a cluster',
+      args: ['--kubeconfig', '/nowhere'],
+      objects: [node('w')],
+      says: /^taintkeeper: files are looked at in place of a cluster/,
+    },
+  ])('$why', async ({ args = [], objects, says }) => {
+    const { code, stdout, stderr } = await run('coverage', ...args, file(...objects));
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(says);
+  });
+});

@@ -1,0 +1,182 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
+import { manifest } from '../policy/policies.ts';
+import { daemonSetObject, nodeObject } from '../reviews.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
+import { run } from './run-command.ts';
+
+const OLD = 'node-role.kubernetes.io/master';
+const NEW = 'node-role.kubernetes.io/control-plane';
+const tolerating = (key: string) => ({ tolerations: [{ key, operator: 'Exists', effect: 'NoSchedule' }] });
+
+/** The path of a temporary file with these objects as JSON documents. */
+function file(...objects: object[]): string {
+  const path = join(temporaryDirectory(), 'input.yaml');
+  writeFileSync(path, objects.map((each) => JSON.stringify(each)).join('\n---\n'));
+  return path;
+}
+
+const node = (name: string, taints: string[], labels: string[] = taints) =>
+  nodeObject(
+    taints.map((key) => ({ key, effect: 'NoSchedule' })),
+    { name, labels: Object.fromEntries(labels.map((key) => [key, ''])) },
+  );
+const workload = (kind: string, name: string, podSpec: object, metadata: object = {}) => ({
+  ...daemonSetObject([], { namespace: 'a', name, ...metadata }),
+  kind,
+  spec: { template: { spec: podSpec } },
+});
+const cronJob = (name: string, podSpec: object) => ({
+  apiVersion: 'batch/v1',
+  kind: 'CronJob',
+  metadata: { namespace: 'a', name },
+  spec: { jobTemplate: { spec: { template: { spec: podSpec } } } },
+});
+
+interface Migration {
+  nodes: { name: string; labels: string; taints: string }[];
+  workloads: { kind: string; name: string; tolerates: string; selectsByOldLabel: boolean; managedBy?: string }[];
+  steps: { goal: string; done: boolean; commands: string[]; byHand: string[] }[];
+  notes: string[];
+}
+
+it('prints who knows which role, and what is left to do as a checked list', async () => {
+  const { code, stdout } = await run(
+    'coverage',
+    '--migrate',
+    file(
+      node('m1', [OLD, NEW]),
+      node('m2', [OLD, NEW]),
+      node('w', []),
+      workload('DaemonSet', 'agent', tolerating(OLD), { labels: { 'app.kubernetes.io/managed-by': 'Helm' } }),
+    ),
+  );
+  expect(stdout).toMatch(/^2 +both +both +m1, m2$/m);
+  expect(stdout).toMatch(/^DaemonSet a\/agent +old +- +Helm$/m);
+  expect(stdout.split('\n').filter((line) => /^\[|^ {6}#|by hand|taint node/.test(line))).toEqual([
+    '[x] 1. Every node with the old label has the new one, too',
+    '[ ] 2. Workloads that tolerate one of the taints tolerate both, and none selects by the old label',
+    '      # Helm looks after some of these: change it there, or it is undone',
+    '[x] 3. Every node with the old taint carries the new one, too',
+    '[x] 4. Policies that speak of the old taint speak of the new one',
+    '[ ] 5. No node carries the old taint',
+    `      kubectl taint node m1 m2 ${OLD}:NoSchedule-`,
+    '[ ] 6. No node has the old label',
+  ]);
+  expect(code).toBe(1);
+});
+
+it('says when all is done', async () => {
+  const { code, stdout } = await run('coverage', '--migrate', file(node('c', [NEW])));
+  expect(stdout).toMatch(/^all is done$/m);
+  expect(stdout).not.toContain('[ ]');
+  expect(code).toBe(0);
+});
+
+it.each([
+  { format: 'json', read: (text: string): unknown => JSON.parse(text) },
+  { format: 'yaml', read: (text: string): unknown => parse(text) },
+])('-o $format has all kinds of workloads', async ({ format, read }) => {
+  const input = file(
+    node('m', [OLD]),
+    workload('DaemonSet', 'd', tolerating(OLD)),
+    workload('Deployment', 'e', tolerating(NEW)),
+    workload('StatefulSet', 's', { nodeSelector: { [OLD]: '' } }),
+    cronJob('c', tolerating(OLD)),
+    workload('DaemonSet', 'fine', { tolerations: [{ operator: 'Exists' }] }),
+  );
+  const { stdout } = await run('coverage', '--migrate', '-o', format, input);
+  const { nodes, workloads, steps } = read(stdout) as Migration;
+  expect(nodes).toEqual([{ name: 'm', labels: 'old', taints: 'old' }]);
+  expect(workloads).toEqual([
+    { kind: 'DaemonSet', namespace: 'a', name: 'd', tolerates: 'old', selectsByOldLabel: false },
+    { kind: 'Deployment', namespace: 'a', name: 'e', tolerates: 'new', selectsByOldLabel: false },
+    { kind: 'StatefulSet', namespace: 'a', name: 's', tolerates: 'none', selectsByOldLabel: true },
+    { kind: 'CronJob', namespace: 'a', name: 'c', tolerates: 'old', selectsByOldLabel: false },
+  ]);
+  expect(steps.map(({ done, commands }) => [done, commands.length])).toEqual([
+    [false, 1],
+    [false, 4],
+    [false, 1],
+    [true, 0],
+    [false, 1],
+    [false, 1],
+  ]);
+  expect(steps[1]?.commands[3]).toContain('"path":"/spec/jobTemplate/spec/template/spec/tolerations/-"');
+});
+
+const PROTECTION = manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: OLD }, { key: NEW }] });
+
+it('takes policies from the files, too', async () => {
+  const { stdout } = await run('coverage', '--migrate', '-o', 'json', file(node('m', [OLD, NEW]), PROTECTION));
+  const { steps } = JSON.parse(stdout) as Migration;
+  expect(steps[4]?.commands).toEqual([
+    `kubectl annotate --overwrite node m taintkeeper.dev/release=${OLD}:NoSchedule`,
+    `kubectl taint node m ${OLD}:NoSchedule-`,
+  ]);
+});
+
+describe('of a cluster', () => {
+  const LISTS: Record<string, object[]> = {
+    '/api/v1/nodes': [node('m', [OLD, NEW])],
+    '/apis/apps/v1/daemonsets': [workload('DaemonSet', 'd', tolerating(OLD))],
+    '/apis/apps/v1/deployments': [],
+    '/apis/apps/v1/statefulsets': [],
+    '/apis/batch/v1/cronjobs': [cronJob('c', tolerating(OLD))],
+    '/apis/taintkeeper.dev/v1alpha1/taintpolicies': [PROTECTION],
+  };
+
+  async function migrate(lists: Record<string, object[]>, forbidden: readonly string[] = []) {
+    const api = await startFakeApi(({ path }, response) => {
+      const items = lists[path];
+      if (forbidden.includes(path)) answer(response, refusal(403, 'Forbidden', 'no'), 403);
+      else if (items) answer(response, { metadata: { resourceVersion: '1' }, items });
+      else answer(response, refusal(404, 'NotFound', 'nothing here'), 404);
+    });
+    const { file } = await clientFor(api.url);
+    return run('coverage', '--migrate', '-o', 'json', '--kubeconfig', file);
+  }
+
+  it('reads nodes, workloads and policies', async () => {
+    const { code, stdout } = await migrate(LISTS);
+    const { steps, notes } = JSON.parse(stdout) as Migration;
+    expect(steps.map(({ commands }) => commands.length)).toEqual([0, 2, 0, 0, 2, 1]);
+    expect(notes).toEqual([]);
+    expect(code).toBe(1);
+  });
+
+  it('goes on where policies may not be looked at, and says so', async () => {
+    const { stdout } = await migrate(LISTS, ['/apis/taintkeeper.dev/v1alpha1/taintpolicies']);
+    expect((JSON.parse(stdout) as Migration).notes).toEqual([expect.stringContaining('policies were not looked at')]);
+  });
+
+  it('names a policy that it cannot read', async () => {
+    const broken = manifest('TaintPolicy', 'broken', { mode: 'Maybe' });
+    const { stdout } = await migrate({ ...LISTS, '/apis/taintkeeper.dev/v1alpha1/taintpolicies': [broken] });
+    expect((JSON.parse(stdout) as Migration).notes).toEqual(['TaintPolicy broken is not valid, and was not looked at']);
+  });
+
+  it('does not plan where a workload may be overlooked', async () => {
+    const { code, stdout, stderr } = await migrate(LISTS, ['/apis/apps/v1/statefulsets']);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('/apis/apps/v1/statefulsets: 403 Forbidden');
+  });
+});
+
+it.each<{ why: string; args: string[]; says: string }>([
+  { why: 'a part of the cluster', args: ['-n', 'a'], says: 'leave out --namespace, --daemonset and --node' },
+  { why: 'a fix', args: ['--fix'], says: '--migrate goes without --fix' },
+])('is not for $why', async ({ args, says }) => {
+  const { code, stderr } = await run('coverage', '--migrate', ...args, file(node('m', [OLD])));
+  expect(code).toBe(2);
+  expect(stderr).toContain(says);
+});
+
+it('says where a workload is not what it should be', async () => {
+  const { code, stderr } = await run('coverage', '--migrate', file(node('m', []), { ...cronJob('c', {}), spec: {} }));
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/input\.yaml:3:\d+: spec: jobTemplate is missing/);
+});

@@ -1,0 +1,257 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { run, runProcess } from './run-command.ts';
+
+const EXAMPLES = join(import.meta.dirname, '..', '..', '..', 'examples', 'talos');
+const example = (name: string) => join(EXAMPLES, name);
+
+const directory = mkdtempSync(join(tmpdir(), 'taintkeeper-talos-'));
+const write = (name: string, text: string): string => {
+  const file = join(directory, name);
+  writeFileSync(file, text);
+  return file;
+};
+
+describe('talos policies', () => {
+  it('says in JSON what kubectl takes, and on stderr what is left out', async () => {
+    const { code, stdout, stderr } = await run(
+      'talos',
+      'policies',
+      example('gpu-registration.yaml'),
+      '-o',
+      'json',
+      '--mode',
+      'Deny',
+    );
+    expect({ code, manifest: JSON.parse(stdout) }).toMatchObject({
+      code: 0,
+      manifest: { kind: 'TaintPolicy', spec: { mode: 'Deny' } },
+    });
+    expect(stderr).toMatch(
+      /^taintkeeper: left out: node.cilium.io\/agent-not-ready=true:NoExecute \(.*gpu-registration.yaml:10:11\)/,
+    );
+  });
+
+  it.each([
+    {
+      what: 'a taint that is none',
+      files: ['machine: {nodeTaints: {dedicated: "gpu:Never"}}'],
+      args: [],
+      fault: /0\.yaml:1:\d+: "Never" is no effect/,
+    },
+    {
+      what: 'faults in every file, at once',
+      files: ['machine: {nodeTaints: {a: Never}}', 'machine: {nodeTaints: {b: Never}}'],
+      args: [],
+      fault: /0\.yaml:1:\d+: .*\n.*1\.yaml:1:\d+: /,
+    },
+    {
+      what: 'a selector that is none',
+      files: ['machine: {nodeTaints: {a: NoSchedule}}'],
+      args: ['-l', 'a=b=c'],
+      fault: /a=b=c/,
+    },
+    { what: 'no taints', files: ['machine: {type: worker}'], args: [], fault: /no taint for a policy/ },
+  ])('refuses $what', async ({ files, args, fault }) => {
+    const paths = files.map((text, index) => write(`${index}.yaml`, text));
+    const { code, stdout, stderr } = await run('talos', 'policies', ...paths, ...args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(fault);
+  });
+});
+
+describe('talos drift', () => {
+  const nodes = ['--nodes', example('nodes.yaml')];
+
+  it('ends with 0 where all is as declared', async () => {
+    const { code, stdout } = await run(
+      'talos',
+      'drift',
+      example('controlplane.yaml'),
+      example('worker.yaml'),
+      ...nodes,
+      '-l',
+      'pool!=gpu',
+    );
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '2 nodes compared, 2 as declared\n' });
+  });
+
+  it('ends with 1 where something is not', async () => {
+    const { code, stdout } = await run('talos', 'drift', example('gpu.yaml'), ...nodes, '-o', 'json');
+    const { nodes: found, notCompared } = JSON.parse(stdout);
+    expect(code).toBe(1);
+    expect(
+      found.map(({ name, findings }: { name: string; findings: { problem: string }[] }) => [
+        name,
+        ...findings.map(({ problem }) => problem),
+      ]),
+    ).toEqual([
+      ['gpu-1', 'missing'],
+      ['gpu-2', 'different', 'different', 'orphaned'],
+    ]);
+    expect(notCompared.map(({ node }: { node: string }) => node)).toEqual(['cp-1', 'worker-1']);
+  });
+
+  it('says the same in YAML as in JSON', async () => {
+    const args = ['talos', 'drift', example('gpu.yaml'), ...nodes, '-o'];
+    const json = await run(...args, 'json');
+    const yaml = await run(...args, 'yaml');
+    expect(parse(yaml.stdout)).toEqual(JSON.parse(json.stdout));
+  });
+
+  it('takes --node for it, without naming the file twice', async () => {
+    const { stdout } = await run(
+      'talos',
+      'drift',
+      '--node',
+      `worker-1=${example('gpu.yaml')}`,
+      ...nodes,
+      '-l',
+      '!pool,kubernetes.io/hostname',
+    );
+    expect(stdout).toMatch(/^worker-1 .*gpu.yaml +--node +missing +taint dedicated=gpu:NoSchedule/m);
+    expect(stdout).toContain('  kubectl label node worker-1 pool=gpu\n');
+  });
+
+  it('reads the nodes from standard input', async () => {
+    const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'a', labels: { pool: 'gpu' } } });
+    const { code, stdout } = await runProcess(['talos', 'drift', example('gpu.yaml'), '--nodes', '-'], { stdin });
+    expect({ code, stdout }).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('1 node compared, 0 as declared'),
+    });
+  });
+
+  it('names a few of many nodes that it cannot compare', async () => {
+    const items = Array.from({ length: 500 }, (_, i) => ({
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: `n-${i}`, labels: i === 0 ? { pool: 'gpu' } : {} },
+    }));
+    const file = write('many.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+    const { stdout } = await run('talos', 'drift', example('gpu.yaml'), '--nodes', file);
+    expect(stdout).toMatch(/^499 not compared \(.*\): n-1, n-2, n-3, n-4, n-5, and 494 more$/m);
+  });
+
+  it('shows names from a file on one line of printable characters', async () => {
+    const file = write(
+      'odd.yaml',
+      JSON.stringify({ apiVersion: 'v1', kind: 'Node', metadata: { name: "x';\u001b[31m\nrm" } }),
+    );
+    const { stdout } = await run(
+      'talos',
+      'drift',
+      example('worker.yaml'),
+      example('gpu.yaml'),
+      '--nodes',
+      file,
+      '--node',
+      `x';\u001b[31m\nrm=${example('gpu.yaml')}`,
+    );
+    expect(stdout).not.toContain('\u001b');
+    expect(stdout).toContain(`kubectl taint node 'x'\\'';\\u{1b}[31m\\u{a}rm' dedicated=gpu:NoSchedule\n`);
+  });
+
+  it.each([
+    { what: 'no file', args: [], fault: /compare what\?/ },
+    { what: 'a pair that is none', args: ['--node', 'gpu-1'], fault: /--node gpu-1: expected NAME=FILE/ },
+    {
+      what: 'a node that there is not',
+      args: ['--node', `gpu-9=${example('gpu.yaml')}`, ...nodes],
+      fault: /there is no node gpu-9/,
+    },
+    {
+      what: 'two files for a node',
+      args: ['--node', `gpu-1=${example('gpu.yaml')}`, '--node', `gpu-1=${example('worker.yaml')}`, ...nodes],
+      fault: /gpu-1 has a file already/,
+    },
+    {
+      what: 'nodes of which none can be compared',
+      args: [example('gpu.yaml'), ...nodes, '-l', 'pool!=gpu'],
+      fault: /none of 2 nodes/,
+    },
+    {
+      what: 'a file without nodes',
+      args: [example('gpu.yaml'), '--nodes', join(EXAMPLES, '..', 'policies', 'gpu-pool.yaml')],
+      fault: /--policies/,
+    },
+    {
+      what: 'a kubeconfig that is not there',
+      args: [example('gpu.yaml'), '--kubeconfig', join(directory, 'none')],
+      fault: /none/,
+    },
+    {
+      what: 'a Node that is none',
+      args: [
+        example('gpu.yaml'),
+        '--nodes',
+        write('bad.yaml', 'apiVersion: v1\nkind: Node\nmetadata: {name: a}\nspec:\n  taints: 7\n'),
+      ],
+      fault: /bad\.yaml:5:3/,
+    },
+  ])('refuses $what', async ({ args, fault }) => {
+    const { code, stdout, stderr } = await run('talos', 'drift', ...args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(fault);
+  });
+});
+
+describe('secrets', () => {
+  const CANARY = 'c4n4ry';
+  const SECRETS = `machine:
+  type: worker
+  token: ${CANARY}
+  ca: {crt: ${CANARY}, key: ${CANARY}}
+  env: {PASSWORD: ${CANARY}}
+  files: [{content: ${CANARY}, path: /var/a}]
+  registries: {config: {r.example.com: {auth: {password: ${CANARY}}}}}
+  kubelet: {extraArgs: {token: ${CANARY}}, extraConfig: {secret: ${CANARY}}}
+  nodeAnnotations: {secret: ${CANARY}}
+  nodeLabels: {pool: gpu}
+  nodeTaints:
+    dedicated: gpu:NoSchedule
+cluster:
+  id: ${CANARY}
+  secret: ${CANARY}
+  token: ${CANARY}
+  aescbcEncryptionSecret: ${CANARY}
+  secretboxEncryptionSecret: ${CANARY}
+  serviceAccount: {key: ${CANARY}}
+  etcd: {ca: {crt: ${CANARY}, key: ${CANARY}}}
+  inlineManifests: [{name: a, contents: ${CANARY}}]
+---
+apiVersion: v1alpha1
+kind: DiscoveryIdentityConfig
+clusterID: ${CANARY}
+clusterSecret: ${CANARY}
+`;
+  const nodes = ['--nodes', example('nodes.yaml')];
+
+  it.each([
+    { what: 'policies as YAML', text: SECRETS, args: ['policies'] },
+    { what: 'policies as JSON', text: SECRETS, args: ['policies', '-o', 'json'] },
+    { what: 'drift as a table', text: SECRETS, args: ['drift', ...nodes] },
+    { what: 'drift as JSON', text: SECRETS, args: ['drift', '-o', 'json', ...nodes] },
+    { what: 'drift as YAML', text: SECRETS, args: ['drift', '-o', 'yaml', ...nodes] },
+    { what: 'a malformed taint', text: SECRETS.replace('gpu:NoSchedule', 'gpu:Never'), args: ['policies'] },
+    {
+      what: 'contradicting labels',
+      text: SECRETS.replace('kind: DiscoveryIdentityConfig', 'kind: KubeNodeConfig\nlabels: {pool: cpu}'),
+      args: ['policies'],
+    },
+    { what: 'broken YAML', text: `${SECRETS}\n  token: "${CANARY}\n: [`, args: ['policies'] },
+    {
+      what: 'a YAML key twice',
+      text: SECRETS.replace('  id:', `  token: ${CANARY}\n  id:`),
+      args: ['drift', ...nodes],
+    },
+    { what: 'an alias', text: SECRETS.replace('  id:', `  x: *${CANARY}\n  id:`), args: ['drift', ...nodes] },
+  ])('never show in $what', async ({ text, args: [command = '', ...args] }) => {
+    const { stdout, stderr } = await run('talos', command, write('secret.yaml', text), ...args);
+    expect(stdout + stderr).toMatch(/secret\.yaml|talos-pool-gpu/);
+    expect(stdout + stderr).not.toContain(CANARY);
+  });
+});

@@ -1,0 +1,68 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { parsePolicies, readPolicyFiles } from '../../../src/files/policy-files.ts';
+import { failurePolicyOf } from '../../../src/policy/failure-policy.ts';
+import { nodeDrift } from '../../../src/policy/node-drift.ts';
+import type { Policy } from '../../../src/policy/policy.ts';
+import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../../../src/policy/policy-set.ts';
+import { lossesOf, nodeOf } from '../policy/node-drifts.ts';
+import { allPages, ROOT } from './pages.ts';
+
+const PAGE = readFileSync(join(ROOT, 'docs/policies-by-example.md'), 'utf8');
+
+async function policiesOf(name: string): Promise<Policy[]> {
+  return parsePolicies(await readPolicyFiles([join(ROOT, 'examples', name, 'policy.yaml')]));
+}
+
+async function example(name: string): Promise<PolicySet> {
+  return compilePolicies(await policiesOf(name));
+}
+
+it('the page has a dozen cases, and its table of contents has each', () => {
+  const headings = [...PAGE.matchAll(/^## (.+)$/gm)].map(([, heading = '']) => heading);
+  const listed = [...PAGE.matchAll(/^\| \[.+?\]\(#(.+?)\)/gm)].map(([, anchor = '']) => anchor);
+  expect(headings).toHaveLength(12);
+  expect(listed).toEqual(headings.map((heading) => heading.toLowerCase().replaceAll(' ', '-')));
+});
+
+it('no example is left over', () => {
+  const directories = new Set(PAGE.match(/examples\/[\w-]+\//g));
+  const files = [...directories].flatMap((directory) => globSync(`${directory}*.yaml`, { cwd: ROOT }));
+  expect(files.length).toBeGreaterThan(20);
+  const pages = allPages().map(({ text }) => text);
+  expect(files.filter((file) => !pages.some((text) => text.includes(file)))).toEqual([]);
+});
+
+it('a node that runs gets the evicting taint, and without mayEvict is only reported', async () => {
+  const { taintPolicies } = await example('evicting');
+  const node = nodeOf([], { labels: { quarantine: 'true' } });
+  expect(nodeDrift(node, taintPolicies).desired?.taints).toEqual([{ key: 'quarantine', effect: 'NoExecute' }]);
+
+  const text = readFileSync(join(ROOT, 'examples/evicting/policy.yaml'), 'utf8').replace(', mayEvict: true', '');
+  const without = compilePolicies(parsePolicies([{ name: 'policy.yaml', text }])).taintPolicies;
+  const drift = nodeDrift(node, without);
+  expect(drift.desired?.taints ?? node.taints).toEqual([]);
+  expect(lossesOf(drift)).toEqual(['quarantine quarantine:NoExecute (eviction)']);
+});
+
+it.each(['talos-workers', 'spot'])('%s: nodes that run get the taint from the leader', async (name) => {
+  const { taintPolicies } = await example(name);
+  const node = nodeOf([], { labels: { pool: 'batch', 'eks.amazonaws.com/capacityType': 'SPOT' } });
+  const [policy] = taintPolicies as [CompiledTaintPolicy];
+  expect(lossesOf(nodeDrift(node, [policy]))).toHaveLength(1);
+  expect(nodeDrift(node, [policy]).desired?.taints).toHaveLength(1);
+});
+
+it('storage: while taintkeeper cannot be asked, the update passes', async () => {
+  const [policy] = await policiesOf('storage');
+  expect(policy?.kind === 'TaintPolicy' && failurePolicyOf(policy.spec, 'Deny')).toBe('Ignore');
+});
+
+it("recovery: the network's daemons, three times in ten minutes", async () => {
+  const { recoveryPolicies } = await example('recovery');
+  const [policy] = recoveryPolicies;
+  expect(policy?.selectsDaemonSet({ namespace: 'kube-flannel', name: 'kube-flannel-ds', labels: {} })).toBe(true);
+  expect(policy?.selectsDaemonSet({ namespace: 'default', name: 'kube-flannel-ds', labels: {} })).toBe(false);
+  expect(policy?.budget).toEqual({ limit: 3, windowMs: 600_000 });
+});

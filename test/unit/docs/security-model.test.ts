@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { readBuiltinPolicies } from '../../../src/builtin-policies.ts';
+import { parsePolicies, readPolicyFiles } from '../../../src/files/policy-files.ts';
+import { webhookEntries } from '../../../src/policy/webhook-entries.ts';
+import { ROOT } from './pages.ts';
+
+const PAGE = readFileSync(join(ROOT, 'docs/security-model.md'), 'utf8');
+
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
+/** The rows of the first table after a text, cell by cell, without its heading. */
+function rowsAfter(text: string): string[][] {
+  const [, after = ''] = PAGE.split(text, 2);
+  const [table = ''] = /(?:^\|.*\n)+/m.exec(after) ?? [];
+  const rows = table.trim().split('\n').slice(2);
+  return rows.map((row) =>
+    row
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim().replaceAll('`', '')),
+  );
+}
+
+function rulesOf(kind: 'ClusterRole' | 'Role'): Rule[] {
+  const manifests = parseAllDocuments(readFileSync(join(ROOT, 'manifests/install.yaml'), 'utf8'));
+  return manifests.flatMap((document) => {
+    const object = document.toJS() as { kind?: string; rules?: Rule[] } | null;
+    return object?.kind === kind ? (object.rules ?? []) : [];
+  });
+}
+
+it.each([
+  { kind: 'ClusterRole', after: 'In the whole cluster:' },
+  { kind: 'Role', after: 'In its own namespace:' },
+] as const)('the rights that the page lists are those of the $kind', ({ kind, after }) => {
+  const listed = rowsAfter(after).map(([group = '', resources = '', verbs = '', named = '']) => ({
+    apiGroups: [group === 'core' ? '' : group],
+    resources: resources.split(', '),
+    verbs: verbs.split(', '),
+    ...(named === '' ? {} : { resourceNames: [named] }),
+  }));
+  expect(listed).toEqual(rulesOf(kind));
+  expect(listed.length).toBeGreaterThan(4);
+});
+
+it('the webhooks that the page lists are those that there can be, each with what it does when nobody answers', async () => {
+  const examples = await readPolicyFiles(
+    ['examples/policies', 'examples/audit/policy.yaml'].map((file) => join(ROOT, file)),
+  );
+  const entries = webhookEntries(parsePolicies([...(await readBuiltinPolicies()), ...examples]));
+  const listed = rowsAfter('## When it cannot be asked').map(([name, requests, , failurePolicy]) =>
+    [name, requests, failurePolicy].join(': '),
+  );
+  const actual = entries.map(({ name, operations, resource, failurePolicy }) =>
+    [name.replace('.taintkeeper.dev', ''), `${operations.join(', ')} ${resource}`, failurePolicy].join(': '),
+  );
+  expect(listed.toSorted()).toEqual(actual.toSorted());
+});

@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parsePolicies } from '../../../src/files/policy-files.ts';
+import { run } from '../cli/run-command.ts';
+import { allPages, blocksOf, commandsOf, ROOT } from './pages.ts';
+
+const REVIEW = 'npx taintkeeper review ';
+
+const shown = allPages().flatMap((page) => commandsOf(page).map((command) => ({ page: page.path, ...command })));
+const reviews = shown.filter(({ command, output }) => command.startsWith(REVIEW) && output !== '');
+const files = allPages().flatMap((page) =>
+  blocksOf(page, 'yaml').flatMap((block) => {
+    const [, file, text] = /^# (\S+\.yaml)\n([\s\S]*)$/.exec(block) ?? [];
+    return file === undefined ? [] : [{ page: page.path, file, text }];
+  }),
+);
+const policies = allPages().flatMap((page) =>
+  blocksOf(page, 'yaml')
+    .filter((block) => block.includes('apiVersion: taintkeeper.dev/'))
+    .map((block, index) => ({ page: page.path, index, block })),
+);
+
+it('the pages show commands, files and policies', () => {
+  expect([reviews.length, files.length, policies.length].map((count) => count >= 12)).toEqual([true, true, true]);
+});
+
+describe('what a page shows of review is what it prints', () => {
+  it.each(reviews)('$page: $command', async ({ command, output }) => {
+    const { code, stdout, stderr } = await run(...command.split(' ').slice(2));
+
+    expect([code === 0 || code === 1, stderr]).toEqual([true, '']);
+    expect(stdout).toBe(output);
+    expect(code === 1).toBe(stdout.includes('denied'));
+  });
+});
+
+describe('a block that names a file is that file', () => {
+  it.each(files)('$page: $file', ({ file, text }) => {
+    expect(text).toBe(readFileSync(join(ROOT, file), 'utf8'));
+  });
+});
+
+describe('a policy that a page shows is valid', () => {
+  it.each(policies)('$page, number $index', ({ page, block }) => {
+    expect(parsePolicies([{ text: block, name: page }]).length).toBeGreaterThan(0);
+  });
+});

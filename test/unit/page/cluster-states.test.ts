@@ -1,0 +1,107 @@
+import { X509Certificate } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { issueCa } from '../../../src/certs/issue.ts';
+import type { PolicyObject } from '../../../src/cluster/policies.ts';
+import type { Webhook, WebhookConfiguration } from '../../../src/cluster/webhook-configurations.ts';
+import { clusterPolicyStates } from '../../../src/page/policy-states.ts';
+import { webhookStates } from '../../../src/page/webhook-states.ts';
+import { parsePolicy } from '../../../src/policy/policy.ts';
+import { manifest } from '../policy/policies.ts';
+
+const object = (name: string, spec: unknown, status?: unknown): PolicyObject => ({
+  ...{ kind: 'TaintPolicy', name, uid: name, generation: 1, resourceVersion: '1' },
+  result: parsePolicy(manifest('TaintPolicy', name, spec)),
+  status,
+});
+
+const KEEP = { mode: 'Deny', taints: [{ key: 'keep' }] };
+
+describe('policies of a cluster', () => {
+  it('come with the status that was written last, by name', () => {
+    const condition = { type: 'Ready', status: 'True', reason: 'InForce', message: 'yes', observedGeneration: 1 };
+    const lastTransitionTime = '2026-11-21T10:00:00Z';
+    const status = { matched: 3, violating: 1, violators: ['n1'], conditions: [{ ...condition, lastTransitionTime }] };
+
+    expect(clusterPolicyStates([object('b', KEEP), object('a', KEEP, status)], false)).toEqual([
+      {
+        kind: 'TaintPolicy',
+        name: 'a',
+        mode: 'Deny',
+        valid: true,
+        problems: [],
+        spec: 'mode: Deny\ntaints:\n  - key: keep\n',
+        matched: 3,
+        violating: 1,
+        violators: ['n1'],
+        conditions: [{ type: 'Ready', status: 'True', reason: 'InForce', message: 'yes', since: lastTransitionTime }],
+      },
+      expect.objectContaining({ name: 'b', violators: [], conditions: [] }),
+    ]);
+  });
+
+  it('say what is wrong with one that cannot be used', () => {
+    const [state] = clusterPolicyStates([object('idle', { mode: 'Deny', taints: [{ key: 'a b' }] })], false);
+    expect(state).toMatchObject({
+      valid: false,
+      spec: '',
+      problems: [expect.stringMatching(/^spec\.taints\[0\]\.key: /)],
+    });
+    expect(state).not.toHaveProperty('mode');
+  });
+
+  it('are in mode Audit where all are', () => {
+    expect(clusterPolicyStates([object('a', KEEP)], true)).toMatchObject([{ mode: 'Audit' }]);
+  });
+});
+
+describe('webhooks', async () => {
+  const [ca, other] = await Promise.all([issueCa(new Date()), issueCa(new Date())]);
+  const base64 = (pem: string) => Buffer.from(pem).toString('base64');
+  const webhook = (name: string, bundle: string | undefined, more: object = {}): Webhook => ({
+    name,
+    clientConfig: bundle === undefined ? {} : { caBundle: base64(bundle) },
+    failurePolicy: 'Ignore',
+    ...more,
+  });
+  const of = (mutate: Webhook[], validate?: Webhook[]) => ({
+    get: (phase: 'mutate' | 'validate'): WebhookConfiguration | undefined => {
+      const webhooks = phase === 'mutate' ? mutate : validate;
+      return webhooks && { metadata: { name: 'taintkeeper' }, webhooks };
+    },
+  });
+
+  it('are shown with what matters of them', () => {
+    const more = {
+      ...{ failurePolicy: 'Fail', timeoutSeconds: 2, matchConditions: [{ name: 'drops', expression: 'true' }] },
+      rules: [{ operations: ['CREATE', 'UPDATE'], resources: ['daemonsets'], apiGroups: ['apps'] }],
+    };
+    expect(webhookStates(of([], [webhook('w', ca.cert, more)]), new X509Certificate(ca.cert))).toEqual([
+      {
+        name: 'w',
+        configuration: 'ValidatingWebhookConfiguration',
+        failurePolicy: 'Fail',
+        timeoutSeconds: 2,
+        trusted: true,
+        rules: ['CREATE, UPDATE daemonsets'],
+        conditions: ['drops'],
+      },
+    ]);
+  });
+
+  it.each([
+    { why: 'the CA that is served', bundle: ca.cert, trusted: true },
+    { why: 'that and an earlier one', bundle: other.cert + ca.cert, trusted: true },
+    { why: 'another one', bundle: other.cert, trusted: false },
+    { why: 'none', bundle: undefined, trusted: false },
+  ])('trust what is served if their caBundle has it: $why', ({ bundle, trusted }) => {
+    expect(webhookStates(of([webhook('w', bundle)]), new X509Certificate(ca.cert))).toMatchObject([{ trusted }]);
+  });
+
+  it('leave open whether they trust a CA that is not known', () => {
+    expect(webhookStates(of([webhook('w', ca.cert)]), undefined)[0]).not.toHaveProperty('trusted');
+  });
+
+  it('are none before they are registered', () => {
+    expect(webhookStates({ get: () => undefined }, new X509Certificate(ca.cert))).toEqual([]);
+  });
+});

@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+import { createDecisionLog } from '../../../src/page/decision-log.ts';
+import type { PageDecision } from '../../../src/page/state.ts';
+import { daemonSetRequest, nodeRequest } from '../admission/requests.ts';
+import { judged, nodeObject, taint } from './judged.ts';
+
+const NOW = new Date('2026-11-21T10:00:00Z');
+
+const drop = (key: string, value = '') =>
+  nodeRequest({ object: nodeObject([]), oldObject: nodeObject([taint(key, value)]) });
+
+function logOf(options: { capacity?: number } = {}) {
+  return createDecisionLog({ replica: 'tk-1', now: () => NOW, ...options });
+}
+
+const viewsOf = (log: ReturnType<typeof logOf>): PageDecision[] => log.latest().map(({ view }) => view());
+
+describe('what is remembered of a request', () => {
+  it('a denial: who wanted what, and why not', () => {
+    const log = logOf();
+    log.record(judged(drop('keep'), 'validate'));
+
+    expect(viewsOf(log)).toEqual([
+      {
+        id: expect.stringMatching(/^tk-1\/[0-9a-f]{8}\/0$/),
+        time: '2026-11-21T10:00:00.000Z',
+        uid: '705ab4f5-6393-11e8-b7cc-42010a800002',
+        replica: 'tk-1',
+        phase: 'validate',
+        operation: 'UPDATE',
+        kind: 'Node',
+        name: 'n1',
+        user: 'dev',
+        dryRun: false,
+        verdict: 'denied',
+        message: expect.stringMatching(/^node n1 must keep taint keep:NoSchedule, protected by TaintPolicy "deny"/),
+        warnings: [],
+        violations: [
+          {
+            policyKind: 'TaintPolicy',
+            policy: 'deny',
+            field: 'spec.taints[0]',
+            mode: 'Deny',
+            outcome: 'denied',
+            subject: 'keep:NoSchedule',
+          },
+        ],
+        violationsLeftOut: 0,
+        changes: [],
+        changesLeftOut: false,
+      },
+    ]);
+  });
+
+  it('a patch: what was asked for, and what it was made into', () => {
+    const log = logOf();
+    const [gpu, other] = [taint('dedicated', 'gpu'), taint('other')];
+    const annotations = { 'taintkeeper.dev/remembered': 'dedicated=gpu:NoSchedule' };
+    log.record(
+      judged(
+        nodeRequest({
+          object: nodeObject([other], { annotations }),
+          oldObject: nodeObject([gpu, other], { annotations }),
+        }),
+      ),
+    );
+
+    expect(viewsOf(log)).toMatchObject([
+      { verdict: 'patched', changes: [{ path: '/spec/taints', before: [other], after: [other, gpu] }] },
+    ]);
+  });
+
+  it('a DaemonSet with its namespace', () => {
+    const log = logOf();
+    log.record(judged(daemonSetRequest({ object: { metadata: { name: 'cni' }, spec: { template: { spec: {} } } } })));
+
+    expect(viewsOf(log)).toMatchObject([
+      {
+        kind: 'DaemonSet',
+        namespace: 'kube-system',
+        name: 'cni',
+        operation: 'CREATE',
+        verdict: 'patched',
+        changes: [
+          {
+            path: '/spec/template/spec/tolerations',
+            after: [{ key: 'node-role.kubernetes.io/master' }, { key: 'node-role.kubernetes.io/control-plane' }],
+          },
+        ],
+      },
+    ]);
+  });
+
+  it('an audited removal and a dry run, which pass', () => {
+    const log = logOf();
+    log.record(judged(drop('watched'), 'validate'));
+    log.record(judged({ ...drop('keep'), dryRun: true }, 'validate'));
+
+    expect(viewsOf(log)).toMatchObject([
+      { verdict: 'allowed', violations: [{ outcome: 'audited' }], dryRun: false },
+      { verdict: 'denied', dryRun: true },
+    ]);
+  });
+
+  it.each([
+    { why: 'nothing to say', request: nodeRequest({ object: nodeObject([]), oldObject: nodeObject([]) }) },
+    { why: 'not ours', request: { ...drop('keep'), resource: { group: '', version: 'v1', resource: 'pods' } } },
+  ])('nothing: $why', ({ request }) => {
+    const log = logOf();
+    log.record(judged(request, 'validate'));
+    expect(log.latest()).toEqual([]);
+  });
+});
+
+describe('bounds', () => {
+  it('forgets the oldest', () => {
+    const log = logOf({ capacity: 3 });
+    for (const uid of ['a', 'b', 'c', 'd', 'e']) log.record(judged({ ...drop('keep'), uid }, 'validate'));
+    expect(viewsOf(log).map(({ uid }) => uid)).toEqual(['c', 'd', 'e']);
+  });
+
+  it('keeps little of a request that is large in every way', () => {
+    const log = logOf();
+    const many = Array.from({ length: 20_000 }, (_, index) => taint(`dedicated`, `v${index}`)).map((one, index) => ({
+      ...one,
+      effect: `E${index}`,
+    }));
+    const long = 'x'.repeat(1_000_000);
+    log.record(
+      judged({
+        ...nodeRequest({ object: nodeObject([]), oldObject: nodeObject(many) }),
+        uid: long,
+        name: long,
+        userInfo: { username: long },
+      }),
+    );
+
+    const [view] = viewsOf(log);
+    expect(view).toMatchObject({ verdict: 'patched', changes: [], changesLeftOut: true, violationsLeftOut: 19_984 });
+    expect(JSON.stringify(view).length).toBeLessThan(16_000);
+    expect(view?.user).toBe(`${'x'.repeat(512)}…`);
+  });
+});
+
+it('tells followers of each one, until they have heard enough', () => {
+  const log = logOf();
+  const heard: string[] = [];
+  const end = log.follow(({ view }) => heard.push(view().uid));
+  log.record(judged({ ...drop('keep'), uid: 'first' }, 'validate'));
+  end();
+  log.record(judged({ ...drop('keep'), uid: 'second' }, 'validate'));
+  expect(heard).toEqual(['first']);
+});

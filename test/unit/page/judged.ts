@@ -1,0 +1,26 @@
+import { judge } from '../../../src/admission/judge.ts';
+import type { AdmissionRequest } from '../../../src/admission/review.ts';
+import type { Phase } from '../../../src/policy/decision.ts';
+import type { JudgedRequest } from '../../../src/server/admission-server.ts';
+import { policySet } from '../policy/policies.ts';
+
+export const POLICIES = policySet({
+  taint: {
+    deny: { mode: 'Deny', taints: [{ key: 'keep' }] },
+    restore: { mode: 'Restore', taints: [{ key: 'dedicated' }] },
+    audit: { mode: 'Audit', taints: [{ key: 'watched' }] },
+  },
+  toleration: { cni: { mode: 'Mutate', daemonSets: { namespaces: ['kube-system'] } } },
+});
+
+/** What the policies above say of a request, as the admission server hands it on. */
+export function judged(request: AdmissionRequest, phase: Phase = 'mutate'): JudgedRequest {
+  return { phase, request, judgement: judge(request, phase, POLICIES) };
+}
+
+export const taint = (key: string, value = '') => ({ key, ...(value ? { value } : {}), effect: 'NoSchedule' });
+
+export const nodeObject = (taints: readonly object[], metadata: object = {}) => ({
+  metadata: { name: 'n1', ...metadata },
+  spec: { taints },
+});

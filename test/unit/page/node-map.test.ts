@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import type { ClusterNode } from '../../../src/controllers/cluster-objects.ts';
+import { nodeMap } from '../../../src/page/node-map.ts';
+import type { Policy } from '../../../src/policy/policy.ts';
+import { compilePolicies } from '../../../src/policy/policy-set.ts';
+import type { Taint } from '../../../src/policy/taint.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+
+const GPU: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+const CPU: Taint = { ...GPU, value: 'cpu' };
+
+const node = (name: string, taints: readonly Taint[], more: Partial<ClusterNode> = {}): ClusterNode => ({
+  ...{ name, labels: { pool: 'gpu' }, taints, release: undefined, remembered: undefined, ready: true },
+  ...more,
+});
+
+function mapOf(
+  specs: Record<string, TaintPolicySpec>,
+  nodes: readonly ClusterNode[],
+  isContested: (node: ClusterNode, taint: Taint) => boolean = () => false,
+) {
+  const policies = Object.entries(specs).map(([name, spec]): Policy => ({ kind: 'TaintPolicy', name, spec }));
+  return nodeMap({ nodes, policies, compiled: compilePolicies(policies).taintPolicies, isContested });
+}
+
+const PRESENT: TaintPolicySpec = {
+  mode: 'Restore',
+  nodeSelector: { matchLabels: { pool: 'gpu' } },
+  taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' }],
+};
+const PRESERVED: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'example.com/*' }] };
+
+describe('a cell', () => {
+  it.each<{ why: string; node: ClusterNode; cell: string; note?: RegExp; contested?: boolean }>([
+    { why: 'carried as declared', node: node('n', [GPU]), cell: 'k' },
+    { why: 'not carried', node: node('n', []), cell: 'm', note: /^lacks dedicated=gpu:NoSchedule .*about to be put/ },
+    {
+      why: 'carried with another value',
+      node: node('n', [CPU]),
+      cell: 'd',
+      note: /^lacks dedicated=gpu:NoSchedule, carries dedicated=cpu:NoSchedule \(TaintPolicy pool\)/,
+    },
+    {
+      why: 'taken away again and again',
+      node: node('n', []),
+      cell: 'c',
+      note: /somebody takes it away/,
+      contested: true,
+    },
+    { why: 'another pool', node: node('n', [GPU], { labels: {} }), cell: '-' },
+  ])('$cell: $why', async ({ node, cell, note, contested = false }) => {
+    const { rows, columns } = await mapOf({ pool: PRESENT, all: PRESERVED }, [node], () => contested);
+    expect(columns.map(({ policy }) => policy)).toEqual(['all', 'pool']);
+    expect(rows).toEqual([
+      { name: 'n', ready: true, cells: `a${cell}`, ...(note ? { notes: [expect.stringMatching(note)] } : {}) },
+    ]);
+  });
+
+  it.each([
+    { why: 'never carried', taints: [], remembered: undefined, cell: 'a' },
+    { why: 'a pattern that matches', taints: [{ key: 'example.com/a', effect: 'NoSchedule' }], cell: 'k' },
+    { why: 'remembered, and gone', taints: [], remembered: 'example.com/a:NoSchedule', cell: 'm' },
+  ])('of a Preserved taint: $cell, $why', async ({ taints, remembered, cell }) => {
+    const { rows } = await mapOf({ all: PRESERVED }, [node('n', taints, { remembered })]);
+    expect(rows[0]?.cells).toBe(cell);
+  });
+
+  it('says what a mode does not do', async () => {
+    const { rows } = await mapOf({ pool: { ...PRESENT, mode: 'Deny' } }, [node('n', [])]);
+    expect(rows[0]?.notes).toEqual(['lacks dedicated=gpu:NoSchedule (TaintPolicy pool): its mode puts nothing back']);
+  });
+
+  it('of a rule behind another one for the same taint is kept as well', async () => {
+    const twice = { ...PRESENT, taints: [{ key: 'dedicated' }, ...PRESENT.taints] };
+    const { rows } = await mapOf({ pool: twice }, [node('n', [GPU])]);
+    expect(rows[0]?.cells).toBe('kk');
+  });
+});
+
+it('has a column for each taint of each policy, and a row for each node that one selects', async () => {
+  const map = await mapOf({ pool: { ...PRESENT, taints: [...PRESENT.taints, { key: 'other' }] } }, [
+    node('b', [GPU], { ready: false }),
+    node('a', []),
+    node('c', [], { labels: {} }),
+  ]);
+  expect(map).toMatchObject({
+    columns: [
+      {
+        policy: 'pool',
+        field: 'spec.taints[0]',
+        mode: 'Restore',
+        ensure: 'Present',
+        taint: 'dedicated=gpu:NoSchedule',
+      },
+      { policy: 'pool', field: 'spec.taints[1]', mode: 'Restore', ensure: 'Preserved', taint: 'other' },
+    ],
+    columnsLeftOut: 0,
+    rows: [
+      { name: 'a', ready: true, cells: 'ma' },
+      { name: 'b', ready: false, cells: 'ka' },
+    ],
+    unselected: 1,
+  });
+});
+
+it('bounds the columns', async () => {
+  const taints = Array.from({ length: 60 }, (_, index) => ({ key: `t${index}` }));
+  const specs = Object.fromEntries(['p', 'q', 'r', 's'].map((name) => [name, { mode: 'Deny' as const, taints }]));
+  const map = await mapOf(specs, [node('n', [])]);
+  expect([map.columns.length, map.columnsLeftOut, map.rows[0]?.cells.length]).toEqual([200, 40, 200]);
+});

@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+import type { ClusterNode, ClusterSurvey } from '../../../src/controllers/cluster-objects.ts';
+import { createStateFeed, type PageSources } from '../../../src/page/state-feed.ts';
+import { VERSION } from '../../../src/version.ts';
+import { policySet } from '../policy/policies.ts';
+import { pageSources } from './page-sources.ts';
+
+/** Every question is answered anew. */
+const AT_ONCE = { maxAgeMs: 0, pauseMs: 0 };
+
+const stateOf = async (feed: ReturnType<typeof createStateFeed>) => JSON.parse((await feed.current()).body);
+
+it('says what the sources say, and nothing of nodes where they are not known', async () => {
+  const before = Date.now();
+  const { at, ...state } = await stateOf(createStateFeed(pageSources(), AT_ONCE));
+  expect(state).toEqual({
+    version: VERSION,
+    replica: 'tk-1',
+    mode: 'cluster',
+    leader: { isThis: true, name: 'tk-1' },
+    audit: false,
+    checks: [{ name: 'policies', state: 'ok', detail: '1 in force' }],
+    webhooks: [],
+    policies: [],
+  });
+  expect(Date.parse(at)).toBeGreaterThanOrEqual(before);
+});
+
+it('keeps the entity tag until something has changed, whatever the time', async () => {
+  let detail = 'a';
+  const feed = createStateFeed(pageSources({ checks: () => [{ name: 'x', state: 'ok', detail }] }), AT_ONCE);
+  const first = await feed.current();
+  expect(await feed.current()).toEqual(first);
+  detail = 'b';
+  const second = await feed.current();
+  expect(second.etag).not.toBe(first.etag);
+  detail = 'a';
+  expect((await feed.current()).etag).toBe(first.etag);
+});
+
+it('asks the sources once for many who ask at the same time, or soon after', async () => {
+  let asked = 0;
+  const leader = () => {
+    asked++;
+    return { isThis: true };
+  };
+  const feed = createStateFeed(pageSources({ leader }), { maxAgeMs: 60_000, pauseMs: 0 });
+  await Promise.all([feed.current(), feed.current(), feed.current()]);
+  await feed.current();
+  expect(asked).toBe(1);
+});
+
+it('tells whoever asks of a fault, and recovers from it', async () => {
+  let broken = true;
+  const checks = (): ReturnType<PageSources['checks']> => {
+    if (broken) throw new Error('no');
+    return [];
+  };
+  const feed = createStateFeed(pageSources({ checks }), AT_ONCE);
+  await expect(feed.current()).rejects.toThrow('no');
+  broken = false;
+  expect(await stateOf(feed)).toMatchObject({ checks: [] });
+});
+
+describe('nodes and coverage', () => {
+  function surveyed(options: { pauseMs: number }) {
+    let looks = 0;
+    let revision = 0;
+    let synced = false;
+    let names = ['n1'];
+    const survey: ClusterSurvey = {
+      isSynced: () => synced,
+      revision: () => revision,
+      nodes() {
+        looks++;
+        const bare = { labels: {}, taints: [], release: undefined, remembered: undefined, ready: true };
+        return names.map((name): ClusterNode => ({ ...bare, name }));
+      },
+      daemonSets: () => [],
+      isContested: () => false,
+    };
+    const spec = { mode: 'Deny' as const, taints: [{ key: 'keep' }] };
+    const led = {
+      survey,
+      policies: [{ kind: 'TaintPolicy' as const, name: 'p', spec }],
+      compiled: policySet({ taint: { p: spec } }),
+    };
+    let leads = true;
+    const feed = createStateFeed(pageSources({ cluster: () => (leads ? led : undefined) }), {
+      maxAgeMs: 0,
+      ...options,
+    });
+    return {
+      feed,
+      looks: () => looks,
+      sync: () => {
+        synced = true;
+      },
+      change(next: string[]) {
+        names = next;
+        revision++;
+      },
+      depose: () => {
+        leads = false;
+      },
+    };
+  }
+
+  it('are there once they have been read, and until another one leads', async () => {
+    const { feed, sync, depose } = surveyed({ pauseMs: 0 });
+    expect(await stateOf(feed)).not.toHaveProperty('nodes');
+    sync();
+    expect(await stateOf(feed)).toMatchObject({
+      nodes: { rows: [{ name: 'n1', cells: 'a' }] },
+      coverage: { groups: [{ count: 1 }] },
+    });
+    depose();
+    expect(await stateOf(feed)).not.toHaveProperty('nodes');
+  });
+
+  it('are looked at again only after a change', async () => {
+    const { feed, sync, change, looks } = surveyed({ pauseMs: 0 });
+    sync();
+    await feed.current();
+    await feed.current();
+    expect(looks()).toBe(1);
+    change(['n1', 'n2']);
+    expect((await stateOf(feed)).nodes.rows).toHaveLength(2);
+    expect(looks()).toBe(2);
+  });
+
+  it('are not looked at too often, however much changes', async () => {
+    const { feed, sync, change, looks } = surveyed({ pauseMs: 60_000 });
+    sync();
+    await feed.current();
+    change(['n1', 'n2']);
+    expect((await stateOf(feed)).nodes.rows).toHaveLength(1);
+    expect(looks()).toBe(1);
+  });
+});

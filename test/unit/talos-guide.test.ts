@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { run } from './cli/run-command.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const GUIDE = readFileSync(join(ROOT, 'docs', 'talos.md'), 'utf8');
+const RUN = '$ npx taintkeeper ';
+
+const blocks = [...GUIDE.matchAll(/^```console\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
+
+it.each(blocks.filter((block) => block.startsWith(RUN)).map((block) => block.split('\n')))(
+  'the Talos guide: %s',
+  async (command, ...output) => {
+    // Tests run in the repository's root, as the guide's commands do.
+    const { stdout, stderr } = await run(...command.slice(RUN.length).split(' '));
+    expect(stdout + stderr).toBe(output.join('\n'));
+  },
+);
+
+it("the Talos guide's patch is the example", () => {
+  const [, patch = ''] = /```yaml\n([\s\S]*?)```/.exec(GUIDE) ?? [];
+  expect(readFileSync(join(ROOT, 'examples', 'talos', 'gpu-registration.yaml'), 'utf8')).toBe(patch);
+});

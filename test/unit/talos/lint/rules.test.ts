@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest';
+import { parseDocuments } from '../../../../src/files/documents.ts';
+import { mayKubeletSet } from '../../../../src/talos/lint/worker-label.ts';
+import { readMachineConfiguration } from '../../../../src/talos/machine-configuration.ts';
+import { inShort, lintText } from './linted-files.ts';
+
+const short = (text: string, options = {}) => lintText(text, options).map(inShort);
+const document = (kind: string, rest: string) => `apiVersion: v1alpha1\nkind: ${kind}\n${rest}\n`;
+
+describe('labels that a kubelet may set on its own node', () => {
+  it.each([
+    ['pool', true],
+    ['example.com/pool', true],
+    ['kubernetes.io/hostname', true],
+    ['topology.kubernetes.io/zone', true],
+    ['beta.kubernetes.io/instance-type', true],
+    ['node.kubernetes.io/anything', true],
+    ['a.node.kubernetes.io/anything', true],
+    ['kubelet.kubernetes.io/anything', true],
+    ['notkubernetes.io/anything', true],
+    ['kubernetes.io/role', false],
+    ['node-role.kubernetes.io/worker', false],
+    ['node-restriction.kubernetes.io/team', false],
+    ['a.node-restriction.kubernetes.io/team', false],
+    ['topology.kubernetes.io/rack', false],
+    ['k8s.io/anything', false],
+    ['cluster.x-k8s.io/pool', true],
+    ['a.k8s.io/anything', false],
+    ['kubernetes.io/', false],
+  ])('%s: %s', (key, may) => {
+    expect(mayKubeletSet(key)).toBe(may);
+  });
+});
+
+describe('patches', () => {
+  const TAINTS = 'machine: { nodeTaints: { dedicated: NoSchedule } }';
+  const LABELS = 'machine: { nodeLabels: { node-role.kubernetes.io/gpu: "" } }';
+
+  it('are for workers only if somebody says so', () => {
+    for (const text of [TAINTS, LABELS]) {
+      expect(short(text)).toEqual([]);
+      expect(short(text, { role: 'controlplane' })).toEqual([]);
+      expect(short(text, { role: 'worker' })).toHaveLength(1);
+    }
+  });
+
+  it('that say their role know better', () => {
+    expect(short('machine: { type: controlplane, nodeTaints: { a: NoSchedule } }', { role: 'worker' })).toEqual([]);
+  });
+
+  it('need no control-plane taint', () => {
+    expect(short(document('KubeNodeConfig', 'labels: { a: b }'), { role: 'controlplane' })).toEqual([]);
+  });
+});
+
+describe('taints on workers', () => {
+  it('what to write instead is what the taint says', () => {
+    const [finding] = lintText('machine:\n  type: worker\n  nodeTaints: { example.com/a: "b:NoExecute" }', {
+      version: 9,
+    });
+    expect(finding?.reason).toMatch(/^Talos 1\.9: a worker sets example\.com\/a=b:NoExecute as its kubelet/);
+    expect(finding?.fix).toContain('registerWithTaints: [{ key: example.com/a, value: b, effect: NoExecute }]');
+  });
+
+  it('since 1.14 the kubelet registers with those of either shape', () => {
+    const older = 'machine: { type: worker, nodeTaints: { a: NoSchedule } }';
+    const newer = `machine: { type: worker }\n---\n${document('KubeNodeConfig', 'taints: { a: NoSchedule }')}`;
+    expect(short(older, { version: 14 })).toEqual(['1:26 deprecated-field machine.nodeTaints']);
+    expect(short(newer, { version: 14 })).toEqual([]);
+    expect(short(newer)).toEqual([]);
+  });
+
+  it.each([
+    { since: 'NoSchedule', now: 'NoExecute', version: 14, role: 'worker', found: 1 },
+    { since: 'NoSchedule', now: 'NoSchedule', version: 14, role: 'worker', found: 0 },
+    { since: 'NoSchedule', now: 'NoExecute', version: 14, role: 'controlplane', found: 0 },
+  ])('changed from $since to $now since a $role registered: $found', ({ since, now, version, role, found }) => {
+    const text = (effect: string) =>
+      `machine: { type: ${role} }\n---\n${document('KubeNodeConfig', `taints: { node-role.kubernetes.io/control-plane: NoSchedule, a: ${effect} }`)}`;
+    const registered = readMachineConfiguration(parseDocuments(text(since), 'before.yaml'), 'before.yaml');
+    const rules = lintText(text(now), { version, registered }).map(({ rule }) => rule);
+    expect(rules).toEqual(Array(found).fill('changed-registration'));
+  });
+});
+
+describe('the version', () => {
+  const installs = (image: string) => `machine:\n  nodeTaints: { a: NoSchedule }\n  install: { image: "${image}" }`;
+
+  it.each([
+    ['ghcr.io/siderolabs/installer:v1.5.0', ['2:3 field-version machine.nodeTaints']],
+    ['factory.talos.dev/installer/0123abcd:v1.5.0', ['2:3 field-version machine.nodeTaints']],
+    ['ghcr.io/siderolabs/installer:v1.13.0', []],
+    ['ghcr.io/siderolabs/installer:latest', []],
+  ])('is that of the installer: %s', (image, expected) => {
+    expect(short(installs(image))).toEqual(expected);
+  });
+
+  it('said aloud wins', () => {
+    expect(short(installs('ghcr.io/siderolabs/installer:v1.5.0'), { version: 13 })).toEqual([]);
+  });
+
+  it('kinds of documents come and go', () => {
+    expect(short(document('UserVolumeConfig', 'name: a'), { version: 9 })).toEqual(['2:1 field-version kind']);
+    expect(short(document('UserVolumeConfig', 'name: a'), { version: 10 })).toEqual([]);
+    expect(short(document('ImageVerificationConfig', ''), { version: 14 })).toEqual(['2:1 field-version kind']);
+  });
+
+  it('deprecated once, for the whole section', () => {
+    const text = 'cluster: { network: { podSubnets: [10.244.0.0/16], dnsDomain: cluster.local } }';
+    expect(short(text, { version: 14 })).toEqual(['1:12 deprecated-field cluster.network']);
+    expect(lintText(text, { version: 14 })[0]?.fix).toBe('write a document of kind KubeNetworkConfig');
+  });
+});
+
+describe('what somebody may have meant', () => {
+  it.each([
+    ['machine: { nodeLabel: {} }', 'did you mean nodeLabels?'],
+    ['machine: { certsans: [] }', 'did you mean certSANs?'],
+    ['cluster: { network: { servicesubnets: [] } }', 'did you mean serviceSubnets?'],
+    ['cluster: { nodeAnnotations: {} }', 'move it to machine.nodeAnnotations'],
+    ['machine: {}\nkubelet: {}', 'move it to machine.kubelet'],
+    ['machine: { zzz: {} }', 'take it out'],
+    ['machine: { kubelet: { nodeTaints: {} } }', 'move it to machine.nodeTaints'],
+    [
+      'machine: { kubelet: { register-with-taints: "a:NoSchedule" } }',
+      'move it to machine.kubelet.extraArgs["register-with-taints"]',
+    ],
+    ['cluster: { registerWithTaints: [] }', 'move it to machine.kubelet.extraConfig.registerWithTaints'],
+    [document('KubeNodeConfig', 'registerWithTaints: []'), 'did you mean taints?'],
+    [document('KubeletConfig', 'maxPods: 200'), 'move it to config of a KubeletConfig document'],
+    [document('KubeNodeConfig', 'nodeLabels: {}'), 'did you mean labels?'],
+    [document('KubeletConfg', ''), 'did you mean KubeletConfig?'],
+    [document('Zzz', ''), 'take the document out'],
+  ])('%j: %s', (text, fix) => {
+    expect(lintText(text).map((finding) => finding.fix)).toEqual([fix]);
+  });
+});
+
+it('a control plane that prefers other nodes for ordinary pods allows them', () => {
+  const text = (allow: boolean) =>
+    `machine: { type: controlplane, nodeTaints: { node-role.kubernetes.io/control-plane: PreferNoSchedule } }\ncluster: { allowSchedulingOnControlPlanes: ${allow} }`;
+  expect(short(text(true))).toEqual([]);
+  expect(short(text(false))).toEqual([
+    '1:46 control-plane-taint machine.nodeTaints["node-role.kubernetes.io/control-plane"]',
+  ]);
+});
+
+it('the effect of an empty register-with-taints is none', () => {
+  expect(
+    short('machine: { type: worker, kubelet: { extraArgs: { register-with-taints: "" } } }', { version: 13 }),
+  ).toEqual([]);
+});

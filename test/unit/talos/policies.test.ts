@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest';
+import { parsePolicies } from '../../../src/files/policy-files.ts';
+import { formatTaint } from '../../../src/policy/taint.ts';
+import type { Declaration } from '../../../src/talos/declaration.ts';
+import { type DerivationOptions, derivePolicies } from '../../../src/talos/policies.ts';
+import { formatPolicies, policiesAsObject } from '../../../src/talos/policy-text.ts';
+import { declare, machine } from './declarations.ts';
+import { registering } from './registering.ts';
+
+const OPTIONS: DerivationOptions = { mode: 'Restore', mayEvict: false };
+
+const controlPlane = declare('cp.yaml', machine('controlplane'));
+const worker = declare('worker.yaml', machine('worker'));
+const pool = (name: string, taints: object, labels: object = { pool: name }) =>
+  declare(`${name}.yaml`, machine('worker', { nodeLabels: labels, nodeTaints: taints }));
+const gpu = pool('gpu', { dedicated: 'gpu:NoSchedule' });
+
+describe('policies of machine configurations', () => {
+  const tests: { what: string; declarations: Declaration[]; options?: Partial<DerivationOptions>; names: string[] }[] =
+    [
+      {
+        what: 'control planes and a pool',
+        declarations: [controlPlane, worker, gpu],
+        names: ['talos-control-planes', 'talos-pool-gpu'],
+      },
+      {
+        what: 'a pool with several taints, of every effect',
+        declarations: [
+          pool('gpu', { dedicated: 'gpu:NoSchedule', soft: 'PreferNoSchedule', hard: 'x:NoExecute' }),
+          worker,
+        ],
+        names: ['talos-pool-gpu'],
+      },
+      {
+        what: 'a pool whose taints are those of another, and more',
+        declarations: [
+          pool('gpu', { dedicated: 'gpu:NoSchedule' }, { pool: 'gpu' }),
+          pool('big', { dedicated: 'gpu:NoSchedule', big: 'NoSchedule' }, { pool: 'gpu', size: 'big' }),
+        ],
+        names: ['talos-pool-gpu', 'talos-pool-gpu-size-big'],
+      },
+      {
+        what: 'two pools with the same taint and different labels',
+        declarations: [
+          pool('gpu', { dedicated: 'ai:NoSchedule' }),
+          pool('tpu', { dedicated: 'ai:NoSchedule' }),
+          worker,
+        ],
+        names: ['talos-pool-gpu-tpu'],
+      },
+      {
+        what: 'control planes of which some take workloads, told apart by a label',
+        declarations: [
+          declare('cp-1.yaml', machine('controlplane', { nodeLabels: { workloads: 'no' } })),
+          declare('cp-2.yaml', '{"machine":{"type":"controlplane"},"cluster":{"allowSchedulingOnControlPlanes":true}}'),
+        ],
+        names: ['talos-workloads-no-control-planes'],
+      },
+      {
+        what: 'a control plane of Talos 1.15',
+        declarations: [
+          declare(
+            'cp.yaml',
+            `machine: {type: controlplane}\n---\napiVersion: v1alpha1\nkind: KubeNodeConfig\nlabels: {node-role.kubernetes.io/control-plane: ""}\ntaints: {node-role.kubernetes.io/control-plane: NoSchedule}`,
+          ),
+        ],
+        names: ['talos-control-planes'],
+      },
+    ];
+
+  it.each(tests)('add exactly what is declared: $what', ({ declarations, options, names }) => {
+    const derived = derivePolicies(declarations, { ...OPTIONS, ...options });
+    expect(derived.map(({ policy }) => policy.name)).toEqual(names);
+    const text = formatPolicies(derived);
+    const taintsOf = registering(text);
+    for (const declaration of declarations) {
+      expect(taintsOf(declaration), declaration.configuration.source).toEqual(
+        declaration.taints.map(formatTaint).sort(),
+      );
+    }
+    expect(parsePolicies([{ name: 'derived.yaml', text }])).toEqual(derived.map(({ policy }) => policy));
+  });
+
+  it('are one for files with the same taints, by the labels that these have in common', () => {
+    const one = pool('gpu-1', { dedicated: 'gpu:NoSchedule' }, { pool: 'gpu', rack: '1' });
+    const two = pool('gpu-2', { dedicated: 'gpu:NoSchedule' }, { pool: 'gpu', rack: '2' });
+    const [only, ...others] = derivePolicies([one, worker, two], OPTIONS);
+    expect(others).toEqual([]);
+    expect(only?.sources).toEqual(['gpu-1.yaml', 'gpu-2.yaml']);
+    expect(only?.policy.spec.nodeSelector).toEqual({ matchLabels: { pool: 'gpu' } });
+  });
+
+  it('have no selector by labels that say what a node is or where it stands', () => {
+    const zoned = pool('gpu', { dedicated: 'gpu:NoSchedule' }, { 'topology.kubernetes.io/zone': 'a', pool: 'gpu' });
+    expect(derivePolicies([zoned], OPTIONS)[0]?.policy.spec.nodeSelector).toEqual({ matchLabels: { pool: 'gpu' } });
+  });
+
+  it('leave out what comes and goes by itself, and say so', () => {
+    const cilium = pool('gpu', { dedicated: 'gpu:NoSchedule', 'node.cilium.io/agent-not-ready': 'true:NoExecute' });
+    const text = formatPolicies(derivePolicies([cilium], OPTIONS));
+    expect(registering(text)(cilium)).toEqual(['dedicated=gpu:NoSchedule']);
+    expect(text).toMatch(/^# Left out: node.cilium.io\/agent-not-ready=true:NoExecute \(gpu.yaml:/m);
+  });
+
+  it('evict nobody unless asked', () => {
+    const evicting = pool('gpu', { dedicated: 'gpu:NoExecute' });
+    const careful = formatPolicies(derivePolicies([evicting], OPTIONS));
+    expect(careful).toMatch(/# .*mayEvict: true/);
+    expect(careful).not.toMatch(/^ *mayEvict/m);
+    const asked = formatPolicies(derivePolicies([evicting], { ...OPTIONS, mayEvict: true }));
+    expect(asked).toMatch(/^ *mayEvict: true/m);
+    expect(asked).not.toContain('#  ');
+    expect(parsePolicies([{ name: 'asked.yaml', text: asked }])).toHaveLength(1);
+  });
+
+  it('have the mode that was asked for', () => {
+    expect(derivePolicies([gpu], { ...OPTIONS, mode: 'Deny' })[0]?.policy.spec.mode).toBe('Deny');
+  });
+
+  it('are for the nodes that were named', () => {
+    const nodeSelector = { matchLabels: { 'example.com/Team_A': 'Vision' } };
+    const [derived] = derivePolicies([pool('x', { dedicated: 'x:NoSchedule' }, {})], { ...OPTIONS, nodeSelector });
+    expect(derived?.policy).toMatchObject({ name: 'talos-team-a-vision', spec: { nodeSelector } });
+  });
+
+  it('have names that differ, and that the API server takes', () => {
+    const long = 'a'.repeat(63);
+    const a = pool('a', { one: 'NoSchedule' }, { [long]: long, x: '1' });
+    const b = pool('b', { two: 'NoSchedule' }, { [long]: long, x: '2' });
+    const names = derivePolicies([a, b], OPTIONS).map(({ policy }) => policy.name);
+    expect(new Set(names).size).toBe(2);
+    for (const name of names) expect(name).toMatch(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
+  });
+
+  it('are a List in JSON where there are several', () => {
+    expect(policiesAsObject(derivePolicies([gpu], OPTIONS))).toMatchObject({ kind: 'TaintPolicy' });
+    const both = policiesAsObject(derivePolicies([gpu, controlPlane], OPTIONS));
+    expect(both).toMatchObject({
+      apiVersion: 'v1',
+      kind: 'List',
+      items: [{ kind: 'TaintPolicy' }, { kind: 'TaintPolicy' }],
+    });
+  });
+
+  it('keep the name of a file within its comment', () => {
+    const odd = { ...gpu, configuration: { ...gpu.configuration, source: 'a\nkind: Evil #.yaml' } };
+    expect(formatPolicies(derivePolicies([odd], OPTIONS))).toContain('# Declared in a\\u{a}kind: Evil #.yaml; ');
+  });
+});
+
+describe('no policies', () => {
+  it.each([
+    { what: 'nothing is declared', declarations: [worker], faults: ['worker.yaml: no taint'] },
+    {
+      what: 'no label says which nodes',
+      declarations: [pool('gpu', { dedicated: 'gpu:NoSchedule' }, { 'topology.kubernetes.io/zone': 'a' }), worker],
+      faults: ['gpu.yaml: no label', '--node-selector'],
+    },
+    {
+      what: 'nothing tells the nodes from others with other taints',
+      declarations: [gpu, pool('other', {}, { pool: 'gpu' })],
+      faults: ['gpu.yaml:1:', 'dedicated=gpu:NoSchedule', 'other.yaml', '--node-selector'],
+    },
+    {
+      what: 'two files contradict each other',
+      declarations: [gpu, pool('other', { dedicated: 'cpu:NoSchedule' }, { pool: 'gpu' })],
+      faults: ['gpu.yaml:1:', 'contradicts dedicated=cpu:NoSchedule at other.yaml:1:'],
+    },
+    {
+      what: 'control planes differ',
+      declarations: [
+        controlPlane,
+        declare('cp-2.yaml', '{"machine":{"type":"controlplane"},"cluster":{"allowSchedulingOnControlPlanes":true}}'),
+      ],
+      faults: ['cp.yaml:1:', 'cp-2.yaml'],
+    },
+    {
+      what: 'nodes are named for files that are not alike',
+      declarations: [gpu, worker],
+      nodeSelector: { matchLabels: { pool: 'gpu' } },
+      faults: ['worker.yaml', '--node-selector is for the nodes of all files'],
+    },
+  ])('where $what', ({ declarations, nodeSelector, faults }) => {
+    for (const fault of faults) expect(() => derivePolicies(declarations, { ...OPTIONS, nodeSelector })).toThrow(fault);
+  });
+});

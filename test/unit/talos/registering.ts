@@ -1,0 +1,16 @@
+import { parsePolicies } from '../../../src/files/policy-files.ts';
+import { judgeNode } from '../../../src/policy/node.ts';
+import { compilePolicies } from '../../../src/policy/policy-set.ts';
+import { formatTaint } from '../../../src/policy/taint.ts';
+import { type Declaration, labelsOf } from '../../../src/talos/declaration.ts';
+
+/** What admission adds, by these policies, to a node that registers with the labels that a machine configuration declares. */
+export function registering(policies: string): (declaration: Declaration) => string[] {
+  const compiled = compilePolicies(parsePolicies([{ name: 'derived.yaml', text: policies }]));
+  const requester = { username: 'system:node:n', groups: ['system:nodes'] };
+  return (declaration) => {
+    const node = { name: 'n', labels: labelsOf(declaration), taints: [], release: undefined, remembered: undefined };
+    const decision = judgeNode({ operation: 'CREATE', phase: 'mutate', requester, node }, compiled);
+    return decision.verdict === 'patch' ? decision.desired.taints.map(formatTaint).sort() : [];
+  };
+}
