@@ -4,7 +4,6 @@ import { certificateChecks } from '../doctor/certificate-checks/certificate-chec
 import { type CheckResult, diagnose, type Verdict } from '../doctor/check.ts';
 import { checkConfiguration } from '../doctor/configuration-checks.ts';
 import { gatherFacts } from '../doctor/facts.ts';
-import { forwarding } from '../doctor/forwarded-line.ts';
 import { gatherConfiguration } from '../doctor/gather-configuration.ts';
 import { networkChecks } from '../doctor/network-checks/network-checks.ts';
 import { checkRegistration } from '../doctor/registration.ts';
@@ -55,11 +54,12 @@ const EXIT_CODES: Readonly<Record<Verdict, number>> = {
 async function examine(options: ClusterOptions): Promise<CheckResult[]> {
   const { client, namespace } = await openCluster(options);
   const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
-  const ways = forwarding(loadConfig(findConfig(options.kubeconfig), KubeConfig));
+  const { WebSocketHandler } = await import('@kubernetes/client-node/dist/web-socket-handler.js');
+  const sockets = new WebSocketHandler(loadConfig(findConfig(options.kubeconfig), KubeConfig));
   const site = { namespace, service: options.service, secret: options.secret };
   try {
     const [facts, configuration] = await Promise.all([
-      gatherFacts(client, ways, site),
+      gatherFacts(client, sockets, site),
       gatherConfiguration(client, site),
     ]);
     const certificates = certificateChecks(facts);

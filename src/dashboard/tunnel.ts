@@ -18,6 +18,8 @@ export async function openTunnel(
   { namespace, pod, port }: { readonly namespace: string; readonly pod: string; readonly port: number },
 ): Promise<Duplex> {
   const [near, far] = duplexPair();
+  // It may fail before whoever asked for it listens, and that must not end the program.
+  near.on('error', () => {});
   const begun = new Set<number>();
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/portforward?ports=${port}`;
 

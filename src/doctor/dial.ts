@@ -36,7 +36,7 @@ export async function dial(line: Line, servername: string, timeoutMs: number): P
     // TLS does not hear of it when the connection under it fails.
     if ('socket' in line) {
       if (line.socket.errored) throw line.socket.errored;
-      line.socket.once('error', (error) => lost.abort(error));
+      line.socket.on('error', (error) => lost.abort(error));
       step = 'TLS handshake';
     }
     socket = connect({ ...line, servername, rejectUnauthorized: false });

@@ -2,10 +2,9 @@ import type { ApiClient } from '../cluster/client/api-client.ts';
 import { serverName } from '../controllers/service-endpoint.ts';
 import { type Admission, tryAdmission } from './admission-facts.ts';
 import { clockAhead, type Dialled, dial } from './dial.ts';
-import type { Forwarding } from './forwarded-line.ts';
 import { gatherInstallation, type InstallationFacts, type Site } from './installation-facts.ts';
 import type { Reading } from './reading.ts';
-import { callOn, type ReplicaFacts } from './replica-facts.ts';
+import { callOn, type ReplicaFacts, type Sockets } from './replica-facts.ts';
 import { calledPort, listReplicas } from './replicas.ts';
 
 /** All that the checks go by: it is gathered once, and nothing else is asked for. */
@@ -35,14 +34,14 @@ const SERVICE_DIALS = 4;
 const SERVICE_TIMEOUT_MS = 1_000;
 
 /** @throws Error when the API server cannot be reached, or does not know who asks */
-export async function gatherFacts(client: ApiClient, forwarding: Forwarding, site: Site): Promise<Facts> {
+export async function gatherFacts(client: ApiClient, sockets: Sockets, site: Site): Promise<Facts> {
   // First of all, and alone: its answer is there at once, and its Date fresh.
   const apiServerAheadMs = await apiServerClock(client);
   const name = serverName({ namespace: site.namespace, name: site.service });
   const [[installation, replicas, overService], admission] = await Promise.all([
     gatherInstallation(client, site).then(async (found) => {
       const listed = listReplicas(found).slice(0, MAX_REPLICAS);
-      const callers = { client, forwarding, namespace: site.namespace, serverName: name };
+      const callers = { client, sockets, namespace: site.namespace, serverName: name };
       const calls = Promise.all(listed.map((replica) => callOn(replica, callers)));
       const host = addressOf(found);
       const line = host === undefined ? undefined : { host, port: calledPort(found) };

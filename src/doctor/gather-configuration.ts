@@ -24,8 +24,8 @@ import { watchLease } from './watch-lease.ts';
 /** For a list as a whole. */
 const LIST_TIMEOUT_MS = 15_000;
 const PAGE_SIZE = 500;
-/** A status follows its policy within a second; one that does not after this time is behind. */
-const STATUS_PAUSE_MS = 2_500;
+/** The leader writes statuses every 5 s at most (src/leader.ts); one that has not followed after this time is behind. */
+const STATUS_PAUSE_MS = 6_000;
 
 /** Where to look. */
 export interface Place {

@@ -2,9 +2,9 @@ import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
 import { TimeoutError } from '../cluster/client/deadline.ts';
 import { selfCheckReview } from '../cluster/self-check-review.ts';
+import { openTunnel } from '../dashboard/tunnel.ts';
 import { type ConnectionFault, connectionFault } from './connection-fault.ts';
 import { type Dialled, dial } from './dial.ts';
-import type { Forwarding } from './forwarded-line.ts';
 import { reasonOf } from './look.ts';
 import { known, type Reading, unknown } from './reading.ts';
 import type { Listed } from './replicas.ts';
@@ -38,9 +38,13 @@ export interface ReplicaFacts extends Listed {
   readonly readiness: Reading<Readiness>;
 }
 
+/** What makes WebSockets to the API server. */
+export type Sockets = Parameters<typeof openTunnel>[0];
+
 export interface Callers {
   readonly client: ApiClient;
-  readonly forwarding: Forwarding;
+  /** What port-forwards are made with. */
+  readonly sockets: Sockets;
   readonly namespace: string;
   readonly serverName: string;
 }
@@ -57,12 +61,12 @@ export async function callOn(replica: Listed, callers: Callers): Promise<Replica
 /** Directly or, where that does not lead anywhere, by a port-forward. What the first way came to counts if the second fails, too. */
 async function dialReplica(
   { address, port, pod }: Listed,
-  { forwarding, namespace, serverName }: Callers,
+  { sockets, namespace, serverName }: Callers,
 ): Promise<{ dialled: Dialled; way: Way }> {
   const direct = await dial({ host: address, port }, serverName, DIRECT_TIMEOUT_MS);
   if (direct.outcome === 'greeted' || pod === undefined) return { dialled: direct, way: 'direct' };
   try {
-    const socket = await within(TIMEOUT_MS, forwarding.open(namespace, pod.name, port));
+    const socket = await within(TIMEOUT_MS, openTunnel(sockets, { namespace, pod: pod.name, port }));
     const forwarded = await dial({ socket }, serverName, TIMEOUT_MS);
     if (forwarded.outcome === 'greeted') return { dialled: forwarded, way: 'port-forward' };
   } catch {

@@ -5,8 +5,8 @@ import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
+import { openTunnel } from '../../../src/dashboard/tunnel.ts';
 import { dial } from '../../../src/doctor/dial.ts';
-import { forwarding } from '../../../src/doctor/forwarded-line.ts';
 
 const SERVER_NAME = 'taintkeeper.taintkeeper.svc';
 const ca = await issueCa(new Date());
@@ -87,18 +87,19 @@ describe('a port-forward', () => {
       { name: 'c', server: `http://127.0.0.1:${port}`, skipTLSVerify: true },
       { name: 'u' },
     );
-    return forwarding(config);
+    const { WebSocketHandler } = await import('@kubernetes/client-node/dist/web-socket-handler.js');
+    return new WebSocketHandler(config);
   }
 
   it('is a line like any other', async () => {
     const port = await webhook();
     let asked = '';
-    const ways = await kubelet((send, url) => {
+    const sockets = await kubelet((send, url) => {
       asked = url;
       const upstream = createUpstream(port, (data) => send(0, data));
       return (data) => void upstream.write(data);
     });
-    const socket = await ways.open('taintkeeper', 'taintkeeper-1', 8443);
+    const socket = await openTunnel(sockets, { namespace: 'taintkeeper', pod: 'taintkeeper-1', port: 8443 });
     expect(await dial({ socket }, SERVER_NAME, 2_000)).toMatchObject({
       outcome: 'greeted',
       greeting: { refusal: undefined },
@@ -107,11 +108,11 @@ describe('a port-forward', () => {
   });
 
   it('says what the kubelet says', async () => {
-    const ways = await kubelet((send) => {
+    const sockets = await kubelet((send) => {
       setImmediate(() => send(1, Buffer.from('error forwarding port 8443 to pod: connection refused')));
       return () => {};
     });
-    const socket = await ways.open('taintkeeper', 'taintkeeper-1', 8443);
+    const socket = await openTunnel(sockets, { namespace: 'taintkeeper', pod: 'taintkeeper-1', port: 8443 });
     expect(await dial({ socket }, SERVER_NAME, 2_000)).toMatchObject({ fault: { kind: 'refused' } });
   });
 });
