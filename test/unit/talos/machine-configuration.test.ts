@@ -216,6 +216,16 @@ describe('refuses, with one line that says where', () => {
     { why: 'some other YAML', text: 'services: {}\n', says: 'f.yaml:1:1: this is no machine configuration' },
     { why: 'a list of other things', text: '- a\n- b\n', says: 'f.yaml:1:3: expected an operation of a JSON patch' },
     {
+      why: 'the configurations of two machines',
+      text: 'machine: { type: controlplane }\n---\nmachine: { type: worker, nodeTaints: { a: NoSchedule } }\n',
+      says: 'f.yaml:3:1: a second machine configuration in one file (the first: f.yaml:1:1)',
+    },
+    {
+      why: 'two documents of a kind that there is one of',
+      text: `${'---\napiVersion: v1alpha1\nkind: KubeNodeConfig\n'.repeat(2)}`,
+      says: 'f.yaml:5:1: a second KubeNodeConfig in one file',
+    },
+    {
       why: 'a JSON patch without a slash',
       text: '- { op: add, path: machine/nodeTaints, value: {} }\n',
       says: 'f.yaml:1:14: expected a JSON pointer',

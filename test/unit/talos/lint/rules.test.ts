@@ -99,7 +99,10 @@ describe('the version', () => {
     ['ghcr.io/siderolabs/installer:v1.13.0', []],
     // Older and newer than what is known of: the nearest is.
     ['ghcr.io/siderolabs/installer:v1.2.0', ['2:3 field-version machine.nodeTaints']],
-    ['ghcr.io/siderolabs/installer:v1.16.0', ['2:3 deprecated-field machine.nodeTaints', '3:3 deprecated-field machine.install']],
+    [
+      'ghcr.io/siderolabs/installer:v1.16.0',
+      ['2:3 deprecated-field machine.nodeTaints', '3:3 deprecated-field machine.install'],
+    ],
     ['ghcr.io/siderolabs/installer:latest', []],
   ])('is that of the installer: %s', (image, expected) => {
     expect(short(installs(image))).toEqual(expected);
