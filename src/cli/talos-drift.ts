@@ -43,7 +43,7 @@ export function driftCommand(exit: (code: number) => void): Command {
     .addHelpText(
       'after',
       `
-Exit code: 0 every node is as declared, 1 some are not, 2 they could not be compared.
+Exit code: 0 every node that was compared is as declared, 1 some are not, 2 none could be compared.
 
 Examples:
   taintkeeper talos drift controlplane.yaml worker.yaml gpu.yaml
