@@ -53,6 +53,9 @@ Examples:
       const pairs = options.node.map(readPair);
       const sources = [...new Set([...files, ...pairs.map(({ file }) => file)])];
       if (sources.length === 0) throw new InputError(['compare what? Name a FILE, or --node NAME=FILE']);
+      if (options.nodes === '-' && sources.includes('-')) {
+        throw new InputError(['standard input holds the nodes or a machine configuration, not both: name a file']);
+      }
       const declarations = await readDeclarations(sources);
       const nodes = await readNodes(options);
       const result = assign(nodes, declarations, namedIn(pairs, sources, declarations, nodes));

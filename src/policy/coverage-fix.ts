@@ -119,7 +119,7 @@ function policyName(namespace: string, names: readonly string[], tolerations: re
   return `coverage-${namespace}.${hash(JSON.stringify([names, tolerations]))}`;
 }
 
-/** FNV-1a of 32 bits (RFC 9923), over UTF-16 units, as eight hexadecimal digits. */
+/** FNV-1a of 32 bits, over UTF-16 units, as eight hexadecimal digits. */
 function hash(text: string): string {
   let found = 0x811c9dc5;
   for (let index = 0; index < text.length; index += 1) found = Math.imul(found ^ text.charCodeAt(index), 0x01000193);

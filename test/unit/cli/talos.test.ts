@@ -125,6 +125,11 @@ describe('talos drift', () => {
     expect(stdout).toContain('  kubectl label node worker-1 pool=gpu\n');
   });
 
+  it('reads standard input for one thing only', async () => {
+    const { code, stderr } = await runProcess(['talos', 'drift', '-', '--nodes', '-'], { stdin: '' });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('not both: name a file') });
+  });
+
   it('reads the nodes from standard input', async () => {
     const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'a', labels: { pool: 'gpu' } } });
     const { code, stdout } = await runProcess(['talos', 'drift', example('gpu.yaml'), '--nodes', '-'], { stdin });
