@@ -101,7 +101,7 @@ describe('labels', () => {
       [
         'machine:',
         '  nodeLabels: { a: "", version: 1.10, on: true }',
-        '  kubelet: { extraArgs: { node-labels: "b=1,c" } }',
+        '  kubelet: { extraArgs: { node-labels: "b = 1, c" } }',
         '---',
         'apiVersion: v1alpha1',
         'kind: KubeNodeConfig',
