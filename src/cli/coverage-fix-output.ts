@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import { KUBECTL_YAML } from '../files/kubectl-yaml.ts';
 import type { SchedulingNode } from '../policy/coverage.ts';
 import type { CoverageFix, FixableDaemonSet, LeftGap } from '../policy/coverage-fix.ts';
 import type { CoverageReport } from '../policy/coverage-report.ts';
@@ -32,7 +33,7 @@ export function formatFix(
     ...section('Not for tolerations to change, because the DaemonSet itself does not want these nodes:', meant(report)),
     ...notes.map((note) => `note: ${note}`),
   ];
-  const manifests = policies.map((policy) => stringify(policy, { lineWidth: 0 }));
+  const manifests = policies.map((policy) => stringify(policy, { lineWidth: 0, ...KUBECTL_YAML }));
   return [comments.map((line) => `# ${printable(line)}\n`).join(''), ...manifests].join('---\n');
 }
 

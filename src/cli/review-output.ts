@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
 import type { Admission } from '../admission/admit.ts';
+import { KUBECTL_YAML } from '../files/kubectl-yaml.ts';
 import { printable } from '../policy/text.ts';
 import { columns } from './columns.ts';
 import type { OutputFormat } from './output-format.ts';
@@ -57,7 +58,7 @@ function table({ reviewed, others }: Review, patched: boolean): string {
     ...messages.map((message) => `\n${message}\n`),
     ...(others.length > 0 ? [`\nnot judged: ${summary(others)}\n`] : []),
     ...(rows.length + others.length === 0 ? ['\nthere was nothing to judge\n'] : []),
-    ...(patched ? reviewed.map(({ admission }) => `---\n${stringify(admission.object)}`) : []),
+    ...(patched ? reviewed.map(({ admission }) => `---\n${stringify(admission.object, KUBECTL_YAML)}`) : []),
   ].join('');
 }
 

@@ -1,6 +1,7 @@
 import { stringify } from 'yaml';
 import { atMost, printable } from '../policy/text.ts';
 import type { Assignment, Assignments } from '../talos/assignment.ts';
+import { ownLabels } from '../talos/declaration.ts';
 import type { Finding } from '../talos/drift.ts';
 import { columns } from './columns.ts';
 import type { OutputFormat } from './output-format.ts';
@@ -40,7 +41,8 @@ const NAMES_SHOWN = 6;
 
 const HEADINGS = ['NODE', 'FILE', 'MATCHED BY', 'PROBLEM', 'WHAT', 'DECLARED'];
 
-function table({ compared, unassigned, unused }: Drift): string {
+function table(drift: Drift): string {
+  const { compared, unassigned, unused } = drift;
   const drifted = compared.filter(({ findings }) => findings.length > 0);
   const rows = drifted.flatMap(({ node, declaration, by, findings }) =>
     findings.map((finding, index) => [
@@ -54,6 +56,7 @@ function table({ compared, unassigned, unused }: Drift): string {
   return [
     ...(rows.length > 0 ? [columns([HEADINGS, ...rows.map((row) => row.map(printable))]), '\n'] : []),
     `${compared.length} ${compared.length === 1 ? 'node' : 'nodes'} compared, ${compared.length - drifted.length} as declared\n`,
+    ...takenByRole(drift).map((line) => `${printable(line)}\n`),
     ...[...Map.groupBy(unassigned, ({ why }) => why)].map(([why, found]) => {
       const names = atMost(
         NAMES_SHOWN,
@@ -65,6 +68,25 @@ function table({ compared, unassigned, unused }: Drift): string {
     ...(unassigned.length > 0 ? ['--node NAME=FILE says which file is for which node\n'] : []),
     ...(commands.length > 0 ? ['\nTo mend:\n', ...commands] : []),
   ].join('');
+}
+
+/**
+ * A worker whose labels never came, for NodeRestriction refused them with the taints, looks like one of the file without labels, and as
+ * declared there: it is named where there is another file that it may belong to.
+ */
+function takenByRole({ compared, unused }: Drift): string[] {
+  const pools = [...compared.map(({ declaration }) => declaration), ...unused].filter(
+    (declaration) => declaration.configuration.role !== 'controlplane' && ownLabels(declaration).size > 0,
+  );
+  if (pools.length === 0) return [];
+  const byRole = compared.filter(({ by, declaration }) => by === 'role' && declaration.configuration.role === 'worker');
+  return [...Map.groupBy(byRole, ({ declaration }) => declaration)].map(([{ configuration }, found]) => {
+    const names = atMost(
+      NAMES_SHOWN,
+      found.map(({ node }) => node.name),
+    );
+    return `${found.length} taken for ${configuration.source} by role, having the labels of no other file: ${names.join(', ')}`;
+  });
 }
 
 /** `gpu.yaml:9:5`, with the value where the node has another one. */

@@ -43,7 +43,7 @@ export function driftCommand(exit: (code: number) => void): Command {
     .addHelpText(
       'after',
       `
-Exit code: 0 every node is as declared, 1 some are not, 2 they could not be compared.
+Exit code: 0 every node that was compared is as declared, 1 some are not, 2 none could be compared.
 
 Examples:
   taintkeeper talos drift controlplane.yaml worker.yaml gpu.yaml
@@ -53,6 +53,9 @@ Examples:
       const pairs = options.node.map(readPair);
       const sources = [...new Set([...files, ...pairs.map(({ file }) => file)])];
       if (sources.length === 0) throw new InputError(['compare what? Name a FILE, or --node NAME=FILE']);
+      if (options.nodes === '-' && sources.includes('-')) {
+        throw new InputError(['standard input holds the nodes or a machine configuration, not both: name a file']);
+      }
       const declarations = await readDeclarations(sources);
       const nodes = await readNodes(options);
       const result = assign(nodes, declarations, namedIn(pairs, sources, declarations, nodes));

@@ -63,6 +63,7 @@ export function parseDocuments(contents: string, source: string, { secret = fals
     for (const { offset, name } of unresolvedAliases(document)) {
       faults.push(`${at(offset)}: ${secret ? 'this alias' : `*${name}`} has no anchor: ${QUOTE_ADVICE}`);
     }
+    for (const offset of endlessAliases(document)) faults.push(`${at(offset)}: this alias leads into itself`);
     for (const offset of repeatedKeys(document)) faults.push(`${at(offset)}: Map keys must be unique`);
     if (faults.length > 0 || document.contents === null) continue;
     const { contents } = document;
@@ -105,6 +106,22 @@ function unresolvedAliases(document: Document.Parsed): { offset: number; name: s
     Alias(_, { source, range }) {
       // One without a name is a syntax error, reported as such.
       if (source !== '' && !anchors.has(source)) found.push({ offset: range?.[0] ?? 0, name: source });
+    },
+  });
+  return found;
+}
+
+/** Aliases of what they stand in themselves: the value would have no end. */
+function endlessAliases(document: Document.Parsed): number[] {
+  const anchors = new Map<string, unknown>();
+  const found: number[] = [];
+  visit(document, {
+    Value(_, node) {
+      if (node.anchor) anchors.set(node.anchor, node);
+    },
+    Alias(_, { source, range }, above) {
+      const target = anchors.get(source);
+      if (above.some((node) => node === target)) found.push(range?.[0] ?? 0);
     },
   });
   return found;

@@ -25,6 +25,8 @@ export function objectsOf(document: SourceDocument): FoundObject[] {
   }
   // A kind may end in List without being one of Kubernetes' lists.
   if (!value.kind.endsWith('List') || value.items === undefined) return [{ object: value, path: [] }];
+  // Go writes an empty list as null, too.
+  if (value.items === null) return [];
   if (!Array.isArray(value.items)) throw new InputError([`${document.locate(['items'])}: expected a list of items`]);
   // Items of a NodeList as the API server writes it name no apiVersion and kind of their own.
   const inherited =

@@ -72,7 +72,7 @@ function leftBecause(
   if (optsOut(daemonSet)) return { kind: 'optsOut' };
   const others = taints.filter(({ key }) => !keys.some((pattern) => matchesPattern(pattern, key)));
   if (others.length > 0) return { kind: 'notAsked', keys: [...new Set(others.map(({ key }) => key))] };
-  const [policy] = tolerationPolicies(daemonSet.namespace, [daemonSet.name], tolerationsFor(taints), 0);
+  const [policy] = tolerationPolicies(daemonSet.namespace, [daemonSet.name], tolerationsFor(taints));
   return policy && parsePolicy(policy).ok && !`${daemonSet.namespace}${daemonSet.name}`.includes('*')
     ? undefined
     : { kind: 'notValid' };
@@ -88,12 +88,10 @@ function policiesFor(gaps: readonly Gap<FixableDaemonSet, SchedulingNode>[]): To
   }));
   return [...Map.groupBy(needs, ({ namespace }) => namespace)].flatMap(([namespace, inNamespace]) => {
     const alike = Map.groupBy(inNamespace, ({ tolerations }) => JSON.stringify(tolerations));
-    const manifests: TolerationPolicyManifest[] = [];
-    for (const same of alike.values()) {
+    return [...alike.values()].flatMap((same) => {
       const names = same.map(({ name }) => name);
-      manifests.push(...tolerationPolicies(namespace, names, same[0]?.tolerations ?? [], manifests.length));
-    }
-    return manifests;
+      return tolerationPolicies(namespace, names, same[0]?.tolerations ?? []);
+    });
   });
 }
 
@@ -101,18 +99,31 @@ function tolerationPolicies(
   namespace: string,
   names: readonly string[],
   tolerations: readonly PolicyToleration[],
-  earlier: number,
 ): TolerationPolicyManifest[] {
   const parts = chunks(names, MAX_NAMES).flatMap((names) =>
     chunks(tolerations, MAX_TOLERATIONS).map((tolerations) => ({ names, tolerations })),
   );
-  return parts.map(({ names, tolerations }, index) => ({
+  return parts.map(({ names, tolerations }) => ({
     apiVersion: POLICY_API_VERSION,
     kind: 'TolerationPolicy',
-    // A namespace has no dot: no two of these names are the same.
-    metadata: { name: `coverage-${namespace}${earlier + index > 0 ? `.${earlier + index + 1}` : ''}` },
+    metadata: { name: policyName(namespace, names, tolerations) },
     spec: { mode: 'Mutate', daemonSets: { namespaces: [namespace], names }, tolerations, existing: 'Patch' },
   }));
+}
+
+/**
+ * The same for the same gaps, and another one for others: what closes the gaps of today must not replace, when it is applied, what
+ * closed those of yesterday. A namespace has no dot, so that no two of them share a name.
+ */
+function policyName(namespace: string, names: readonly string[], tolerations: readonly PolicyToleration[]): string {
+  return `coverage-${namespace}.${hash(JSON.stringify([names, tolerations]))}`;
+}
+
+/** FNV-1a of 32 bits, over UTF-16 units, as eight hexadecimal digits. */
+function hash(text: string): string {
+  let found = 0x811c9dc5;
+  for (let index = 0; index < text.length; index += 1) found = Math.imul(found ^ text.charCodeAt(index), 0x01000193);
+  return (found >>> 0).toString(16).padStart(8, '0');
 }
 
 function chunks<Item>(items: readonly Item[], size: number): Item[][] {

@@ -62,7 +62,7 @@ export function eachNode<Node extends SchedulingNode>(
 }
 
 function reasons(coverage: Coverage): readonly string[] {
-  return coverage.runs ? [] : coverage.obstacles.map(summarizeObstacle);
+  return coverage.runs ? [] : coverage.obstacles.map(summarizeObstacle).sort();
 }
 
 /** What tells the nodes of a group from others, as far as it decides where these DaemonSets run. */

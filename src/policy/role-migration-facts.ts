@@ -1,6 +1,8 @@
 import type { SchedulingNode, SchedulingView } from './coverage.ts';
+import type { StringMap } from './label-selector.ts';
 import type { NodeSelectorTerm } from './node-affinity.ts';
 import type { Policy } from './policy.ts';
+import { taintsSetBy } from './role-migration-policies.ts';
 import { sameTaint, type Taint } from './taint.ts';
 import type { PolicyToleration } from './toleration-policy.ts';
 
@@ -46,14 +48,13 @@ export type Change =
 export function withChange(facts: MigrationFacts, change: Change): MigrationFacts {
   switch (change.kind) {
     case 'label':
-      return withNode(facts, change.node, (node) => ({
-        ...node,
-        labels: { ...node.labels, [NEW_ROLE]: change.value },
-      }));
+      return withNode(facts, change.node, (node) =>
+        relabelled(facts, node, { ...node.labels, [NEW_ROLE]: change.value }),
+      );
     case 'unlabel':
       return withNode(facts, change.node, (node) => {
         const { [OLD_ROLE]: _, ...labels } = node.labels;
-        return { ...node, labels };
+        return relabelled(facts, node, labels);
       });
     case 'taint':
       return withNode(facts, change.node, (node) => ({ ...node, taints: [...node.taints, change.taint] }));
@@ -69,6 +70,11 @@ export function withChange(facts: MigrationFacts, change: Change): MigrationFact
       return { ...facts, workloads: facts.workloads.map((each) => (isSame(each, workload) ? changed : each)) };
     }
   }
+}
+
+/** The node with other labels, and with what policies do to it then. */
+function relabelled({ policies }: MigrationFacts, node: SchedulingNode, labels: StringMap): SchedulingNode {
+  return { ...node, labels, taints: [...node.taints, ...taintsSetBy(policies, node, labels)] };
 }
 
 function withNode(

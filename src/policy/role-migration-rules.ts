@@ -28,7 +28,7 @@ export const MIGRATION_RULES: readonly MigrationRule[] = [
     find: templates,
   },
   { goal: 'Every node with the old taint carries the new one, too', find: newTaints },
-  { goal: 'Policies that speak of the old taint speak of the new one', find: policies },
+  { goal: 'Policies that speak of the old taint or label speak of the new one', find: policies },
   { goal: 'No node carries the old taint', find: oldTaints },
   { goal: 'No node has the old label', find: oldLabels },
 ];
@@ -86,43 +86,60 @@ function oldTaints({ nodes, policies }: MigrationFacts): Finding {
 }
 
 function oldLabels({ nodes }: MigrationFacts): Finding {
-  const changes = nodes.flatMap(({ name, labels }): Change[] =>
-    own(labels, OLD_ROLE) === undefined ? [] : [{ kind: 'unlabel', node: name }],
+  const old = nodes.filter(({ labels }) => own(labels, OLD_ROLE) !== undefined);
+  const { ready = [], waiting = [] } = Object.groupBy(old, ({ labels }) =>
+    own(labels, NEW_ROLE) === undefined ? 'waiting' : 'ready',
   );
-  return { changes, byHand: [] };
+  return {
+    changes: ready.map(({ name }) => ({ kind: 'unlabel', node: name })),
+    byHand: waiting.map(({ name }) => `node ${name} does not have the new label yet: the old one stays until it does`),
+  };
 }
 
 function policies({ policies }: MigrationFacts): Finding {
-  return { changes: [], byHand: policies.flatMap((policy) => adviceOn(policy) ?? []) };
+  return { changes: [], byHand: policies.flatMap(adviceOn) };
 }
 
-function adviceOn(policy: Policy): string | undefined {
+function adviceOn(policy: Policy): string[] {
   switch (policy.kind) {
     case 'TaintPolicy':
-      return adviceOnTaints(policy);
+      return [
+        ...adviceOnTaints(policy),
+        ...(selectsByOldLabel(policy)
+          ? [`TaintPolicy ${policy.name} selects nodes by the old label: let it select by ${NEW_ROLE}`]
+          : []),
+      ];
     case 'TolerationPolicy': {
       const keys = (policy.spec.tolerations ?? DEFAULT_TOLERATIONS).map(({ key }) => key);
       return keys.includes(OLD_ROLE) && !keys.includes(NEW_ROLE) && !keys.includes(undefined)
-        ? `TolerationPolicy ${policy.name} asks for a toleration of the old taint, and not of the new one: add ${NEW_ROLE}`
-        : undefined;
+        ? [
+            `TolerationPolicy ${policy.name} asks for a toleration of the old taint, and not of the new one: add ${NEW_ROLE}`,
+          ]
+        : [];
     }
     case 'RecoveryPolicy':
-      return undefined;
+      return [];
   }
 }
 
-function adviceOnTaints(policy: TaintPolicy): string | undefined {
+function adviceOnTaints(policy: TaintPolicy): string[] {
   const old = policy.spec.taints.filter(({ key }) => key === OLD_ROLE);
   if (old.some(({ ensure }) => ensure === 'Present')) {
-    return `TaintPolicy ${policy.name} declares the old taint Present, and would set it again: declare ${NEW_ROLE} in its place`;
+    return [
+      `TaintPolicy ${policy.name} declares the old taint Present, and would set it again: declare ${NEW_ROLE} in its place`,
+    ];
   }
   const [compiled] = compilePolicies([policy]).taintPolicies;
   const alsoNew = old.every(({ value, effect = 'NoSchedule' }) =>
     compiled?.protectedBy({ key: NEW_ROLE, value, effect }),
   );
-  return alsoNew
-    ? undefined
-    : `TaintPolicy ${policy.name} protects the old taint, and not the new one: add ${NEW_ROLE}`;
+  return alsoNew ? [] : [`TaintPolicy ${policy.name} protects the old taint, and not the new one: add ${NEW_ROLE}`];
+}
+
+/** Whether the policy chooses its nodes by the old label. */
+function selectsByOldLabel({ spec: { nodeSelector } }: TaintPolicy): boolean {
+  const { matchLabels = {}, matchExpressions = [] } = nodeSelector ?? {};
+  return Object.hasOwn(matchLabels, OLD_ROLE) || matchExpressions.some(({ key }) => key === OLD_ROLE);
 }
 
 function declares({ present }: CompiledTaintPolicy, taint: Taint): boolean {

@@ -1,5 +1,6 @@
 import { compileCoverage, type SchedulingNode } from './coverage.ts';
 import { type Change, isSame, type MigrationFacts, type Workload, withChange } from './role-migration-facts.ts';
+import { policiesChangedBy } from './role-migration-policies.ts';
 import { MIGRATION_RULES } from './role-migration-rules.ts';
 import { isTransientTaintKey } from './transient-taints.ts';
 
@@ -68,12 +69,29 @@ function lossesBetween(before: MigrationFacts, after: MigrationFacts, change: Ch
       const was = before.nodes.find(({ name }) => name === change.node);
       const is = after.nodes.find(({ name }) => name === change.node);
       if (!was || !is) return [];
-      return before.workloads
+      const { entered, left } = policiesChangedBy(before.policies, was.labels, is.labels);
+      const tainting = entered.length > 0 && is.taints.length > was.taints.length;
+      const what = `${WORDS[change.kind]} ${change.node}${tainting ? `, with the taints of TaintPolicy ${entered.join(', ')},` : ''}`;
+      const lost = before.workloads
         .filter((workload) => {
           const coverageOn = compileCoverage(workload);
           return coverageOn(was).runs && !coverageOn(is).runs;
         })
-        .map((workload) => `${WORDS[change.kind]} ${change.node} would cost ${nameOf(workload)} this node`);
+        .map((workload) => {
+          const advice = tainting ? ': do the other steps first, and look again' : '';
+          return `${what} would cost ${nameOf(workload)} this node${advice}`;
+        });
+      if (change.kind !== 'unlabel') return lost;
+      // A policy is not to lose its nodes, nor to get others, because of a name.
+      return [
+        ...lost,
+        ...left.map(
+          (name) => `${WORDS.unlabel} ${change.node} would take the node from TaintPolicy ${name}: change it first`,
+        ),
+        ...entered.map(
+          (name) => `${WORDS.unlabel} ${change.node} would bring the node under TaintPolicy ${name}: change it first`,
+        ),
+      ];
     }
   }
 }

@@ -39,8 +39,9 @@ export function readLabels(document: SourceDocument): { found: FoundLabel[]; mal
   const byKubelet = (path: Path): void => {
     for (const [at, text] of flagTexts(document, [...path, 'extraArgs', 'node-labels'])) {
       for (const label of text.split(',').filter(Boolean)) {
-        const [key = '', ...value] = label.trim().split('=');
-        take('node-labels', at, key, value.join('='));
+        // ConfigurationMap of k8s.io/component-base: spaces around either do not count.
+        const [key = '', ...value] = label.split('=');
+        take('node-labels', at, key.trim(), value.join('=').trim());
       }
     }
   };

@@ -3,7 +3,7 @@ import type { Path } from '../policy/problem.ts';
 import type { Declared, Malformed } from './declared.ts';
 import { type DeclaredLabel, type LabelShape, readLabels } from './declared-labels.ts';
 import { readTaints, type TaintShape } from './declared-taints.ts';
-import { requireOwn } from './own-documents.ts';
+import { requireOwn, requireSingle } from './own-documents.ts';
 import { declaring, isPatchOnly } from './patches.ts';
 import type { DeclaredTaint } from './taint-notation.ts';
 import { booleanAt, kindOf, valueAt } from './tree.ts';
@@ -35,11 +35,12 @@ export interface MachineConfiguration {
 /**
  * Reads one file's documents.
  * @param source names the file
- * @throws InputError for a document that is no part of a machine configuration, nor of a patch
+ * @throws InputError for a document that is no part of a machine configuration, nor of a patch, and for one too many
  */
 export function readMachineConfiguration(documents: readonly SourceDocument[], source: string): MachineConfiguration {
   const declared = documents.flatMap(declaring);
   declared.forEach(requireOwn);
+  requireSingle(documents);
   const role = firstOf(declared, ['machine', 'type'], ({ value }, path) => ROLES[String(valueAt(value, path))])?.value;
   const taints = declared.map(readTaints);
   const labels = declared.map(readLabels);

@@ -1,4 +1,5 @@
 import { Document, type YAMLMap } from 'yaml';
+import { KUBECTL_YAML } from '../files/kubectl-yaml.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
 import { formatTaint } from '../policy/taint.ts';
 import { printable } from '../policy/text.ts';
@@ -22,7 +23,7 @@ function manifestOf({ policy: { kind, name, spec } }: DerivedPolicy) {
 
 function formatOne(derived: DerivedPolicy): string {
   const { policy, taints, sources } = derived;
-  const document = new Document(manifestOf(derived));
+  const document = new Document(manifestOf(derived), KUBECTL_YAML);
   document.commentBefore = comment([
     `Declared in ${sources.join(', ')}; written by taintkeeper talos policies.`,
     ...notesOn(derived).map((note) => note.replace(/^./, (first) => first.toUpperCase())),

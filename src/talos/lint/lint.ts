@@ -1,3 +1,4 @@
+import { FIRST_VERSION, LAST_VERSION } from '../fields.ts';
 import type { MachineConfiguration, MachineRole } from '../machine-configuration.ts';
 import { textAt } from '../tree.ts';
 import type { Finding, LintSubject } from './finding.ts';
@@ -24,12 +25,12 @@ export function lint(configuration: MachineConfiguration, options: LintOptions =
   return RULES.flatMap((rule) => rule.check(subject).map((finding) => ({ rule: rule.id, ...finding })));
 }
 
-/** The minor version that `machine.install.image` installs: `…/installer:v1.13.2`. */
+/** The minor version that `machine.install.image` installs: `…/installer:v1.13.2`; of those that are known, the nearest one. */
 function installedVersion({ documents }: MachineConfiguration): number | undefined {
   for (const document of documents) {
     const image = textAt(document, ['machine', 'install', 'image']);
     const minor = /:v1\.(\d+)\.\d+/.exec(image ?? '')?.[1];
-    if (minor !== undefined) return Number(minor);
+    if (minor !== undefined) return Math.min(Math.max(Number(minor), FIRST_VERSION), LAST_VERSION);
   }
   return undefined;
 }

@@ -1,3 +1,5 @@
+import { stringify } from 'yaml';
+import { KUBECTL_YAML } from '../../files/kubectl-yaml.ts';
 import { formatTaint } from '../../policy/taint.ts';
 import type { FoundTaint } from '../declared-taints.ts';
 import { isHandedOver, refusedTaints } from '../refused-taints.ts';
@@ -31,9 +33,11 @@ function keptBack({ document, path }: FoundTaint): Omit<Finding, 'rule'> {
 
 function refused({ version }: LintSubject, { document, path, value }: FoundTaint): Omit<Finding, 'rule'> {
   const { key, effect } = value;
-  const item = [`key: ${key}`, ...(value.value === '' ? [] : [`value: ${value.value}`]), `effect: ${effect}`].join(
-    ', ',
-  );
+  const item = [
+    `key: ${key}`,
+    ...(value.value === '' ? [] : [`value: ${stringify(value.value, KUBECTL_YAML).trim()}`]),
+    `effect: ${effect}`,
+  ].join(', ');
   const versions = version === undefined ? 'up to Talos 1.13' : `Talos 1.${version}`;
   return {
     document,

@@ -148,7 +148,10 @@ describe('--fix', () => {
     const { code, stdout } = await run('coverage', '--fix', file(...objects));
     const documents = parseAllDocuments(stdout).map((document) => document.toJS() as unknown);
     expect(documents.filter((value) => value !== null).map(parsePolicy)).toMatchObject([
-      { ok: true, policy: { name: 'coverage-agents', spec: { daemonSets: { names: ['agent'] } } } },
+      {
+        ok: true,
+        policy: { name: expect.stringMatching(/^coverage-agents\./), spec: { daemonSets: { names: ['agent'] } } },
+      },
     ]);
     expect(stdout.split('\n')).toEqual(
       expect.arrayContaining([
@@ -159,6 +162,11 @@ describe('--fix', () => {
       ]),
     );
     expect(code).toBe(1);
+  });
+
+  it('quotes what kubectl would not take for a text', async () => {
+    const { stdout } = await run('coverage', '--fix', file(...NODES, daemonSet('on')));
+    expect(stdout).toContain('- "on"\n');
   });
 
   it('tolerates what --taint names, too', async () => {

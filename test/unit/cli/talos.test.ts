@@ -79,6 +79,15 @@ describe('talos drift', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: '2 nodes compared, 2 as declared\n' });
   });
 
+  it('names workers that have the labels of no file, where some file has labels: theirs may be missing', async () => {
+    const [worker, gpu] = [write('w.yaml', 'machine: { type: worker }'), example('gpu.yaml')];
+    const file = write('w.json', JSON.stringify({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'g' } }));
+    expect((await run('talos', 'drift', worker, gpu, '--nodes', file)).stdout).toContain(
+      `1 taken for ${worker} by role, having the labels of no other file: g\n`,
+    );
+    expect((await run('talos', 'drift', worker, '--nodes', file)).stdout).toBe('1 node compared, 1 as declared\n');
+  });
+
   it('ends with 1 where something is not', async () => {
     const { code, stdout } = await run('talos', 'drift', example('gpu.yaml'), ...nodes, '-o', 'json');
     const { nodes: found, notCompared } = JSON.parse(stdout);
@@ -114,6 +123,11 @@ describe('talos drift', () => {
     );
     expect(stdout).toMatch(/^worker-1 .*gpu.yaml +--node +missing +taint dedicated=gpu:NoSchedule/m);
     expect(stdout).toContain('  kubectl label node worker-1 pool=gpu\n');
+  });
+
+  it('reads standard input for one thing only', async () => {
+    const { code, stderr } = await runProcess(['talos', 'drift', '-', '--nodes', '-'], { stdin: '' });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('not both: name a file') });
   });
 
   it('reads the nodes from standard input', async () => {

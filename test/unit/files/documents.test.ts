@@ -117,6 +117,11 @@ describe('says where and why for', () => {
       expected: ['f.yaml:2:10: a text that begins with "*" needs quotes'],
     },
     { why: 'a tag that nobody knows', text: 'a: !foo 1', expected: ['f.yaml:1:4: Unresolved tag: !foo'] },
+    {
+      why: 'an alias that leads into itself',
+      text: 'a: &x\n  b: [*x]',
+      expected: [/^f\.yaml:2:7: this alias leads into itself/],
+    },
     { why: 'aliases that multiply', text: aliasBomb(), expected: [/^f\.yaml:1:1: Excessive alias count/] },
     {
       why: 'large JSON that is cut off',

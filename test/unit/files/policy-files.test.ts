@@ -159,7 +159,7 @@ spec:
     expect(faults({ 'a.yaml': 'a: [' })).toEqual([expect.stringMatching(/^a\.yaml:1:\d: Flow sequence/)]);
   });
 
-  it.each(['\u0000\u0001\uFFFD', '[1, 2]', '7', '{}', '&a [*a]'])('refuses %j', (text) => {
+  it.each(['\u0000\u0001\uFFFD', '[1, 2]', '7', '{}'])('refuses %j', (text) => {
     expect(faults({ 'a.yaml': text })).toEqual([expect.stringMatching(/^a\.yaml:1:\d: expected kind TaintPolicy/)]);
   });
 });

@@ -81,7 +81,10 @@ describe('documents become requests', () => {
     },
     {
       why: 'an empty list is nothing',
-      values: [{ apiVersion: 'v1', kind: 'NodeList', items: [] }],
+      values: [
+        { apiVersion: 'v1', kind: 'NodeList', items: [] },
+        { apiVersion: 'v1', kind: 'NodeList', items: null },
+      ],
       requests: [],
       others: [],
     },

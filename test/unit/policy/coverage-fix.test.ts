@@ -52,7 +52,7 @@ it('is the TolerationPolicy that the DaemonSet needs', () => {
     {
       apiVersion: 'taintkeeper.dev/v1alpha1',
       kind: 'TolerationPolicy',
-      metadata: { name: 'coverage-kube-system' },
+      metadata: { name: expect.stringMatching(/^coverage-kube-system\.[0-9a-f]{8}$/) },
       spec: {
         mode: 'Mutate',
         daemonSets: { namespaces: ['kube-system'], names: ['kube-flannel'] },
@@ -147,16 +147,25 @@ it('DaemonSets of a namespace that need the same share a policy, up to what the 
   const { policies } = fix([...many, other, elsewhere], NODES, ROLE_TAINT_KEYS);
   expect(
     policies.map(({ metadata, spec }) => [
-      metadata.name,
+      metadata.name.split('.')[0],
       spec.daemonSets.names?.length,
       spec.tolerations?.map(({ key }) => key?.split('/')[1]).join(),
     ]),
   ).toEqual([
     ['coverage-kube-system', 64, 'control-plane,master'],
-    ['coverage-kube-system.2', 1, 'control-plane,master'],
-    ['coverage-kube-system.3', 1, 'control-plane'],
+    ['coverage-kube-system', 1, 'control-plane,master'],
+    ['coverage-kube-system', 1, 'control-plane'],
     ['coverage-monitoring', 1, 'control-plane,master'],
   ]);
+  expect(new Set(policies.map(({ metadata }) => metadata.name)).size).toBe(4);
+});
+
+it('applied, does not replace the policies of an earlier fix', () => {
+  const names = (...daemonSets: FixableDaemonSet[]) =>
+    fix(daemonSets, NODES, ROLE_TAINT_KEYS).policies.map(({ metadata }) => metadata.name);
+  const [a, b] = [fixable('a'), fixable('b')];
+  expect(names(a)).toEqual(names(a));
+  expect(names(a)).not.toEqual(names(b));
 });
 
 describe('applied', () => {

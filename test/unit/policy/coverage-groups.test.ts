@@ -27,6 +27,12 @@ describe('nodes are alike', () => {
       groups: [['n1', 'n2']],
     },
     {
+      why: 'when they carry the same taints in another order',
+      daemonSets: [daemonSet('a')],
+      nodes: [node('n1', [MASTER, GPU]), node('n2', [GPU, MASTER])],
+      groups: [['n1', 'n2']],
+    },
+    {
       why: 'not when different taints keep a DaemonSet off',
       daemonSets: [daemonSet('a')],
       nodes: [node('m', [MASTER]), node('c', [CONTROL_PLANE])],

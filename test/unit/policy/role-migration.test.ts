@@ -38,6 +38,13 @@ const policy = (kind: string, name: string, spec: object) => {
   return result.policy;
 };
 
+/** As `taintkeeper talos policies` writes it. */
+const CONTROL_PLANES = policy('TaintPolicy', 'control-planes', {
+  mode: 'Restore',
+  nodeSelector: { matchExpressions: [{ key: NEW_ROLE, operator: 'Exists' }] },
+  taints: [{ key: NEW_ROLE, effect: 'NoSchedule', ensure: 'Present' }],
+});
+
 /** The commands, and after `by hand: ` what is left to a person, of each step that is not done; by the number of the step. */
 function left(facts: Partial<MigrationFacts>): Record<number, string[]> {
   const steps = planMigration({ nodes: [], workloads: [], policies: [], ...facts });
@@ -196,7 +203,7 @@ describe('what is left to do', () => {
       },
       expected: {
         1: ['by hand: the new label on m would cost DaemonSet kube-system/a this node'],
-        6: ['kubectl label node m node-role.kubernetes.io/master-'],
+        6: ['by hand: node m does not have the new label yet: the old one stays until it does'],
       },
     },
     {
@@ -230,6 +237,63 @@ describe('what is left to do', () => {
         5: [
           'by hand: node m: TaintPolicy p does not let node-role.kubernetes.io/master:NoSchedule go; change it first',
         ],
+      },
+    },
+    {
+      why: 'a policy keeps its nodes: those with the old label, and those without',
+      facts: {
+        nodes: [node('m', [CONTROL_PLANE], BOTH_LABELS)],
+        policies: [
+          policy('TaintPolicy', 'masters', {
+            mode: 'Deny',
+            nodeSelector: { matchLabels: OLD_LABEL },
+            taints: [{ key: NEW_ROLE }],
+          }),
+          policy('TaintPolicy', 'others', {
+            mode: 'Restore',
+            nodeSelector: { matchExpressions: [{ key: OLD_ROLE, operator: 'DoesNotExist' }] },
+            taints: [{ key: 'pool', effect: 'NoSchedule', ensure: 'Present' }],
+          }),
+        ],
+      },
+      expected: {
+        4: [
+          `by hand: TaintPolicy masters selects nodes by the old label: let it select by ${NEW_ROLE}`,
+          `by hand: TaintPolicy others selects nodes by the old label: let it select by ${NEW_ROLE}`,
+        ],
+        6: [
+          'by hand: taking the old label from m would take the node from TaintPolicy masters: change it first',
+          'by hand: taking the old label from m would bring the node under TaintPolicy others: change it first',
+        ],
+      },
+    },
+    {
+      why: 'the new label waits, where it brings a taint that a daemon does not tolerate yet',
+      facts: {
+        nodes: [node('m', [MASTER], OLD_LABEL)],
+        workloads: [workload('a', { tolerations: [TOLERATES_OLD] })],
+        policies: [CONTROL_PLANES],
+      },
+      expected: {
+        1: [
+          'by hand: the new label on m, with the taints of TaintPolicy control-planes, would cost DaemonSet kube-system/a this node: do the other steps first, and look again',
+        ],
+        2: [
+          patch(`[{"op":"add","path":"/spec/template/spec/tolerations/-",
+            "value":{"key":"node-role.kubernetes.io/control-plane","operator":"Exists","effect":"NoSchedule"}}]`),
+        ],
+        3: ['kubectl taint node m node-role.kubernetes.io/control-plane:NoSchedule'],
+        5: ['kubectl taint node m node-role.kubernetes.io/master:NoSchedule-'],
+        6: ['by hand: node m does not have the new label yet: the old one stays until it does'],
+      },
+    },
+    {
+      why: 'what the new label brings by itself is not set again',
+      facts: { nodes: [node('m', [MASTER], OLD_LABEL)], policies: [CONTROL_PLANES] },
+      expected: {
+        1: ['kubectl label node m node-role.kubernetes.io/control-plane='],
+        5: ['kubectl taint node m node-role.kubernetes.io/master:NoSchedule-'],
+        6: ['kubectl label node m node-role.kubernetes.io/master-'],
       },
     },
     {

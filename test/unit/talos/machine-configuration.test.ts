@@ -101,7 +101,7 @@ describe('labels', () => {
       [
         'machine:',
         '  nodeLabels: { a: "", version: 1.10, on: true }',
-        '  kubelet: { extraArgs: { node-labels: "b=1,c" } }',
+        '  kubelet: { extraArgs: { node-labels: "b = 1, c" } }',
         '---',
         'apiVersion: v1alpha1',
         'kind: KubeNodeConfig',
@@ -215,6 +215,16 @@ describe('refuses, with one line that says where', () => {
     { why: 'a manifest', text: 'apiVersion: v1\nkind: Pod\n', says: 'f.yaml:1:1: this is no document of Talos' },
     { why: 'some other YAML', text: 'services: {}\n', says: 'f.yaml:1:1: this is no machine configuration' },
     { why: 'a list of other things', text: '- a\n- b\n', says: 'f.yaml:1:3: expected an operation of a JSON patch' },
+    {
+      why: 'the configurations of two machines',
+      text: 'machine: { type: controlplane }\n---\nmachine: { type: worker, nodeTaints: { a: NoSchedule } }\n',
+      says: 'f.yaml:3:1: a second machine configuration in one file (the first: f.yaml:1:1)',
+    },
+    {
+      why: 'two documents of a kind that there is one of',
+      text: `${'---\napiVersion: v1alpha1\nkind: KubeNodeConfig\n'.repeat(2)}`,
+      says: 'f.yaml:5:1: a second KubeNodeConfig in one file',
+    },
     {
       why: 'a JSON patch without a slash',
       text: '- { op: add, path: machine/nodeTaints, value: {} }\n',

@@ -113,6 +113,12 @@ describe('policies of machine configurations', () => {
     expect(parsePolicies([{ name: 'asked.yaml', text: asked }])).toHaveLength(1);
   });
 
+  it('quote what kubectl would not take for a text', () => {
+    const text = formatPolicies(derivePolicies([pool('x', { dedicated: 'yes:NoSchedule' }, { gpu: 'on' })], OPTIONS));
+    expect(text).toContain('value: "yes"');
+    expect(text).toContain('gpu: "on"');
+  });
+
   it('have the mode that was asked for', () => {
     expect(derivePolicies([gpu], { ...OPTIONS, mode: 'Deny' })[0]?.policy.spec.mode).toBe('Deny');
   });

@@ -62,6 +62,13 @@ describe('taints on workers', () => {
     expect(finding?.fix).toContain('registerWithTaints: [{ key: example.com/a, value: b, effect: NoExecute }]');
   });
 
+  it('a value that YAML would take for something else has quotes', () => {
+    const fixes = lintText('machine: { type: worker, nodeTaints: { a: "yes:NoExecute", b: "1.10:NoExecute" } }').map(
+      ({ fix }) => /value: [^,]*/.exec(fix)?.[0],
+    );
+    expect(fixes).toEqual(['value: "yes"', 'value: "1.10"']);
+  });
+
   it('since 1.14 the kubelet registers with those of either shape', () => {
     const older = 'machine: { type: worker, nodeTaints: { a: NoSchedule } }';
     const newer = `machine: { type: worker }\n---\n${document('KubeNodeConfig', 'taints: { a: NoSchedule }')}`;
@@ -90,6 +97,12 @@ describe('the version', () => {
     ['ghcr.io/siderolabs/installer:v1.5.0', ['2:3 field-version machine.nodeTaints']],
     ['factory.talos.dev/installer/0123abcd:v1.5.0', ['2:3 field-version machine.nodeTaints']],
     ['ghcr.io/siderolabs/installer:v1.13.0', []],
+    // Older and newer than what is known of: the nearest is.
+    ['ghcr.io/siderolabs/installer:v1.2.0', ['2:3 field-version machine.nodeTaints']],
+    [
+      'ghcr.io/siderolabs/installer:v1.16.0',
+      ['2:3 deprecated-field machine.nodeTaints', '3:3 deprecated-field machine.install'],
+    ],
     ['ghcr.io/siderolabs/installer:latest', []],
   ])('is that of the installer: %s', (image, expected) => {
     expect(short(installs(image))).toEqual(expected);
