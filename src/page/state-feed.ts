@@ -91,17 +91,14 @@ export function createStateFeed(
 
 /** Remembers what was found of all nodes, as the rest of a JSON object, until something has changed and a while has passed. */
 function surveyor(pauseMs: number): (cluster: LedCluster | undefined) => Promise<string> {
-  let last: { survey: ClusterSurvey; revision: number; text: string; at: number } | undefined;
+  // With the survey of a leader that leads no more go its nodes, whether or not anybody looks again.
+  const found = new WeakMap<ClusterSurvey, { revision: number; text: string; at: number }>();
   return async (cluster) => {
-    if (!cluster?.survey.isSynced()) {
-      last = undefined;
-      return '';
-    }
+    if (!cluster?.survey.isSynced()) return '';
     const { survey, policies, compiled } = cluster;
     const revision = survey.revision();
-    if (last?.survey === survey && (last.revision === revision || performance.now() - last.at < pauseMs)) {
-      return last.text;
-    }
+    const last = found.get(survey);
+    if (last && (last.revision === revision || performance.now() - last.at < pauseMs)) return last.text;
     const nodes = survey.nodes();
     const isContested: Parameters<typeof nodeMap>[0]['isContested'] = (node, taint) =>
       survey.isContested(node.name, taint);
@@ -110,7 +107,7 @@ function surveyor(pauseMs: number): (cluster: LedCluster | undefined) => Promise
     const coverage = JSON.stringify(await coverageMatrix(survey.daemonSets(), nodes));
     await setImmediate();
     const text = `,"nodes":${map},"coverage":${coverage}`;
-    last = { survey, revision, text, at: performance.now() };
+    found.set(survey, { revision, text, at: performance.now() });
     return text;
   };
 }
