@@ -1,4 +1,8 @@
 import { expect, it } from 'vitest';
+import { createDecisionLog } from '../../src/page/decision-log.ts';
+import { nodeRequest } from '../unit/admission/requests.ts';
+import { judged, nodeObject, taint } from '../unit/page/judged.ts';
+import { pageSources } from '../unit/page/page-sources.ts';
 import { describeWithChromium } from './describe-with-chromium.ts';
 import { openPage } from './opened-page.ts';
 import { servePage } from './page-server.ts';
@@ -20,5 +24,25 @@ describeWithChromium('a page whose program goes away', (browser) => {
     expect(await page.getByRole('alert').count()).toBe(0);
     await page.getByRole('tab', { name: /^Decisions 5/ }).waitFor();
     await after.stop();
+  });
+
+  it('takes for news what is new by the clock of the program, whatever that of the browser says', async () => {
+    const anHourAhead = Date.now() + 3_600_000;
+    let at = new Date(anHourAhead - 60_000);
+    const decisions = createDecisionLog({ replica: 'tk-1', now: () => at });
+    const deny = (name: string) => {
+      const request = nodeRequest({ object: nodeObject([]), oldObject: nodeObject([taint('keep')]) });
+      decisions.record(judged({ ...request, name }, 'validate'));
+    };
+    deny('long-ago');
+    const { url, stop } = await servePage({ sources: pageSources(), decisions }, { at: new Date(anHourAhead) });
+    const { page } = await openPage(browser(), url);
+    const announced = page.locator('#announcements');
+    await page.getByRole('tab', { name: /^Decisions 1/ }).waitFor();
+    expect(await announced.textContent()).toBe('');
+    at = new Date(anHourAhead);
+    deny('just-now');
+    await expect.poll(() => announced.textContent()).toContain('Node just-now');
+    await stop();
   });
 });
