@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { createDecisionLog } from '../../src/page/decision-log.ts';
+import type { LedCluster } from '../../src/page/state-feed.ts';
 import { nodeRequest } from '../unit/admission/requests.ts';
 import { judged, nodeObject, taint } from '../unit/page/judged.ts';
 import { pageSources } from '../unit/page/page-sources.ts';
@@ -43,6 +44,26 @@ describeWithChromium('a page whose program goes away', (browser) => {
     at = new Date(anHourAhead);
     deny('just-now');
     await expect.poll(() => announced.textContent()).toContain('Node just-now');
+    await stop();
+  });
+
+  it('keeps the policy that was chosen when others come', async () => {
+    const { sources, decisions } = samplePage({ nodes: 60, daemonSets: 12 });
+    const led = sources.cluster() as LedCluster;
+    let count = 2;
+    const survey = { ...led.survey, revision: () => count };
+    const cluster = () => {
+      const taintPolicies = led.compiled.taintPolicies.slice(0, count);
+      return { ...led, compiled: { ...led.compiled, taintPolicies }, survey };
+    };
+    const { url, stop } = await servePage({ sources: { ...sources, cluster }, decisions });
+    const { page } = await openPage(browser(), `${url}/#nodes`);
+    const policy = page.locator('#nodes-policy');
+    await policy.selectOption({ index: 2 });
+    const chosen = await policy.inputValue();
+    count = 3;
+    await expect.poll(() => policy.locator('option').count(), { timeout: 10_000 }).toBe(4);
+    expect(await policy.inputValue()).toBe(chosen);
     await stop();
   });
 });

@@ -89,10 +89,14 @@ export function nodesView() {
       absence('nodes', state, map !== undefined);
       if (!map) return;
       const names = [...new Set(map.columns.map((column) => column.policy))];
-      fill(byId('nodes-policy'), names, () => [
+      const chooser = /** @type {HTMLSelectElement} */ (byId('nodes-policy'));
+      const before = chooser.value;
+      fill(chooser, names, () => [
         h('option', { value: '' }, 'every policy'),
         ...names.map((name) => h('option', { value: name }, name)),
       ]);
+      // What was chosen stays so when others come and go.
+      chooser.value = names.includes(before) ? before : '';
       overview.show(map);
       show();
     },
