@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { findConfig, loadConfig } from '../cluster/client/kube-config.ts';
-import type { FaultLog } from '../cluster/standing-fault.ts';
+import { type FaultLog, followFault } from '../cluster/standing-fault.ts';
 import { clusterReplicas } from '../dashboard/cluster-replicas.ts';
 import { startDashboard } from '../dashboard/dashboard-server.ts';
 import { givenReplicas } from '../dashboard/given-replicas.ts';
@@ -16,7 +16,7 @@ import { withProgress } from './progress.ts';
 import { listenForStop } from './stop-signal.ts';
 
 interface DashboardOptions extends Pick<ClusterOptions, 'kubeconfig' | 'namespace' | 'service'> {
-  readonly lease: string;
+  readonly lease?: string;
   readonly url: readonly URL[];
   readonly port: number;
   readonly open: boolean;
@@ -34,7 +34,7 @@ export function dashboardCommand(): Command {
     .addOption(CLUSTER_OPTIONS.kubeconfig())
     .addOption(CLUSTER_OPTIONS.namespace())
     .addOption(CLUSTER_OPTIONS.service())
-    .option('--lease <name>', 'the Lease that says which replica leads', 'taintkeeper')
+    .option('--lease <name>', "the Lease that says which replica leads (default: the Service's name)")
     .addOption(
       new Option('--url <url>', 'a plain listener of taintkeeper, in place of the pods of a cluster; may be repeated')
         .argParser(collectUrls)
@@ -93,9 +93,10 @@ async function findInCluster(options: DashboardOptions): Promise<Finder> {
   const { WebSocketHandler } = await import('@kubernetes/client-node/dist/web-socket-handler.js');
   const handler = new WebSocketHandler(loadConfig(findConfig(options.kubeconfig), KubeConfig));
   const dial = (pod: string, port: number) => openTunnel(handler, { namespace, pod, port });
-  const { service, lease } = options;
+  const { service, lease = service } = options;
+  const leaseFault = followFault(LOG, 'who leads is known again');
   return {
-    find: () => clusterReplicas({ client, namespace, service, lease, dial }),
+    find: () => clusterReplicas({ client, namespace, service, lease, dial, leaseFault }),
     close: () => client.close(),
   };
 }

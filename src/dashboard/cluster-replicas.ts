@@ -2,6 +2,7 @@ import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
 import { replicaOf } from '../cluster/leader/identity.ts';
 import type { Lease } from '../cluster/leader/lease.ts';
+import type { StandingFault } from '../cluster/standing-fault.ts';
 import type { Replica, Replicas } from './replica.ts';
 
 /** What is read of an EndpointSlice (discovery.k8s.io/v1). */
@@ -23,6 +24,8 @@ export interface ClusterReplicasOptions {
   readonly lease: string;
   /** Connects to a port of a pod. */
   readonly dial: (pod: string, port: number) => ReturnType<Replica['dial']>;
+  /** That the Lease cannot be read. */
+  readonly leaseFault: StandingFault;
 }
 
 /**
@@ -57,14 +60,17 @@ export async function clusterReplicas(options: ClusterReplicasOptions): Promise<
   return { replicas: sorted.map(([name, { port }]) => ({ name, dial: () => dial(name, port) })), leader };
 }
 
-/** Undefined also for whoever may not read the Lease: any replica will do then. */
-async function leaderOf({ client, namespace, lease }: ClusterReplicasOptions): Promise<string | undefined> {
+/** Undefined also for whoever may not read the Lease, or named another one: any replica will do then. */
+async function leaderOf({ client, namespace, lease, leaseFault }: ClusterReplicasOptions): Promise<string | undefined> {
   const path = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases/${encodeURIComponent(lease)}`;
   try {
     const { spec } = await client.request<Lease>('GET', path);
+    leaseFault.isOver();
     return spec?.holderIdentity ? replicaOf(spec.holderIdentity) : undefined;
   } catch (error) {
-    if (error instanceof ApiError && (error.status === 404 || error.status === 403)) return undefined;
-    throw error;
+    if (!(error instanceof ApiError && (error.status === 404 || error.status === 403))) throw error;
+    const { message } = error;
+    leaseFault.is(message, `who leads is not known, the page is that of any replica (see --lease): ${message}`);
+    return undefined;
   }
 }

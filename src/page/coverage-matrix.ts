@@ -34,12 +34,13 @@ export async function coverageMatrix(
     await setImmediate();
     groups.push(describe(group, sorted));
   }
-  return {
-    groups,
-    groupsLeftOut: all.length - shown.length,
-    daemonSets: sorted.map((daemonSet, index) => rowOf(daemonSet, index, all, shown.length, answers.indexOf)),
-    answers: answers.list,
-  };
+  const rows: CoverageRow[] = [];
+  for (const [index, daemonSet] of sorted.entries()) {
+    // Where no two nodes are alike, one row is thousands of groups.
+    await setImmediate();
+    rows.push(rowOf(daemonSet, index, all, shown.length, answers.indexOf));
+  }
+  return { groups, groupsLeftOut: all.length - shown.length, daemonSets: rows, answers: answers.list };
 }
 
 function rowOf(
@@ -50,12 +51,16 @@ function rowOf(
   indexOf: (answer: CoverageAnswer) => number,
 ): CoverageRow {
   const answers = groups.map(({ coverages, nodes }) => ({ ...answerOf(coverages[index]), count: nodes.length }));
-  const countOf = (counts: (answer: CoverageAnswer) => boolean) =>
+  const countOf = (counts: (answer: Answer) => boolean) =>
     answers.filter(counts).reduce((sum, { count }) => sum + count, 0);
+  const cells = groups.slice(0, shown).map(({ coverages }) => {
+    const coverage = coverages[index];
+    return indexOf({ ...answerOf(coverage), reasons: reasonsOf(coverage) });
+  });
   return {
     namespace,
     name,
-    cells: answers.slice(0, shown).map(({ count: _, ...answer }) => indexOf(answer)),
+    cells,
     runs: countOf(({ kind }) => kind === 'runs'),
     keptOff: countOf(({ kind, passing }) => (kind === 'tainted' || kind === 'stays') && !passing),
     desired: status.desired,
@@ -63,14 +68,20 @@ function rowOf(
   };
 }
 
-function answerOf(coverage: Coverage | undefined): CoverageAnswer {
-  if (!coverage || coverage.runs) return { kind: 'runs', reasons: [] };
+/** Reasons are for the few groups that are shown: making them takes longer than all the rest. */
+type Answer = Omit<CoverageAnswer, 'reasons'>;
+
+function answerOf(coverage: Coverage | undefined): Answer {
+  if (!coverage || coverage.runs) return { kind: 'runs' };
   const { obstacles, staysIfThere } = coverage;
-  const reasons = obstacles.map(summarizeObstacle);
-  if (!obstacles.every(({ kind }) => kind === 'taint')) return { kind: 'elsewhere', reasons };
+  if (!obstacles.every(({ kind }) => kind === 'taint')) return { kind: 'elsewhere' };
   const kind = staysIfThere ? 'stays' : 'tainted';
   const passes = obstacles.every((obstacle) => obstacle.kind === 'taint' && isTransientTaintKey(obstacle.taint.key));
-  return { kind, reasons, ...(passes ? { passing: true } : {}) };
+  return { kind, ...(passes ? { passing: true } : {}) };
+}
+
+function reasonsOf(coverage: Coverage | undefined): readonly string[] {
+  return !coverage || coverage.runs ? [] : coverage.obstacles.map(summarizeObstacle);
 }
 
 function describe({ nodes }: Alike<ClusterNode>, daemonSets: readonly ClusterDaemonSet[]): NodeGroup {

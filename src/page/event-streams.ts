@@ -55,6 +55,8 @@ export function createEventStreams(
 
   return {
     open(response, first) {
+      // Gone before it was served: nothing would ever tell of its end again.
+      if (response.destroyed) return;
       if (clients.size >= limits.clients) {
         response.writeHead(503, { ...headers, 'content-type': 'text/plain', 'retry-after': '10' });
         response.end('too many streams are open\n');

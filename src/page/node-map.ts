@@ -11,7 +11,7 @@ import type { NodeCell, NodeColumn, NodeMap, NodeRow } from './state.ts';
 const MAX_COLUMNS = 200;
 
 /** Nodes that are looked at before requests get a turn. */
-const SLICE = 100;
+const SLICE = 20;
 
 export interface NodeMapInput {
   readonly nodes: Iterable<ClusterNode>;
@@ -35,18 +35,21 @@ export async function nodeMap({ nodes, policies, compiled, isContested }: NodeMa
   });
   const columns = all.slice(0, MAX_COLUMNS);
   const rows: NodeRow[] = [];
+  // Five thousand nodes that lack the same taint are one thing to say.
+  const notes = new Map<string, number>();
   let unselected = 0;
   let count = 0;
   for (const node of [...nodes].sort((a, b) => (a.name < b.name ? -1 : 1))) {
     if (++count % SLICE === 0) await setImmediate();
     const selecting = new Set(compiled.filter((policy) => policy.selectsNode(node.labels)));
-    if (selecting.size > 0) rows.push(rowOf(node, columns, selecting, isContested));
+    if (selecting.size > 0) rows.push(rowOf(node, columns, selecting, isContested, notes));
     else unselected++;
   }
   return {
     columns: columns.map(({ rule: _, ...column }) => column),
     columnsLeftOut: all.length - columns.length,
     rows,
+    notes: [...notes.keys()],
     unselected,
   };
 }
@@ -62,20 +65,26 @@ function rowOf(
   columns: readonly Column[],
   selecting: ReadonlySet<CompiledTaintPolicy>,
   isContested: NodeMapInput['isContested'],
+  known: Map<string, number>,
 ): NodeRow {
   const { losses } = nodeDrift(node, [...selecting], (taint) => isContested(node, taint));
+  // Of several that one rule with a pattern is for, the first is told.
+  const lost = new Map(losses.toReversed().map((loss) => [`${loss.policy.name} ${loss.field}`, loss]));
   const carried = valuesOf(node.taints);
   const kept = new Map(
     [...selecting].map((policy) => [policy.name, new Set(node.taints.map((taint) => policy.protectedBy(taint)))]),
   );
-  const notes: string[] = [];
+  const notes: number[] = [];
   const cells = columns.map((column): NodeCell => {
     const fields = kept.get(column.policy);
     if (fields === undefined) return '-';
-    const loss = losses.find(({ policy, field }) => policy.name === column.policy && field === column.field);
+    const loss = lost.get(`${column.policy} ${column.field}`);
     if (loss !== undefined) {
       const found = carried.get(identity(loss.taint));
-      notes.push(noteOn(loss, found));
+      const note = noteOn(loss, found);
+      const index = known.get(note) ?? known.size;
+      known.set(note, index);
+      notes.push(index);
       if (loss.hindrance === 'contested') return 'c';
       return found === undefined ? 'm' : 'd';
     }

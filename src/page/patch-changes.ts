@@ -64,8 +64,9 @@ function weight(value: unknown, limit: number): number {
   if (typeof value !== 'object' || value === null) return VALUE_WEIGHT;
   let sum = VALUE_WEIGHT;
   for (const key in value) {
-    sum += key.length + weight(value[key as keyof typeof value], limit - sum);
+    // Before going deeper: how deep a value is, is up to who sends it.
     if (sum > limit) break;
+    sum += key.length + weight(value[key as keyof typeof value], limit - sum);
   }
   return sum;
 }

@@ -41,6 +41,8 @@ const MAX_AGE_MS = 500;
 
 /** Least time between two looks at all nodes, in milliseconds: 5,000 of them take a tenth of a second. */
 const SURVEY_PAUSE_MS = 2_000;
+/** How long a look may take until looks become rarer, so that they never take more than a fifth of the time. */
+const USUAL_LOOK_MS = 500;
 
 export interface StateFeed {
   /** The state as it is, or was a moment ago. */
@@ -91,17 +93,15 @@ export function createStateFeed(
 
 /** Remembers what was found of all nodes, as the rest of a JSON object, until something has changed and a while has passed. */
 function surveyor(pauseMs: number): (cluster: LedCluster | undefined) => Promise<string> {
-  let last: { survey: ClusterSurvey; revision: number; text: string; at: number } | undefined;
+  // With the survey of a leader that leads no more go its nodes, whether or not anybody looks again.
+  const found = new WeakMap<ClusterSurvey, { revision: number; text: string; due: number }>();
   return async (cluster) => {
-    if (!cluster?.survey.isSynced()) {
-      last = undefined;
-      return '';
-    }
+    if (!cluster?.survey.isSynced()) return '';
     const { survey, policies, compiled } = cluster;
     const revision = survey.revision();
-    if (last?.survey === survey && (last.revision === revision || performance.now() - last.at < pauseMs)) {
-      return last.text;
-    }
+    const last = found.get(survey);
+    if (last && (last.revision === revision || performance.now() < last.due)) return last.text;
+    const begun = performance.now();
     const nodes = survey.nodes();
     const isContested: Parameters<typeof nodeMap>[0]['isContested'] = (node, taint) =>
       survey.isContested(node.name, taint);
@@ -110,7 +110,8 @@ function surveyor(pauseMs: number): (cluster: LedCluster | undefined) => Promise
     const coverage = JSON.stringify(await coverageMatrix(survey.daemonSets(), nodes));
     await setImmediate();
     const text = `,"nodes":${map},"coverage":${coverage}`;
-    last = { survey, revision, text, at: performance.now() };
+    const now = performance.now();
+    found.set(survey, { revision, text, due: now + pauseMs * Math.max(1, (now - begun) / USUAL_LOOK_MS) });
     return text;
   };
 }

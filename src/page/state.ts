@@ -105,6 +105,8 @@ export interface NodeMap {
   readonly columnsLeftOut: number;
   /** By name. */
   readonly rows: readonly NodeRow[];
+  /** All different notes: rows refer to them by index. */
+  readonly notes: readonly string[];
   /** How many nodes are selected by no policy, and so have no row. */
   readonly unselected: number;
 }
@@ -124,8 +126,8 @@ export interface NodeRow {
   readonly ready: boolean;
   /** A {@link NodeCell} for each column, one after the other. */
   readonly cells: string;
-  /** What there is to say of cells that are `m`, `d` or `c`, in the order of the columns; absent when there is nothing. */
-  readonly notes?: readonly string[];
+  /** What there is to say of cells that are `m`, `d` or `c`, in the order of the columns: index into {@link NodeMap.notes}; absent when there is nothing. */
+  readonly notes?: readonly number[];
 }
 
 export interface CoverageMatrix {

@@ -12,7 +12,7 @@ export type RequestHeaders = Readonly<Record<string, string | string[] | undefin
  */
 export function refusal(headers: RequestHeaders): string | undefined {
   const host = text(headers.host);
-  if (!isOwnName(host)) return 'open this page by its address, as localhost, or by the name of its Service';
+  if (!isOwnName(host)) return 'open this page by an IP address, as localhost, or as SERVICE.NAMESPACE.svc';
   const site = text(headers['sec-fetch-site']);
   const isLink = text(headers['sec-fetch-mode']) === 'navigate' && text(headers['sec-fetch-dest']) === 'document';
   if (site === 'cross-site' || site === 'same-site') return isLink ? undefined : 'not for the pages of others';

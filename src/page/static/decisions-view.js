@@ -54,14 +54,17 @@ export function decisionsView() {
 
   show();
   return {
-    /** @param {readonly PageDecision[]} found some of which may be known */
-    add(found) {
+    /**
+     * @param {readonly PageDecision[]} found some of which may be known
+     * @param {number | undefined} now by the clock of those who decided; while it is not known, nothing is news
+     */
+    add(found, now) {
       const known = new Set(decisions.map(({ id }) => id));
       const added = found.filter(
         ({ id }, index) => !known.has(id) && found.findIndex((other) => other.id === id) === index,
       );
       if (added.length === 0) return;
-      const news = added.filter(({ time }) => Date.now() - Date.parse(time) < NEWS_MS);
+      const news = now === undefined ? [] : added.filter(({ time }) => now - Date.parse(time) < NEWS_MS);
       decisions = [...decisions, ...added]
         .sort((a, b) => b.time.localeCompare(a.time) || b.id.localeCompare(a.id))
         .slice(0, MAX_DECISIONS);

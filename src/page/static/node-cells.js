@@ -1,5 +1,5 @@
 // @ts-check
-/** @import { NodeColumn, NodeMap, NodeRow } from '../state.ts' */
+/** @import { NodeMap, NodeRow } from '../state.ts' */
 import { breakable, drawn, h, spoken } from './dom.js';
 import { isTrouble } from './node-rows.js';
 import { number } from './words.js';
@@ -58,10 +58,12 @@ export function headOf(map, shown) {
 }
 
 /**
+ * @param {NodeMap} map
  * @param {NodeRow} row
  * @param {readonly number[]} columns
  */
-export function rowOf({ name, ready, cells, notes = [] }, columns) {
+export function rowOf(map, { name, ready, cells, notes = [] }, columns) {
+  const said = notes.map((note) => map.notes[note]).join('; ');
   return h(
     'tr',
     {},
@@ -72,7 +74,7 @@ export function rowOf({ name, ready, cells, notes = [] }, columns) {
       !ready && h('span', { class: 'tag' }, 'not ready'),
     ),
     ...columns.map((index) => cellOf(cells[index])),
-    h('td', { class: 'note', title: notes.join('; ') }, notes.join('; ')),
+    h('td', { class: 'note', title: said }, said),
   );
 }
 
@@ -84,10 +86,10 @@ function cellOf(letter = '-') {
 }
 
 /**
+ * @param {NodeMap} map
  * @param {NodeRow} row
- * @param {readonly NodeColumn[]} columns
  */
-export function detailsOf({ name, ready, cells, notes = [] }, columns) {
+export function detailsOf({ columns, notes: all }, { name, ready, cells, notes = [] }) {
   const troubled = [...cells].flatMap((cell, index) => (isTrouble(cell) ? [index] : []));
   const selected = [...cells].flatMap((cell, index) => (cell !== '-' ? [index] : []));
   return [
@@ -98,7 +100,7 @@ export function detailsOf({ name, ready, cells, notes = [] }, columns) {
       ...selected.map((index) => {
         const { word = '', sign = '' } = CELLS[cells[index] ?? '-'] ?? {};
         const column = columns[index];
-        const note = notes[troubled.indexOf(index)];
+        const note = all[notes[troubled.indexOf(index)] ?? -1];
         return h(
           'li',
           {},

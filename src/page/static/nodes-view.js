@@ -31,7 +31,9 @@ export function nodesView() {
   const text = field('nodes-filter', showFromTop);
   const showing = picker('nodes-show', showFromTop);
   const policy = picker('nodes-policy', showFromTop);
-  const rows = virtualRows(scroller, table, (/** @type {NodeRow} */ row) => rowOf(row, columns));
+  const rows = virtualRows(scroller, table, (/** @type {NodeRow} */ row) =>
+    rowOf(/** @type {NodeMap} */ (map), row, columns),
+  );
   const overview = nodeMap(byId('nodes-map'), (row) => choose(row.name));
   table.addEventListener('click', ({ target }) => {
     const button = target instanceof Element ? target.closest('button') : undefined;
@@ -48,7 +50,8 @@ export function nodesView() {
     const row = map?.rows.find(({ name }) => name === chosen);
     const details = byId('node-details');
     details.hidden = row === undefined;
-    if (row && map) fill(details, [row, map.columns], () => detailsOf(row, map?.columns ?? []));
+    const found = map;
+    if (row && found) fill(details, [row, found.columns, found.notes], () => detailsOf(found, row));
   }
 
   function show() {
@@ -86,10 +89,14 @@ export function nodesView() {
       absence('nodes', state, map !== undefined);
       if (!map) return;
       const names = [...new Set(map.columns.map((column) => column.policy))];
-      fill(byId('nodes-policy'), names, () => [
+      const chooser = /** @type {HTMLSelectElement} */ (byId('nodes-policy'));
+      const before = chooser.value;
+      fill(chooser, names, () => [
         h('option', { value: '' }, 'every policy'),
         ...names.map((name) => h('option', { value: name }, name)),
       ]);
+      // What was chosen stays so when others come and go.
+      chooser.value = names.includes(before) ? before : '';
       overview.show(map);
       show();
     },

@@ -52,7 +52,7 @@ follow({
     showAll();
   },
   onDecisions(found) {
-    decisions.add(found);
+    decisions.add(found, state ? now() : undefined);
     showGauges();
   },
   onConnection(found) {
@@ -66,6 +66,7 @@ setInterval(() => {
   showConnection();
 }, TICK_MS);
 
+/** The time by the program's clock, which is that of everything it tells. */
 function now() {
   return Date.now() - clockAhead;
 }

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { followFault } from '../../../src/cluster/standing-fault.ts';
 import { clusterReplicas } from '../../../src/dashboard/cluster-replicas.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 
@@ -18,6 +19,7 @@ async function replicasOf(slices: object[], lease: { status: number; body: objec
   );
   const { client } = await clientFor(url);
   const dialled: string[] = [];
+  const warnings: string[] = [];
   const { replicas, leader } = await clusterReplicas({
     client,
     namespace: 'tk',
@@ -27,9 +29,10 @@ async function replicasOf(slices: object[], lease: { status: number; body: objec
       dialled.push(`${pod}:${port}`);
       throw new Error('not here');
     },
+    leaseFault: followFault({ warn: (message) => void warnings.push(message), info() {} }, ''),
   });
   for (const { dial } of replicas) await dial().catch(() => {});
-  return { names: replicas.map(({ name }) => name), leader, dialled, received };
+  return { names: replicas.map(({ name }) => name), leader, dialled, received, warnings };
 }
 
 const held = { status: 200, body: { spec: { holderIdentity: 'tk-b_6f7c' } } };
@@ -46,6 +49,7 @@ it("are the pods behind the Service, ready ones first, at the port of its slice;
     names: ['tk-a', 'tk-b', 'tk-c'],
     leader: 'tk-b',
     dialled: ['tk-a:18080', 'tk-b:18080', 'tk-c:18080'],
+    warnings: [],
   });
   expect(found.received.map(({ path, query }) => [path, query]).sort()).toEqual([
     ['/apis/coordination.k8s.io/v1/namespaces/tk/leases/taintkeeper', {}],
@@ -56,13 +60,19 @@ it("are the pods behind the Service, ready ones first, at the port of its slice;
   ]);
 });
 
+const NOT_KNOWN = expect.stringMatching(/^who leads is not known.*--lease.*leases\/taintkeeper: 40/);
+
 it.each([
-  { why: 'nobody holds the Lease', lease: { status: 200, body: { spec: { holderIdentity: '' } } } },
-  { why: 'there is no Lease', lease: { status: 404, body: refusal(404, 'NotFound', 'no') } },
-  { why: 'the Lease may not be read', lease: { status: 403, body: refusal(403, 'Forbidden', 'no') } },
-])('have no known leader where $why', async ({ lease }) => {
+  { why: 'nobody holds the Lease', lease: { status: 200, body: { spec: { holderIdentity: '' } } }, warned: [] },
+  { why: 'there is no Lease', lease: { status: 404, body: refusal(404, 'NotFound', 'no') }, warned: [NOT_KNOWN] },
+  {
+    why: 'the Lease may not be read',
+    lease: { status: 403, body: refusal(403, 'Forbidden', 'no') },
+    warned: [NOT_KNOWN],
+  },
+])('have no known leader where $why', async ({ lease, warned }) => {
   const slices = [{ endpoints: [endpoint('tk-a')], ports: PORTS }];
-  expect(await replicasOf(slices, lease)).toMatchObject({ names: ['tk-a'], leader: undefined });
+  expect(await replicasOf(slices, lease)).toMatchObject({ names: ['tk-a'], leader: undefined, warnings: warned });
 });
 
 it.each([

@@ -1,4 +1,5 @@
-import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { createEventStreams, type StreamEvent, type StreamLimits } from '../../../src/page/event-streams.ts';
@@ -55,6 +56,21 @@ it('takes so many clients and no more, until one leaves', async () => {
   first.close();
   await vi.waitFor(() => expect(streams.size).toBe(1));
   expect((await openStream(url)).status).toBe(200);
+});
+
+it('takes none that is gone already', async () => {
+  const { streams } = await serve();
+  const late = createServer();
+  const asked = once(late, 'request');
+  await new Promise<void>((resolve) => late.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void late.close());
+  const socket = await openRaw((late.address() as AddressInfo).port);
+  socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  const [, response] = (await asked) as [IncomingMessage, ServerResponse];
+  socket.destroy();
+  await once(response, 'close');
+  streams.open(response, [event('for nobody')]);
+  expect(streams.size).toBe(0);
 });
 
 const LONG = 'x'.repeat(100_000);

@@ -49,11 +49,10 @@ describe('a cell', () => {
     },
     { why: 'another pool', node: node('n', [GPU], { labels: {} }), cell: '-' },
   ])('$cell: $why', async ({ node, cell, note, contested = false }) => {
-    const { rows, columns } = await mapOf({ pool: PRESENT, all: PRESERVED }, [node], () => contested);
+    const { rows, columns, notes } = await mapOf({ pool: PRESENT, all: PRESERVED }, [node], () => contested);
     expect(columns.map(({ policy }) => policy)).toEqual(['all', 'pool']);
-    expect(rows).toEqual([
-      { name: 'n', ready: true, cells: `a${cell}`, ...(note ? { notes: [expect.stringMatching(note)] } : {}) },
-    ]);
+    expect(rows).toEqual([{ name: 'n', ready: true, cells: `a${cell}`, ...(note ? { notes: [0] } : {}) }]);
+    expect(notes).toEqual(note ? [expect.stringMatching(note)] : []);
   });
 
   it.each([
@@ -66,8 +65,8 @@ describe('a cell', () => {
   });
 
   it('says what a mode does not do', async () => {
-    const { rows } = await mapOf({ pool: { ...PRESENT, mode: 'Deny' } }, [node('n', [])]);
-    expect(rows[0]?.notes).toEqual(['lacks dedicated=gpu:NoSchedule (TaintPolicy pool): its mode puts nothing back']);
+    const { notes } = await mapOf({ pool: { ...PRESENT, mode: 'Deny' } }, [node('n', [])]);
+    expect(notes).toEqual(['lacks dedicated=gpu:NoSchedule (TaintPolicy pool): its mode puts nothing back']);
   });
 
   it('of a rule behind another one for the same taint is kept as well', async () => {
@@ -101,6 +100,12 @@ it('has a column for each taint of each policy, and a row for each node that one
     ],
     unselected: 1,
   });
+});
+
+it('says once what is to be said of many nodes', async () => {
+  const { rows, notes } = await mapOf({ pool: PRESENT }, [node('a', []), node('b', [CPU]), node('c', [])]);
+  expect(rows.map((row) => row.notes)).toEqual([[0], [1], [0]]);
+  expect(notes).toHaveLength(2);
 });
 
 it('bounds the columns', async () => {

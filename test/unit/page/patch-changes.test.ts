@@ -46,6 +46,12 @@ it('says what was there when the patch was made, also when asked twice', () => {
   expect([kept?.(), kept?.()]).toEqual([said, said]);
 });
 
+it('remembers nothing of what is deeper than anybody can look', () => {
+  const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
+  const patch = [{ op: 'add' as const, path: '/spec/taints/0', value: {} }];
+  expect(keepPatch({ spec: { taints: [{ key: 'a', deep }] } }, patch)).toBeUndefined();
+});
+
 it.each([
   { why: 'the list that it changes is long', length: 3_000, text: 'x' },
   { why: 'a text in that list is long', length: 1, text: 'x'.repeat(10_000) },

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ClusterNode, ClusterSurvey } from '../../../src/controllers/cluster-objects.ts';
 import { createStateFeed, type PageSources } from '../../../src/page/state-feed.ts';
 import { VERSION } from '../../../src/version.ts';
@@ -63,7 +63,7 @@ it('tells whoever asks of a fault, and recovers from it', async () => {
 });
 
 describe('nodes and coverage', () => {
-  function surveyed(options: { pauseMs: number }) {
+  function surveyed({ lookMs = 0, ...options }: { pauseMs: number; lookMs?: number }) {
     let looks = 0;
     let revision = 0;
     let synced = false;
@@ -73,6 +73,7 @@ describe('nodes and coverage', () => {
       revision: () => revision,
       nodes() {
         looks++;
+        if (lookMs > 0) vi.advanceTimersByTime(lookMs);
         const bare = { labels: {}, taints: [], release: undefined, remembered: undefined, ready: true };
         return names.map((name): ClusterNode => ({ ...bare, name }));
       },
@@ -136,5 +137,20 @@ describe('nodes and coverage', () => {
     change(['n1', 'n2']);
     expect((await stateOf(feed)).nodes.rows).toHaveLength(1);
     expect(looks()).toBe(1);
+  });
+
+  it('are looked at less often where that takes long', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { feed, sync, change, looks } = surveyed({ pauseMs: 2_000, lookMs: 5_000 });
+    sync();
+    await feed.current();
+    change(['n1', 'n2']);
+    vi.advanceTimersByTime(19_000);
+    await feed.current();
+    expect(looks()).toBe(1);
+    vi.advanceTimersByTime(2_000);
+    await feed.current();
+    expect(looks()).toBe(2);
   });
 });

@@ -21,6 +21,7 @@ it.each([
   'localhost.evil.example:8080',
   'taintkeeper.svc.evil.example',
   'notlocalhost',
+  'taintkeeper',
   '127.0.0.1.nip.io',
   '[evil.example]:80',
   '1.2.3.4.5',
@@ -28,7 +29,7 @@ it.each([
   '',
   undefined,
 ])('does not answer for %s', (host) => {
-  expect(refusal({ host })).toMatch(/^open this page by its address/);
+  expect(refusal({ host })).toMatch(/^open this page by an IP address/);
 });
 
 it.each([

@@ -13,6 +13,7 @@ const column = (policy: string, index = 0): NodeColumn => ({
 const MAP: NodeMap = {
   columns: [column('gpu', 0), column('gpu', 1), column('edge')],
   columnsLeftOut: 0,
+  notes: [],
   unselected: 0,
   rows: [
     { name: 'a-kept', ready: true, cells: 'kk-' },

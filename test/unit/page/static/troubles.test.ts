@@ -41,12 +41,14 @@ const HEALTHY: PageState = {
     ],
     columnsLeftOut: 0,
     rows: [{ name: 'n1', ready: true, cells: 'kk' }],
+    notes: [],
     unselected: 2,
   },
 };
 const nodesWith = (...cells: string[]): PageState['nodes'] & object => ({
   columns: [],
   columnsLeftOut: 0,
+  notes: [],
   unselected: 0,
   ...HEALTHY.nodes,
   rows: cells.map((row, index) => ({ name: `n${index}`, ready: true, cells: row })),
