@@ -4,43 +4,48 @@ import { configDefaults, defineConfig } from 'vitest/config';
 /** Many tests start the program: without this, each start reads and compiles all of its sources anew. */
 const env = { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules', '.cache', 'node') };
 
-/** Each file starts a control plane of its own: one after the other, also over the projects, so that two cores suffice. */
+/** Each file starts a control plane of its own, and most of its time waits for clocks and Leases: two at a time leave no core idle. */
 const endToEnd = {
   env,
   include: ['test/e2e/**/*.test.ts'],
-  fileParallelism: false,
+  maxWorkers: 2,
+  sequence: { groupOrder: 1 },
   testTimeout: 60_000,
   hookTimeout: 120_000,
 };
 
-/** What takes long, and hardly depends on the API server's version: on the older one only when asked for. */
-const LONG_ONES = [
-  'test/e2e/{lost-taint,contested-taint,drift-leader,drift-report,leader-election}.test.ts',
-  'test/e2e/{cluster-faults,cluster-trust,cluster-certificates,trust-prober,doctor,chart,install-guide}.test.ts',
+/** What depends on the API server's version. */
+const VERSION_MATTERS = [
+  'test/e2e/{crds,policy-validation,manifests,kubernetes-version,match-conditions,match-conditions-limits}.test.ts',
+  'test/e2e/{node-taints,daemon-set-tolerations,cluster-install,service-account-rights,watch-cache,node-drift,events}.test.ts',
 ];
+
+/** What has nothing to do with it: the rig itself, and the demo. */
+const VERSION_IS_NOTHING = ['test/e2e/rig*.test.ts', 'test/e2e/demo.test.ts'];
 
 export default defineConfig({
   test: {
     projects: [
-      { test: { env, name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      { test: { env, name: 'unit', include: ['test/unit/**/*.test.ts'], sequence: { groupOrder: 2 } } },
       {
-        // In a real browser; one file after the other, as the browser has both cores to itself.
-        test: { ...endToEnd, name: 'browser', include: ['test/browser/**/*.test.ts'] },
+        // In a real browser, which has both cores to itself.
+        test: {
+          ...endToEnd,
+          name: 'browser',
+          include: ['test/browser/**/*.test.ts'],
+          maxWorkers: 1,
+          sequence: { groupOrder: 0 },
+        },
       },
       { test: { ...endToEnd, name: 'e2e' } },
       {
-        // The same tests on an older API server. Those that need the other components, which are newer than it, skip
-        // themselves; those of the rig and the demo have nothing to do with its version.
+        // On an older API server. What needs the other components, which are newer than it, skips itself.
         test: {
           ...endToEnd,
           name: 'e2e-1.34',
           env: { ...env, TAINTKEEPER_TEST_KUBERNETES: '1.34' },
-          exclude: [
-            ...configDefaults.exclude,
-            'test/e2e/rig*.test.ts',
-            'test/e2e/demo.test.ts',
-            ...(process.env.TAINTKEEPER_TEST_ALL ? [] : LONG_ONES),
-          ],
+          ...(process.env.TAINTKEEPER_TEST_ALL ? {} : { include: VERSION_MATTERS }),
+          exclude: [...configDefaults.exclude, ...VERSION_IS_NOTHING],
         },
       },
     ],
