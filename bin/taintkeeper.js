@@ -10,8 +10,10 @@ if (Number.parseInt(process.versions.node, 10) < REQUIRED_MAJOR) {
 } else {
   // Whoever reads the output may stop reading (`| head`): that ends the program, and is no error.
   process.stdout.on('error', (error) => {
-    if (error.code !== 'EPIPE') throw error;
-    process.exit();
+    if (error.code === 'EPIPE') process.exit();
+    // A full disk, say. Not 1, which is an answer.
+    process.stderr.write(`taintkeeper: cannot write the output: ${error.message}\n`);
+    process.exit(2);
   });
   const { main } = await import('../src/cli/main.ts');
   process.exitCode = await main(process.argv.slice(2));

@@ -19,7 +19,7 @@ export const CLUSTER_OPTIONS = {
     ),
   namespace: () =>
     new Option(
-      '--namespace <name>',
+      '-n, --namespace <name>',
       "taintkeeper's namespace (default: that of the service account or of the context)",
     ),
   service: () =>
@@ -37,7 +37,9 @@ export async function openCluster(
   const client = await connect({ kubeconfig: options.kubeconfig, userAgent: `taintkeeper/${VERSION}` });
   const namespace = options.namespace ?? client.namespace;
   if (namespace === undefined) {
-    throw new InputError(["taintkeeper's namespace is not known: name it with --namespace"]);
+    throw new InputError([
+      "taintkeeper's namespace is not known: name it with --namespace, such as --namespace taintkeeper",
+    ]);
   }
   return { client, namespace };
 }

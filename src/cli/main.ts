@@ -55,7 +55,7 @@ Examples:
   taintkeeper coverage                                which DaemonSets run on which nodes, and why not
   taintkeeper talos lint worker.yaml                  what a machine configuration says in vain`,
     )
-    .showHelpAfterError('(taintkeeper --help shows the commands and their options)')
+    .showHelpAfterError('(taintkeeper --help shows the commands)')
     .exitOverride()
     .configureHelp({ showGlobalOptions: true });
   const commands = [
@@ -76,7 +76,9 @@ Examples:
 }
 
 /** Commander hands its settings down only to commands that it makes itself. */
-function inheritSettings(command: Command, parent: Command): void {
-  command.copyInheritedSettings(parent);
-  for (const child of command.commands) inheritSettings(child, command);
+function inheritSettings(command: Command, parent: Command, parentPath = parent.name()): void {
+  const path = `${parentPath} ${command.name()}`;
+  const what = command.commands.length > 0 ? 'commands' : 'options';
+  command.copyInheritedSettings(parent).showHelpAfterError(`(${path} --help shows the ${what})`);
+  for (const child of command.commands) inheritSettings(child, command, path);
 }

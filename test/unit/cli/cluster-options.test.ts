@@ -54,8 +54,14 @@ it.each([
   expect(outcome).toEqual({
     code: 2,
     stdout: '',
-    stderr: "taintkeeper: taintkeeper's namespace is not known: name it with --namespace\n",
+    stderr:
+      "taintkeeper: taintkeeper's namespace is not known: name it with --namespace, such as --namespace taintkeeper\n",
   });
+});
+
+it('the namespace may be given as kubectl takes it', async () => {
+  const { stderr } = await run('certs', 'status', '-n', 'guard', '--kubeconfig', unreachable());
+  expect(stderr).toContain('/api/v1/namespaces/guard/secrets/');
 });
 
 it.each(['status', 'rotate'])(

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -39,6 +40,9 @@ describe('what is wrong with the command line ends in code 2 and says what to do
   it.each([
     { args: [], says: 'Usage: taintkeeper' },
     { args: ['revew'], says: 'Did you mean review?' },
+    { args: ['frob'], says: '(taintkeeper --help shows the commands)' },
+    { args: ['talos', 'frob'], says: '(taintkeeper talos --help shows the commands)' },
+    { args: ['talos', 'lint'], says: '(taintkeeper talos lint --help shows the options)' },
     { args: ['serve', '--polices', 'x'], says: 'Did you mean --policies?' },
     { args: ['review', '--patchd', 'x'], says: 'Did you mean --patched?' },
     { args: ['serve', '--prt', '1'], says: 'Did you mean --port?' },
@@ -102,3 +106,22 @@ it('a reader that stops reading ends it without a word', async () => {
   expect(stdout).toMatch(/^OBJECT +OPERATION +VERDICT +POLICY +WHAT\n$/);
   expect(stderr).toBe('');
 });
+
+it.skipIf(!existsSync('/dev/full'))(
+  'output that cannot be written ends it with 2 and one line, not with an answer',
+  async () => {
+    const child = spawn('sh', [
+      '-c',
+      '"$@" >/dev/full',
+      'sh',
+      process.execPath,
+      PROGRAM,
+      'coverage',
+      'examples/mixed-cluster.yaml',
+    ]);
+    const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+
+    expect(stderr).toBe('taintkeeper: cannot write the output: ENOSPC: no space left on device, write\n');
+    expect(code).toBe(2);
+  },
+);
