@@ -1,4 +1,5 @@
 import type { SourceDocument } from '../files/documents.ts';
+import { InputError } from '../files/input-error.ts';
 import type { Path } from '../policy/problem.ts';
 import type { Declared, Malformed } from './declared.ts';
 import { type DeclaredLabel, type LabelShape, readLabels } from './declared-labels.ts';
@@ -41,7 +42,7 @@ export function readMachineConfiguration(documents: readonly SourceDocument[], s
   const declared = documents.flatMap(declaring);
   declared.forEach(requireOwn);
   requireSingle(documents);
-  const role = firstOf(declared, ['machine', 'type'], ({ value }, path) => ROLES[String(valueAt(value, path))])?.value;
+  const role = firstOf(declared, ['machine', 'type'], readRole)?.value;
   const taints = declared.map(readTaints);
   const labels = declared.map(readLabels);
   return {
@@ -56,13 +57,23 @@ export function readMachineConfiguration(documents: readonly SourceDocument[], s
   };
 }
 
-const ROLES: Readonly<Record<string, MachineRole | undefined>> = {
+const ROLES: Readonly<Record<string, MachineRole>> = {
   init: 'controlplane',
   controlplane: 'controlplane',
   worker: 'worker',
   // What workers were called before Talos 0.13, and still may be.
   join: 'worker',
 };
+
+/** @throws InputError for a type that Talos refuses (ParseType of its machinery): nothing could be said of such a machine */
+function readRole(document: SourceDocument, path: Path): MachineRole | undefined {
+  const text = String(valueAt(document.value, path) ?? '');
+  if (text === '' || text === 'unknown') return undefined;
+  if (!Object.hasOwn(ROLES, text)) {
+    throw new InputError([`${document.locate(path)}: machine.type is controlplane or worker`]);
+  }
+  return ROLES[text];
+}
 
 function readSchedulingOnControlPlanes(documents: readonly SourceDocument[]): Declared<boolean> | undefined {
   for (const field of ['allowSchedulingOnControlPlanes', 'allowSchedulingOnMasters']) {

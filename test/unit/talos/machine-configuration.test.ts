@@ -141,7 +141,7 @@ describe('what kind of configuration it is', () => {
     { text: 'machine: { nodeTaints: {} }', role: undefined, isPatch: true },
     { text: 'apiVersion: v1alpha1\nkind: KubeNodeConfig', role: undefined, isPatch: true },
     { text: 'machine: { type: worker, nodeTaints: { $patch: delete } }', role: 'worker', isPatch: true },
-    { text: 'machine: { type: other }', role: undefined, isPatch: true },
+    { text: 'machine: { type: unknown }', role: undefined, isPatch: true },
   ])('$text', ({ text, role, isPatch }) => {
     expect(read(text)).toMatchObject({ role, isPatch, source: 'f.yaml' });
   });
@@ -215,6 +215,8 @@ describe('refuses, with one line that says where', () => {
     { why: 'a manifest', text: 'apiVersion: v1\nkind: Pod\n', says: 'f.yaml:1:1: this is no document of Talos' },
     { why: 'some other YAML', text: 'services: {}\n', says: 'f.yaml:1:1: this is no machine configuration' },
     { why: 'a list of other things', text: '- a\n- b\n', says: 'f.yaml:1:3: expected an operation of a JSON patch' },
+    { why: 'a type that is none', text: 'machine: { type: workr }\n', says: 'f.yaml:1:12: machine.type is' },
+    { why: 'not even one of objects', text: 'machine: { type: toString }\n', says: 'f.yaml:1:12: machine.type is' },
     {
       why: 'the configurations of two machines',
       text: 'machine: { type: controlplane }\n---\nmachine: { type: worker, nodeTaints: { a: NoSchedule } }\n',
