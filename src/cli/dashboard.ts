@@ -66,6 +66,8 @@ Example, for a taintkeeper that runs on this machine:
       await signal;
       await dashboard.stop();
       close();
+      // A port-forward that an API server which hangs has not answered would keep the process.
+      process.exit(EXIT.ok);
     });
 }
 

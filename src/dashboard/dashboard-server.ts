@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
 import { messageOf } from '../cluster/client/api-client.ts';
-import { startDeadline } from '../cluster/client/deadline.ts';
+import { orAborted, startDeadline } from '../cluster/client/deadline.ts';
 import { pause } from '../cluster/pause.ts';
 import { type FaultLog, followFault } from '../cluster/standing-fault.ts';
 import { InputError } from '../files/input-error.ts';
@@ -107,12 +107,14 @@ export async function startDashboard({ port, find, log, lookMs = LOOK_MS }: Dash
       await pause(lookMs, stopping.signal);
       if (stopping.signal.aborted) return;
       try {
-        const found = await find();
+        // An API server that hangs does not keep anybody from stopping.
+        const found = await orAborted(find(), stopping.signal);
         fault.isOver();
         const before = shown.name;
         if (!stopping.signal.aborted) shown = show(found);
         if (shown.name !== before) log.info(`showing ${shown.name}`);
       } catch (error) {
+        if (stopping.signal.aborted) return;
         const { message } = error as Error;
         fault.is(message, `who is there is not known, the replicas so far are followed: ${message}`);
       }

@@ -197,6 +197,17 @@ it('keeps the replicas it knows while nobody can say who is there', async () => 
   await vi.waitFor(() => expect(told[1]).toBe('the replicas are known again'), SOON);
 });
 
+it('stops while somebody who is asked who is there does not answer', async () => {
+  const a = await startReplica('tk-a');
+  const asked = vi.fn(async (): Promise<Replicas> => ({ replicas: [a], leader: 'tk-a' }));
+  const { stop, told } = await dashboardOf(asked);
+  asked.mockReturnValue(new Promise(() => {}));
+  const calls = asked.mock.calls.length;
+  await vi.waitFor(() => expect(asked.mock.calls.length).toBeGreaterThan(calls), SOON);
+  await stop();
+  expect(told).toEqual([]);
+});
+
 /** An admin listener without a page. */
 async function plainServer(): Promise<URL> {
   const admin = createAdminServer({ checks: () => [], registry: new Registry() });
