@@ -5,7 +5,7 @@ import type { CoverageFix, FixableDaemonSet, LeftGap } from '../policy/coverage-
 import type { CoverageReport } from '../policy/coverage-report.ts';
 import { IGNORE_ANNOTATION } from '../policy/daemon-set.ts';
 import { formatTaint } from '../policy/taint.ts';
-import { atMost, printable } from '../policy/text.ts';
+import { atMost, count, printable } from '../policy/text.ts';
 import type { OutputFormat } from './output-format.ts';
 
 type Fix = CoverageFix<FixableDaemonSet, SchedulingNode>;
@@ -73,8 +73,4 @@ function meant({ daemonSets, nodeGroups }: CoverageReport): string[] {
 
 function gap({ namespace, name }: FixableDaemonSet, taints: readonly string[], nodes: number): string {
   return `${namespace}/${name} on ${count(nodes, 'node')}: ${taints.join(', ')}`;
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`;
 }

@@ -1,3 +1,5 @@
+import { count } from '../policy/text.ts';
+
 /** What can be to blame, first things first: without trust no call is made, and without calls no setting matters. */
 export const AREAS = ['certificate', 'network', 'configuration'] as const;
 export type Area = (typeof AREAS)[number];
@@ -53,8 +55,4 @@ export function diagnose(checks: readonly CheckResult[]): Diagnosis {
   function isBlind(area: Area): boolean {
     return checks.every((check) => check.area !== area || check.state === 'skipped');
   }
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`;
 }

@@ -1,4 +1,5 @@
 import jsonPatch, { type Operation } from 'fast-json-patch';
+import { isMap } from '../files/objects.ts';
 import type { DecidedChange } from './state.ts';
 
 /** How much of a patch, and of what it changes, is remembered: counted as in {@link weight}. */
@@ -69,8 +70,4 @@ function weight(value: unknown, limit: number): number {
     sum += key.length + weight(value[key as keyof typeof value], limit - sum);
   }
   return sum;
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

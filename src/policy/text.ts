@@ -18,6 +18,11 @@ export function atMost(count: number, texts: readonly string[]): string[] {
   return [...texts.slice(0, count - 1), `and ${texts.length - count + 1} more`];
 }
 
+/** `1 node`, `3 nodes`. */
+export function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`;
+}
+
 /** The text with control, format and surrogate characters spelled out as `\u{…}`: harmless in headers and terminals. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (c) => `\\u{${c.codePointAt(0)?.toString(16)}}`);

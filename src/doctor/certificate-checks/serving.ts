@@ -1,4 +1,5 @@
 import { invalidAt } from '../../certs/inspect.ts';
+import { count } from '../../policy/text.ts';
 import { alike } from '../alike.ts';
 import type { CheckResult } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
@@ -40,12 +41,8 @@ export function checkServing(facts: Facts, clocks: CheckResult): CheckResult {
     };
   }
   const last = served.toSorted((a, b) => a.leaf.validToDate.getTime() - b.leaf.validToDate.getTime())[0] ?? first;
-  const evidence = `${count(served.length)} dialled (${[...new Set(served.map(({ way }) => way))].join(', ')}), valid until ${last.leaf.validToDate.toISOString()}`;
+  const evidence = `${count(served.length, 'replica')} dialled (${[...new Set(served.map(({ way }) => way))].join(', ')}), valid until ${last.leaf.validToDate.toISOString()}`;
   return last.leaf.validToDate.getTime() < now.getTime() + SOON_MS
     ? { ...AREA, state: 'note', evidence: `${evidence}: that is soon`, remedy: renewal(facts) }
     : { ...AREA, state: 'ok', evidence };
-}
-
-function count(replicas: number): string {
-  return `${replicas} ${replicas === 1 ? 'replica' : 'replicas'}`;
 }

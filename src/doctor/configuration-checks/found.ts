@@ -18,8 +18,3 @@ export function unread(name: string, ...readings: readonly Reading<unknown>[]): 
   const failed = readings.find((reading) => !reading.ok);
   return failed && found(name, 'skipped', failed.why);
 }
-
-/** `1 node`, `3 nodes`. */
-export function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`;
-}

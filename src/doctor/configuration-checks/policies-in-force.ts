@@ -1,10 +1,10 @@
 import type { PolicyObject } from '../../cluster/policies.ts';
 import type { PolicyCondition, PolicyStatus } from '../../policy/policy-status.ts';
 import { formatProblem } from '../../policy/problem.ts';
-import { atMost } from '../../policy/text.ts';
+import { atMost, count } from '../../policy/text.ts';
 import type { CheckResult } from '../check.ts';
 import type { ConfigurationFacts } from '../configuration-facts.ts';
-import { count, found } from './found.ts';
+import { found } from './found.ts';
 
 const NAME = 'policies';
 const NOT_FOUND = 404;

@@ -5,10 +5,10 @@ import { type LabelSelector, type StringMap, selects } from '../../policy/label-
 import { isPattern, matchesPattern } from '../../policy/pattern.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { formatRequirement, requirementsOf, satisfiable } from '../../policy/selector-overlap.ts';
-import { atMost } from '../../policy/text.ts';
+import { atMost, count } from '../../policy/text.ts';
 import type { CheckResult } from '../check.ts';
 import type { ConfigurationFacts, DoctorNode } from '../configuration-facts.ts';
-import { count, found, unread } from './found.ts';
+import { found, unread } from './found.ts';
 import { validPolicies } from './valid-policies.ts';
 
 const NAME = 'selectors';

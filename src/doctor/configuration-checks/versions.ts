@@ -1,6 +1,7 @@
+import { count } from '../../policy/text.ts';
 import type { CheckResult } from '../check.ts';
 import type { ConfigurationFacts } from '../configuration-facts.ts';
-import { count, found } from './found.ts';
+import { found } from './found.ts';
 
 const NAME = 'versions';
 /** The first with `matchConditions` that are on by default, and the first whose clusters cannot switch them off. */
