@@ -1,5 +1,5 @@
 import type { Policy } from '../src/policy/policy.ts';
-import { webhookEntries } from '../src/policy/webhook-entries.ts';
+import { webhookEntries } from '../src/policy/webhooks/entries.ts';
 
 /**
  * How long the event loop of a process that answers admissions stands still while policies become webhook entries. Prints

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
-import type { SchedulingView } from '../policy/coverage.ts';
+import type { SchedulingView } from '../policy/coverage/coverage.ts';
 import type { NodeSelectorRequirement } from '../policy/node-affinity.ts';
 import type { Path } from '../policy/problem.ts';
 import { Tolerations } from './daemon-set-object.ts';

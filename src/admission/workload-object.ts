@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { Path } from '../policy/problem.ts';
-import type { Workload, WorkloadKind } from '../policy/role-migration-facts.ts';
+import type { Workload, WorkloadKind } from '../policy/role-migration/facts.ts';
 import { viewScheduling } from './daemon-set-scheduling.ts';
 import { malformed } from './malformed-object-error.ts';
 import { Nullish, StringMap } from './object-meta.ts';

@@ -2,7 +2,7 @@ import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
 import { type DaemonPodOwner, listDaemonPods } from '../cluster/daemon-pods.ts';
 import { listObjects } from '../cluster/list-objects.ts';
-import type { FixableDaemonSet } from '../policy/coverage-fix.ts';
+import type { FixableDaemonSet } from '../policy/coverage/fix.ts';
 import type { LabelSelector } from '../policy/label-selector.ts';
 import { isPattern } from '../policy/pattern.ts';
 import { type DaemonSetCounts, type Placement, placementByStatus } from '../policy/placement.ts';

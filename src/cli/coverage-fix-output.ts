@@ -1,8 +1,8 @@
 import { stringify } from 'yaml';
 import { KUBECTL_YAML } from '../files/kubectl-yaml.ts';
-import type { SchedulingNode } from '../policy/coverage.ts';
-import type { CoverageFix, FixableDaemonSet, LeftGap } from '../policy/coverage-fix.ts';
-import type { CoverageReport } from '../policy/coverage-report.ts';
+import type { SchedulingNode } from '../policy/coverage/coverage.ts';
+import type { CoverageFix, FixableDaemonSet, LeftGap } from '../policy/coverage/fix.ts';
+import type { CoverageReport } from '../policy/coverage/report.ts';
 import { IGNORE_ANNOTATION } from '../policy/daemon-set.ts';
 import { formatTaint } from '../policy/taint.ts';
 import { atMost, count, printable } from '../policy/text.ts';

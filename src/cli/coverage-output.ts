@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import type { CoverageReport, ReportedCell, ReportedDaemonSet } from '../policy/coverage-report.ts';
+import type { CoverageReport, ReportedCell, ReportedDaemonSet } from '../policy/coverage/report.ts';
 import type { Obstacle } from '../policy/obstacle.ts';
 import { atMost, printable } from '../policy/text.ts';
 import { columns } from './columns.ts';

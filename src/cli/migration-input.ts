@@ -5,9 +5,9 @@ import { listObjects } from '../cluster/list-objects.ts';
 import { locateField, type SourceDocument } from '../files/documents.ts';
 import { InputError } from '../files/input-error.ts';
 import { objectsOf } from '../files/objects.ts';
-import type { SchedulingNode } from '../policy/coverage.ts';
+import type { SchedulingNode } from '../policy/coverage/coverage.ts';
 import { POLICY_API_VERSION, type Policy, parsePolicy } from '../policy/policy.ts';
-import { type MigrationFacts, WORKLOAD_KINDS, type Workload } from '../policy/role-migration-facts.ts';
+import { type MigrationFacts, WORKLOAD_KINDS, type Workload } from '../policy/role-migration/facts.ts';
 import { at, isKind, readNode } from './coverage-input.ts';
 
 /** What the plan is made of, and what could not be looked at. */

@@ -1,8 +1,8 @@
 import { stringify } from 'yaml';
-import { type MigrationStep, nameOf } from '../policy/role-migration.ts';
-import { migrationCommands } from '../policy/role-migration-commands.ts';
-import { NEW_ROLE, OLD_ROLE, type Workload } from '../policy/role-migration-facts.ts';
-import type { RoleSurvey } from '../policy/role-survey.ts';
+import { migrationCommands } from '../policy/role-migration/commands.ts';
+import { NEW_ROLE, OLD_ROLE, type Workload } from '../policy/role-migration/facts.ts';
+import { type MigrationStep, nameOf } from '../policy/role-migration/role-migration.ts';
+import type { RoleSurvey } from '../policy/role-migration/role-survey.ts';
 import { atMost, printable } from '../policy/text.ts';
 import { columns } from './columns.ts';
 import type { OutputFormat } from './output-format.ts';

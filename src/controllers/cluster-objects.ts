@@ -4,7 +4,7 @@ import { viewScheduling } from '../admission/daemon-set-scheduling.ts';
 import { asNode, viewNode } from '../admission/node-object.ts';
 import type { Change } from '../cluster/watch/cached-objects.ts';
 import type { WatchCache } from '../cluster/watch/watch-cache.ts';
-import { compileCoverage, type SchedulingView } from '../policy/coverage.ts';
+import { compileCoverage, type SchedulingView } from '../policy/coverage/coverage.ts';
 import type { DaemonSetView } from '../policy/daemon-set.ts';
 import type { NodeView } from '../policy/node.ts';
 import type { Rollout } from '../policy/rollout.ts';

@@ -1,5 +1,5 @@
 import type { ConfigurationPhase, Webhook } from '../cluster/webhook-configurations.ts';
-import type { WebhookEntry } from '../policy/webhook-entries.ts';
+import type { WebhookEntry } from '../policy/webhooks/entries.ts';
 import type { ServiceRef } from './service-endpoint.ts';
 
 export interface DesiredOptions {

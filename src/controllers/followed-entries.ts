@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { PolicySnapshot } from '../cluster/policies.ts';
-import { type WebhookEntry, webhookEntries } from '../policy/webhook-entries.ts';
+import { type WebhookEntry, webhookEntries } from '../policy/webhooks/entries.ts';
 
 /** The API server compiles every expression of a configuration that is written, and requests wait for it. */
 const LEAST_DISTANCE_MS = 2_000;

@@ -1,6 +1,6 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ADMISSION_REGISTRATION, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
-import type { WebhookEntry } from '../policy/webhook-entries.ts';
+import type { WebhookEntry } from '../policy/webhooks/entries.ts';
 
 const PROBE_NAME = 'probe.taintkeeper.dev';
 

@@ -1,4 +1,4 @@
-import type { SchedulingView } from '../policy/coverage.ts';
+import type { SchedulingView } from '../policy/coverage/coverage.ts';
 import { isHealthy, isRolledOut, type Rollout } from '../policy/rollout.ts';
 import { type ClusterNode, countCovered } from './cluster-objects.ts';
 

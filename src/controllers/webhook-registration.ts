@@ -11,7 +11,7 @@ import {
   type Webhook,
   type WebhookConfiguration,
 } from '../cluster/webhook-configurations.ts';
-import type { WebhookEntry } from '../policy/webhook-entries.ts';
+import type { WebhookEntry } from '../policy/webhooks/entries.ts';
 import { covers, desiredWebhooks } from './desired-webhooks.ts';
 import { limitRepairs } from './limit-repairs.ts';
 import { knowsMatchConditions, withoutConditions } from './match-conditions.ts';

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ClusterDaemonSet, ClusterNode } from '../controllers/cluster-objects.ts';
-import type { Coverage } from '../policy/coverage.ts';
-import { type NodeGroup as Alike, startGrouping, traitsOf } from '../policy/coverage-groups.ts';
+import type { Coverage } from '../policy/coverage/coverage.ts';
+import { type NodeGroup as Alike, startGrouping, traitsOf } from '../policy/coverage/groups.ts';
 import { summarizeObstacle } from '../policy/obstacle.ts';
 import { formatTaint } from '../policy/taint.ts';
 import { isTransientTaintKey } from '../policy/transient-taints.ts';

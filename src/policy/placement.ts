@@ -1,4 +1,4 @@
-import { compileCoverage, type SchedulingNode, type SchedulingView } from './coverage.ts';
+import { compileCoverage, type SchedulingNode, type SchedulingView } from './coverage/coverage.ts';
 
 /** What there is of a DaemonSet's pod on a node. */
 export type PodState =

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import type { CoverageReport } from '../../src/policy/coverage-report.ts';
+import type { CoverageReport } from '../../src/policy/coverage/report.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { runTool, type ToolResult } from '../control-plane/run-tool.ts';
 import { admin } from '../control-plane/users.ts';

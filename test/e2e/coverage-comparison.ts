@@ -1,6 +1,6 @@
 import { viewScheduling } from '../../src/admission/daemon-set-scheduling.ts';
 import { asNode, viewNode } from '../../src/admission/node-object.ts';
-import { type Coverage, coverageMatrix } from '../../src/policy/coverage.ts';
+import { type Coverage, coverageMatrix } from '../../src/policy/coverage/coverage.ts';
 import { formatObstacle } from '../../src/policy/obstacle.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { admin } from '../control-plane/users.ts';

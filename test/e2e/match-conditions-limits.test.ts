@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { all, type Expression, literal, not } from '../../src/policy/cel.ts';
-import { matchesAny } from '../../src/policy/cel-pattern.ts';
+import { all, type Expression, literal, not } from '../../src/policy/cel/expression.ts';
+import { matchesAny } from '../../src/policy/cel/pattern.ts';
 import { matchesPattern } from '../../src/policy/pattern.ts';
 import type { Policy } from '../../src/policy/policy.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
-import { type WebhookEntry, webhookEntries } from '../../src/policy/webhook-entries.ts';
+import { type WebhookEntry, webhookEntries } from '../../src/policy/webhooks/entries.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer } from '../control-plane/users.ts';
 import { createEntryRig, type EntryRig } from './match-conditions-rig.ts';

@@ -4,7 +4,7 @@ import { decodeReview } from '../../src/admission/review.ts';
 import { issueCa, issueServing } from '../../src/certs/issue.ts';
 import type { Phase } from '../../src/policy/decision.ts';
 import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';
-import type { WebhookEntry } from '../../src/policy/webhook-entries.ts';
+import type { WebhookEntry } from '../../src/policy/webhooks/entries.ts';
 import { createAdmissionServer } from '../../src/server/admission-server.ts';
 import { createMetrics } from '../../src/server/metrics.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';

@@ -9,7 +9,7 @@ import { REMEMBERED_ANNOTATION } from '../../src/policy/memory.ts';
 import type { Policy } from '../../src/policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';
 import { droppedTaints, type Taint } from '../../src/policy/taint.ts';
-import { webhookEntries } from '../../src/policy/webhook-entries.ts';
+import { webhookEntries } from '../../src/policy/webhooks/entries.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer } from '../control-plane/users.ts';
 import { type NodeEdit, scenario } from './match-conditions-cases.ts';

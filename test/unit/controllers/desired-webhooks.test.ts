@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { covers, desiredWebhooks } from '../../../src/controllers/desired-webhooks.ts';
-import type { WebhookEntry } from '../../../src/policy/webhook-entries.ts';
+import type { WebhookEntry } from '../../../src/policy/webhooks/entries.ts';
 
 const OPTIONS = {
   service: { namespace: 'ns', name: 'svc', port: 8443 },

@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest';
 import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
 import { knowsMatchConditions, withoutConditions } from '../../../src/controllers/match-conditions.ts';
 import { parsePolicies } from '../../../src/files/policy-files.ts';
-import { webhookEntries } from '../../../src/policy/webhook-entries.ts';
+import { webhookEntries } from '../../../src/policy/webhooks/entries.ts';
 import { TOLERATION_POLICY_YAML, taintPolicyYaml } from '../reviews.ts';
 
 /** An API server older than any that can be built here: it gives back what it knows of what it is sent. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ClusterNode } from '../../../src/controllers/cluster-objects.ts';
 import { watchRollouts } from '../../../src/controllers/rollout-watch.ts';
-import type { SchedulingView } from '../../../src/policy/coverage.ts';
+import type { SchedulingView } from '../../../src/policy/coverage/coverage.ts';
 import type { Rollout } from '../../../src/policy/rollout.ts';
 
 const SECOND = 1_000;

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { readBuiltinPolicies } from '../../../src/builtin-policies.ts';
 import { parsePolicies, readPolicyFiles } from '../../../src/files/policy-files.ts';
-import { webhookEntries } from '../../../src/policy/webhook-entries.ts';
+import { webhookEntries } from '../../../src/policy/webhooks/entries.ts';
 import { ROOT } from './pages.ts';
 
 const PAGE = readFileSync(join(ROOT, 'docs/security-model.md'), 'utf8');

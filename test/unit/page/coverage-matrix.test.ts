@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { ClusterDaemonSet, ClusterNode } from '../../../src/controllers/cluster-objects.ts';
 import { coverageMatrix } from '../../../src/page/coverage-matrix.ts';
-import type { SchedulingView } from '../../../src/policy/coverage.ts';
+import type { SchedulingView } from '../../../src/policy/coverage/coverage.ts';
 import type { Taint } from '../../../src/policy/taint.ts';
 import { CONTROL_PLANE, GPU, daemonSet as scheduling } from '../policy/scheduling.ts';
 

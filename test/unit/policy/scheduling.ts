@@ -1,4 +1,4 @@
-import type { SchedulingNode, SchedulingView } from '../../../src/policy/coverage.ts';
+import type { SchedulingNode, SchedulingView } from '../../../src/policy/coverage/coverage.ts';
 import type { Taint } from '../../../src/policy/taint.ts';
 
 export const MASTER: Taint = { key: 'node-role.kubernetes.io/master', effect: 'NoSchedule' };

@@ -1,0 +1,62 @@
+import type { TaintRule } from '../taint-policy.ts';
+import { LONG_LIST_BUDGET } from './budget.ts';
+import { all, any, bind, choose, type Expression, FALSE, filtered, other } from './expression.ts';
+import { ADDED, DROPPED, hasKeyOf, isLastingOrLikeOneOf, isLastingOrOneOf, lasting } from './taints.ts';
+
+/** Of a comprehension that keeps items: for each one. */
+const FILTER_ITEM_COST = 20;
+
+/** A condition on keys that is looked at for every taint of a long list must stay below this. */
+const MAX_KEY_COST = 200;
+const MAX_KEY_LENGTH = 8_000;
+
+/** The keys that rules protect. It takes time to write the condition: once for all sizes of lists. */
+export interface ProtectedKeys {
+  readonly rules: readonly TaintRule[];
+  /** See {@link keyCondition}. */
+  readonly condition: Expression;
+}
+
+export function protectedKeys(rules: readonly TaintRule[]): ProtectedKeys {
+  return { rules, condition: keyCondition(rules) };
+}
+
+/** A question about the taints that an update drops or adds. */
+interface Question {
+  /** In terms of `dropped` and `added`, and of `lastingDropped` and `lastingAdded` for keys with a wildcard. */
+  readonly exact: Expression;
+  readonly protectedKeys: ProtectedKeys;
+  /** How many taints a node may have for the exact question to be asked. */
+  readonly size: number;
+}
+
+/**
+ * True when the update changes taints and the exact question is true of that. On a node with more taints than that, the taints
+ * are not compared with each other: it is true when those with a protected key are not the same ones, in the same order;
+ * and where even that would cost too much, when any taint has changed.
+ */
+export function whenTaintsChange({ exact, protectedKeys: { rules, condition: key }, size }: Question): Expression {
+  if (exact === FALSE) return FALSE;
+  const length = Math.floor(LONG_LIST_BUDGET / (key.cost(0) + FILTER_ITEM_COST));
+  const changed = any([
+    other(`size(before) + size(after) > ${length}`, 6, ['before', 'after']),
+    other(`${filtered('before', 't', key)} !=\n${filtered('after', 't', key)}`, LONG_LIST_BUDGET, ['before', 'after']),
+  ]);
+  const long = any(['before', 'after'].map((taints) => other(`size(${taints}) > ${size}`, 3, [taints])));
+  const question = bind([DROPPED, lasting('dropped', rules), ADDED, lasting('added', rules)], exact);
+  // Most updates of a node leave its taints alone, and are done with here.
+  return all([other('before != after', (n) => n / 10 + 3, ['before', 'after']), choose(long, changed, question)]);
+}
+
+/**
+ * True for every taint `t` that a rule protects, and never for one that comes and goes by itself unless a rule names it: a
+ * node must get rid of its `not-ready` taint while nobody can be asked.
+ */
+export function keyCondition(rules: readonly TaintRule[]): Expression {
+  const keys = [...new Set(rules.map(({ key }) => key))].sort();
+  const isCheap = ({ cost, text }: Expression) => cost(0) <= MAX_KEY_COST && text.length <= MAX_KEY_LENGTH;
+  const exact = hasKeyOf(keys);
+  if (isCheap(exact)) return exact;
+  const wider = isLastingOrOneOf(keys);
+  return isCheap(wider) ? wider : isLastingOrLikeOneOf(keys);
+}

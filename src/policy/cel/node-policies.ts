@@ -1,0 +1,94 @@
+import { type FailurePolicy, failurePolicyOf } from '../failure-policy.ts';
+import type { LabelSelector } from '../label-selector.ts';
+import type { TaintPolicy } from '../policy.ts';
+import type { TaintMode, TaintRule } from '../taint-policy.ts';
+import { all, any, type Expression, exists, FALSE, LIST_COST, not, TOO_LONG, TRUE } from './expression.ts';
+import { isAmong } from './requester.ts';
+import { selectsIn } from './selector.ts';
+import { hasProtected } from './taints.ts';
+
+/** The names that the labels of a node have: before the update, after it, and one of the two. */
+type Labels = 'oldLabels' | 'labels' | 'l';
+
+/** A TaintPolicy as its webhooks see it. What is asked of it again and again is written once. */
+export interface NodePolicy {
+  readonly mode: TaintMode;
+  readonly failurePolicy: FailurePolicy;
+  /** The same for policies that are for the same nodes. */
+  readonly nodes: string;
+  /** The same for policies that are for the same nodes and exempt the same requesters. */
+  readonly subject: string;
+  /** True when the labels are those of a node that the policy is for. */
+  readonly selects: Readonly<Record<Labels, Expression>>;
+  /** True when it does not exempt the requester. */
+  readonly notExempt: Expression;
+  readonly taints: readonly TaintRule[];
+}
+
+export function readNodePolicy({ spec }: TaintPolicy, audit: boolean): NodePolicy {
+  const mode = audit ? 'Audit' : spec.mode;
+  const { nodeSelector, exempt, taints } = spec;
+  const nodes = JSON.stringify([nodeSelector]);
+  const notExempt = not(isAmong(exempt ?? {}));
+  return {
+    mode,
+    failurePolicy: failurePolicyOf(spec, mode),
+    nodes,
+    subject: nodes + JSON.stringify([exempt]),
+    selects: selection(nodeSelector),
+    notExempt,
+    taints,
+  };
+}
+
+function selection(selector: LabelSelector | undefined): NodePolicy['selects'] {
+  const l = selectsIn('l', selector);
+  // With longer names it is longer still.
+  if (l === TOO_LONG) return { oldLabels: l, labels: l, l };
+  return { oldLabels: selectsIn('oldLabels', selector), labels: selectsIn('labels', selector), l };
+}
+
+type Subject = Pick<NodePolicy, 'selects' | 'notExempt'>;
+
+/** By the labels before or after the update: a node cannot leave a policy in the same update that drops the taint. */
+export function selectsBeforeOrAfter({ selects: { l } }: Pick<NodePolicy, 'selects'>): Expression {
+  if (l === TRUE || l === FALSE) return l;
+  return exists({ text: '[oldLabels, labels]', size: 2, cost: LIST_COST, uses: ['oldLabels', 'labels'] }, 'l', l);
+}
+
+/** One condition for all policies: those with the same nodes and the same exemptions are asked about together. */
+export function anyPolicy(
+  policies: readonly NodePolicy[],
+  condition: (policy: Subject, rules: readonly TaintRule[]) => Expression,
+): Expression {
+  const groups = Map.groupBy(policies, ({ subject }) => subject);
+  return any(
+    [...groups.values()].map((alike) => {
+      const rules = alike.flatMap(({ taints }) => taints);
+      return any(alike.slice(0, 1).map((policy) => condition(policy, rules)));
+    }),
+  );
+}
+
+/** True when one of the dropped taints is protected by a policy, whoever drops it. */
+export function dropsProtected(policies: readonly NodePolicy[]): Expression {
+  const whoever = policies.map((policy) => ({ ...policy, subject: policy.nodes, notExempt: TRUE }));
+  return anyPolicy(whoever, (policy, rules) => all([hasProtected('dropped', rules), selectsBeforeOrAfter(policy)]));
+}
+
+/** True when one of the taints of the list is protected by a policy that is for the node as it is after the request. */
+export function carriesProtected(taints: 'added' | 'taints', policies: readonly NodePolicy[]): Expression {
+  const whoever = policies.map((policy) => ({ ...policy, subject: policy.nodes, notExempt: TRUE }));
+  return anyPolicy(whoever, ({ selects }, rules) => all([hasProtected(taints, rules), selects.labels]));
+}
+
+/** The same as {@link dropsProtected}, where a policy does not count that exempts the requester. */
+export function dropsProtectedUnlessExempt(policies: readonly NodePolicy[]): Expression {
+  return anyPolicy(policies, (policy, rules) =>
+    all([hasProtected('dropped', rules), selectsBeforeOrAfter(policy), policy.notExempt]),
+  );
+}
+
+export function rulesOf(policies: readonly NodePolicy[]): TaintRule[] {
+  return policies.flatMap(({ taints }) => taints);
+}

@@ -1,0 +1,131 @@
+import { isPattern, matchesPattern } from '../pattern.ts';
+import { overlap } from '../pattern-overlap.ts';
+import type { TaintRule } from '../taint-policy.ts';
+import { isTransientTaintKey, TRANSIENT_TAINT_KEYS } from '../transient-taints.ts';
+import { all, any, type Expression, exists, filtered, literal, not, other, TRUE, type Variable } from './expression.ts';
+import { isOneOf, matchesAny, type Operand } from './pattern.ts';
+
+/** A qualified name: 253 + 1 + 63. */
+const KEY: Operand = { text: 't.key', maxLength: 317 };
+const EFFECT: Operand = { text: 't.effect', maxLength: 16 };
+const VALUE: Operand = { text: taintValue('t'), maxLength: 63 };
+
+/** To compare two taints, with keys of the greatest length; keys that are equal are few. */
+const SAME_COST = 40;
+const KEPT_ITEM_COST = 20;
+
+/** The taints of the node before an update, and after it. */
+export const TAINTS_BEFORE: Variable = { name: 'before', definition: taintsOf('oldObject') };
+export const TAINTS_AFTER: Variable = { name: 'after', definition: taintsOf('object') };
+
+/**
+ * The taints of `before` that `after` does not have, {@link droppedTaints} in CEL. Most taints are there as they were,
+ * which one look at the whole list shows; only the others are compared one by one, without their `timeAdded`.
+ */
+export const DROPPED: Variable = { name: 'dropped', definition: without('before', 'after') };
+/** The same the other way round. */
+export const ADDED: Variable = { name: 'added', definition: without('after', 'before') };
+
+function without(taints: string, others: string): Expression {
+  return other(
+    `${taints}.filter(t, !(t in ${others}) && !${others}.exists(u,\n  ` +
+      `u.key == t.key && u.effect == t.effect && ${taintValue('u')} == ${taintValue('t')}))`,
+    (size) => size * (KEPT_ITEM_COST + size * (SAME_COST + 7)),
+    [taints, others],
+  );
+}
+
+/** True when the list of taints has one that a rule protects. For keys with a wildcard see {@link lasting}. */
+export function hasProtected(taints: string, rules: readonly TaintRule[]): Expression {
+  const patterns = rules.filter(({ key }) => isPattern(key));
+  const names = rules.filter(({ key }) => !isPattern(key));
+  return any([exists(taints, 't', meets(names)), exists(lastingName(taints), 't', meets(patterns))]);
+}
+
+/** The taints of the list without those that a wildcard never means. Only those are told apart that the keys could mean. */
+export function lasting(taints: string, rules: readonly TaintRule[]): Variable {
+  const condition = not(isTransient(rules.map(({ key }) => key).filter(isPattern)));
+  return {
+    name: lastingName(taints),
+    definition: other(
+      condition === TRUE ? taints : filtered(taints, 't', condition),
+      (size) => size * (condition.cost(size) + KEPT_ITEM_COST),
+      [taints],
+    ),
+  };
+}
+
+/** True for a taint `t` whose key one of the keys means, whatever its value and effect. */
+export function hasKeyOf(keys: readonly string[]): Expression {
+  const patterns = keys.filter(isPattern);
+  return any([
+    isOneOf(
+      KEY,
+      keys.filter((key) => !isPattern(key)),
+    ),
+    all([matchesAny(KEY, patterns), not(isTransient(patterns))]),
+  ]);
+}
+
+/** True for every taint `t` but those that come and go by themselves and that no key names exactly. */
+export function isLastingOrOneOf(keys: readonly string[]): Expression {
+  return any([
+    isOneOf(
+      KEY,
+      keys.filter((key) => !isPattern(key) && isTransientTaintKey(key)),
+    ),
+    not(isTransient(['*'])),
+  ]);
+}
+
+/** The same, with whole families of taints that come and go where a key names one of the family. */
+export function isLastingOrLikeOneOf(keys: readonly string[]): Expression {
+  const names = keys.filter((key) => !isPattern(key));
+  const families = TRANSIENT_TAINT_KEYS.filter((family) => !names.some((name) => matchesPattern(family, name)));
+  return not(matchesAny(KEY, families));
+}
+
+/** The value of a taint; absent and empty mean the same. */
+export function taintValue(taint: string): string {
+  return `(has(${taint}.value) ? ${taint}.value : "")`;
+}
+
+/** The taints of a node, a variable of the API server's. */
+export function taintsOf(node: 'object' | 'oldObject'): Expression {
+  return other(`has(${node}.spec) && has(${node}.spec.taints) ? ${node}.spec.taints : []`, 20);
+}
+
+/** A taint as a map in CEL. */
+export function taintLiteral({ key, value, effect }: { key: string; value?: string; effect: string }): string {
+  const fields = { key, ...(value === undefined ? {} : { value }), effect };
+  return `{${Object.entries(fields)
+    .map(([field, text]) => `${literal(field)}: ${literal(text)}`)
+    .join(', ')}}`;
+}
+
+function lastingName(taints: string): string {
+  return `lasting${taints.charAt(0).toUpperCase()}${taints.slice(1)}`;
+}
+
+/** True for a taint `t` whose key a pattern must not mean, though one of these matches it. */
+function isTransient(patterns: readonly string[]): Expression {
+  return matchesAny(
+    KEY,
+    TRANSIENT_TAINT_KEYS.filter((transient) => patterns.some((pattern) => overlap(pattern, transient))),
+  );
+}
+
+/** True for a taint `t` that a rule means; rules of one effect and value are asked about together. */
+function meets(rules: readonly TaintRule[]): Expression {
+  const shapes = Map.groupBy(rules, ({ value, effect }) => JSON.stringify([value, effect]));
+  return any(
+    [...shapes.values()].map((alike) => {
+      const [{ value, effect } = {}] = alike;
+      return all([
+        matchesAny(KEY, alike.map(({ key }) => key).sort()),
+        ...(effect === undefined ? [] : [isOneOf(EFFECT, [effect])]),
+        ...(value === undefined ? [] : [isOneOf(VALUE, [value])]),
+      ]);
+    }),
+  );
+}

@@ -1,0 +1,90 @@
+import { daemonTolerations } from '../daemon-tolerations.ts';
+import { own, type StringMap } from '../label-selector.ts';
+import type { NodeView } from '../node.ts';
+import { compileNodeAffinity, type NodeSelectorTerm } from '../node-affinity.ts';
+import type { Obstacle } from '../obstacle.ts';
+import { type Toleration, tolerates } from '../toleration.ts';
+
+/** What decides where a DaemonSet's pods run; all but the names is that of the pod template's spec. */
+export interface SchedulingView {
+  readonly namespace: string;
+  readonly name: string;
+  /** The only node for the pods; any, when empty. */
+  readonly nodeName: string;
+  readonly nodeSelector: StringMap;
+  /** The terms of the *required* node affinity; undefined when there is none, which is not the same as no terms. */
+  readonly nodeAffinity: readonly NodeSelectorTerm[] | undefined;
+  readonly tolerations: readonly Toleration[];
+  readonly hostNetwork: boolean;
+}
+
+/** What of a node decides which DaemonSets run there. */
+export type SchedulingNode = Pick<NodeView, 'name' | 'labels' | 'taints'>;
+
+/** Whether a DaemonSet runs a pod on a node. */
+export type Coverage =
+  | { readonly runs: true }
+  | {
+      readonly runs: false;
+      /** True when a pod that is already there stays: only taints that evict nobody are in its way. */
+      readonly staysIfThere: boolean;
+      /** All that keeps a pod off, at least one. */
+      readonly obstacles: readonly Obstacle[];
+    };
+
+/** One DaemonSet on one node. */
+export interface CoverageRow<DaemonSet extends SchedulingView, Node extends SchedulingNode> {
+  readonly daemonSet: DaemonSet;
+  readonly node: Node;
+  readonly coverage: Coverage;
+}
+
+const RUNS: Coverage = { runs: true };
+
+/** The effects that keep pods off a node; PreferNoSchedule is for the scheduler to weigh. */
+const REPELLING_EFFECTS: readonly string[] = ['NoSchedule', 'NoExecute'];
+
+/**
+ * Prepares a DaemonSet for the question whether it runs a pod on a node. The answer is that of the DaemonSet controller,
+ * `NodeShouldRunDaemonPod` of k8s.io/kubernetes/pkg/controller/daemon, which looks neither at the node's conditions nor
+ * at its free resources; but where the controller stops at the first obstacle, this names them all.
+ *
+ * Tolerations are read as {@link tolerates} reads them: without `Gt` and `Lt`, which Kubernetes 1.36 has off by default.
+ */
+export function compileCoverage(daemonSet: SchedulingView): (node: SchedulingNode) => Coverage {
+  const { nodeName, nodeSelector, nodeAffinity, hostNetwork } = daemonSet;
+  const tolerations = daemonTolerations(daemonSet.tolerations, hostNetwork);
+  const selected = Object.keys(nodeSelector).map((key) => ({ key, wanted: own(nodeSelector, key) ?? '' }));
+  const mismatches = nodeAffinity && compileNodeAffinity(nodeAffinity);
+
+  return (node) => {
+    const obstacles: Obstacle[] = [];
+    if (nodeName !== '' && nodeName !== node.name) obstacles.push({ kind: 'nodeName', wanted: nodeName });
+    for (const { key, wanted } of selected) {
+      const found = own(node.labels, key);
+      if (found !== wanted) obstacles.push({ kind: 'nodeSelector', key, wanted, found });
+    }
+    const terms = mismatches?.(node);
+    if (terms) obstacles.push({ kind: 'nodeAffinity', terms });
+    for (const taint of node.taints) {
+      if (!REPELLING_EFFECTS.includes(taint.effect)) continue;
+      if (!tolerations.some((toleration) => tolerates(toleration, taint))) obstacles.push({ kind: 'taint', taint });
+    }
+    return obstacles.length === 0 ? RUNS : { runs: false, staysIfThere: obstacles.every(evictsNobody), obstacles };
+  };
+}
+
+function evictsNobody(obstacle: Obstacle): boolean {
+  return obstacle.kind === 'taint' && obstacle.taint.effect !== 'NoExecute';
+}
+
+/** Every DaemonSet on every node, one row after the other: all nodes of the first DaemonSet, then of the next one. */
+export function* coverageMatrix<DaemonSet extends SchedulingView, Node extends SchedulingNode>(
+  daemonSets: Iterable<DaemonSet>,
+  nodes: readonly Node[],
+): Generator<CoverageRow<DaemonSet, Node>, void> {
+  for (const daemonSet of daemonSets) {
+    const coverageOn = compileCoverage(daemonSet);
+    for (const node of nodes) yield { daemonSet, node, coverage: coverageOn(node) };
+  }
+}
