@@ -17,32 +17,40 @@ export function taintLiteralsMeantBy(toleration: Toleration): string[] {
 }
 
 /** True when no one of the `tolerations` tolerates the taint `want`: Kubernetes' rule, {@link tolerates} in CEL. */
-export const NOT_TOLERATED: Expression = notTolerated('tolerations', 'want.effect');
+export const NOT_TOLERATED: Expression = notTolerated('tolerations', 'want.effect', 'want.key');
 
 /**
  * True when the list of tolerations leaves out a taint that the toleration `want` is written for. `want` is a map in CEL
  * with `key`, `value` and `effect`, which may be empty.
- * @param anyEffect whether the effect may be empty
- * @param more how many items the list may have besides those of the object
  */
-export function lacks(list: string, { anyEffect, more = 0 }: { anyEffect: boolean; more?: number }): Expression {
+export function lacks(list: string, { anyEffect, dynamic = false, more = 0 }: LacksOptions): Expression {
   const larger = (expression: Expression): Expression => ({
     ...expression,
     cost: (size) => expression.cost(size + more),
   });
-  if (!anyEffect) return larger(notTolerated(list, 'want.effect'));
+  const want = (field: string) => (dynamic ? `string(want.${field})` : `want.${field}`);
+  if (!anyEffect) return larger(notTolerated(list, want('effect'), want('key')));
   return exists(
     { text: literals(TAINT_EFFECTS), size: TAINT_EFFECTS.length, cost: 12, uses: [] },
     'effect',
-    all([other('want.effect in ["", effect]', 6), larger(notTolerated(list, 'effect'))]),
+    all([other(`${want('effect')} in ["", effect]`, 6), larger(notTolerated(list, 'effect', want('key')))]),
   );
 }
 
-function notTolerated(list: string, effect: string): Expression {
+export interface LacksOptions {
+  /** Whether the effect may be empty. */
+  readonly anyEffect: boolean;
+  /** Whether the fields of `want` are of dynamic type; they are texts all the same. */
+  readonly dynamic?: boolean;
+  /** How many items the list may have besides those of the object. */
+  readonly more?: number;
+}
+
+function notTolerated(list: string, effect: string, key: string): Expression {
   return other(
     `!${list}.exists(t,
   (!has(t.effect) || t.effect in ["", ${effect}]) &&
-  (!has(t.key) || t.key in ["", want.key]) &&
+  (!has(t.key) || t.key in ["", ${key}]) &&
   (!has(t.operator) || t.operator in ["", "Equal"]
     ? has(t.key) && t.key != "" && (has(t.value) ? t.value : "") == want.value
     : t.operator == "Exists"))`,
@@ -67,8 +75,8 @@ export function normalizedLiteral(toleration: Toleration): string {
 export function normalized(list: string, more = 0): Expression {
   const fields = Object.entries(FIELDS).map(([field, absent]) =>
     absent === ''
-      ? `"${field}": has(t.${field}) ? t.${field} : ""`
-      : `"${field}": has(t.${field}) && t.${field} != "" ? t.${field} : "${absent}"`,
+      ? `"${field}": has(t.${field}) ? string(t.${field}) : ""`
+      : `"${field}": has(t.${field}) && t.${field} != "" ? string(t.${field}) : "${absent}"`,
   );
   const seconds = '"seconds": has(t.tolerationSeconds) ? string(t.tolerationSeconds) : ""';
   return other(

@@ -3,7 +3,7 @@ import { SAME_TEMPLATE, TOLERATIONS_BEFORE } from '../cel/template.ts';
 import { normalized, TOLERATIONS } from '../cel/tolerations.ts';
 import { filteredRuns } from './filtered-runs.ts';
 import { takenOut } from './taken-out-tolerations.ts';
-import { patchLiteral, type Wanted } from './wanted-tolerations.ts';
+import { patchLiterals, type Wanted } from './wanted-tolerations.ts';
 
 const PATH = '/spec/template/spec/tolerations';
 
@@ -35,7 +35,7 @@ const PATCH: Expression = choose(
 
 /** What a DaemonSet gets that is asked for these tolerations: what {@link judgeDaemonSet} adds, as a JSON patch in CEL. */
 export function additionsOf(wanted: readonly Wanted[]): { variables: readonly Variable[]; patch: Expression } {
-  const further = filteredRuns(wanted, { name: 'further', there: 'putBack', write: patchLiteral });
+  const further = filteredRuns(wanted, { name: 'further', there: 'putBack', literals: patchLiterals(wanted) });
   const lists = ['takenOut', ...further.lists];
   return {
     variables: [

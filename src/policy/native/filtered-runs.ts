@@ -1,6 +1,6 @@
 import { type Expression, LIST_COST, other, type Variable } from '../cel/expression.ts';
 import { lacks } from '../cel/tolerations.ts';
-import { independentRuns, someAnyEffect, type Wanted, wantedList } from './wanted-tolerations.ts';
+import { independentRuns, type Literals, someAnyEffect, type Wanted, wantedList } from './wanted-tolerations.ts';
 
 /** Lists in CEL, each under a name. */
 export interface FilteredRuns {
@@ -16,7 +16,7 @@ export interface FilteredRuns {
  */
 export function filteredRuns(
   wanted: readonly Wanted[],
-  { name, there, write }: { name: string; there: string; write: (want: Wanted) => string },
+  { name, there, literals }: { name: string; there: string; literals: Literals },
 ): FilteredRuns {
   const runs = independentRuns(wanted);
   const variables: Variable[] = [];
@@ -27,7 +27,7 @@ export function filteredRuns(
     const list = `${name}${number}`;
     const after = `${there}And${upper(list)}`;
     variables.push(
-      { name: list, definition: filteredBy(before, run, wanted.length, write) },
+      { name: list, definition: filteredBy(before, run, wanted.length, literals) },
       { name: after, definition: other(`dyn(${before}) + ${list}`, LIST_COST, [before, list]) },
     );
     lists.push(list);
@@ -36,9 +36,9 @@ export function filteredRuns(
   return { variables, lists, there: before };
 }
 
-function filteredBy(there: string, run: readonly Wanted[], more: number, write: (want: Wanted) => string): Expression {
+function filteredBy(there: string, run: readonly Wanted[], more: number, { write, dynamic }: Literals): Expression {
   const list = wantedList(run, write);
-  const condition = lacks(there, { anyEffect: someAnyEffect(run), more });
+  const condition = lacks(there, { anyEffect: someAnyEffect(run), dynamic, more });
   return other(
     `${list.text}.filter(want, ${condition.text})`,
     (size) => list.cost(size) + run.length * condition.cost(size),

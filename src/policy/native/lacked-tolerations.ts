@@ -4,7 +4,7 @@ import type { TolerationPolicy } from '../policy.ts';
 import { formatToleration } from '../toleration.ts';
 import { DEFAULT_TOLERATIONS } from '../toleration-policy.ts';
 import { filteredRuns } from './filtered-runs.ts';
-import { mayCover, type Wanted } from './wanted-tolerations.ts';
+import { type Literals, mayCover, type Wanted } from './wanted-tolerations.ts';
 
 /** A messageExpression may come to 5 KiB, and a key has up to 317 characters. */
 const SHOWN = 8;
@@ -26,8 +26,8 @@ export function lackedOf(policy: TolerationPolicy, wanted: readonly Wanted[], mu
   );
   // Of what is reported for another policy, this one has nothing to say.
   const covers = earlier.some((one) => own.some((want) => mayCover(one.toleration, want.toleration)));
-  const before = filteredRuns(covers ? earlier : [], { name: 'others', there: 'tolerations', write: described });
-  const runs = filteredRuns(own, { name: 'lacked', there: before.there, write: described });
+  const before = filteredRuns(covers ? earlier : [], { name: 'others', there: 'tolerations', literals: DESCRIBED });
+  const runs = filteredRuns(own, { name: 'lacked', there: before.there, literals: DESCRIBED });
   const lacking: Variable = { name: 'lacking', definition: other(runs.lists.join(' + '), LIST_COST, runs.lists) };
   const shown = shownOf(own.length);
   const mode = spec.mode === 'Audit' ? ', Audit' : '';
@@ -57,9 +57,11 @@ function shownOf(count: number): Expression {
   return other(`${first} + ${more}`, cost, ['lacking']);
 }
 
+const DESCRIBED: Literals = { write: described, dynamic: false };
+
 function described({ toleration }: Wanted): string {
-  const { key, value, effect } = toleration;
-  const fields = { key, value, effect, text: formatToleration(toleration) };
+  const { key, operator, value, effect } = toleration;
+  const fields = { key, operator, value, effect, text: formatToleration(toleration) };
   return `{${Object.entries(fields)
     .map(([field, text]) => `"${field}": ${literal(text ?? '')}`)
     .join(', ')}}`;

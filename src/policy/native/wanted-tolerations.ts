@@ -103,13 +103,26 @@ export function someAnyEffect(wanted: readonly Wanted[]): boolean {
   return wanted.some(({ toleration }) => !toleration.effect);
 }
 
-/** The toleration as a JSON patch adds it: what is empty there is absent in the object. */
-export function patchLiteral({ toleration }: Wanted): string {
-  const { key, operator, value, effect, tolerationSeconds } = toleration;
-  const fields = Object.entries({ key, operator, value, effect }).map(
-    ([field, text]) => `"${field}": ${literal(text ?? '')}`,
-  );
-  // Items of a map have one type, unless one of them is dynamic.
-  const seconds = tolerationSeconds == null ? [] : [`"tolerationSeconds": dyn(${tolerationSeconds})`];
-  return `{${[...fields, ...seconds].join(', ')}}`;
+/** How the wanted tolerations are written for a JSON patch. What is empty there is absent in the object. */
+export function patchLiterals(wanted: readonly Wanted[]): Literals {
+  // Values of a map have one type: with a number among them, all are dynamic.
+  const dynamic = wanted.some(({ toleration }) => toleration.tolerationSeconds != null);
+  const written = (value: string) => (dynamic ? `dyn(${value})` : value);
+  return {
+    dynamic,
+    write({ toleration: { key, operator, value, effect, tolerationSeconds } }) {
+      const fields = Object.entries({ key, operator, value, effect }).map(
+        ([field, text]) => `"${field}": ${written(literal(text ?? ''))}`,
+      );
+      const seconds = tolerationSeconds == null ? [] : [`"tolerationSeconds": ${written(String(tolerationSeconds))}`];
+      return `{${[...fields, ...seconds].join(', ')}}`;
+    },
+  };
+}
+
+/** A way to write wanted tolerations as maps in CEL. */
+export interface Literals {
+  write(want: Wanted): string;
+  /** Whether the values of the maps are of dynamic type. */
+  readonly dynamic: boolean;
 }
