@@ -74,13 +74,13 @@ function releaseAdvice(policy: string, mutates: boolean): Expression {
     : ` Annotation ${RELEASE_ANNOTATION} is still there: the request that removes the taint must take the entry out as well.`;
   // What was announced before stays announced: to overwrite it would only move the refusal to another taint.
   const announced = `announced.filter(e, size(e) <= ${MAX_ENTRY_LENGTH} && e.matches(${literal(READABLE.source)}) && !(e in losses))`;
-  const then = mutates ? '' : ', and take that out again in the request that removes the taint';
+  const then = mutates ? '' : ` +\n${literal(', and take that out again in the request that removes the taint')}`;
   return choose(
     still,
     other(literal(spend), 0),
     other(
       `" To remove it on purpose, first: kubectl annotate --overwrite node " + object.metadata.name +
-" ${RELEASE_ANNOTATION}=" + (${announced} + shown).join(",") + ${literal(then)}`,
+" ${RELEASE_ANNOTATION}=" + (${announced} + shown).join(",")${then}`,
       (size) => textCost(size) + MAX_RELEASES * (MATCH_COST + size),
       ['announced', 'losses', 'shown'],
     ),

@@ -29,15 +29,12 @@ type Want = { readonly key: string; readonly value?: string; readonly effect: st
 export function registration(policy: TaintPolicy, others: readonly TaintPolicy[]): Assembled[] {
   const wants = wantsOf(policy);
   if (policy.spec.mode === 'Audit' || wants.length === 0) return [];
+  const wanted = wantedUnlessContested(wants, rivalsOf(policy, others));
+  if (wanted === EMPTY) return [];
   const put = puttingTaints('taints', 'lacking');
   return mutating({
     ...onCreation(readNodeSubject(policy), `${policy.name}.register.taintkeeper.dev`),
-    variables: [
-      ...CREATE_VARIABLES,
-      { name: 'wanted', definition: wantedUnlessContested(wants, rivalsOf(policy, others)) },
-      LACKING,
-      ...put.variables,
-    ],
+    variables: [...CREATE_VARIABLES, { name: 'wanted', definition: wanted }, LACKING, ...put.variables],
     reinvocationPolicy: 'Never',
     mutations: [
       choose(
@@ -126,11 +123,13 @@ function wantedUnlessContested(wants: readonly Want[], rivals: readonly Rival[])
     wants.map((want) => ({ want, contested: isContested(want, rivals) })),
     ({ contested }) => contested.text,
   );
-  const lists = [...groups.values()].map((alike) => {
-    const [{ contested } = { contested: FALSE }] = alike;
-    const list = listOfWants(alike.map(({ want }) => want));
-    return contested === FALSE ? list : choose(contested, EMPTY, list);
-  });
+  const lists = [...groups.values()]
+    .map((alike) => {
+      const [{ contested } = { contested: FALSE }] = alike;
+      return choose(contested, EMPTY, listOfWants(alike.map(({ want }) => want)));
+    })
+    .filter((list) => list !== EMPTY);
+  if (lists.length === 0) return EMPTY;
   return other(
     lists.map(({ text }) => text).join(' +\n'),
     (size) => lists.reduce((sum, list) => sum + list.cost(size) + 2, 0),
