@@ -10,7 +10,7 @@ import { describeWithControlPlane } from '../control-plane/describe-with-control
 import type { Answer } from '../control-plane/rest.ts';
 import { admin, developer } from '../control-plane/users.ts';
 import { type DaemonSetState, PLACES, type Request, scenario } from './native-daemon-set-cases.ts';
-import { createNativePolicies, type NativePolicies } from './native-policies.ts';
+import { createNativeRig, type NativeRig } from './native-rig.ts';
 
 /** Sets of policies, each of which takes the API server a second to take in: more of them with TAINTKEEPER_POLICY_SETS. */
 const MORE_POLICY_SETS = process.env.TAINTKEEPER_POLICY_SETS;
@@ -20,9 +20,9 @@ const REQUESTS_PER_SET = 60;
 const SET_TIMEOUT_MS = 20_000;
 
 describeWithControlPlane('native tolerations and the engine, on generated policies and DaemonSets', {}, (cp) => {
-  let native: NativePolicies;
+  let rig: NativeRig;
   beforeAll(() => {
-    native = createNativePolicies(cp());
+    rig = createNativeRig(cp(), { sparesAdmin: true });
   });
 
   it(
@@ -31,7 +31,7 @@ describeWithControlPlane('native tolerations and the engine, on generated polici
       const tally = new Map<string, number>();
       await fc.assert(
         fc.asyncProperty(scenario(REQUESTS_PER_SET), async ({ policies, states, requests }) => {
-          await enforce(native, policies);
+          await enforce(rig, policies);
           await store(cp(), states);
           const compiled = compilePolicies(policies);
           for (const request of requests) {
@@ -55,12 +55,12 @@ describeWithControlPlane('native tolerations and the engine, on generated polici
   );
 });
 
-async function enforce(native: NativePolicies, policies: readonly Policy[]): Promise<void> {
+async function enforce(rig: NativeRig, policies: readonly Policy[]): Promise<void> {
   const translations = policies.flatMap((policy) =>
     policy.kind === 'RecoveryPolicy' ? [] : [translate(policy, { among: policies, mutates: true, purpose: 'Alone' })],
   );
   expect(translations.flatMap(({ refusal, limits }) => [...limits, ...(refusal ? [refusal] : [])])).toEqual([]);
-  await native.enforce(translations.flatMap((translation) => translation.policies));
+  await rig.enforce(translations.flatMap((translation) => translation.policies));
 }
 
 interface DaemonSet {

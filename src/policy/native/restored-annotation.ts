@@ -2,7 +2,8 @@ import { formatTaint, parseTaint, type Taint } from '../taint.ts';
 
 /**
  * The annotation on a Node that says which taints the API server put back by itself, and for which policies: `POLICY
- * key=value:Effect, …`. It is written where a webhook stands behind it, which tells the requester and takes it out again.
+ * key=value:Effect, …`. It is written where a webhook stands behind it, which tells the requester and takes it out again. Of several
+ * policies that protect a taint it names the one that the API server came to first.
  */
 export const RESTORED_ANNOTATION = 'taintkeeper.dev/restored';
 
