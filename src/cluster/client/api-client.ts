@@ -169,7 +169,7 @@ async function* each(chunks: AsyncIterable<Buffer>, onChunk: () => void): AsyncG
   }
 }
 
-/** What went wrong with a connection, in words. */
+/** What went wrong, in words. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { message, code, name } = error as NodeJS.ErrnoException;
