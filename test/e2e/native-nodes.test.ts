@@ -5,7 +5,7 @@ import type { TaintPolicy } from '../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer, node, type User } from '../control-plane/users.ts';
-import { createNativeRig, type NativeRig } from './native-rig.ts';
+import { createNativeRig, mutatingVersionOf, type NativeRig } from './native-rig.ts';
 import { GPU, getNode, type Node, OTHER, path, RELEASE, type Taint } from './nodes.ts';
 
 const RESTORED = 'taintkeeper.dev/restored';
@@ -27,15 +27,12 @@ function translated(
   });
 }
 
-describeWithControlPlane('native policies for nodes', {}, (cp) => {
+describeWithControlPlane('native policies for nodes', { mutatingPolicies: true }, (cp) => {
   let native: NativeRig;
   let count = 0;
 
   beforeAll(() => {
-    native = createNativeRig(cp(), {
-      sparesAdmin: true,
-      mutatingVersion: cp().version.minor >= 36 ? 'v1' : 'v1beta1',
-    });
+    native = createNativeRig(cp(), { sparesAdmin: true, mutatingVersion: mutatingVersionOf(cp()) });
   });
 
   /** A node, stored as it is given. */
