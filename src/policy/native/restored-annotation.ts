@@ -7,8 +7,8 @@ import { formatTaint, parseTaint, type Taint } from '../taint.ts';
  */
 export const RESTORED_ANNOTATION = 'taintkeeper.dev/restored';
 
-/** A longer one is written anew: nobody came to read it. */
-export const MAX_RESTORED_LENGTH = 4_096;
+/** In characters. The newest entries come first; of the last one, what is cut off makes the rest unreadable. */
+export const MAX_RESTORED_LENGTH = 8_192;
 
 export const RESTORED_SEPARATOR = ', ';
 
