@@ -1,9 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { createWorkspace } from '../test/control-plane/workspace.ts';
 import { type Measured, measure } from './endpoint/load.ts';
-import { REVIEW_CASES, type ReviewCase } from './endpoint/reviews.ts';
+import { writeRequest } from './endpoint/request-file.ts';
+import { REVIEW_CASES } from './endpoint/reviews.ts';
 import { printHead, printRow } from './markdown-table.ts';
 import { type Contestant, FLOOR, startContestants } from './peers/contestants.ts';
 import { memoryOf } from './process-memory.ts';
@@ -27,14 +26,15 @@ const { values: flags } = parseArgs({
   },
 });
 const seconds = Number(flags.seconds);
-const folder = mkdtempSync(join(tmpdir(), 'taintkeeper-bench-'));
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+const workspace = createWorkspace('bench');
 
 await using contestants = await startContestants();
-const cases = REVIEW_CASES.filter(({ what }) => what.includes(flags.case)).map((item, index) => ({
-  ...item,
-  requestFile: requestFileOf(item, index),
-}));
+const cases = REVIEW_CASES.filter(({ what }) => what.includes(flags.case)).map((item, index) => {
+  const requestFile = workspace.path(`request-${index}`);
+  process.stdout.write(`${item.what}: ${(writeRequest(requestFile, item) / 1000).toFixed(1)} KB\n`);
+  return { ...item, requestFile };
+});
+process.stdout.write('\n');
 
 for (const contestant of contestants.all) {
   for (const item of cases) await burst(contestant, item, 8, WARM_UP_SECONDS);
@@ -83,20 +83,4 @@ function burst(contestant: Contestant, item: (typeof cases)[number], connections
   const { requestFile } = item;
   const expected = name === FLOOR ? undefined : item.expected;
   return measure({ port, pid, caFile: contestants.caFile, requestFile, expected, connections, seconds });
-}
-
-/** Writes the request as it goes over the wire, and prints how large it is. */
-function requestFileOf({ what, path, review }: ReviewCase, index: number): string {
-  const body = Buffer.from(JSON.stringify(review));
-  process.stdout.write(`${what}: ${(body.length / 1000).toFixed(1)} KB\n`);
-  const head = [
-    `POST ${path}?timeout=5s HTTP/1.1`,
-    'host: 127.0.0.1',
-    'content-type: application/json',
-    'accept: application/json, */*',
-    `content-length: ${body.length}`,
-  ];
-  const file = join(folder, `request-${index}`);
-  writeFileSync(file, Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]));
-  return file;
 }

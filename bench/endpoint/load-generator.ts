@@ -34,6 +34,7 @@ async function run({ port, pid, caFile, requestFile, expected, connections, seco
   const cpuSeconds = cpuSecondsOf(pid) - cpuBefore;
   for (const socket of sockets) socket.destroy();
   return {
+    requests: latencies.length,
     cpuSecondsPerThousand: (cpuSeconds / latencies.length) * 1000,
     requestsPerSecond: latencies.length / took,
     p50: percentile(latencies, 0.5),

@@ -20,6 +20,7 @@ export interface Load {
 }
 
 export interface Measured {
+  readonly requests: number;
   readonly cpuSecondsPerThousand: number;
   readonly requestsPerSecond: number;
   /** Latency in milliseconds. */
