@@ -31,6 +31,8 @@ export interface ControlPlaneOptions {
    * here. Then a Service of type ExternalName leads nowhere.
    */
   routesToEndpoints?: boolean;
+  /** Given the URL of etcd, gives the one that the API server is to use: that of a proxy (see tcp-proxy.ts). */
+  wayToEtcd?: (url: string) => Promise<string>;
 }
 
 /** The part of `/version` that tests go by. */
@@ -121,9 +123,10 @@ async function start(
   };
 
   const etcd = await run('etcd', components.etcd(files));
+  const etcdUrl = (await options.wayToEtcd?.(etcd.url)) ?? etcd.url;
   const { url } = await run(
     'kube-apiserver',
-    components.kubeApiserver(files, etcd.url, options.routesToEndpoints ? ['--enable-aggregator-routing=true'] : []),
+    components.kubeApiserver(files, etcdUrl, options.routesToEndpoints ? ['--enable-aggregator-routing=true'] : []),
   );
   const desk = createAccessDesk(url, authority, workspace);
   const { rest } = await desk.of(admin);
