@@ -1,13 +1,14 @@
 /**
- * Preloaded (`--import`) into a process of taintkeeper, it has two faults on demand that cannot be done to it from outside:
+ * Preloaded (`--import`) into a process of taintkeeper, it has faults that cannot be done to it from outside:
  * - SIGUSR2: it takes memory until V8 gives up, as a leak does.
+ * - CLOCK_AHEAD_MS: its clock is so far ahead from the beginning.
  * - SIGWINCH: its clock jumps ahead by what the file CLOCK_JUMP_FILE says, in milliseconds; 0 is the right time again.
  */
 import { readFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
 const RealDate = Date;
-let aheadMs = 0;
+let aheadMs = Number(process.env.CLOCK_AHEAD_MS ?? 0);
 
 class JumpingDate extends RealDate {
   constructor(...args: [] | [string | number]) {

@@ -83,7 +83,7 @@ async function recordsOf({ cp, installation }: Site): Promise<(node: string) => 
     .join('\n');
   return (node) => {
     const named = new RegExp(`(?<![\\w-])${node}(?![\\w-])`);
-    return told.has(node) || named.test(statuses) || new RegExp(`missing .* Node ${node}(?!\\d)`).test(logs);
+    return told.has(node) || named.test(statuses) || logs.includes(`Node ${node}: TaintPolicy`);
   };
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { type Losses, settleLosses } from './losses.ts';
 import type { Site } from './site.ts';
@@ -5,6 +6,8 @@ import { type Counts, countReasons, countVerdicts, recoveredAfterMs, type Sample
 import type { Traffic } from './traffic.ts';
 
 const RECOVERY_TIMEOUT_MS = 120_000;
+/** Requests are counted for so long after the fault at least: what comes late must be seen. */
+const OBSERVED_MS = 5_000;
 
 /** One thing that goes wrong. */
 export interface Scenario {
@@ -22,7 +25,7 @@ export interface Scenario {
 export interface Measured {
   readonly scenario: Scenario;
   readonly faultMs: number;
-  /** From the beginning of the fault until all was as it should be. */
+  /** From the beginning of the fault until all was as it should be, and 5 s after its end at least. */
   readonly counts: Counts;
   readonly reasons: readonly [string, number][];
   readonly unsent: number;
@@ -45,7 +48,7 @@ export async function measure(scenario: Scenario, site: Site, traffic: Traffic):
     otherwise: () => `${scenario.name}: ${JSON.stringify(countReasons(traffic.samples()))}`,
   });
   const settled = site.settle().then(() => performance.now() - ended);
-  const [recoveredMs, settledMs] = await Promise.all([recovered, settled]);
+  const [recoveredMs, settledMs] = await Promise.all([recovered, settled, delay(OBSERVED_MS)]);
   const samples = traffic.samples().filter(({ endedAt }) => endedAt >= began);
   const losses = await settleLosses(site, traffic);
   const measured = {

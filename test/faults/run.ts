@@ -16,13 +16,14 @@ import { startTraffic } from './traffic.ts';
  *
  *     npm run faults                                   all of them
  *     npm run faults -- kill-leader late               those whose names begin so
- *     npm run faults -- monkey --seed 7 --steps 1000   what people do to objects by hand, in random order
+ *     npm run faults -- monkey --seed 7 --steps 1000 [--minutes 15]
+ *                                                    what people do to objects by hand, in random order
  */
 const ROOT = join(import.meta.dirname, '..', '..');
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
-  options: { seed: { type: 'string' }, steps: { type: 'string', default: '1000' } },
+  options: { seed: { type: 'string' }, steps: { type: 'string', default: '1000' }, minutes: { type: 'string' } },
 });
 
 if (!process.env[OWN_NETWORK] && hasOwnNetwork()) {
@@ -38,7 +39,8 @@ if (positionals[0] === 'monkey') {
   const seed = Number(flags.seed ?? Date.now() % 1_000_000);
   const site = await startSite({ program });
   try {
-    const report = await runMonkey(site, { seed, steps: Number(flags.steps), say: (line) => print(line) });
+    const until = flags.minutes ? performance.now() + Number(flags.minutes) * 60_000 : Number.POSITIVE_INFINITY;
+    const report = await runMonkey(site, { seed, steps: Number(flags.steps), until, say: print });
     failed = report.wrong > 0 || report.unrecorded.length > 0;
     print(report.summary);
   } finally {

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { parseCertificates } from '../../src/certs/inspect.ts';
 import { developer } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { eventsAbout, MERGE, metricOf } from '../e2e/drift.ts';
+import { eventsAbout, MERGE, metricOf, REMEMBERED } from '../e2e/drift.ts';
 import { leaderOf, readCertificates, readConfigurations } from '../e2e/installation.ts';
 import { path } from '../e2e/nodes.ts';
 import { lacking, listNodes } from './pools.ts';
@@ -98,11 +98,15 @@ async function unprotected({ cp, pools }: Site): Promise<string | undefined> {
   return undefined;
 }
 
-/** Nodes whose taints are to be put back, and that nobody stops putting back for a good reason that was told. */
+/**
+ * Nodes whose taints are to be put back, and that nobody stops putting back for a good reason that was told; and nodes of which
+ * nothing is remembered.
+ */
 async function unrepaired({ cp, pools }: Site): Promise<string | undefined> {
   const pool = pools.restore;
   for (const node of await listNodes(cp)) {
-    const { name } = node.metadata;
+    const { name, annotations } = node.metadata;
+    if (!annotations?.[REMEMBERED]) return `nothing is remembered on ${name}`;
     if (!pool.nodes.includes(name) || lacking(pool, node).length === 0) continue;
     if ((await eventsAbout(cp, name, 'TaintContested')).length === 0) return `${name} lacks ${lacking(pool, node)}`;
   }

@@ -98,7 +98,11 @@ export async function startSite({ program, args = [] }: SiteOptions = {}): Promi
       pools,
       ways: { apiServerToWebhook, webhookToApiServer, apiServerToEtcd },
       async restart(name, options = {}) {
-        const [replica] = await installation.start([name], { ...common, ...options });
+        const [replica] = await installation.start([name], {
+          ...common,
+          ...options,
+          env: { ...common.env, ...options.env },
+        });
         if (!replica) throw new Error(`no replica ${name} was started`);
         return replica;
       },

@@ -14,10 +14,11 @@ const WAYS: readonly { way: keyof Site['ways']; between: string }[] = [
 const HARMS: readonly { harm: string; says: (between: string) => string; run(way: TcpProxy): Promise<void> }[] = [
   {
     harm: 'silent',
-    says: (between) => `nothing arrives ${between}, in either direction, for 10 s`,
+    says: (between) => `nothing arrives ${between}, in either direction, for 20 s`,
     async run(way) {
       way.pause();
-      await delay(HELD_MS);
+      // Longer than the Lease lasts.
+      await delay(2 * HELD_MS);
       way.resume();
     },
   },

@@ -10,6 +10,7 @@ import { REPLICAS, type Site } from '../site.ts';
 /** A kubelet starts a container that has crashed again at once, the first time. */
 const RESTART_MS = 1_000;
 const HELD_MS = 10_000;
+const CLOCK_HELD_MS = 15_000;
 const OOM_TIMEOUT_MS = 60_000;
 const BURNERS = 8;
 
@@ -58,15 +59,25 @@ function pin(pid: number, cores: string): void {
   spawn('taskset', ['-a', '-c', '-p', cores, String(pid)], { stdio: 'ignore' });
 }
 
-/** Lets both replicas' clocks jump, for ten seconds. */
+/** Lets clocks jump, for longer than it takes until somebody looks at the certificates' time again. */
 async function clockJump(site: Site, victims: readonly Replica[], ms: number): Promise<void> {
   const jump = (by: number) => {
     writeFileSync(site.clockFile, String(by));
     for (const victim of victims) process.kill(victim.pid, 'SIGWINCH');
   };
   jump(ms);
-  await delay(HELD_MS);
+  await delay(CLOCK_HELD_MS);
   jump(0);
+}
+
+/** A node with a wrong clock: the replica is started there while nobody else leads, and later where the time is right. */
+async function startAhead(site: Site, ms: number): Promise<void> {
+  const { name } = await leader(site);
+  await site.installation.replica(name).kill();
+  const ahead = await site.restart(name, { env: { CLOCK_AHEAD_MS: String(ms) } });
+  await delay(CLOCK_HELD_MS);
+  await ahead.kill();
+  await site.restart(name);
 }
 
 const DAY_MS = 86_400_000;
@@ -101,13 +112,18 @@ export const processFaults: readonly Scenario[] = [
   ...([1, 91] as const).flatMap((days) => [
     {
       name: `clock-${days}-leader`,
-      what: `the clock of the replica that leads jumps ${days} d ahead, and back after 10 s`,
+      what: `the clock of the replica that leads jumps ${days} d ahead, and back after 15 s`,
       run: async (site: Site) => clockJump(site, [await leader(site)], days * DAY_MS),
     },
     {
       name: `clock-${days}-both`,
-      what: `the clocks of both replicas jump ${days} d ahead, and back after 10 s`,
+      what: `the clocks of both replicas jump ${days} d ahead, and back after 15 s`,
       run: (site: Site) => clockJump(site, replicas(site), days * DAY_MS),
+    },
+    {
+      name: `clock-${days}-start`,
+      what: `the replica that leads is killed, and runs for 15 s on a machine whose clock is ${days} d ahead`,
+      run: (site: Site) => startAhead(site, days * DAY_MS),
     },
   ]),
 ];
