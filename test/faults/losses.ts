@@ -39,7 +39,7 @@ export async function settleLosses(site: Site, traffic: Traffic): Promise<Losses
 /** Looks at all nodes, not only at those whose loss was seen to pass: an answer may have got lost. */
 async function auditLosses(site: Site, traffic: Traffic): Promise<Losses> {
   const lost = new Set(traffic.lost());
-  const isTold = await recordsOf(site);
+  const isTold = await recordsOf(site, traffic.since());
   let putBack = 0;
   let recorded = 0;
   const unrecorded: string[] = [];
@@ -65,27 +65,36 @@ function poolOf({ pools }: Site, { metadata }: Node): Pool | undefined {
   return Object.values(pools).find(({ nodes }) => nodes.includes(metadata.name));
 }
 
-/** Whether an Event, the status of a policy, or the log of a replica says something of the node. */
-async function recordsOf({ cp, installation }: Site): Promise<(node: string) => boolean> {
-  const events = await cp.request<{ items: StoredEvent[] }>(
+/** Whether an Event or a line in the log of a replica, since then, or the status of a policy says something of the node. */
+async function recordsOf({ cp, installation }: Site, since: number): Promise<(node: string) => boolean> {
+  const events = await cp.request<{ items: TimedEvent[] }>(
     admin,
     'GET',
     '/apis/events.k8s.io/v1/namespaces/default/events',
   );
   const reasons = ['TaintMissing', 'TaintContested', 'TaintRestored'];
   const told = new Set(
-    events.body.items.filter(({ reason }) => reasons.includes(reason)).map(({ regarding }) => regarding.name),
+    events.body.items
+      .filter(({ reason, eventTime, series }) => {
+        return reasons.includes(reason) && Date.parse(series?.lastObservedTime ?? eventTime ?? '') >= since;
+      })
+      .map(({ regarding }) => regarding.name),
   );
   const policies = await cp.request<{ items: { status?: object }[] }>(admin, 'GET', POLICIES_PATH.TaintPolicy);
   const statuses = policies.body.items.map(({ status }) => JSON.stringify(status ?? {})).join(' ');
   const logs = [...installation.replicas.values()]
-    .flatMap((replica) => replica.logs().map(({ msg }) => msg))
+    .flatMap((replica) => replica.logs().flatMap(({ msg, time }) => (Date.parse(String(time)) >= since ? [msg] : [])))
     .join('\n');
   return (node) => {
     const named = new RegExp(`(?<![\\w-])${node}(?![\\w-])`);
     return told.has(node) || named.test(statuses) || logs.includes(`Node ${node}: TaintPolicy`);
   };
 }
+
+type TimedEvent = StoredEvent & {
+  readonly eventTime?: string;
+  readonly series?: { readonly lastObservedTime: string };
+};
 
 async function untoleratingInMetrics({ cp, installation }: Site): Promise<number> {
   const leader = installation.replicas.get(await leaderOf(cp));

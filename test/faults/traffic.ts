@@ -17,6 +17,8 @@ export const CNI_NAMESPACE = 'kube-flannel';
 export interface Traffic {
   /** All that were answered since the beginning, or since {@link Traffic.forget}. */
   samples(): readonly Sample[];
+  /** When that was, in milliseconds since the epoch. */
+  since(): number;
   /** How many were due and not sent: too many were under way, or no node was left to take a taint from. */
   unsent(): number;
   /** Nodes that lost what they were to keep, and are left alone since. */
@@ -34,6 +36,7 @@ const KINDS: readonly RequestKind[] = ['drop-denied', 'drop-restored', 'label', 
 export function startTraffic(site: Site, perSecond = DEFAULT_PER_SECOND): Traffic {
   const { cp, pools } = site;
   let samples: Sample[] = [];
+  let since = Date.now();
   let unsent = 0;
   const lost = new Set<string>();
   const untolerating = new Set<string>();
@@ -116,11 +119,13 @@ export function startTraffic(site: Site, perSecond = DEFAULT_PER_SECOND): Traffi
 
   return {
     samples: () => samples,
+    since: () => since,
     unsent: () => unsent,
     lost: () => [...lost],
     untolerating: () => [...untolerating],
     async forget() {
       samples = [];
+      since = Date.now();
       unsent = 0;
       lost.clear();
       untolerating.clear();
