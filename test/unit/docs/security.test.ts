@@ -7,7 +7,7 @@ import { parsePolicies, readPolicyFiles } from '../../../src/files/policy-files.
 import { webhookEntries } from '../../../src/policy/webhooks/entries.ts';
 import { ROOT } from './pages.ts';
 
-const PAGE = readFileSync(join(ROOT, 'docs/security-model.md'), 'utf8');
+const PAGE = readFileSync(join(ROOT, 'docs/security.md'), 'utf8');
 
 interface Rule {
   readonly apiGroups: readonly string[];
