@@ -179,7 +179,10 @@ export function createAdmissionServer({
       logViolations(log, request, judgement);
       onJudged?.({ phase, request, judgement });
       return { status: 200, body: answer(request.uid, judgement) };
-    } catch (error) {
+    } catch (thrown) {
+      // Lists in lists in lists, until the stack ends. No object of Kubernetes is like that.
+      const error =
+        thrown instanceof RangeError ? new MalformedObjectError(['request', 'object'], 'nested too deep') : thrown;
       if (error instanceof MalformedObjectError) {
         count('malformed');
         const level = request.dryRun ? 'debug' : 'warn';
