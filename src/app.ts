@@ -11,6 +11,7 @@ import { createDecisionLog } from './page/decision-log.ts';
 import { openPage } from './page/page.ts';
 import { filedPolicyStates } from './page/policy-states.ts';
 import { modeOf } from './policy/policy.ts';
+import { printable } from './policy/text.ts';
 import { certificateCheck, policyCheck, stoppingCheck } from './readiness.ts';
 import { createMetrics, type Metrics } from './server/metrics.ts';
 import { type Listeners, type RunningAdmin, type RunningAdmission, startAdmin, startAdmission } from './servers.ts';
@@ -134,7 +135,7 @@ export function announceCertificates({ certificate, ca }: ServableCertificates, 
 function announcePolicies(load: PolicyLoad, audit: boolean, metrics: Metrics, log: Logger): void {
   if (!load.ok) {
     metrics.policiesRefused();
-    for (const fault of load.faults) log.error(`policies not replaced, the last good ones stay: ${fault}`);
+    for (const fault of load.faults) log.error(`policies not replaced, the last good ones stay: ${printable(fault)}`);
     return;
   }
   const counts = { TaintPolicy: 0, TolerationPolicy: 0, RecoveryPolicy: 0 };

@@ -26,6 +26,7 @@ import type { Leader } from './page/state.ts';
 import { webhookStates } from './page/webhook-states.ts';
 import { modeOf } from './policy/policy.ts';
 import { formatProblem } from './policy/problem.ts';
+import { printable } from './policy/text.ts';
 import { certificateCheck, clusterPoliciesCheck, stoppingCheck, trustCheck } from './readiness.ts';
 import type { Check } from './server/admin-server.ts';
 import { createMetrics, type Metrics } from './server/metrics.ts';
@@ -254,7 +255,7 @@ function announcePolicies(audit: boolean, metrics: Metrics, log: Logger): (polic
         found.add(`${kind} ${name} is not in force: ${result.problems.map(formatProblem).join('; ')}`);
       }
     }
-    for (const complaint of found) if (!complaints.has(complaint)) log.error(complaint);
+    for (const complaint of found) if (!complaints.has(complaint)) log.error(printable(complaint));
     complaints = found;
     metrics.policiesLoaded(valid, Date.now());
     metrics.policiesInvalid(invalid);

@@ -1,3 +1,4 @@
+import { constants } from 'node:crypto';
 import Fastify, { type FastifyError } from 'fastify';
 import type { Logger } from 'pino';
 import { type Judgement, judge } from '../admission/judge.ts';
@@ -66,7 +67,13 @@ const MIN_TLS_VERSION = 'TLSv1.2';
 
 /** What `setSecureContext` needs to replace the certificate of a running admission server. */
 export function secureContext(tls: TlsPair) {
-  return { cert: tls.cert, key: tls.key, minVersion: MIN_TLS_VERSION } as const;
+  return {
+    cert: tls.cert,
+    key: tls.key,
+    minVersion: MIN_TLS_VERSION,
+    // A client of TLS 1.2 could have the costly half of a handshake done again and again on one connection.
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+  } as const;
 }
 
 /**
@@ -161,7 +168,10 @@ export function createAdmissionServer({
     const decoded = decodeReview(body);
     if (!decoded.ok) {
       metrics.requestAnswered(phase, 'malformed', secondsSinceStart());
-      log.warn({ path: `/${phase}`, uid: decoded.uid }, `malformed review: ${printable(decoded.message)}`);
+      log.warn(
+        { path: `/${phase}`, uid: decoded.uid && printable(decoded.uid) },
+        `malformed review: ${printable(decoded.message)}`,
+      );
       const { uid, message } = decoded;
       return { status: 400, body: uid === undefined ? { error: message } : badRequest(uid, message) };
     }
