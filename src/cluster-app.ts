@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { eventsOf } from './admission/request-events.ts';
-import { announceCertificates, type RunningApp } from './app.ts';
+import { announceCertificates, type ClientFile, knownClients, type RunningApp } from './app.ts';
 import type { ServableCertificates } from './certs/certificate-directory.ts';
 import { type CertificateKeeper, keepCertificates } from './certs/certificate-keeper.ts';
 import { keepSecret } from './certs/secret-keeper.ts';
@@ -57,6 +57,8 @@ export interface ClusterAppOptions extends Listeners {
   readonly shutdownDelayMs: number;
   /** How long an earlier CA stays trusted after the certificates were replaced, in milliseconds. */
   readonly caOverlapMs: number;
+  /** Who may call the webhook; undefined: everybody. */
+  readonly clients: ClientFile | undefined;
   /** Whether the plain listener has a page for people. */
   readonly page: boolean;
   readonly log: Logger;
@@ -133,6 +135,8 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   starting.defer(admin.stop);
 
   let admission: RunningAdmission | undefined;
+  const clients = await knownClients(options, log, (bundle) => admission?.useClientCa(bundle));
+  starting.defer(async () => clients?.stop());
   const onServe = (found: ServableCertificates) => {
     for (const what of found.issued) log.info(`issued ${what}`);
     announceCertificates(found, metrics, log);
@@ -167,6 +171,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   admission = await startAdmission({
     listeners: options,
     tls: keeper.current().serving,
+    clients: clients?.known(),
     policies() {
       // With half of them, what is protected would pass: let failurePolicy decide.
       if (!policies.isSynced()) throw new Error('the policies have not been read yet');
@@ -184,6 +189,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   starting.defer(admission.stop);
   // What was renewed while the server started.
   admission.useCertificate(keeper.current().serving);
+  if (clients) admission.useClientCa(clients.known().ca);
 
   election = electLeader({
     client,

@@ -1,4 +1,5 @@
 import { constants } from 'node:crypto';
+import type { TLSSocket } from 'node:tls';
 import Fastify, { type FastifyError } from 'fastify';
 import type { Logger } from 'pino';
 import { type Judgement, judge } from '../admission/judge.ts';
@@ -8,6 +9,7 @@ import { type AdmissionRequest, decodeReview } from '../admission/review.ts';
 import type { Phase } from '../policy/decision.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { printable } from '../policy/text.ts';
+import { type KnownClients, unknownClient } from './known-clients.ts';
 import type { Metrics, RequestResult } from './metrics.ts';
 import { logViolations } from './violation-log.ts';
 
@@ -45,6 +47,8 @@ export interface TlsPair {
 
 export interface AdmissionServerOptions {
   readonly tls: TlsPair;
+  /** Undefined: everybody may call. */
+  readonly clients?: KnownClients | undefined;
   /** The policies in force; asked once for each request. */
   readonly policies: () => PolicySet;
   readonly metrics: Metrics;
@@ -66,13 +70,15 @@ export interface JudgedRequest {
 const MIN_TLS_VERSION = 'TLSv1.2';
 
 /** What `setSecureContext` needs to replace the certificate of a running admission server. */
-export function secureContext(tls: TlsPair) {
+export function secureContext(tls: TlsPair, clientCa?: string) {
   return {
     cert: tls.cert,
     key: tls.key,
     minVersion: MIN_TLS_VERSION,
     // A client of TLS 1.2 could have the costly half of a handshake done again and again on one connection.
-    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+    // A ticket would carry a client's certificate over a change of the CA.
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION | (clientCa === undefined ? 0 : constants.SSL_OP_NO_TICKET),
+    ...(clientCa === undefined ? {} : { ca: clientCa }),
   } as const;
 }
 
@@ -81,10 +87,11 @@ export function secureContext(tls: TlsPair) {
  *
  * A review with a uid always gets an AdmissionReview back. When it cannot be judged the HTTP status is no success (400, or
  * 500 for a fault of ours), so that the API server applies the webhook's failurePolicy. What cannot be read as a review gets
- * a JSON body `{ error }`.
+ * a JSON body `{ error }`; so does, with 401, everything from whoever is not among the known clients.
  */
 export function createAdmissionServer({
   tls,
+  clients,
   policies,
   metrics,
   log,
@@ -94,7 +101,9 @@ export function createAdmissionServer({
 }: AdmissionServerOptions) {
   const app = Fastify({
     https: {
-      ...secureContext(tls),
+      ...secureContext(tls, clients?.ca),
+      // Whoever has none is told so, in HTTP.
+      ...(clients ? { requestCert: true, rejectUnauthorized: false } : {}),
       handshakeTimeout: timeouts.handshake,
       headersTimeout: timeouts.headers,
       connectionsCheckingInterval: timeouts.checkInterval,
@@ -116,6 +125,16 @@ export function createAdmissionServer({
     if (closing || draining()) reply.header('connection', 'close');
     done();
   });
+
+  if (clients) {
+    // Before the body is read.
+    app.addHook('onRequest', (request, reply, done) => {
+      const stranger = unknownClient(request.raw.socket as TLSSocket, clients);
+      if (stranger === undefined) return done();
+      log.warn({ address: request.ip }, `refused a client: ${stranger}`);
+      reply.code(401).header('connection', 'close').send({ error: stranger });
+    });
+  }
 
   app.server.on('request', (_request, response) => {
     metrics.requestStarted();
