@@ -51,6 +51,18 @@ it.each([
   expect(listed.length).toBeGreaterThan(4);
 });
 
+it('no role of the manifests gives anybody else the right to write policies', () => {
+  const manifests = parseAllDocuments(readFileSync(join(ROOT, 'manifests/install.yaml'), 'utf8')).map(
+    (document) => document.toJS() as { kind?: string; metadata?: { labels?: object }; subjects?: { kind: string }[] },
+  );
+  // Those that `admin`, `edit` and `view` are made of have such a label.
+  expect(JSON.stringify(manifests)).not.toContain('rbac.authorization.k8s.io/aggregate-to');
+  const bound = manifests.flatMap(({ subjects = [] }) => subjects.map(({ kind }) => kind));
+  expect(new Set(bound)).toEqual(new Set(['ServiceAccount']));
+  const rights = rulesOf('ClusterRole').filter(({ resources }) => resources.includes('taintpolicies'));
+  expect(rights.flatMap(({ verbs }) => verbs)).toEqual(['get', 'list', 'watch', 'create']);
+});
+
 it('the webhooks that the page lists are those that there can be, each with what it does when nobody answers', async () => {
   const examples = await readPolicyFiles(
     ['examples/policies', 'examples/audit/policy.yaml'].map((file) => join(ROOT, file)),
