@@ -11,10 +11,14 @@ import type { PolicySet } from '../policy/policy-set.ts';
 import { printable } from '../policy/text.ts';
 import { type KnownClients, unknownClient } from './known-clients.ts';
 import type { Metrics, RequestResult } from './metrics.ts';
+import { boundReceivedBytes } from './received-bytes.ts';
 import { logViolations } from './violation-log.ts';
 
 /** Two objects of 3 MB, the most that etcd is ever set up to hold, and 1 MB around them; controller-runtime's figure. */
 export const BODY_LIMIT_BYTES = 7 * 1024 * 1024;
+
+/** What all bodies together may take while they arrive: eight of the largest, a fifth of the container's memory. */
+export const RECEIVED_LIMIT_BYTES = 8 * BODY_LIMIT_BYTES;
 
 /** How long a client may take, in milliseconds. */
 export interface ClientTimeouts {
@@ -135,6 +139,14 @@ export function createAdmissionServer({
       reply.code(401).header('connection', 'close').send({ error: stranger });
     });
   }
+
+  const bound = boundReceivedBytes(RECEIVED_LIMIT_BYTES, () =>
+    log.warn('too many bytes are being received: dropped the request that has taken the longest'),
+  );
+  app.addHook('preParsing', ({ raw }, _reply, _payload, done) => {
+    bound(raw);
+    done();
+  });
 
   app.server.on('request', (_request, response) => {
     metrics.requestStarted();
