@@ -2,8 +2,9 @@ import { all, any, choose, type Expression, FALSE, LIST_COST, not, other, TRUE }
 import { EMPTY, isEmpty, isIn, those } from '../cel/lists.ts';
 import { IS_NODE } from '../cel/requester.ts';
 import { type Assembled, mutating } from './assemble.ts';
+import { holdersOf, holdingVariables, isHeldBy } from './node-holders.ts';
 import { NODE_UPDATES } from './node-protection.ts';
-import { holdingVariables, isHeldBy, type NodeSubject, TAINTS_CHANGE } from './node-subject.ts';
+import { type NodeSubject, TAINTS_CHANGE } from './node-subject.ts';
 import { puttingTaints } from './put-taints.ts';
 import { RECORD, recordVariables } from './restored-record.ts';
 import { LEAVE_TAKEN, LEAVE_VARIABLES } from './taken-leave.ts';
@@ -22,13 +23,14 @@ export function restoration(
   { purpose }: TranslationOptions,
 ): Assembled[] {
   const { name, mode, releasable, exempt } = policy;
-  const denying = others.filter((other) => other.mode === 'Deny');
+  const holders = holdersOf(others);
+  const denying = holders.filter((holder) => holder.mode === 'Deny');
   const restored =
     mode === 'Restore'
       ? those('protected', all([not(exempt), releasable ? not(isIn('released')) : TRUE, not(isHeldBy(denying))]))
       : EMPTY;
   const leave = any([exempt, releasable ? isIn('released') : FALSE]);
-  const gone = those('protected', all([leave, not(isHeldBy(others))]));
+  const gone = those('protected', all([leave, not(isHeldBy(holders))]));
   const put = puttingTaints('after', 'restored');
   const mutations = [
     ...(restored === EMPTY ? [] : [restore(put.operation, purpose)]),
@@ -42,7 +44,7 @@ export function restoration(
     conditions: { 'changes-taints': TAINTS_CHANGE, 'is-not-by-a-node': not(IS_NODE) },
     variables: [
       ...policy.variables,
-      ...holdingVariables(others),
+      ...holdingVariables(holders),
       { name: 'restored', definition: restored },
       ...put.variables,
       ...recordVariables(name),
