@@ -1,13 +1,13 @@
 import { all, any, type Expression, FALSE, not, other, TRUE, type Variable } from '../cel/expression.ts';
-import { isIn, those } from '../cel/lists.ts';
+import { isIn } from '../cel/lists.ts';
 import { selectsBeforeOrAfter } from '../cel/node-policies.ts';
-import { comesAndGoes, isProtected } from '../cel/taints.ts';
+import { comesAndGoesByName, isProtected } from '../cel/taints.ts';
 import type { TaintRule } from '../taint-policy.ts';
-import { isNamedIn, type NodeSubject } from './node-subject.ts';
+import type { NamedNodePolicy } from './node-subject.ts';
 
 /** Policies of one mode that are for the same nodes, exempt the same requesters, and release alike. */
 export interface Holder {
-  readonly mode: NodeSubject['mode'];
+  readonly mode: NamedNodePolicy['mode'];
   readonly releasable: boolean;
   /** True for an update of a node that they are for, by somebody whom they do not exempt. */
   readonly binds: Expression;
@@ -15,7 +15,7 @@ export interface Holder {
   readonly rules: readonly TaintRule[];
 }
 
-export function holdersOf(policies: readonly NodeSubject[]): Holder[] {
+export function holdersOf(policies: readonly NamedNodePolicy[]): Holder[] {
   const groups = Map.groupBy(policies, ({ mode, releasable, subject }) => JSON.stringify([mode, releasable, subject]));
   return [...groups.values()].flatMap((alike, index) => {
     const [first] = alike;
@@ -35,22 +35,15 @@ export function holdersOf(policies: readonly NodeSubject[]): Holder[] {
 }
 
 /**
- * True for a taint `t` of `protected` that one of them holds back: it neither exempts the requester nor releases the taint.
- * {@link holdingVariables} have to stand before what uses it.
+ * True for a taint `t` that one of them holds back, of those that a policy with these rules protects: it neither exempts the
+ * requester nor releases the taint. The list `released` has those that were announced.
  */
-export function isHeldBy(holders: readonly Holder[]): Expression {
+export function isHeldBy(holders: readonly Holder[], protecting: readonly TaintRule[]): Expression {
+  // What the policy protects by a wildcard does not come and go.
+  const passing = comesAndGoesByName(protecting);
   return any(
     holders.map(({ binds, rules, releasable }) =>
-      all([binds, isProtected(rules, isIn('passing')), releasable ? not(isIn('released')) : TRUE]),
+      all([binds, isProtected(rules, passing), releasable ? not(isIn('released')) : TRUE]),
     ),
   );
-}
-
-/** Besides what they need themselves, of the `protected` taints: those that were announced, and those that no wildcard of theirs means. */
-export function holdingVariables(holders: readonly Holder[]): readonly Variable[] {
-  return [
-    ...holders.flatMap(({ variables }) => variables),
-    { name: 'released', definition: those('protected', isNamedIn('announced')) },
-    { name: 'passing', definition: those('protected', comesAndGoes(holders.flatMap(({ rules }) => rules))) },
-  ];
 }

@@ -14,11 +14,15 @@ export const MAX_RELEASES = 64;
 /** To split an annotation, which can have 256 KiB, and to trim its parts. */
 export const SPLIT_COST = 110_000;
 
-/** A TaintPolicy as its native policies see an update of a node. */
-export interface NodeSubject extends NodePolicy {
+/** A TaintPolicy as the native policies of others see it. */
+export interface NamedNodePolicy extends NodePolicy {
   readonly name: string;
   /** Whether the release annotation lets taints go. */
   readonly releasable: boolean;
+}
+
+/** A TaintPolicy as its own native policies see an update of a node. */
+export interface NodeSubject extends NamedNodePolicy {
   /** True for an update of a node that the policy is for. */
   readonly selected: Expression;
   /** True for a requester whom it exempts. */
@@ -46,15 +50,27 @@ const UPDATE_VARIABLES: readonly Variable[] = [
 /** The condition under which an update is looked at at all: most leave the taints of a node alone. */
 export const TAINTS_CHANGE: Expression = other('before != after', (size) => 50 * size + 3, ['before', 'after']);
 
+/** Every policy is read for every other one that it may meet: each is so once. */
+const known = new WeakMap<TaintPolicy, NamedNodePolicy>();
+
+export function readNamedNodePolicy(policy: TaintPolicy): NamedNodePolicy {
+  const { name, spec } = policy;
+  const read = known.get(policy) ?? {
+    ...readNodePolicy(policy, false),
+    name,
+    releasable: spec.release !== 'Never' && spec.mode !== 'Audit',
+  };
+  known.set(policy, read);
+  return read;
+}
+
 export function readNodeSubject(policy: TaintPolicy): NodeSubject {
-  const read = readNodePolicy(policy, false);
-  const { taints, notExempt, mode } = read;
+  const read = readNamedNodePolicy(policy);
+  const { taints, notExempt } = read;
   const [selected, isSelected] = named('selected', selectsBeforeOrAfter(read));
   const [exempt, isExempt] = named('exempt', not(notExempt));
   return {
     ...read,
-    name: policy.name,
-    releasable: policy.spec.release !== 'Never' && mode !== 'Audit',
     selected,
     exempt,
     variables: [
