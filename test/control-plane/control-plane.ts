@@ -40,6 +40,8 @@ export interface ControlPlaneOptions {
   mutatingPolicies?: boolean;
   /** Further arguments of the API server. */
   apiServerArgs?: readonly string[];
+  /** Given the URL of etcd, gives the one that the API server is to use: that of a proxy (see tcp-proxy.ts). */
+  wayToEtcd?: (url: string) => Promise<string>;
 }
 
 /** The part of `/version` that tests go by. */
@@ -130,9 +132,10 @@ async function start(
   };
 
   const etcd = await run('etcd', components.etcd(files));
+  const etcdUrl = (await options.wayToEtcd?.(etcd.url)) ?? etcd.url;
   const { url } = await run(
     'kube-apiserver',
-    components.kubeApiserver(files, etcd.url, [
+    components.kubeApiserver(files, etcdUrl, [
       ...(options.routesToEndpoints ? ['--enable-aggregator-routing=true'] : []),
       ...(options.mutatingPolicies && assets.choice === '1.34' ? MUTATING_POLICIES : []),
       ...(options.apiServerArgs ?? []),
