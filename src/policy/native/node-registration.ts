@@ -1,6 +1,6 @@
 import { any, choose, type Expression, FALSE, LIST_COST, listOf, other, type Variable } from '../cel/expression.ts';
 import { EMPTY, isEmpty } from '../cel/lists.ts';
-import { LABELS } from '../cel/selector.ts';
+import { LABELS, selectsIn } from '../cel/selector.ts';
 import { taintLiteral, taintsOf, taintValue } from '../cel/taints.ts';
 import type { TaintPolicy } from '../policy.ts';
 import { requirementsOf, satisfiable } from '../selector-overlap.ts';
@@ -109,8 +109,9 @@ function rivalsOf(policy: TaintPolicy, others: readonly TaintPolicy[]): Rival[] 
   const own = requirementsOf(policy.spec.nodeSelector);
   return others
     .filter((one) => one.spec.mode !== 'Audit' && isStronger(one, policy))
+    .filter((one) => wantsOf(one).length > 0)
     .filter(({ spec }) => satisfiable([...own, ...requirementsOf(spec.nodeSelector)]))
-    .map((one) => ({ selects: readNodeSubject(one).selects.labels, wants: wantsOf(one) }));
+    .map((one) => ({ selects: selectsIn('labels', one.spec.nodeSelector), wants: wantsOf(one) }));
 }
 
 function isStronger(a: TaintPolicy, b: TaintPolicy): boolean {
