@@ -197,7 +197,7 @@ describeWithControlPlane('native policies for nodes', { mutatingPolicies: true }
 
       const huge = await createNode(manyTaints(2_000));
       const refused = await put(developer, huge.metadata.name, withTaints(manyTaints(1_999)));
-      expect(refused.body.message).toMatch(/gpu\.protect\.taintkeeper\.dev.*cost limit exceeded/);
+      expect(refused.body.message).toMatch(/gpu\.protect\.taintkeeper\.dev.*cost limit exceeded/s);
       expect((await put(developer, huge.metadata.name, label)).status).toBe(200);
     });
   });

@@ -4,7 +4,7 @@ import { IS_NODE } from '../cel/requester.ts';
 import { type Assembled, mutating } from './assemble.ts';
 import { holdersOf, isHeldBy } from './node-holders.ts';
 import { NODE_UPDATES } from './node-protection.ts';
-import { isNamedIn, type NamedNodePolicy, type NodeSubject, TAINTS_CHANGE } from './node-subject.ts';
+import { DROPS_TAINTS, isNamedIn, type NamedNodePolicy, type NodeSubject } from './node-subject.ts';
 import { puttingTaints } from './put-taints.ts';
 import { RECORD, recordVariables } from './restored-record.ts';
 import { LEAVE_TAKEN, LEAVE_VARIABLES } from './taken-leave.ts';
@@ -44,7 +44,7 @@ export function restoration(
     name: `${name}.restore.taintkeeper.dev`,
     failurePolicy: 'Ignore',
     resourceRules: NODE_UPDATES,
-    conditions: { 'changes-taints': TAINTS_CHANGE, 'is-not-by-a-node': not(IS_NODE) },
+    conditions: { 'drops-taints': DROPS_TAINTS, 'is-not-by-a-node': not(IS_NODE) },
     variables: [
       ...policy.variables,
       ...holders.flatMap(({ variables }) => variables),
