@@ -117,7 +117,7 @@ describeWithControlPlane('native policies for nodes', { mutatingPolicies: true }
       const refused = await put(developer, name, withTaints([]));
       expect(refused.status).toBe(403);
       expect(refused.body.message).toContain(
-        `node ${name} must keep taint dedicated=gpu:NoSchedule, protected by TaintPolicy "gpu" (mode Deny). To remove it on purpose, first: ` +
+        `node ${name} must keep taint dedicated=gpu:NoSchedule, protected by TaintPolicy "gpu" (spec.taints[0], mode Deny). To remove it on purpose, first: ` +
           `kubectl annotate --overwrite node ${name} ${RELEASE}=dedicated=gpu:NoSchedule`,
       );
       await put(developer, name, annotated('dedicated=gpu:NoSchedule'));
@@ -162,6 +162,21 @@ describeWithControlPlane('native policies for nodes', { mutatingPolicies: true }
       expect([status, body.spec.taints]).toEqual([200, expect.arrayContaining(manyTaints(64))]);
     });
 
+    it('whatever stands in the annotations, a taint is put back', async () => {
+      await native.enforce(translated({ gpu: GPU_SPEC }, { purpose: 'Backstop' }));
+      const names = ['release', 'remembered', 'restored'].map((name) => `taintkeeper.dev/${name}`);
+      const { metadata } = await createNode([GPU]);
+      for (const filling of [',', 'a:b,', 'x']) {
+        const annotations = Object.fromEntries(names.map((name) => [name, filling.repeat(80_000 / filling.length)]));
+        const filled = await put(admin, metadata.name, (live) => ({ metadata: { ...live.metadata, annotations } }));
+        expect(filled.status).toBe(200);
+        const { status, body } = await put(developer, metadata.name, withTaints([]));
+        expect([status, body.spec.taints]).toEqual([200, [GPU]]);
+        expect(body.metadata.annotations?.[RESTORED]).toMatch(/^gpu dedicated=gpu:NoSchedule/);
+        expect(body.metadata.annotations?.[RESTORED]?.length).toBeLessThanOrEqual(8_192);
+      }
+    });
+
     it('as many taints as they say are put back; with far more, the failure policy decides', async () => {
       const spec: TaintPolicySpec = { mode: 'Restore', taints: [{ key: 'x*' }], failurePolicy: 'Fail' };
       const one = { gpu: spec };
@@ -182,7 +197,7 @@ describeWithControlPlane('native policies for nodes', { mutatingPolicies: true }
 
       const huge = await createNode(manyTaints(2_000));
       const refused = await put(developer, huge.metadata.name, withTaints(manyTaints(1_999)));
-      expect(refused.body.message).toMatch(/gpu\.protect\.taintkeeper\.dev.*cost limit exceeded/);
+      expect(refused.body.message).toMatch(/gpu\.protect\.taintkeeper\.dev.*cost limit exceeded/s);
       expect((await put(developer, huge.metadata.name, label)).status).toBe(200);
     });
   });

@@ -3,7 +3,7 @@ import { EMPTY, isEmpty, isIn, those } from '../cel/lists.ts';
 import { type Assembled, validating } from './assemble.ts';
 import type { ResourceRule, ValidationAction } from './native-objects.ts';
 import { ALL_LOSSES, auditMessage, LOSSES, refusalMessage, writtenOut } from './node-messages.ts';
-import { isNamedIn, type NodeSubject, TAINTS_CHANGE } from './node-subject.ts';
+import { DROPS_TAINTS, isNamedIn, type NodeSubject } from './node-subject.ts';
 import type { TranslationOptions } from './translate.ts';
 
 export const NODE_UPDATES: readonly ResourceRule[] = [
@@ -28,7 +28,7 @@ export function protection(policy: NodeSubject, { mutates, purpose }: Translatio
     name: `${name}.${audit ? 'report' : 'protect'}.taintkeeper.dev`,
     failurePolicy,
     resourceRules: NODE_UPDATES,
-    conditions: { 'changes-taints': TAINTS_CHANGE },
+    conditions: { 'drops-taints': DROPS_TAINTS },
     variables: [
       ...policy.variables,
       { name: 'released', definition: released },
