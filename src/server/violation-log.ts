@@ -25,7 +25,7 @@ export function logViolations(log: Logger, request: AdmissionRequest, { kind, de
     const level = request.dryRun ? 'debug' : LEVELS[outcome];
     log[level](
       {
-        uid: request.uid,
+        uid: printable(request.uid),
         operation: request.operation,
         kind,
         name,
