@@ -28,7 +28,7 @@ export function protection(policy: NodeSubject, { mutates, purpose }: Translatio
     name: `${name}.${audit ? 'report' : 'protect'}.taintkeeper.dev`,
     failurePolicy,
     resourceRules: NODE_UPDATES,
-    conditions: { 'changes-taints': TAINTS_CHANGE },
+    conditions: { 'changes-taints': TAINTS_CHANGE, 'is-selected': policy.selected },
     variables: [
       ...policy.variables,
       { name: 'released', definition: released },

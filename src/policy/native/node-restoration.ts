@@ -44,7 +44,11 @@ export function restoration(
     name: `${name}.restore.taintkeeper.dev`,
     failurePolicy: 'Ignore',
     resourceRules: NODE_UPDATES,
-    conditions: { 'changes-taints': TAINTS_CHANGE, 'is-not-by-a-node': not(IS_NODE) },
+    conditions: {
+      'changes-taints': TAINTS_CHANGE,
+      'is-not-by-a-node': not(IS_NODE),
+      'is-selected': policy.selected,
+    },
     variables: [
       ...policy.variables,
       ...holders.flatMap(({ variables }) => variables),
