@@ -72,4 +72,6 @@ export interface NativeLimit {
 export interface NativeTranslation {
   readonly policies: readonly NativePolicy[];
   readonly limits: readonly NativeLimit[];
+  /** Why the API server could not evaluate it, and what to do; then there are no policies. */
+  readonly refusal?: string;
 }
