@@ -50,6 +50,7 @@ export function validating(parts: ValidatingParts): Assembled[] {
         validations: validations.map(({ holds, message }) => ({
           expression: withVariables(holds),
           messageExpression: withVariables(message),
+          reason: 'Forbidden',
         })),
         auditAnnotations: annotations.map(([key, value]) => ({ key, valueExpression: withVariables(value) })),
       },

@@ -29,7 +29,12 @@ export interface ResourceRule {
 
 /** `spec` of a ValidatingAdmissionPolicy. */
 export interface ValidatingSpec extends NativeSpec {
-  readonly validations: readonly { readonly expression: string; readonly messageExpression: string }[];
+  readonly validations: readonly {
+    readonly expression: string;
+    readonly messageExpression: string;
+    /** With which status a request is refused. */
+    readonly reason: 'Forbidden';
+  }[];
   readonly auditAnnotations: readonly { readonly key: string; readonly valueExpression: string }[];
 }
 
