@@ -6,7 +6,6 @@ import { waitUntil } from '../control-plane/wait-until.ts';
 
 /** The API server looks once a second whether there is something new, and compiles it. */
 const EFFECT_TIMEOUT_MS = 45_000;
-const PROBE = 'probe.example.com';
 
 const RESOURCES: Readonly<Record<string, string>> = {
   ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
@@ -42,15 +41,16 @@ export function createNativeRig(cp: ControlPlane, options: NativeRigOptions = {}
   return {
     async enforce(policies) {
       generation += 1;
-      const wanted = manifests(sparesAdmin ? policies.map(sparingAdmin) : policies);
       const probes = probePolicies(generation).filter(
         ({ kind }) => mutatingVersion !== 'none' || kind === 'ValidatingAdmissionPolicy',
       );
+      // Each kind of object comes to the API server's admission in the order in which it was written, and the probe is the last
+      // one: of policies and of bindings, and so a new one each time.
+      const wanted = manifests([...(sparesAdmin ? policies.map(sparingAdmin) : policies), ...probes]);
       const names = new Set(wanted.map(keyOf));
       const gone = inForce.filter((manifest) => !names.has(keyOf(manifest)));
       for (const manifest of gone) await cp.request(admin, 'DELETE', pathOf(manifest));
-      // Each kind of object comes to the API server's admission in the order in which it was written: the probe is the last one.
-      for (const manifest of [...wanted, ...manifests(probes)]) await apply(cp, manifest);
+      for (const manifest of wanted) await apply(cp, manifest);
       inForce = wanted;
       await waitUntil(
         async () => {
@@ -102,11 +102,12 @@ function probePolicies(generation: number): NativePolicy[] {
     matchConditions: [{ name: 'is-the-probe', expression: `object.metadata.name == "probe-${generation}"` }],
     variables: [],
   } as const;
+  const name = `probe-${generation}.example.com`;
   const annotations = `{"probe": "${generation}"}`;
   return [
     {
       kind: 'MutatingAdmissionPolicy',
-      name: PROBE,
+      name,
       spec: {
         ...common,
         reinvocationPolicy: 'Never',
@@ -122,8 +123,12 @@ function probePolicies(generation: number): NativePolicy[] {
     },
     {
       kind: 'ValidatingAdmissionPolicy',
-      name: PROBE,
-      spec: { ...common, validations: [{ expression: 'false', messageExpression: '"seen"' }], auditAnnotations: [] },
+      name,
+      spec: {
+        ...common,
+        validations: [{ expression: 'false', messageExpression: '"seen"', reason: 'Forbidden' }],
+        auditAnnotations: [],
+      },
       validationActions: ['Warn'],
     },
   ];

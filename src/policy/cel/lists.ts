@@ -18,10 +18,15 @@ export function those(list: string, condition: Expression): Expression {
 
 /** What becomes of each item of the list, a bound name. */
 export function each(list: string, result: Expression): Expression {
-  return other(`${list}.map(t, ${result.text})`, (size) => size * (result.cost(size) + ITEM_COST) + 1, [
-    list,
-    ...result.uses,
-  ]);
+  return other(mapped(list, result.text), (size) => size * (result.cost(size) + ITEM_COST) + 1, [list, ...result.uses]);
+}
+
+const LINE_LENGTH = 90;
+
+/** The text of the list with what becomes of each item `t`. */
+export function mapped(list: string, result: string): string {
+  const line = `${list}.map(t, ${result})`;
+  return line.length > LINE_LENGTH ? `${list}.map(t,\n  ${result})` : line;
 }
 
 /** True when the item `t` is in the list, a bound name. */

@@ -1,5 +1,5 @@
-import { choose, type Expression, exists, LIST_COST, literal, not, other, type Variable } from '../cel/expression.ts';
-import { each } from '../cel/lists.ts';
+import { choose, type Expression, LIST_COST, literal, other, type Variable } from '../cel/expression.ts';
+import { each, mapped } from '../cel/lists.ts';
 import { WRITTEN } from '../cel/taint-names.ts';
 import { RELEASE_ANNOTATION } from '../release.ts';
 import { isNamedIn, MAX_RELEASES, type NodeSubject } from './node-subject.ts';
@@ -25,12 +25,16 @@ export const LOSSES: readonly Variable[] = [
 ];
 
 const TAINTS = `(size(losses) == 1 ? "taint " : "taints ") +
-(shown + (size(losses) > ${MAX_TAINTS} ? ["and " + string(size(losses) - ${MAX_TAINTS}) + " more"] : [])).join(", ")`;
+(shown + (size(losses) > ${MAX_TAINTS} ? ["and " + string(size(losses) - ${MAX_TAINTS}) + " more"] : []))
+  .join(", ")`;
 
 /** The text of all the taints, for the audit log. */
 export function writtenOut(list: string): Expression {
-  return other(`${list}.map(t, ${WRITTEN.text}).join(", ")`, (size) => size * (WRITTEN.cost(size) + 70), [list]);
+  return other(`${mapped(list, WRITTEN.text)}.join(", ")`, (size) => size * (WRITTEN.cost(size) + 70), [list]);
 }
+
+/** The same of the {@link LOSSES}. */
+export const ALL_LOSSES: Expression = other('losses.join(", ")', textCost, ['losses']);
 
 /** What an Audit policy says. */
 export function auditMessage({ name }: NodeSubject): Expression {
@@ -46,41 +50,48 @@ export function lackingMessage({ name, mode }: NodeSubject): Expression {
 /** Why the update is refused, and what the reader can do. */
 export function refusalMessage(policy: NodeSubject, mutates: boolean): Expression {
   const { name, mode, releasable } = policy;
-  const restore = mode === 'Restore' ? ` ${restoreAdvice(name, mutates)}` : '';
   const release = releasable ? '' : ' The policy allows no release: only a change of the policy does.';
   const reason = text([
     '"node " + object.metadata.name + " must keep "',
     TAINTS,
-    literal(`, protected by TaintPolicy "${name}" (mode ${mode}).${restore}${release}`),
+    literal(`, protected by TaintPolicy "${name}" (mode ${mode}).${release}`),
+    ...(mode === 'Restore' ? [literal(restoreAdvice(name, mutates))] : []),
   ]);
   return releasable ? concat(reason, releaseAdvice(name, mutates)) : reason;
 }
 
 function restoreAdvice(policy: string, mutates: boolean): string {
   return mutates
-    ? `It was not put back: is MutatingAdmissionPolicy ${policy}.restore.taintkeeper.dev in force, and does nothing after it undo that?`
-    : 'It is not put back: that takes a MutatingAdmissionPolicy, which this API server does not have.';
+    ? ` It was not put back: is MutatingAdmissionPolicy ${policy}.restore.taintkeeper.dev in force, and does none after it undo that?`
+    : ' It is not put back: that takes a MutatingAdmissionPolicy, which this API server does not have.';
 }
 
-/** An entry that the command below may repeat, without quotes around it. */
-const READABLE = /^[^\s=:]+(=[^\s=:]*)?:[A-Z][A-Za-z]+$/;
+/** An entry that the command below repeats: somebody will put it into a shell. */
+const HARMLESS = /^[-A-Za-z0-9_./]+(=[-A-Za-z0-9_.]*)?:[A-Z][A-Za-z]+$/;
 const MAX_ENTRY_LENGTH = 400;
 const MATCH_COST = 1_000;
 
 function releaseAdvice(policy: string, mutates: boolean): Expression {
-  const still = not(exists('lost', 't', not(isNamedIn('announced'))));
+  const named = isNamedIn('announced');
+  const still = other(`lost.all(t, ${named.text})`, (size) => size * (named.cost(size) + 6) + 2, [
+    'lost',
+    ...named.uses,
+  ]);
   const spend = mutates
     ? ` Annotation ${RELEASE_ANNOTATION} is still there: is MutatingAdmissionPolicy ${policy}.restore.taintkeeper.dev in force, which spends it?`
     : ` Annotation ${RELEASE_ANNOTATION} is still there: the request that removes the taint must take the entry out as well.`;
   // What was announced before stays announced: to overwrite it would only move the refusal to another taint.
-  const announced = `announced.filter(e, size(e) <= ${MAX_ENTRY_LENGTH} && e.matches(${literal(READABLE.source)}) && !(e in losses))`;
+  const announced = `announced.filter(e, !(e in losses) && size(e) <= ${MAX_ENTRY_LENGTH} &&
+    e.matches(${literal(HARMLESS.source.replaceAll('\\/', '/'))}) )`;
   const then = mutates ? '' : ` +\n${literal(', and take that out again in the request that removes the taint')}`;
   return choose(
     still,
     other(literal(spend), 0),
     other(
       `" To remove it on purpose, first: kubectl annotate --overwrite node " + object.metadata.name +
-" ${RELEASE_ANNOTATION}=" + (${announced} + shown).join(",")${then}`,
+" ${RELEASE_ANNOTATION}=" +
+(${announced} + shown)
+  .join(",")${then}`,
       (size) => textCost(size) + MAX_RELEASES * (MATCH_COST + size),
       ['announced', 'losses', 'shown'],
     ),

@@ -2,7 +2,7 @@ import { all, type Expression, FALSE, not, TRUE } from '../cel/expression.ts';
 import { EMPTY, isEmpty, isIn, those } from '../cel/lists.ts';
 import { type Assembled, validating } from './assemble.ts';
 import type { ResourceRule, ValidationAction } from './native-objects.ts';
-import { auditMessage, LOSSES, refusalMessage, writtenOut } from './node-messages.ts';
+import { ALL_LOSSES, auditMessage, LOSSES, refusalMessage, writtenOut } from './node-messages.ts';
 import { isNamedIn, type NodeSubject, TAINTS_CHANGE } from './node-subject.ts';
 import type { TranslationOptions } from './translate.ts';
 
@@ -20,7 +20,7 @@ export function protection(policy: NodeSubject, { mutates, purpose }: Translatio
   const released = releasable ? those('protected', all([isNamedIn('announced'), not(isNamedIn('entries'))])) : EMPTY;
   const lost = those('protected', all([not(exempt), releasable ? not(isIn('released')) : TRUE]));
   const annotations: Record<string, Expression> = {
-    [audit ? 'audited' : 'denied']: writtenOut('lost'),
+    [audit ? 'audited' : 'denied']: ALL_LOSSES,
     ...(releasable ? { released: writtenOut('released') } : {}),
     ...(exempt === FALSE ? {} : { exempt: writtenOut('excused') }),
   };

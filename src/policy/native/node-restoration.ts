@@ -12,7 +12,7 @@ import {
   TRUE,
   type Variable,
 } from '../cel/expression.ts';
-import { EMPTY, each, isEmpty, isIn, those } from '../cel/lists.ts';
+import { EMPTY, each, isEmpty, isIn, mapped, those } from '../cel/lists.ts';
 import { IS_NODE } from '../cel/requester.ts';
 import { EXACT_NAME, IDENTITY, WRITTEN } from '../cel/taint-names.ts';
 import { MAX_REMEMBERED, REMEMBERED_ANNOTATION } from '../memory.ts';
@@ -21,8 +21,8 @@ import { type Assembled, mutating } from './assemble.ts';
 import { NODE_UPDATES } from './node-protection.ts';
 import {
   entriesOf,
+  holdingVariables,
   isHeldBy,
-  isNamedIn,
   MAX_RELEASES,
   type NodeSubject,
   SPLIT_COST,
@@ -65,7 +65,7 @@ export function restoration(
     conditions: { 'changes-taints': TAINTS_CHANGE, 'is-not-by-a-node': not(IS_NODE) },
     variables: [
       ...policy.variables,
-      { name: 'released', definition: those('protected', isNamedIn('announced')) },
+      ...holdingVariables(others),
       { name: 'restored', definition: restored },
       ...put.variables,
       ...recordVariables(name),
@@ -82,7 +82,7 @@ export function restoration(
 
 function names(list: string): Expression {
   return other(
-    `${list}.map(t, ${IDENTITY.text}) + ${list}.map(t, ${EXACT_NAME.text})`,
+    `${mapped(list, IDENTITY.text)} +\n${mapped(list, EXACT_NAME.text)}`,
     (size) => size * (IDENTITY.cost(size) + EXACT_NAME.cost(size) + 40) + 5,
     [list],
   );
@@ -99,7 +99,7 @@ function restore(operation: Expression, purpose: TranslationOptions['purpose']):
 
 /** What was put back is written down for the webhook behind, which alone can tell the requester. */
 const RECORD = `(has(object.metadata.annotations) ? [] : [JSONPatch{op: "add", path: "/metadata/annotations", value: {}}]) +
-[JSONPatch{op: "add", path: ${pathOf(RESTORED_ANNOTATION)}, value: record}]`;
+[JSONPatch{op: "add", value: record, path: ${pathOf(RESTORED_ANNOTATION)}}]`;
 
 function recordVariables(policy: string): Variable[] {
   return [
@@ -107,17 +107,25 @@ function recordVariables(policy: string): Variable[] {
     {
       name: 'news',
       definition: other(
-        `restored.map(t, ${literal(`${policy} `)} + ${WRITTEN.text}).filter(e, !(e in recorded.split(", ")))`,
+        `${mapped('restored', `${literal(`${policy} `)} + ${WRITTEN.text}`)}\n  .filter(e, !(e in recorded.split(", ")))`,
         (size) => size * (WRITTEN.cost(size) + 80 + 600) + SPLIT_COST,
         ['restored', 'recorded'],
       ),
     },
     {
-      name: 'record',
+      name: 'records',
       definition: other(
-        `((recorded == "" || size(recorded) > ${MAX_RESTORED_LENGTH} ? [] : [recorded]) + news).join(${literal(RESTORED_SEPARATOR)})`,
+        `(news + (recorded == "" ? [] : [recorded])).join(${literal(RESTORED_SEPARATOR)})`,
         (size) => size * 120 + SPLIT_COST,
         ['recorded', 'news'],
+      ),
+    },
+    {
+      name: 'record',
+      definition: other(
+        `size(records) > ${MAX_RESTORED_LENGTH} ? records.substring(0, ${MAX_RESTORED_LENGTH}) : records`,
+        MAX_RESTORED_LENGTH,
+        ['records'],
       ),
     },
   ];
@@ -183,6 +191,7 @@ function forget(): Expression {
   );
 }
 
+/** Where in a node an annotation stands (RFC 6901). */
 function pathOf(annotation: string): string {
-  return `"/metadata/annotations/" + jsonpatch.escapeKey(${literal(annotation)})`;
+  return literal(`/metadata/annotations/${annotation.replaceAll('~', '~0').replaceAll('/', '~1')}`);
 }

@@ -1,11 +1,11 @@
 import { all, any, type Expression, FALSE, LIST_COST, not, other, TRUE, type Variable } from '../cel/expression.ts';
-import { those } from '../cel/lists.ts';
+import { isIn, those } from '../cel/lists.ts';
 import { anyPolicy, type NodePolicy, readNodePolicy, selectsBeforeOrAfter } from '../cel/node-policies.ts';
 import { RELEASE_AFTER, RELEASE_BEFORE } from '../cel/protection-changes.ts';
 import { REQUESTER_VARIABLES } from '../cel/requester.ts';
 import { LABELS, LABELS_BEFORE } from '../cel/selector.ts';
 import { DROPPED_BY_NAME, EXACT_NAME, IDENTITY, LEFT } from '../cel/taint-names.ts';
-import { isProtected, TAINTS_AFTER, TAINTS_BEFORE } from '../cel/taints.ts';
+import { comesAndGoes, isProtected, TAINTS_AFTER, TAINTS_BEFORE } from '../cel/taints.ts';
 import type { TaintPolicy } from '../policy.ts';
 
 /** So many entries of the release annotation are looked at: to look at all that it could have would cost too much. */
@@ -66,7 +66,10 @@ export function readNodeSubject(policy: TaintPolicy): NodeSubject {
   };
 }
 
-/** True for a dropped taint `t` that one of the policies holds back: it neither exempts the requester nor releases the taint. */
+/**
+ * True for a taint `t` of `protected` that one of the policies holds back: it neither exempts the requester nor releases the taint.
+ * {@link holdingVariables} have to stand before what uses it.
+ */
 export function isHeldBy(policies: readonly NodeSubject[]): Expression {
   return any(
     [false, true].map((releasable) =>
@@ -74,21 +77,29 @@ export function isHeldBy(policies: readonly NodeSubject[]): Expression {
         policies.filter((policy) => policy.releasable === releasable),
         (policy, rules) =>
           all([
-            isProtected(rules),
+            isProtected(rules, isIn('passing')),
             selectsBeforeOrAfter(policy),
             policy.notExempt,
-            releasable ? not(isNamedIn('announced')) : TRUE,
+            releasable ? not(isIn('released')) : TRUE,
           ]),
       ),
     ),
   );
 }
 
+/** Of the `protected` taints: those that were announced, and those that no wildcard of the policies means. */
+export function holdingVariables(policies: readonly NodeSubject[]): readonly Variable[] {
+  return [
+    { name: 'released', definition: those('protected', isNamedIn('announced')) },
+    { name: 'passing', definition: those('protected', comesAndGoes(policies.flatMap(({ taints }) => taints))) },
+  ];
+}
+
 /** True for a taint `t` that an entry of the list names, a bound name: with its value or without. */
 export function isNamedIn(list: 'announced' | 'entries'): Expression {
   const names = [IDENTITY, EXACT_NAME];
   return other(
-    `[${names.map(({ text }) => text).join(', ')}].exists(name, name in ${list})`,
+    `[${names.map(({ text }) => text).join(', ')}]\n  .exists(name, name in ${list})`,
     (size) => LIST_COST + names.reduce((sum, name) => sum + name.cost(size) + MAX_RELEASES + 12, 0),
     [list],
   );

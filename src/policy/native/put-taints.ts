@@ -17,7 +17,8 @@ export function puttingTaints(taints: string, put: string): { variables: Variabl
     ],
     operation: other(
       `JSONPatch{op: "add", path: "/spec/taints", value:
-  ${taints}.map(t, (${id}) in ${wanted} ? ${put}[${wanted}.indexOf(${id})] : t) +
+  ${taints}.map(t, (${id}) in ${wanted}
+    ? ${put}[${wanted}.indexOf(${id})] : t) +
   ${put}.filter(t, !((${id}) in ${before}))}`,
       (size) => size * (2 * IDENTITY.cost(size) + 40 + size * 36) + size * (IDENTITY.cost(size) + size + 25) + 50,
       [taints, put, before, wanted],

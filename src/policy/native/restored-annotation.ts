@@ -2,12 +2,13 @@ import { formatTaint, parseTaint, type Taint } from '../taint.ts';
 
 /**
  * The annotation on a Node that says which taints the API server put back by itself, and for which policies: `POLICY
- * key=value:Effect, …`. It is written where a webhook stands behind it, which tells the requester and takes it out again.
+ * key=value:Effect, …`. It is written where a webhook stands behind it, which tells the requester and takes it out again. Of several
+ * policies that protect a taint it names the one that the API server came to first.
  */
 export const RESTORED_ANNOTATION = 'taintkeeper.dev/restored';
 
-/** A longer one is written anew: nobody came to read it. */
-export const MAX_RESTORED_LENGTH = 4_096;
+/** In characters. The newest entries come first; of the last one, what is cut off makes the rest unreadable. */
+export const MAX_RESTORED_LENGTH = 8_192;
 
 export const RESTORED_SEPARATOR = ', ';
 
