@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import type { Policy, TaintPolicy, TolerationPolicy } from './policy.ts';
+import type { TaintMode, TaintPolicySpec } from './taint-policy.ts';
 
 /** `spec.backstop`: what stands under the webhook. */
 export const BackstopSchema = Type.Enum(['None', 'Native'], {
@@ -16,6 +17,11 @@ export type BackedPolicy = TaintPolicy | TolerationPolicy;
 /** Whether the policy asks for native policies under the webhook. */
 export function asksForBackstop(policy: Policy): policy is BackedPolicy {
   return policy.kind !== 'RecoveryPolicy' && policy.spec.backstop === 'Native';
+}
+
+/** Whether a native policy of it puts taints back; `mode` is the one in force. */
+export function restoresNatively({ backstop }: TaintPolicySpec, mode: TaintMode): boolean {
+  return backstop === 'Native' && mode === 'Restore';
 }
 
 /** The policy as it is where every policy is taken to be in mode Audit. What an Audit policy must not say is left out. */

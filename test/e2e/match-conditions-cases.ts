@@ -101,7 +101,14 @@ export interface NodeState {
   readonly taints: readonly Taint[];
   readonly release: string | undefined;
   readonly remembered: string | undefined;
+  readonly restored?: string | undefined;
 }
+
+/** What a native policy wrote on the node: mostly nothing. */
+const restored = fc.oneof(
+  { arbitrary: fc.constant(undefined), weight: 6 },
+  { arbitrary: fc.constantFrom('', 'p1 dedicated=x:NoSchedule', 'p1 dedicated:NoSchedule, rubbish'), weight: 1 },
+);
 
 export const nodeState: fc.Arbitrary<NodeState> = fc
   .record({
@@ -109,6 +116,7 @@ export const nodeState: fc.Arbitrary<NodeState> = fc
     taints,
     release: fc.oneof({ arbitrary: release, weight: 2 }, allTaints),
     remembered,
+    restored,
   })
   .map((state) => ({
     ...state,
@@ -126,6 +134,7 @@ export interface NodeEdit {
   readonly labels: NodeState['labels'] | 'kept';
   readonly release: string | undefined | 'kept';
   readonly remembered: string | undefined | 'kept';
+  readonly restored?: string | undefined | 'kept';
   /** Which taints stay, bit by bit. */
   readonly stay: number;
   /** Comes last, or in place of the taint of its key and effect. */
@@ -137,6 +146,7 @@ export const nodeEdit: fc.Arbitrary<NodeEdit> = fc.record({
   labels: fc.oneof(kept, { arbitrary: labels, weight: 1 }),
   release: fc.oneof(kept, { arbitrary: release, weight: 1 }, allTaints),
   remembered: fc.oneof(kept, { arbitrary: remembered, weight: 1 }),
+  restored: fc.oneof(kept, { arbitrary: restored, weight: 1 }),
   stay: fc.oneof(
     { arbitrary: fc.constant(0b11111), weight: 1 },
     { arbitrary: fc.integer({ min: 0, max: 0b11111 }), weight: 2 },
@@ -149,13 +159,14 @@ export const nodeEdit: fc.Arbitrary<NodeEdit> = fc.record({
 
 export function edited(
   before: NodeState,
-  { labels: newLabels, release: newRelease, remembered: newRemembered, stay, added }: NodeEdit,
+  { labels: newLabels, release: newRelease, remembered: newRemembered, restored: newRestored = 'kept', stay, added }: NodeEdit,
 ): NodeState {
   const left = before.taints.filter((_, index) => stay & (1 << index));
   return {
     labels: newLabels === 'kept' ? before.labels : newLabels,
     release: newRelease === 'kept' ? before.release : annotationOf(newRelease, before.taints),
     remembered: newRemembered === 'kept' ? before.remembered : annotationOf(newRemembered, before.taints),
+    restored: newRestored === 'kept' ? before.restored : newRestored,
     taints: withTaints(
       left,
       added === 'what is remembered' ? parseRemembered(before.remembered) : added ? [added] : [],
@@ -214,6 +225,7 @@ const taintPolicy = fc
       exempt,
       release: fc.constantFrom('ByAnnotation', 'Never'),
       failurePolicy: fc.constantFrom('Fail', 'Ignore'),
+      backstop: fc.constantFrom('Native', 'None'),
     } as never,
     { requiredKeys: ['mode', 'taints'] },
   )

@@ -25,7 +25,11 @@ function both(name: string): NativePolicy[] {
     {
       kind: 'ValidatingAdmissionPolicy',
       name: `${name}.protect.taintkeeper.dev`,
-      spec: { ...common, validations: [{ expression: 'false', messageExpression: '"no"', reason: 'Forbidden' }], auditAnnotations: [] },
+      spec: {
+        ...common,
+        validations: [{ expression: 'false', messageExpression: '"no"', reason: 'Forbidden' }],
+        auditAnnotations: [],
+      },
       validationActions: ['Deny'],
     },
     {
