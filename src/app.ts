@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
+import { announceCertificates, announcePolicies } from './announcements.ts';
 import { readBuiltinPolicies } from './builtin-policies.ts';
-import type { ServableCertificates } from './certs/certificate-directory.ts';
 import { keepCertificates } from './certs/certificate-keeper.ts';
 import { listPolicyFiles, readPolicyFiles } from './files/policy-files.ts';
 import { openPolicyStore, type PolicyLoad } from './files/policy-store.ts';
@@ -10,7 +10,6 @@ import { certificateState } from './page/certificate-state.ts';
 import { createDecisionLog } from './page/decision-log.ts';
 import { openPage } from './page/page.ts';
 import { filedPolicyStates } from './page/policy-states.ts';
-import { modeOf } from './policy/policy.ts';
 import { certificateCheck, policyCheck, stoppingCheck } from './readiness.ts';
 import { createMetrics, type Metrics } from './server/metrics.ts';
 import { type Listeners, type RunningAdmin, type RunningAdmission, startAdmin, startAdmission } from './servers.ts';
@@ -58,7 +57,7 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
     policyPaths ? () => readPolicyFiles(policyPaths) : readBuiltinPolicies,
     options.audit,
   );
-  const announce = (load: PolicyLoad) => announcePolicies(load, options.audit, metrics, log);
+  const announce = (load: PolicyLoad) => announceLoad(load, options.audit, metrics, log);
   announce(store.lastLoad());
   const policyWatch = await watchFiles(listFiles, async () => announce(await store.reload()), pollIntervalMs, before);
   starting.defer(() => policyWatch.stop());
@@ -124,24 +123,13 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
   };
 }
 
-/** What log and metrics say of the certificates that are served from now on. */
-export function announceCertificates({ certificate, ca }: ServableCertificates, metrics: Metrics, log: Logger): void {
-  metrics.certificateServed('serving', certificate.validToDate);
-  if (ca) metrics.certificateServed('ca', ca.validToDate);
-  log.info(`serving certificate expires ${certificate.validToDate.toISOString()}`);
-}
-
-function announcePolicies(load: PolicyLoad, audit: boolean, metrics: Metrics, log: Logger): void {
+function announceLoad(load: PolicyLoad, audit: boolean, metrics: Metrics, log: Logger): void {
   if (!load.ok) {
     metrics.policiesRefused();
     for (const fault of load.faults) log.error(`policies not replaced, the last good ones stay: ${fault}`);
     return;
   }
-  const counts = { TaintPolicy: 0, TolerationPolicy: 0, RecoveryPolicy: 0 };
-  for (const { kind } of load.policies) counts[kind]++;
-  metrics.policiesLoaded(counts, load.at.getTime());
-  const policies = load.policies.map((policy) => `${policy.kind}/${policy.name} (${modeOf(policy)})`);
-  log.info({ policies }, audit ? 'policies in force, all as Audit' : 'policies in force');
+  announcePolicies(load.policies, { audit, at: load.at.getTime() }, metrics, log);
   for (const { kind, name } of load.policies) {
     if (kind === 'RecoveryPolicy') log.warn(`${kind} ${name} does nothing here: it takes taintkeeper in a cluster`);
   }

@@ -33,6 +33,7 @@ interface ServeOptions extends Listeners, ClusterOptions {
 const FILES_ONLY = ['policies', 'san'];
 const CLUSTER_ONLY = [
   'kubeconfig',
+  'context',
   'namespace',
   'service',
   'servicePort',
@@ -77,6 +78,7 @@ export function serveCommand(): Command {
     .optionsGroup('In a cluster:')
     .option('--cluster', 'take policies and certificates from the API server, and register the webhook with it', false)
     .addOption(CLUSTER_OPTIONS.kubeconfig())
+    .addOption(CLUSTER_OPTIONS.context())
     .addOption(CLUSTER_OPTIONS.namespace())
     .addOption(CLUSTER_OPTIONS.service())
     .addOption(new Option('--service-port <port>', "the Service's port").argParser(parsePort).default(443))

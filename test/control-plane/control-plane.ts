@@ -18,6 +18,11 @@ const STOP_GRACE_MS = 5_000;
 const DUMPED_LINES = 20;
 /** The controller manager's own default. */
 const NODE_MONITOR_GRACE_SECONDS = 50;
+/** They are beta in Kubernetes 1.34 and 1.35. */
+const MUTATING_POLICIES = [
+  '--feature-gates=MutatingAdmissionPolicy=true',
+  '--runtime-config=admissionregistration.k8s.io/v1beta1=true',
+];
 
 export interface ControlPlaneOptions {
   /** What runs besides etcd and the API server; by default nothing. */
@@ -31,6 +36,10 @@ export interface ControlPlaneOptions {
    * here. Then a Service of type ExternalName leads nowhere.
    */
   routesToEndpoints?: boolean;
+  /** Whether there are MutatingAdmissionPolicies also where the API server has them off by default. */
+  mutatingPolicies?: boolean;
+  /** Further arguments of the API server. */
+  apiServerArgs?: readonly string[];
 }
 
 /** The part of `/version` that tests go by. */
@@ -123,7 +132,11 @@ async function start(
   const etcd = await run('etcd', components.etcd(files));
   const { url } = await run(
     'kube-apiserver',
-    components.kubeApiserver(files, etcd.url, options.routesToEndpoints ? ['--enable-aggregator-routing=true'] : []),
+    components.kubeApiserver(files, etcd.url, [
+      ...(options.routesToEndpoints ? ['--enable-aggregator-routing=true'] : []),
+      ...(options.mutatingPolicies && assets.choice === '1.34' ? MUTATING_POLICIES : []),
+      ...(options.apiServerArgs ?? []),
+    ]),
   );
   const desk = createAccessDesk(url, authority, workspace);
   const { rest } = await desk.of(admin);

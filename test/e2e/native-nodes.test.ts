@@ -5,7 +5,7 @@ import type { TaintPolicy } from '../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer, node, type User } from '../control-plane/users.ts';
-import { createNativeRig, type NativeRig } from './native-rig.ts';
+import { createNativeRig, mutatingVersionOf, type NativeRig } from './native-rig.ts';
 import { GPU, getNode, type Node, OTHER, path, RELEASE, type Taint } from './nodes.ts';
 
 const RESTORED = 'taintkeeper.dev/restored';
@@ -27,15 +27,12 @@ function translated(
   });
 }
 
-describeWithControlPlane('native policies for nodes', {}, (cp) => {
+describeWithControlPlane('native policies for nodes', { mutatingPolicies: true }, (cp) => {
   let native: NativeRig;
   let count = 0;
 
   beforeAll(() => {
-    native = createNativeRig(cp(), {
-      sparesAdmin: true,
-      mutatingVersion: cp().version.minor >= 36 ? 'v1' : 'v1beta1',
-    });
+    native = createNativeRig(cp(), { sparesAdmin: true, mutatingVersion: mutatingVersionOf(cp()) });
   });
 
   /** A node, stored as it is given. */
@@ -120,7 +117,7 @@ describeWithControlPlane('native policies for nodes', {}, (cp) => {
       const refused = await put(developer, name, withTaints([]));
       expect(refused.status).toBe(403);
       expect(refused.body.message).toContain(
-        `node ${name} must keep taint dedicated=gpu:NoSchedule, protected by TaintPolicy "gpu" (mode Deny). To remove it on purpose, first: ` +
+        `node ${name} must keep taint dedicated=gpu:NoSchedule, protected by TaintPolicy "gpu" (spec.taints[0], mode Deny). To remove it on purpose, first: ` +
           `kubectl annotate --overwrite node ${name} ${RELEASE}=dedicated=gpu:NoSchedule`,
       );
       await put(developer, name, annotated('dedicated=gpu:NoSchedule'));
@@ -163,6 +160,21 @@ describeWithControlPlane('native policies for nodes', {}, (cp) => {
       const { metadata } = await createNode(manyTaints(64));
       const { status, body } = await put(developer, metadata.name, withTaints([]));
       expect([status, body.spec.taints]).toEqual([200, expect.arrayContaining(manyTaints(64))]);
+    });
+
+    it('whatever stands in the annotations, a taint is put back', async () => {
+      await native.enforce(translated({ gpu: GPU_SPEC }, { purpose: 'Backstop' }));
+      const names = ['release', 'remembered', 'restored'].map((name) => `taintkeeper.dev/${name}`);
+      const { metadata } = await createNode([GPU]);
+      for (const filling of [',', 'a:b,', 'x']) {
+        const annotations = Object.fromEntries(names.map((name) => [name, filling.repeat(80_000 / filling.length)]));
+        const filled = await put(admin, metadata.name, (live) => ({ metadata: { ...live.metadata, annotations } }));
+        expect(filled.status).toBe(200);
+        const { status, body } = await put(developer, metadata.name, withTaints([]));
+        expect([status, body.spec.taints]).toEqual([200, [GPU]]);
+        expect(body.metadata.annotations?.[RESTORED]).toMatch(/^gpu dedicated=gpu:NoSchedule/);
+        expect(body.metadata.annotations?.[RESTORED]?.length).toBeLessThanOrEqual(8_192);
+      }
     });
 
     it('as many taints as they say are put back; with far more, the failure policy decides', async () => {

@@ -30,6 +30,11 @@ export interface NativeRigOptions {
   readonly sparesAdmin?: boolean;
 }
 
+/** In which version the API server has MutatingAdmissionPolicy, where it has it. */
+export function mutatingVersionOf({ version }: ControlPlane): MutatingVersion {
+  return version.minor >= 36 ? 'v1' : 'v1beta1';
+}
+
 export function createNativeRig(cp: ControlPlane, options: NativeRigOptions = {}): NativeRig {
   const { mutatingVersion = 'v1', sparesAdmin = false } = options;
   let inForce: readonly NativeManifest[] = [];

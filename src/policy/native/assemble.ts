@@ -42,6 +42,7 @@ export function validating(parts: ValidatingParts): Assembled[] {
   return assembled(
     parts,
     [...validations.flatMap(({ holds, message }) => [holds, message]), ...annotations.map(([, value]) => value)],
+    VALIDATING_ROUNDS,
     (common) => ({
       kind: 'ValidatingAdmissionPolicy',
       name,
@@ -62,7 +63,7 @@ export function validating(parts: ValidatingParts): Assembled[] {
 /** A MutatingAdmissionPolicy; none if a condition is never true. */
 export function mutating(parts: MutatingParts): Assembled[] {
   const { name, mutations, reinvocationPolicy } = parts;
-  return assembled(parts, mutations, (common) => ({
+  return assembled(parts, mutations, MUTATING_ROUNDS, (common) => ({
     kind: 'MutatingAdmissionPolicy',
     name,
     spec: {
@@ -76,9 +77,15 @@ export function mutating(parts: MutatingParts): Assembled[] {
   }));
 }
 
+/** How often the variables are evaluated against one budget: for the validations, their messages and the annotations apart. */
+const VALIDATING_ROUNDS = 3;
+/** Each mutation has a budget of its own. */
+const MUTATING_ROUNDS = 1;
+
 function assembled(
   { failurePolicy, resourceRules, conditions, variables }: Parts,
   expressions: readonly Expression[],
+  rounds: number,
   policy: (common: Omit<MutatingSpec, 'mutations' | 'reinvocationPolicy'>) => NativePolicy,
 ): Assembled[] {
   const bound = Object.entries(conditions)
@@ -98,7 +105,7 @@ function assembled(
       }),
       size: sizeWithin(
         bound.map(({ condition }) => condition),
-        [...definitions, ...expressions],
+        [...Array.from({ length: rounds }, () => definitions).flat(), ...expressions],
       ),
     },
   ];

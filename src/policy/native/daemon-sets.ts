@@ -48,14 +48,17 @@ export function translateDaemonSets(policy: TolerationPolicy, options: Translati
             reinvocationPolicy: 'Never',
           })
         : []),
-      ...validating({
-        ...common,
-        name: `${name}.report-tolerations.taintkeeper.dev`,
-        variables: [...SELECTION_VARIABLES, ...lacked.variables],
-        validations: [lacked.validation],
-        auditAnnotations: lacked.auditAnnotations,
-        actions: options.purpose === 'Alone' ? ['Warn', 'Audit'] : ['Audit'],
-      }),
+      ...(lacked
+        ? validating({
+            ...common,
+            name: `${name}.report-tolerations.taintkeeper.dev`,
+            variables: [...SELECTION_VARIABLES, ...lacked.variables],
+            validations: [lacked.validation],
+            auditAnnotations: lacked.auditAnnotations,
+            // With the action Audit, the API server keeps the words of one policy only, and logs that it lost those of the others.
+            actions: options.purpose === 'Alone' ? ['Warn'] : ['Audit'],
+          })
+        : []),
     ],
     limitsOf(policy, options),
   );

@@ -16,15 +16,16 @@ export function lacksAny({ spec }: TolerationPolicy): Expression {
   return exists({ text: listOf(items), size: items.length, cost: LIST_COST, uses: [] }, 'want', NOT_TOLERATED);
 }
 
-/** What a ValidatingAdmissionPolicy says of a DaemonSet that lacks tolerations which the policy asks for. */
+/**
+ * What a ValidatingAdmissionPolicy says of a DaemonSet that lacks tolerations which the policy asks for. Nothing where other
+ * policies ask for all of them, and have reported that.
+ */
 export function lackedOf(policy: TolerationPolicy, wanted: readonly Wanted[], mutates: boolean) {
   const { name, spec } = policy;
+  const first = wanted.findIndex((want) => want.policy === name);
+  if (first === -1) return undefined;
   const own = wanted.filter((want) => want.policy === name);
-  const earlier = wanted.slice(
-    0,
-    wanted.findIndex((want) => want.policy === name),
-  );
-  // Of what is reported for another policy, this one has nothing to say.
+  const earlier = wanted.slice(0, first);
   const covers = earlier.some((one) => own.some((want) => mayCover(one.toleration, want.toleration)));
   const before = filteredRuns(covers ? earlier : [], { name: 'others', there: 'tolerations', literals: DESCRIBED });
   const runs = filteredRuns(own, { name: 'lacked', there: before.there, literals: DESCRIBED });

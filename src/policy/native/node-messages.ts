@@ -49,12 +49,13 @@ export function lackingMessage({ name, mode }: NodeSubject): Expression {
 
 /** Why the update is refused, and what the reader can do. */
 export function refusalMessage(policy: NodeSubject, mutates: boolean): Expression {
-  const { name, mode, releasable } = policy;
+  const { name, mode, releasable, taints } = policy;
+  const field = taints.length === 1 ? 'spec.taints[0], ' : '';
   const release = releasable ? '' : ' The policy allows no release: only a change of the policy does.';
   const reason = text([
     '"node " + object.metadata.name + " must keep "',
     TAINTS,
-    literal(`, protected by TaintPolicy "${name}" (mode ${mode}).${release}`),
+    literal(`, protected by TaintPolicy "${name}" (${field}mode ${mode}).${release}`),
     ...(mode === 'Restore' ? [literal(restoreAdvice(name, mutates))] : []),
   ]);
   return releasable ? concat(reason, releaseAdvice(name, mutates)) : reason;

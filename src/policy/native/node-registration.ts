@@ -34,7 +34,7 @@ export function registration(policy: TaintPolicy, others: readonly TaintPolicy[]
   const put = puttingTaints('taints', 'lacking');
   return mutating({
     ...onCreation(readNodeSubject(policy), `${policy.name}.register.taintkeeper.dev`),
-    variables: [...CREATE_VARIABLES, { name: 'wanted', definition: wanted }, LACKING, ...put.variables],
+    variables: [...CREATE_VARIABLES, { name: 'wanted', definition: wanted }, lacking(wants.length), ...put.variables],
     reinvocationPolicy: 'Never',
     mutations: [
       choose(
@@ -56,7 +56,7 @@ export function registrationReport(policy: TaintPolicy, { purpose }: Translation
     variables: [
       ...CREATE_VARIABLES,
       { name: 'wanted', definition: listOfWants(wants) },
-      LACKING,
+      lacking(wants.length),
       { name: 'lost', definition: other('lacking', 1, ['lacking']) },
       ...LOSSES,
     ],
@@ -78,17 +78,17 @@ const CREATE_VARIABLES: readonly Variable[] = [{ name: 'taints', definition: tai
 
 /** To compare two taints with keys of the greatest length. */
 const COMPARISON_COST = 60;
-const MAX_WANTS = 64;
 
-const LACKING: Variable = {
+/** @param count how many Present taints the policy has */
+const lacking = (count: number): Variable => ({
   name: 'lacking',
   definition: other(
     `wanted.filter(w, !taints.exists(t,
   t.key == w.key && t.effect == w.effect && (!has(w.value) || w.value == ${taintValue('t')})))`,
-    (size) => MAX_WANTS * (size * COMPARISON_COST + 25),
+    (size) => count * (size * COMPARISON_COST + 25),
     ['wanted', 'taints'],
   ),
-};
+});
 
 /** A taint that it wants with one value and with any, it wants with that value. */
 function wantsOf({ spec }: TaintPolicy): Want[] {
