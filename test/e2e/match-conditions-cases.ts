@@ -159,7 +159,14 @@ export const nodeEdit: fc.Arbitrary<NodeEdit> = fc.record({
 
 export function edited(
   before: NodeState,
-  { labels: newLabels, release: newRelease, remembered: newRemembered, restored: newRestored = 'kept', stay, added }: NodeEdit,
+  {
+    labels: newLabels,
+    release: newRelease,
+    remembered: newRemembered,
+    restored: newRestored = 'kept',
+    stay,
+    added,
+  }: NodeEdit,
 ): NodeState {
   const left = before.taints.filter((_, index) => stay & (1 << index));
   return {
