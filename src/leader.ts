@@ -199,7 +199,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
       return fault === undefined ? 'pending' : { fault };
     },
     backstop: natives.condition,
-    troubles: () => [nodeRepair, patching, recovery].flatMap((one) => one.troubles()),
+    troubles: () => [nodeRepair, patching, recovery, natives].flatMap((one) => one.troubles()),
     metrics,
   });
   const status = controller(

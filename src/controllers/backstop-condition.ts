@@ -53,7 +53,7 @@ export function backstopCondition(state: BackstopState): ConditionState {
       return {
         status: 'True',
         reason,
-        message: `in force without taintkeeper: ${state.natives.join(', ')}${unchecked}${limitsOf(state.limits)}`,
+        message: `in force: ${state.natives.join(', ')}${unchecked}${limitsOf(state.limits)}`,
       };
     }
     case 'TypeChecking':
@@ -99,7 +99,9 @@ export function backstopCondition(state: BackstopState): ConditionState {
 }
 
 function limitsOf(limits: readonly NativeLimit[]): string {
-  return limits.length === 0 ? '' : `; limits: ${list(limits.map(({ field, message }) => `${field}: ${message}`))}`;
+  return limits.length === 0
+    ? ''
+    : `; while taintkeeper is down: ${list(limits.map(({ field, message }) => `${field}: ${message}`))}`;
 }
 
 function list(texts: readonly string[]): string {

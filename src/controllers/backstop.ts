@@ -13,6 +13,7 @@ import { NATIVE_LABELS, NATIVE_SUFFIX } from './desired-native-policies.ts';
 import { type NativeRun, settleNatives } from './native-run.ts';
 import { nativeWriter } from './native-writer.ts';
 import { type Ownership, ownedByClusterRole } from './owner-cluster-role.ts';
+import type { Trouble } from './trouble.ts';
 
 /**
  * They are not watched but listed: whatever somebody does to them, the webhook stands beside them while there is a leader; and
@@ -43,6 +44,8 @@ export interface Backstop {
   reconcile(): Promise<number | undefined>;
   /** What the policy's status says of it: undefined where it asks for none, `pending` until the next run. */
   condition(policy: PolicyObject): ConditionState | 'pending' | undefined;
+  /** The policies whose native ones are not in force. */
+  troubles(): readonly Trouble[];
 }
 
 export function backstop(options: BackstopOptions): Backstop {
@@ -92,12 +95,23 @@ export function backstop(options: BackstopOptions): Backstop {
         throw error;
       }
     },
-    condition(object) {
-      if (!object.result.ok || !asksForBackstop(object.result.policy)) return undefined;
-      const state = states.get(versionOf(object));
-      return state ? backstopCondition(state) : 'pending';
-    },
+    condition,
+    troubles: () =>
+      objects().flatMap((object) => {
+        const found = condition(object);
+        if (found === undefined || found === 'pending' || found.status === 'True') return [];
+        const { reason, message } = found;
+        return [
+          { kind: object.kind, policy: object.name, reason: `Backstop${reason}`, message: `backstop: ${message}` },
+        ];
+      }),
   };
+
+  function condition(object: PolicyObject): ConditionState | 'pending' | undefined {
+    if (!object.result.ok || !asksForBackstop(object.result.policy)) return undefined;
+    const state = states.get(versionOf(object));
+    return state ? backstopCondition(state) : 'pending';
+  }
 
   function asInForce(policy: Policy): Policy {
     return audit && policy.kind !== 'RecoveryPolicy' ? inAudit(policy) : policy;

@@ -49,7 +49,7 @@ function policy(name: string, spec: TaintPolicySpec = SPEC, generation = 1): Pol
 
 function controller(api: NativeApi, options: Partial<BackstopOptions> = {}) {
   const objects = [policy('a')];
-  const { reconcile, condition } = backstop({
+  const { reconcile, condition, troubles } = backstop({
     client: api.client,
     isEnabled: true,
     objects: () => objects,
@@ -60,7 +60,7 @@ function controller(api: NativeApi, options: Partial<BackstopOptions> = {}) {
     log: pino({ level: 'silent' }),
     ...options,
   });
-  return { objects, reconcile, conditionOf: (index = 0) => condition(objects[index] as PolicyObject) };
+  return { objects, reconcile, troubles, conditionOf: (index = 0) => condition(objects[index] as PolicyObject) };
 }
 
 const forbidden = (method: string, path: string) => {
@@ -231,8 +231,9 @@ describe('the condition', () => {
 
   it('says what the API server says of the types in an expression', async () => {
     const api = nativeApi();
-    const { reconcile, conditionOf } = controller(api);
+    const { reconcile, conditionOf, troubles } = controller(api);
     await reconcile();
+    expect(troubles()).toEqual([]);
     const expressionWarnings = [
       { fieldRef: 'spec.validations[0].expression', warning: "ERROR: undefined field 'x'\n | x" },
     ];
@@ -281,9 +282,12 @@ describe('the condition', () => {
     },
   ])('is False with $what', async ({ served, options, reason, said }) => {
     const api = nativeApi(served);
-    const { reconcile, conditionOf } = controller(api, options);
+    const { reconcile, conditionOf, troubles } = controller(api, options);
     await reconcile();
     expect(api.writes).toEqual([]);
+    expect(troubles()).toEqual([
+      { kind: 'TaintPolicy', policy: 'a', reason: `Backstop${reason}`, message: expect.stringContaining(said) },
+    ]);
     expect(conditionOf()).toMatchObject({ status: 'False', reason, message: expect.stringContaining(said) });
   });
 
