@@ -101,14 +101,9 @@ export interface NodeState {
   readonly taints: readonly Taint[];
   readonly release: string | undefined;
   readonly remembered: string | undefined;
+  /** Nothing that is generated: only native policies write it. */
   readonly restored?: string | undefined;
 }
-
-/** What a native policy wrote on the node: mostly nothing. */
-const restored = fc.oneof(
-  { arbitrary: fc.constant(undefined), weight: 6 },
-  { arbitrary: fc.constantFrom('', 'p1 dedicated=x:NoSchedule', 'p1 dedicated:NoSchedule, rubbish'), weight: 1 },
-);
 
 export const nodeState: fc.Arbitrary<NodeState> = fc
   .record({
@@ -116,7 +111,6 @@ export const nodeState: fc.Arbitrary<NodeState> = fc
     taints,
     release: fc.oneof({ arbitrary: release, weight: 2 }, allTaints),
     remembered,
-    restored,
   })
   .map((state) => ({
     ...state,
@@ -134,6 +128,7 @@ export interface NodeEdit {
   readonly labels: NodeState['labels'] | 'kept';
   readonly release: string | undefined | 'kept';
   readonly remembered: string | undefined | 'kept';
+  /** What a native policy writes on the node. */
   readonly restored?: string | undefined | 'kept';
   /** Which taints stay, bit by bit. */
   readonly stay: number;
@@ -146,7 +141,6 @@ export const nodeEdit: fc.Arbitrary<NodeEdit> = fc.record({
   labels: fc.oneof(kept, { arbitrary: labels, weight: 1 }),
   release: fc.oneof(kept, { arbitrary: release, weight: 1 }, allTaints),
   remembered: fc.oneof(kept, { arbitrary: remembered, weight: 1 }),
-  restored: fc.oneof(kept, { arbitrary: restored, weight: 1 }),
   stay: fc.oneof(
     { arbitrary: fc.constant(0b11111), weight: 1 },
     { arbitrary: fc.integer({ min: 0, max: 0b11111 }), weight: 2 },
@@ -232,7 +226,6 @@ const taintPolicy = fc
       exempt,
       release: fc.constantFrom('ByAnnotation', 'Never'),
       failurePolicy: fc.constantFrom('Fail', 'Ignore'),
-      backstop: fc.constantFrom('Native', 'None'),
     } as never,
     { requiredKeys: ['mode', 'taints'] },
   )
