@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { eventsOf } from './admission/request-events.ts';
 import { announceCertificates, announcePolicies, countByKind } from './announcements.ts';
-import type { RunningApp } from './app.ts';
+import { type ClientFile, knownClients, type RunningApp } from './app.ts';
 import type { ServableCertificates } from './certs/certificate-directory.ts';
 import { type CertificateKeeper, keepCertificates } from './certs/certificate-keeper.ts';
 import { keepSecret } from './certs/secret-keeper.ts';
@@ -26,6 +26,7 @@ import { clusterPolicyStates } from './page/policy-states.ts';
 import type { Leader } from './page/state.ts';
 import { webhookStates } from './page/webhook-states.ts';
 import { formatProblem } from './policy/problem.ts';
+import { printable } from './policy/text.ts';
 import { certificateCheck, clusterPoliciesCheck, stoppingCheck, trustCheck } from './readiness.ts';
 import type { Check } from './server/admin-server.ts';
 import { createMetrics, type Metrics } from './server/metrics.ts';
@@ -58,6 +59,8 @@ export interface ClusterAppOptions extends Listeners {
   readonly shutdownDelayMs: number;
   /** How long an earlier CA stays trusted after the certificates were replaced, in milliseconds. */
   readonly caOverlapMs: number;
+  /** Who may call the webhook; undefined: everybody. */
+  readonly clients: ClientFile | undefined;
   /** Whether the plain listener has a page for people. */
   readonly page: boolean;
   readonly log: Logger;
@@ -113,7 +116,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   const trusted = trustCheck(webhooks);
   const checks = () => [
     clusterPoliciesCheck(policies, audit),
-    ...(certificates ? [certificateCheck(certificates), trusted(certificates)] : [NO_CERTIFICATE_YET]),
+    ...(certificates ? [certificateCheck(certificates, client.now()), trusted(certificates)] : [NO_CERTIFICATE_YET]),
     stoppingCheck(stopping),
   ];
   const decisions = options.page ? createDecisionLog({ replica: identity }) : undefined;
@@ -134,6 +137,8 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   starting.defer(admin.stop);
 
   let admission: RunningAdmission | undefined;
+  const clients = await knownClients(options, log, (bundle) => admission?.useClientCa(bundle));
+  starting.defer(async () => clients?.stop());
   const onServe = (found: ServableCertificates) => {
     for (const what of found.issued) log.info(`issued ${what}`);
     announceCertificates(found, metrics, log);
@@ -168,6 +173,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   admission = await startAdmission({
     listeners: options,
     tls: keeper.current().serving,
+    clients: clients?.known(),
     policies() {
       // With half of them, what is protected would pass: let failurePolicy decide.
       if (!policies.isSynced()) throw new Error('the policies have not been read yet');
@@ -185,6 +191,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   starting.defer(admission.stop);
   // What was renewed while the server started.
   admission.useCertificate(keeper.current().serving);
+  if (clients) admission.useClientCa(clients.known().ca);
 
   election = electLeader({
     client,
@@ -251,7 +258,7 @@ function announceChanges(audit: boolean, metrics: Metrics, log: Logger): (polici
         ({ kind, name, result }) => `${kind} ${name} is not in force: ${result.problems.map(formatProblem).join('; ')}`,
       ),
     );
-    for (const complaint of found) if (!complaints.has(complaint)) log.error(complaint);
+    for (const complaint of found) if (!complaints.has(complaint)) log.error(printable(complaint));
     complaints = found;
     metrics.policiesInvalid(countByKind(invalid));
     announcePolicies(policies.snapshot().policies, { audit, at: Date.now() }, metrics, log);

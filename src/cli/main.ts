@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { CertificateDirectoryError } from '../certs/certificate-files.ts';
 import { InputError } from '../files/input-error.ts';
+import { printable } from '../policy/text.ts';
 import { VERSION } from '../version.ts';
 import { certsCommand } from './certs.ts';
 import { completionCommand } from './completion.ts';
@@ -29,7 +30,7 @@ export async function main(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.badInput;
     if (error instanceof InputError || error instanceof CertificateDirectoryError) {
-      for (const line of error.message.split('\n')) process.stderr.write(`taintkeeper: ${line}\n`);
+      process.stderr.write(`${harmless(error.message).replaceAll(/^/gm, 'taintkeeper: ')}\n`);
       return EXIT.badInput;
     }
     process.stderr.write(`taintkeeper: internal error, please report it: ${(error as Error).stack}\n`);
@@ -59,6 +60,7 @@ Examples:
     )
     .showHelpAfterError('(taintkeeper --help shows the commands)')
     .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(harmless(text)) })
     .configureHelp({ showGlobalOptions: true });
   const commands = [
     serveCommand(),
@@ -76,6 +78,11 @@ Examples:
     program.addCommand(command);
   }
   return program;
+}
+
+/** The lines of a message that may quote arguments, file names and what stands in files: nothing that a terminal would obey. */
+function harmless(text: string): string {
+  return text.split('\n').map(printable).join('\n');
 }
 
 /** Commander hands its settings down only to commands that it makes itself. */

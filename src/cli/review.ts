@@ -96,6 +96,7 @@ function review({ request, locate }: Reviewable, policies: PolicySet): ReviewedO
   try {
     return describe(admit(request, policies));
   } catch (error) {
+    if (error instanceof RangeError) throw new InputError([`${locate(['request', 'object'])}: nested too deep`]);
     if (!(error instanceof MalformedObjectError)) throw error;
     throw new InputError([`${locate(error.path)}: ${error.problem}`]);
   }

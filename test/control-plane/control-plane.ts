@@ -5,7 +5,7 @@ import { type Assets, binaryPath, findAssets, obstacleTo } from './assets.ts';
 import { type AuditEvent, findAuditEvent, readAuditLog } from './audit-log.ts';
 import { createRoles, waitForControllers, waitForNamespaces } from './bootstrap.ts';
 import * as components from './components.ts';
-import { createAuthority, serviceAccountKey } from './credentials.ts';
+import { createAuthority, type KeyPair, serviceAccountKey } from './credentials.ts';
 import { createFaults, type Faults } from './faults.ts';
 import { type KubectlResult, runKubectl } from './kubectl.ts';
 import { lastLines } from './process.ts';
@@ -40,6 +40,10 @@ export interface ControlPlaneOptions {
   mutatingPolicies?: boolean;
   /** Further arguments of the API server. */
   apiServerArgs?: readonly string[];
+  /** Given the URL of etcd, gives the one that the API server is to use: that of a proxy (see tcp-proxy.ts). */
+  wayToEtcd?: (url: string) => Promise<string>;
+  /** Whose certificate the API server shows to webhooks that ask for one; by default none. */
+  webhookClient?: User;
 }
 
 /** The part of `/version` that tests go by. */
@@ -130,12 +134,14 @@ async function start(
   };
 
   const etcd = await run('etcd', components.etcd(files));
+  const etcdUrl = (await options.wayToEtcd?.(etcd.url)) ?? etcd.url;
   const { url } = await run(
     'kube-apiserver',
-    components.kubeApiserver(files, etcd.url, [
+    components.kubeApiserver(files, etcdUrl, [
       ...(options.routesToEndpoints ? ['--enable-aggregator-routing=true'] : []),
       ...(options.mutatingPolicies && assets.choice === '1.34' ? MUTATING_POLICIES : []),
       ...(options.apiServerArgs ?? []),
+      ...(options.webhookClient ? showCertificate(await authority.client(options.webhookClient), workspace) : []),
     ]),
   );
   const desk = createAccessDesk(url, authority, workspace);
@@ -186,6 +192,25 @@ async function start(
     stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+/** The arguments by which the API server shows a certificate to webhooks, as docs/security.md has it. */
+function showCertificate({ cert, key }: KeyPair, workspace: Workspace): string[] {
+  const user = {
+    'client-certificate': workspace.write('webhook-client.crt', cert),
+    'client-key': workspace.write('webhook-client.key', key),
+  };
+  const kubeConfigFile = workspace.write(
+    'webhook-kubeconfig.json',
+    JSON.stringify({ apiVersion: 'v1', kind: 'Config', users: [{ name: '*', user }] }),
+  );
+  const plugins = ['MutatingAdmissionWebhook', 'ValidatingAdmissionWebhook'].map((name) => ({
+    name,
+    configuration: { apiVersion: 'apiserver.config.k8s.io/v1', kind: 'WebhookAdmissionConfiguration', kubeConfigFile },
+  }));
+  const configuration = { apiVersion: 'apiserver.config.k8s.io/v1', kind: 'AdmissionConfiguration', plugins };
+  const file = workspace.write('admission-configuration.json', JSON.stringify(configuration));
+  return [`--admission-control-config-file=${file}`];
 }
 
 /** In the order of their start. */

@@ -1,15 +1,15 @@
-import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
-import { type Admission, admit } from '../../src/admission/admit.ts';
+import { admit } from '../../src/admission/admit.ts';
+import type { DaemonSetSelection } from '../../src/policy/daemon-set-selection.ts';
 import { translate } from '../../src/policy/native/translate.ts';
-import type { Policy } from '../../src/policy/policy.ts';
+import { type Policy, parsePolicy } from '../../src/policy/policy.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
-import type { ControlPlane } from '../control-plane/control-plane.ts';
+import type { Toleration } from '../../src/policy/toleration.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import type { Answer } from '../control-plane/rest.ts';
-import { admin, developer } from '../control-plane/users.ts';
-import { type DaemonSetState, PLACES, type Request, scenario } from './native-daemon-set-cases.ts';
+import { manifest } from '../unit/policy/policies.ts';
+import { scenario } from './native-daemon-set-cases.ts';
+import { check, make, store } from './native-daemon-set-requests.ts';
 import { createNativeRig, type NativeRig } from './native-rig.ts';
 
 /** Sets of policies, each of which takes the API server a second to take in: more of them with TAINTKEEPER_POLICY_SETS. */
@@ -38,7 +38,7 @@ describeWithControlPlane('native tolerations and the engine, on generated polici
             const made = await make(cp(), request);
             if (made === undefined) continue;
             const admission = admit({ ...made.request, userInfo: {} }, compiled);
-            check(made, admission, policies);
+            check(made, admission);
             for (const what of ['cases', ...new Set(admission.violations.map(({ outcome }) => outcome))]) {
               tally.set(what, (tally.get(what) ?? 0) + 1);
             }
@@ -53,107 +53,74 @@ describeWithControlPlane('native tolerations and the engine, on generated polici
     },
     POLICY_SETS * SET_TIMEOUT_MS,
   );
+
+  it.each<{ why: string; policies: Policy[] }>([
+    { why: 'one policy with 64 tolerations', policies: [wanting('a', {}, keys('wanted', 64))] },
+    {
+      why: '20 policies that want the same, each for DaemonSets of its own choice',
+      policies: Array.from({ length: 20 }, (_, index) => wanting(`p${index}`, { names: [`*${index}`, 'cni*'] })),
+    },
+    {
+      why: '20 policies that want different things',
+      policies: Array.from({ length: 20 }, (_, index) =>
+        wanting(`p${index}`, { names: [`*${index}`, 'cni*'] }, keys(`wanted-${index}`, 3)),
+      ),
+    },
+    {
+      why: 'tolerations that may cover one another',
+      policies: [
+        wanting(
+          'a',
+          {},
+          keys('wanted', 8).flatMap((one) => [{ ...one, effect: 'NoExecute' }, one]),
+        ),
+      ],
+    },
+  ])('agree on as many tolerations as the API server can look at: $why', async ({ policies }) => {
+    const size = await enforce(rig, policies);
+    const compiled = compilePolicies(policies);
+    const wants = compiled.tolerationPolicies.flatMap(({ tolerations }) => tolerations.map(({ value }) => value));
+    const others = keys('other', size - wants.length);
+    const state = { labels: {}, annotations: {}, image: 'a', tolerations: [...others, ...wants] };
+    await store(cp(), [state]);
+    for (const left of [others, [...others, ...wants.slice(1)], []]) {
+      for (const what of ['create', 'update'] as const) {
+        const request = {
+          what,
+          by: 'name',
+          namespace: 'kube-system',
+          name: what === 'update' ? 'cni' : 'cni-n',
+        } as const;
+        const made = await make(cp(), { ...request, state: { ...state, tolerations: left } });
+        if (made === undefined) throw new Error('the API server does not take it');
+        const admission = admit({ ...made.request, userInfo: {} }, compiled);
+        check(made, admission);
+        if (left === others) expect(admission.violations.length).toBeGreaterThan(1);
+      }
+    }
+  });
 });
 
-async function enforce(rig: NativeRig, policies: readonly Policy[]): Promise<void> {
+/** Puts the policies in force. Gives how many tolerations a DaemonSet may have for the API server to evaluate them. */
+async function enforce(rig: NativeRig, policies: readonly Policy[]): Promise<number> {
   const translations = policies.flatMap((policy) =>
     policy.kind === 'RecoveryPolicy' ? [] : [translate(policy, { among: policies, mutates: true, purpose: 'Alone' })],
   );
-  expect(translations.flatMap(({ refusal, limits }) => [...limits, ...(refusal ? [refusal] : [])])).toEqual([]);
+  expect(translations.flatMap(({ refusal }) => refusal ?? [])).toEqual([]);
   await rig.enforce(translations.flatMap((translation) => translation.policies));
+  const limits = translations.flatMap((translation) => translation.limits);
+  const sizes = limits.map(({ message }) => Number(/with more than (\d+) tolerations$/.exec(message)?.[1]));
+  return Math.min(256, ...sizes);
 }
 
-interface DaemonSet {
-  readonly metadata: Readonly<Record<string, unknown>>;
-  readonly spec: { readonly template: { readonly spec: { readonly tolerations?: readonly object[] } } };
+function keys(prefix: string, count: number): Toleration[] {
+  return Array.from({ length: count }, (_, index) => ({ key: `example.com/${prefix}-${index}`, operator: 'Exists' }));
 }
 
-const pathOf = (namespace: string) => `/apis/apps/v1/namespaces/${namespace}/daemonsets`;
-
-/** Brings the DaemonSets into their states, unseen by the policies. */
-async function store(cp: ControlPlane, states: readonly DaemonSetState[]): Promise<void> {
-  for (const [index, { namespace, name }] of PLACES.entries()) {
-    const state = states[index];
-    if (!state) continue;
-    const path = `${pathOf(namespace)}/${name}`;
-    const live = await cp.request<DaemonSet>(admin, 'GET', path);
-    const { status, body } =
-      live.status === 404
-        ? await cp.request(admin, 'POST', pathOf(namespace), { body: daemonSet({ name }, state) })
-        : await cp.request(admin, 'PUT', path, { body: daemonSet(live.body.metadata, state) });
-    if (status >= 300) throw new Error(`not stored: ${JSON.stringify(body)}`);
-  }
-}
-
-/** Makes the request with dryRun: as the admin, whom the policies pass by, and as somebody else. */
-async function make(cp: ControlPlane, request: Request) {
-  const { namespace, name, state } = request;
-  const path = `${pathOf(namespace)}/${name}`;
-  const old = request.what === 'update' ? (await cp.request<DaemonSet>(admin, 'GET', path)).body : undefined;
-  const metadata =
-    old?.metadata ?? (request.what === 'create' && request.by === 'generateName' ? { generateName: name } : { name });
-  const send = (user: typeof admin) =>
-    cp.request<DaemonSet>(user, old ? 'PUT' : 'POST', `${old ? path : pathOf(namespace)}?dryRun=All`, {
-      body: daemonSet(metadata, state),
-    });
-  const plain = await send(admin);
-  // Not everything that is generated is valid.
-  if (plain.status >= 400) return undefined;
-  const { name: generated, ...unnamed } = plain.body.metadata;
-  return {
-    answer: await send(developer),
-    request: {
-      uid: 'as-good-as-any',
-      resource: { group: 'apps', version: 'v1', resource: 'daemonsets' },
-      namespace,
-      operation: old ? 'UPDATE' : 'CREATE',
-      // The name is made after admission.
-      object: 'generateName' in metadata ? { ...plain.body, metadata: unnamed } : plain.body,
-      oldObject: old ?? null,
-      generated,
-    },
-  } as const;
-}
-
-function check(
-  { request, answer }: { request: object; answer: Answer<DaemonSet> },
-  admission: Admission,
-  policies: readonly Policy[],
-): void {
-  const context = () => JSON.stringify({ policies, request, answer, admission }, null, 1);
-  expect(answer.status, context()).toBeLessThan(300);
-  const wanted = tolerationsOf(admission.object as DaemonSet);
-  const got = tolerationsOf(answer.body);
-  if (!isDeepStrictEqual(got, wanted)) expect(got, context()).toEqual(wanted);
-  expect(answer.warnings.toSorted(), context()).toEqual(warningsOf(admission).toSorted());
-}
-
-/** What the API server says in place of the webhook: one warning for each policy. */
-function warningsOf({ violations }: Admission): string[] {
-  const left = violations.filter(({ outcome }) => outcome !== 'added');
-  return [...Map.groupBy(left, ({ policy }) => policy)].map(([policy, found]) => {
-    const name = `${policy}.report-tolerations.taintkeeper.dev`;
-    const [mode, then] =
-      found[0]?.mode === 'Audit' ? [', Audit', ''] : ['', '; added with the next change of the pod template'];
-    const subjects = found.map(({ subject }) => subject).join(', ');
-    return `Validation failed for ValidatingAdmissionPolicy '${name}' with binding '${name}': TolerationPolicy ${policy}${mode}: missing tolerations: ${subjects}${then}`;
-  });
-}
-
-/** The API server leaves out what is empty. */
-function tolerationsOf({ spec }: DaemonSet): object[] {
-  return (spec.template.spec.tolerations ?? []).map((toleration) =>
-    Object.fromEntries(Object.entries(toleration).filter(([, value]) => value !== '')),
-  );
-}
-
-function daemonSet(metadata: object, { labels, annotations, tolerations, image }: DaemonSetState): object {
-  const selector = { app: 'a' };
-  return {
-    metadata: { ...metadata, labels, annotations },
-    spec: {
-      selector: { matchLabels: selector },
-      template: { metadata: { labels: selector }, spec: { containers: [{ name: 'c', image }], tolerations } },
-    },
-  };
+function wanting(name: string, selection: Partial<DaemonSetSelection>, tolerations?: readonly Toleration[]): Policy {
+  const daemonSets = { namespaces: ['kube-system'], ...selection };
+  const spec = { mode: 'Mutate', daemonSets, ...(tolerations ? { tolerations } : {}) };
+  const parsed = parsePolicy(manifest('TolerationPolicy', name, spec));
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+  return parsed.policy;
 }

@@ -59,15 +59,27 @@ export function mayCover(one: Toleration, other: Toleration): boolean {
   return taintsMeantBy(other).some((taint) => tolerates(one, taint));
 }
 
+/** How many taints the tolerations of one list may be written for: more would cost the API server too much at once. */
+const TAINTS_OF_RUN = 96;
+
 /** The same in the same order, in pieces within which no one makes another one needless. */
 export function independentRuns(wanted: readonly Wanted[]): Wanted[][] {
-  const runs: Wanted[][] = [];
+  const runs: { wants: Wanted[]; taints: number }[] = [];
   for (const want of wanted) {
+    const taints = taintsMeantBy(want.toleration).length;
     const run = runs.at(-1);
-    if (run && !run.some(({ toleration }) => mayCover(toleration, want.toleration))) run.push(want);
-    else runs.push([want]);
+    const fits =
+      run !== undefined &&
+      run.taints + taints <= TAINTS_OF_RUN &&
+      !run.wants.some(({ toleration }) => mayCover(toleration, want.toleration));
+    if (fits) {
+      run.wants.push(want);
+      run.taints += taints;
+    } else {
+      runs.push({ wants: [want], taints });
+    }
   }
-  return runs;
+  return runs.map(({ wants }) => wants);
 }
 
 /** Those of which one may make another one, that says something else, needless. */
