@@ -59,7 +59,9 @@ describeWithControlPlane(
         const property = fc.asyncProperty(kind, nodeScenario(REQUESTS_PER_SET), async (options, scenario) => {
           const { policies, nodes, requests } = scenario;
           await prepare(cp(), nodes, []);
-          await native.enforce(policies.flatMap((one) => translate(one, { among: policies, ...options }).policies));
+          const translations = policies.map((one) => translate(one, { among: policies, ...options }));
+          expect(translations.flatMap(({ refusal }) => refusal ?? [])).toEqual([]);
+          await native.enforce(translations.flatMap((translation) => translation.policies));
           for (const generated of requests) {
             const made = await make(cp(), { takeCalls: () => [] }, generated, nodes);
             const found = made ? check(made, policies, options) : ['not taken by the API server'];

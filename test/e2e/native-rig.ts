@@ -38,35 +38,49 @@ export function mutatingVersionOf({ version }: ControlPlane): MutatingVersion {
 export function createNativeRig(cp: ControlPlane, options: NativeRigOptions = {}): NativeRig {
   const { mutatingVersion = 'v1', sparesAdmin = false } = options;
   let inForce: readonly NativeManifest[] = [];
+  let probes: readonly NativeManifest[] = [];
   let generation = 0;
 
   const manifests = (policies: readonly NativePolicy[]) =>
     policies.flatMap((policy) => manifestsOf(policy, mutatingVersion === 'none' ? 'v1' : mutatingVersion));
 
+  async function replace(before: readonly NativeManifest[], after: readonly NativeManifest[]): Promise<void> {
+    const names = new Set(after.map(keyOf));
+    for (const manifest of before) if (!names.has(keyOf(manifest))) await cp.request(admin, 'DELETE', pathOf(manifest));
+    for (const manifest of after) await apply(cp, manifest);
+  }
+
+  /** Policies, and bindings, come to the API server's admission in the order in which they were written: these are the last ones. */
+  async function probe(): Promise<void> {
+    generation += 1;
+    const next = manifests(
+      probePolicies(generation).filter(
+        ({ kind }) => mutatingVersion !== 'none' || kind === 'ValidatingAdmissionPolicy',
+      ),
+    );
+    await replace(probes, next);
+    probes = next;
+    await waitUntil(
+      async () => {
+        const answer = await cp.request<ProbeAnswer>(admin, 'POST', '/api/v1/namespaces?dryRun=All', {
+          body: { metadata: { name: `probe-${generation}` } },
+        });
+        const mutated = mutatingVersion === 'none' || answer.body.metadata?.annotations?.probe === String(generation);
+        return mutated && answer.warnings.length > 0 ? true : undefined;
+      },
+      { timeoutMs: EFFECT_TIMEOUT_MS, otherwise: () => `the policies of round ${generation} are not in force` },
+    );
+  }
+
   return {
     async enforce(policies) {
-      generation += 1;
-      const probes = probePolicies(generation).filter(
-        ({ kind }) => mutatingVersion !== 'none' || kind === 'ValidatingAdmissionPolicy',
-      );
-      // Each kind of object comes to the API server's admission in the order in which it was written, and the probe is the last
-      // one: of policies and of bindings, and so a new one each time.
-      const wanted = manifests([...(sparesAdmin ? policies.map(sparingAdmin) : policies), ...probes]);
-      const names = new Set(wanted.map(keyOf));
-      const gone = inForce.filter((manifest) => !names.has(keyOf(manifest)));
-      for (const manifest of gone) await cp.request(admin, 'DELETE', pathOf(manifest));
-      for (const manifest of wanted) await apply(cp, manifest);
+      const wanted = manifests(sparesAdmin ? policies.map(sparingAdmin) : policies);
+      await replace(inForce, wanted);
       inForce = wanted;
-      await waitUntil(
-        async () => {
-          const answer = await cp.request<ProbeAnswer>(admin, 'POST', '/api/v1/namespaces?dryRun=All', {
-            body: { metadata: { name: `probe-${generation}` } },
-          });
-          const mutated = mutatingVersion === 'none' || answer.body.metadata?.annotations?.probe === String(generation);
-          return mutated && answer.warnings.length > 0 ? true : undefined;
-        },
-        { timeoutMs: EFFECT_TIMEOUT_MS, otherwise: () => `the policies of round ${generation} are not in force` },
-      );
+      await probe();
+      // The API server takes in the bindings, and then one policy after the other (policy_source.go): when it came to the probe, it
+      // may have passed others before their news arrived. The next time they have.
+      await probe();
     },
   };
 }

@@ -28,14 +28,19 @@ export function lackedOf(policy: TolerationPolicy, wanted: readonly Wanted[], mu
   const earlier = wanted.slice(0, first);
   const covers = earlier.some((one) => own.some((want) => mayCover(one.toleration, want.toleration)));
   const before = filteredRuns(covers ? earlier : [], { name: 'others', there: 'tolerations', literals: DESCRIBED });
-  const runs = filteredRuns(own, { name: 'lacked', there: before.there, literals: DESCRIBED });
-  const lacking: Variable = { name: 'lacking', definition: other(runs.lists.join(' + '), LIST_COST, runs.lists) };
+  const runs = filteredRuns(own, { name: 'lacking', there: before.there, literals: DESCRIBED });
+  const together: Variable = { name: 'lacking', definition: other(runs.lists.join(' + '), LIST_COST, runs.lists) };
   const shown = shownOf(own.length);
   const mode = spec.mode === 'Audit' ? ', Audit' : '';
   const then = spec.mode === 'Mutate' && mutates ? '; added with the next change of the pod template' : '';
   const key = spec.mode === 'Audit' ? 'audited' : 'missing';
   return {
-    variables: [TOLERATIONS, ...before.variables, ...runs.variables, lacking] satisfies Variable[],
+    variables: [
+      TOLERATIONS,
+      ...before.variables,
+      ...runs.variables,
+      ...(runs.lists.length > 1 ? [together] : []),
+    ] satisfies Variable[],
     validation: {
       holds: other('size(lacking) == 0', 2, ['lacking']),
       message: other(

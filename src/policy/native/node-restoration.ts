@@ -2,8 +2,9 @@ import { all, any, choose, type Expression, FALSE, LIST_COST, not, other, TRUE }
 import { EMPTY, isEmpty, isIn, those } from '../cel/lists.ts';
 import { IS_NODE } from '../cel/requester.ts';
 import { type Assembled, mutating } from './assemble.ts';
+import { holdersOf, isHeldBy } from './node-holders.ts';
 import { NODE_UPDATES } from './node-protection.ts';
-import { holdingVariables, isHeldBy, type NodeSubject, TAINTS_CHANGE } from './node-subject.ts';
+import { isNamedIn, type NamedNodePolicy, type NodeSubject, TAINTS_CHANGE } from './node-subject.ts';
 import { puttingTaints } from './put-taints.ts';
 import { RECORD, recordVariables } from './restored-record.ts';
 import { LEAVE_TAKEN, LEAVE_VARIABLES } from './taken-leave.ts';
@@ -18,17 +19,21 @@ import type { TranslationOptions } from './translate.ts';
  */
 export function restoration(
   policy: NodeSubject,
-  others: readonly NodeSubject[],
+  others: readonly NamedNodePolicy[],
   { purpose }: TranslationOptions,
 ): Assembled[] {
   const { name, mode, releasable, exempt } = policy;
-  const denying = others.filter((other) => other.mode === 'Deny');
+  const holders = holdersOf(others);
+  const denying = holders.filter((holder) => holder.mode === 'Deny');
   const restored =
     mode === 'Restore'
-      ? those('protected', all([not(exempt), releasable ? not(isIn('released')) : TRUE, not(isHeldBy(denying))]))
+      ? those(
+          'protected',
+          all([not(exempt), releasable ? not(isIn('released')) : TRUE, not(isHeldBy(denying, policy.taints))]),
+        )
       : EMPTY;
   const leave = any([exempt, releasable ? isIn('released') : FALSE]);
-  const gone = those('protected', all([leave, not(isHeldBy(others))]));
+  const gone = those('protected', all([leave, not(isHeldBy(holders, policy.taints))]));
   const put = puttingTaints('after', 'restored');
   const mutations = [
     ...(restored === EMPTY ? [] : [restore(put.operation, purpose)]),
@@ -42,7 +47,8 @@ export function restoration(
     conditions: { 'changes-taints': TAINTS_CHANGE, 'is-not-by-a-node': not(IS_NODE) },
     variables: [
       ...policy.variables,
-      ...holdingVariables(others),
+      ...holders.flatMap(({ variables }) => variables),
+      { name: 'released', definition: those('protected', isNamedIn('announced')) },
       { name: 'restored', definition: restored },
       ...put.variables,
       ...recordVariables(name),

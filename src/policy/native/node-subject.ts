@@ -1,11 +1,11 @@
-import { all, any, type Expression, FALSE, LIST_COST, not, other, TRUE, type Variable } from '../cel/expression.ts';
-import { isIn, those } from '../cel/lists.ts';
-import { anyPolicy, type NodePolicy, readNodePolicy, selectsBeforeOrAfter } from '../cel/node-policies.ts';
+import { all, type Expression, FALSE, LIST_COST, not, other, TRUE, type Variable } from '../cel/expression.ts';
+import { those } from '../cel/lists.ts';
+import { type NodePolicy, readNodePolicy, selectsBeforeOrAfter } from '../cel/node-policies.ts';
 import { RELEASE_AFTER, RELEASE_BEFORE } from '../cel/protection-changes.ts';
 import { REQUESTER_VARIABLES } from '../cel/requester.ts';
 import { LABELS, LABELS_BEFORE } from '../cel/selector.ts';
 import { DROPPED_BY_NAME, EXACT_NAME, IDENTITY, LEFT } from '../cel/taint-names.ts';
-import { comesAndGoes, isProtected, TAINTS_AFTER, TAINTS_BEFORE } from '../cel/taints.ts';
+import { isProtected, TAINTS_AFTER, TAINTS_BEFORE } from '../cel/taints.ts';
 import type { TaintPolicy } from '../policy.ts';
 
 /** So many entries of the release annotation are looked at: to look at all that it could have would cost too much. */
@@ -14,11 +14,15 @@ export const MAX_RELEASES = 64;
 /** To split an annotation, which can have 256 KiB, and to trim its parts. */
 export const SPLIT_COST = 110_000;
 
-/** A TaintPolicy as its native policies see an update of a node. */
-export interface NodeSubject extends NodePolicy {
+/** A TaintPolicy as the native policies of others see it. */
+export interface NamedNodePolicy extends NodePolicy {
   readonly name: string;
   /** Whether the release annotation lets taints go. */
   readonly releasable: boolean;
+}
+
+/** A TaintPolicy as its own native policies see an update of a node. */
+export interface NodeSubject extends NamedNodePolicy {
   /** True for an update of a node that the policy is for. */
   readonly selected: Expression;
   /** True for a requester whom it exempts. */
@@ -46,15 +50,27 @@ const UPDATE_VARIABLES: readonly Variable[] = [
 /** The condition under which an update is looked at at all: most leave the taints of a node alone. */
 export const TAINTS_CHANGE: Expression = other('before != after', (size) => 50 * size + 3, ['before', 'after']);
 
+/** Every policy is read for every other one that it may meet: each is so once. */
+const known = new WeakMap<TaintPolicy, NamedNodePolicy>();
+
+export function readNamedNodePolicy(policy: TaintPolicy): NamedNodePolicy {
+  const { name, spec } = policy;
+  const read = known.get(policy) ?? {
+    ...readNodePolicy(policy, false),
+    name,
+    releasable: spec.release !== 'Never' && spec.mode !== 'Audit',
+  };
+  known.set(policy, read);
+  return read;
+}
+
 export function readNodeSubject(policy: TaintPolicy): NodeSubject {
-  const read = readNodePolicy(policy, false);
-  const { taints, notExempt, mode } = read;
+  const read = readNamedNodePolicy(policy);
+  const { taints, notExempt } = read;
   const [selected, isSelected] = named('selected', selectsBeforeOrAfter(read));
   const [exempt, isExempt] = named('exempt', not(notExempt));
   return {
     ...read,
-    name: policy.name,
-    releasable: policy.spec.release !== 'Never' && mode !== 'Audit',
     selected,
     exempt,
     variables: [
@@ -64,35 +80,6 @@ export function readNodeSubject(policy: TaintPolicy): NodeSubject {
       { name: 'protected', definition: those('dropped', all([selected, isProtected(taints)])) },
     ],
   };
-}
-
-/**
- * True for a taint `t` of `protected` that one of the policies holds back: it neither exempts the requester nor releases the taint.
- * {@link holdingVariables} have to stand before what uses it.
- */
-export function isHeldBy(policies: readonly NodeSubject[]): Expression {
-  return any(
-    [false, true].map((releasable) =>
-      anyPolicy(
-        policies.filter((policy) => policy.releasable === releasable),
-        (policy, rules) =>
-          all([
-            isProtected(rules, isIn('passing')),
-            selectsBeforeOrAfter(policy),
-            policy.notExempt,
-            releasable ? not(isIn('released')) : TRUE,
-          ]),
-      ),
-    ),
-  );
-}
-
-/** Of the `protected` taints: those that were announced, and those that no wildcard of the policies means. */
-export function holdingVariables(policies: readonly NodeSubject[]): readonly Variable[] {
-  return [
-    { name: 'released', definition: those('protected', isNamedIn('announced')) },
-    { name: 'passing', definition: those('protected', comesAndGoes(policies.flatMap(({ taints }) => taints))) },
-  ];
 }
 
 /** True for a taint `t` that an entry of the list names, a bound name: with its value or without. */

@@ -5,7 +5,7 @@ import { nodeLimits } from './node-limits.ts';
 import { protection } from './node-protection.ts';
 import { registration, registrationReport } from './node-registration.ts';
 import { restoration } from './node-restoration.ts';
-import { readNodeSubject } from './node-subject.ts';
+import { readNamedNodePolicy, readNodeSubject } from './node-subject.ts';
 import { rulesOverlap } from './rules-overlap.ts';
 import type { TranslationOptions } from './translate.ts';
 
@@ -17,7 +17,7 @@ export function translateNodes(policy: TaintPolicy, options: TranslationOptions)
   const holding = others
     .filter(({ spec }) => spec.mode !== 'Audit' && rulesOverlap(spec.taints, policy.spec.taints))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    .map(readNodeSubject);
+    .map(readNamedNodePolicy);
   return conclude(
     policy,
     [

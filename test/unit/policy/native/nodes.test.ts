@@ -17,6 +17,11 @@ const RESTORE: TaintPolicySpec = {
   taints: [PRESENT, { key: 'example.com/*' }],
   exempt: { users: ['autoscaler'] },
 };
+const CRITICAL: TaintPolicySpec = {
+  mode: 'Deny',
+  taints: [{ key: 'example.com/critical' }],
+  exempt: { groups: ['operators'] },
+};
 const AUDIT: TaintPolicySpec = { mode: 'Audit', taints: [PRESENT] };
 
 /** What the first of the policies becomes, among all of them. */
@@ -192,7 +197,7 @@ describe('what is refused', () => {
 /** As kubectl would get them, for people to read. */
 it.each<[file: string, specs: Specs, options: Partial<TranslationOptions>]>([
   ['deny', { 'control-plane': { ...DENY, release: 'Never' } }, {}],
-  ['restore-among-others', { 'gpu-pool': RESTORE, everything: { mode: 'Deny', taints: [{ key: '*' }] } }, BACKSTOP],
+  ['restore-among-others', { 'gpu-pool': RESTORE, critical: CRITICAL }, BACKSTOP],
   ['audit', { watch: { ...AUDIT, taints: [{ key: 'dedicated' }] } }, {}],
 ])('reads well: %s', async (file, specs, options) => {
   const manifests = translated(specs, options).policies.flatMap((policy) => manifestsOf(policy, 'v1'));
