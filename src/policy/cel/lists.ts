@@ -1,4 +1,4 @@
-import { type Expression, FALSE, filtered, LIST_COST, other, TRUE, type Variable } from './expression.ts';
+import { type Expression, FALSE, filtered, LIST_COST, other, TRUE } from './expression.ts';
 
 /** Of a comprehension that makes a list: for each item. */
 const ITEM_COST = 20;
@@ -29,6 +29,15 @@ export function mapped(list: string, result: string): string {
   return line.length > LINE_LENGTH ? `${list}.map(t,\n  ${result})` : line;
 }
 
+/** The items of all the lists. */
+export function together(lists: readonly Expression[]): Expression {
+  return other(
+    lists.map(({ text }) => text).join(' +\n'),
+    (size) => lists.reduce((sum, { cost }) => sum + cost(size) + 2, 0),
+    lists.flatMap(({ uses }) => [...uses]),
+  );
+}
+
 /** True when the item `t` is in the list, a bound name. */
 export function isIn(list: string): Expression {
   return other(`t in ${list}`, (size) => size + 2, [list]);
@@ -37,9 +46,4 @@ export function isIn(list: string): Expression {
 /** True when the list, a bound name, has no items. */
 export function isEmpty(list: string): Expression {
   return other(`size(${list}) == 0`, 3, [list]);
-}
-
-/** A list as a variable; undefined for one that is known to be empty. */
-export function listed(name: string, definition: Expression): Variable | undefined {
-  return definition === EMPTY ? undefined : { name, definition };
 }

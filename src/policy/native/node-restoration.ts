@@ -1,5 +1,5 @@
 import { all, any, choose, type Expression, FALSE, LIST_COST, not, other, TRUE } from '../cel/expression.ts';
-import { EMPTY, isEmpty, isIn, those } from '../cel/lists.ts';
+import { EMPTY, isEmpty, isIn, those, together } from '../cel/lists.ts';
 import { IS_NODE } from '../cel/requester.ts';
 import { type Assembled, mutating } from './assemble.ts';
 import { holdersOf, isHeldBy } from './node-holders.ts';
@@ -35,11 +35,11 @@ export function restoration(
   const leave = any([exempt, releasable ? isIn('released') : FALSE]);
   const gone = those('protected', all([leave, not(isHeldBy(holders, policy.taints))]));
   const put = puttingTaints('after', 'restored');
-  const mutations = [
+  const operations = [
     ...(restored === EMPTY ? [] : [restore(put.operation, purpose)]),
     ...(gone === EMPTY ? [] : LEAVE_TAKEN),
   ];
-  if (mutations.length === 0) return [];
+  if (operations.length === 0) return [];
   return mutating({
     name: `${name}.restore.taintkeeper.dev`,
     failurePolicy: 'Ignore',
@@ -56,7 +56,8 @@ export function restoration(
       ...LEAVE_VARIABLES,
     ],
     reinvocationPolicy: 'IfNeeded',
-    mutations,
+    // The API server writes and reads the whole node for each mutation.
+    mutations: [together(operations)],
   });
 }
 

@@ -1,5 +1,5 @@
 import { any, choose, type Expression, FALSE, LIST_COST, listOf, other } from '../cel/expression.ts';
-import { EMPTY } from '../cel/lists.ts';
+import { EMPTY, together } from '../cel/lists.ts';
 import { selectsIn } from '../cel/selector.ts';
 import { taintLiteral } from '../cel/taints.ts';
 import type { TaintPolicy } from '../policy.ts';
@@ -53,12 +53,7 @@ export function wantedUnlessContested(policy: TaintPolicy, others: readonly Tain
       return choose(contested, EMPTY, listOfWants(alike.map(({ want }) => want)));
     })
     .filter((list) => list !== EMPTY);
-  if (lists.length === 0) return EMPTY;
-  return other(
-    lists.map(({ text }) => text).join(' +\n'),
-    (size) => lists.reduce((sum, list) => sum + list.cost(size) + 2, 0),
-    lists.flatMap(({ uses }) => [...uses]),
-  );
+  return lists.length === 0 ? EMPTY : together(lists);
 }
 
 /** True for a node that gets another value of the taint from a stronger policy. */

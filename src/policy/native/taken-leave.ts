@@ -35,7 +35,7 @@ export const LEAVE_VARIABLES: readonly Variable[] = [
   },
 ];
 
-/** Mutations by which taints that are `gone` with leave do so once, and for good: no release is left of them, and no memory. */
+/** Lists of operations by which taints that are `gone` with leave do so once, and for good: no release is left of them, and no memory. */
 export const LEAVE_TAKEN: readonly Expression[] = [
   choose(
     not(other('entries.exists(e, e in goneNames)', (size) => MAX_RELEASES * (2 * size + 12), ['entries', 'goneNames'])),
