@@ -51,6 +51,8 @@ export interface ClusterAppOptions extends Listeners {
   /** Name of the ConfigMap with policies to be created once. */
   readonly defaultPolicies: string | undefined;
   readonly ownerClusterRole: string | undefined;
+  /** Whether policies may have a backstop. */
+  readonly nativePolicies: boolean;
   /** Take every policy to be in mode Audit. */
   readonly audit: boolean;
   /** How long requests are still answered after a stop was asked for, while others learn of it, in milliseconds. */

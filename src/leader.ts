@@ -8,6 +8,7 @@ import type { RecordedEvent } from './cluster/events/event.ts';
 import { type ClusterPolicies, versionOf } from './cluster/policies.ts';
 import { watchResource } from './cluster/watch/watch-cache.ts';
 import type { RegisteredWebhooks } from './cluster/webhook-configurations.ts';
+import { backstop } from './controllers/backstop.ts';
 import { certificateRotation } from './controllers/certificate-rotation.ts';
 import { type ClusterSurvey, isNews, projectDaemonSet, projectNode } from './controllers/cluster-objects.ts';
 import { startDaemonSetPatching } from './controllers/daemon-set-patching.ts';
@@ -19,6 +20,7 @@ import { policyStatus } from './controllers/policy-status.ts';
 import { startReconciler } from './controllers/reconciler.ts';
 import type { ServiceRef } from './controllers/service-endpoint.ts';
 import { webhookRegistration } from './controllers/webhook-registration.ts';
+import { translate } from './policy/native/translate.ts';
 import type { Metrics } from './server/metrics.ts';
 
 /** Least time between two looks at all nodes and DaemonSets for the policies' status, in milliseconds. */
@@ -48,6 +50,8 @@ export interface LeaderOptions {
   readonly defaultPolicies: string | undefined;
   /** Name of the ClusterRole that the webhook configurations go with, if any. */
   readonly ownerClusterRole: string | undefined;
+  /** Whether policies may have a backstop. */
+  readonly nativePolicies: boolean;
   readonly record: (event: RecordedEvent) => void;
   readonly metrics: Metrics;
   readonly log: Logger;
@@ -158,6 +162,26 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     },
   });
 
+  const natives = backstop({
+    client,
+    isEnabled: options.nativePolicies,
+    objects: policies.objects,
+    audit,
+    namespace,
+    ownerClusterRole: options.ownerClusterRole,
+    translate,
+    log,
+  });
+  const backing = startReconciler({
+    name: 'backstop',
+    reconcile: natives.reconcile,
+    log,
+    onResult(result) {
+      metrics.reconciled('backstop', result);
+      status.trigger();
+    },
+  });
+
   const writeStatus = policyStatus({
     client,
     objects: policies.objects,
@@ -174,7 +198,8 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
       const fault = complaint();
       return fault === undefined ? 'pending' : { fault };
     },
-    troubles: () => [nodeRepair, patching, recovery].flatMap((one) => one.troubles()),
+    backstop: natives.condition,
+    troubles: () => [nodeRepair, patching, recovery, natives].flatMap((one) => one.troubles()),
     metrics,
   });
   const status = controller(
@@ -207,6 +232,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
           nodeRepair.policiesChanged();
           patching.changed();
           recovery.policiesChanged();
+          backing.trigger(POLICIES_SETTLE_MS);
           // The policies' status follows the registration.
           return registration.trigger(Math.max(POLICIES_SETTLE_MS, entries.dueInMs()));
         case 'status':
@@ -219,7 +245,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     },
     async stop() {
       // First, so that nothing begins any more, and what fails now is no failure.
-      const controllers = [registration, status, nodeRepair, patching, recovery, rotation, defaults];
+      const controllers = [registration, backing, status, nodeRepair, patching, recovery, rotation, defaults];
       const ended = Promise.all(controllers.map((one) => one?.stop()));
       attempted.resolve();
       await Promise.all([nodes.stop(), daemonSets.stop()]);

@@ -3,6 +3,7 @@ import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { own } from '../policy/label-selector.ts';
 import { REMEMBERED_ANNOTATION } from '../policy/memory.ts';
+import { RESTORED_ANNOTATION } from '../policy/native/restored-annotation.ts';
 import type { DesiredNode, NodeView } from '../policy/node.ts';
 import type { Path } from '../policy/problem.ts';
 import { RELEASE_ANNOTATION } from '../policy/release.ts';
@@ -79,20 +80,22 @@ function patchTaints(spec: NodeObject['spec'], taints: readonly Taint[]): Operat
 }
 
 /** The annotations that are ours. */
-type OwnAnnotations = Pick<NodeView, 'release' | 'remembered'>;
+type OwnAnnotations = Pick<NodeView, 'release' | 'remembered' | 'restored'>;
 
 function annotationsOf({ annotations }: NodeObject['metadata']): OwnAnnotations {
   return {
     release: own(annotations ?? {}, RELEASE_ANNOTATION),
     remembered: own(annotations ?? {}, REMEMBERED_ANNOTATION),
+    restored: own(annotations ?? {}, RESTORED_ANNOTATION),
   };
 }
 
 /** Where there is no map of annotations yet, one must be added before anything can be put into it. */
-function pickAnnotations({ annotations }: NodeObject['metadata'], { release, remembered }: OwnAnnotations) {
+function pickAnnotations({ annotations }: NodeObject['metadata'], { release, remembered, restored }: OwnAnnotations) {
   const values = {
     ...(release === undefined ? {} : { [RELEASE_ANNOTATION]: release }),
     ...(remembered === undefined ? {} : { [REMEMBERED_ANNOTATION]: remembered }),
+    ...(restored === undefined ? {} : { [RESTORED_ANNOTATION]: restored }),
   };
   if (annotations || Object.keys(values).length > 0) return { annotations: values };
   return annotations === undefined ? {} : { annotations };

@@ -51,8 +51,8 @@ export function eventsOf(request: AdmissionRequest, { kind, decision }: Judgemen
   if (request.dryRun || kind === undefined) return [];
   const object = objectOf(request, kind);
   const user = printable(request.userInfo.username ?? '');
-  const groups = Map.groupBy(decision.violations, ({ policyKind, policy, outcome }) =>
-    [policyKind, policy, outcome].join('/'),
+  const groups = Map.groupBy(decision.violations, ({ policyKind, policy, outcome, by }) =>
+    [policyKind, policy, outcome, by].join('/'),
   );
   return [...groups.values()].flatMap((violations) => {
     const [first] = violations;
@@ -61,7 +61,8 @@ export function eventsOf(request: AdmissionRequest, { kind, decision }: Judgemen
     const { type, reason, action, said, byUser } = wording;
     const subjects = atMost(MAX_SUBJECTS, [...new Set(violations.map(({ subject }) => subject))]).join(', ');
     const what = kind === 'Node' ? 'taint' : 'toleration';
-    const note = `${said} ${what} ${subjects}${byUser && user ? ` (user ${user})` : ''}`;
+    const acted = first.by === 'native' ? `${said}, by a native policy,` : said;
+    const note = `${acted} ${what} ${subjects}${byUser && user ? ` (user ${user})` : ''}`;
     const policy = `${first.policyKind} ${first.policy}`;
     const { reference, title } = object;
     return [

@@ -25,6 +25,7 @@ interface ServeOptions extends Listeners, ClusterOptions {
   readonly identity: string;
   readonly defaultPolicies?: string;
   readonly ownerClusterRole?: string;
+  readonly nativePolicies: boolean;
   readonly shutdownDelay: number;
   readonly caOverlap: number;
   readonly page: boolean;
@@ -43,6 +44,7 @@ const CLUSTER_ONLY = [
   'identity',
   'defaultPolicies',
   'ownerClusterRole',
+  'nativePolicies',
   'shutdownDelay',
   'caOverlap',
 ];
@@ -91,7 +93,11 @@ export function serveCommand(): Command {
     .option('--lease <name>', 'the Lease that says which replica leads', 'taintkeeper')
     .addOption(new Option('--identity <name>', 'this replica').default(hostname(), "the host's name"))
     .option('--default-policies <configmap>', 'a ConfigMap with policies that are created, each once ever')
-    .option('--owner-cluster-role <name>', 'the webhook configurations are deleted together with this ClusterRole')
+    .option(
+      '--owner-cluster-role <name>',
+      'what taintkeeper registers, and what puts its native policies in force, is deleted together with this ClusterRole',
+    )
+    .option('--no-native-policies', 'write no native policies, whatever policies ask for with backstop: Native')
     .option(
       '--shutdown-delay <seconds>',
       'how long requests are still answered after SIGTERM, while the endpoints change',

@@ -1,6 +1,7 @@
 import type { ObjectReference, RecordedEvent } from '../cluster/events/event.ts';
 import type { Hindrance, Loss } from '../policy/node-drift.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
+import type { RestoredNatively } from '../policy/restored-natively.ts';
 import { formatTaint, type Taint } from '../policy/taint.ts';
 
 const WHY_NOT: Record<Exclude<Hindrance, 'contested'>, (loss: Loss) => string> = {
@@ -13,6 +14,17 @@ const WHY_NOT: Record<Exclude<Hindrance, 'contested'>, (loss: Loss) => string> =
 export function eventOfRelease(node: ObjectReference, taint: Taint): RecordedEvent {
   const note = `taint ${formatTaint(taint)} is gone, as was announced`;
   return { regarding: node, type: 'Normal', reason: 'TaintReleased', action: 'ForgetTaint', note };
+}
+
+/** What is to be said of a taint that the API server put back by itself while taintkeeper was not asked, on the node and on the policy. */
+export function eventsOfNative(node: ObjectReference, { policy: { name }, taint }: RestoredNatively): RecordedEvent[] {
+  const note = `put back, by a native policy, taint ${formatTaint(taint)} while taintkeeper was not asked`;
+  const policy = { apiVersion: POLICY_API_VERSION, kind: 'TaintPolicy', name };
+  const common = { type: 'Normal', reason: 'TaintRestored', action: 'RestoreTaint' } as const;
+  return [
+    { regarding: node, ...common, note: `TaintPolicy ${name} ${note}` },
+    { regarding: policy, ...common, note: `Node ${node.name}: ${note}` },
+  ];
 }
 
 /** What is to be said of a taint that was found missing, on the node and on the policy. */

@@ -7,16 +7,18 @@ import { pause } from '../cluster/pause.ts';
 import { tokenBucket } from '../cluster/token-bucket.ts';
 import type { Entry } from '../cluster/watch/cached-objects.ts';
 import { REMEMBERED_ANNOTATION } from '../policy/memory.ts';
+import { RESTORED_ANNOTATION } from '../policy/native/restored-annotation.ts';
 import type { DesiredNode } from '../policy/node.ts';
 import { type Loss, type NodeDrift, nodeDrift } from '../policy/node-drift.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { RELEASE_ANNOTATION } from '../policy/release.ts';
+import { nativeViolation } from '../policy/restored-natively.ts';
 import { formatTaint, identity, type Taint } from '../policy/taint.ts';
 import type { Metrics } from '../server/metrics.ts';
 import type { ClusterNode, Nodes } from './cluster-objects.ts';
 import { FIELD_MANAGER } from './field-owner.ts';
 import { countMemoryWrites } from './memory-writes.ts';
-import { eventOfRelease, eventsOfLoss, noteOfLoss } from './node-events.ts';
+import { eventOfRelease, eventsOfLoss, eventsOfNative, noteOfLoss } from './node-events.ts';
 import { startReconciler } from './reconciler.ts';
 import { trackRefusedRepairs } from './refused-repairs.ts';
 import { trackTaintContests } from './taint-contests.ts';
@@ -160,7 +162,11 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
   }
 
   /** False when the node has changed since it was looked at. */
-  async function write(entry: NodeEntry, desired: DesiredNode, { losses, released }: NodeDrift): Promise<boolean> {
+  async function write(
+    entry: NodeEntry,
+    desired: DesiredNode,
+    { losses, released, natively }: NodeDrift,
+  ): Promise<boolean> {
     while (!writes.take()) {
       await pause(writes.waitMs(), stopping.signal);
       stopping.signal.throwIfAborted();
@@ -189,6 +195,10 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
     for (const policy of new Set(repaired.map(({ policy }) => policy.name))) metrics.repaired('Node', policy);
     for (const loss of repaired) tell(entry, loss);
     for (const taint of released) record(eventOfRelease(referenceTo(entry), taint));
+    for (const one of natively) {
+      metrics.violationFound('Node', nativeViolation(one));
+      for (const event of eventsOfNative(referenceTo(entry), one)) record(event);
+    }
     return true;
   }
 
@@ -202,10 +212,14 @@ function referenceTo({ name, uid }: NodeEntry): ObjectReference {
 }
 
 /** A merge patch of what changes. A list of taints can only be written whole: never over one that has not been seen. */
-function patchOf({ resourceVersion, value }: NodeEntry, { taints, release, remembered }: DesiredNode): object {
+function patchOf(
+  { resourceVersion, value }: NodeEntry,
+  { taints, release, remembered, restored }: DesiredNode,
+): object {
   const annotations = {
     ...(release === value.release ? {} : { [RELEASE_ANNOTATION]: release ?? null }),
     ...(remembered === value.remembered ? {} : { [REMEMBERED_ANNOTATION]: remembered ?? null }),
+    ...(restored === value.restored ? {} : { [RESTORED_ANNOTATION]: restored ?? null }),
   };
   return { metadata: { resourceVersion, annotations }, ...(taints === value.taints ? {} : { spec: { taints } }) };
 }

@@ -7,7 +7,7 @@ import type { DaemonSetView } from '../policy/daemon-set.ts';
 import type { NodeView } from '../policy/node.ts';
 import { daemonSetFindings, nodeFindings, podFindings, type StuckPod } from '../policy/policy-findings.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
-import { type Findings, nextPolicyStatus, type PolicyStatus } from '../policy/policy-status.ts';
+import { type ConditionState, type Findings, nextPolicyStatus, type PolicyStatus } from '../policy/policy-status.ts';
 import type { Metrics } from '../server/metrics.ts';
 import type { Trouble } from './trouble.ts';
 
@@ -20,6 +20,8 @@ export interface PolicyStatusOptions {
   readonly daemonSets: () => Iterable<DaemonSetView>;
   readonly stuckPods: () => Iterable<StuckPod>;
   readonly standing: (policy: PolicyObject) => Standing;
+  /** How its native policies stand: undefined where it asks for none, `pending` while nobody has looked. */
+  readonly backstop: (policy: PolicyObject) => ConditionState | 'pending' | undefined;
   readonly troubles: () => readonly Trouble[];
   readonly metrics: Pick<Metrics, 'violating' | 'stalled'>;
 }
@@ -36,7 +38,8 @@ const LOOK_AGAIN_MS = 60_000;
  * milliseconds.
  */
 export function policyStatus(options: PolicyStatusOptions): () => Promise<number> {
-  const { client, objects, compiled, audit, nodes, daemonSets, stuckPods, standing, troubles, metrics } = options;
+  const { client, objects, compiled, audit, nodes, daemonSets, stuckPods, standing, backstop, troubles, metrics } =
+    options;
   /** Of each policy all violators, by its uid; the status names only the first few. */
   let violators: ReadonlyMap<string, readonly string[]> = new Map();
 
@@ -54,7 +57,8 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
       // Many policies and many nodes take their time, and admissions do not wait.
       await setImmediate();
       const state = policy.result.ok ? standing(policy) : 'registered';
-      if (state === 'pending') continue;
+      const backing = backstop(policy);
+      if (state === 'pending' || backing === 'pending') continue;
       const before = policy.status as PolicyStatus | undefined;
       const findings = findingsOf(policy, violators.get(policy.uid) ?? before?.violators ?? []);
       found.set(policy.uid, findings?.violators ?? []);
@@ -66,6 +70,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
         notRegistered: state === 'registered' ? undefined : state.fault,
         audit,
         stalled: stalled.filter(({ kind, policy: name }) => kind === policy.kind && name === policy.name),
+        backstop: backing,
         findings,
         now: new Date(),
       });

@@ -15,6 +15,7 @@ import type { WebhookEntry } from '../policy/webhooks/entries.ts';
 import { covers, desiredWebhooks } from './desired-webhooks.ts';
 import { limitRepairs } from './limit-repairs.ts';
 import { knowsMatchConditions, withoutConditions } from './match-conditions.ts';
+import { type Ownership, ownedByClusterRole } from './owner-cluster-role.ts';
 import { callOverService, type ServiceRef } from './service-endpoint.ts';
 
 /** The configurations are watched; this repairs what a watch may miss. */
@@ -41,10 +42,7 @@ export interface RegistrationOptions {
   readonly confirmBundle: (present: readonly string[], next: string | undefined) => Promise<void>;
   /** As last seen. */
   readonly actual: (phase: ConfigurationPhase) => WebhookConfiguration | undefined;
-  /**
-   * Name of the ClusterRole that the configurations go with when it is deleted, if any. An owner in a namespace would not do:
-   * garbage collection takes such a reference of a cluster-scoped object for a broken one.
-   */
+  /** Name of the ClusterRole that the configurations go with when it is deleted, if any. */
   readonly ownerClusterRole: string | undefined;
   readonly log: Logger;
 }
@@ -66,7 +64,7 @@ export function webhookRegistration(options: RegistrationOptions): Registration 
   let complaint: string | undefined;
   /** Undefined until the API server was asked. */
   let conditions: boolean | undefined;
-  let ownership: object | undefined;
+  let ownership: Ownership | undefined;
 
   return {
     async reconcile() {
@@ -80,7 +78,7 @@ export function webhookRegistration(options: RegistrationOptions): Registration 
         }
       };
       conditions ??= await attempt(askForConditions);
-      ownership ??= await attempt(findOwner);
+      ownership ??= await attempt(() => ownedByClusterRole(client, options.ownerClusterRole));
       // What exists comes first: until its caBundle is right, no replica may be ready, and the webhook answers nobody. Then
       // mutation before validation, which refuses what a missing mutation has not restored.
       const waits = [
@@ -116,14 +114,6 @@ export function webhookRegistration(options: RegistrationOptions): Registration 
     if (!known)
       log.warn('the API server knows no matchConditions: it asks for every change of a node, and nothing fails closed');
     return known;
-  }
-
-  async function findOwner(): Promise<object> {
-    if (options.ownerClusterRole === undefined) return {};
-    const path = `/apis/rbac.authorization.k8s.io/v1/clusterroles/${options.ownerClusterRole}`;
-    const { metadata } = await client.request<{ metadata: { name: string; uid: string } }>('GET', path);
-    const { name, uid } = metadata;
-    return { ownerReferences: [{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', name, uid }] };
   }
 
   /** Gives the time until the next look, in milliseconds. */

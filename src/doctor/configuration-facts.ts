@@ -49,6 +49,8 @@ export interface Installation {
   readonly secret: string | undefined;
   /** The ConfigMap with default policies, if there is one. */
   readonly defaultPolicies: string | undefined;
+  /** Whether it may write native policies. */
+  readonly nativePolicies: boolean;
   /** The ClusterRole that owns the webhook configurations, if one does. */
   readonly ownerClusterRole: string | undefined;
   /** Undefined where it was not installed by Helm. */

@@ -1,3 +1,4 @@
+import { NATIVE_RESOURCES } from '../cluster/native-policies.ts';
 import { POLICY_RESOURCES } from '../cluster/policies.ts';
 import { CONFIGURATION_NAME, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
 import type { Installation, Right } from './configuration-facts.ts';
@@ -5,9 +6,11 @@ import type { Installation, Right } from './configuration-facts.ts';
 const POLICIES = Object.values(POLICY_RESOURCES);
 const WEBHOOK_CONFIGURATIONS = Object.values(CONFIGURATIONS).map(({ resource }) => resource);
 
+const NATIVE_POLICIES = Object.values(NATIVE_RESOURCES);
+
 /** What the service account has to be allowed: what the roles of the manifests grant, and nothing besides. */
 export function neededRights(installation: Installation): Right[] {
-  const { namespace, service, secret, lease, defaultPolicies, ownerClusterRole } = installation;
+  const { namespace, service, secret, lease, defaultPolicies, nativePolicies, ownerClusterRole } = installation;
   const policies = { group: 'taintkeeper.dev' };
   const webhooks = { group: 'admissionregistration.k8s.io' };
   return [
@@ -22,6 +25,11 @@ export function neededRights(installation: Installation): Right[] {
       { ...webhooks, resource, name: CONFIGURATION_NAME, verbs: ['get', 'list', 'watch', 'update', 'delete'] },
       { ...webhooks, resource, verbs: ['create'] },
     ]),
+    ...(nativePolicies ? NATIVE_POLICIES : []).map((resource) => ({
+      ...webhooks,
+      resource,
+      verbs: ['get', 'list', 'create', 'update', 'delete'],
+    })),
     ...(ownerClusterRole
       ? [{ group: 'rbac.authorization.k8s.io', resource: 'clusterroles', name: ownerClusterRole, verbs: ['get'] }]
       : []),

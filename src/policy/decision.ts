@@ -40,6 +40,8 @@ export interface Violation {
   readonly outcome: Outcome;
   /** The taint or toleration, as kubectl would write it; printable. */
   readonly subject: string;
+  /** Who acted, where it was not taintkeeper: the API server, by a native policy. */
+  readonly by?: 'native';
 }
 
 interface Findings {

@@ -3,6 +3,7 @@ import type { DesiredNode, NodeView } from './node.ts';
 import type { CompiledTaintPolicy } from './policy-set.ts';
 import { presentTaints, satisfies } from './present-taints.ts';
 import { consumeRelease, isReleased, parseRelease } from './release.ts';
+import { type RestoredNatively, restoredNatively } from './restored-natively.ts';
 import { droppedTaints, identity, type Taint, valuesOf, withTaints } from './taint.ts';
 import { isTransientTaintKey } from './transient-taints.ts';
 
@@ -32,6 +33,8 @@ export interface NodeDrift {
   readonly losses: readonly Loss[];
   /** Taints that are gone with leave, and are not to be remembered any more. */
   readonly released: readonly Taint[];
+  /** What native policies put back while nobody was asked, and is to be recorded. */
+  readonly natively: readonly RestoredNatively[];
   /** The node as it should be made, with the very list of taints that it has where that is right; undefined when there is nothing to do. */
   readonly desired: DesiredNode | undefined;
 }
@@ -80,6 +83,7 @@ export function nodeDrift(
   const desired: DesiredNode = {
     taints,
     release: released.length === 0 ? node.release : consumeRelease(release, released),
+    restored: undefined,
     remembered: remember({
       before: node.remembered,
       carried: taints,
@@ -88,10 +92,15 @@ export function nodeDrift(
       room: node.room,
     }),
   };
-  const changes = taints !== node.taints || desired.release !== node.release || desired.remembered !== node.remembered;
+  const changes =
+    taints !== node.taints ||
+    desired.release !== node.release ||
+    desired.remembered !== node.remembered ||
+    desired.restored !== node.restored;
   return {
     losses: judged.flatMap(({ group, target, hindrance }) => lossesOf(group, target, hindrance)),
     released,
+    natively: restoredNatively(node.restored, policies),
     desired: changes ? desired : undefined,
   };
 

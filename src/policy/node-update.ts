@@ -5,6 +5,7 @@ import { changesOfProtection } from './node-protection-changes.ts';
 import { refusal } from './node-refusal.ts';
 import type { CompiledTaintPolicy, Requester } from './policy-set.ts';
 import { consumeRelease, isReleased, parseRelease } from './release.ts';
+import { type NativeRecord, NO_RECORD, nativeRecord, nativeViolation } from './restored-natively.ts';
 import { droppedTaints, formatTaint, type Taint, withTaints } from './taint.ts';
 import type { TaintMode } from './taint-policy.ts';
 import { taintViolation } from './taint-violation.ts';
@@ -30,20 +31,23 @@ export interface Ruling {
 
 /**
  * Protects the taints that an update drops. Mutation puts back what Restore policies protect, takes spent entries out of the
- * release annotation, and remembers what the node is left with; validation refuses what is still dropped against a Deny or a
+ * release annotation, remembers what the node is left with, and tells what native policies put back before; validation refuses what is still dropped against a Deny or a
  * Restore policy, and records the rest.
  */
 export function judgeNodeUpdate(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Decision<DesiredNode> {
   const { phase, node, oldNode } = request;
   const dropped = droppedTaints(oldNode.taints, node.taints);
   const added = phase === 'mutate' ? droppedTaints(node.taints, oldNode.taints) : [];
-  if (phase === 'mutate' && dropped.length + added.length === 0) return allow();
+  const natively = phase === 'mutate' ? nativeRecord(request, policies) : NO_RECORD;
+  if (phase === 'mutate' && dropped.length + added.length === 0 && !natively.isNew) return allow();
 
   // Both sets of labels: a node cannot leave a policy in the same update that drops the taint.
   const selecting = policies.filter((policy) => policy.selectsNode(oldNode.labels) || policy.selectsNode(node.labels));
   const releases = releaseCheck(request);
   const rulings = dropped.map((taint) => rule(taint, selecting, request.requester, releases));
-  return phase === 'mutate' ? mutate(request, rulings, added, selecting) : validate(request, rulings, selecting);
+  return phase === 'mutate'
+    ? mutate(request, rulings, added, natively, selecting)
+    : validate(request, rulings, selecting);
 }
 
 /**
@@ -78,15 +82,17 @@ function rule(
 }
 
 function mutate(
-  { requester, node }: NodeUpdate,
+  { requester, node, oldNode }: NodeUpdate,
   rulings: readonly Ruling[],
   added: readonly Taint[],
+  natively: NativeRecord,
   policies: readonly CompiledTaintPolicy[],
 ): Decision<DesiredNode> {
   // NodeRestriction judges the patched object as the node's own and would refuse all of it.
   if (isNode(requester)) return allow();
   const protects = protectionOn(node.labels, policies);
-  if (!rulings.some(isBinding) && !added.some(protects)) return allow();
+  const concerns = rulings.some(isBinding) || added.some(protects);
+  if (!concerns && !natively.isNew) return allow();
 
   const refused = rulings.some(({ mode }) => mode === 'Deny');
   const restored = rulings.filter(({ mode }) => mode === 'Restore');
@@ -96,27 +102,35 @@ function mutate(
   const consumed = spent.filter((taint) => isReleased(release, taint));
   const restoredTaints = restored.map(({ taint }) => taint);
   const taints = withTaints(node.taints, restoredTaints);
-  const remembered = refused
-    ? node.remembered
-    : remember({
-        before: node.remembered,
-        carried: taints,
-        forgotten: rulings.filter(goesWithLeave).map(({ taint }) => taint),
-        protects,
-        room: node.room,
-      });
-  if (restored.length === 0 && consumed.length === 0 && remembered === node.remembered) return allow();
+  const remembered =
+    refused || !concerns
+      ? node.remembered
+      : remember({
+          before: node.remembered,
+          carried: taints,
+          forgotten: rulings.filter(goesWithLeave).map(({ taint }) => taint),
+          protects,
+          room: node.room,
+        });
+  const isRight = restored.length === 0 && consumed.length === 0 && remembered === node.remembered;
+  if (isRight && !natively.isNew) return allow();
 
   // Of a request that validation refuses, nothing was done: there is nothing to report then.
   const done = refused ? [] : restored;
+  const told = refused ? [] : natively.restored;
   return patch(
     {
       taints,
       release: consumed.length === 0 ? node.release : consumeRelease(release, consumed),
       remembered,
+      // What was there before is for the leader to record.
+      restored: natively.isNew ? oldNode.restored : node.restored,
     },
-    done.flatMap((ruling) => report(ruling, ruling.standing, 'restored')),
-    done.map(({ taint, standing }) => `${names(standing)} put back taint ${formatTaint(taint)}`),
+    [...done.flatMap((ruling) => report(ruling, ruling.standing, 'restored')), ...told.map(nativeViolation)],
+    [
+      ...done.map(({ taint, standing }) => `${names(standing)} put back taint ${formatTaint(taint)}`),
+      ...told.map(({ taint, policy }) => `TaintPolicy ${policy.name} put back taint ${formatTaint(taint)}`),
+    ],
   );
 }
 

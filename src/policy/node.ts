@@ -21,6 +21,8 @@ export interface NodeView {
    * where that is not known. Whoever may write the node can fill it, and no taint must depend on that.
    */
   readonly room?: number;
+  /** The annotation {@link RESTORED_ANNOTATION}, if there is one. */
+  readonly restored?: string | undefined;
 }
 
 /** What mutation makes of a Node: the rest of the object stays as it is. */
@@ -28,6 +30,7 @@ export interface DesiredNode {
   readonly taints: readonly Taint[];
   readonly release: string | undefined;
   readonly remembered: string | undefined;
+  readonly restored: string | undefined;
 }
 
 interface Request {
@@ -100,7 +103,7 @@ function judgeNodeCreation(
   const values = valuesOf(taints);
   const added = lacking.filter((want) => binds(want) && satisfies(values, want));
   return patch(
-    { taints, release: node.release, remembered },
+    { taints, release: node.release, remembered, restored: node.restored },
     added.map((want) => taintViolation(want.policy, want.field, want.taint, 'added')),
     added.map(({ taint, policy }) => `TaintPolicy ${policy.name} added taint ${formatTaint(taint)}`),
   );

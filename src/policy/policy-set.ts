@@ -1,3 +1,4 @@
+import { restoresNatively } from './backstop.ts';
 import { compileDaemonSetSelection, type SelectableDaemonSet } from './daemon-set-selection.ts';
 import { type LabelSelector, type StringMap, selects } from './label-selector.ts';
 import { compilePattern, isPattern } from './pattern.ts';
@@ -27,6 +28,8 @@ export interface CompiledTaintPolicy {
   readonly mode: TaintMode;
   /** Whether the release annotation lets taints go. Never with Audit, which lets everything go and changes nothing. */
   readonly releasable: boolean;
+  /** Whether a native policy puts taints back before anybody is asked. */
+  readonly restoresNatively: boolean;
   /** The Present taints, as they are set on a node that lacks them. */
   readonly present: readonly Stated<PresentTaint>[];
   selectsNode(labels: StringMap): boolean;
@@ -106,6 +109,7 @@ function compileTaintPolicy({ name, spec }: TaintPolicy, mode: TaintMode): Compi
     name,
     mode,
     releasable: spec.release !== 'Never' && mode !== 'Audit',
+    restoresNatively: restoresNatively(spec, mode),
     present: spec.taints.flatMap((rule, index) => {
       if (rule.ensure !== 'Present' || rule.effect === undefined) return [];
       const taint = { key: rule.key, ...(rule.value ? { value: rule.value } : {}), effect: rule.effect };

@@ -19,7 +19,7 @@ const ConditionSchema = Type.Object({
   type: Type.String({
     description:
       'What the condition is about. Ready: the policy is valid and in force. Stalled: something that it declares is not ' +
-      'done, and waits for somebody.',
+      'done, and waits for somebody. Backstop: the native policies that it asks for are in force.',
     pattern:
       '^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$',
     maxLength: 316,
@@ -44,7 +44,7 @@ export const PolicyStatusSchema = Type.Object(
       Type.Array(ConditionSchema, {
         description:
           'Ready is True when the policy is valid and in force; otherwise its message names each field at fault. Stalled ' +
-          'is there only while it is True.',
+          'is there only while it is True, and Backstop only with backstop: Native.',
         maxItems: 8,
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['type'],
@@ -67,6 +67,9 @@ export const PolicyStatusSchema = Type.Object(
 export type PolicyStatus = Static<typeof PolicyStatusSchema>;
 export type PolicyCondition = Static<typeof ConditionSchema>;
 
+/** What a condition says. */
+export type ConditionState = Pick<PolicyCondition, 'status' | 'reason' | 'message'>;
+
 /** How the objects that are there stand to one policy. */
 export interface Findings {
   /** How many the policy selects. */
@@ -87,6 +90,8 @@ export interface StatusInput {
   readonly audit: boolean;
   /** What keeps the leader from doing what the policy says. */
   readonly stalled: readonly { readonly reason: string; readonly message: string }[];
+  /** How its native policies stand, if it asks for any. */
+  readonly backstop?: ConditionState | undefined;
   /** Undefined for a policy that cannot be used. */
   readonly findings: Findings | undefined;
   readonly now: Date;
@@ -100,10 +105,11 @@ export function nextPolicyStatus({
   notRegistered,
   audit,
   stalled,
+  backstop,
   findings,
   now,
 }: StatusInput): PolicyStatus {
-  const condition = (type: string, state: Pick<PolicyCondition, 'status' | 'reason' | 'message'>): PolicyCondition => {
+  const condition = (type: string, state: ConditionState): PolicyCondition => {
     const previous = before?.conditions?.find((one) => one.type === type);
     const lastTransitionTime = previous?.status === state.status ? previous.lastTransitionTime : rfc3339(now);
     return { type, ...state, observedGeneration: generation, lastTransitionTime };
@@ -125,6 +131,7 @@ export function nextPolicyStatus({
             }),
           ]
         : []),
+      ...(backstop ? [condition('Backstop', backstop)] : []),
     ],
     matched: findings?.matched ?? 0,
     violating: findings?.violators.length ?? 0,
@@ -132,11 +139,7 @@ export function nextPolicyStatus({
   };
 }
 
-function readiness(
-  problems: readonly Problem[],
-  notRegistered: string | undefined,
-  audit: boolean,
-): Pick<PolicyCondition, 'status' | 'reason' | 'message'> {
+function readiness(problems: readonly Problem[], notRegistered: string | undefined, audit: boolean): ConditionState {
   if (problems.length > 0) {
     return {
       status: 'False',

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { BackstopSchema } from './backstop.ts';
 import { brokenConstraints, type Constraint, celValidations } from './constraint.ts';
 import { LabelSelectorSchema } from './label-selector-schema.ts';
 import { isPattern } from './pattern.ts';
@@ -129,6 +130,7 @@ export const TaintPolicySpecSchema = Type.Object(
           'configurations itself.',
       }),
     ),
+    backstop: Type.Optional(BackstopSchema),
   },
   {
     description: 'Which taints are protected on which nodes, and how.',

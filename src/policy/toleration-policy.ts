@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { BackstopSchema } from './backstop.ts';
 import { brokenConstraints, type Constraint, celValidations } from './constraint.ts';
 import { DaemonSetSelectionSchema } from './daemon-set-selection.ts';
 import type { Problem } from './problem.ts';
@@ -98,6 +99,7 @@ export const TolerationPolicySpecSchema = Type.Object(
           'restarts their pods.',
       }),
     ),
+    backstop: Type.Optional(BackstopSchema),
   },
   {
     description: 'Which DaemonSets have to tolerate which taints.',

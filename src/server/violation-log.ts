@@ -21,7 +21,7 @@ export function logViolations(log: Logger, request: AdmissionRequest, { kind, de
   if (decision.violations.length === 0) return;
   const name = printable([request.namespace, request.name].filter(Boolean).join('/'));
   const user = printable(request.userInfo.username ?? '');
-  for (const { policyKind, policy, field, mode, outcome, subject } of decision.violations) {
+  for (const { policyKind, policy, field, mode, outcome, subject, by } of decision.violations) {
     const level = request.dryRun ? 'debug' : LEVELS[outcome];
     log[level](
       {
@@ -36,6 +36,7 @@ export function logViolations(log: Logger, request: AdmissionRequest, { kind, de
         mode,
         outcome,
         subject,
+        ...(by ? { by } : {}),
       },
       `${outcome} ${subject} on ${kind} ${name}: ${policyKind} ${policy}, user ${user}`,
     );

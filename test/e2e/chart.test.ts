@@ -101,6 +101,19 @@ describe.skipIf(obstacle)(`the chart${obstacle}`, () => {
     expect(deploymentOf(await render(['--set', 'page=false'])).container.args).toContain('--no-page');
   });
 
+  it('native policies may be written, unless they are switched off', async () => {
+    const rightsIn = (objects: readonly KubernetesObject[]) =>
+      objects
+        .filter(({ kind }) => kind === 'ClusterRole')
+        .flatMap(({ rules }) => rules as { resources: string[] }[])
+        .flatMap(({ resources }) => resources)
+        .filter((resource) => resource.includes('admissionpolic'));
+    expect(rightsIn(await render())).toHaveLength(4);
+    const without = await render(['--set', 'nativePolicies=false']);
+    expect(rightsIn(without)).toEqual([]);
+    expect(deploymentOf(without).container.args).toContain('--no-native-policies');
+  });
+
   it('preset host-network: the pods are in the network of their nodes, and nothing is left that needs one of their own', async () => {
     const objects = await render(preset('host-network'));
     const { deployment, container } = deploymentOf(objects);

@@ -101,6 +101,8 @@ export interface NodeState {
   readonly taints: readonly Taint[];
   readonly release: string | undefined;
   readonly remembered: string | undefined;
+  /** Nothing that is generated: only native policies write it. */
+  readonly restored?: string | undefined;
 }
 
 export const nodeState: fc.Arbitrary<NodeState> = fc
@@ -126,6 +128,8 @@ export interface NodeEdit {
   readonly labels: NodeState['labels'] | 'kept';
   readonly release: string | undefined | 'kept';
   readonly remembered: string | undefined | 'kept';
+  /** What a native policy writes on the node. */
+  readonly restored?: string | undefined | 'kept';
   /** Which taints stay, bit by bit. */
   readonly stay: number;
   /** Comes last, or in place of the taint of its key and effect. */
@@ -149,13 +153,21 @@ export const nodeEdit: fc.Arbitrary<NodeEdit> = fc.record({
 
 export function edited(
   before: NodeState,
-  { labels: newLabels, release: newRelease, remembered: newRemembered, stay, added }: NodeEdit,
+  {
+    labels: newLabels,
+    release: newRelease,
+    remembered: newRemembered,
+    restored: newRestored = 'kept',
+    stay,
+    added,
+  }: NodeEdit,
 ): NodeState {
   const left = before.taints.filter((_, index) => stay & (1 << index));
   return {
     labels: newLabels === 'kept' ? before.labels : newLabels,
     release: newRelease === 'kept' ? before.release : annotationOf(newRelease, before.taints),
     remembered: newRemembered === 'kept' ? before.remembered : annotationOf(newRemembered, before.taints),
+    restored: newRestored === 'kept' ? before.restored : newRestored,
     taints: withTaints(
       left,
       added === 'what is remembered' ? parseRemembered(before.remembered) : added ? [added] : [],

@@ -1,5 +1,6 @@
 import type { AdmissionRequest } from '../../src/admission/review.ts';
 import { REMEMBERED_ANNOTATION } from '../../src/policy/memory.ts';
+import { RESTORED_ANNOTATION } from '../../src/policy/native/restored-annotation.ts';
 import { RELEASE_ANNOTATION } from '../../src/policy/release.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import type { Answer } from '../control-plane/rest.ts';
@@ -141,7 +142,7 @@ async function mustPass(answer: Promise<Answer>): Promise<void> {
 }
 
 function nodeObject(name: string, state: NodeState, live?: StoredObject): StoredObject {
-  const { labels, taints, release, remembered } = state;
+  const { labels, taints, release, remembered, restored } = state;
   return {
     ...live,
     metadata: {
@@ -151,6 +152,7 @@ function nodeObject(name: string, state: NodeState, live?: StoredObject): Stored
       annotations: {
         ...(release === undefined ? {} : { [RELEASE_ANNOTATION]: release }),
         ...(remembered === undefined ? {} : { [REMEMBERED_ANNOTATION]: remembered }),
+        ...(restored === undefined ? {} : { [RESTORED_ANNOTATION]: restored }),
       },
     },
     spec: { ...live?.spec, taints },

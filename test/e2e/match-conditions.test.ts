@@ -122,6 +122,45 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
     ]);
   });
 
+  it.each<{ what: string; mode?: 'Deny' | 'Restore'; before?: string; edit: Partial<NodeEdit>; calls: string[] }>([
+    {
+      what: 'put a taint back',
+      edit: { restored: 'p dedicated:NoSchedule' },
+      calls: ['restore.taintkeeper.dev', 'outcome restored, native'],
+    },
+    {
+      what: 'put a taint back, beside a label that somebody changed',
+      edit: { restored: 'p dedicated:NoSchedule', labels: { zone: 'a' } },
+      calls: ['restore.taintkeeper.dev', 'outcome restored, native'],
+    },
+    {
+      what: 'put a taint back before, and another one now',
+      before: 'p dedicated:NoExecute',
+      edit: { restored: 'p dedicated:NoExecute, p dedicated:NoSchedule' },
+      calls: ['restore.taintkeeper.dev', 'outcome restored, native'],
+    },
+    { what: 'did nothing, but somebody wrote nonsense', edit: { restored: 'x' }, calls: ['restore.taintkeeper.dev'] },
+    { what: 'did nothing: it stood there before', before: 'p dedicated:NoSchedule', edit: { labels: {} }, calls: [] },
+    { what: 'did nothing, and say so', edit: { restored: '' }, calls: [] },
+    { what: 'put nothing back, of a policy in mode Deny', mode: 'Deny', edit: { restored: 'x' }, calls: [] },
+  ])('agree on an update of which native policies $what', async ({ mode = 'Restore', before, edit, calls }) => {
+    const taint = { key: 'dedicated', value: '', effect: 'NoSchedule' };
+    const policies: Policy[] = [
+      { kind: 'TaintPolicy', name: 'p', spec: { mode, taints: [{ key: 'dedicated' }], backstop: 'Native' } },
+    ];
+    const nodes = [{ labels: {}, taints: [taint], release: undefined, remembered: undefined, restored: before }];
+    await prepare(cp(), nodes, []);
+    const compiled = compilePolicies(policies);
+    await rig.register(webhookEntries(policies), compiled);
+    const whole: NodeEdit = {
+      ...{ labels: 'kept', release: 'kept', remembered: 'kept', restored: 'kept', stay: 1, added: undefined },
+      ...edit,
+    };
+    const user = { name: 'autoscaler', groups: [] };
+    const made = await make(cp(), rig, { what: 'node update', node: 0, edit: whole, user }, nodes);
+    expect(made && check(made, policies, compiled)).toEqual(calls.length > 0 ? calls : ['no call']);
+  });
+
   it('agree on a DaemonSet whose name is still to be generated: its beginning counts', async () => {
     const policies: Policy[] = [
       {
@@ -162,7 +201,7 @@ function check({ request, answer, calls }: Made, policies: readonly Policy[], co
       null,
       1,
     );
-  const outcomes = admission.violations.map(({ outcome }) => `outcome ${outcome}`);
+  const outcomes = admission.violations.map(({ outcome, by }) => `outcome ${outcome}${by ? `, ${by}` : ''}`);
   const tally = [...new Set([...mutating, ...validating, ...outcomes])];
 
   // The conditions do not look at what is remembered. What is so already reaches the engine in vain: just where it would have

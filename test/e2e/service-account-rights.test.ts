@@ -21,6 +21,10 @@ interface Right {
 const OWN = 'taintkeeper';
 const POLICIES = 'taintkeeper.dev';
 const ADMISSION = 'admissionregistration.k8s.io';
+const NATIVE = ['mutating', 'validating'].flatMap((kind) => [
+  `${kind}admissionpolicies`,
+  `${kind}admissionpolicybindings`,
+]);
 const READ = ['get', 'list', 'watch'];
 const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection'];
 const without = (...verbs: string[]) => WRITE.filter((verb) => !verbs.includes(verb));
@@ -73,6 +77,14 @@ const RIGHTS: readonly Right[] = [
       mayNot: [...READ, 'deletecollection'],
     },
   ]),
+  ...NATIVE.map((resource) => ({
+    what: 'native policies: RBAC knows no patterns of names',
+    group: ADMISSION,
+    resource,
+    namespace: '',
+    may: ['get', 'list', 'create', 'update', 'delete'],
+    mayNot: ['patch', 'deletecollection'],
+  })),
   { what: 'nodes', resource: 'nodes', namespace: '', may: [...READ, 'patch'], mayNot: without('patch') },
   {
     what: "nodes' status",

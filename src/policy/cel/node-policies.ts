@@ -1,3 +1,4 @@
+import { restoresNatively } from '../backstop.ts';
 import { type FailurePolicy, failurePolicyOf } from '../failure-policy.ts';
 import type { LabelSelector } from '../label-selector.ts';
 import type { TaintPolicy } from '../policy.ts';
@@ -14,6 +15,8 @@ type Labels = 'oldLabels' | 'labels' | 'l';
 export interface NodePolicy {
   readonly mode: TaintMode;
   readonly failurePolicy: FailurePolicy;
+  /** Whether a native policy puts taints back before the webhook is asked. */
+  readonly restoresNatively: boolean;
   /** The same for policies that are for the same nodes. */
   readonly nodes: string;
   /** The same for policies that are for the same nodes and exempt the same requesters. */
@@ -33,6 +36,7 @@ export function readNodePolicy({ spec }: TaintPolicy, audit: boolean): NodePolic
   return {
     mode,
     failurePolicy: failurePolicyOf(spec, mode),
+    restoresNatively: restoresNatively(spec, mode),
     nodes,
     subject: nodes + JSON.stringify([exempt]),
     selects: selection(nodeSelector),

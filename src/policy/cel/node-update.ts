@@ -17,6 +17,7 @@ import {
   RELEASE_CHANGES,
 } from './protection-changes.ts';
 import { REQUESTER_VARIABLES } from './requester.ts';
+import { RESTORED_AFTER, RESTORED_BEFORE } from './restored.ts';
 import { LABELS, LABELS_BEFORE } from './selector.ts';
 import { TAINTS_AFTER, TAINTS_BEFORE } from './taints.ts';
 
@@ -27,6 +28,8 @@ const VARIABLES: readonly Variable[] = [
   LABELS,
   RELEASE_BEFORE,
   RELEASE_AFTER,
+  RESTORED_BEFORE,
+  RESTORED_AFTER,
   ...REQUESTER_VARIABLES,
 ];
 

@@ -5,6 +5,7 @@ import { carriesProtected, type NodePolicy, readNodePolicy, rulesOf } from '../c
 import { onUpdate } from '../cel/node-update.ts';
 import { lacksPresentTaint } from '../cel/present-taints.ts';
 import { IS_NODE } from '../cel/requester.ts';
+import { RESTORES_NATIVELY } from '../cel/restored.ts';
 import { LABELS } from '../cel/selector.ts';
 import { lasting, taintsOf } from '../cel/taints.ts';
 import { REMEMBERED_ANNOTATION } from '../memory.ts';
@@ -85,18 +86,23 @@ function onCreation(condition: Expression): Chosen {
 
 /**
  * Mutation of an update: a taint has to be put back, an entry of the release annotation to be taken out, or what the node has
- * to be remembered. What a node itself writes is never patched.
+ * to be remembered; or a native policy has put a taint back, which the requester is to be told. What a node itself writes is never
+ * patched.
  */
 function restoration(binding: readonly NodePolicy[]): WebhookEntry[] {
   const keys = protectedKeys(rulesOf(binding));
+  const told = binding.some((policy) => policy.restoresNatively) ? RESTORES_NATIVELY : FALSE;
   const concerns = onUpdate((questions, size) =>
     all([
       not(IS_NODE),
-      whenTaintsChange({
-        exact: any([questions.byAnyone(binding), questions.adds(binding)]),
-        protectedKeys: keys,
-        size,
-      }),
+      any([
+        told,
+        whenTaintsChange({
+          exact: any([questions.byAnyone(binding), questions.adds(binding)]),
+          protectedKeys: keys,
+          size,
+        }),
+      ]),
     ]),
   );
   return entry(concerns, {

@@ -34,8 +34,8 @@ describe('a Node request, whatever the policies', () => {
         const view = viewOf(patched);
         if (decision.verdict === 'patch') {
           const desired = (decision as Decision<DesiredNode> & { verdict: 'patch' }).desired;
-          const { taints, release, remembered } = desired;
-          expect(view).toMatchObject({ taints, release, remembered });
+          const { taints, release, remembered, restored } = desired;
+          expect(view).toMatchObject({ taints, release, remembered, restored });
         } else {
           expect(patch).toEqual([]);
         }
@@ -51,6 +51,22 @@ describe('a Node request, whatever the policies', () => {
         const { request, compiled } = toNodeCase(generated);
         const { object } = admit(request, compiled);
         expect(judge({ ...request, object }, 'mutate', compiled).patch).toEqual([]);
+      }),
+      RUNS,
+    );
+  });
+
+  it('is decided alike with and without a backstop, where no native policy wrote anything on the node', () => {
+    fc.assert(
+      fc.property(nodeCases, ({ policies, ...generated }) => {
+        const before = generated.before && { ...generated.before, restored: undefined };
+        const after = { ...generated.after, restored: undefined };
+        const [backed, bare] = (['Native', 'None'] as const).map((backstop) => {
+          const all = Object.entries(policies).map(([name, spec]) => [name, { ...spec, backstop }]);
+          const { request, compiled } = toNodeCase({ ...generated, before, after, policies: Object.fromEntries(all) });
+          return admit(request, compiled);
+        });
+        expect(backed).toEqual(bare);
       }),
       RUNS,
     );

@@ -40,8 +40,18 @@ const remembered = fc.oneof(
   taints.map(written),
 );
 
+/** Of taints that native policies put back: mostly there is none. */
+const restored = fc.oneof(
+  { arbitrary: fc.constant(undefined), weight: 4 },
+  {
+    arbitrary: fc.constantFrom('p1 dedicated=x:NoSchedule', 'p1 dedicated=x:NoSchedule, p2 example.com/a:NoExecute'),
+    weight: 1,
+  },
+  { arbitrary: fc.constantFrom('', 'rubbish, p1, p9 dedicated:NoSchedule'), weight: 1 },
+);
+
 /** The node's parts that change in an update. */
-export const nodeState = fc.record({ labels, taints, release, remembered }).map((state) => ({
+export const nodeState = fc.record({ labels, taints, release, remembered, restored }).map((state) => ({
   ...state,
   remembered: state.remembered === CARRIED ? written(state.taints) : state.remembered,
 }));
@@ -86,6 +96,7 @@ const taintPolicy = fc.record<TaintPolicySpec>(
     }),
     exempt: fc.constantFrom({ users: ['dev'] }, { groups: ['system:*'] }, {}),
     release: fc.constantFrom('ByAnnotation', 'Never'),
+    backstop: fc.constantFrom('Native', 'None'),
   },
   { requiredKeys: ['mode', 'taints'] },
 );

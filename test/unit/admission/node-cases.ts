@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { asNode, viewNode } from '../../../src/admission/node-object.ts';
 import { REMEMBERED_ANNOTATION } from '../../../src/policy/memory.ts';
+import { RESTORED_ANNOTATION } from '../../../src/policy/native/restored-annotation.ts';
 import { RELEASE_ANNOTATION } from '../../../src/policy/release.ts';
 import type { Taint } from '../../../src/policy/taint.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
@@ -13,6 +14,7 @@ export type NodeState = {
   taints: readonly Taint[];
   release: string | undefined;
   remembered: string | undefined;
+  restored: string | undefined;
 };
 
 export interface NodeObject {
@@ -22,10 +24,11 @@ export interface NodeObject {
 }
 
 /** A Node with other fields around those that matter, and without the ones that are empty: as the API server sends it. */
-export function nodeObject({ labels, taints, release, remembered }: NodeState): NodeObject {
+export function nodeObject({ labels, taints, release, remembered, restored }: NodeState): NodeObject {
   const annotations = {
     ...(release === undefined ? {} : { [RELEASE_ANNOTATION]: release, other: 'kept' }),
     ...(remembered === undefined ? {} : { [REMEMBERED_ANNOTATION]: remembered }),
+    ...(restored === undefined ? {} : { [RESTORED_ANNOTATION]: restored }),
   };
   return {
     apiVersion: 'v1',
@@ -78,6 +81,11 @@ export function rest({
   spec: { taints: _, ...spec },
   ...others
 }: NodeObject): object {
-  const { [RELEASE_ANNOTATION]: _release, [REMEMBERED_ANNOTATION]: _remembered, ...kept } = annotations;
+  const {
+    [RELEASE_ANNOTATION]: _release,
+    [REMEMBERED_ANNOTATION]: _remembered,
+    [RESTORED_ANNOTATION]: _restored,
+    ...kept
+  } = annotations;
   return { ...others, metadata: { ...metadata, annotations: kept }, spec };
 }

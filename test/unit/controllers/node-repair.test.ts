@@ -303,3 +303,19 @@ describe('a memory that somebody takes away each time', () => {
     expect(taintsOf('n0')).toEqual([gpu]);
   });
 });
+
+it('what native policies put back while nobody was asked is recorded once, and taken off the node', async () => {
+  const entry = nodeEntry('n1', [gpu]);
+  const restored = { ...entry, value: { ...entry.value, remembered: GPU, restored: `p ${GPU}` } };
+  const { writes, said, metric, repair } = startRepair(restore, [restored]);
+  await settle();
+  const annotations = { 'taintkeeper.dev/restored': null };
+  expect(writes).toEqual([{ name: 'n1', patch: { metadata: { resourceVersion: '1', annotations } } }]);
+  expect(said()).toEqual(['n1 TaintRestored']);
+  expect(await metric('taintkeeper_decisions_total')).toContain(
+    'taintkeeper_decisions_total{kind="Node",policy="p",mode="Restore",outcome="restored",by="native"} 1',
+  );
+  repair.nodeChanged('n1');
+  await settle();
+  expect(writes).toHaveLength(1);
+});

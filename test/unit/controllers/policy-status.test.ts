@@ -30,6 +30,7 @@ it('a status that the API server refuses keeps back none of the others, and is a
     daemonSets: () => [],
     stuckPods: () => [],
     standing: () => 'registered',
+    backstop: () => undefined,
     troubles: () => [],
     metrics: { violating: (findings) => counted.push(findings.length), stalled: () => {} },
   });

@@ -6,6 +6,7 @@ import type { Entry } from '../../../src/cluster/watch/cached-objects.ts';
 import type { ClusterNode } from '../../../src/controllers/cluster-objects.ts';
 import { type NodeRepairOptions, startNodeRepair } from '../../../src/controllers/node-repair.ts';
 import { REMEMBERED_ANNOTATION } from '../../../src/policy/memory.ts';
+import { RESTORED_ANNOTATION } from '../../../src/policy/native/restored-annotation.ts';
 import { RELEASE_ANNOTATION } from '../../../src/policy/release.ts';
 import type { Taint } from '../../../src/policy/taint.ts';
 import { createMetrics } from '../../../src/server/metrics.ts';
@@ -55,11 +56,16 @@ export function startRepair(
       const node = cluster.get(name);
       if (!node) throw refuse(404, 'NotFound');
       if (node.resourceVersion !== patch.metadata.resourceVersion) throw refuse(409, 'Conflict');
-      const { [RELEASE_ANNOTATION]: release, [REMEMBERED_ANNOTATION]: remembered } = patch.metadata.annotations;
+      const {
+        [RELEASE_ANNOTATION]: release,
+        [REMEMBERED_ANNOTATION]: remembered,
+        [RESTORED_ANNOTATION]: restored,
+      } = patch.metadata.annotations;
       change(name, {
         ...(patch.spec ? { taints: patch.spec.taints } : {}),
         ...(release === undefined ? {} : { release: release ?? undefined }),
         ...(remembered === undefined ? {} : { remembered: remembered ?? undefined }),
+        ...(restored === undefined ? {} : { restored: restored ?? undefined }),
       });
       return undefined as T;
     },

@@ -18,6 +18,7 @@ export const INSTALLATION: Installation = {
   lease: 'taintkeeper',
   secret: 'taintkeeper-certs',
   defaultPolicies: 'taintkeeper-default-policies',
+  nativePolicies: true,
   ownerClusterRole: 'taintkeeper',
   helmRelease: undefined,
 };

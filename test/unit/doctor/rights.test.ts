@@ -42,11 +42,12 @@ it('asks for what the manifests grant, no more and no less', () => {
   expect(needed.sort()).toEqual(granted.sort());
 });
 
-it('asks for nothing that an installation with certificates of its own, and no default policies, is not granted', () => {
-  const bare = { ...INSTALLATION, secret: undefined, defaultPolicies: undefined };
+it('asks for nothing that an installation with certificates of its own, no default policies and no native ones, is not granted', () => {
+  const bare = { ...INSTALLATION, secret: undefined, defaultPolicies: undefined, nativePolicies: false };
   const resources = neededRights(bare).map(({ resource }) => resource);
   expect(resources).not.toContain('secrets');
   expect(resources).not.toContain('configmaps');
+  expect(resources).not.toContain('validatingadmissionpolicies');
 });
 
 describe('the review', () => {

@@ -24,6 +24,8 @@ export interface Update {
   readonly oldRemembered?: string;
   readonly newRemembered?: string;
   readonly newRelease?: string;
+  readonly oldRestored?: string;
+  readonly newRestored?: string;
   readonly requester?: Requester;
 }
 
@@ -38,6 +40,8 @@ export function judgeUpdate(policies: PolicySet, phase: 'mutate' | 'validate', u
     oldRemembered,
     newRemembered = oldRemembered,
     newRelease,
+    oldRestored,
+    newRestored = oldRestored,
     requester = DEVELOPER,
   } = update;
   return judgeNode(
@@ -45,8 +49,14 @@ export function judgeUpdate(policies: PolicySet, phase: 'mutate' | 'validate', u
       operation: 'UPDATE',
       phase,
       requester,
-      oldNode: { name: 'n1', labels: oldLabels, taints: before, release: oldRelease, remembered: oldRemembered },
-      node: { name: 'n1', labels: newLabels, taints: after, release: newRelease, remembered: newRemembered },
+      oldNode: {
+        ...{ name: 'n1', labels: oldLabels, taints: before },
+        ...{ release: oldRelease, remembered: oldRemembered, restored: oldRestored },
+      },
+      node: {
+        ...{ name: 'n1', labels: newLabels, taints: after },
+        ...{ release: newRelease, remembered: newRemembered, restored: newRestored },
+      },
     },
     policies,
   );

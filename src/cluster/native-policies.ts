@@ -1,0 +1,92 @@
+import type { MutatingVersion } from '../policy/native/manifests.ts';
+import type { ApiClient } from './client/api-client.ts';
+import { ApiError } from './client/api-error.ts';
+import { listObjects } from './list-objects.ts';
+
+const GROUP = '/apis/admissionregistration.k8s.io';
+
+/** The API server's own kinds of policies, each with its bindings. */
+export const NATIVE_RESOURCES = {
+  MutatingAdmissionPolicy: 'mutatingadmissionpolicies',
+  MutatingAdmissionPolicyBinding: 'mutatingadmissionpolicybindings',
+  ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
+  ValidatingAdmissionPolicyBinding: 'validatingadmissionpolicybindings',
+} as const;
+export type NativeKind = keyof typeof NATIVE_RESOURCES;
+export const NATIVE_KINDS = Object.keys(NATIVE_RESOURCES) as NativeKind[];
+
+/** In which version the API server has them; undefined where it has none, or only older ones than taintkeeper writes. */
+export interface NativeVersions {
+  readonly validating: 'v1' | undefined;
+  readonly mutating: MutatingVersion | undefined;
+}
+
+/** A native policy or binding as it stands in the cluster, as far as it is read here. */
+export interface NativeObject {
+  readonly kind: NativeKind;
+  readonly metadata: {
+    readonly name: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly generation?: number;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly ownerReferences?: readonly unknown[];
+  };
+  /** Of a ValidatingAdmissionPolicy, by the controller manager. */
+  readonly status?: {
+    readonly observedGeneration?: number;
+    readonly typeChecking?: {
+      readonly expressionWarnings?: readonly { readonly fieldRef: string; readonly warning: string }[];
+    };
+  };
+  readonly [field: string]: unknown;
+}
+
+/**
+ * Asks the API server which of them it serves.
+ * @throws ApiError
+ */
+export async function servedVersions(client: ApiClient): Promise<NativeVersions> {
+  const [stable, beta] = await Promise.all([resourcesOf(client, 'v1'), resourcesOf(client, 'v1beta1')]);
+  const validating = stable.includes(NATIVE_RESOURCES.ValidatingAdmissionPolicy) ? 'v1' : undefined;
+  const mutates = NATIVE_RESOURCES.MutatingAdmissionPolicy;
+  return { validating, mutating: stable.includes(mutates) ? 'v1' : beta.includes(mutates) ? 'v1beta1' : undefined };
+}
+
+async function resourcesOf(client: ApiClient, version: string): Promise<string[]> {
+  try {
+    const { resources = [] } = await client.request<{ resources?: { name: string }[] }>('GET', `${GROUP}/${version}`);
+    return resources.map(({ name }) => name);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return [];
+    throw error;
+  }
+}
+
+/** Where objects of the kind are; undefined where the API server has none. */
+export function nativePath(kind: NativeKind, { validating, mutating }: NativeVersions): string | undefined {
+  const version = kind.startsWith('Validating') ? validating : mutating;
+  return version && `${GROUP}/${version}/${NATIVE_RESOURCES[kind]}`;
+}
+
+/**
+ * All that have the labels, of every kind that is served.
+ * @throws ApiError
+ */
+export async function listNative(
+  client: ApiClient,
+  versions: NativeVersions,
+  labels: Readonly<Record<string, string>>,
+): Promise<NativeObject[]> {
+  const labelSelector = Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',');
+  const lists = NATIVE_KINDS.map(async (kind) => {
+    const path = nativePath(kind, versions);
+    // Items of a list come without their kind.
+    return path === undefined
+      ? []
+      : listObjects(client, path, (object) => ({ ...(object as NativeObject), kind }), { labelSelector });
+  });
+  return (await Promise.all(lists)).flat();
+}

@@ -1,0 +1,109 @@
+import { ApiError } from '../cluster/client/api-error.ts';
+import type { NativeLimit } from '../policy/native/native-objects.ts';
+import type { ConditionState } from '../policy/policy-status.ts';
+import { atMost, printable } from '../policy/text.ts';
+
+/** How the native policies stand that one of our policies asks for. */
+export type BackstopState =
+  /** All that can be said natively is in force. */
+  | {
+      readonly what: 'InForce';
+      readonly natives: readonly string[];
+      readonly limits: readonly NativeLimit[];
+      /** Whether the API server has looked at the types in all of them. */
+      readonly isChecked: boolean;
+    }
+  /** They are in force, and the API server doubts that their expressions fit the types of objects. */
+  | { readonly what: 'TypeChecking'; readonly warnings: readonly string[] }
+  /** Nothing of the policy can be said natively. */
+  | { readonly what: 'NothingNative'; readonly limits: readonly NativeLimit[] }
+  /** taintkeeper was told not to write any. */
+  | { readonly what: 'Disabled' }
+  /** The API server has no native policies. */
+  | { readonly what: 'Unsupported' }
+  /** The API server could not evaluate it. */
+  | { readonly what: 'NotTranslated'; readonly message: string }
+  /** Somebody else has an object of that name. */
+  | { readonly what: 'NotOurs'; readonly object: string }
+  /** The API server did not take them. */
+  | { readonly what: 'Refused'; readonly message: string }
+  /** The API server does not let taintkeeper write them. */
+  | { readonly what: 'Forbidden'; readonly message: string };
+
+/** More of them in one message are for nobody to read. */
+const MAX_LISTED = 8;
+
+const FORBIDDEN = 403;
+
+export function isForbidden(error: unknown): boolean {
+  return error instanceof ApiError && error.status === FORBIDDEN;
+}
+
+/** The state of a policy whose native policies could not be looked at or written. */
+export function stateOfFault(error: unknown): BackstopState {
+  return { what: isForbidden(error) ? 'Forbidden' : 'Refused', message: (error as Error).message };
+}
+
+/** What the condition `Backstop` of the policy says. */
+export function backstopCondition(state: BackstopState): ConditionState {
+  const { what: reason } = state;
+  switch (state.what) {
+    case 'InForce': {
+      const unchecked = state.isChecked ? '' : '; the API server has not yet said whether their types fit';
+      return {
+        status: 'True',
+        reason,
+        message: `in force: ${state.natives.join(', ')}${unchecked}${limitsOf(state.limits)}`,
+      };
+    }
+    case 'TypeChecking':
+      return {
+        status: 'False',
+        reason,
+        message: `the API server warns: ${list(state.warnings)}. That is a fault of taintkeeper: please report it`,
+      };
+    case 'NothingNative':
+      return {
+        status: 'False',
+        reason,
+        message: `nothing of this policy can be said in the API server's own language${limitsOf(state.limits)}`,
+      };
+    case 'Disabled':
+      return {
+        status: 'False',
+        reason,
+        message: 'taintkeeper runs with --no-native-policies (in the chart, nativePolicies: false)',
+      };
+    case 'Unsupported':
+      return {
+        status: 'False',
+        reason,
+        message: 'the API server has no ValidatingAdmissionPolicy in version v1: it takes Kubernetes 1.30 or newer',
+      };
+    case 'NotOurs':
+      return {
+        status: 'False',
+        reason,
+        message: `${state.object} is there, and is not taintkeeper's: delete it, and it is written anew within a minute`,
+      };
+    case 'NotTranslated':
+    case 'Refused':
+      return { status: 'False', reason, message: printable(state.message) };
+    case 'Forbidden':
+      return {
+        status: 'False',
+        reason,
+        message: `${printable(state.message)}: compare the ClusterRole with that of the manifests`,
+      };
+  }
+}
+
+function limitsOf(limits: readonly NativeLimit[]): string {
+  return limits.length === 0
+    ? ''
+    : `; while taintkeeper is down: ${list(limits.map(({ field, message }) => `${field}: ${message}`))}`;
+}
+
+function list(texts: readonly string[]): string {
+  return atMost(MAX_LISTED, texts.map(printable)).join('; ');
+}

@@ -1,0 +1,129 @@
+import type { Logger } from 'pino';
+import { createBackOff } from '../cluster/back-off.ts';
+import type { ApiClient } from '../cluster/client/api-client.ts';
+import { listNative, type NativeObject, servedVersions } from '../cluster/native-policies.ts';
+import { type PolicyObject, versionOf } from '../cluster/policies.ts';
+import { asksForBackstop, type BackedPolicy, inAudit } from '../policy/backstop.ts';
+import type { NativeTranslation } from '../policy/native/native-objects.ts';
+import type { TranslationOptions } from '../policy/native/translate.ts';
+import type { Policy } from '../policy/policy.ts';
+import type { ConditionState } from '../policy/policy-status.ts';
+import { type BackstopState, backstopCondition, isForbidden, stateOfFault } from './backstop-condition.ts';
+import { NATIVE_LABELS, NATIVE_SUFFIX } from './desired-native-policies.ts';
+import { type NativeRun, settleNatives } from './native-run.ts';
+import { nativeWriter } from './native-writer.ts';
+import { type Ownership, ownedByClusterRole } from './owner-cluster-role.ts';
+import type { Trouble } from './trouble.ts';
+
+/**
+ * They are not watched but listed: whatever somebody does to them, the webhook stands beside them while there is a leader; and
+ * which versions there are changes with the API server.
+ */
+const LOOK_AGAIN_MS = 10_000;
+/** The first look at what the API server says of the types in expressions that were just written. */
+const FIRST_CHECK_MS = 500;
+
+export interface BackstopOptions {
+  readonly client: ApiClient;
+  /** Whether policies may have any. */
+  readonly isEnabled: boolean;
+  readonly objects: () => readonly PolicyObject[];
+  /** Every policy is taken to be in mode Audit. */
+  readonly audit: boolean;
+  /** Where taintkeeper runs: its own DaemonSets are left alone. */
+  readonly namespace: string;
+  /** Name of the ClusterRole that puts the native policies out of force when it is deleted, if any. */
+  readonly ownerClusterRole: string | undefined;
+  readonly translate: (policy: BackedPolicy, options: TranslationOptions) => NativeTranslation;
+  readonly log: Logger;
+}
+
+/** The leader's care for the native policies that stand under the webhook. */
+export interface Backstop {
+  /** One run. Gives the time until the next look, in milliseconds; undefined while no policy asks for any. */
+  reconcile(): Promise<number | undefined>;
+  /** What the policy's status says of it: undefined where it asks for none, `pending` until the next run. */
+  condition(policy: PolicyObject): ConditionState | 'pending' | undefined;
+  /** The policies whose native ones are not in force. */
+  troubles(): readonly Trouble[];
+}
+
+export function backstop(options: BackstopOptions): Backstop {
+  const { client, isEnabled, objects, audit, namespace, translate, log } = options;
+  const writer = nativeWriter(client, log);
+  const checks = createBackOff({ minMs: FIRST_CHECK_MS, maxMs: LOOK_AGAIN_MS });
+  let ownership: Ownership | undefined;
+  /** By {@link versionOf} the policy. */
+  let states: ReadonlyMap<string, BackstopState> = new Map();
+
+  return {
+    async reconcile() {
+      const inForce = objects().flatMap(({ result, ...object }) =>
+        result.ok ? [{ object, policy: result.policy }] : [],
+      );
+      const asking = inForce.filter(({ policy }) => asksForBackstop(policy)).map(({ object }) => object);
+      const every = (state: BackstopState) => new Map(asking.map((object) => [versionOf(object), state]));
+      if (!isEnabled) {
+        states = every({ what: 'Disabled' });
+        return undefined;
+      }
+      try {
+        const versions = await servedVersions(client);
+        if (versions.validating === undefined) {
+          states = every({ what: 'Unsupported' });
+          return asking.length === 0 ? undefined : LOOK_AGAIN_MS;
+        }
+        const found = (await listNative(client, versions, NATIVE_LABELS)).filter(isOurs);
+        if (asking.length + found.length === 0) return undefined;
+        ownership ??= await ownedByClusterRole(client, options.ownerClusterRole);
+        const among = inForce.map(({ policy }) => asInForce(policy));
+        const mutates = versions.mutating !== undefined;
+        const backed = inForce.flatMap(({ object, policy }) => {
+          const asked = asInForce(policy);
+          if (!asksForBackstop(asked)) return [];
+          return [{ object, translation: translate(asked, { among, mutates, purpose: 'Backstop' }) }];
+        });
+        const run = await settleNatives(backed, found, { writer, versions, namespace, installation: ownership });
+        states = run.states;
+        if (run.fault) throw run.fault;
+        return asking.length === 0 ? undefined : nextLookMs(run);
+      } catch (error) {
+        // Who may not see them has not written any.
+        if (isForbidden(error) && asking.length === 0) return undefined;
+        // What the API server said of single ones is known already.
+        if (!asking.every((object) => states.has(versionOf(object)))) states = every(stateOfFault(error));
+        throw error;
+      }
+    },
+    condition,
+    troubles: () =>
+      objects().flatMap((object) => {
+        const found = condition(object);
+        if (found === undefined || found === 'pending' || found.status === 'True') return [];
+        const { reason, message } = found;
+        return [
+          { kind: object.kind, policy: object.name, reason: `Backstop${reason}`, message: `backstop: ${message}` },
+        ];
+      }),
+  };
+
+  function condition(object: PolicyObject): ConditionState | 'pending' | undefined {
+    if (!object.result.ok || !asksForBackstop(object.result.policy)) return undefined;
+    const state = states.get(versionOf(object));
+    return state ? backstopCondition(state) : 'pending';
+  }
+
+  function asInForce(policy: Policy): Policy {
+    return audit && policy.kind !== 'RecoveryPolicy' ? inAudit(policy) : policy;
+  }
+
+  function nextLookMs({ states, hasWritten, waits }: NativeRun): number {
+    if (hasWritten) checks.reset();
+    const isChecked = [...states.values()].every((state) => state.what !== 'InForce' || state.isChecked);
+    return Math.min(LOOK_AGAIN_MS, ...waits, isChecked ? LOOK_AGAIN_MS : checks.next());
+  }
+}
+
+function isOurs({ metadata }: NativeObject): boolean {
+  return metadata.name.endsWith(NATIVE_SUFFIX);
+}

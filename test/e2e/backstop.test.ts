@@ -1,0 +1,262 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { INSTALL } from '../../scripts/chart.ts';
+import type { PolicyKind } from '../../src/policy/policy.ts';
+import type { PolicyStatus } from '../../src/policy/policy-status.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { admin, developer, node } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { guideCommands } from './guide-commands.ts';
+import { type Installation, install } from './installation.ts';
+import { attempt, getNode, kubectl, path, taintsOf } from './nodes.ts';
+import { policyObject } from './policy-objects.ts';
+import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
+
+const TIMEOUT_MS = 30_000;
+/** The garbage collector looks every 30 s whether there are new kinds of owners. */
+const COLLECTED_TIMEOUT_MS = 60_000;
+const TEST_TIMEOUT_MS = 120_000;
+const MERGE = 'application/merge-patch+json';
+const NATIVE_BINDINGS =
+  'mutatingadmissionpolicybindings.admissionregistration.k8s.io,validatingadmissionpolicybindings.admissionregistration.k8s.io';
+const NATIVE_POLICIES =
+  'mutatingadmissionpolicies.admissionregistration.k8s.io,validatingadmissionpolicies.admissionregistration.k8s.io';
+const FLANNEL = readFileSync(new URL('../../demo/kube-flannel.yaml', import.meta.url), 'utf8');
+const RESTORED = 'taintkeeper.dev/restored';
+const STORAGE = { key: 'storage', effect: 'NoSchedule' };
+const GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+
+const POLICIES = [
+  policyObject('TaintPolicy', 'storage', {
+    mode: 'Deny',
+    nodeSelector: { matchLabels: { pool: 'storage' } },
+    taints: [{ key: 'storage' }],
+    // What refuses without taintkeeper is the native policy, and nothing else.
+    failurePolicy: 'Ignore',
+    backstop: 'Native',
+  }),
+  policyObject('TaintPolicy', 'gpu', {
+    mode: 'Restore',
+    nodeSelector: { matchLabels: { pool: 'gpu' } },
+    taints: [{ ...GPU, ensure: 'Present' }],
+    backstop: 'Native',
+  }),
+  policyObject('TolerationPolicy', 'flannel', {
+    mode: 'Mutate',
+    daemonSets: { namespaces: ['kube-flannel'] },
+    tolerations: [{ key: 'dedicated', operator: 'Exists' }],
+    backstop: 'Native',
+  }),
+];
+
+describeWithControlPlane('native policies under the webhook', { components: ['kube-controller-manager'] }, (cp) => {
+  let installation: Installation;
+  const startLeader = (name: string) => installation.start([name], { args: ['--owner-cluster-role', 'taintkeeper'] });
+
+  beforeAll(async () => {
+    installation = await install(cp());
+    await startLeader('a');
+    for (const policy of POLICIES) expect((await createPolicy(cp(), policy)).status).toBe(201);
+    await register('storage-1', 'storage', [STORAGE]);
+    await register('storage-2', 'storage', [STORAGE]);
+    await register('gpu-1', 'gpu', [GPU]);
+    await cp().kubectl(['create', 'namespace', 'kube-flannel']);
+  });
+  afterAll(() => installation.stop());
+
+  async function register(name: string, pool: string, taints: object[]): Promise<void> {
+    const body = { metadata: { name, labels: { pool } }, spec: { taints } };
+    expect((await cp().request(node(name), 'POST', '/api/v1/nodes', { body })).status).toBe(201);
+  }
+
+  const drop = (name: string) => attempt(cp(), developer, 'PATCH', path(name), { spec: { taints: null } }, MERGE);
+  const metrics = (replica: string) => installation.replica(replica).metrics();
+  const annotationOf = async (name: string) => (await getNode(cp(), name)).metadata.annotations?.[RESTORED];
+
+  /** Their names, as `RESOURCE/NAME`. */
+  async function objects(resources: string): Promise<string[]> {
+    const { stdout } = await cp().kubectl(['get', resources, '-o', 'name']);
+    return stdout.trim().split('\n').filter(Boolean);
+  }
+
+  /** Creates Flannel's DaemonSet under a name, and gives the keys of what its pods tolerate. */
+  async function createFlannel(name: string): Promise<(string | undefined)[]> {
+    const created = await kubectl(cp(), admin, ['apply', '-f', '-'], FLANNEL.replaceAll('kube-flannel-ds', name));
+    expect(created).toMatchObject({ passed: true });
+    const url = `/apis/apps/v1/namespaces/kube-flannel/daemonsets/${name}`;
+    const { body } = await cp().request<DaemonSet>(admin, 'GET', url);
+    return body.spec.template.spec.tolerations.map(({ key }) => key);
+  }
+
+  async function backstopOf(kind: PolicyKind, name: string) {
+    const { body } = await cp().request<{ status?: PolicyStatus }>(admin, 'GET', `${POLICIES_PATH[kind]}/${name}`);
+    return body.status?.conditions?.find(({ type }) => type === 'Backstop');
+  }
+
+  /** Of the Events on the node, what is said of taints that were put back. */
+  async function restoredEvents(name: string): Promise<string[]> {
+    const url = `/apis/events.k8s.io/v1/namespaces/default/events?fieldSelector=regarding.name=${name},reason=TaintRestored`;
+    const { body } = await cp().request<{ items: { note: string }[] }>(admin, 'GET', url);
+    return body.items.map(({ note }) => note);
+  }
+
+  describe('while both are there', () => {
+    it('they are in force, and the API server has nothing against their types', async () => {
+      for (const { kind, metadata } of POLICIES) {
+        let last: unknown;
+        const condition = await waitUntil(
+          async () => {
+            const found = await backstopOf(kind, metadata.name);
+            last = found;
+            return found && !found.message.includes('not yet') ? found : undefined;
+          },
+          { timeoutMs: TIMEOUT_MS, otherwise: () => `${metadata.name}: ${JSON.stringify(last)}` },
+        );
+        expect(condition).toMatchObject({ status: 'True', reason: 'InForce' });
+      }
+    });
+
+    it('a taint is put back once, with one warning, and the record says by whom', async () => {
+      // The API server takes native policies up a moment after they were written.
+      await waitUntil(
+        async () => {
+          expect(await drop('gpu-1')).toMatchObject({
+            passed: true,
+            warnings: ['TaintPolicy gpu put back taint dedicated=gpu:NoSchedule'],
+          });
+          expect(await taintsOf(cp(), 'gpu-1')).toEqual(['dedicated=gpu:NoSchedule']);
+          expect(await annotationOf('gpu-1')).toBeUndefined();
+          return /policy="gpu",mode="Restore",outcome="restored",by="native"/.test(await metrics('a')) || undefined;
+        },
+        { timeoutMs: TIMEOUT_MS, otherwise: () => 'no native policy acts' },
+      );
+      await expect
+        .poll(() => restoredEvents('gpu-1'), { timeout: TIMEOUT_MS })
+        .toContainEqual(expect.stringContaining('put back, by a native policy, taint dedicated=gpu:NoSchedule'));
+    });
+
+    it('an update is refused once, in the words of the policy', async () => {
+      await waitUntil(
+        async () => {
+          const { passed, error } = await drop('storage-1');
+          expect(passed).toBe(false);
+          expect(error.match(/must keep taint storage:NoSchedule/g)).toHaveLength(1);
+          return error.includes('ValidatingAdmissionPolicy') || undefined;
+        },
+        { timeoutMs: TIMEOUT_MS, otherwise: () => 'no native policy refuses' },
+      );
+    });
+
+    it('a DaemonSet gets one toleration', async () => {
+      expect((await createFlannel('first')).filter((key) => key === 'dedicated')).toHaveLength(1);
+    });
+
+    it(
+      'what somebody changes is put right',
+      async () => {
+        const binding = 'validatingadmissionpolicybinding/storage.protect.taintkeeper.dev';
+        const patch = JSON.stringify({ spec: { validationActions: ['Audit'] } });
+        expect(await kubectl(cp(), admin, ['patch', binding, '--type=merge', '-p', patch])).toMatchObject({
+          passed: true,
+        });
+        const actions = async () =>
+          (await cp().kubectl(['get', binding, '-o', 'jsonpath={.spec.validationActions}'])).stdout;
+        await expect.poll(actions, { timeout: TIMEOUT_MS }).toBe('["Deny"]');
+        const error = async () => (await drop('storage-1')).error;
+        await expect.poll(error, { timeout: TIMEOUT_MS }).toContain('ValidatingAdmissionPolicy');
+      },
+      TEST_TIMEOUT_MS,
+    );
+  });
+
+  describe('while taintkeeper is down', () => {
+    beforeAll(async () => {
+      await installation.replica('a').kill();
+    });
+
+    it('Deny still denies, and says the same', async () => {
+      const { passed, error } = await drop('storage-1');
+      expect(passed).toBe(false);
+      expect(error).toContain("ValidatingAdmissionPolicy 'storage.protect.taintkeeper.dev'");
+      expect(error).toContain('must keep taint storage:NoSchedule');
+    });
+
+    it('a release is honoured, and spent', async () => {
+      const annotate = ['annotate', 'node', 'storage-2', 'taintkeeper.dev/release=storage:NoSchedule'];
+      expect(await kubectl(cp(), developer, annotate)).toMatchObject({ passed: true });
+      expect(await drop('storage-2')).toMatchObject({ passed: true });
+      expect(await taintsOf(cp(), 'storage-2')).toEqual([]);
+      expect((await getNode(cp(), 'storage-2')).metadata.annotations).not.toHaveProperty(['taintkeeper.dev/release']);
+    });
+
+    it('Restore still restores, and writes it down', async () => {
+      expect(await drop('gpu-1')).toMatchObject({ passed: true });
+      expect(await taintsOf(cp(), 'gpu-1')).toEqual(['dedicated=gpu:NoSchedule']);
+      expect(await annotationOf('gpu-1')).toBe('gpu dedicated=gpu:NoSchedule');
+    });
+
+    it('a node that registers gets its taints', async () => {
+      await register('gpu-2', 'gpu', []);
+      expect(await taintsOf(cp(), 'gpu-2')).toEqual(['dedicated=gpu:NoSchedule']);
+    });
+
+    it('Flannel gets its toleration', async () => {
+      expect((await createFlannel('second')).filter((key) => key === 'dedicated')).toHaveLength(1);
+    });
+
+    it(
+      'with a policy goes what stands for it',
+      async () => {
+        await cp().kubectl(['delete', 'taintpolicy', 'storage']);
+        const left = async () => (await objects(NATIVE_POLICIES)).filter((name) => name.includes('/storage.'));
+        await expect.poll(left, { timeout: COLLECTED_TIMEOUT_MS }).toEqual([]);
+        // What put it in force is left to the leader, and does nothing.
+        await expect.poll(() => drop('storage-1'), { timeout: TIMEOUT_MS }).toMatchObject({ passed: true });
+      },
+      TEST_TIMEOUT_MS,
+    );
+  });
+
+  describe('when taintkeeper is back', () => {
+    beforeAll(async () => {
+      await startLeader('b');
+    });
+
+    it('what was put back meanwhile is recorded, and taken off the node', async () => {
+      await expect.poll(() => annotationOf('gpu-1'), { timeout: TIMEOUT_MS }).toBeUndefined();
+      await expect
+        .poll(() => restoredEvents('gpu-1'), { timeout: TIMEOUT_MS })
+        .toContainEqual(expect.stringContaining('while taintkeeper was not asked'));
+      expect(await metrics('b')).toMatch(/policy="gpu",mode="Restore",outcome="restored",by="native"\} 1/);
+    });
+
+    it('what is left of the deleted policy is removed', async () => {
+      const left = async () => (await objects(NATIVE_BINDINGS)).filter((name) => name.includes('/storage.'));
+      await expect.poll(left, { timeout: TIMEOUT_MS }).toEqual([]);
+    });
+  });
+
+  it(
+    'uninstalled, it leaves nothing in force, and then nothing at all',
+    async () => {
+      const [first = '', second = ''] = guideCommands('Uninstall').map(({ command }) =>
+        command.replace(/^kubectl /, '').replace('manifests/install.yaml', INSTALL),
+      );
+      expect(await objects(NATIVE_BINDINGS)).not.toEqual([]);
+      expect(await kubectl(cp(), admin, first.split(' '))).toMatchObject({ passed: true });
+      await expect.poll(() => objects(NATIVE_BINDINGS), { timeout: TIMEOUT_MS }).toEqual([]);
+      const drops = async () => {
+        await drop('gpu-1');
+        return taintsOf(cp(), 'gpu-1');
+      };
+      await expect.poll(drops, { timeout: TIMEOUT_MS }).toEqual([]);
+      expect(await kubectl(cp(), admin, [...second.split(' '), '--wait=false'])).toMatchObject({ passed: true });
+      await expect.poll(() => objects(NATIVE_POLICIES), { timeout: COLLECTED_TIMEOUT_MS }).toEqual([]);
+    },
+    TEST_TIMEOUT_MS,
+  );
+});
+
+interface DaemonSet {
+  readonly spec: { readonly template: { readonly spec: { readonly tolerations: { readonly key?: string }[] } } };
+}

@@ -1,0 +1,365 @@
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import { ApiError } from '../../../src/cluster/client/api-error.ts';
+import type { PolicyObject } from '../../../src/cluster/policies.ts';
+import { type BackstopOptions, backstop } from '../../../src/controllers/backstop.ts';
+import type { NativePolicy, NativeTranslation } from '../../../src/policy/native/native-objects.ts';
+import { parsePolicy } from '../../../src/policy/policy.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import { manifest } from '../policy/policies.ts';
+import { type NativeApi, nativeApi } from './native-api.ts';
+
+const VALIDATING = 'validatingadmissionpolicies';
+const SPEC: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'a' }], backstop: 'Native' };
+
+const common = {
+  failurePolicy: 'Fail',
+  matchConstraints: { resourceRules: [] },
+  matchConditions: [],
+  variables: [],
+} as const;
+
+/** One policy of each kind. */
+function both(name: string): NativePolicy[] {
+  return [
+    {
+      kind: 'ValidatingAdmissionPolicy',
+      name: `${name}.protect.taintkeeper.dev`,
+      spec: {
+        ...common,
+        validations: [{ expression: 'false', messageExpression: '"no"', reason: 'Forbidden' }],
+        auditAnnotations: [],
+      },
+      validationActions: ['Deny'],
+    },
+    {
+      kind: 'MutatingAdmissionPolicy',
+      name: `${name}.restore.taintkeeper.dev`,
+      spec: { ...common, reinvocationPolicy: 'Never', mutations: [] },
+    },
+  ];
+}
+
+function policy(name: string, spec: TaintPolicySpec = SPEC, generation = 1): PolicyObject {
+  return {
+    ...{ kind: 'TaintPolicy', name, uid: `uid-of-${name}`, generation, resourceVersion: '1', status: undefined },
+    result: parsePolicy(manifest('TaintPolicy', name, spec)),
+  };
+}
+
+function controller(api: NativeApi, options: Partial<BackstopOptions> = {}) {
+  const objects = [policy('a')];
+  const { reconcile, condition, troubles } = backstop({
+    client: api.client,
+    isEnabled: true,
+    objects: () => objects,
+    audit: false,
+    namespace: 'taintkeeper',
+    ownerClusterRole: 'taintkeeper',
+    translate: ({ name }) => ({ policies: both(name), limits: [] }),
+    log: pino({ level: 'silent' }),
+    ...options,
+  });
+  return { objects, reconcile, troubles, conditionOf: (index = 0) => condition(objects[index] as PolicyObject) };
+}
+
+const forbidden = (method: string, path: string) => {
+  throw new ApiError(method, path, 403, 'Forbidden', 'not you');
+};
+
+it('writes what puts right before what refuses, and each before what puts it in force; and then nothing more', async () => {
+  const api = nativeApi();
+  const { reconcile, conditionOf } = controller(api);
+  expect(conditionOf()).toBe('pending');
+  expect(await reconcile()).toBeLessThan(1_000);
+  expect(api.writes).toEqual([
+    'POST mutatingadmissionpolicies/a.restore.taintkeeper.dev',
+    'POST mutatingadmissionpolicybindings/a.restore.taintkeeper.dev',
+    'POST validatingadmissionpolicies/a.protect.taintkeeper.dev',
+    'POST validatingadmissionpolicybindings/a.protect.taintkeeper.dev',
+  ]);
+  await reconcile();
+  expect(api.writes).toHaveLength(4);
+  expect(conditionOf()).toMatchObject({
+    status: 'True',
+    reason: 'InForce',
+    message: expect.stringContaining(
+      'a.restore.taintkeeper.dev, a.protect.taintkeeper.dev; the API server has not yet',
+    ),
+  });
+});
+
+it('what decides goes with the policy, and what puts it in force with the installation', async () => {
+  const api = nativeApi();
+  await controller(api).reconcile();
+  const ownerOf = (key: string) => api.stored.get(key)?.metadata.ownerReferences;
+  expect(ownerOf(`${VALIDATING}/a.protect.taintkeeper.dev`)).toEqual([
+    { apiVersion: 'taintkeeper.dev/v1alpha1', kind: 'TaintPolicy', name: 'a', uid: 'uid-of-a' },
+  ]);
+  expect(ownerOf('validatingadmissionpolicybindings/a.protect.taintkeeper.dev')).toEqual([
+    expect.objectContaining({ kind: 'ClusterRole', uid: 'role' }),
+  ]);
+});
+
+it('without an owner of the installation, all of it goes with the policy', async () => {
+  const api = nativeApi();
+  await controller(api, { ownerClusterRole: undefined }).reconcile();
+  const owners = [...api.stored.values()].map(({ metadata }) => metadata.ownerReferences);
+  expect(owners).toEqual(Array(4).fill([expect.objectContaining({ kind: 'TaintPolicy' })]));
+});
+
+describe('puts right what somebody else has changed:', () => {
+  type Object = { metadata: { labels?: object }; spec: Record<string, unknown> };
+  it.each<{ what: string; key: string; change: (object: Object) => void }>([
+    {
+      what: 'an expression',
+      key: `${VALIDATING}/a.protect.taintkeeper.dev`,
+      change: ({ spec }) => Object.assign(spec, { validations: [{ expression: 'true' }] }),
+    },
+    {
+      what: 'a condition that nothing meets',
+      key: `${VALIDATING}/a.protect.taintkeeper.dev`,
+      change: ({ spec }) => Object.assign(spec, { matchConditions: [{ name: 'never', expression: 'false' }] }),
+    },
+    {
+      what: 'a selector that selects nothing',
+      key: `${VALIDATING}/a.protect.taintkeeper.dev`,
+      change: ({ spec }) =>
+        Object.assign(spec.matchConstraints as object, { objectSelector: { matchLabels: { a: 'b' } } }),
+    },
+    {
+      what: 'a binding that is narrower',
+      key: 'validatingadmissionpolicybindings/a.protect.taintkeeper.dev',
+      change: ({ spec }) => Object.assign(spec, { matchResources: { objectSelector: { matchLabels: { a: 'b' } } } }),
+    },
+    {
+      what: 'a binding that only warns',
+      key: 'validatingadmissionpolicybindings/a.protect.taintkeeper.dev',
+      change: ({ spec }) => Object.assign(spec, { validationActions: ['Warn'] }),
+    },
+    {
+      what: 'the label by which it is found',
+      key: `${VALIDATING}/a.protect.taintkeeper.dev`,
+      change: ({ metadata }) => Object.assign(metadata, { labels: {} }),
+    },
+  ])('$what', async ({ key, change }) => {
+    const api = nativeApi();
+    const { reconcile } = controller(api);
+    await reconcile();
+    const before = structuredClone(api.stored.get(key));
+    change(api.stored.get(key) as unknown as Object);
+    await reconcile();
+    expect(api.writes.slice(4)).toEqual([`PUT ${key}`]);
+    const { labels } = api.stored.get(key)?.metadata ?? {};
+    expect({ spec: api.stored.get(key)?.spec, labels }).toEqual({
+      spec: before?.spec,
+      labels: before?.metadata.labels,
+    });
+  });
+
+  it('but gives way to whoever does it again and again', async () => {
+    const api = nativeApi();
+    const { reconcile } = controller(api);
+    await reconcile();
+    for (let time = 0; time < 3; time++) {
+      const object = api.stored.get(`${VALIDATING}/a.protect.taintkeeper.dev`);
+      Object.assign(object?.spec as object, { validations: [] });
+      await reconcile();
+    }
+    expect(api.writes.slice(4)).toHaveLength(1);
+  });
+});
+
+describe('what is not ours', () => {
+  it('is neither changed nor removed, and the condition names it', async () => {
+    const api = nativeApi();
+    const theirs = { metadata: { name: 'a.protect.taintkeeper.dev', uid: 'x', resourceVersion: '1' }, spec: {} };
+    api.stored.set(`${VALIDATING}/a.protect.taintkeeper.dev`, theirs);
+    const { reconcile, conditionOf } = controller(api);
+    await reconcile();
+    expect(api.stored.get(`${VALIDATING}/a.protect.taintkeeper.dev`)).toBe(theirs);
+    expect(conditionOf()).toMatchObject({
+      reason: 'NotOurs',
+      message: expect.stringContaining('ValidatingAdmissionPolicy a.protect.taintkeeper.dev is there'),
+    });
+  });
+
+  it('stays when it only has our label', async () => {
+    const api = nativeApi();
+    const labels = { 'app.kubernetes.io/managed-by': 'taintkeeper' };
+    const theirs = { metadata: { name: 'theirs.example.com', uid: 'x', resourceVersion: '1', labels }, spec: {} };
+    api.stored.set(`${VALIDATING}/theirs.example.com`, theirs);
+    await controller(api).reconcile();
+    expect(api.stored.has(`${VALIDATING}/theirs.example.com`)).toBe(true);
+  });
+});
+
+describe('removes what no policy asks for any more: first what puts it in force', () => {
+  const removed = [
+    'DELETE validatingadmissionpolicybindings/a.protect.taintkeeper.dev',
+    'DELETE validatingadmissionpolicies/a.protect.taintkeeper.dev',
+    'DELETE mutatingadmissionpolicybindings/a.restore.taintkeeper.dev',
+    'DELETE mutatingadmissionpolicies/a.restore.taintkeeper.dev',
+  ];
+  it.each<{ what: string; now: PolicyObject[]; translation?: NativeTranslation }>([
+    { what: 'the policy is gone', now: [] },
+    { what: 'its backstop is None', now: [policy('a', { ...SPEC, backstop: 'None' }, 2)] },
+    {
+      what: 'it cannot be said natively',
+      now: [policy('a', SPEC, 2)],
+      translation: { policies: [], limits: [], refusal: 'TaintPolicy a: too large' },
+    },
+  ])('$what', async ({ now, translation }) => {
+    const api = nativeApi();
+    let translated: NativeTranslation = { policies: both('a'), limits: [] };
+    const { objects, reconcile } = controller(api, { translate: () => translated });
+    await reconcile();
+    objects.splice(0, 1, ...now);
+    translated = translation ?? translated;
+    await reconcile();
+    expect(api.writes.slice(4)).toEqual(removed);
+  });
+});
+
+describe('the condition', () => {
+  it('is there only where the policy asks for native policies', async () => {
+    const { objects, reconcile, conditionOf } = controller(nativeApi());
+    objects[0] = policy('a', { ...SPEC, backstop: 'None' });
+    await reconcile();
+    expect(conditionOf()).toBeUndefined();
+  });
+
+  it('says what the API server says of the types in an expression', async () => {
+    const api = nativeApi();
+    const { reconcile, conditionOf, troubles } = controller(api);
+    await reconcile();
+    expect(troubles()).toEqual([]);
+    const expressionWarnings = [
+      { fieldRef: 'spec.validations[0].expression', warning: "ERROR: undefined field 'x'\n | x" },
+    ];
+    const object = api.stored.get(`${VALIDATING}/a.protect.taintkeeper.dev`);
+    const status = { observedGeneration: object?.metadata.generation, typeChecking: { expressionWarnings } };
+    Object.assign(object as object, { status });
+    await reconcile();
+    expect(conditionOf()).toMatchObject({
+      status: 'False',
+      reason: 'TypeChecking',
+      message: expect.stringContaining("spec.validations[0].expression: ERROR: undefined field 'x'. That"),
+    });
+    Object.assign(status, { typeChecking: {} });
+    expect(await reconcile()).toBe(10_000);
+    expect(conditionOf()).toMatchObject({ message: expect.not.stringContaining('not yet') });
+  });
+
+  it.each<{
+    what: string;
+    served: Record<string, string[]>;
+    options?: Partial<BackstopOptions>;
+    reason: string;
+    said: string;
+  }>([
+    { what: 'an old API server', served: { v1: [], v1beta1: ['validating'] }, reason: 'Unsupported', said: '1.30' },
+    {
+      what: 'a policy that is too expensive',
+      served: { v1: ['validating'] },
+      options: { translate: () => ({ policies: [], limits: [], refusal: 'TaintPolicy a: too large' }) },
+      reason: 'NotTranslated',
+      said: 'TaintPolicy a: too large',
+    },
+    {
+      what: 'a policy of which nothing can be said',
+      served: { v1: ['validating'] },
+      options: { translate: () => ({ policies: [], limits: [{ field: 'spec.mode', message: 'no mutation' }] }) },
+      reason: 'NothingNative',
+      said: 'spec.mode: no mutation',
+    },
+    {
+      what: 'native policies that are switched off',
+      served: { v1: ['mutating', 'validating'] },
+      options: { isEnabled: false },
+      reason: 'Disabled',
+      said: 'nativePolicies: false',
+    },
+  ])('is False with $what', async ({ served, options, reason, said }) => {
+    const api = nativeApi(served);
+    const { reconcile, conditionOf, troubles } = controller(api, options);
+    await reconcile();
+    expect(api.writes).toEqual([]);
+    expect(troubles()).toEqual([
+      { kind: 'TaintPolicy', policy: 'a', reason: `Backstop${reason}`, message: expect.stringContaining(said) },
+    ]);
+    expect(conditionOf()).toMatchObject({ status: 'False', reason, message: expect.stringContaining(said) });
+  });
+
+  it('is False where the API server does not let us write, and the others are written', async () => {
+    const api = nativeApi();
+    const { objects, reconcile, conditionOf } = controller(api);
+    objects.push(policy('b'));
+    let first = true;
+    api.refuse = (method, path) => {
+      if (method !== 'POST' || !first) return;
+      first = false;
+      forbidden(method, path);
+    };
+    await expect(reconcile()).rejects.toThrow('not you');
+    expect(conditionOf(0)).toMatchObject({ status: 'False', reason: 'Forbidden' });
+    expect(conditionOf(1)).toMatchObject({ status: 'True', reason: 'InForce' });
+  });
+
+  it('is False where nothing may be looked at', async () => {
+    const api = nativeApi();
+    api.refuse = (method, path) => {
+      if (path.endsWith('policies')) forbidden(method, path);
+    };
+    const { objects, reconcile, conditionOf } = controller(api);
+    await expect(reconcile()).rejects.toThrow('not you');
+    expect(conditionOf()).toMatchObject({ status: 'False', reason: 'Forbidden' });
+    // Nothing is amiss once no policy asks for any.
+    objects.pop();
+    await expect(reconcile()).resolves.toBeUndefined();
+  });
+});
+
+it.each([
+  { served: { v1: ['mutating', 'validating'], v1beta1: ['mutating'] }, version: 'v1' },
+  { served: { v1: ['validating'], v1beta1: ['mutating'] }, version: 'v1beta1' },
+  { served: { v1: ['validating'] }, version: undefined },
+])('writes mutation in version $version where that is the newest that is served', async ({ served, version }) => {
+  const mutates: boolean[] = [];
+  const api = nativeApi(served);
+  await controller(api, {
+    translate({ name }, options) {
+      mutates.push(options.mutates);
+      return {
+        policies: both(name).filter(({ kind }) => options.mutates || kind !== 'MutatingAdmissionPolicy'),
+        limits: [],
+      };
+    },
+  }).reconcile();
+  const written = api.stored.get('mutatingadmissionpolicies/a.restore.taintkeeper.dev');
+  expect(mutates).toEqual([version !== undefined]);
+  expect(written?.apiVersion).toBe(version && `admissionregistration.k8s.io/${version}`);
+});
+
+it('with --audit, what is translated is the policy in mode Audit, among policies in mode Audit', async () => {
+  const seen: unknown[] = [];
+  await controller(nativeApi(), {
+    audit: true,
+    translate(one, { among }) {
+      seen.push(one.spec.mode, ...among.map(({ spec }) => spec.mode));
+      return { policies: [], limits: [] };
+    },
+  }).reconcile();
+  expect(seen).toEqual(['Audit', 'Audit']);
+});
+
+it("leaves taintkeeper's own namespace out", async () => {
+  const api = nativeApi();
+  await controller(api).reconcile();
+  const spec = api.stored.get('mutatingadmissionpolicies/a.restore.taintkeeper.dev')?.spec as {
+    matchConstraints: { namespaceSelector: unknown };
+  };
+  expect(spec.matchConstraints.namespaceSelector).toEqual({
+    matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['taintkeeper'] }],
+  });
+});
