@@ -2,10 +2,12 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { eventsOf } from './admission/request-events.ts';
-import { announceCertificates, type ClientFile, knownClients, type RunningApp } from './app.ts';
+import { announceCertificates, announcePolicies, countByKind } from './announcements.ts';
+import type { RunningApp } from './app.ts';
 import type { ServableCertificates } from './certs/certificate-directory.ts';
 import { type CertificateKeeper, keepCertificates } from './certs/certificate-keeper.ts';
 import { keepSecret } from './certs/secret-keeper.ts';
+import { type ClientFile, followClients } from './client-file.ts';
 import type { ApiClient } from './cluster/client/api-client.ts';
 import { createEventRecorder } from './cluster/events/event-recorder.ts';
 import { newIdentity, replicaOf } from './cluster/leader/identity.ts';
@@ -24,7 +26,6 @@ import { openPage } from './page/page.ts';
 import { clusterPolicyStates } from './page/policy-states.ts';
 import type { Leader } from './page/state.ts';
 import { webhookStates } from './page/webhook-states.ts';
-import { modeOf } from './policy/policy.ts';
 import { formatProblem } from './policy/problem.ts';
 import { printable } from './policy/text.ts';
 import { certificateCheck, clusterPoliciesCheck, stoppingCheck, trustCheck } from './readiness.ts';
@@ -82,7 +83,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   metrics.countDroppedEvents(events.dropped);
   starting.defer(() => events.stop());
 
-  const announce = announcePolicies(audit, metrics, log);
+  const announce = announceChanges(audit, metrics, log);
   const policies = watchPolicies({
     client,
     audit,
@@ -135,7 +136,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   starting.defer(admin.stop);
 
   let admission: RunningAdmission | undefined;
-  const clients = await knownClients(options, log, (bundle) => admission?.useClientCa(bundle));
+  const clients = await followClients(options, log, (bundle) => admission?.useClientCa(bundle));
   starting.defer(async () => clients?.stop());
   const onServe = (found: ServableCertificates) => {
     for (const what of found.issued) log.info(`issued ${what}`);
@@ -247,25 +248,18 @@ function leaderOf(election: LeaderElection | undefined): Leader {
 const NO_CERTIFICATE_YET: Check = { name: 'certificate', state: 'failed', detail: 'there is none yet' };
 
 /** What log and metrics say of the policies; of a broken one once, however often the others change. */
-function announcePolicies(audit: boolean, metrics: Metrics, log: Logger): (policies: ClusterPolicies) => void {
+function announceChanges(audit: boolean, metrics: Metrics, log: Logger): (policies: ClusterPolicies) => void {
   let complaints = new Set<string>();
   return (policies) => {
-    const valid = { TaintPolicy: 0, TolerationPolicy: 0, RecoveryPolicy: 0 };
-    const invalid = { TaintPolicy: 0, TolerationPolicy: 0, RecoveryPolicy: 0 };
-    const found = new Set<string>();
-    for (const { kind, name, result } of policies.objects()) {
-      if (result.ok) {
-        valid[kind]++;
-      } else {
-        invalid[kind]++;
-        found.add(`${kind} ${name} is not in force: ${result.problems.map(formatProblem).join('; ')}`);
-      }
-    }
+    const invalid = policies.objects().flatMap(({ kind, name, result }) => (result.ok ? [] : [{ kind, name, result }]));
+    const found = new Set(
+      invalid.map(
+        ({ kind, name, result }) => `${kind} ${name} is not in force: ${result.problems.map(formatProblem).join('; ')}`,
+      ),
+    );
     for (const complaint of found) if (!complaints.has(complaint)) log.error(printable(complaint));
     complaints = found;
-    metrics.policiesLoaded(valid, Date.now());
-    metrics.policiesInvalid(invalid);
-    const inForce = policies.snapshot().policies.map((policy) => `${policy.kind}/${policy.name} (${modeOf(policy)})`);
-    log.info({ policies: inForce }, audit ? 'policies in force, all as Audit' : 'policies in force');
+    metrics.policiesInvalid(countByKind(invalid));
+    announcePolicies(policies.snapshot().policies, { audit, at: Date.now() }, metrics, log);
   };
 }

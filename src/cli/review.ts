@@ -55,6 +55,9 @@ Examples:
     .action(async (files: readonly string[], options: ReviewOptions) => {
       const policies = await readPolicies(options.policies);
       const { reviewables, others } = await readInput(files, options);
+      // A pipeline that came to nothing has not been found to be right.
+      if (reviewables.length + others.length === 0)
+        throw new InputError([`${inputOf(files, options)}: nothing to judge`]);
       const reviewed = reviewables.map((reviewable) => review(reviewable, policies));
       process.stdout.write(formatReview({ reviewed, others }, options.output, options.patched));
       exit(reviewed.some(({ admission }) => admission.verdict === 'denied') ? EXIT.denied : EXIT.ok);
@@ -76,6 +79,10 @@ async function readInput(files: readonly string[], options: ReviewOptions) {
   if (options.old === undefined || options.new === undefined) throw new InputError(['--old and --new go together']);
   if (files.length > 0) throw new InputError([`--old and --new take no further files, such as ${files[0]}`]);
   return updatesBetween(await readDocuments(options.old), await readDocuments(options.new), context);
+}
+
+function inputOf(files: readonly string[], { old, new: next }: ReviewOptions): string {
+  return (files.length > 0 ? files : [old, next]).join(', ');
 }
 
 function review({ request, locate }: Reviewable, policies: PolicySet): ReviewedObject {

@@ -2,7 +2,8 @@ import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Logger } from 'pino';
-import { type ClientFile, type RunningApp, startApp } from '../app.ts';
+import { type RunningApp, startApp } from '../app.ts';
+import type { ClientFile } from '../client-file.ts';
 import { startClusterApp } from '../cluster-app.ts';
 import { InputError } from '../files/input-error.ts';
 import type { Listeners } from '../servers.ts';
@@ -34,6 +35,7 @@ interface ServeOptions extends Listeners, ClusterOptions {
 const FILES_ONLY = ['policies', 'san'];
 const CLUSTER_ONLY = [
   'kubeconfig',
+  'context',
   'namespace',
   'service',
   'servicePort',
@@ -82,6 +84,7 @@ export function serveCommand(): Command {
     .optionsGroup('In a cluster:')
     .option('--cluster', 'take policies and certificates from the API server, and register the webhook with it', false)
     .addOption(CLUSTER_OPTIONS.kubeconfig())
+    .addOption(CLUSTER_OPTIONS.context())
     .addOption(CLUSTER_OPTIONS.namespace())
     .addOption(CLUSTER_OPTIONS.service())
     .addOption(new Option('--service-port <port>', "the Service's port").argParser(parsePort).default(443))

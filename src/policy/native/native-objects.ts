@@ -1,0 +1,75 @@
+import type { FailurePolicy } from '../failure-policy.ts';
+
+/** A name for a value; expressions after it, in any field but `matchConditions`, use it as `variables.NAME`. */
+export interface NativeVariable {
+  readonly name: string;
+  readonly expression: string;
+}
+
+export interface NativeMatchCondition {
+  readonly name: string;
+  readonly expression: string;
+}
+
+/** What decides about requests without a webhook, as far as policies say it (admissionregistration.k8s.io). */
+interface NativeSpec {
+  readonly failurePolicy: FailurePolicy;
+  readonly matchConstraints: { readonly resourceRules: readonly ResourceRule[] };
+  /** All must hold. They know no variables. */
+  readonly matchConditions: readonly NativeMatchCondition[];
+  readonly variables: readonly NativeVariable[];
+}
+
+export interface ResourceRule {
+  readonly apiGroups: readonly string[];
+  readonly apiVersions: readonly string[];
+  readonly resources: readonly string[];
+  readonly operations: readonly ('CREATE' | 'UPDATE')[];
+}
+
+/** `spec` of a ValidatingAdmissionPolicy. */
+export interface ValidatingSpec extends NativeSpec {
+  readonly validations: readonly { readonly expression: string; readonly messageExpression: string }[];
+  readonly auditAnnotations: readonly { readonly key: string; readonly valueExpression: string }[];
+}
+
+/** `spec` of a MutatingAdmissionPolicy. Each mutation sees what those before it made of the object. */
+export interface MutatingSpec extends NativeSpec {
+  readonly reinvocationPolicy: 'Never' | 'IfNeeded';
+  readonly mutations: readonly {
+    readonly patchType: 'JSONPatch';
+    readonly jsonPatch: { readonly expression: string };
+  }[];
+}
+
+/** What the API server does with a request that does not pass a ValidatingAdmissionPolicy. */
+export type ValidationAction = 'Deny' | 'Warn' | 'Audit';
+
+/** A policy of the API server's own, with the one binding that puts it in force everywhere. */
+export type NativePolicy =
+  | {
+      readonly kind: 'ValidatingAdmissionPolicy';
+      /** Of both objects: `POLICY.protect.taintkeeper.dev`, as the webhooks are named. */
+      readonly name: string;
+      readonly spec: ValidatingSpec;
+      readonly validationActions: readonly ValidationAction[];
+    }
+  | {
+      readonly kind: 'MutatingAdmissionPolicy';
+      readonly name: string;
+      readonly spec: MutatingSpec;
+    };
+
+/** Something that a policy says and the API server's own language does not. */
+export interface NativeLimit {
+  /** The field of the policy that says it, for example `spec.release`. */
+  readonly field: string;
+  /** What happens instead. */
+  readonly message: string;
+}
+
+/** What one of our policies becomes. */
+export interface NativeTranslation {
+  readonly policies: readonly NativePolicy[];
+  readonly limits: readonly NativeLimit[];
+}
