@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
+import { connect } from 'node:tls';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { issueCa, issueServing } from '../../src/certs/issue.ts';
 import { type Authority, createAuthority, type KeyPair } from '../control-plane/credentials.ts';
@@ -97,6 +98,25 @@ it('another CA is taken over without a restart, and a file that is broken is not
   trust(others);
   await vi.waitFor(async () => expect((await call(foreign))[0]).toBe(200), SOON);
   expect((await call(apiServer))[0]).toBe(401);
+});
+
+it('a session is not taken up again: it would outlive the CA', async () => {
+  const app = await startGuarded();
+  const sessions: Buffer[] = [];
+  const connection = async (options: object) => {
+    const socket = connect({ host: '127.0.0.1', port: app.port, ca: app.ca(), ...options });
+    onTestFinished(() => void socket.destroy());
+    socket.on('session', (session) => sessions.push(session));
+    await once(socket, 'secureConnect');
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await once(socket, 'data');
+    return socket;
+  };
+  for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+    const first = await connection({ ...apiServer, maxVersion });
+    const session = sessions.at(-1) ?? first.getSession();
+    expect((await connection({ ...apiServer, maxVersion, session })).isSessionReused()).toBe(false);
+  }
 });
 
 it.each([
