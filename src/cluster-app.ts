@@ -115,7 +115,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   const trusted = trustCheck(webhooks);
   const checks = () => [
     clusterPoliciesCheck(policies, audit),
-    ...(certificates ? [certificateCheck(certificates), trusted(certificates)] : [NO_CERTIFICATE_YET]),
+    ...(certificates ? [certificateCheck(certificates, client.now()), trusted(certificates)] : [NO_CERTIFICATE_YET]),
     stoppingCheck(stopping),
   ];
   const decisions = options.page ? createDecisionLog({ replica: identity }) : undefined;

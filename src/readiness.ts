@@ -76,10 +76,9 @@ export function trustCheck(webhooks: RegisteredWebhooks): (certificates: Certifi
   };
 }
 
-/** Failed when no client can accept the certificate now; degraded when somebody should look after it. */
-export function certificateCheck(certificates: CertificateKeeper): Check {
+/** Failed when no client can accept the certificate now, by the clients' clock; degraded when somebody should look after it. */
+export function certificateCheck(certificates: CertificateKeeper, now = new Date()): Check {
   const { certificate, ca, renews, uncovered } = certificates.current();
-  const now = new Date();
   const fault = certificates.fault();
   const invalid = invalidAt(certificate, now) ?? (ca && caInvalidAt(ca, now));
   const concerns = [

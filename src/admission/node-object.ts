@@ -1,7 +1,7 @@
 import jsonPatch, { type Operation } from 'fast-json-patch';
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { own, type StringMap } from '../policy/label-selector.ts';
+import { own } from '../policy/label-selector.ts';
 import { REMEMBERED_ANNOTATION } from '../policy/memory.ts';
 import type { DesiredNode, NodeView } from '../policy/node.ts';
 import type { Path } from '../policy/problem.ts';
@@ -51,13 +51,14 @@ export function viewNode({ metadata, spec }: NodeObject, name: string): NodeView
     labels: metadata.labels ?? {},
     taints: spec?.taints ?? [],
     ...annotationsOf(metadata),
-    room: roomIn(metadata.annotations ?? {}),
   };
 }
 
-/** What is left for the value of our annotation: the bytes of all names and values count. */
-function roomIn({ [REMEMBERED_ANNOTATION]: _, ...others }: StringMap): number {
-  const used = Object.entries(others).reduce((sum, entry) => sum + Buffer.byteLength(entry.join('')), 0);
+/** {@link NodeView.room}: what other annotations leave of it. The bytes of all names and values count. */
+export function roomOn({ metadata }: NodeObject): number {
+  const used = Object.entries(metadata.annotations ?? {})
+    .filter(([name]) => name !== REMEMBERED_ANNOTATION)
+    .reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value ?? ''), 0);
   return ANNOTATIONS_MAX_BYTES - used - REMEMBERED_ANNOTATION.length;
 }
 

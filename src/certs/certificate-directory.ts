@@ -24,6 +24,8 @@ export interface ServableCertificates {
   readonly uncovered: readonly string[];
   /** What was issued just now, and why; empty if nothing was. */
   readonly issued: readonly string[];
+  /** Why it was not renewed although that is due, where that failed; it can be served all the same. */
+  readonly fault?: string;
 }
 
 /**
@@ -38,6 +40,7 @@ export type Issuing = 'all' | 'serving' | 'nothing';
  *
  * A serving pair without `ca.key` beside it, or from another issuer, is somebody else's (cert-manager, or the operator): it
  * is used as it is, and nothing is written.
+ * A pair of our own that is valid for a while is used also where it cannot be renewed: the disk is full, or read-only.
  * @param names DNS names and IP addresses, besides those of the machine itself
  * @throws CertificateDirectoryError also when something is amiss that must not be issued
  */
@@ -64,8 +67,12 @@ export async function openCertificates(
         : await renew(directory, latest, names, now, issuing);
     });
   } catch (error) {
-    if (error instanceof CertificateDirectoryError) throw error;
-    throw new CertificateDirectoryError(`cannot renew the certificates in ${directory}: ${(error as Error).message}`);
+    const fault =
+      error instanceof CertificateDirectoryError
+        ? error
+        : new CertificateDirectoryError(`cannot renew the certificates in ${directory}: ${(error as Error).message}`);
+    if (caFault(stored, now) ?? servingFault(stored, [...LOCAL_NAMES, ...names], now, 0)) throw fault;
+    return { ...useOwn(stored, []), fault: fault.message };
   }
 }
 

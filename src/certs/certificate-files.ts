@@ -46,20 +46,28 @@ async function read(directory: string, file: string): Promise<string | undefined
 }
 
 /**
- * Writes files, mode 0600. Each is replaced whole: a reader sees the old one or the new one.
+ * Writes files, mode 0600. Each is replaced whole: a reader sees the old one or the new one. None is before there is room for
+ * all of them, or a certificate would be left without its key.
  * @throws CertificateDirectoryError
  */
 export async function store(directory: string, files: Readonly<Record<string, string>>): Promise<void> {
-  for (const [file, content] of Object.entries(files)) {
+  const written = Object.entries(files).map(([file, content]) => {
     const target = join(directory, file);
-    const temporary = `${target}.${process.pid}.tmp`;
-    try {
+    return { target, temporary: `${target}.${process.pid}.tmp`, content };
+  });
+  let at = '';
+  try {
+    for (const { target, temporary, content } of written) {
+      at = target;
       await writeFile(temporary, content, { mode: 0o600 });
-      await rename(temporary, target);
-    } catch (error) {
-      await rm(temporary, { force: true }).catch(() => {});
-      throw new CertificateDirectoryError(`cannot write ${target}: ${(error as Error).message}`);
     }
+    for (const { target, temporary } of written) {
+      at = target;
+      await rename(temporary, target);
+    }
+  } catch (error) {
+    for (const { temporary } of written) await rm(temporary, { force: true }).catch(() => {});
+    throw new CertificateDirectoryError(`cannot write ${at}: ${(error as Error).message}`);
   }
 }
 

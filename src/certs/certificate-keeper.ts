@@ -33,8 +33,9 @@ export interface CertificateKeeperOptions {
 export async function keepCertificates(options: CertificateKeeperOptions): Promise<CertificateKeeper> {
   const { directory, names, onServe, onFault, pollIntervalMs } = options;
   let current = await openCertificates(directory, names, new Date());
-  let fault: string | undefined;
+  let fault = current.fault;
   onServe(current);
+  if (fault) onFault(fault);
 
   const watch = await watchFiles(async () => certificateFiles(directory), refresh, pollIntervalMs);
   // What changed after the reading and before the watch began.
@@ -61,7 +62,8 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
       );
       const changed = found.serving.cert !== current.serving.cert || found.serving.key !== current.serving.key;
       current = found;
-      fault = undefined;
+      if (found.fault && found.fault !== fault) onFault(found.fault);
+      fault = found.fault;
       if (changed) onServe(current);
     } catch (error) {
       fault = (error as Error).message;

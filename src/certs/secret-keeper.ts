@@ -57,7 +57,8 @@ export interface SecretKeeperOptions {
  * Reads the Secret, and creates or mends it first where that is needed: of many replicas that do so at the same time one is
  * the first, and the others take what it wrote. From then on the Secret is watched. What is served changes only to what is
  * trusted: a certificate of a CA that came out of nowhere (a Secret that was lost, or restored from a backup) waits until it
- * is, and meanwhile the bundle has both CAs. The last good certificates are kept while the Secret is broken.
+ * is, and meanwhile the bundle has both CAs. The last good certificates are kept while the Secret is broken. What is valid is
+ * asked by the API server's clock: it is the API server that has to accept them.
  * @throws ApiError, or the error of a connection that fails
  */
 export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKeeper> {
@@ -109,7 +110,7 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
 
   function take(state: SecretState): void {
     stored = state;
-    const reason = unusable(state.files, names, new Date());
+    const reason = unusable(state.files, names, client.now());
     if (reason === undefined) {
       lastGood = state.files as CompleteFiles;
       fault = undefined;
@@ -139,7 +140,7 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
     const inUse = new X509Certificate(served.cert);
     const signer = signerOf(inUse, served.caCert);
     const next = signerOf(new X509Certificate(lastGood.cert), lastGood.caCert);
-    if (signer === undefined || next === undefined || invalidAt(inUse, new Date()) !== undefined) return true;
+    if (signer === undefined || next === undefined || invalidAt(inUse, client.now()) !== undefined) return true;
     if (next.fingerprint256 === signer.fingerprint256) return true;
 
     if (signerOf(inUse, lastGood.caCert) === undefined) {
@@ -170,7 +171,7 @@ async function openSecret({
   let rescueUntil: number | undefined;
   for (;;) {
     const state = await readSecret(client, ref);
-    const now = new Date();
+    const now = client.now();
     if (unusable(state.files, names, now) === undefined) return { state, issued: [] };
 
     rescueUntil ??= (await hasRescuer()) ? performance.now() + RESCUE_MS : 0;

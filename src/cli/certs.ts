@@ -43,7 +43,7 @@ function statusCommand(exit: (code: number) => void): Command {
       atSite(options, async ({ client, ref, names }) => {
         const reading = Promise.all([readSecret(client, ref), registeredBundles(client)]);
         const [{ files }, bundles] = await withProgress('asking the API server', reading);
-        const report = reportCertificates(files, bundles, names, new Date());
+        const report = reportCertificates(files, bundles, names, client.now());
         process.stdout.write(format(report, options.output));
         exit(report.problems.length > 0 ? EXIT.trouble : EXIT.ok);
       }),
@@ -76,8 +76,8 @@ function rotateCommand(): Command {
 /** Takes the first step of a rotation, and says which. */
 async function beginRotation({ client, ref, names }: Site, ca: boolean): Promise<string> {
   const secret = `Secret ${ref.namespace}/${ref.name}`;
-  const now = new Date();
   const before = await readSecret(client, ref);
+  const now = client.now();
   if (before.files.cert !== undefined && before.files.caKey === undefined) {
     throw new InputError([
       `${secret} has no ca.key: its certificates are somebody else's, and not for taintkeeper to renew`,

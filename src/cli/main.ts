@@ -9,6 +9,7 @@ import { coverageCommand } from './coverage.ts';
 import { dashboardCommand } from './dashboard.ts';
 import { doctorCommand } from './doctor.ts';
 import { EXIT } from './exit.ts';
+import { exportCommand } from './export.ts';
 import { reviewCommand } from './review.ts';
 import { serveCommand } from './serve.ts';
 import { talosCommand } from './talos.ts';
@@ -51,6 +52,7 @@ Examples:
   taintkeeper review flannel.yaml                     what the policies make of a manifest
   kubectl get node n1 -o yaml > old.yaml              … and of a change to a node:
   taintkeeper review --old old.yaml --new new.yaml
+  taintkeeper export | kubectl apply -f -             policies that the API server holds by itself
   taintkeeper doctor --namespace taintkeeper          is it well, and if not, what is to blame?
   taintkeeper dashboard --namespace taintkeeper       all of it in a browser
   taintkeeper coverage                                which DaemonSets run on which nodes, and why not
@@ -63,6 +65,7 @@ Examples:
   const commands = [
     serveCommand(),
     reviewCommand(exit),
+    exportCommand(),
     coverageCommand(exit),
     doctorCommand(exit),
     dashboardCommand(),

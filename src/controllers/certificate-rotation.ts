@@ -28,7 +28,7 @@ export function certificateRotation(options: RotationOptions): () => Promise<num
   let trustedSince: { readonly issuer: string; readonly at: number } | undefined;
 
   return async () => {
-    const now = new Date();
+    const now = client.now();
     const before = keeper.stored();
     const step = rescue() ?? (await nextStep(before.files, { now, names, trusted: trusted(), overlapMs }));
     if (step) {

@@ -17,13 +17,17 @@ export function eventOfRelease(node: ObjectReference, taint: Taint): RecordedEve
 
 /** What is to be said of a taint that was found missing, on the node and on the policy. */
 export function eventsOfLoss(node: ObjectReference, loss: Loss, rival: string | undefined): RecordedEvent[] {
-  const taint = formatTaint(loss.taint);
-  const { type, reason, action, note } = saying(loss, taint, rival);
+  const { type, reason, action, note } = saying(loss, formatTaint(loss.taint), rival);
   const policy = { apiVersion: POLICY_API_VERSION, kind: 'TaintPolicy', name: loss.policy.name };
   return [
-    { regarding: node, type, reason, action, note: `TaintPolicy ${loss.policy.name} ${note}` },
+    { regarding: node, type, reason, action, note: noteOfLoss(loss, rival) },
     { regarding: policy, type, reason, action, note: `Node ${node.name}: ${note}` },
   ];
+}
+
+/** The same in words, of a node that need not be named. */
+export function noteOfLoss(loss: Loss, rival: string | undefined): string {
+  return `TaintPolicy ${loss.policy.name} ${saying(loss, formatTaint(loss.taint), rival).note}`;
 }
 
 function saying(

@@ -16,7 +16,7 @@ import type { Metrics } from '../server/metrics.ts';
 import type { ClusterNode, Nodes } from './cluster-objects.ts';
 import { FIELD_MANAGER } from './field-owner.ts';
 import { countMemoryWrites } from './memory-writes.ts';
-import { eventOfRelease, eventsOfLoss } from './node-events.ts';
+import { eventOfRelease, eventsOfLoss, noteOfLoss } from './node-events.ts';
 import { startReconciler } from './reconciler.ts';
 import { trackRefusedRepairs } from './refused-repairs.ts';
 import { trackTaintContests } from './taint-contests.ts';
@@ -149,7 +149,12 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
     const staying = losses.filter(({ hindrance }) => hindrance !== undefined);
     const before = reported.get(entry.name);
     const keyOf = ({ policy, taint, hindrance }: Loss) => [policy.name, formatTaint(taint), hindrance].join(' ');
-    for (const loss of staying) if (!before?.has(keyOf(loss))) tell(entry, loss);
+    for (const loss of staying) {
+      if (before?.has(keyOf(loss))) continue;
+      tell(entry, loss);
+      // Of many at once, most Events find no room.
+      log.warn(`Node ${entry.name}: ${noteOfLoss(loss, contests.rivalOf(entry, loss.taint))}`);
+    }
     if (staying.length === 0) reported.delete(entry.name);
     else reported.set(entry.name, new Set(staying.map(keyOf)));
   }

@@ -160,9 +160,9 @@ export function createAdmissionServer({
   // Fastify's own parser refuses a body with a `__proto__` key. Such a review is answered like any other: fields are
   // read by name and never merged.
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+  app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (_request, body, done) => {
     try {
-      done(null, JSON.parse(body.toString()));
+      done(null, JSON.parse(body));
     } catch (error) {
       const message = body.length === 0 ? 'the body is empty' : `the body is not JSON: ${(error as Error).message}`;
       done(Object.assign(new Error(message), { statusCode: 400 }));

@@ -18,6 +18,7 @@ const LEVELS: Record<Outcome, 'info' | 'warn'> = {
 
 /** One line for each violation. Dry runs leave no trace but at level debug. */
 export function logViolations(log: Logger, request: AdmissionRequest, { kind, decision }: Judgement): void {
+  if (decision.violations.length === 0) return;
   const name = printable([request.namespace, request.name].filter(Boolean).join('/'));
   const user = printable(request.userInfo.username ?? '');
   for (const { policyKind, policy, field, mode, outcome, subject } of decision.violations) {

@@ -18,6 +18,11 @@ const STOP_GRACE_MS = 5_000;
 const DUMPED_LINES = 20;
 /** The controller manager's own default. */
 const NODE_MONITOR_GRACE_SECONDS = 50;
+/** They are beta in Kubernetes 1.34 and 1.35. */
+const MUTATING_POLICIES = [
+  '--feature-gates=MutatingAdmissionPolicy=true',
+  '--runtime-config=admissionregistration.k8s.io/v1beta1=true',
+];
 
 export interface ControlPlaneOptions {
   /** What runs besides etcd and the API server; by default nothing. */
@@ -31,6 +36,12 @@ export interface ControlPlaneOptions {
    * here. Then a Service of type ExternalName leads nowhere.
    */
   routesToEndpoints?: boolean;
+  /** Whether there are MutatingAdmissionPolicies also where the API server has them off by default. */
+  mutatingPolicies?: boolean;
+  /** Further arguments of the API server. */
+  apiServerArgs?: readonly string[];
+  /** Given the URL of etcd, gives the one that the API server is to use: that of a proxy (see tcp-proxy.ts). */
+  wayToEtcd?: (url: string) => Promise<string>;
   /** Whose certificate the API server shows to webhooks that ask for one; by default none. */
   webhookClient?: User;
 }
@@ -123,10 +134,13 @@ async function start(
   };
 
   const etcd = await run('etcd', components.etcd(files));
+  const etcdUrl = (await options.wayToEtcd?.(etcd.url)) ?? etcd.url;
   const { url } = await run(
     'kube-apiserver',
-    components.kubeApiserver(files, etcd.url, [
+    components.kubeApiserver(files, etcdUrl, [
       ...(options.routesToEndpoints ? ['--enable-aggregator-routing=true'] : []),
+      ...(options.mutatingPolicies && assets.choice === '1.34' ? MUTATING_POLICIES : []),
+      ...(options.apiServerArgs ?? []),
       ...(options.webhookClient ? showCertificate(await authority.client(options.webhookClient), workspace) : []),
     ]),
   );

@@ -6,6 +6,8 @@ export interface Relay {
   freeze(): void;
   /** Forwards again, first of all what has come in meanwhile. */
   thaw(): void;
+  /** From now on what comes in is passed on so many milliseconds later, in either direction, the ends too; nothing gets slower. */
+  delay(ms: number): void;
   /** Resets both connections. */
   reset(): void;
 }
@@ -32,6 +34,9 @@ export function relay(one: Socket, other: Socket, onClosed: () => void): Relay {
     thaw: () => {
       for (const direction of directions) direction.thaw();
     },
+    delay: (ms) => {
+      for (const direction of directions) direction.delay(ms);
+    },
     reset: () => {
       for (const socket of [one, other]) socket.resetAndDestroy();
     },
@@ -41,6 +46,7 @@ export function relay(one: Socket, other: Socket, onClosed: () => void): Relay {
 interface Direction {
   freeze(): void;
   thaw(): void;
+  delay(ms: number): void;
 }
 
 type Fate = 'open' | 'ended' | 'closed' | 'reset';
@@ -48,19 +54,46 @@ type Fate = 'open' | 'ended' | 'closed' | 'reset';
 function join(from: Socket, to: Socket): Direction {
   let frozen = false;
   let fate: Fate = 'open';
+  let delayMs = 0;
+  /** What is under way, in order. */
+  const waiting: { readonly due: number; readonly pass: () => void }[] = [];
+  let timer: NodeJS.Timeout | undefined;
 
   /** Passes on how `from` has ended, unless that has to wait. */
   function settle(next: Fate): void {
     fate = next;
     if (frozen) return;
+    later(end);
+  }
+
+  function end(): void {
     if (fate === 'ended') to.end();
     else if (fate === 'closed') to.destroySoon();
     else if (fate === 'reset') to.resetAndDestroy();
   }
 
-  from.on('data', (chunk) => {
-    if (!to.write(chunk)) from.pause();
-  });
+  function later(pass: () => void): void {
+    waiting.push({ due: performance.now() + delayMs, pass });
+    if (delayMs === 0 && timer === undefined) deliver();
+    else arm();
+  }
+
+  function arm(): void {
+    const [next] = waiting;
+    if (next && !frozen && !timer) timer = setTimeout(deliver, Math.max(0, next.due - performance.now()));
+  }
+
+  function deliver(): void {
+    timer = undefined;
+    while (!frozen && waiting[0] && waiting[0].due <= performance.now()) waiting.shift()?.pass();
+    arm();
+  }
+
+  from.on('data', (chunk) =>
+    later(() => {
+      if (!to.write(chunk)) from.pause();
+    }),
+  );
   to.on('drain', () => {
     if (!frozen) from.resume();
   });
@@ -77,7 +110,11 @@ function join(from: Socket, to: Socket): Direction {
     thaw: () => {
       frozen = false;
       from.resume();
+      arm();
       settle(fate);
+    },
+    delay: (ms) => {
+      delayMs = ms;
     },
   };
 }

@@ -14,6 +14,8 @@ export interface TcpProxy {
   pause(): void;
   /** Forwards again: what was sent meanwhile arrives, as after a partition that TCP has outlived. */
   resume(): void;
+  /** Makes either direction so many milliseconds longer, for the connections that are open now and for new ones; 0 ends that. */
+  delay(ms: number): void;
   /** Resets all connections that are open now, and says how many. New ones are served. */
   dropConnections(): number;
   stop(): Promise<void>;
@@ -29,9 +31,11 @@ export interface TcpProxy {
 export async function startTcpProxy(url: string, host?: string): Promise<TcpProxy> {
   const { protocol, port } = new URL(url);
   let paused = false;
+  let delayMs = 0;
   const listener = await listenTcp(
     () => dialPort(Number(port)),
     (made) => {
+      made.delay(delayMs);
       if (paused) made.freeze();
     },
     host,
@@ -49,6 +53,10 @@ export async function startTcpProxy(url: string, host?: string): Promise<TcpProx
     resume: () => {
       paused = false;
       for (const made of listener.relays()) made.thaw();
+    },
+    delay: (ms) => {
+      delayMs = ms;
+      for (const made of listener.relays()) made.delay(ms);
     },
     dropConnections: () => {
       const dropped = listener.relays();

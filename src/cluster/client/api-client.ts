@@ -4,6 +4,7 @@ import { ApiError, toApiError } from './api-error.ts';
 import { startDeadline, TimeoutError } from './deadline.ts';
 import { jsonLines } from './json-lines.ts';
 import { type ClusterChoice, findConfig, loadConfig } from './kube-config.ts';
+import { serverClock } from './server-clock.ts';
 import { createTransport, type Transport } from './transport.ts';
 
 const REQUEST_TIMEOUT_MS = 10_000;
@@ -61,6 +62,8 @@ export interface ApiClient {
   readonly namespace: string | undefined;
   /** The API server's URL. */
   readonly server: string;
+  /** The time by the API server's clock, as of its last answer; by our own until there is one. */
+  now(): Date;
   /** Closes all connections; what is in flight fails. */
   close(): void;
 }
@@ -90,6 +93,8 @@ function createApiClient(
   transport: Transport,
   about: { userAgent: string; server: string; namespace: string | undefined },
 ): ApiClient {
+  const clock = serverClock();
+
   async function open(
     method: string,
     path: string,
@@ -105,6 +110,7 @@ function createApiClient(
         : { 'content-type': contentType, 'content-length': String(Buffer.byteLength(content)) }),
     };
     const response = await transport.send({ method, target: path + queryText(query), headers, body: content }, signal);
+    clock.heard(response.headers.date);
     onHeaders?.(response.headers);
     const { statusCode = 0 } = response;
     if (statusCode >= 200 && statusCode < 300) return response;
@@ -123,6 +129,7 @@ function createApiClient(
   return {
     server: about.server,
     namespace: about.namespace,
+    now: clock.now,
     async request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
       const { timeoutMs = REQUEST_TIMEOUT_MS } = options;
       const deadline = startDeadline(timeoutMs, `no answer within ${timeoutMs} ms`, options.signal);

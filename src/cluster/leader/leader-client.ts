@@ -40,6 +40,7 @@ export function leaderClient(client: ApiClient, leadership: Leadership): ApiClie
     lines: (path, options) => client.lines(path, options),
     namespace: client.namespace,
     server: client.server,
+    now: client.now,
     close: () => client.close(),
   };
 }

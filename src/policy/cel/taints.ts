@@ -42,6 +42,18 @@ export function hasProtected(taints: string, rules: readonly TaintRule[]): Expre
   return any([exists(taints, 't', meets(names)), exists(lastingName(taints), 't', meets(patterns))]);
 }
 
+/** True for a taint `t` that a rule protects. `passing` says the same as {@link comesAndGoes} of the rules. */
+export function isProtected(rules: readonly TaintRule[], passing = comesAndGoes(rules)): Expression {
+  const patterns = rules.filter(({ key }) => isPattern(key));
+  const names = rules.filter(({ key }) => !isPattern(key));
+  return any([meets(names), all([meets(patterns), not(passing)])]);
+}
+
+/** True for a taint `t` that a wildcard never means, though one of the rules matches its key. */
+export function comesAndGoes(rules: readonly TaintRule[]): Expression {
+  return isTransient(rules.map(({ key }) => key).filter(isPattern));
+}
+
 /** The taints of the list without those that a wildcard never means. Only those are told apart that the keys could mean. */
 export function lasting(taints: string, rules: readonly TaintRule[]): Variable {
   const condition = not(isTransient(rules.map(({ key }) => key).filter(isPattern)));

@@ -1,4 +1,4 @@
-import { copyFileSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -8,9 +8,11 @@ import { type CertificateKeeperOptions, keepCertificates } from '../../../src/ce
 import { uncoveredNames } from '../../../src/certs/inspect.ts';
 import type { KeyPair } from '../../../src/certs/issue.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
+import { expectConsistent, filesOf } from './directories.ts';
 
 const NAMES = ['localhost'];
 const POLL_INTERVAL_MS = 10;
+const DAY_MS = 86_400_000;
 const SOON = { timeout: 5_000, interval: 10 };
 
 async function keep(
@@ -50,6 +52,36 @@ async function putForeignPair(directory: string) {
 
 afterEach(() => {
   vi.useRealTimers();
+});
+
+it('serves what is valid and cannot be renewed, leaves it as it is, says so, and renews it when it can', async () => {
+  const directory = temporaryDirectory();
+  const { serving } = await openCertificates(directory, NAMES, new Date(Date.now() - 80 * DAY_MS));
+  const before = filesOf(directory);
+  // What a full disk does to the second file of the pair.
+  const inTheWay = join(directory, `tls.key.${process.pid}.tmp`);
+  mkdirSync(inTheWay);
+  const { keeper, onServe, onFault } = await keep(directory);
+
+  expect(keeper.current()).toMatchObject({ serving, issued: [] });
+  expect(keeper.fault()).toMatch(/^cannot write .*tls\.key: EISDIR/);
+  expect(onFault.mock.calls).toEqual([[keeper.fault()]]);
+  rmdirSync(inTheWay);
+  expect(filesOf(directory)).toEqual(before);
+
+  // Somebody makes room, and touches the files.
+  writeFileSync(join(directory, 'ca.key'), before['ca.key'] ?? '');
+  await vi.waitFor(() => expect(keeper.fault()).toBeUndefined(), SOON);
+  expect(onServe).toHaveBeenCalledTimes(2);
+  expect(keeper.current().serving).not.toEqual(serving);
+  expectConsistent(directory);
+});
+
+it('does not serve what has expired, or is not for all names, and cannot be renewed', async () => {
+  const directory = temporaryDirectory();
+  await openCertificates(directory, NAMES, new Date(Date.now() - 91 * DAY_MS));
+  mkdirSync(join(directory, `tls.key.${process.pid}.tmp`));
+  await expect(keep(directory)).rejects.toThrow(/^cannot write .*tls\.key: EISDIR/);
 });
 
 it('serves what it opened first', async () => {

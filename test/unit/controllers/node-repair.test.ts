@@ -171,12 +171,17 @@ describe('a write', () => {
 
 describe('what is not put back', () => {
   it('is told once, and again when it comes and goes', async () => {
-    const { writes, change, said } = startRepair(deny, bare(2));
+    const { writes, change, said, messages } = startRepair(deny, bare(2));
     for (let times = 0; times < 3; times++) {
       change('n0', { labels: { times: String(times) } });
       await settle();
     }
     expect(said()).toEqual(['n0 TaintMissing', 'n1 TaintMissing']);
+    // Of many at once, Events are left out; the log has all.
+    expect(messages()).toEqual([
+      expect.stringMatching(/^Node n0: TaintPolicy \S+ finds missing taint \S+, which mode Deny does not put back$/),
+      expect.stringMatching(/^Node n1: /),
+    ]);
     for (const taints of [[gpu], []]) {
       change('n0', { taints });
       await settle();

@@ -101,6 +101,21 @@ it('accepts connections while it is paused, and leaves them silent', async () =>
   await eventually(() => expect(client.received()).toBe('server\n'));
 });
 
+it('delays what is sent, in order and its end last, and no longer than it is told to', async () => {
+  const client = await greeted();
+  proxy.delay(QUIET_MS);
+  const began = performance.now();
+  client.socket.write('one,');
+  await delay(QUIET_MS / 3);
+  client.socket.end('two');
+  await eventually(() => expect(client.fate()).toBe('closed'));
+  expect(client.received()).toBe('server\none,two');
+  // There, and back again. A timer may be a millisecond early.
+  expect(performance.now() - began).toBeGreaterThan(2 * (QUIET_MS - 2));
+  proxy.delay(0);
+  await greeted();
+});
+
 it.each(['running', 'paused'])('drops connections while it is %s, and serves new ones', async (state) => {
   const client = await greeted();
   if (state === 'paused') proxy.pause();

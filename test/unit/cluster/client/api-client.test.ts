@@ -54,6 +54,15 @@ describe('a request', () => {
     expect(await client.request('GET', '/version')).toMatchObject({ path: '/k8s/clusters/c-1/version' });
   });
 
+  it('tells the time by the clock of the server, whatever the answer', async () => {
+    const { client } = await fakeCluster((_request, response) =>
+      response.writeHead(404, { date: 'Sun, 01 Mar 2026 08:00:00 GMT' }).end(),
+    );
+    expect(Math.abs(client.now().getTime() - Date.now())).toBeLessThan(1_000);
+    await expect(client.request('GET', '/version')).rejects.toThrow('404');
+    expect(client.now().toISOString()).toMatch(/^2026-03-01T08:0/);
+  });
+
   it('that is answered with nothing is undefined', async () => {
     const { client } = await fakeCluster((_request, response) => response.writeHead(200).end());
     expect(await client.request('DELETE', '/x')).toBeUndefined();

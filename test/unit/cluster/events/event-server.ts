@@ -71,6 +71,7 @@ export function eventServer(uids: Readonly<Record<string, string>> = {}): EventS
         throw new Error('not served here');
       },
       namespace: undefined,
+      now: () => new Date(),
       server: 'https://events.test',
       close() {},
     },

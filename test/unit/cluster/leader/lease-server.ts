@@ -72,6 +72,7 @@ export function leaseServer(): LeaseServer {
           throw new Error('not served here');
         },
         namespace: undefined,
+        now: () => new Date(),
         server: 'https://lease.test',
         close() {},
       };

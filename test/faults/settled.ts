@@ -1,0 +1,114 @@
+import { X509Certificate } from 'node:crypto';
+import { parseCertificates } from '../../src/certs/inspect.ts';
+import { developer } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { eventsAbout, MERGE, metricOf, REMEMBERED } from '../e2e/drift.ts';
+import { leaderOf, readCertificates, readConfigurations } from '../e2e/installation.ts';
+import { path } from '../e2e/nodes.ts';
+import { lacking, listNodes } from './pools.ts';
+import type { Site } from './site.ts';
+import { judgeAnswer, judgeError, type Told } from './verdict.ts';
+
+const SETTLED_TIMEOUT_MS = 180_000;
+
+/** The webhooks as they were first registered, without their caBundles; by site. */
+const desired = new WeakMap<Site, string>();
+
+/** Waits until taintkeeper is as it should be. @throws Error that says what still is not, after 3 minutes */
+export async function waitUntilSettled(site: Site): Promise<void> {
+  let complaint: string | undefined = '';
+  await waitUntil(
+    async () => {
+      complaint = await unsettled(site).catch((error: Error) => error.message);
+      return complaint === undefined ? true : undefined;
+    },
+    { timeoutMs: SETTLED_TIMEOUT_MS, otherwise: () => `not settled: ${complaint}` },
+  );
+}
+
+/** What is not as it should be, the first thing found; undefined when all is. */
+async function unsettled(site: Site): Promise<string | undefined> {
+  return (
+    (await unreadyReplicas(site)) ??
+    (await unregistered(site)) ??
+    (await unprotected(site)) ??
+    (await unledReplicas(site)) ??
+    (await unrepaired(site))
+  );
+}
+
+async function unreadyReplicas({ installation: { proxy, replicas } }: Site): Promise<string | undefined> {
+  const ready = new Set(proxy.ready());
+  const missing = [...replicas.keys()].filter((name) => !ready.has(name));
+  return missing.length > 0 ? `replicas that are not ready: ${missing}` : undefined;
+}
+
+async function unledReplicas({ cp, installation }: Site): Promise<string | undefined> {
+  const leader = installation.replicas.get(await leaderOf(cp));
+  if (!leader) return 'nobody leads';
+  return (await metricOf(leader, 'taintkeeper_leader')) === 1
+    ? undefined
+    : `${leader.name} does not know that it leads`;
+}
+
+/** Webhooks that are not those of the beginning, or that do not trust what the Secret holds. */
+async function unregistered(site: Site): Promise<string | undefined> {
+  const { data } = await readCertificates(site.cp);
+  const text = (value: string | undefined) => Buffer.from(value ?? '', 'base64').toString();
+  const cas = parseCertificates(text(data?.['ca.crt']));
+  const leaf = text(data?.['tls.crt']);
+  if (!leaf.includes('BEGIN') || !cas.some((ca) => new X509Certificate(leaf).verify(ca.publicKey)))
+    return 'the Secret has no serving certificate of its CA';
+
+  const configurations = await readConfigurations(site.cp);
+  const webhooks = configurations.flatMap((configuration) => configuration.webhooks ?? []);
+  if (webhooks.length === 0) return 'no webhook is registered';
+  const found = JSON.stringify(webhooks, (field, value) => (field === 'caBundle' ? undefined : value));
+  if (found !== (desired.get(site) ?? found)) return 'the webhooks are not those of the beginning';
+  if (webhooks.some(({ clientConfig }) => clientConfig.caBundle !== data['ca.crt']))
+    return 'there is a caBundle that is not the CA of the Secret';
+  if (!(await unprotected(site))) desired.set(site, found);
+  return undefined;
+}
+
+/** Dry runs: what must not be dropped is not, in either way. */
+async function unprotected({ cp, pools }: Site): Promise<string | undefined> {
+  for (const [kind, pool] of [
+    ['drop-denied', pools.deny],
+    ['drop-restored', pools.restore],
+  ] as const) {
+    const node = (await listNodes(cp)).find(
+      ({ metadata, spec }) => pool.nodes.includes(metadata.name) && lacking(pool, { metadata, spec }).length === 0,
+    );
+    if (!node) return `every node of ${pool.name} has lost its taints`;
+    const body = { spec: { taints: null } };
+    const request = { body, contentType: MERGE };
+    const judged = await cp.request<Told>(developer, 'PATCH', `${path(node.metadata.name)}?dryRun=All`, request).then(
+      (answer) =>
+        judgeAnswer(
+          kind,
+          answer,
+          pool.taints.map(({ key }) => key),
+        ),
+      judgeError,
+    );
+    if (judged.verdict !== 'admitted' && judged.verdict !== 'refused')
+      return `${kind} is ${judged.verdict} ${judged.why ?? ''}`;
+  }
+  return undefined;
+}
+
+/**
+ * Nodes whose taints are to be put back, and that nobody stops putting back for a good reason that was told; and nodes of which
+ * nothing is remembered.
+ */
+async function unrepaired({ cp, pools }: Site): Promise<string | undefined> {
+  const pool = pools.restore;
+  for (const node of await listNodes(cp)) {
+    const { name, annotations } = node.metadata;
+    if (!annotations?.[REMEMBERED]) return `nothing is remembered on ${name}`;
+    if (!pool.nodes.includes(name) || lacking(pool, node).length === 0) continue;
+    if ((await eventsAbout(cp, name, 'TaintContested')).length === 0) return `${name} lacks ${lacking(pool, node)}`;
+  }
+  return undefined;
+}

@@ -1,0 +1,27 @@
+import type { Measured } from './measure.ts';
+
+const COLUMNS = [
+  'fault',
+  'what happens',
+  'admitted',
+  'refused',
+  'failed',
+  'missed: put back, told of, neither',
+  'wrong',
+  'requests right again',
+  'all right again',
+];
+
+export const HEADINGS: readonly string[] = [cells(COLUMNS), cells(COLUMNS.map(() => '---'))];
+
+export function rowOf({ scenario, counts, losses, recoveredMs, settledMs }: Measured): string {
+  const { admitted, refused, failed, wrong } = counts;
+  const fates = `${losses.putBack}, ${losses.recorded}, ${losses.unrecorded.length}`;
+  const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+  const numbers = [admitted, refused, failed, fates, wrong].map(String);
+  return cells([`\`${scenario.name}\``, scenario.what, ...numbers, seconds(recoveredMs), seconds(settledMs)]);
+}
+
+function cells(texts: readonly string[]): string {
+  return `| ${texts.join(' | ')} |`;
+}
