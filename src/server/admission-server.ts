@@ -9,7 +9,7 @@ import { type AdmissionRequest, decodeReview } from '../admission/review.ts';
 import type { Phase } from '../policy/decision.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { printable } from '../policy/text.ts';
-import { type KnownClients, unknownClient } from './known-clients.ts';
+import { checkClients, type KnownClients } from './known-clients.ts';
 import type { Metrics, RequestResult } from './metrics.ts';
 import { boundReceivedBytes } from './received-bytes.ts';
 import { logViolations } from './violation-log.ts';
@@ -131,9 +131,10 @@ export function createAdmissionServer({
   });
 
   if (clients) {
+    const objectionTo = checkClients(clients);
     // Before the body is read.
     app.addHook('onRequest', (request, reply, done) => {
-      const stranger = unknownClient(request.raw.socket as TLSSocket, clients);
+      const stranger = objectionTo(request.raw.socket as TLSSocket);
       if (stranger === undefined) return done();
       log.warn({ address: request.ip }, `refused a client: ${stranger}`);
       reply.code(401).header('connection', 'close').send({ error: stranger });
