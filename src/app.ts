@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { announceCertificates, announcePolicies } from './announcements.ts';
 import { readBuiltinPolicies } from './builtin-policies.ts';
 import { keepCertificates } from './certs/certificate-keeper.ts';
-import { followClientAuthority } from './certs/client-authority.ts';
+import { type ClientFile, followClients } from './client-file.ts';
 import { listPolicyFiles, readPolicyFiles } from './files/policy-files.ts';
 import { openPolicyStore, type PolicyLoad } from './files/policy-store.ts';
 import { fingerprint, watchFiles } from './files/watch-files.ts';
@@ -13,7 +13,6 @@ import { openPage } from './page/page.ts';
 import { filedPolicyStates } from './page/policy-states.ts';
 import { printable } from './policy/text.ts';
 import { certificateCheck, policyCheck, stoppingCheck } from './readiness.ts';
-import type { KnownClients } from './server/known-clients.ts';
 import { createMetrics, type Metrics } from './server/metrics.ts';
 import { type Listeners, type RunningAdmin, type RunningAdmission, startAdmin, startAdmission } from './servers.ts';
 import { VERSION } from './version.ts';
@@ -35,12 +34,6 @@ export interface AppOptions extends Listeners {
   readonly stopGraceMs?: number;
   /** How often policy and certificate files are looked at; see {@link watchFiles}. */
   readonly pollIntervalMs?: number | undefined;
-}
-
-/** A file with the CAs of those who may call, and the only common name that will do, if there is one. */
-export interface ClientFile {
-  readonly caFile: string;
-  readonly name?: string | undefined;
 }
 
 export interface RunningApp {
@@ -74,7 +67,7 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
   starting.defer(() => policyWatch.stop());
 
   let admission: RunningAdmission | undefined;
-  const clients = await knownClients(options, log, (bundle) => admission?.useClientCa(bundle));
+  const clients = await followClients(options, log, (bundle) => admission?.useClientCa(bundle));
   starting.defer(async () => clients?.stop());
   const certificates = await keepCertificates({
     directory: options.certDirectory,
@@ -136,26 +129,6 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
       return running.disposeAsync();
     },
   };
-}
-
-/** Follows the file of those who may call. @throws InputError for a file without CA certificates */
-export async function knownClients(
-  { clients, pollIntervalMs }: { clients: ClientFile | undefined; pollIntervalMs?: number | undefined },
-  log: Logger,
-  use: (bundle: string) => void,
-): Promise<{ known(): KnownClients; stop(): void } | undefined> {
-  if (!clients) return undefined;
-  const { caFile: file, name } = clients;
-  const authority = await followClientAuthority({
-    file,
-    pollIntervalMs,
-    onChange(bundle) {
-      use(bundle);
-      log.info(`clients of the CAs in ${file} may call from now on`);
-    },
-    onFault: (message) => log.error(`CAs of clients not replaced, the last good ones stay: ${printable(message)}`),
-  });
-  return { known: () => ({ ca: authority.current(), name }), stop: authority.stop };
 }
 
 function announceLoad(load: PolicyLoad, audit: boolean, metrics: Metrics, log: Logger): void {

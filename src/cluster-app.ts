@@ -3,10 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { eventsOf } from './admission/request-events.ts';
 import { announceCertificates, announcePolicies, countByKind } from './announcements.ts';
-import { type ClientFile, knownClients, type RunningApp } from './app.ts';
+import type { RunningApp } from './app.ts';
 import type { ServableCertificates } from './certs/certificate-directory.ts';
 import { type CertificateKeeper, keepCertificates } from './certs/certificate-keeper.ts';
 import { keepSecret } from './certs/secret-keeper.ts';
+import { type ClientFile, followClients } from './client-file.ts';
 import type { ApiClient } from './cluster/client/api-client.ts';
 import { createEventRecorder } from './cluster/events/event-recorder.ts';
 import { newIdentity, replicaOf } from './cluster/leader/identity.ts';
@@ -137,7 +138,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   starting.defer(admin.stop);
 
   let admission: RunningAdmission | undefined;
-  const clients = await knownClients(options, log, (bundle) => admission?.useClientCa(bundle));
+  const clients = await followClients(options, log, (bundle) => admission?.useClientCa(bundle));
   starting.defer(async () => clients?.stop());
   const onServe = (found: ServableCertificates) => {
     for (const what of found.issued) log.info(`issued ${what}`);

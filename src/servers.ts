@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { InputError } from './files/input-error.ts';
 import type { Page } from './page/page-routes.ts';
@@ -60,7 +60,7 @@ export interface RunningAdmission {
   readonly url: string;
   /** Serves another certificate from now on. */
   useCertificate(tls: TlsPair): void;
-  /** From now on takes clients of other CAs, PEM. Connections that wait for a request end. */
+  /** From now on takes clients of other CAs, PEM. Connections that are open end after their next answer. */
   useClientCa(bundle: string): void;
   /** From now on every connection ends after its next answer, so that clients look for another replica. */
   drain(): void;
@@ -79,17 +79,20 @@ export async function startAdmission(options: AdmissionOptions): Promise<Running
   let { tls } = options;
   let clientCa = clients?.ca;
   let draining = false;
+  // Those whose clients the present CAs have been asked about.
+  let current = new WeakSet<Socket>();
   const admission = createAdmissionServer({
     tls,
     clients,
     policies,
     metrics,
     log,
-    draining: () => draining,
+    draining: (connection) => draining || (clientCa !== undefined && !current.has(connection)),
     ...(onJudged ? { onJudged } : {}),
   });
   const { server } = admission;
   const connections = followConnections(server);
+  server.on('secureConnection', (connection) => current.add(connection));
   await listen(admission, listeners.host, listeners.port, '--port');
 
   return {
@@ -101,7 +104,8 @@ export async function startAdmission(options: AdmissionOptions): Promise<Running
     useClientCa(bundle) {
       clientCa = bundle;
       server.setSecureContext(secureContext(tls, clientCa));
-      server.closeIdleConnections();
+      // Closed at once, a connection would take a request with it that is just then on its way.
+      current = new WeakSet();
     },
     drain() {
       draining = true;

@@ -15,16 +15,29 @@ export interface AdminServerOptions {
   readonly registry: Registry;
   /** What people look at; undefined for none. */
   readonly page?: Page | undefined;
+  readonly requestTimeoutMs?: number;
 }
 
 const REQUEST_TIMEOUT_MS = 10_000;
 
+/** Node.js looks every 30 s by default: three times as long as a request may take. */
+const CHECK_INTERVAL_MS = 1_000;
+
 const SIGNS: Record<Check['state'], string> = { ok: '[+]', degraded: '[!]', failed: '[-]' };
 
 /** The plain HTTP server for probes, metrics and the page: `/livez`, `/readyz`, `/metrics`, `/`. It does not listen yet. */
-export function createAdminServer({ checks, registry, page }: AdminServerOptions) {
+export function createAdminServer({
+  checks,
+  registry,
+  page,
+  requestTimeoutMs: requestTimeout = REQUEST_TIMEOUT_MS,
+}: AdminServerOptions) {
   // Nothing here is worth waiting for when it closes, and a connection that never sent a request would be waited for forever.
-  const app = Fastify({ requestTimeout: REQUEST_TIMEOUT_MS, forceCloseConnections: true });
+  const app = Fastify({
+    requestTimeout,
+    http: { headersTimeout: requestTimeout, connectionsCheckingInterval: Math.min(requestTimeout, CHECK_INTERVAL_MS) },
+    forceCloseConnections: true,
+  });
 
   app.get('/livez', (_request, reply) => reply.type('text/plain').send('ok\n'));
 

@@ -1,4 +1,5 @@
 import { constants } from 'node:crypto';
+import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import Fastify, { type FastifyError } from 'fastify';
 import type { Logger } from 'pino';
@@ -9,7 +10,7 @@ import { type AdmissionRequest, decodeReview } from '../admission/review.ts';
 import type { Phase } from '../policy/decision.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { printable } from '../policy/text.ts';
-import { type KnownClients, unknownClient } from './known-clients.ts';
+import { checkClients, type KnownClients } from './known-clients.ts';
 import type { Metrics, RequestResult } from './metrics.ts';
 import { boundReceivedBytes } from './received-bytes.ts';
 import { logViolations } from './violation-log.ts';
@@ -57,8 +58,8 @@ export interface AdmissionServerOptions {
   readonly policies: () => PolicySet;
   readonly metrics: Metrics;
   readonly log: Logger;
-  /** While true, every connection ends after its next answer. */
-  readonly draining?: () => boolean;
+  /** While true, the connection ends after its next answer. */
+  readonly draining?: (connection: Socket) => boolean;
   /** Called with every request that was judged, dry runs among them. It must not throw. */
   readonly onJudged?: (judged: JudgedRequest) => void;
   readonly timeouts?: ClientTimeouts;
@@ -125,18 +126,21 @@ export function createAdmissionServer({
     closing = true;
     done();
   });
-  app.addHook('onSend', (_request, reply, _payload, done) => {
-    if (closing || draining()) reply.header('connection', 'close');
+  app.addHook('onSend', ({ raw }, reply, _payload, done) => {
+    if (closing || draining(raw.socket)) reply.header('connection', 'close');
     done();
   });
 
   if (clients) {
-    // Before the body is read.
-    app.addHook('onRequest', (request, reply, done) => {
-      const stranger = unknownClient(request.raw.socket as TLSSocket, clients);
-      if (stranger === undefined) return done();
-      log.warn({ address: request.ip }, `refused a client: ${stranger}`);
-      reply.code(401).header('connection', 'close').send({ error: stranger });
+    const objectionTo = checkClients(clients);
+    app.addHook('onRequest', ({ raw, ip }, reply, done) => {
+      const objection = objectionTo(raw.socket as TLSSocket);
+      if (objection === undefined) return done();
+      log.warn({ address: ip }, `refused a client: ${objection}`);
+      const refuse = () => reply.code(401).header('connection', 'close').send({ error: objection });
+      // A connection that is closed with something unread is reset, and the answer may be lost.
+      if (Number(raw.headers['content-length']) <= BODY_LIMIT_BYTES) raw.once('end', refuse).resume();
+      else refuse();
     });
   }
 

@@ -1,62 +1,80 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { serverName } from '../../src/controllers/service-endpoint.ts';
+import { createAuthority } from '../control-plane/credentials.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { startTaintkeeper, type Taintkeeper } from '../control-plane/taintkeeper.ts';
-import { admin, developer, type User } from '../control-plane/users.ts';
-import { registerWebhook } from '../control-plane/webhook.ts';
-import { attempt, GPU, path, taintsOf } from './nodes.ts';
-
-const POLICIES = `
-apiVersion: taintkeeper.dev/v1alpha1
-kind: TaintPolicy
-metadata: { name: strict }
-spec: { mode: Deny, taints: [{ key: dedicated }] }
-`;
+import { developer, type User } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { createWorkspace } from '../control-plane/workspace.ts';
+import {
+  dropTaints,
+  type Installation,
+  install,
+  readCertificates,
+  registerControlPlaneNode,
+  waitUntilProtected,
+} from './installation.ts';
 
 const webhookClient: User = { name: 'kube-apiserver-webhook-client', groups: [] };
 
 describeWithControlPlane('serve --client-ca, and an API server that shows a certificate', { webhookClient }, (cp) => {
-  let taintkeeper: Taintkeeper;
+  const workspace = createWorkspace('client-ca');
+  let installation: Installation;
+  let caFile: string;
 
   beforeAll(async () => {
-    const args = ['--client-ca', cp().caFile, '--client-name', webhookClient.name];
-    taintkeeper = await startTaintkeeper({ policies: POLICIES, args });
-    await registerWebhook(cp(), taintkeeper);
+    caFile = workspace.write('client-ca.crt', readFileSync(cp().caFile, 'utf8'));
+    installation = await install(cp());
+    await installation.start(['a'], { args: ['--client-ca', caFile, '--client-name', webhookClient.name] });
+    await registerControlPlaneNode(cp(), 'cp-1');
   });
-  afterAll(() => taintkeeper?.stop());
+  afterAll(async () => {
+    await installation?.stop();
+    workspace.remove();
+  });
 
-  it('the API server is answered: a protected taint stays', async () => {
-    const body = { metadata: { name: 'n1' }, spec: { taints: [GPU] } };
-    expect((await cp().request(admin, 'POST', '/api/v1/nodes', { body })).status).toBe(201);
-    const patch = { spec: { taints: null } };
-    const { passed, error } = await attempt(
-      cp(),
-      developer,
-      'PATCH',
-      path('n1'),
-      patch,
-      'application/merge-patch+json',
-    );
-
-    expect(passed).toBe(false);
-    expect(error).toContain('node n1 must keep taint dedicated=gpu:NoSchedule');
-    expect(await taintsOf(cp(), 'n1')).toEqual(['dedicated=gpu:NoSchedule']);
+  it('taintkeeper finds its own Service, and registers; the API server is answered: a protected taint stays', async () => {
+    await waitUntilProtected(cp(), 'cp-1');
   });
 
   it('others are not: neither without a certificate, nor with that of another user of the cluster', async () => {
     const [user] = (await cp().client(developer)).getUsers();
     const pem = (data: string | undefined) => Buffer.from(data ?? '', 'base64').toString();
-    const pair = { cert: pem(user?.certData), key: pem(user?.keyData) };
 
     expect(await status({})).toBe(401);
-    expect(await status(pair)).toBe(401);
+    expect(await status({ cert: pem(user?.certData), key: pem(user?.keyData) })).toBe(401);
   });
 
+  it('when the CA of clients is another one, the API server is a stranger until it is the old one again', async () => {
+    workspace.write('client-ca.crt', (await createAuthority()).cert);
+    const refusal = 'the server has asked for the client to provide credentials';
+    let last = '';
+    await waitUntil(
+      async () => {
+        last = (await dropTaints(cp(), 'cp-1')).error;
+        return last.includes(refusal) ? true : undefined;
+      },
+      { timeoutMs: 10_000, otherwise: () => last },
+    );
+    expect(last).toContain('failed calling webhook "protect.taintkeeper.dev"');
+
+    workspace.write('client-ca.crt', readFileSync(cp().caFile, 'utf8'));
+    await waitUntilProtected(cp(), 'cp-1');
+  });
+
+  /** What whoever shows this certificate is answered. */
   async function status(pair: { cert?: string; key?: string }): Promise<number | undefined> {
-    const ca = Buffer.from(taintkeeper.caBundle, 'base64').toString();
-    const outgoing = request(`${taintkeeper.url}/validate`, { method: 'POST', agent: false, ca, ...pair });
+    const { data } = await readCertificates(cp());
+    const outgoing = request(`${installation.replica('a').url}/validate`, {
+      method: 'POST',
+      agent: false,
+      ca: Buffer.from(data['ca.crt'], 'base64').toString(),
+      servername: serverName({ namespace: 'taintkeeper', name: 'taintkeeper' }),
+      ...pair,
+    });
     outgoing.end('{}');
     const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
     response.resume();

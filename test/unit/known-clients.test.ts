@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
-import { request } from 'node:https';
+import { Agent, request } from 'node:https';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
+import { connect } from 'node:tls';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { issueCa, issueServing } from '../../src/certs/issue.ts';
 import { type Authority, createAuthority, type KeyPair } from '../control-plane/credentials.ts';
@@ -71,13 +72,13 @@ it('with a name, another certificate of the same CA will not do', async () => {
   expect((await call())[0]).toBe(401);
 });
 
-it('of a stranger, not one byte of the body is waited for', async () => {
+it('a stranger that does not say how much it sends is not waited for', async () => {
   const { url, ca } = await startGuarded();
   const outgoing = request(`${url}/mutate`, {
     method: 'POST',
     agent: false,
     ca: ca(),
-    headers: { 'content-type': 'application/json', 'content-length': '7000000' },
+    headers: { 'content-type': 'application/json', 'transfer-encoding': 'chunked' },
   });
   onTestFinished(() => void outgoing.destroy());
   outgoing.on('error', () => {});
@@ -97,6 +98,45 @@ it('another CA is taken over without a restart, and a file that is broken is not
   trust(others);
   await vi.waitFor(async () => expect((await call(foreign))[0]).toBe(200), SOON);
   expect((await call(apiServer))[0]).toBe(401);
+});
+
+it('a connection that was open when the CA changed is answered once more, and ends: a request on its way is not lost', async () => {
+  const { url, ca, trust, log } = await startGuarded();
+  const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: ca(), ...apiServer });
+  onTestFinished(() => agent.destroy());
+  const ask = async () => {
+    const outgoing = request(`${url}/validate`, { method: 'POST', agent });
+    outgoing.end();
+    const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+    response.resume();
+    await once(response, 'end');
+    return [response.statusCode, response.headers.connection];
+  };
+  expect(await ask()).toEqual([400, 'keep-alive']);
+  trust(others);
+  await vi.waitFor(() => expect(log.text()).toContain('may call from now on'), SOON);
+
+  expect(await ask()).toEqual([400, 'close']);
+  expect(await ask()).toEqual([401, 'close']);
+});
+
+it('a session is not taken up again: it would outlive the CA', async () => {
+  const app = await startGuarded();
+  const sessions: Buffer[] = [];
+  const connection = async (options: object) => {
+    const socket = connect({ host: '127.0.0.1', port: app.port, ca: app.ca(), ...options });
+    onTestFinished(() => void socket.destroy());
+    socket.on('session', (session) => sessions.push(session));
+    await once(socket, 'secureConnect');
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await once(socket, 'data');
+    return socket;
+  };
+  for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+    const first = await connection({ ...apiServer, maxVersion });
+    const session = sessions.at(-1) ?? first.getSession();
+    expect((await connection({ ...apiServer, maxVersion, session })).isSessionReused()).toBe(false);
+  }
 });
 
 it.each([

@@ -6,6 +6,11 @@ import { causeAmong } from './causes.ts';
 
 const AREA = { area: 'network', name: 'admission' } as const;
 
+const SHOW_A_CERTIFICATE =
+  'the API server shows no client certificate, or one of another CA or name: configure it as docs/security.md (Client certificates) says, or leave out --client-ca (clientCertificate in the chart)';
+const UNREACHABLE =
+  "the replicas are well and the API server does not reach them over the Service: is kube-proxy (or what stands in for it) running on the control plane, and may the control plane connect to the pods' network? If not: manifests/chart/presets/host-network.yaml";
+
 /** Whether a real request to the API server, as a dry run, comes back with what the webhook has to say of it. */
 export function checkAdmission({ admission, webhooks, site }: Facts, earlier: readonly CheckResult[]): CheckResult {
   const none = webhooks.ok && webhooks.value.length === 0;
@@ -44,7 +49,7 @@ export function checkAdmission({ admission, webhooks, site }: Facts, earlier: re
         area: trial.fault.kind === 'certificate' ? 'certificate' : 'network',
         state: 'trouble',
         evidence: told,
-        remedy: `the replicas are well and the API server does not reach them over the Service: is kube-proxy (or what stands in for it) running on the control plane, and may the control plane connect to the pods' network? If not: manifests/chart/presets/host-network.yaml`,
+        remedy: trial.fault.kind === 'stranger' ? SHOW_A_CERTIFICATE : UNREACHABLE,
       };
     }
   }

@@ -77,6 +77,7 @@ const REMEDIES: Readonly<Record<FaultKind, (replica: ReplicaFacts, facts: Facts)
   refused: processRemedy,
   closed: processRemedy,
   other: processRemedy,
+  stranger: processRemedy,
   certificate: processRemedy,
   silent: wayRemedy,
   unreachable: wayRemedy,

@@ -51,6 +51,12 @@ it.each([
   expect(listed.length).toBeGreaterThan(4);
 });
 
+it('each threat has something that holds it, and a test that shows it', () => {
+  const threats = rowsAfter('## Threats, and what shows');
+  expect(threats.length).toBeGreaterThan(15);
+  expect(threats.filter(([, held = '', shown = '']) => held === '' || !/\(\.\.\/test\//.test(shown))).toEqual([]);
+});
+
 it('no role of the manifests gives anybody else the right to write policies', () => {
   const manifests = parseAllDocuments(readFileSync(join(ROOT, 'manifests/install.yaml'), 'utf8')).map(
     (document) => document.toJS() as { kind?: string; metadata?: { labels?: object }; subjects?: { kind: string }[] },

@@ -237,6 +237,12 @@ describe('the network', () => {
     expect(trouble).toMatchObject({ area: 'certificate', name: 'admission' });
   });
 
+  it('is not sought where the webhook asks for a client certificate, and the API server shows none', () => {
+    const facts = wellFacts(its, { admission: tried('the server has asked for the client to provide credentials') });
+    const trouble = networkChecks(facts, []).find(({ state }) => state === 'trouble');
+    expect(trouble).toMatchObject({ name: 'admission', remedy: expect.stringContaining('leave out --client-ca') });
+  });
+
   it('is not blamed for replicas that have no certificate to serve', () => {
     const facts = wellFacts(its, {
       secret: known(undefined),

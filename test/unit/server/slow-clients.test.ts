@@ -1,4 +1,6 @@
-import { expect, it, vi } from 'vitest';
+import { Registry } from 'prom-client';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { createAdminServer } from '../../../src/server/admin-server.ts';
 import { CLIENT_TIMEOUTS, type ClientTimeouts } from '../../../src/server/admission-server.ts';
 import { harmlessReview } from '../reviews.ts';
 import { openRaw, openTls, readToEnd } from './raw-connections.ts';
@@ -64,6 +66,18 @@ it('a client that goes away in the middle of its body leaves nothing behind', as
   await vi.waitFor(async () => expect(await inFlight()).toBe(0));
   expect(server.log.lines()).toEqual([]);
   expect(await server.aliveAnswer()).toEqual(ALIVE);
+});
+
+it('the plain listener, too, cuts off who stops in the middle of its headers, or says nothing', async () => {
+  const admin = createAdminServer({ checks: () => [], registry: new Registry(), requestTimeoutMs: 200 });
+  onTestFinished(() => admin.close());
+  const { port, origin } = new URL(await admin.listen({ host: '127.0.0.1', port: 0 }));
+  const [slow, silent] = [await openRaw(Number(port)), await openRaw(Number(port))];
+  slow.write('GET /metrics HTTP/1.1\r\nHost:');
+
+  expect(await readToEnd(slow)).toMatch(/^HTTP\/1\.1 408 /);
+  expect(await readToEnd(silent)).toMatch(/^HTTP\/1\.1 408 /);
+  expect((await fetch(`${origin}/livez`)).status).toBe(200);
 });
 
 it('headers that never end are cut off at 431', async () => {
