@@ -17,7 +17,7 @@ const endToEnd = {
 /** What depends on the API server's version. */
 const VERSION_MATTERS = [
   'test/e2e/{crds,policy-validation,manifests,kubernetes-version,match-conditions,match-conditions-limits}.test.ts',
-  'test/e2e/{node-taints,daemon-set-tolerations,cluster-install,service-account-rights,watch-cache,node-drift,events}.test.ts',
+  'test/e2e/{node-taints,daemon-set-tolerations,cluster-install,service-account-rights,watch-cache,node-drift,events,native-export,native-nodes.property,native-daemon-sets.property}.test.ts',
 ];
 
 /** What has nothing to do with it: the rig itself, and the demo. */

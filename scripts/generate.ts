@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { commandLinePage } from './command-line-page.ts';
 import { crdFiles } from './crds.ts';
 import { dashboard } from './dashboard.ts';
+import { licencesPage } from './licences-page.ts';
 import { metricsPage } from './metrics-page.ts';
 import { policyPage } from './policy-page.ts';
 import { prometheusRule } from './prometheus-rule.ts';
@@ -23,6 +24,7 @@ for (const [page, text] of Object.entries({
   'metrics.md': await metricsPage(),
   'cli.md': commandLinePage(),
   'talos-lint.md': talosLintPage(),
+  'licences.md': licencesPage(),
 })) {
   write(`docs/reference/${page}`, `${NOTICE}\n\n${text}`);
 }

@@ -1,8 +1,9 @@
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
+import { announceCertificates, announcePolicies } from './announcements.ts';
 import { readBuiltinPolicies } from './builtin-policies.ts';
-import type { ServableCertificates } from './certs/certificate-directory.ts';
 import { keepCertificates } from './certs/certificate-keeper.ts';
+import { followClientAuthority } from './certs/client-authority.ts';
 import { listPolicyFiles, readPolicyFiles } from './files/policy-files.ts';
 import { openPolicyStore, type PolicyLoad } from './files/policy-store.ts';
 import { fingerprint, watchFiles } from './files/watch-files.ts';
@@ -10,8 +11,9 @@ import { certificateState } from './page/certificate-state.ts';
 import { createDecisionLog } from './page/decision-log.ts';
 import { openPage } from './page/page.ts';
 import { filedPolicyStates } from './page/policy-states.ts';
-import { modeOf } from './policy/policy.ts';
+import { printable } from './policy/text.ts';
 import { certificateCheck, policyCheck, stoppingCheck } from './readiness.ts';
+import type { KnownClients } from './server/known-clients.ts';
 import { createMetrics, type Metrics } from './server/metrics.ts';
 import { type Listeners, type RunningAdmin, type RunningAdmission, startAdmin, startAdmission } from './servers.ts';
 import { VERSION } from './version.ts';
@@ -24,6 +26,8 @@ export interface AppOptions extends Listeners {
   readonly certDirectory: string;
   /** DNS names and IP addresses that the serving certificate is issued for. */
   readonly names: readonly string[];
+  /** Who may call the webhook; undefined: everybody. */
+  readonly clients: ClientFile | undefined;
   /** Whether the plain listener has a page for people. */
   readonly page: boolean;
   readonly log: Logger;
@@ -31,6 +35,12 @@ export interface AppOptions extends Listeners {
   readonly stopGraceMs?: number;
   /** How often policy and certificate files are looked at; see {@link watchFiles}. */
   readonly pollIntervalMs?: number | undefined;
+}
+
+/** A file with the CAs of those who may call, and the only common name that will do, if there is one. */
+export interface ClientFile {
+  readonly caFile: string;
+  readonly name?: string | undefined;
 }
 
 export interface RunningApp {
@@ -58,12 +68,14 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
     policyPaths ? () => readPolicyFiles(policyPaths) : readBuiltinPolicies,
     options.audit,
   );
-  const announce = (load: PolicyLoad) => announcePolicies(load, options.audit, metrics, log);
+  const announce = (load: PolicyLoad) => announceLoad(load, options.audit, metrics, log);
   announce(store.lastLoad());
   const policyWatch = await watchFiles(listFiles, async () => announce(await store.reload()), pollIntervalMs, before);
   starting.defer(() => policyWatch.stop());
 
   let admission: RunningAdmission | undefined;
+  const clients = await knownClients(options, log, (bundle) => admission?.useClientCa(bundle));
+  starting.defer(async () => clients?.stop());
   const certificates = await keepCertificates({
     directory: options.certDirectory,
     names: options.names,
@@ -85,6 +97,7 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
   admission = await startAdmission({
     listeners: options,
     tls,
+    clients: clients?.known(),
     policies: store.policies,
     ...(decisions ? { onJudged: decisions.record } : {}),
     metrics,
@@ -94,6 +107,7 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
   starting.defer(admission.stop);
   // What was renewed while the server started.
   admission.useCertificate(certificates.current().serving);
+  if (clients) admission.useClientCa(clients.known().ca);
 
   let stopping = false;
   const checks = () => [policyCheck(store, options.audit), certificateCheck(certificates), stoppingCheck(stopping)];
@@ -124,24 +138,33 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
   };
 }
 
-/** What log and metrics say of the certificates that are served from now on. */
-export function announceCertificates({ certificate, ca }: ServableCertificates, metrics: Metrics, log: Logger): void {
-  metrics.certificateServed('serving', certificate.validToDate);
-  if (ca) metrics.certificateServed('ca', ca.validToDate);
-  log.info(`serving certificate expires ${certificate.validToDate.toISOString()}`);
+/** Follows the file of those who may call. @throws InputError for a file without CA certificates */
+export async function knownClients(
+  { clients, pollIntervalMs }: { clients: ClientFile | undefined; pollIntervalMs?: number | undefined },
+  log: Logger,
+  use: (bundle: string) => void,
+): Promise<{ known(): KnownClients; stop(): void } | undefined> {
+  if (!clients) return undefined;
+  const { caFile: file, name } = clients;
+  const authority = await followClientAuthority({
+    file,
+    pollIntervalMs,
+    onChange(bundle) {
+      use(bundle);
+      log.info(`clients of the CAs in ${file} may call from now on`);
+    },
+    onFault: (message) => log.error(`CAs of clients not replaced, the last good ones stay: ${printable(message)}`),
+  });
+  return { known: () => ({ ca: authority.current(), name }), stop: authority.stop };
 }
 
-function announcePolicies(load: PolicyLoad, audit: boolean, metrics: Metrics, log: Logger): void {
+function announceLoad(load: PolicyLoad, audit: boolean, metrics: Metrics, log: Logger): void {
   if (!load.ok) {
     metrics.policiesRefused();
-    for (const fault of load.faults) log.error(`policies not replaced, the last good ones stay: ${fault}`);
+    for (const fault of load.faults) log.error(`policies not replaced, the last good ones stay: ${printable(fault)}`);
     return;
   }
-  const counts = { TaintPolicy: 0, TolerationPolicy: 0, RecoveryPolicy: 0 };
-  for (const { kind } of load.policies) counts[kind]++;
-  metrics.policiesLoaded(counts, load.at.getTime());
-  const policies = load.policies.map((policy) => `${policy.kind}/${policy.name} (${modeOf(policy)})`);
-  log.info({ policies }, audit ? 'policies in force, all as Audit' : 'policies in force');
+  announcePolicies(load.policies, { audit, at: load.at.getTime() }, metrics, log);
   for (const { kind, name } of load.policies) {
     if (kind === 'RecoveryPolicy') log.warn(`${kind} ${name} does nothing here: it takes taintkeeper in a cluster`);
   }

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { eventsOf } from './admission/request-events.ts';
-import { announceCertificates, type RunningApp } from './app.ts';
+import { announceCertificates, announcePolicies, countByKind } from './announcements.ts';
+import { type ClientFile, knownClients, type RunningApp } from './app.ts';
 import type { ServableCertificates } from './certs/certificate-directory.ts';
 import { type CertificateKeeper, keepCertificates } from './certs/certificate-keeper.ts';
 import { keepSecret } from './certs/secret-keeper.ts';
@@ -24,8 +25,8 @@ import { openPage } from './page/page.ts';
 import { clusterPolicyStates } from './page/policy-states.ts';
 import type { Leader } from './page/state.ts';
 import { webhookStates } from './page/webhook-states.ts';
-import { modeOf } from './policy/policy.ts';
 import { formatProblem } from './policy/problem.ts';
+import { printable } from './policy/text.ts';
 import { certificateCheck, clusterPoliciesCheck, stoppingCheck, trustCheck } from './readiness.ts';
 import type { Check } from './server/admin-server.ts';
 import { createMetrics, type Metrics } from './server/metrics.ts';
@@ -56,6 +57,8 @@ export interface ClusterAppOptions extends Listeners {
   readonly shutdownDelayMs: number;
   /** How long an earlier CA stays trusted after the certificates were replaced, in milliseconds. */
   readonly caOverlapMs: number;
+  /** Who may call the webhook; undefined: everybody. */
+  readonly clients: ClientFile | undefined;
   /** Whether the plain listener has a page for people. */
   readonly page: boolean;
   readonly log: Logger;
@@ -79,7 +82,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   metrics.countDroppedEvents(events.dropped);
   starting.defer(() => events.stop());
 
-  const announce = announcePolicies(audit, metrics, log);
+  const announce = announceChanges(audit, metrics, log);
   const policies = watchPolicies({
     client,
     audit,
@@ -132,6 +135,8 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   starting.defer(admin.stop);
 
   let admission: RunningAdmission | undefined;
+  const clients = await knownClients(options, log, (bundle) => admission?.useClientCa(bundle));
+  starting.defer(async () => clients?.stop());
   const onServe = (found: ServableCertificates) => {
     for (const what of found.issued) log.info(`issued ${what}`);
     announceCertificates(found, metrics, log);
@@ -166,6 +171,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   admission = await startAdmission({
     listeners: options,
     tls: keeper.current().serving,
+    clients: clients?.known(),
     policies() {
       // With half of them, what is protected would pass: let failurePolicy decide.
       if (!policies.isSynced()) throw new Error('the policies have not been read yet');
@@ -183,6 +189,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   starting.defer(admission.stop);
   // What was renewed while the server started.
   admission.useCertificate(keeper.current().serving);
+  if (clients) admission.useClientCa(clients.known().ca);
 
   election = electLeader({
     client,
@@ -240,25 +247,18 @@ function leaderOf(election: LeaderElection | undefined): Leader {
 const NO_CERTIFICATE_YET: Check = { name: 'certificate', state: 'failed', detail: 'there is none yet' };
 
 /** What log and metrics say of the policies; of a broken one once, however often the others change. */
-function announcePolicies(audit: boolean, metrics: Metrics, log: Logger): (policies: ClusterPolicies) => void {
+function announceChanges(audit: boolean, metrics: Metrics, log: Logger): (policies: ClusterPolicies) => void {
   let complaints = new Set<string>();
   return (policies) => {
-    const valid = { TaintPolicy: 0, TolerationPolicy: 0, RecoveryPolicy: 0 };
-    const invalid = { TaintPolicy: 0, TolerationPolicy: 0, RecoveryPolicy: 0 };
-    const found = new Set<string>();
-    for (const { kind, name, result } of policies.objects()) {
-      if (result.ok) {
-        valid[kind]++;
-      } else {
-        invalid[kind]++;
-        found.add(`${kind} ${name} is not in force: ${result.problems.map(formatProblem).join('; ')}`);
-      }
-    }
-    for (const complaint of found) if (!complaints.has(complaint)) log.error(complaint);
+    const invalid = policies.objects().flatMap(({ kind, name, result }) => (result.ok ? [] : [{ kind, name, result }]));
+    const found = new Set(
+      invalid.map(
+        ({ kind, name, result }) => `${kind} ${name} is not in force: ${result.problems.map(formatProblem).join('; ')}`,
+      ),
+    );
+    for (const complaint of found) if (!complaints.has(complaint)) log.error(printable(complaint));
     complaints = found;
-    metrics.policiesLoaded(valid, Date.now());
-    metrics.policiesInvalid(invalid);
-    const inForce = policies.snapshot().policies.map((policy) => `${policy.kind}/${policy.name} (${modeOf(policy)})`);
-    log.info({ policies: inForce }, audit ? 'policies in force, all as Audit' : 'policies in force');
+    metrics.policiesInvalid(countByKind(invalid));
+    announcePolicies(policies.snapshot().policies, { audit, at: Date.now() }, metrics, log);
   };
 }

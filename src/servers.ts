@@ -7,6 +7,7 @@ import type { PolicySet } from './policy/policy-set.ts';
 import { type Check, createAdminServer } from './server/admin-server.ts';
 import { createAdmissionServer, type JudgedRequest, secureContext, type TlsPair } from './server/admission-server.ts';
 import { followConnections } from './server/connections.ts';
+import type { KnownClients } from './server/known-clients.ts';
 import type { Metrics } from './server/metrics.ts';
 
 /** Where both servers listen; port 0 takes a free one. */
@@ -45,6 +46,8 @@ export async function startAdmin({ listeners, checks, metrics, page }: AdminOpti
 export interface AdmissionOptions {
   readonly listeners: Pick<Listeners, 'host' | 'port'>;
   readonly tls: TlsPair;
+  /** Who may call; undefined: everybody. */
+  readonly clients?: KnownClients | undefined;
   readonly policies: () => PolicySet;
   readonly onJudged?: (judged: JudgedRequest) => void;
   readonly metrics: Metrics;
@@ -57,6 +60,8 @@ export interface RunningAdmission {
   readonly url: string;
   /** Serves another certificate from now on. */
   useCertificate(tls: TlsPair): void;
+  /** From now on takes clients of other CAs, PEM. Connections that wait for a request end. */
+  useClientCa(bundle: string): void;
   /** From now on every connection ends after its next answer, so that clients look for another replica. */
   drain(): void;
   /** Finishes what is in flight, for at most `stopGraceMs`, and ends. */
@@ -70,10 +75,13 @@ export const STOP_GRACE_MS = 5_000;
  * @throws InputError for an address that cannot be listened on
  */
 export async function startAdmission(options: AdmissionOptions): Promise<RunningAdmission> {
-  const { listeners, tls, policies, metrics, log, onJudged, stopGraceMs = STOP_GRACE_MS } = options;
+  const { listeners, policies, metrics, log, onJudged, clients, stopGraceMs = STOP_GRACE_MS } = options;
+  let { tls } = options;
+  let clientCa = clients?.ca;
   let draining = false;
   const admission = createAdmissionServer({
     tls,
+    clients,
     policies,
     metrics,
     log,
@@ -86,7 +94,15 @@ export async function startAdmission(options: AdmissionOptions): Promise<Running
 
   return {
     url: urlOf('https', server.address() as AddressInfo),
-    useCertificate: (pair) => server.setSecureContext(secureContext(pair)),
+    useCertificate(pair) {
+      tls = pair;
+      server.setSecureContext(secureContext(tls, clientCa));
+    },
+    useClientCa(bundle) {
+      clientCa = bundle;
+      server.setSecureContext(secureContext(tls, clientCa));
+      server.closeIdleConnections();
+    },
     drain() {
       draining = true;
     },

@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import jsonPatch, { type Operation } from 'fast-json-patch';
+import type { Operation } from 'fast-json-patch';
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { DaemonSetView, DesiredDaemonSet } from '../policy/daemon-set.ts';
 import type { Path } from '../policy/problem.ts';
+import { listPatch } from './list-patch.ts';
 import { malformed } from './malformed-object-error.ts';
 import { Nullish, ObjectMeta } from './object-meta.ts';
 
@@ -67,14 +68,5 @@ function withoutTolerations({ spec: { template } }: DaemonSetObject): object {
 
 /** The JSON patch (RFC 6902) that makes the DaemonSet look as desired. */
 export function patchDaemonSet({ spec }: DaemonSetObject, { tolerations }: DesiredDaemonSet): Operation[] {
-  // Only the list is compared, at its own place in the object: a DaemonSet has thousands of other fields.
-  const present = spec.template.spec.tolerations;
-  return jsonPatch.compare(
-    inTemplate(present === undefined ? {} : { tolerations: present }),
-    inTemplate({ tolerations }),
-  );
-}
-
-function inTemplate(podSpec: object): object {
-  return { spec: { template: { spec: podSpec } } };
+  return listPatch('/spec/template/spec/tolerations', spec.template.spec.tolerations, tolerations);
 }

@@ -1,11 +1,13 @@
 import jsonPatch, { type Operation } from 'fast-json-patch';
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { own, type StringMap } from '../policy/label-selector.ts';
+import { own } from '../policy/label-selector.ts';
 import { REMEMBERED_ANNOTATION } from '../policy/memory.ts';
 import type { DesiredNode, NodeView } from '../policy/node.ts';
 import type { Path } from '../policy/problem.ts';
 import { RELEASE_ANNOTATION } from '../policy/release.ts';
+import type { Taint } from '../policy/taint.ts';
+import { listPatch } from './list-patch.ts';
 import { malformed } from './malformed-object-error.ts';
 import { Nullish, ObjectMeta } from './object-meta.ts';
 
@@ -49,25 +51,31 @@ export function viewNode({ metadata, spec }: NodeObject, name: string): NodeView
     labels: metadata.labels ?? {},
     taints: spec?.taints ?? [],
     ...annotationsOf(metadata),
-    room: roomIn(metadata.annotations ?? {}),
   };
 }
 
-/** What is left for the value of our annotation: the bytes of all names and values count. */
-function roomIn({ [REMEMBERED_ANNOTATION]: _, ...others }: StringMap): number {
-  const used = Object.entries(others).reduce((sum, entry) => sum + Buffer.byteLength(entry.join('')), 0);
+/** {@link NodeView.room}: what other annotations leave of it. The bytes of all names and values count. */
+export function roomOn({ metadata }: NodeObject): number {
+  const used = Object.entries(metadata.annotations ?? {})
+    .filter(([name]) => name !== REMEMBERED_ANNOTATION)
+    .reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value ?? ''), 0);
   return ANNOTATIONS_MAX_BYTES - used - REMEMBERED_ANNOTATION.length;
 }
 
 /** The JSON patch (RFC 6902) that makes the Node look as desired. */
 export function patchNode({ metadata, spec }: NodeObject, desired: DesiredNode): Operation[] {
-  // Only what may change is compared: a Node has 40 KB, and lists are compared by position.
-  const before = { metadata: pickAnnotations(metadata, annotationsOf(metadata)), ...pickTaints(spec) };
-  const after = {
-    metadata: pickAnnotations(metadata, desired),
-    ...(desired.taints.length > 0 ? { spec: { taints: desired.taints } } : pickTaints(spec)),
-  };
-  return jsonPatch.compare(before, after);
+  // Only what may change is compared: a Node has 40 KB.
+  const before = pickAnnotations(metadata, annotationsOf(metadata));
+  return [
+    ...patchTaints(spec, desired.taints),
+    ...jsonPatch.compare({ metadata: before }, { metadata: pickAnnotations(metadata, desired) }),
+  ];
+}
+
+function patchTaints(spec: NodeObject['spec'], taints: readonly Taint[]): Operation[] {
+  if (taints.length === 0) return [];
+  if (!spec) return [{ op: spec === null ? 'replace' : 'add', path: '/spec', value: { taints } }];
+  return listPatch('/spec/taints', spec.taints, taints);
 }
 
 /** The annotations that are ours. */
@@ -88,10 +96,4 @@ function pickAnnotations({ annotations }: NodeObject['metadata'], { release, rem
   };
   if (annotations || Object.keys(values).length > 0) return { annotations: values };
   return annotations === undefined ? {} : { annotations };
-}
-
-function pickTaints(spec: NodeObject['spec']) {
-  if (spec === undefined) return {};
-  if (spec === null) return { spec };
-  return { spec: spec.taints === undefined ? {} : { taints: spec.taints } };
 }

@@ -113,6 +113,7 @@ async function waitForServing({ client, ref }: Site, seconds: number): Promise<v
 function withClusterOptions(command: Command): Command {
   return command
     .addOption(CLUSTER_OPTIONS.kubeconfig())
+    .addOption(CLUSTER_OPTIONS.context())
     .addOption(CLUSTER_OPTIONS.namespace())
     .addOption(CLUSTER_OPTIONS.service())
     .addOption(CLUSTER_OPTIONS.secret());

@@ -1,11 +1,11 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { type ApiClient, connect } from '../cluster/client/api-client.ts';
+import type { ClusterChoice } from '../cluster/client/kube-config.ts';
 import { InputError } from '../files/input-error.ts';
 import { VERSION } from '../version.ts';
 
 /** What tells where in which cluster taintkeeper is. */
-export interface ClusterOptions {
-  readonly kubeconfig?: string;
+export interface ClusterOptions extends ClusterChoice {
   readonly namespace?: string;
   readonly service: string;
   readonly secret: string;
@@ -17,6 +17,7 @@ export const CLUSTER_OPTIONS = {
       '--kubeconfig <file>',
       "how to reach the cluster (default: KUBECONFIG, the pod's service account, ~/.kube/config)",
     ),
+  context: () => new Option('--context <name>', 'a context of the kubeconfig (default: the current one)'),
   namespace: () =>
     new Option(
       '-n, --namespace <name>',
@@ -32,9 +33,13 @@ export const CLUSTER_OPTIONS = {
  * @throws InputError
  */
 export async function openCluster(
-  options: Pick<ClusterOptions, 'kubeconfig' | 'namespace'>,
+  options: Pick<ClusterOptions, 'kubeconfig' | 'context' | 'namespace'>,
 ): Promise<{ client: ApiClient; namespace: string }> {
-  const client = await connect({ kubeconfig: options.kubeconfig, userAgent: `taintkeeper/${VERSION}` });
+  const client = await connect({
+    kubeconfig: options.kubeconfig,
+    context: options.context,
+    userAgent: `taintkeeper/${VERSION}`,
+  });
   const namespace = options.namespace ?? client.namespace;
   if (namespace === undefined) {
     throw new InputError([

@@ -1,10 +1,10 @@
+import type { ClusterChoice } from '../cluster/client/kube-config.ts';
 import { InputError } from '../files/input-error.ts';
 import type { PodChoice } from './coverage-cluster.ts';
 import type { OutputFormat } from './output-format.ts';
 
 /** What `taintkeeper coverage` was asked. */
-export interface CoverageOptions {
-  readonly kubeconfig?: string;
+export interface CoverageOptions extends ClusterChoice {
   readonly namespace?: readonly string[];
   readonly daemonset?: readonly string[];
   readonly node?: readonly string[];
@@ -22,10 +22,10 @@ export interface CoverageOptions {
  * @throws InputError
  */
 export function refuseIdleOptions(files: readonly string[], options: CoverageOptions): void {
-  const { kubeconfig, pods, fix, gaps, migrate, taint, namespace, daemonset, node } = options;
+  const { kubeconfig, context, pods, fix, gaps, migrate, taint, namespace, daemonset, node } = options;
   const faults = [
-    ...(files.length > 0 && kubeconfig !== undefined
-      ? ['files are looked at in place of a cluster: leave out --kubeconfig, or the files']
+    ...(files.length > 0 && (kubeconfig ?? context) !== undefined
+      ? ['files are looked at in place of a cluster: leave out --kubeconfig and --context, or the files']
       : []),
     ...(files.length > 0 && pods !== 'auto' ? ['--pods is about a cluster, and there are files'] : []),
     ...(taint && !fix ? ['--taint needs --fix'] : []),

@@ -30,6 +30,7 @@ export function coverageCommand(exit: (code: number) => void): Command {
     )
     .argument('[file...]', 'YAML or JSON in place of a cluster; - is standard input')
     .addOption(CLUSTER_OPTIONS.kubeconfig())
+    .addOption(CLUSTER_OPTIONS.context())
     .option(
       '-n, --namespace <name>',
       'only the DaemonSets of this namespace; * is any text; may be repeated',
@@ -117,8 +118,11 @@ function readLive({ namespace = [], pods }: CoverageOptions) {
 }
 
 /** Reads from the cluster, and closes the connections. What the cluster refuses, or does not answer, is for the person at the keyboard. */
-async function atCluster<T>({ kubeconfig }: CoverageOptions, read: (client: ApiClient) => Promise<T>): Promise<T> {
-  const client = await connect({ kubeconfig, userAgent: `taintkeeper/${VERSION}` });
+async function atCluster<T>(
+  { kubeconfig, context }: CoverageOptions,
+  read: (client: ApiClient) => Promise<T>,
+): Promise<T> {
+  const client = await connect({ kubeconfig, context, userAgent: `taintkeeper/${VERSION}` });
   try {
     return await withProgress('reading the cluster', read(client));
   } catch (error) {

@@ -15,7 +15,7 @@ import { parsePort } from './port.ts';
 import { withProgress } from './progress.ts';
 import { listenForStop } from './stop-signal.ts';
 
-interface DashboardOptions extends Pick<ClusterOptions, 'kubeconfig' | 'namespace' | 'service'> {
+interface DashboardOptions extends Pick<ClusterOptions, 'kubeconfig' | 'context' | 'namespace' | 'service'> {
   readonly lease?: string;
   readonly url: readonly URL[];
   readonly port: number;
@@ -23,7 +23,7 @@ interface DashboardOptions extends Pick<ClusterOptions, 'kubeconfig' | 'namespac
 }
 
 /** Options that say where in a cluster to look. */
-const CLUSTER_ONLY = ['kubeconfig', 'namespace', 'service', 'lease'];
+const CLUSTER_ONLY = ['kubeconfig', 'context', 'namespace', 'service', 'lease'];
 
 /** `taintkeeper dashboard`: shows the page of the replicas in the user's browser, until SIGTERM or SIGINT. */
 export function dashboardCommand(): Command {
@@ -32,6 +32,7 @@ export function dashboardCommand(): Command {
       "Show taintkeeper's page in your browser: a server on 127.0.0.1 that forwards to the replicas in the cluster, through port-forwards of its own. What the leader knows and what every replica decides come together in it.",
     )
     .addOption(CLUSTER_OPTIONS.kubeconfig())
+    .addOption(CLUSTER_OPTIONS.context())
     .addOption(CLUSTER_OPTIONS.namespace())
     .addOption(CLUSTER_OPTIONS.service())
     .option('--lease <name>', "the Lease that says which replica leads (default: the Service's name)")
@@ -93,7 +94,7 @@ async function findInCluster(options: DashboardOptions): Promise<Finder> {
   // On demand: no other command needs WebSockets.
   const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
   const { WebSocketHandler } = await import('@kubernetes/client-node/dist/web-socket-handler.js');
-  const handler = new WebSocketHandler(loadConfig(findConfig(options.kubeconfig), KubeConfig));
+  const handler = new WebSocketHandler(loadConfig(findConfig(options), KubeConfig));
   const dial = (pod: string, port: number) => openTunnel(handler, { namespace, pod, port });
   const { service, lease = service } = options;
   const leaseFault = followFault(LOG, 'who leads is known again');

@@ -21,6 +21,7 @@ export function doctorCommand(exit: (code: number) => void): Command {
       'Say which of certificate, network and configuration is to blame, and what mends it. Nothing is changed.',
     )
     .addOption(CLUSTER_OPTIONS.kubeconfig())
+    .addOption(CLUSTER_OPTIONS.context())
     .addOption(CLUSTER_OPTIONS.namespace())
     .addOption(CLUSTER_OPTIONS.service())
     .addOption(CLUSTER_OPTIONS.secret())
@@ -55,7 +56,7 @@ async function examine(options: ClusterOptions): Promise<CheckResult[]> {
   const { client, namespace } = await openCluster(options);
   const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
   const { WebSocketHandler } = await import('@kubernetes/client-node/dist/web-socket-handler.js');
-  const sockets = new WebSocketHandler(loadConfig(findConfig(options.kubeconfig), KubeConfig));
+  const sockets = new WebSocketHandler(loadConfig(findConfig(options), KubeConfig));
   const site = { namespace, service: options.service, secret: options.secret };
   try {
     const [facts, configuration] = await Promise.all([

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { CertificateDirectoryError } from '../certs/certificate-files.ts';
 import { InputError } from '../files/input-error.ts';
+import { printable } from '../policy/text.ts';
 import { VERSION } from '../version.ts';
 import { certsCommand } from './certs.ts';
 import { completionCommand } from './completion.ts';
@@ -8,6 +9,7 @@ import { coverageCommand } from './coverage.ts';
 import { dashboardCommand } from './dashboard.ts';
 import { doctorCommand } from './doctor.ts';
 import { EXIT } from './exit.ts';
+import { exportCommand } from './export.ts';
 import { reviewCommand } from './review.ts';
 import { serveCommand } from './serve.ts';
 import { talosCommand } from './talos.ts';
@@ -28,7 +30,7 @@ export async function main(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.badInput;
     if (error instanceof InputError || error instanceof CertificateDirectoryError) {
-      for (const line of error.message.split('\n')) process.stderr.write(`taintkeeper: ${line}\n`);
+      process.stderr.write(`${harmless(error.message).replaceAll(/^/gm, 'taintkeeper: ')}\n`);
       return EXIT.badInput;
     }
     process.stderr.write(`taintkeeper: internal error, please report it: ${(error as Error).stack}\n`);
@@ -50,6 +52,7 @@ Examples:
   taintkeeper review flannel.yaml                     what the policies make of a manifest
   kubectl get node n1 -o yaml > old.yaml              … and of a change to a node:
   taintkeeper review --old old.yaml --new new.yaml
+  taintkeeper export | kubectl apply -f -             policies that the API server holds by itself
   taintkeeper doctor --namespace taintkeeper          is it well, and if not, what is to blame?
   taintkeeper dashboard --namespace taintkeeper       all of it in a browser
   taintkeeper coverage                                which DaemonSets run on which nodes, and why not
@@ -57,10 +60,12 @@ Examples:
     )
     .showHelpAfterError('(taintkeeper --help shows the commands)')
     .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(harmless(text)) })
     .configureHelp({ showGlobalOptions: true });
   const commands = [
     serveCommand(),
     reviewCommand(exit),
+    exportCommand(),
     coverageCommand(exit),
     doctorCommand(exit),
     dashboardCommand(),
@@ -73,6 +78,11 @@ Examples:
     program.addCommand(command);
   }
   return program;
+}
+
+/** The lines of a message that may quote arguments, file names and what stands in files: nothing that a terminal would obey. */
+function harmless(text: string): string {
+  return text.split('\n').map(printable).join('\n');
 }
 
 /** Commander hands its settings down only to commands that it makes itself. */

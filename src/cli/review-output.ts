@@ -57,7 +57,6 @@ function table({ reviewed, others }: Review, patched: boolean): string {
     ...(rows.length > 0 ? [columns([HEADINGS, ...rows])] : []),
     ...messages.map((message) => `\n${message}\n`),
     ...(others.length > 0 ? [`\nnot judged: ${summary(others)}\n`] : []),
-    ...(rows.length + others.length === 0 ? ['\nthere was nothing to judge\n'] : []),
     ...(patched ? reviewed.map(({ admission }) => `---\n${stringify(admission.object, KUBECTL_YAML)}`) : []),
   ].join('');
 }

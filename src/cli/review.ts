@@ -55,6 +55,9 @@ Examples:
     .action(async (files: readonly string[], options: ReviewOptions) => {
       const policies = await readPolicies(options.policies);
       const { reviewables, others } = await readInput(files, options);
+      // A pipeline that came to nothing has not been found to be right.
+      if (reviewables.length + others.length === 0)
+        throw new InputError([`${inputOf(files, options)}: nothing to judge`]);
       const reviewed = reviewables.map((reviewable) => review(reviewable, policies));
       process.stdout.write(formatReview({ reviewed, others }, options.output, options.patched));
       exit(reviewed.some(({ admission }) => admission.verdict === 'denied') ? EXIT.denied : EXIT.ok);
@@ -78,6 +81,10 @@ async function readInput(files: readonly string[], options: ReviewOptions) {
   return updatesBetween(await readDocuments(options.old), await readDocuments(options.new), context);
 }
 
+function inputOf(files: readonly string[], { old, new: next }: ReviewOptions): string {
+  return (files.length > 0 ? files : [old, next]).join(', ');
+}
+
 function review({ request, locate }: Reviewable, policies: PolicySet): ReviewedObject {
   const describe = (admission: Admission): ReviewedObject => ({
     resource: request.resource.resource,
@@ -89,6 +96,7 @@ function review({ request, locate }: Reviewable, policies: PolicySet): ReviewedO
   try {
     return describe(admit(request, policies));
   } catch (error) {
+    if (error instanceof RangeError) throw new InputError([`${locate(['request', 'object'])}: nested too deep`]);
     if (!(error instanceof MalformedObjectError)) throw error;
     throw new InputError([`${locate(error.path)}: ${error.problem}`]);
   }

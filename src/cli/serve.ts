@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Logger } from 'pino';
-import { type RunningApp, startApp } from '../app.ts';
+import { type ClientFile, type RunningApp, startApp } from '../app.ts';
 import { startClusterApp } from '../cluster-app.ts';
 import { InputError } from '../files/input-error.ts';
 import type { Listeners } from '../servers.ts';
@@ -17,6 +17,8 @@ interface ServeOptions extends Listeners, ClusterOptions {
   readonly audit: boolean;
   readonly certDir?: string;
   readonly san: readonly string[];
+  readonly clientCa?: string;
+  readonly clientName?: string;
   readonly cluster: boolean;
   readonly servicePort: number;
   readonly lease: string;
@@ -32,6 +34,7 @@ interface ServeOptions extends Listeners, ClusterOptions {
 const FILES_ONLY = ['policies', 'san'];
 const CLUSTER_ONLY = [
   'kubeconfig',
+  'context',
   'namespace',
   'service',
   'servicePort',
@@ -72,9 +75,15 @@ export function serveCommand(): Command {
       collectNames,
       [],
     )
+    .option(
+      '--client-ca <file>',
+      'only clients with a certificate of these CAs may call (the API server shows one only if it is told to); watched',
+    )
+    .option('--client-name <name>', 'with --client-ca: the only common name that may call')
     .optionsGroup('In a cluster:')
     .option('--cluster', 'take policies and certificates from the API server, and register the webhook with it', false)
     .addOption(CLUSTER_OPTIONS.kubeconfig())
+    .addOption(CLUSTER_OPTIONS.context())
     .addOption(CLUSTER_OPTIONS.namespace())
     .addOption(CLUSTER_OPTIONS.service())
     .addOption(new Option('--service-port <port>', "the Service's port").argParser(parsePort).default(443))
@@ -125,7 +134,7 @@ Example, for a webhook at webhook.example.com with policies from files:
 
 function startFromFiles(options: ServeOptions, log: Logger): Promise<RunningApp> {
   const { policies: policyPaths, certDir: certDirectory = DEFAULT_CERT_DIR, san: names } = options;
-  return startApp({ ...options, policyPaths, certDirectory, names, log });
+  return startApp({ ...options, policyPaths, certDirectory, names, clients: clientsOf(options), log });
 }
 
 async function startInCluster(options: ServeOptions, log: Logger): Promise<RunningApp> {
@@ -138,12 +147,19 @@ async function startInCluster(options: ServeOptions, log: Logger): Promise<Runni
     client,
     namespace,
     certDirectory: options.certDir,
+    clients: clientsOf(options),
     defaultPolicies: options.defaultPolicies,
     ownerClusterRole: options.ownerClusterRole,
     shutdownDelayMs: options.shutdownDelay * 1000,
     caOverlapMs: options.caOverlap * 1000,
     log,
   });
+}
+
+function clientsOf({ clientCa: caFile, clientName: name }: ServeOptions): ClientFile | undefined {
+  if (caFile !== undefined) return { caFile, name };
+  if (name !== undefined) throw new InputError(['--client-name needs --client-ca']);
+  return undefined;
 }
 
 /** An option that does nothing is a mistake of whoever gave it. */

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import type { ClusterChoice } from '../cluster/client/kube-config.ts';
 import { InputError } from '../files/input-error.ts';
 import { selects } from '../policy/label-selector.ts';
 import { parseSelector } from '../policy/parse-selector.ts';
@@ -14,8 +15,7 @@ import { readDeclarations } from './talos-declarations.ts';
 import { formatDrift } from './talos-drift-output.ts';
 import { nodesOfCluster, nodesOfFile } from './talos-nodes.ts';
 
-interface DriftOptions {
-  readonly kubeconfig?: string;
+interface DriftOptions extends ClusterChoice {
   readonly nodes?: string;
   readonly node: readonly string[];
   readonly selector?: string;
@@ -35,6 +35,7 @@ export function driftCommand(exit: (code: number) => void): Command {
     )
     .option('-l, --selector <selector>', 'only nodes with these labels')
     .addOption(CLUSTER_OPTIONS.kubeconfig())
+    .addOption(CLUSTER_OPTIONS.context())
     .option(
       '--nodes <file>',
       'no cluster: the nodes are in this file, as of kubectl get nodes -o yaml; - is standard input',
@@ -81,11 +82,11 @@ function readPair(text: string): Pair {
   return { name: text.slice(0, at), file: text.slice(at + 1) };
 }
 
-async function readNodes({ kubeconfig, nodes: file, selector }: DriftOptions): Promise<LiveNode[]> {
+async function readNodes({ kubeconfig, context, nodes: file, selector }: DriftOptions): Promise<LiveNode[]> {
   const parsed = selector === undefined ? undefined : parseSelector(selector);
   if (parsed?.ok === false) throw new InputError([`--selector ${selector}: ${parsed.problem}`]);
   const nodes = await (file === undefined
-    ? withProgress('reading nodes', nodesOfCluster(kubeconfig, selector))
+    ? withProgress('reading nodes', nodesOfCluster({ kubeconfig, context }, selector))
     : nodesOfFile(file));
   if (file !== undefined && nodes.length === 0) throw new InputError([`${file}: there is no Node in it`]);
   return parsed ? nodes.filter(({ labels }) => selects(parsed.selector, labels)) : nodes;

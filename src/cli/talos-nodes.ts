@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { MalformedObjectError } from '../admission/malformed-object-error.ts';
 import { connect } from '../cluster/client/api-client.ts';
+import type { ClusterChoice } from '../cluster/client/kube-config.ts';
 import { listPages } from '../cluster/watch/list-pages.ts';
 import { parseDocuments } from '../files/documents.ts';
 import { InputError } from '../files/input-error.ts';
@@ -17,11 +18,8 @@ const PAGE_SIZE = 250;
  * @param labelSelector as the API server takes it; without one, every node
  * @throws InputError when the cluster does not answer, or refuses
  */
-export async function nodesOfCluster(
-  kubeconfig: string | undefined,
-  labelSelector: string | undefined,
-): Promise<LiveNode[]> {
-  const client = await connect({ kubeconfig, userAgent: `taintkeeper/${VERSION}` });
+export async function nodesOfCluster(choice: ClusterChoice, labelSelector: string | undefined): Promise<LiveNode[]> {
+  const client = await connect({ ...choice, userAgent: `taintkeeper/${VERSION}` });
   const nodes: LiveNode[] = [];
   try {
     const options = { query: { labelSelector }, pageSize: PAGE_SIZE, signal: new AbortController().signal };

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { asDaemonSet, viewDaemonSet } from '../admission/daemon-set-object.ts';
 import { viewScheduling } from '../admission/daemon-set-scheduling.ts';
-import { asNode, viewNode } from '../admission/node-object.ts';
+import { asNode, roomOn, viewNode } from '../admission/node-object.ts';
 import type { Change } from '../cluster/watch/cached-objects.ts';
 import type { WatchCache } from '../cluster/watch/watch-cache.ts';
 import { compileCoverage, type SchedulingView } from '../policy/coverage/coverage.ts';
@@ -61,7 +61,8 @@ export function projectNode(object: unknown): ClusterNode {
     status?: { conditions?: readonly { type: string; status: string }[] };
   };
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
-  return { ...viewNode(asNode(object, []), ''), ready: ready && metadata.deletionTimestamp === undefined };
+  const node = asNode(object, []);
+  return { ...viewNode(node, ''), room: roomOn(node), ready: ready && metadata.deletionTimestamp === undefined };
 }
 
 /** @throws MalformedObjectError */

@@ -64,6 +64,7 @@ export function parseDocuments(contents: string, source: string, { secret = fals
       faults.push(`${at(offset)}: ${secret ? 'this alias' : `*${name}`} has no anchor: ${QUOTE_ADVICE}`);
     }
     for (const offset of endlessAliases(document)) faults.push(`${at(offset)}: this alias leads into itself`);
+    for (const offset of keysWithParts(document)) faults.push(`${at(offset)}: expected a text for a key`);
     for (const offset of repeatedKeys(document)) faults.push(`${at(offset)}: Map keys must be unique`);
     if (faults.length > 0 || document.contents === null) continue;
     const { contents } = document;
@@ -122,6 +123,18 @@ function endlessAliases(document: Document.Parsed): number[] {
     Alias(_, { source, range }, above) {
       const target = anchors.get(source);
       if (above.some((node) => node === target)) found.push(range?.[0] ?? 0);
+    },
+  });
+  return found;
+}
+
+/** Keys that are maps, lists or bytes. No object has such a key; the parser would write them to stderr, whatever is in them. */
+function keysWithParts(document: Document.Parsed): number[] {
+  const found: number[] = [];
+  visit(document, {
+    Pair(_, { key }) {
+      const isText = isScalar(key) ? typeof key.value !== 'object' || key.value === null : key === null;
+      if (!isText) found.push((key as Node).range?.[0] ?? 0);
     },
   });
   return found;

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import type { StringMap } from './label-selector.ts';
 import { selects } from './label-selector.ts';
 import { LabelSelectorSchema } from './label-selector-schema.ts';
-import { matchesPattern } from './pattern.ts';
+import { compilePattern } from './pattern.ts';
 import { NamePatterns } from './schema.ts';
 
 /** `spec.daemonSets` of a policy. */
@@ -38,8 +38,10 @@ export function compileDaemonSetSelection({
   names = ['*'],
   selector,
 }: DaemonSetSelection): (daemonSet: SelectableDaemonSet) => boolean {
+  const namespaceMatchers = namespaces.map(compilePattern);
+  const nameMatchers = names.map(compilePattern);
   return (daemonSet) =>
-    namespaces.some((pattern) => matchesPattern(pattern, daemonSet.namespace)) &&
-    names.some((pattern) => matchesPattern(pattern, daemonSet.name)) &&
+    namespaceMatchers.some((matches) => matches(daemonSet.namespace)) &&
+    nameMatchers.some((matches) => matches(daemonSet.name)) &&
     (selector === undefined || selects(selector, daemonSet.labels));
 }

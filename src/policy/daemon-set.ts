@@ -90,9 +90,11 @@ function additionsTo(
   running: DaemonSetRequest['running'],
 ): Want[] {
   if (running === undefined) return lacking(tolerations, wants);
-  const had = running.tolerations.flatMap(
-    (other) => wants.find(({ toleration }) => equalToleration(other, toleration)) ?? [],
-  );
+  // Spelled as it runs: `operator: Equal` more or less would be another template.
+  const had = running.tolerations.flatMap((toleration) => {
+    const want = wants.find((other) => equalToleration(other.toleration, toleration));
+    return want ? [{ ...want, toleration }] : [];
+  });
   const takenOut = lacking(tolerations, had);
   const putBack = [...tolerations, ...takenOut.map(({ toleration }) => toleration)];
   const asBefore =

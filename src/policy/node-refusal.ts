@@ -35,7 +35,7 @@ function releaseAdvice(node: string, annotation: string | undefined, denied: rea
   const unspent = open.filter(({ taint }) => isReleased(release, taint));
   const announceable = open.filter((ruling) => !unspent.includes(ruling)).slice(0, MAX_TAINTS);
   // What was announced before stays announced: to overwrite it would only move the refusal to another taint.
-  const announced = release.entries.filter(({ taint }) => taint !== undefined).map(({ text }) => text);
+  const announced = release.entries.filter(isHarmless).map(({ text }) => text);
   const taints = [...announced, ...announceable.map(({ taint }) => formatTaint(taint))].join(',');
   return [
     ...(unreadable.length > 0
@@ -55,4 +55,9 @@ function releaseAdvice(node: string, annotation: string | undefined, denied: rea
       ? [`To remove it on purpose, first: kubectl annotate --overwrite node ${node} ${RELEASE_ANNOTATION}=${taints}`]
       : []),
   ];
+}
+
+/** Whoever may patch nodes writes the annotation, and somebody else may paste the advice into a shell. */
+function isHarmless({ text, taint }: { text: string; taint?: unknown }): boolean {
+  return taint !== undefined && /^[\w./=:-]+$/.test(text);
 }

@@ -1,6 +1,6 @@
 import { compileDaemonSetSelection, type SelectableDaemonSet } from './daemon-set-selection.ts';
 import { type LabelSelector, type StringMap, selects } from './label-selector.ts';
-import { isPattern, matchesPattern } from './pattern.ts';
+import { compilePattern, isPattern } from './pattern.ts';
 import type { Policy, RecoveryPolicy, TaintPolicy, TolerationPolicy } from './policy.ts';
 import { RECOVERY_DEFAULTS, RECOVERY_MODES, type RecoveryMode, type RecoveryStrategy } from './recovery-policy.ts';
 import type { Taint } from './taint.ts';
@@ -92,9 +92,12 @@ export function compilePolicies(policies: readonly Policy[], { audit = false } =
 }
 
 function compileTaintPolicy({ name, spec }: TaintPolicy, mode: TaintMode): CompiledTaintPolicy {
-  const { users = [], groups = [] } = spec.exempt ?? {};
+  const isExemptUser = matcherOfAny(spec.exempt?.users ?? []);
+  const isExemptGroup = matcherOfAny(spec.exempt?.groups ?? []);
   const rules = spec.taints.map((rule, index) => ({ rule, index }));
-  const patterns = rules.filter(({ rule }) => isPattern(rule.key));
+  const patterns = rules
+    .filter(({ rule }) => isPattern(rule.key))
+    .map((stated) => ({ ...stated, matches: compilePattern(stated.rule.key) }));
   const exact = Map.groupBy(
     rules.filter(({ rule }) => !isPattern(rule.key)),
     ({ rule }) => rule.key,
@@ -110,12 +113,15 @@ function compileTaintPolicy({ name, spec }: TaintPolicy, mode: TaintMode): Compi
       return [{ value, field: taintField(index) }];
     }),
     selectsNode: compileSelector(spec.nodeSelector),
-    exempts: (requester) =>
-      matchesAny(users, requester.username) || requester.groups.some((group) => matchesAny(groups, group)),
+    exempts: ({ username, groups }) => isExemptUser(username) || groups.some(isExemptGroup),
     protectedBy(taint) {
       const found =
         exact.get(taint.key)?.find(({ rule }) => meansValueAndEffect(rule, taint)) ??
-        patterns.find(({ rule }) => meansKey(rule.key, taint.key) && meansValueAndEffect(rule, taint));
+        // A pattern never means a key that comes and goes by itself.
+        patterns.find(
+          ({ rule, matches }) =>
+            matches(taint.key) && !isTransientTaintKey(taint.key) && meansValueAndEffect(rule, taint),
+        );
       return found && taintField(found.index);
     },
   };
@@ -149,11 +155,6 @@ function compileRecoveryPolicy({ name, spec }: RecoveryPolicy, mode: RecoveryMod
   };
 }
 
-/** Whether a pattern means this key; it never means one that comes and goes by itself. */
-function meansKey(pattern: string, key: string): boolean {
-  return matchesPattern(pattern, key) && !isTransientTaintKey(key);
-}
-
 function meansValueAndEffect({ value, effect }: TaintRule, taint: Taint): boolean {
   return (effect === undefined || effect === taint.effect) && (value === undefined || value === (taint.value ?? ''));
 }
@@ -166,8 +167,9 @@ function compileSelector(selector: LabelSelector | undefined): (labels: StringMa
   return selector === undefined ? () => true : (labels) => selects(selector, labels);
 }
 
-function matchesAny(patterns: readonly string[], text: string): boolean {
-  return patterns.some((pattern) => matchesPattern(pattern, text));
+function matcherOfAny(patterns: readonly string[]): (text: string) => boolean {
+  const matchers = patterns.map(compilePattern);
+  return (text) => matchers.some((matches) => matches(text));
 }
 
 function byStrength<Mode extends string>(modes: readonly Mode[]) {

@@ -1,4 +1,4 @@
-import { matchesPattern } from './pattern.ts';
+import { compilePattern } from './pattern.ts';
 
 /**
  * Taints that come and go by themselves. A policy protects one of them only if it names the key exactly: restoring
@@ -29,7 +29,9 @@ export const TRANSIENT_TAINT_KEYS: readonly string[] = [
   'nidhogg.uswitch.com/*',
 ];
 
+const MATCHERS = TRANSIENT_TAINT_KEYS.map(compilePattern);
+
 /** True for a taint key that controllers or agents are known to add and remove in the normal life of a node. */
 export function isTransientTaintKey(key: string): boolean {
-  return TRANSIENT_TAINT_KEYS.some((pattern) => matchesPattern(pattern, key));
+  return MATCHERS.some((matches) => matches(key));
 }

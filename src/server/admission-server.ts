@@ -1,3 +1,5 @@
+import { constants } from 'node:crypto';
+import type { TLSSocket } from 'node:tls';
 import Fastify, { type FastifyError } from 'fastify';
 import type { Logger } from 'pino';
 import { type Judgement, judge } from '../admission/judge.ts';
@@ -7,11 +9,16 @@ import { type AdmissionRequest, decodeReview } from '../admission/review.ts';
 import type { Phase } from '../policy/decision.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { printable } from '../policy/text.ts';
+import { type KnownClients, unknownClient } from './known-clients.ts';
 import type { Metrics, RequestResult } from './metrics.ts';
+import { boundReceivedBytes } from './received-bytes.ts';
 import { logViolations } from './violation-log.ts';
 
 /** Two objects of 3 MB, the most that etcd is ever set up to hold, and 1 MB around them; controller-runtime's figure. */
 export const BODY_LIMIT_BYTES = 7 * 1024 * 1024;
+
+/** What all bodies together may take while they arrive: eight of the largest, a fifth of the container's memory. */
+export const RECEIVED_LIMIT_BYTES = 8 * BODY_LIMIT_BYTES;
 
 /** How long a client may take, in milliseconds. */
 export interface ClientTimeouts {
@@ -44,6 +51,8 @@ export interface TlsPair {
 
 export interface AdmissionServerOptions {
   readonly tls: TlsPair;
+  /** Undefined: everybody may call. */
+  readonly clients?: KnownClients | undefined;
   /** The policies in force; asked once for each request. */
   readonly policies: () => PolicySet;
   readonly metrics: Metrics;
@@ -65,8 +74,16 @@ export interface JudgedRequest {
 const MIN_TLS_VERSION = 'TLSv1.2';
 
 /** What `setSecureContext` needs to replace the certificate of a running admission server. */
-export function secureContext(tls: TlsPair) {
-  return { cert: tls.cert, key: tls.key, minVersion: MIN_TLS_VERSION } as const;
+export function secureContext(tls: TlsPair, clientCa?: string) {
+  return {
+    cert: tls.cert,
+    key: tls.key,
+    minVersion: MIN_TLS_VERSION,
+    // A client of TLS 1.2 could have the costly half of a handshake done again and again on one connection.
+    // A ticket would carry a client's certificate over a change of the CA.
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION | (clientCa === undefined ? 0 : constants.SSL_OP_NO_TICKET),
+    ...(clientCa === undefined ? {} : { ca: clientCa }),
+  } as const;
 }
 
 /**
@@ -74,10 +91,11 @@ export function secureContext(tls: TlsPair) {
  *
  * A review with a uid always gets an AdmissionReview back. When it cannot be judged the HTTP status is no success (400, or
  * 500 for a fault of ours), so that the API server applies the webhook's failurePolicy. What cannot be read as a review gets
- * a JSON body `{ error }`.
+ * a JSON body `{ error }`; so does, with 401, everything from whoever is not among the known clients.
  */
 export function createAdmissionServer({
   tls,
+  clients,
   policies,
   metrics,
   log,
@@ -87,7 +105,9 @@ export function createAdmissionServer({
 }: AdmissionServerOptions) {
   const app = Fastify({
     https: {
-      ...secureContext(tls),
+      ...secureContext(tls, clients?.ca),
+      // Whoever has none is told so, in HTTP.
+      ...(clients ? { requestCert: true, rejectUnauthorized: false } : {}),
       handshakeTimeout: timeouts.handshake,
       headersTimeout: timeouts.headers,
       connectionsCheckingInterval: timeouts.checkInterval,
@@ -110,6 +130,24 @@ export function createAdmissionServer({
     done();
   });
 
+  if (clients) {
+    // Before the body is read.
+    app.addHook('onRequest', (request, reply, done) => {
+      const stranger = unknownClient(request.raw.socket as TLSSocket, clients);
+      if (stranger === undefined) return done();
+      log.warn({ address: request.ip }, `refused a client: ${stranger}`);
+      reply.code(401).header('connection', 'close').send({ error: stranger });
+    });
+  }
+
+  const bound = boundReceivedBytes(RECEIVED_LIMIT_BYTES, () =>
+    log.warn('too many bytes are being received: dropped the request that has taken the longest'),
+  );
+  app.addHook('preParsing', ({ raw }, _reply, _payload, done) => {
+    bound(raw);
+    done();
+  });
+
   app.server.on('request', (_request, response) => {
     metrics.requestStarted();
     response.once('close', metrics.requestEnded);
@@ -122,9 +160,9 @@ export function createAdmissionServer({
   // Fastify's own parser refuses a body with a `__proto__` key. Such a review is answered like any other: fields are
   // read by name and never merged.
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+  app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (_request, body, done) => {
     try {
-      done(null, JSON.parse(body.toString()));
+      done(null, JSON.parse(body));
     } catch (error) {
       const message = body.length === 0 ? 'the body is empty' : `the body is not JSON: ${(error as Error).message}`;
       done(Object.assign(new Error(message), { statusCode: 400 }));
@@ -161,7 +199,10 @@ export function createAdmissionServer({
     const decoded = decodeReview(body);
     if (!decoded.ok) {
       metrics.requestAnswered(phase, 'malformed', secondsSinceStart());
-      log.warn({ path: `/${phase}`, uid: decoded.uid }, `malformed review: ${printable(decoded.message)}`);
+      log.warn(
+        { path: `/${phase}`, uid: decoded.uid && printable(decoded.uid) },
+        `malformed review: ${printable(decoded.message)}`,
+      );
       const { uid, message } = decoded;
       return { status: 400, body: uid === undefined ? { error: message } : badRequest(uid, message) };
     }
@@ -179,7 +220,10 @@ export function createAdmissionServer({
       logViolations(log, request, judgement);
       onJudged?.({ phase, request, judgement });
       return { status: 200, body: answer(request.uid, judgement) };
-    } catch (error) {
+    } catch (thrown) {
+      // Lists in lists in lists, until the stack ends. No object of Kubernetes is like that.
+      const error =
+        thrown instanceof RangeError ? new MalformedObjectError(['request', 'object'], 'nested too deep') : thrown;
       if (error instanceof MalformedObjectError) {
         count('malformed');
         const level = request.dryRun ? 'debug' : 'warn';

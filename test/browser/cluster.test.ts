@@ -1,21 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { admin, node } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { type Installation, install, leaderOf, registerControlPlaneNode } from '../e2e/installation.ts';
+import { type Installation, leaderOf } from '../e2e/installation.ts';
+import { installWithGpuPool } from '../e2e/installation-with-gpu-pool.ts';
 import { describeWithChromium } from './describe-with-chromium.ts';
 import { openPage } from './opened-page.ts';
 
-const GPU_POOL = {
-  apiVersion: 'taintkeeper.dev/v1alpha1',
-  kind: 'TaintPolicy',
-  metadata: { name: 'gpu-pool' },
-  spec: {
-    mode: 'Audit',
-    nodeSelector: { matchLabels: { pool: 'gpu' } },
-    taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' }],
-  },
-};
 const SEEN_WITHIN_MS = 15_000;
 
 describeWithControlPlane('the page of a real installation', {}, (cp) => {
@@ -23,12 +13,7 @@ describeWithControlPlane('the page of a real installation', {}, (cp) => {
     let installation: Installation;
     let leader: string;
     beforeAll(async () => {
-      installation = await install(cp());
-      await installation.start(['a', 'b']);
-      await registerControlPlaneNode(cp(), 'cp-1');
-      await cp().request(admin, 'POST', '/apis/taintkeeper.dev/v1alpha1/taintpolicies', { body: GPU_POOL });
-      const body = { metadata: { name: 'gpu-1', labels: { pool: 'gpu' } } };
-      await cp().request(node('gpu-1'), 'POST', '/api/v1/nodes', { body });
+      installation = await installWithGpuPool(cp());
       leader = await waitUntil(async () => (await leaderOf(cp())) || undefined, {
         timeoutMs: SEEN_WITHIN_MS,
         otherwise: () => 'nobody leads',

@@ -5,7 +5,7 @@ import { type Assets, binaryPath, findAssets, obstacleTo } from './assets.ts';
 import { type AuditEvent, findAuditEvent, readAuditLog } from './audit-log.ts';
 import { createRoles, waitForControllers, waitForNamespaces } from './bootstrap.ts';
 import * as components from './components.ts';
-import { createAuthority, serviceAccountKey } from './credentials.ts';
+import { createAuthority, type KeyPair, serviceAccountKey } from './credentials.ts';
 import { createFaults, type Faults } from './faults.ts';
 import { type KubectlResult, runKubectl } from './kubectl.ts';
 import { lastLines } from './process.ts';
@@ -18,6 +18,11 @@ const STOP_GRACE_MS = 5_000;
 const DUMPED_LINES = 20;
 /** The controller manager's own default. */
 const NODE_MONITOR_GRACE_SECONDS = 50;
+/** They are beta in Kubernetes 1.34 and 1.35. */
+const MUTATING_POLICIES = [
+  '--feature-gates=MutatingAdmissionPolicy=true',
+  '--runtime-config=admissionregistration.k8s.io/v1beta1=true',
+];
 
 export interface ControlPlaneOptions {
   /** What runs besides etcd and the API server; by default nothing. */
@@ -31,8 +36,14 @@ export interface ControlPlaneOptions {
    * here. Then a Service of type ExternalName leads nowhere.
    */
   routesToEndpoints?: boolean;
+  /** Whether there are MutatingAdmissionPolicies also where the API server has them off by default. */
+  mutatingPolicies?: boolean;
+  /** Further arguments of the API server. */
+  apiServerArgs?: readonly string[];
   /** Given the URL of etcd, gives the one that the API server is to use: that of a proxy (see tcp-proxy.ts). */
   wayToEtcd?: (url: string) => Promise<string>;
+  /** Whose certificate the API server shows to webhooks that ask for one; by default none. */
+  webhookClient?: User;
 }
 
 /** The part of `/version` that tests go by. */
@@ -126,7 +137,12 @@ async function start(
   const etcdUrl = (await options.wayToEtcd?.(etcd.url)) ?? etcd.url;
   const { url } = await run(
     'kube-apiserver',
-    components.kubeApiserver(files, etcdUrl, options.routesToEndpoints ? ['--enable-aggregator-routing=true'] : []),
+    components.kubeApiserver(files, etcdUrl, [
+      ...(options.routesToEndpoints ? ['--enable-aggregator-routing=true'] : []),
+      ...(options.mutatingPolicies && assets.choice === '1.34' ? MUTATING_POLICIES : []),
+      ...(options.apiServerArgs ?? []),
+      ...(options.webhookClient ? showCertificate(await authority.client(options.webhookClient), workspace) : []),
+    ]),
   );
   const desk = createAccessDesk(url, authority, workspace);
   const { rest } = await desk.of(admin);
@@ -176,6 +192,25 @@ async function start(
     stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+/** The arguments by which the API server shows a certificate to webhooks, as docs/security.md has it. */
+function showCertificate({ cert, key }: KeyPair, workspace: Workspace): string[] {
+  const user = {
+    'client-certificate': workspace.write('webhook-client.crt', cert),
+    'client-key': workspace.write('webhook-client.key', key),
+  };
+  const kubeConfigFile = workspace.write(
+    'webhook-kubeconfig.json',
+    JSON.stringify({ apiVersion: 'v1', kind: 'Config', users: [{ name: '*', user }] }),
+  );
+  const plugins = ['MutatingAdmissionWebhook', 'ValidatingAdmissionWebhook'].map((name) => ({
+    name,
+    configuration: { apiVersion: 'apiserver.config.k8s.io/v1', kind: 'WebhookAdmissionConfiguration', kubeConfigFile },
+  }));
+  const configuration = { apiVersion: 'apiserver.config.k8s.io/v1', kind: 'AdmissionConfiguration', plugins };
+  const file = workspace.write('admission-configuration.json', JSON.stringify(configuration));
+  return [`--admission-control-config-file=${file}`];
 }
 
 /** In the order of their start. */

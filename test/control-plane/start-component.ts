@@ -1,6 +1,6 @@
-import { createServer } from 'node:net';
 import { type Assets, binaryPath } from './assets.ts';
 import type { Component, Plan } from './components.ts';
+import { freePorts } from './free-ports.ts';
 import { launch, type Supervised } from './process.ts';
 import type { RestClient } from './rest.ts';
 import { waitUntil } from './wait-until.ts';
@@ -98,23 +98,4 @@ async function isHealthy(process: Supervised, client: RestClient, path: string):
   if (process.exit) throw process.failure(`ended early (${process.exit.code ?? process.exit.signal})`);
   const answer = await client.request('GET', path).catch(() => undefined);
   return answer?.status === 200 ? true : undefined;
-}
-
-/** Ports of 127.0.0.1 that nobody listens on now. All are held at once, so that they differ. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer().listen(0, '127.0.0.1');
-      await new Promise((resolve, reject) => server.once('listening', resolve).once('error', reject));
-      return server;
-    }),
-  );
-  return Promise.all(
-    servers.map(async (server) => {
-      const address = server.address();
-      await new Promise((resolve) => server.close(resolve));
-      if (address === null || typeof address === 'string') throw new Error('a TCP server has no port');
-      return address.port;
-    }),
-  );
 }

@@ -16,6 +16,7 @@ const ALL_ON = [
   'networkPolicy.adminFrom[0].namespaceSelector.matchLabels.name=monitoring,networkPolicy.egress[0].ports[0].port=6443',
   'listenAddress=::,podLabels.a=b,podAnnotations.c=d,tolerations[0].operator=Exists,imagePullSecrets[0].name=mirror,extraArgs[0]=--audit',
   'apiServer.host=localhost,apiServer.port=7445,certificate.existingSecret=tls',
+  'clientCertificate.caConfigMap=api-servers,clientCertificate.commonName=kube-apiserver',
 ].flatMap((values) => ['--set', values]);
 
 async function render(args: readonly string[] = []): Promise<KubernetesObject[]> {
@@ -51,9 +52,24 @@ describe.skipIf(obstacle)(`the chart${obstacle}`, () => {
     { values: 'ports.webhook=443', complaint: 'minimum: got 443, want 1,024' },
     { values: 'image.digest=latest', complaint: "'latest' does not match pattern" },
     { values: 'resources.memoryLimitMiB=64', complaint: 'minimum: got 64, want 192' },
+    { values: 'clientCertificate.commonName=a', complaint: 'minLength: got 0, want 1' },
     { values: 'certificate.existingSecret=a,certificate.certManager.enabled=true', complaint: "/certificate': 'not'" },
   ])('refuses --set $values', async ({ values, complaint }) => {
     await expect(render(['--set', values])).rejects.toThrow(complaint);
+  });
+
+  it('takes the CA of those who may call from a ConfigMap', async () => {
+    const { deployment, container } = deploymentOf(
+      await render(['--set', 'clientCertificate.caConfigMap=api-servers,clientCertificate.commonName=kube-apiserver']),
+    );
+
+    expect(container.args).toEqual(
+      expect.arrayContaining(['--client-ca=/client-ca/ca.crt', '--client-name=kube-apiserver']),
+    );
+    expect(container).toMatchObject({ volumeMounts: [{ name: 'client-ca', mountPath: '/client-ca', readOnly: true }] });
+    expect(deployment.spec.template.spec).toMatchObject({
+      volumes: [{ name: 'client-ca', configMap: { name: 'api-servers' } }],
+    });
   });
 
   it('takes an image by digest', async () => {

@@ -8,33 +8,16 @@ import type { PageState } from '../../src/page/state.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { launch } from '../control-plane/process.ts';
 import { NAMESPACE, SERVICE } from '../control-plane/replicas.ts';
-import { admin, node, type User } from '../control-plane/users.ts';
+import { admin, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { createWorkspace } from '../control-plane/workspace.ts';
 import { openStream } from '../unit/page/streams.ts';
-import {
-  dropTaints,
-  type Installation,
-  install,
-  leaderOf,
-  registerControlPlaneNode,
-  waitUntilProtected,
-} from './installation.ts';
+import { dropTaints, type Installation, leaderOf, waitUntilProtected } from './installation.ts';
+import { installWithGpuPool } from './installation-with-gpu-pool.ts';
 import { obstacleToKubelet, startForwardingKubelet } from './port-forwarding-kubelet.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const SEEN_WITHIN_MS = 20_000;
-
-const GPU_POOL = {
-  apiVersion: 'taintkeeper.dev/v1alpha1',
-  kind: 'TaintPolicy',
-  metadata: { name: 'gpu-pool' },
-  spec: {
-    mode: 'Audit',
-    nodeSelector: { matchLabels: { pool: 'gpu' } },
-    taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' }],
-  },
-};
 
 /** Somebody with the rights that docs/page.md names, and no others. */
 const operator: User = { name: 'operator@example.com', groups: [] };
@@ -47,12 +30,7 @@ describeWithControlPlane('the dashboard of a real installation', {}, (cp) => {
   let dashboard: Dashboard;
 
   beforeAll(async () => {
-    installation = await install(cp());
-    await installation.start(['a', 'b']);
-    await registerControlPlaneNode(cp(), 'cp-1');
-    await cp().request(admin, 'POST', '/apis/taintkeeper.dev/v1alpha1/taintpolicies', { body: GPU_POOL });
-    const body = { metadata: { name: 'gpu-1', labels: { pool: 'gpu' } } };
-    await cp().request(node('gpu-1'), 'POST', '/api/v1/nodes', { body });
+    installation = await installWithGpuPool(cp());
     await waitUntilProtected(cp(), 'cp-1');
     const urls = ['a', 'b'].map((name) => new URL(installation.replica(name).adminUrl));
     const log = { warn() {}, info() {} };

@@ -301,22 +301,23 @@ const user = fc.oneof(
 );
 const place = fc.nat(DAEMON_SET_PLACES.length - 1);
 
-export const request: fc.Arbitrary<Request> = fc.oneof(
+const nodeRequests = [
   {
     arbitrary: fc.record({ what: fc.constant('node update' as const), node: fc.nat(NODES - 1), edit: nodeEdit, user }),
     weight: 4,
   },
   { arbitrary: fc.record({ what: fc.constant('node creation' as const), state: nodeState, user }), weight: 1 },
-  {
-    arbitrary: fc.record({
-      what: fc.constantFrom('DaemonSet update', 'DaemonSet creation'),
-      place,
-      state: daemonSetState,
-      user,
-    }),
-    weight: 2,
-  },
-);
+] as const;
+
+export const request: fc.Arbitrary<Request> = fc.oneof(...nodeRequests, {
+  arbitrary: fc.record({
+    what: fc.constantFrom('DaemonSet update', 'DaemonSet creation'),
+    place,
+    state: daemonSetState,
+    user,
+  }),
+  weight: 2,
+});
 
 /** A set of policies, what stands ready when they come into force, and the requests that are made then. */
 export const scenario = (requests: number) =>
@@ -327,6 +328,14 @@ export const scenario = (requests: number) =>
     nodes: fc.array(nodeState, { minLength: NODES, maxLength: NODES }),
     daemonSets: fc.array(daemonSetState, { minLength: DAEMON_SET_PLACES.length, maxLength: DAEMON_SET_PLACES.length }),
     requests: fc.array(request, { minLength: requests, maxLength: requests }),
+  });
+
+/** The same for TaintPolicies and nodes alone. */
+export const nodeScenario = (requests: number) =>
+  fc.record({
+    policies: policies.map((all) => all.filter((policy) => policy.kind === 'TaintPolicy')),
+    nodes: fc.array(nodeState, { minLength: NODES, maxLength: NODES }),
+    requests: fc.array(fc.oneof(...nodeRequests), { minLength: requests, maxLength: requests }),
   });
 
 function withoutUndefined<T extends object>(value: T): T {

@@ -55,7 +55,7 @@ export async function prepare(
  */
 export async function make(
   cp: ControlPlane,
-  rig: EntryRig,
+  rig: Pick<EntryRig, 'takeCalls'>,
   generated: Request,
   nodes: readonly NodeState[],
 ): Promise<Made | undefined> {

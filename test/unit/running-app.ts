@@ -28,6 +28,7 @@ export async function start(options: Partial<AppOptions> = {}) {
     adminPort: 0,
     certDirectory,
     names: NAMES,
+    clients: undefined,
     page: true,
     log: captured.log,
     // Long enough for what should end by itself to do so, and soon over.

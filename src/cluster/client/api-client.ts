@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { ApiError, toApiError } from './api-error.ts';
 import { startDeadline, TimeoutError } from './deadline.ts';
 import { jsonLines } from './json-lines.ts';
-import { findConfig, loadConfig } from './kube-config.ts';
+import { type ClusterChoice, findConfig, loadConfig } from './kube-config.ts';
 import { serverClock } from './server-clock.ts';
 import { createTransport, type Transport } from './transport.ts';
 
@@ -73,14 +73,17 @@ export interface ApiClient {
  * `~/.kube/config`. Nothing is sent yet.
  * @throws InputError with advice when there is no configuration, or none that can be used
  */
-export async function connect(options: { kubeconfig?: string | undefined; userAgent: string }): Promise<ApiClient> {
-  const source = findConfig(options.kubeconfig);
+export async function connect({
+  userAgent,
+  ...choice
+}: ClusterChoice & { readonly userAgent: string }): Promise<ApiClient> {
+  const source = findConfig(choice);
   // Not the package's main module: that one loads every API's models, 84 MB.
   const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
   const load = () => loadConfig(source, KubeConfig);
   const config = load();
   return createApiClient(createTransport(config, load), {
-    userAgent: options.userAgent,
+    userAgent,
     server: config.getCurrentCluster()?.server ?? '',
     namespace: config.getContextObject(config.getCurrentContext())?.namespace?.trim() || undefined,
   });
@@ -176,7 +179,7 @@ async function* each(chunks: AsyncIterable<Buffer>, onChunk: () => void): AsyncG
   }
 }
 
-/** What went wrong with a connection, in words. */
+/** What went wrong, in words. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { message, code, name } = error as NodeJS.ErrnoException;

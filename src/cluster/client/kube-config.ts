@@ -10,8 +10,16 @@ const SERVICE_ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
 export type ConfigSource =
   /** The service account of the pod; `root` is put before the paths of its files. */
   | { readonly kind: 'pod'; readonly root: string }
-  /** Kubeconfig files; what several say is merged as kubectl does. */
-  | { readonly kind: 'files'; readonly files: readonly string[] };
+  /** Kubeconfig files; what several say is merged as kubectl does. Without a context, the current one counts. */
+  | { readonly kind: 'files'; readonly files: readonly string[]; readonly context?: string };
+
+/** What somebody says of the cluster that is meant. */
+export interface ClusterChoice {
+  /** A kubeconfig file. */
+  readonly kubeconfig?: string | undefined;
+  /** One of the contexts of the kubeconfig. */
+  readonly context?: string | undefined;
+}
 
 export interface ConfigSurroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -23,21 +31,30 @@ export interface ConfigSurroundings {
 /**
  * Finds the configuration as client-go does: the file that was asked for, else KUBECONFIG, else the pod's service account,
  * else `~/.kube/config`.
- * @throws InputError when there is none
+ * @throws InputError when there is none, or none that has contexts and one is asked for
  */
 export function findConfig(
-  kubeconfig: string | undefined,
+  { kubeconfig, context }: ClusterChoice,
   { env, home, root }: ConfigSurroundings = { env: process.env, home: homedir(), root: '' },
 ): ConfigSource {
-  if (kubeconfig !== undefined) return { kind: 'files', files: [kubeconfig] };
+  const filesOf = (files: readonly string[]): ConfigSource => ({
+    kind: 'files',
+    files,
+    ...(context === undefined ? {} : { context }),
+  });
+  if (kubeconfig !== undefined) return filesOf([kubeconfig]);
   if (env.KUBECONFIG) {
     const files = env.KUBECONFIG.split(delimiter).filter((file) => file !== '' && existsSync(file));
     if (files.length === 0) throw new InputError([`KUBECONFIG=${env.KUBECONFIG}: there is no such file`]);
-    return { kind: 'files', files };
+    return filesOf(files);
   }
-  if (env.KUBERNETES_SERVICE_HOST) return { kind: 'pod', root };
+  if (env.KUBERNETES_SERVICE_HOST) {
+    if (context !== undefined)
+      throw new InputError([`--context ${context}: a service account has none; name a file with --kubeconfig`]);
+    return { kind: 'pod', root };
+  }
   const file = join(home, '.kube', 'config');
-  if (existsSync(file)) return { kind: 'files', files: [file] };
+  if (existsSync(file)) return filesOf([file]);
   throw new InputError([
     `no cluster: pass --kubeconfig, set KUBECONFIG, create ${file}, or run in a pod that has a service account`,
   ]);
@@ -51,8 +68,9 @@ export function findConfig(
 export function loadConfig(source: ConfigSource, Config: typeof KubeConfig): KubeConfig {
   const config = source.kind === 'pod' ? loadPod(source.root, Config) : loadFiles(source.files, Config);
   const where = source.kind === 'pod' ? 'service account' : source.files.join(delimiter);
+  if (source.kind === 'files' && source.context !== undefined) choose(source.context, config, where);
   const context = config.getCurrentContext();
-  if (!context) throw new InputError([`${where}: has no current-context; choose one with kubectl config use-context`]);
+  if (!context) throw new InputError([`${where}: has no current-context; choose one with --context`]);
   const cluster = config.getCurrentCluster();
   if (!cluster) throw new InputError([`${where}: context ${context} names no cluster that is in the file`]);
   // Without a user, KubeConfig leaves out the cluster's CA as well.
@@ -67,6 +85,14 @@ export function loadConfig(source: ConfigSource, Config: typeof KubeConfig): Kub
     ]);
   }
   return config;
+}
+
+function choose(context: string, config: KubeConfig, where: string): void {
+  const names = config.getContexts().map(({ name }) => name);
+  if (!names.includes(context)) {
+    throw new InputError([`${where}: there is no context ${context}; there is ${names.join(', ') || 'none at all'}`]);
+  }
+  config.setCurrentContext(context);
 }
 
 function loadFiles(files: readonly string[], Config: typeof KubeConfig): KubeConfig {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { ApiClient } from '../client/api-client.ts';
+import { type ApiClient, messageOf } from '../client/api-client.ts';
 import type { ApiError } from '../client/api-error.ts';
 import { followFault } from '../standing-fault.ts';
 import { tokenBucket } from '../token-bucket.ts';
@@ -129,8 +129,4 @@ export function createEventRecorder(options: {
       for (const series of [...store.pending()]) dropped += store.forget(series);
     },
   };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

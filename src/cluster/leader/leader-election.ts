@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Logger } from 'pino';
-import type { ApiClient } from '../client/api-client.ts';
+import { type ApiClient, messageOf } from '../client/api-client.ts';
 import { pause } from '../pause.ts';
 import { followFault } from '../standing-fault.ts';
 import { candidatePause, type LeaderTimings, leaderTimings } from './leader-timings.ts';
@@ -153,7 +153,3 @@ export function electLeader(options: LeaderElectionOptions): LeaderElection {
 
 /** The run ended while the lease was held. */
 class RunEnded extends LeadershipLostError {}
-
-function messageOf(reason: unknown): string {
-  return reason instanceof Error ? reason.message : String(reason);
-}

@@ -63,11 +63,14 @@ export function not(part: Expression): Expression {
   if (part === TRUE) return FALSE;
   if (part === FALSE) return TRUE;
   if (part.negates) return part.negates;
-  return { ...other(`!${inParentheses(part.text)}`, (size) => part.cost(size) + 1, part.uses), negates: part };
+  const text = /^\w+$/.test(part.text) ? part.text : inParentheses(part.text);
+  return { ...other(`!${text}`, (size) => part.cost(size) + 1, part.uses), negates: part };
 }
 
 /** `condition ? yes : no`. */
 export function choose(condition: Expression, yes: Expression, no: Expression): Expression {
+  if (condition === TRUE) return yes;
+  if (condition === FALSE) return no;
   const text = `${condition.text}\n? ${indented(yes.text)}\n: ${indented(no.text)}`;
   return other(
     inParentheses(text),
@@ -100,7 +103,7 @@ export function exists(list: string | List, item: string, condition: Expression)
     : other(
         `${text}.exists(${item},${body(condition.text, ' ')})`,
         (size) => cost + 1 + sizeOf(size) * (condition.cost(size) + ITEM_COST),
-        [...condition.uses, ...uses],
+        [...[...condition.uses].filter((name) => name !== item), ...uses],
       );
 }
 

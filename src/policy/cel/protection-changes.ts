@@ -1,11 +1,15 @@
 import { RELEASE_ANNOTATION } from '../release.ts';
-import { all, any, bind, type Expression, FALSE, literal, not, other, TRUE, type Variable } from './expression.ts';
+import { annotationOf } from './annotations.ts';
+import { all, any, bind, type Expression, FALSE, not, other, TRUE, type Variable } from './expression.ts';
 import { anyPolicy, type NodePolicy, rulesOf } from './node-policies.ts';
 import { hasProtected, lasting } from './taints.ts';
 
 /** The release annotation of the node before an update, and after it; empty without one. */
-export const RELEASE_BEFORE: Variable = { name: 'oldRelease', definition: releaseOf('oldObject') };
-export const RELEASE_AFTER: Variable = { name: 'release', definition: releaseOf('object') };
+export const RELEASE_BEFORE: Variable = {
+  name: 'oldRelease',
+  definition: annotationOf('oldObject', RELEASE_ANNOTATION),
+};
+export const RELEASE_AFTER: Variable = { name: 'release', definition: annotationOf('object', RELEASE_ANNOTATION) };
 
 /** A longer annotation is not searched for entries: it is taken to have some. */
 const MAX_RELEASE_LENGTH = 1_024;
@@ -48,9 +52,3 @@ export function leavesPolicy(policies: readonly NodePolicy[], size: number): Exp
 
 /** True when the update changes the labels of the node. */
 export const LABELS_CHANGE: Expression = other('labels != oldLabels', 100, ['labels', 'oldLabels']);
-
-function releaseOf(object: 'object' | 'oldObject'): Expression {
-  const annotations = `${object}.metadata.annotations`;
-  const key = literal(RELEASE_ANNOTATION);
-  return other(`has(${annotations}) && ${key} in ${annotations}\n  ? ${annotations}[${key}] : ""`, 20);
-}

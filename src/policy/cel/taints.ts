@@ -42,6 +42,24 @@ export function hasProtected(taints: string, rules: readonly TaintRule[]): Expre
   return any([exists(taints, 't', meets(names)), exists(lastingName(taints), 't', meets(patterns))]);
 }
 
+/**
+ * True for a taint `t` that a rule protects.
+ *
+ * @param passing true for one that a wildcard never means; for any taint, unless more is known of it
+ */
+export function isProtected(rules: readonly TaintRule[], passing?: Expression): Expression {
+  const patterns = rules.filter(({ key }) => isPattern(key));
+  const names = rules.filter(({ key }) => !isPattern(key));
+  const isPassing = passing ?? isTransient(patterns.map(({ key }) => key));
+  return any([meets(names), all([meets(patterns), not(isPassing)])]);
+}
+
+/** True for a taint `t` that a wildcard never means, but one of the rules, each of which means it by its name. */
+export function comesAndGoesByName(rules: readonly TaintRule[]): Expression {
+  const keys = rules.map(({ key }) => key).filter((key) => !isPattern(key) && isTransientTaintKey(key));
+  return isOneOf(KEY, [...new Set(keys)].sort());
+}
+
 /** The taints of the list without those that a wildcard never means. Only those are told apart that the keys could mean. */
 export function lasting(taints: string, rules: readonly TaintRule[]): Variable {
   const condition = not(isTransient(rules.map(({ key }) => key).filter(isPattern)));

@@ -29,7 +29,12 @@ export interface ResourceRule {
 
 /** `spec` of a ValidatingAdmissionPolicy. */
 export interface ValidatingSpec extends NativeSpec {
-  readonly validations: readonly { readonly expression: string; readonly messageExpression: string }[];
+  readonly validations: readonly {
+    readonly expression: string;
+    readonly messageExpression: string;
+    /** With which status a request is refused. */
+    readonly reason: 'Forbidden';
+  }[];
   readonly auditAnnotations: readonly { readonly key: string; readonly valueExpression: string }[];
 }
 
@@ -72,4 +77,6 @@ export interface NativeLimit {
 export interface NativeTranslation {
   readonly policies: readonly NativePolicy[];
   readonly limits: readonly NativeLimit[];
+  /** Why the API server could not evaluate it, and what to do; then there are no policies. */
+  readonly refusal?: string;
 }

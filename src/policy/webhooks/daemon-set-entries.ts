@@ -1,37 +1,14 @@
 import { type Candidate, narrowest } from '../cel/budget.ts';
-import { all, any, bind, type Expression, FALSE, literal, other, TRUE, type Variable } from '../cel/expression.ts';
-import { matchesAny, type Operand } from '../cel/pattern.ts';
-import { LABELS, selectsIn } from '../cel/selector.ts';
+import { NOT_DELETED, NOT_IGNORED, SELECTION_VARIABLES, selectsDaemonSet } from '../cel/daemon-sets.ts';
+import { all, any, bind, type Expression, FALSE, other, TRUE, type Variable } from '../cel/expression.ts';
 import { NOT_TOLERATED, TOLERATIONS, taintLiteralsMeantBy } from '../cel/tolerations.ts';
 import { anyWanted } from '../cel/wants.ts';
-import { IGNORE_ANNOTATION } from '../daemon-set.ts';
 import type { Phase } from '../decision.ts';
 import type { TolerationPolicy } from '../policy.ts';
 import { DEFAULT_TOLERATIONS } from '../toleration-policy.ts';
 import { entry, type WebhookEntry } from './entry.ts';
 
-/** A name that is still to be generated is matched by its beginning. */
-const NAME: Variable = {
-  name: 'name',
-  definition: other(
-    `has(object.metadata.name) && object.metadata.name != "" ? object.metadata.name :
-  has(request.name) && request.name != "" ? request.name :
-  has(object.metadata.generateName) ? object.metadata.generateName : ""`,
-    30,
-  ),
-};
-const NAME_OPERAND: Operand = { text: 'name', maxLength: 253, uses: ['name'] };
-const NAMESPACE_OPERAND: Operand = { text: 'request.namespace', maxLength: 63 };
-
-const VARIABLES: readonly Variable[] = [TOLERATIONS, LABELS, NAME];
-
-const NOT_DELETED: Expression = other('!has(object.metadata.deletionTimestamp)', 3);
-
-const NOT_IGNORED: Expression = (() => {
-  const annotations = 'object.metadata.annotations';
-  const key = literal(IGNORE_ANNOTATION);
-  return other(`(!has(${annotations}) || !(${key} in ${annotations}) ||\n  ${annotations}[${key}] == "false")`, 20);
-})();
+const VARIABLES: readonly Variable[] = [TOLERATIONS, ...SELECTION_VARIABLES];
 
 /** A TolerationPolicy as its webhooks see it. */
 interface DaemonSetPolicy {
@@ -43,15 +20,10 @@ interface DaemonSetPolicy {
 }
 
 function readDaemonSetPolicy({ spec }: TolerationPolicy): DaemonSetPolicy {
-  const { namespaces, names = ['*'], selector } = spec.daemonSets;
   return {
     mode: spec.mode,
     daemonSets: JSON.stringify(spec.daemonSets),
-    selects: all([
-      matchesAny(NAMESPACE_OPERAND, namespaces.toSorted()),
-      matchesAny(NAME_OPERAND, names.toSorted()),
-      selectsIn('labels', selector),
-    ]),
+    selects: selectsDaemonSet(spec.daemonSets),
     wanted: (spec.tolerations ?? DEFAULT_TOLERATIONS).flatMap(taintLiteralsMeantBy),
   };
 }

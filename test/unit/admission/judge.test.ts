@@ -51,7 +51,7 @@ describe('the patch has the fewest operations', () => {
     {
       why: 'a spec that is gone is added',
       request: nodeRequest({ object: { metadata: { name: 'n1' } }, oldObject: node({ taints: [gpu] }) }),
-      patch: [remember(GPU), { op: 'add', path: '/spec', value: { taints: [gpu] } }],
+      patch: [{ op: 'add', path: '/spec', value: { taints: [gpu] } }, remember(GPU)],
     },
     {
       why: 'a spec that is null is replaced',
@@ -64,12 +64,12 @@ describe('the patch has the fewest operations', () => {
       patch: [{ op: 'add', path: '/spec/taints/1', value: gpu }, remember(POOL, GPU)],
     },
     {
-      why: 'a value is put back',
+      why: 'a value is put back, with its taint',
       request: nodeRequest({
         object: node({ taints: [pool, { ...gpu, value: 'cpu' }] }),
         oldObject: node({ taints: [gpu, pool] }),
       }),
-      patch: [{ op: 'replace', path: '/spec/taints/1/value', value: 'gpu' }, remember(POOL, GPU)],
+      patch: [{ op: 'replace', path: '/spec/taints/1', value: gpu }, remember(POOL, GPU)],
     },
     {
       why: 'a Present taint is added on creation',

@@ -68,6 +68,27 @@ describe('what is wrong with the command line ends in code 2 and says what to do
   });
 });
 
+describe('what a message quotes reaches no terminal as more than text:', () => {
+  const ESCAPES = '\u001B[31m\u009B31m\u202E\u2028';
+
+  it.each([
+    { why: 'an argument that is none', args: [`fro${ESCAPES}b`] },
+    { why: 'an option that is none', args: ['review', `--${ESCAPES}`] },
+    { why: 'a file that is not there', args: ['review', `no${ESCAPES}such.yaml`] },
+    {
+      why: 'what stands in a file',
+      args: ['review', '-'],
+      stdin: `{ ${JSON.stringify(`a${ESCAPES}`)}: *a${ESCAPES} }`,
+    },
+  ])('$why', async ({ args, stdin = '' }) => {
+    const { code, stderr } = await runProcess(args, { stdin });
+
+    expect(code).toBe(2);
+    expect(stderr).toContain('\\u{');
+    expect(stderr.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Zl}\u202E]/u);
+  });
+});
+
 it('as a process, the exit code is the one of the command line', async () => {
   const [version, wrong] = await Promise.all([runProcess(['--version']), runProcess(['--versoin'])]);
 

@@ -87,18 +87,24 @@ describe('with the built-in policies', () => {
       rows: [/^OBJECT/, /^nodes\/a +CREATE +allowed$/, /^nodes\/b +CREATE +allowed$/],
     },
     { why: 'what is not judged is said alone', contents: [pod], code: 0, rows: [/^$/, /^not judged: 1 Pod$/] },
-    {
-      why: 'an empty file has nothing to judge',
-      contents: [''],
-      code: 0,
-      rows: [/^$/, /^there was nothing to judge$/],
-    },
   ])('$why', async ({ contents, code, rows }) => {
     const outcome = await run('review', file(...contents));
 
     expect([outcome.code, outcome.stderr]).toEqual([code, '']);
     expect(outcome.stdout.split('\n').slice(0, -1)).toEqual(rows.map((row) => expect.stringMatching(row)));
   });
+
+  it.each(['', 'apiVersion: v1\nkind: List\nitems: []\n'])(
+    'nothing to judge is not found to be right: %j',
+    async (text) => {
+      const path = file(text);
+      expect(await run('review', path)).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: `taintkeeper: ${path}: nothing to judge\n`,
+      });
+    },
+  );
 
   it('several files are one review', async () => {
     const { code, stdout } = await run('review', file(untainted), file(flannel), file(taintDropReview()));

@@ -88,6 +88,10 @@ describe('says where and why for', () => {
       text: '{"a":1,"a":2}',
       expected: ['f.yaml:1:8: Map keys must be unique'],
     },
+    { why: 'a map for a key', text: 'b: 1\n? { a: 1 }\n: 2\n', expected: ['f.yaml:2:3: expected a text for a key'] },
+    { why: 'a list for a key', text: '[a]: 1\n', expected: ['f.yaml:1:1: expected a text for a key'] },
+    { why: 'bytes for a key', text: '!!binary aGk=: 1\n', expected: ['f.yaml:1:10: expected a text for a key'] },
+    { why: 'an alias for a key', text: 'a: &x [b]\n*x : 1\n', expected: ['f.yaml:2:1: expected a text for a key'] },
     {
       why: 'an error in each of two documents',
       text: 'a: *x\n---\nb: [\n',

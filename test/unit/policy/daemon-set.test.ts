@@ -129,7 +129,14 @@ describe('a DaemonSet that runs', () => {
   const own: Toleration = { key: 'example.com/own', operator: 'Exists' };
   const extra: Toleration = { key: 'example.com/extra', operator: 'Exists' };
 
-  it.each<{ why: string; running: Toleration[]; sent: Toleration[]; sameTemplate: boolean; added: Toleration[] }>([
+  it.each<{
+    why: string;
+    running: Toleration[];
+    sent: Toleration[];
+    sameTemplate: boolean;
+    wanted?: TolerationPolicySpec['tolerations'];
+    added: Toleration[];
+  }>([
     {
       why: 'gets back what a manifest applied again takes out',
       running: [own, MASTER, CONTROL_PLANE],
@@ -165,6 +172,14 @@ describe('a DaemonSet that runs', () => {
       sameTemplate: true,
       added: [CONTROL_PLANE, MASTER],
     },
+    {
+      why: 'gets back what it takes out as it was spelled: else its pods would start anew',
+      running: [own, { key: 'dedicated', operator: 'Equal', effect: 'NoSchedule' }],
+      sent: [own],
+      sameTemplate: true,
+      wanted: [{ key: 'dedicated', effect: 'NoSchedule' }],
+      added: [{ key: 'dedicated', operator: 'Equal', effect: 'NoSchedule' }],
+    },
     { why: 'gets nothing when only a label changes', running: [own], sent: [own], sameTemplate: true, added: [] },
     {
       why: 'gets nothing when only the spelling changes',
@@ -173,8 +188,11 @@ describe('a DaemonSet that runs', () => {
       sameTemplate: true,
       added: [],
     },
-  ])('$why', ({ running, sent, sameTemplate, added }) => {
-    const decision = judge(policy(), { tolerations: sent }, 'mutate', { tolerations: running, sameTemplate });
+  ])('$why', ({ running, sent, sameTemplate, wanted, added }) => {
+    const decision = judge(policy(wanted ? { tolerations: wanted } : {}), { tolerations: sent }, 'mutate', {
+      tolerations: running,
+      sameTemplate,
+    });
     expect(decision.verdict === 'patch' ? decision.desired.tolerations : sent).toEqual([...sent, ...added]);
   });
 });

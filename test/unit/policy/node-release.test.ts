@@ -188,6 +188,15 @@ describe('release by annotation', () => {
     expect(message).not.toContain('is still there');
   });
 
+  it('is not repeated in advice that somebody may paste into a shell, unless it is harmless', () => {
+    const oldRelease = 'a$(reboot):NoSchedule, b;reboot:NoSchedule, c=1:NoSchedule';
+    const decision = judgeUpdate(deny, 'validate', { before: [gpu], after: [], oldRelease, newRelease: oldRelease });
+    expect(decision).toMatchObject({
+      message: expect.stringContaining('taintkeeper.dev/release=c=1:NoSchedule,dedicated=gpu:NoSchedule'),
+    });
+    expect(decision).not.toMatchObject({ message: expect.stringContaining('reboot') });
+  });
+
   it('gives both advices where one policy is open and one closed', () => {
     const policies = policySet({
       taint: {

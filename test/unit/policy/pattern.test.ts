@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { matchesPattern } from '../../../src/policy/pattern.ts';
 
 describe('matchesPattern', () => {
@@ -31,6 +31,26 @@ describe('matchesPattern', () => {
       fc.property(word, text, (pattern, subject) => {
         const expression = new RegExp(`^${pattern.replaceAll(/\*+/g, '.*')}$`);
         expect(matchesPattern(pattern, subject)).toBe(expression.test(subject));
+      }),
+    );
+  });
+
+  it('looks at a text once for each part of the pattern, and never goes back', () => {
+    const word = fc.string({ unit: fc.constantFrom('a', 'b', '*'), maxLength: 60 });
+    const subject = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 200 });
+    fc.assert(
+      fc.property(word, subject, (pattern, text) => {
+        const search = vi.spyOn(String.prototype, 'indexOf');
+        const match = vi.spyOn(RegExp.prototype, 'exec');
+        try {
+          matchesPattern(pattern, text);
+          const starts = search.mock.calls.map(([, from]) => from ?? 0);
+          expect(starts.length).toBeLessThan(pattern.split('*').length);
+          expect(starts).toEqual(starts.toSorted((a, b) => a - b));
+          expect(match).not.toHaveBeenCalled();
+        } finally {
+          vi.restoreAllMocks();
+        }
       }),
     );
   });

@@ -1,7 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 import { createMetrics } from '../../../src/server/metrics.ts';
 import {
+  CONTROL_PLANE_TAINT,
   daemonSetCreationReview,
+  daemonSetObject,
   harmlessReview,
   nodeUpdateReview,
   TOLERATION_POLICY_YAML,
@@ -150,4 +152,30 @@ it('policies and certificates show what is in force', async () => {
   metrics.policiesRefused();
   expect(await metrics.registry.metrics()).toContain('taintkeeper_policy_load_success 0');
   expect(await metrics.registry.metrics()).toContain('taintkeeper_policies{kind="TaintPolicy"} 2');
+});
+
+it('no name that comes with a request becomes a label: as many series after a thousand of them as after one', async () => {
+  const server = await startServer({ policies: RESTORE_AND_TOLERATE });
+  const strange = async (n: number) => {
+    const request = { uid: `u${n}`, name: `node-${n}`, userInfo: { username: `user-${n}`, groups: [`group-${n}`] } };
+    const taint = { ...CONTROL_PLANE_TAINT, value: `v${n}` };
+    const object = daemonSetObject([], { name: `ds-${n}` });
+    const answers = await Promise.all([
+      server.post(nodeUpdateReview([taint], [{ key: `k${n}`, effect: `E${n}` }], request), { path: '/mutate' }),
+      server.post(daemonSetCreationReview([], { ...request, object }), { path: `/mutate?${n}` }),
+      server.post(
+        harmlessReview({ operation: `OP${n}`, resource: { group: `g${n}`, version: 'v1', resource: `r${n}` } }),
+      ),
+      server.post({ apiVersion: `a${n}` }),
+      server.post('', { path: `/${n}`, method: 'PUT', headers: { 'content-type': `text/${n}` } }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 400, 404]);
+  };
+  const series = async () => (await samples(server)).map((line) => line.slice(0, line.lastIndexOf(' ')));
+  await strange(0);
+  const before = await series();
+  for (let n = 1; n <= 200; n++) await strange(n);
+
+  expect(await series()).toEqual(before);
+  expect(before).toContain('taintkeeper_admission_requests_total{path="mutate",result="patched"}');
 });

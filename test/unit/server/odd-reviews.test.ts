@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { BODY_LIMIT_BYTES } from '../../../src/server/admission-server.ts';
+import { createDecisionLog } from '../../../src/page/decision-log.ts';
+import { BODY_LIMIT_BYTES, type JudgedRequest } from '../../../src/server/admission-server.ts';
 import {
   CONTROL_PLANE_TAINT,
   daemonSetCreationReview,
@@ -8,6 +9,7 @@ import {
   nodeObject,
   nodeUpdateReview,
   taintDropReview,
+  taintPolicyYaml,
 } from '../reviews.ts';
 import { nested, reviewOfSize, withJson } from './review-texts.ts';
 import { ALIVE, startServer } from './running-server.ts';
@@ -112,7 +114,7 @@ spec:
   expect(await server.review(taintDropReview({ oldObject: labelled }))).toMatchObject({ allowed: false });
 });
 
-it('a DaemonSet update whose template is nested too deep to compare is answered with its uid', async () => {
+it('a DaemonSet update whose template is nested too deep to compare is a malformed one', async () => {
   const server = await startServer();
   const template = { spec: { tolerations: [], volumes: 'HERE' } };
   const object = { ...daemonSetObject([]), spec: { template } };
@@ -120,10 +122,37 @@ it('a DaemonSet update whose template is nested too deep to compare is answered 
   // Mutation compares the templates; validation does not look at them.
   const { status, text } = await server.post(body.replaceAll('"HERE"', nested(100_000)), { path: '/mutate' });
 
-  expect(status).toBe(500);
+  expect(status).toBe(400);
   expect(JSON.parse(text)).toMatchObject({
     kind: 'AdmissionReview',
-    response: { uid: 'uid-ds', allowed: false, status: { code: 500, reason: 'InternalError' } },
+    response: {
+      uid: 'uid-ds',
+      allowed: false,
+      status: { code: 400, reason: 'BadRequest', message: 'request.object: nested too deep' },
+    },
   });
   expect(await server.aliveAnswer()).toEqual(ALIVE);
+});
+
+it('fields of a taint that is put back lead no reader of the patch into a prototype', async () => {
+  const judged: JudgedRequest[] = [];
+  const server = await startServer({
+    policies: taintPolicyYaml('Restore'),
+    onJudged: (one) => judged.push(one),
+  });
+  const changed = { ...CONTROL_PLANE_TAINT, value: 'changed' };
+  const body = withJson(
+    nodeUpdateReview([{ ...CONTROL_PLANE_TAINT, x: 'HERE' }], [{ ...changed, x: {} }]),
+    '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}',
+  ).replace('"x":', '"__proto__":{"polluted":true},"x":');
+  const { allowed, patch } = await server.review(body, '/mutate');
+
+  expect(allowed).toBe(true);
+  const operations = JSON.parse(Buffer.from(patch, 'base64').toString());
+  expect(operations.map(({ path }: { path: string }) => path)).toEqual(['/spec/taints/0', '/metadata/annotations']);
+  // The page applies it, too.
+  const log = createDecisionLog({ replica: 'a' });
+  for (const one of judged) log.record(one);
+  expect(log.latest().map(({ view }) => view().changes.length)).toEqual([2]);
+  expect({}).not.toHaveProperty('polluted');
 });

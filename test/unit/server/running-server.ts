@@ -4,7 +4,11 @@ import { onTestFinished } from 'vitest';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import { parsePolicies } from '../../../src/files/policy-files.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
-import { type ClientTimeouts, createAdmissionServer } from '../../../src/server/admission-server.ts';
+import {
+  type ClientTimeouts,
+  createAdmissionServer,
+  type JudgedRequest,
+} from '../../../src/server/admission-server.ts';
 import { createMetrics } from '../../../src/server/metrics.ts';
 import { captureLog } from '../captured-log.ts';
 import { harmlessReview, TOLERATION_POLICY_YAML, taintPolicyYaml } from '../reviews.ts';
@@ -37,12 +41,13 @@ export interface ServerOptions {
   readonly policies?: string;
   readonly timeouts?: ClientTimeouts;
   readonly level?: 'info' | 'debug';
+  readonly onJudged?: (judged: JudgedRequest) => void;
   /** Done while the server closes, after it has begun to and before it lets go of idle connections. */
   readonly whileClosing?: () => Promise<void>;
 }
 
 /** An admission server on a free port of the loopback, that goes with the running test. */
-export async function startServer({ policies, timeouts, level, whileClosing }: ServerOptions = {}) {
+export async function startServer({ policies, timeouts, level, onJudged, whileClosing }: ServerOptions = {}) {
   const captured = captureLog(level);
   const metrics = createMetrics('0.0.0-test');
   const compiled = compilePolicies(
@@ -54,6 +59,7 @@ export async function startServer({ policies, timeouts, level, whileClosing }: S
     metrics,
     log: captured.log,
     ...(timeouts ? { timeouts } : {}),
+    ...(onJudged ? { onJudged } : {}),
   });
   if (whileClosing) app.addHook('preClose', whileClosing);
   await app.listen({ host: '127.0.0.1', port: 0 });

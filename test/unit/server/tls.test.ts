@@ -18,7 +18,7 @@ async function handshakeFailures(server: Awaited<ReturnType<typeof startServer>>
 }
 
 /** The protocol agreed on with a client that offers just one, or why there was none. */
-function handshake(port: number, version: 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3'): Promise<string | null> {
+function handshake(port: number, version: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3'): Promise<string | null> {
   return new Promise((resolve) => {
     const socket = connect({
       host: '127.0.0.1',
@@ -27,7 +27,7 @@ function handshake(port: number, version: 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3'): Pr
       ca: CA_CERT,
       minVersion: version,
       maxVersion: version,
-      // OpenSSL's own security level would keep the client from offering TLS 1.1.
+      // OpenSSL's own security level would keep the client from offering TLS 1.0 and 1.1.
       ciphers: 'DEFAULT@SECLEVEL=0',
     });
     socket.on('secureConnect', () => {
@@ -39,6 +39,7 @@ function handshake(port: number, version: 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3'): Pr
 }
 
 it.each([
+  { version: 'TLSv1', outcome: 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION' },
   { version: 'TLSv1.1', outcome: 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION' },
   { version: 'TLSv1.2', outcome: 'TLSv1.2' },
   { version: 'TLSv1.3', outcome: 'TLSv1.3' },
@@ -53,6 +54,25 @@ it.each([
     expect(await server.aliveAnswer()).toEqual(ALIVE);
   },
 );
+
+it('a handshake is not begun again on a connection, also after a new certificate', async () => {
+  const server = await startServer();
+  server.app.server.setSecureContext(secureContext(await issueAnotherPair()));
+  const client = connect({
+    host: '127.0.0.1',
+    port: server.port,
+    ca: CA_CERT,
+    servername: 'localhost',
+    maxVersion: 'TLSv1.2',
+  });
+  onTestFinished(() => void client.destroy());
+  await once(client, 'secureConnect');
+  const refused = once(client, 'error');
+  client.renegotiate({}, () => {});
+
+  expect((await refused)[0]).toMatchObject({ message: expect.stringContaining('no renegotiation') });
+  expect(await server.aliveAnswer()).toEqual(ALIVE);
+});
 
 it('plain HTTP on the TLS port is cut off and counted, and the server goes on', async () => {
   const server = await startServer({ level: 'debug' });

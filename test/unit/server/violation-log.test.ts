@@ -118,6 +118,8 @@ it.each([
 const FORGED = 'n\r\n{"level":50,"msg":"forged"}\u001B[31m\u009B31m\u2028\u202E\u0000';
 
 it.each<{ where: string; body: unknown }>([
+  { where: 'the uid', body: taintDropReview({ uid: FORGED }) },
+  { where: 'the uid of what cannot be read', body: taintDropReview({ uid: FORGED, operation: 7 }) },
   { where: 'the name', body: taintDropReview({ name: FORGED }) },
   { where: 'the user', body: taintDropReview({ userInfo: { username: FORGED } }) },
   { where: 'the namespace', body: daemonSetCreationReview([], { namespace: `kube-flannel${FORGED}` }) },

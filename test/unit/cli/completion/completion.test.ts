@@ -79,7 +79,7 @@ it('whoever has an output format has JSON and YAML, and a table where nothing is
   expect(outputs.length).toBeGreaterThan(1);
   for (const { path, flags, value } of outputs) {
     expect(flags).toEqual(['-o', '--output']);
-    const choices = path.endsWith(' talos policies') ? ['yaml', 'json'] : ['table', 'json', 'yaml'];
+    const choices = / (talos policies|export)$/.test(path) ? ['yaml', 'json'] : ['table', 'json', 'yaml'];
     expect(value, path).toEqual({ kind: 'choices', choices });
   }
 });

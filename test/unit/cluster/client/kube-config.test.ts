@@ -36,7 +36,7 @@ describe('findConfig', () => {
     const placed = Object.fromEntries(
       Object.entries(env).map(([name, value]) => [name, value.replaceAll('HOME', home)]),
     );
-    expect(findConfig(given, { env: placed, home, root: '/root' })).toEqual(
+    expect(findConfig({ kubeconfig: given }, { env: placed, home, root: '/root' })).toEqual(
       expected
         ? { kind: 'files', files: expected.map((file) => file.replace('HOME', home)) }
         : { kind: 'pod', root: '/root' },
@@ -44,13 +44,25 @@ describe('findConfig', () => {
   });
 
   it('says what to do when there is none', () => {
-    expect(() => findConfig(undefined, { env: {}, home: '/nowhere', root: '' })).toThrow(
+    expect(() => findConfig({}, { env: {}, home: '/nowhere', root: '' })).toThrow(
       'no cluster: pass --kubeconfig, set KUBECONFIG, create /nowhere/.kube/config, or run in a pod that has a service account',
     );
-    expect(() => findConfig(undefined, { env: { KUBECONFIG: '/no/file' }, home: '/', root: '' })).toThrow(
+    expect(() => findConfig({}, { env: { KUBECONFIG: '/no/file' }, home: '/', root: '' })).toThrow(
       'KUBECONFIG=/no/file: there is no such file',
     );
   });
+});
+
+it('looks for the context that was asked for in files alone', () => {
+  const surroundings = { env: POD, home: '/nowhere', root: '' };
+  expect(findConfig({ kubeconfig: 'given', context: 'staging' }, surroundings)).toEqual({
+    kind: 'files',
+    files: ['given'],
+    context: 'staging',
+  });
+  expect(() => findConfig({ context: 'staging' }, surroundings)).toThrow(
+    '--context staging: a service account has none; name a file with --kubeconfig',
+  );
 });
 
 describe('loadConfig', () => {
@@ -83,6 +95,22 @@ describe('loadConfig', () => {
     });
     expect(load(clusters, rest).load().getCurrentCluster()?.server).toBe('https://c');
     expect(load(rest, clusters, '{"current-context": "y"}').load().getCurrentContext()).toBe('x');
+  });
+
+  it('takes the context that was asked for, and names those that are there', () => {
+    const cluster = (name: string) => ({ name, cluster: { server: `https://${name}` } });
+    const context = (name: string) => ({ name, context: { cluster: name, user: 'u' } });
+    const directory = directoryWith({
+      config: JSON.stringify({
+        clusters: [cluster('staging'), cluster('production')],
+        contexts: [context('staging'), context('production')],
+        users: [{ name: 'u', user: {} }],
+      }),
+    });
+    const choose = (name: string) =>
+      loadConfig({ kind: 'files', files: [join(directory, 'config')], context: name }, KubeConfig);
+    expect(choose('production').getCurrentCluster()?.server).toBe('https://production');
+    expect(() => choose('prod')).toThrow(/config: there is no context prod; there is staging, production$/);
   });
 
   it.each([

@@ -52,9 +52,16 @@ describe('expressions', () => {
     ['exists', exists('list', 'x', a), 'list.exists(x, a == 1)'],
     ['exists, whatever it is', exists('list', 'x', TRUE), 'size(list) > 0'],
     ['exists, never', exists('list', 'x', FALSE), 'false'],
+    ['not a name', not(other('known', 1, ['known'])), '!known'],
+    ['choose what is known', choose(FALSE, b, c), 'c == 1'],
+    ['choose what is known to be so', choose(TRUE, b, c), 'b == 1'],
     ['choose', choose(a, b, c), '(\n  a == 1\n  ? b == 1\n  : c == 1\n)'],
   ])('%s', (_what, expression, text) => {
     expect(expression.text).toBe(text);
+  });
+
+  it('use what is bound around them, and not the item of a list', () => {
+    expect([...exists('list', 'x', other('x == y', 1, ['x', 'y'])).uses].sort()).toEqual(['list', 'y']);
   });
 
   it('are broken into lines where they get long', () => {

@@ -7,7 +7,7 @@ import { type Attempt, attempt, GPU, getNode, path, RELEASE, taintsOf } from './
 
 const PROTECTED = 'dedicated=gpu:NoSchedule';
 
-/** As docs/security-model.md wants it of a policy that is to hold against who may patch nodes, and beside it a common one. */
+/** As docs/security.md wants it of a policy that is to hold against who may patch nodes, and beside it a common one. */
 const POLICIES = `
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TaintPolicy
@@ -74,6 +74,38 @@ describeWithControlPlane('what the security model says of those who write nodes'
     expect(await taintsOf(cp(), name)).toEqual(before);
     const { metadata } = await getNode(cp(), name);
     expect([metadata.labels?.pool, metadata.annotations?.[RELEASE]]).toEqual([undefined, 'rented:NoSchedule']);
+  });
+
+  it('a node acts on no other node: it changes, registers and deletes none', async () => {
+    const name = await createNode();
+    const before = await getNode(cp(), name);
+    const own = await createNode();
+    const changes = [
+      { metadata: { labels: { pool: null } } },
+      { metadata: { annotations: { [RELEASE]: PROTECTED } } },
+      { spec: { taints: null } },
+    ];
+    for (const change of changes) {
+      for (const url of [path(name), `${path(name)}/status`]) {
+        const { passed, error } = await patch(node(own), url, change);
+        expect([passed, error]).toEqual([false, expect.stringMatching(/is not allowed to modify node|can only/)]);
+      }
+    }
+    const body = { metadata: { name: 'another' } };
+    expect((await cp().request(node(own), 'POST', '/api/v1/nodes', { body })).status).toBe(403);
+    expect((await cp().request(node(own), 'DELETE', path(name))).status).toBe(403);
+    expect(await getNode(cp(), name)).toEqual(before);
+  });
+
+  it('who may write nodes may write neither policies nor webhook configurations', async () => {
+    const own = await createNode();
+    const policies = '/apis/taintkeeper.dev/v1alpha1/taintpolicies';
+    const configurations = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
+    for (const user of [developer, node(own)]) {
+      expect((await cp().request(user, 'POST', policies, { body: { metadata: { name: 'mine' } } })).status).toBe(403);
+      expect((await cp().request(user, 'DELETE', `${policies}/strict`)).status).toBe(403);
+      expect((await cp().request(user, 'DELETE', `${configurations}/taintkeeper`)).status).toBe(403);
+    }
   });
 
   it('a node drops none of its taints, and labels that kubelets may not set stay as they are', async () => {

@@ -7,7 +7,7 @@ import { parsePolicies, readPolicyFiles } from '../../../src/files/policy-files.
 import { webhookEntries } from '../../../src/policy/webhooks/entries.ts';
 import { ROOT } from './pages.ts';
 
-const PAGE = readFileSync(join(ROOT, 'docs/security-model.md'), 'utf8');
+const PAGE = readFileSync(join(ROOT, 'docs/security.md'), 'utf8');
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -49,6 +49,18 @@ it.each([
   }));
   expect(listed).toEqual(rulesOf(kind));
   expect(listed.length).toBeGreaterThan(4);
+});
+
+it('no role of the manifests gives anybody else the right to write policies', () => {
+  const manifests = parseAllDocuments(readFileSync(join(ROOT, 'manifests/install.yaml'), 'utf8')).map(
+    (document) => document.toJS() as { kind?: string; metadata?: { labels?: object }; subjects?: { kind: string }[] },
+  );
+  // Those that `admin`, `edit` and `view` are made of have such a label.
+  expect(JSON.stringify(manifests)).not.toContain('rbac.authorization.k8s.io/aggregate-to');
+  const bound = manifests.flatMap(({ subjects = [] }) => subjects.map(({ kind }) => kind));
+  expect(new Set(bound)).toEqual(new Set(['ServiceAccount']));
+  const rights = rulesOf('ClusterRole').filter(({ resources }) => resources.includes('taintpolicies'));
+  expect(rights.flatMap(({ verbs }) => verbs)).toEqual(['get', 'list', 'watch', 'create']);
 });
 
 it('the webhooks that the page lists are those that there can be, each with what it does when nobody answers', async () => {

@@ -1,0 +1,144 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { freePorts } from '../test/control-plane/free-ports.ts';
+import { createWorkspace } from '../test/control-plane/workspace.ts';
+import { firstAnswer } from './endpoint/first-answer.ts';
+import { measure } from './endpoint/load.ts';
+import { writeRequest } from './endpoint/request-file.ts';
+import { REVIEW_CASES } from './endpoint/reviews.ts';
+import { printHead, printRow } from './markdown-table.ts';
+import { BUNDLE, buildBundle, deployedEnvironment } from './peers/contestants.ts';
+import { memoryOf } from './process-memory.ts';
+import { median, range } from './statistics.ts';
+
+/**
+ * From exec to the first admission, memory at rest and after many admissions, by the number of policies and by V8's semi-space,
+ * and the size of the bundle. Prints Markdown tables. Linux only.
+ *
+ *     npx node bench/cold-start.ts [--rounds N] [--requests N]
+ */
+const { values: flags } = parseArgs({
+  options: { rounds: { type: 'string', default: '9' }, requests: { type: 'string', default: '100000' } },
+});
+const POLICIES = [1, 20, 200];
+const SEMI_SPACES_MIB = [1, 2, 4, 16];
+const REST_MS = 5_000;
+const BURST_SECONDS = 5;
+const CONNECTIONS = 8;
+
+const workspace = createWorkspace('bench');
+const certDir = workspace.path('certs');
+const requestFile = workspace.path('request');
+const [review] = REVIEW_CASES;
+if (!review) throw new Error('there is no review to ask');
+writeRequest(requestFile, review);
+buildBundle();
+
+const bundle = readFileSync(BUNDLE);
+const kilobytes = (bytes: number) => `${Math.round(bytes / 1000).toLocaleString('en')} KB`;
+process.stdout.write(`${kilobytes(statSync(BUNDLE).size)}, ${kilobytes(gzipSync(bundle).length)} with gzip\n\n`);
+
+// The first start issues the certificates that all others find.
+await using first = await start(POLICIES[0] ?? 1);
+await first[Symbol.asyncDispose]();
+const starts = new Map(
+  POLICIES.map((count): [number, { ms: number[]; mib: number[] }] => [count, { ms: [], mib: [] }]),
+);
+for (let round = 0; round < Number(flags.rounds); round++) {
+  for (const [policies, samples] of starts) {
+    await using server = await start(policies);
+    samples.ms.push(server.answeredAfterMs);
+    samples.mib.push(memoryOf(server.pid).now);
+  }
+}
+printHead('policies', 'exec to the first answer, median', 'range', 'RSS then');
+for (const [policies, { ms, mib }] of starts) {
+  printRow(String(policies), `${median(ms).toFixed(0)} ms`, `${range(ms)} ms`, `${median(mib).toFixed(0)} MiB`);
+}
+process.stdout.write('\n');
+
+printHead(
+  'policies',
+  'semi-space',
+  'at rest',
+  `after ${flags.requests} admissions`,
+  'CPU s per 1,000',
+  'p50 ms',
+  'p99 ms',
+);
+for (const [policies, semiSpace] of [
+  ...SEMI_SPACES_MIB.map((mib) => [POLICIES[0] ?? 1, mib] as const),
+  ...POLICIES.slice(1).map((count) => [count, 4] as const),
+]) {
+  await using server = await start(policies, semiSpace);
+  await delay(REST_MS);
+  const atRest = memoryOf(server.pid).now;
+  const { port, pid } = server;
+  const bursts = [];
+  for (let done = 0; done < Number(flags.requests); done += bursts.at(-1)?.requests ?? 0) {
+    const load = {
+      port,
+      pid,
+      caFile: `${certDir}/ca.crt`,
+      requestFile,
+      connections: CONNECTIONS,
+      seconds: BURST_SECONDS,
+    };
+    bursts.push(await measure({ ...load, expected: review.expected }));
+  }
+  printRow(
+    String(policies),
+    `${semiSpace} MiB`,
+    `${atRest.toFixed(0)} MiB`,
+    `${memoryOf(pid).now.toFixed(0)} MiB`,
+    median(bursts.map(({ cpuSecondsPerThousand }) => cpuSecondsPerThousand)).toFixed(3),
+    median(bursts.map(({ p50 }) => p50)).toFixed(2),
+    median(bursts.map(({ p99 }) => p99)).toFixed(2),
+  );
+}
+
+/** Starts the bundle as deployed, but for V8's semi-space, and waits until it has answered. */
+async function start(policies: number, semiSpaceMib = 4) {
+  const [port = 0] = await freePorts(1);
+  const { NODE_OPTIONS = '', ...memory } = deployedEnvironment();
+  const options = NODE_OPTIONS.replace(/--max-semi-space-size=\d+/, `--max-semi-space-size=${semiSpaceMib}`);
+  const args = ['--port', String(port), '--admin-port', '0', '--cert-dir', certDir, '--policies', policyFile(policies)];
+  const began = performance.now();
+  const child = spawn(process.execPath, [BUNDLE, 'serve', ...args], {
+    stdio: 'ignore',
+    env: { ...process.env, ...memory, NODE_OPTIONS: options },
+  });
+  await firstAnswer({ port, request: readFileSync(requestFile), giveUp: () => child.exitCode !== null });
+  return {
+    port,
+    pid: child.pid ?? 0,
+    answeredAfterMs: performance.now() - began,
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode !== null) return;
+      child.kill();
+      await once(child, 'exit');
+    },
+  };
+}
+
+/** The policy that the review is about, and so many others, all of which select its node. */
+function policyFile(count: number): string {
+  const folder = workspace.path(`policies-${count}`);
+  mkdirSync(folder, { recursive: true });
+  const documents = Array.from({ length: count }, (_, n) =>
+    [
+      'apiVersion: taintkeeper.dev/v1alpha1',
+      'kind: TaintPolicy',
+      `metadata: { name: policy-${n} }`,
+      'spec:',
+      '  mode: Deny',
+      `  taints: [{ key: ${n === 0 ? 'example.com/dedicated' : `example.com/team-${n}`} }, { key: "team-${n}.example.com/*" }]`,
+      '',
+    ].join('\n'),
+  );
+  return workspace.write(`policies-${count}/policies.yaml`, documents.join('---\n'));
+}

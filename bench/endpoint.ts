@@ -1,0 +1,86 @@
+import { parseArgs } from 'node:util';
+import { createWorkspace } from '../test/control-plane/workspace.ts';
+import { type Measured, measure } from './endpoint/load.ts';
+import { writeRequest } from './endpoint/request-file.ts';
+import { REVIEW_CASES } from './endpoint/reviews.ts';
+import { printHead, printRow } from './markdown-table.ts';
+import { type Contestant, FLOOR, startContestants } from './peers/contestants.ts';
+import { memoryOf } from './process-memory.ts';
+import { median } from './statistics.ts';
+
+/**
+ * What one review costs a webhook, and how many it answers: ours as it is deployed, the least that a Node.js program can do, and
+ * the same rules with controller-runtime. Each is a process of its own; one after the other gets a short burst, round after
+ * round, and medians count. Prints a Markdown table. Linux only.
+ *
+ *     npx node bench/endpoint.ts [--rounds N] [--seconds N] [--case TEXT] [--connections N ...]
+ */
+const WARM_UP_SECONDS = 2;
+
+const { values: flags } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '9' },
+    seconds: { type: 'string', default: '0.7' },
+    case: { type: 'string', default: '' },
+    connections: { type: 'string', multiple: true, default: ['1', '8', '64'] },
+  },
+});
+const seconds = Number(flags.seconds);
+const workspace = createWorkspace('bench');
+
+await using contestants = await startContestants();
+const cases = REVIEW_CASES.filter(({ what }) => what.includes(flags.case)).map((item, index) => {
+  const requestFile = workspace.path(`request-${index}`);
+  process.stdout.write(`${item.what}: ${(writeRequest(requestFile, item) / 1000).toFixed(1)} KB\n`);
+  return { ...item, requestFile };
+});
+process.stdout.write('\n');
+
+for (const contestant of contestants.all) {
+  for (const item of cases) await burst(contestant, item, 8, WARM_UP_SECONDS);
+}
+const rows = cases.flatMap((item) =>
+  flags.connections.map((connections) => ({
+    item,
+    connections: Number(connections),
+    measured: new Map(contestants.all.map((contestant) => [contestant, [] as Measured[]])),
+  })),
+);
+for (let round = 0; round < Number(flags.rounds); round++) {
+  for (const { item, connections, measured } of rows) {
+    for (const [contestant, samples] of measured) samples.push(await burst(contestant, item, connections, seconds));
+  }
+}
+
+printHead('request', 'connections', 'webhook', 'CPU s per 1,000', 'ratio', 'requests/s', 'p50 ms', 'p99 ms');
+for (const { item, connections, measured } of rows) {
+  const floor = [...measured].find(([{ name }]) => name === FLOOR)?.[1] ?? [];
+  for (const [{ name }, samples] of measured) {
+    const of = (field: keyof Measured) => median(samples.map((sample) => sample[field]));
+    // Of one round each: what else the machine does weighs on both alike.
+    const ratios = samples.map((sample, n) => sample.cpuSecondsPerThousand / (floor[n]?.cpuSecondsPerThousand ?? 0));
+    printRow(
+      item.what,
+      String(connections),
+      name,
+      of('cpuSecondsPerThousand').toFixed(3),
+      median(ratios).toFixed(2),
+      of('requestsPerSecond').toFixed(0),
+      of('p50').toFixed(2),
+      of('p99').toFixed(2),
+    );
+  }
+}
+process.stdout.write('\n');
+printHead('webhook', 'RSS after all of it', 'peak RSS');
+for (const { name, pid } of contestants.all) {
+  const { now, peak } = memoryOf(pid);
+  printRow(name, `${now.toFixed(0)} MiB`, `${peak.toFixed(0)} MiB`);
+}
+
+function burst(contestant: Contestant, item: (typeof cases)[number], connections: number, seconds: number) {
+  const { name, port, pid } = contestant;
+  const { requestFile } = item;
+  const expected = name === FLOOR ? undefined : item.expected;
+  return measure({ port, pid, caFile: contestants.caFile, requestFile, expected, connections, seconds });
+}

@@ -1,0 +1,109 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { freePorts } from '../../test/control-plane/free-ports.ts';
+import { launch, type Supervised } from '../../test/control-plane/process.ts';
+import { launchServe } from '../../test/control-plane/serve-process.ts';
+import { waitUntil } from '../../test/control-plane/wait-until.ts';
+import { createWorkspace } from '../../test/control-plane/workspace.ts';
+import { deploymentOf, objectsOf } from '../../test/e2e/kubernetes-objects.ts';
+
+/** A webhook with the rules of policies.yaml, running as a process of its own. It answers on `/validate` and `/mutate`. */
+export interface Contestant {
+  readonly name: string;
+  readonly pid: number;
+  readonly port: number;
+}
+
+export interface Contestants {
+  readonly all: readonly Contestant[];
+  /** Of the certificate that all of them serve, for 127.0.0.1. */
+  readonly caFile: string;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export const OURS = 'taintkeeper';
+export const FLOOR = 'bare node:https';
+export const CONTROLLER_RUNTIME = 'controller-runtime';
+
+export const ROOT = join(import.meta.dirname, '..', '..');
+export const BUNDLE = join(ROOT, 'dist', 'taintkeeper.js');
+const START_TIMEOUT_MS = 15_000;
+const STOP_GRACE_MS = 2_000;
+
+/** Builds taintkeeper's bundle as releases do. */
+export function buildBundle(): void {
+  execFileSync('npm', ['run', 'build', '--silent'], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
+}
+
+/** How the Deployment sets up V8 and malloc. */
+export function deployedEnvironment(): Record<string, string> {
+  const { env } = deploymentOf(objectsOf(readFileSync(join(ROOT, 'manifests', 'install.yaml'), 'utf8'))).container;
+  const memory = env.filter(({ name }) => ['NODE_OPTIONS', 'MALLOC_ARENA_MAX'].includes(name));
+  if (memory.length !== 2) throw new Error('manifests/install.yaml does not say how memory is kept');
+  return Object.fromEntries(memory.map(({ name, value = '' }) => [name, value]));
+}
+
+/**
+ * Builds and starts them all. taintkeeper is the bundle; both Node.js programs run as the Deployment has it. Needs Go, the
+ * first time for some minutes.
+ */
+export async function startContestants(): Promise<Contestants> {
+  await using starting = new AsyncDisposableStack();
+  const workspace = createWorkspace('contestants');
+  starting.defer(workspace.remove);
+  buildBundle();
+  const controllerRuntime = workspace.path('controller-runtime');
+  const build = ['build', '-trimpath', '-ldflags', '-s -w', '-o', controllerRuntime, '.'];
+  execFileSync('go', build, { cwd: join(import.meta.dirname, 'controller-runtime'), stdio: 'inherit' });
+
+  const certDir = workspace.path('certs');
+  const [floorPort = 0, controllerRuntimePort = 0] = await freePorts(2);
+  const env = deployedEnvironment();
+  const policies = join(import.meta.dirname, 'policies.yaml');
+  const ours = await launchServe(
+    OURS,
+    ['--port', '0', '--admin-port', '0', '--cert-dir', certDir, '--policies', policies],
+    { workspace: createWorkspace('serve'), env, program: BUNDLE },
+  );
+  starting.use(ours);
+  const { port } = await ours.listening(START_TIMEOUT_MS);
+
+  const peer = async (name: string, command: string, args: readonly string[], port: number) => {
+    const child = await launch(name, command, args, {
+      logFile: workspace.logFile(name.replaceAll(/\W+/g, '-')),
+      env: { ...process.env, ...env },
+    });
+    starting.defer(async () => void (await child.stop(STOP_GRACE_MS)));
+    await listening(child, port);
+    return { name, pid: child.pid, port };
+  };
+  const floor = join(import.meta.dirname, 'floor.ts');
+  const all = [
+    { name: OURS, pid: ours.pid, port },
+    await peer(FLOOR, process.execPath, [floor, String(floorPort), certDir], floorPort),
+    await peer(
+      CONTROLLER_RUNTIME,
+      controllerRuntime,
+      ['-port', String(controllerRuntimePort), '-cert-dir', certDir],
+      controllerRuntimePort,
+    ),
+  ];
+  const running = starting.move();
+  return { all, caFile: join(certDir, 'ca.crt'), [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+function listening(child: Supervised, port: number): Promise<true> {
+  const probe = () =>
+    new Promise<true | undefined>((resolve) => {
+      if (child.exit) throw child.failure('ended');
+      const socket = connect(port, '127.0.0.1');
+      socket.once('connect', () => resolve(true)).once('error', () => resolve(undefined));
+      socket.once('connect', () => socket.destroy());
+    });
+  return waitUntil(probe, {
+    timeoutMs: START_TIMEOUT_MS,
+    otherwise: () => child.failure('does not listen').message,
+  });
+}

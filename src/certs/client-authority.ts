@@ -1,0 +1,62 @@
+import { X509Certificate } from 'node:crypto';
+import { InputError } from '../files/input-error.ts';
+import { readText } from '../files/read-text.ts';
+import { fingerprint, watchFiles } from '../files/watch-files.ts';
+
+/** The CAs whose clients may call the webhook: those of the API server. */
+export interface ClientAuthority {
+  /** PEM, as the file had it when it was last good. */
+  current(): string;
+  stop(): void;
+}
+
+export interface ClientAuthorityOptions {
+  readonly file: string;
+  /** Called with the PEM of another bundle. */
+  readonly onChange: (bundle: string) => void;
+  readonly onFault: (message: string) => void;
+  /** How often the file is looked at; see {@link watchFiles}. */
+  readonly pollIntervalMs?: number | undefined;
+}
+
+/**
+ * Reads a file of CA certificates, and follows it; while it is broken, the last good ones stay.
+ * @throws InputError for a file that has none
+ */
+export async function followClientAuthority(options: ClientAuthorityOptions): Promise<ClientAuthority> {
+  const { file, onChange, onFault, pollIntervalMs } = options;
+  const list = async () => [file];
+  const before = await fingerprint(list);
+  let bundle = await readBundle(file);
+
+  const refresh = async () => {
+    try {
+      const found = await readBundle(file);
+      if (found === bundle) return;
+      bundle = found;
+      onChange(bundle);
+    } catch (error) {
+      onFault((error as Error).message);
+    }
+  };
+  const watch = await watchFiles(list, refresh, pollIntervalMs, before);
+  return { current: () => bundle, stop: watch.stop };
+}
+
+const PEM = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
+async function readBundle(file: string): Promise<string> {
+  const found = (await readText(file)).match(PEM) ?? [];
+  if (found.length === 0 || !found.every(isAuthority)) {
+    throw new InputError([`--client-ca ${file}: expected CA certificates in PEM, and nothing else but text`]);
+  }
+  return found.join('\n');
+}
+
+function isAuthority(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).ca;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,73 @@
+import { Document } from 'yaml';
+import { KUBECTL_YAML } from '../files/kubectl-yaml.ts';
+import type { NativeCapabilities } from '../policy/native/kubernetes-version.ts';
+import type { NativeManifest } from '../policy/native/manifests.ts';
+import type { ExportedPolicy } from '../policy/native/native-export.ts';
+import { printable } from '../policy/text.ts';
+
+/** What of a policy becomes objects, and what does not. */
+export interface ExportedManifests extends Pick<ExportedPolicy, 'source' | 'limits'> {
+  readonly manifests: readonly NativeManifest[];
+}
+
+/** What an object is there for, by the part of its name after the policy's. */
+const PURPOSES: Readonly<Record<string, string>> = {
+  protect: 'refuses updates of nodes that drop a protected taint',
+  report: 'lets updates of nodes drop taints, and reports it',
+  restore: 'puts back what an update of a node drops',
+  register: 'sets the Present taints when a node registers',
+  'report-registration': 'reports a new node that lacks a Present taint',
+  tolerate: 'adds tolerations to DaemonSets that are created, or whose pod template changes',
+  'report-tolerations': 'reports DaemonSets that lack tolerations',
+};
+
+/** One YAML stream for `kubectl apply`, with comments that say what each object is for, and what none of them does. */
+export function formatExport(exported: readonly ExportedManifests[], { version }: NativeCapabilities): string {
+  return exported
+    .flatMap(({ source, limits, manifests }) => {
+      const heading = [
+        `${source.kind} ${source.name}, for Kubernetes ${version}; written by taintkeeper export.`,
+        ...(limits.length > 0 ? ['What it says and these objects do not:', ...limits.map(formatLimit)] : []),
+      ];
+      if (manifests.length === 0) return [comment(heading)];
+      return manifests.map((manifest, index) => {
+        const document = new Document(manifest, KUBECTL_YAML);
+        const lines = [
+          ...(index === 0 ? [...heading, ''] : []),
+          `${source.kind} ${source.name}: ${purposeOf(manifest)}`,
+        ];
+        return `${comment(lines)}${document.toString({ lineWidth: 0 })}`;
+      });
+    })
+    .join('---\n');
+}
+
+/** The same as one object, without the comments. */
+export function exportAsObject(exported: readonly ExportedManifests[]): object {
+  return { apiVersion: 'v1', kind: 'List', items: exported.flatMap(({ manifests }) => manifests) };
+}
+
+/** What the objects do not do, a line for each thing. */
+export function limitsOf({ source, limits }: ExportedManifests): string[] {
+  return limits.map(({ field, message }) => printable(`${source.kind} ${source.name}: ${field}: ${message}`));
+}
+
+function formatLimit({ field, message }: ExportedPolicy['limits'][number]): string {
+  return `- ${field}: ${message}`;
+}
+
+function purposeOf({ kind, metadata: { name } }: NativeManifest): string {
+  if (kind.endsWith('Binding')) return 'puts the policy above in force';
+  const [part = ''] = name
+    .replace(/\.taintkeeper\.dev(\.static\.k8s\.io)?$/, '')
+    .split('.')
+    .slice(-1);
+  return PURPOSES[part] ?? part;
+}
+
+function comment(lines: readonly string[]): string {
+  return lines
+    .map((line) => `# ${printable(line)}`.trimEnd())
+    .join('\n')
+    .concat('\n');
+}

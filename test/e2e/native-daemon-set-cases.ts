@@ -1,0 +1,167 @@
+import fc from 'fast-check';
+import { IGNORE_ANNOTATION } from '../../src/policy/daemon-set.ts';
+import { type Policy, parsePolicy } from '../../src/policy/policy.ts';
+import type { Toleration } from '../../src/policy/toleration.ts';
+import type { TolerationPolicySpec } from '../../src/policy/toleration-policy.ts';
+import { manifest } from '../unit/policy/policies.ts';
+
+// A world so small that policies meet, that what one adds another one needs not, and that DaemonSets have what policies ask
+// for in all the ways in which it can be written.
+
+const KEYS = ['dedicated', 'example.com/a', 'node-role.kubernetes.io/master'];
+const key = fc.constantFrom(...KEYS);
+const value = fc.constantFrom('', 'x');
+const effect = fc.constantFrom('NoSchedule', 'PreferNoSchedule', 'NoExecute');
+
+const toleration: fc.Arbitrary<Toleration> = fc.oneof(
+  { arbitrary: fc.record({ key, operator: fc.constant('Exists'), effect }), weight: 4 },
+  {
+    arbitrary: fc.record({ key, operator: fc.constant('Equal'), value, effect }, { requiredKeys: ['key'] }),
+    weight: 3,
+  },
+  { arbitrary: fc.record({ key, operator: fc.constant('Exists') }), weight: 1 },
+  {
+    arbitrary: fc.record({
+      key,
+      operator: fc.constantFrom('Exists', 'Equal'),
+      effect: fc.constant('NoExecute'),
+      tolerationSeconds: fc.constantFrom(0, 300, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER),
+    }),
+    weight: 1,
+  },
+  { arbitrary: fc.record({ operator: fc.constant('Exists'), effect }, { requiredKeys: ['operator'] }), weight: 1 },
+);
+
+const policy = fc.record<TolerationPolicySpec>(
+  {
+    mode: fc.constantFrom('Mutate', 'Mutate', 'Audit'),
+    daemonSets: fc.constantFrom<TolerationPolicySpec['daemonSets']>(
+      { namespaces: ['kube-system'] },
+      { namespaces: ['kube-system'] },
+      { namespaces: ['*'], names: ['cni*', '*-agent'] },
+      { namespaces: ['kube-*'], names: ['c*i', 'x*y*z'], selector: { matchLabels: { pool: 'a' } } },
+      { namespaces: ['default'], selector: { matchExpressions: [{ key: 'zone', operator: 'DoesNotExist' }] } },
+    ),
+    tolerations: fc.array(toleration, { minLength: 1, maxLength: 4 }) as never,
+  },
+  { requiredKeys: ['mode', 'daemonSets'] },
+);
+
+/** Names of which one is the beginning of another, and sorts differently once something is appended. */
+const NAMES = ['a', 'a-b', 'b'];
+
+const policies: fc.Arbitrary<Policy[]> = fc.array(policy, { minLength: 1, maxLength: NAMES.length }).map((specs) =>
+  specs.flatMap((spec, index) => {
+    const parsed = parsePolicy(manifest('TolerationPolicy', NAMES[index] ?? '', spec));
+    return parsed.ok ? [parsed.policy] : [];
+  }),
+);
+
+export interface DaemonSetState {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly tolerations: readonly Toleration[];
+  readonly image: string;
+}
+
+/** What there is of DaemonSets before the requests. */
+export const PLACES = [
+  { namespace: 'kube-system', name: 'cni' },
+  { namespace: 'kube-system', name: 'node-agent' },
+  { namespace: 'kube-public', name: 'ci' },
+  { namespace: 'default', name: 'cni-x' },
+  { namespace: 'default', name: 'other' },
+] as const;
+
+const labels = fc.constantFrom<Record<string, string>>({}, { pool: 'a' }, { pool: 'a', zone: 'z' });
+const annotations = fc.oneof(
+  { arbitrary: fc.constant<Record<string, string>>({}), weight: 6 },
+  { arbitrary: fc.constantFrom('true', 'false', '').map((text) => ({ [IGNORE_ANNOTATION]: text })), weight: 1 },
+);
+const image = fc.constantFrom('a', 'a', 'b');
+
+/** A toleration of the generated policies, by number, in one of two spellings; or one of nobody's. */
+const some = fc.oneof({ arbitrary: fc.record({ want: fc.nat(11), spelledOut: fc.boolean() }), weight: 3 }, toleration);
+const someTolerations = fc.array(some, { maxLength: 5 });
+
+const state = fc.record({ labels, annotations, image, tolerations: someTolerations });
+type Drafted = typeof state extends fc.Arbitrary<infer T> ? T : never;
+
+const request = fc.record({
+  place: fc.nat(PLACES.length - 1),
+  what: fc.oneof(
+    { arbitrary: fc.record({ create: fc.constantFrom('name', 'generateName'), state }), weight: 1 },
+    {
+      arbitrary: fc.record({
+        update: fc.record({ labels, annotations, image }),
+        /** Which of the tolerations stay, bit by bit. */
+        stay: fc.nat(0b11111),
+        more: fc.oneof(
+          { arbitrary: fc.array(some, { maxLength: 0 }), weight: 2 },
+          { arbitrary: someTolerations, weight: 1 },
+        ),
+      }),
+      weight: 3,
+    },
+  ),
+});
+type DraftedRequest = typeof request extends fc.Arbitrary<infer T> ? T : never;
+
+export type Request = { readonly namespace: string; readonly name: string } & (
+  | { readonly what: 'create'; readonly by: 'name' | 'generateName'; readonly state: DaemonSetState }
+  | { readonly what: 'update'; readonly state: DaemonSetState }
+);
+
+export interface Scenario {
+  readonly policies: readonly Policy[];
+  /** One for each place. */
+  readonly states: readonly DaemonSetState[];
+  readonly requests: readonly Request[];
+}
+
+export const scenario = (requests: number): fc.Arbitrary<Scenario> =>
+  fc
+    .record({
+      policies,
+      states: fc.array(state, { minLength: PLACES.length, maxLength: PLACES.length }),
+      requests: fc.array(request, { minLength: requests, maxLength: requests }),
+    })
+    .map((drafted) => {
+      const wants = drafted.policies.flatMap((one) =>
+        one.kind === 'TolerationPolicy' ? (one.spec.tolerations ?? []) : [],
+      );
+      const states = drafted.states.map((one) => written(one, wants));
+      return { policies: drafted.policies, states, requests: drafted.requests.map((one) => made(one, states, wants)) };
+    });
+
+function made(
+  { place, what }: DraftedRequest,
+  states: readonly DaemonSetState[],
+  wants: readonly Toleration[],
+): Request {
+  const { namespace, name } = PLACES[place] ?? PLACES[0];
+  if ('create' in what) {
+    return {
+      what: 'create',
+      by: what.create as 'name',
+      namespace,
+      name: `${name}-n`,
+      state: written(what.state, wants),
+    };
+  }
+  const { update, stay, more } = what;
+  const kept = (states[place]?.tolerations ?? []).filter((_, index) => stay & (1 << index));
+  const { tolerations } = written({ ...update, tolerations: more }, wants);
+  return { what: 'update', namespace, name, state: { ...update, tolerations: [...kept, ...tolerations] } };
+}
+
+function written({ tolerations, ...rest }: Drafted, wants: readonly Toleration[]): DaemonSetState {
+  return {
+    ...rest,
+    tolerations: tolerations.map((one) => {
+      if (!('want' in one)) return one;
+      const want = wants[one.want % Math.max(wants.length, 1)] ?? { operator: 'Exists' };
+      return one.spelledOut && !want.operator ? { ...want, operator: 'Equal' } : want;
+    }),
+  };
+}

@@ -1,0 +1,130 @@
+import fc from 'fast-check';
+import { beforeAll, expect, it } from 'vitest';
+import { admit } from '../../src/admission/admit.ts';
+import type { DaemonSetSelection } from '../../src/policy/daemon-set-selection.ts';
+import { translate } from '../../src/policy/native/translate.ts';
+import { type Policy, parsePolicy } from '../../src/policy/policy.ts';
+import { compilePolicies } from '../../src/policy/policy-set.ts';
+import type { Toleration } from '../../src/policy/toleration.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { manifest } from '../unit/policy/policies.ts';
+import { scenario } from './native-daemon-set-cases.ts';
+import { check, make, store } from './native-daemon-set-requests.ts';
+import { createNativeRig, mutatingVersionOf, type NativeRig } from './native-rig.ts';
+
+/** Sets of policies, each of which takes the API server a second to take in: more of them with TAINTKEEPER_POLICY_SETS. */
+const MORE_POLICY_SETS = process.env.TAINTKEEPER_POLICY_SETS;
+const POLICY_SETS = Number(MORE_POLICY_SETS ?? 12);
+const SEED = 7;
+const REQUESTS_PER_SET = 60;
+const SET_TIMEOUT_MS = 20_000;
+
+describeWithControlPlane(
+  'native tolerations and the engine, on generated policies',
+  { mutatingPolicies: true },
+  (cp) => {
+    let rig: NativeRig;
+    beforeAll(() => {
+      rig = createNativeRig(cp(), { sparesAdmin: true, mutatingVersion: mutatingVersionOf(cp()) });
+    });
+
+    it(
+      'agree: the same object comes out, and the same is said of it',
+      async (context) => {
+        const tally = new Map<string, number>();
+        await fc.assert(
+          fc.asyncProperty(scenario(REQUESTS_PER_SET), async ({ policies, states, requests }) => {
+            await enforce(rig, policies);
+            await store(cp(), states);
+            const compiled = compilePolicies(policies);
+            for (const request of requests) {
+              const made = await make(cp(), request);
+              if (made === undefined) continue;
+              const admission = admit({ ...made.request, userInfo: {} }, compiled);
+              check(made, admission);
+              for (const what of ['cases', ...new Set(admission.violations.map(({ outcome }) => outcome))]) {
+                tally.set(what, (tally.get(what) ?? 0) + 1);
+              }
+            }
+          }),
+          { numRuns: POLICY_SETS, endOnFailure: true, ...(MORE_POLICY_SETS ? {} : { seed: SEED }) },
+        );
+        const counted = [...tally].map(([what, times]) => `${what} ${times}`).join(', ');
+        await context.annotate(counted);
+        if (MORE_POLICY_SETS) process.stderr.write(`${counted}\n`);
+        expect([...tally.keys()]).toEqual(expect.arrayContaining(['added', 'missing', 'audited']));
+      },
+      POLICY_SETS * SET_TIMEOUT_MS,
+    );
+
+    it.each<{ why: string; policies: Policy[] }>([
+      { why: 'one policy with 64 tolerations', policies: [wanting('a', {}, keys('wanted', 64))] },
+      {
+        why: '20 policies that want the same, each for DaemonSets of its own choice',
+        policies: Array.from({ length: 20 }, (_, index) => wanting(`p${index}`, { names: [`*${index}`, 'cni*'] })),
+      },
+      {
+        why: '20 policies that want different things',
+        policies: Array.from({ length: 20 }, (_, index) =>
+          wanting(`p${index}`, { names: [`*${index}`, 'cni*'] }, keys(`wanted-${index}`, 3)),
+        ),
+      },
+      {
+        why: 'tolerations that may cover one another',
+        policies: [
+          wanting(
+            'a',
+            {},
+            keys('wanted', 8).flatMap((one) => [{ ...one, effect: 'NoExecute' }, one]),
+          ),
+        ],
+      },
+    ])('agree on as many tolerations as the API server can look at: $why', async ({ policies }) => {
+      const size = await enforce(rig, policies);
+      const compiled = compilePolicies(policies);
+      const wants = compiled.tolerationPolicies.flatMap(({ tolerations }) => tolerations.map(({ value }) => value));
+      const others = keys('other', size - wants.length);
+      const state = { labels: {}, annotations: {}, image: 'a', tolerations: [...others, ...wants] };
+      await store(cp(), [state]);
+      for (const left of [others, [...others, ...wants.slice(1)], []]) {
+        for (const what of ['create', 'update'] as const) {
+          const request = {
+            what,
+            by: 'name',
+            namespace: 'kube-system',
+            name: what === 'update' ? 'cni' : 'cni-n',
+          } as const;
+          const made = await make(cp(), { ...request, state: { ...state, tolerations: left } });
+          if (made === undefined) throw new Error('the API server does not take it');
+          const admission = admit({ ...made.request, userInfo: {} }, compiled);
+          check(made, admission);
+          if (left === others) expect(admission.violations.length).toBeGreaterThan(1);
+        }
+      }
+    });
+  },
+);
+
+/** Puts the policies in force. Gives how many tolerations a DaemonSet may have for the API server to evaluate them. */
+async function enforce(rig: NativeRig, policies: readonly Policy[]): Promise<number> {
+  const translations = policies.flatMap((policy) =>
+    policy.kind === 'RecoveryPolicy' ? [] : [translate(policy, { among: policies, mutates: true, purpose: 'Alone' })],
+  );
+  expect(translations.flatMap(({ refusal }) => refusal ?? [])).toEqual([]);
+  await rig.enforce(translations.flatMap((translation) => translation.policies));
+  const limits = translations.flatMap((translation) => translation.limits);
+  const sizes = limits.map(({ message }) => Number(/with more than (\d+) tolerations$/.exec(message)?.[1]));
+  return Math.min(256, ...sizes);
+}
+
+function keys(prefix: string, count: number): Toleration[] {
+  return Array.from({ length: count }, (_, index) => ({ key: `example.com/${prefix}-${index}`, operator: 'Exists' }));
+}
+
+function wanting(name: string, selection: Partial<DaemonSetSelection>, tolerations?: readonly Toleration[]): Policy {
+  const daemonSets = { namespaces: ['kube-system'], ...selection };
+  const spec = { mode: 'Mutate', daemonSets, ...(tolerations ? { tolerations } : {}) };
+  const parsed = parsePolicy(manifest('TolerationPolicy', name, spec));
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+  return parsed.policy;
+}

@@ -1,0 +1,190 @@
+import fc from 'fast-check';
+import { beforeAll, expect, it } from 'vitest';
+import { type Admission, admit } from '../../src/admission/admit.ts';
+import { judge } from '../../src/admission/judge.ts';
+import type { AdmissionRequest } from '../../src/admission/review.ts';
+import type { Outcome } from '../../src/policy/decision.ts';
+import { parseRemembered, REMEMBERED_ANNOTATION } from '../../src/policy/memory.ts';
+import { parseRestored, RESTORED_ANNOTATION } from '../../src/policy/native/restored-annotation.ts';
+import { type TranslationOptions, translate } from '../../src/policy/native/translate.ts';
+import type { TaintPolicy } from '../../src/policy/policy.ts';
+import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';
+import { RELEASE_ANNOTATION } from '../../src/policy/release.ts';
+import { formatTaint, identity, parseTaint, type Taint } from '../../src/policy/taint.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { admin } from '../control-plane/users.ts';
+import { nodeScenario } from './match-conditions-cases.ts';
+import { type Made, make, prepare } from './match-conditions-requests.ts';
+import { createNativeRig, mutatingVersionOf, type NativeRig } from './native-rig.ts';
+
+/** As many sets of policies as one likes are tried with TAINTKEEPER_POLICY_SETS, which also prints what they led to. */
+const MORE_POLICY_SETS = process.env.TAINTKEEPER_POLICY_SETS;
+const POLICY_SETS = Number(MORE_POLICY_SETS ?? 15);
+const SEED = 12;
+const REQUESTS_PER_SET = 60;
+const SET_TIMEOUT_MS = 20_000;
+
+type Kind = Pick<TranslationOptions, 'mutates' | 'purpose'>;
+
+const kind = fc.constantFrom<Kind>(
+  { mutates: true, purpose: 'Alone' },
+  { mutates: true, purpose: 'Backstop' },
+  // As on an API server that has no MutatingAdmissionPolicy.
+  { mutates: false, purpose: 'Alone' },
+);
+
+const OUTCOMES: readonly Outcome[] = ['denied', 'restored', 'added', 'missing', 'audited', 'released', 'exempt'];
+
+describeWithControlPlane(
+  'native policies and engine, on generated TaintPolicies and nodes',
+  { mutatingPolicies: true },
+  (cp) => {
+    let native: NativeRig;
+
+    beforeAll(async () => {
+      native = createNativeRig(cp(), { sparesAdmin: true, mutatingVersion: mutatingVersionOf(cp()) });
+      await cp().request(admin, 'POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+        body: {
+          metadata: { name: 'everybody-may-do-everything' },
+          roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+          subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'system:authenticated' }],
+        },
+      });
+    });
+
+    it(
+      'agree: the same verdict, the same node, and the same is said of it',
+      async (context) => {
+        const tally = new Map<string, number>();
+        const property = fc.asyncProperty(kind, nodeScenario(REQUESTS_PER_SET), async (options, scenario) => {
+          const { policies, nodes, requests } = scenario;
+          await prepare(cp(), nodes, []);
+          const translations = policies.map((one) => translate(one, { among: policies, ...options }));
+          expect(translations.flatMap(({ refusal }) => refusal ?? [])).toEqual([]);
+          await native.enforce(translations.flatMap((translation) => translation.policies));
+          for (const generated of requests) {
+            const made = await make(cp(), { takeCalls: () => [] }, generated, nodes);
+            const found = made ? check(made, policies, options) : ['not taken by the API server'];
+            for (const what of found) tally.set(what, (tally.get(what) ?? 0) + 1);
+          }
+        });
+        await fc.assert(property, {
+          numRuns: POLICY_SETS,
+          endOnFailure: true,
+          ...(MORE_POLICY_SETS ? {} : { seed: SEED }),
+        });
+        const counted = [...tally].map(([what, times]) => `${what} ${times}`).join(', ');
+        await context.annotate(counted);
+        if (MORE_POLICY_SETS) process.stderr.write(`${counted}\n`);
+        // Otherwise the generated cases would prove nothing about it.
+        expect([...tally.keys()]).toEqual(expect.arrayContaining([...OUTCOMES]));
+      },
+      POLICY_SETS * SET_TIMEOUT_MS,
+    );
+  },
+);
+
+interface NodeObject {
+  readonly metadata: { readonly labels?: object; readonly annotations?: Readonly<Record<string, string>> };
+  readonly spec: { readonly taints?: readonly Taint[] };
+}
+
+/** Compares what the API server did with what the engine says. Gives what kind of request it was, for the tally. */
+function check({ request, answer }: Made, policies: readonly TaintPolicy[], options: Kind): string[] {
+  const admission = expected(request, compilePolicies(policies), options);
+  const context = () => JSON.stringify({ options, request, policies, answer, admission }, null, 1);
+  const { message = '' } = answer.body;
+  const denied = /ValidatingAdmissionPolicy '\S+' with binding '\S+' denied request: node \S+ must keep /.test(message);
+  if (answer.status >= 400 && !denied) {
+    // NodeRestriction stands before them, and refuses much of what a node tries here.
+    expect(message, context()).toContain('is not allowed to modify');
+    return ['refused by NodeRestriction'];
+  }
+  expect(denied ? 'denied' : 'passed', context()).toBe(admission.verdict === 'denied' ? 'denied' : 'passed');
+  const tally = ['cases', ...new Set(admission.violations.map(({ outcome }) => outcome))];
+  if (denied) return tally;
+
+  const actual = looks(answer.body);
+  const wanted = looks(admission.object);
+  expect(actual.taints, context()).toEqual(wanted.taints);
+  expect(actual.release, context()).toEqual(wanted.release);
+  expect(actual.remembered, context()).toEqual(remembered(request, admission, options));
+  const restored = options.purpose === 'Alone' ? [] : restoredBy(admission);
+  // Of several policies that protect a taint, the one that the API server asks first puts it back.
+  expect(restored, context()).toEqual(expect.arrayContaining(actual.restored));
+  expect(actual.restored.map(taintOf).sort(), context()).toEqual([...new Set(restored.map(taintOf))].sort());
+  expect(warnedBy(answer.warnings), context()).toEqual(options.purpose === 'Alone' ? reportedBy(admission) : []);
+  return tally;
+}
+
+/** What the engine says: without MutatingAdmissionPolicy, of the node as it was sent. */
+function expected(request: AdmissionRequest, compiled: PolicySet, { mutates }: Kind): Admission {
+  if (mutates) return admit(request, compiled);
+  const { decision } = judge(request, 'validate', compiled);
+  const verdict = decision.verdict === 'deny' ? 'denied' : 'allowed';
+  return { ...decision, verdict, patch: [], object: request.object };
+}
+
+/** The parts that policies change. Taints put back by several policies come in any order. */
+function looks(object: unknown) {
+  const { metadata, spec } = object as NodeObject;
+  const annotations = metadata.annotations ?? {};
+  return {
+    taints: (spec.taints ?? []).map((taint) => JSON.stringify(withoutEmpty(taint))).sort(),
+    release: annotations[RELEASE_ANNOTATION],
+    remembered: parseRemembered(annotations[REMEMBERED_ANNOTATION]).map(formatTaint),
+    restored: parseRestored(annotations[RESTORED_ANNOTATION]).map(
+      ({ policy, taint }) => `${policy} ${formatTaint(taint)}`,
+    ),
+  };
+}
+
+function withoutEmpty({ value, ...taint }: Taint): object {
+  return Object.fromEntries(Object.entries(value ? { value, ...taint } : taint).sort());
+}
+
+/** Natively nothing is remembered. What goes with leave is forgotten, unless a node itself removes it. */
+function remembered({ object, operation, userInfo }: AdmissionRequest, { violations }: Admission, { mutates }: Kind) {
+  const before = looks(object).remembered;
+  const byNode = userInfo.username?.startsWith('system:node:') && userInfo.groups?.includes('system:nodes');
+  if (operation === 'CREATE' || byNode || !mutates) return before;
+  const gone = violations
+    .filter(({ outcome, mode }) => outcome === 'released' || (outcome === 'exempt' && mode !== 'Audit'))
+    .map(({ subject }) => idOf(subject));
+  return before.filter((text) => !gone.includes(idOf(text)));
+}
+
+function idOf(text: string): string | undefined {
+  const taint = parseTaint(text);
+  return taint && identity(taint);
+}
+
+/** What the annotation may say. */
+function restoredBy({ violations }: Admission): string[] {
+  return violations
+    .filter(({ outcome }) => outcome === 'restored')
+    .map(({ policy, subject }) => `${policy} ${subject}`);
+}
+
+function taintOf(entry: string): string | undefined {
+  return entry.split(' ')[1];
+}
+
+/** The policies that have something to report of a node that passes. */
+function reportedBy({ violations }: Admission): string[] {
+  const reports = violations.filter(({ outcome }) => outcome === 'audited' || outcome === 'missing');
+  return [...new Set(reports.map(({ policy }) => policy))].sort();
+}
+
+/** The policies in whose name the API server warns. */
+function warnedBy(warnings: readonly string[]): string[] {
+  return warnings
+    .map((text) => {
+      const [, policy] =
+        /^Validation failed for ValidatingAdmissionPolicy '(\S+)\.report(?:-registration)?\.taintkeeper\.dev'/.exec(
+          text,
+        ) ?? [];
+      return policy ?? text;
+    })
+    .sort();
+}

@@ -1,0 +1,204 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { NativePolicy } from '../../src/policy/native/native-objects.ts';
+import { type TranslationOptions, translate } from '../../src/policy/native/translate.ts';
+import type { TaintPolicy } from '../../src/policy/policy.ts';
+import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { admin, developer, node, type User } from '../control-plane/users.ts';
+import { createNativeRig, mutatingVersionOf, type NativeRig } from './native-rig.ts';
+import { GPU, getNode, type Node, OTHER, path, RELEASE, type Taint } from './nodes.ts';
+
+const RESTORED = 'taintkeeper.dev/restored';
+const GPU_SPEC: TaintPolicySpec = {
+  mode: 'Restore',
+  nodeSelector: { matchLabels: { pool: 'gpu' } },
+  taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' }],
+};
+
+function translated(
+  specs: Readonly<Record<string, TaintPolicySpec>>,
+  options: Partial<TranslationOptions> = {},
+): NativePolicy[] {
+  const among = Object.entries(specs).map(([name, spec]): TaintPolicy => ({ kind: 'TaintPolicy', name, spec }));
+  return among.flatMap((policy) => {
+    const { policies, refusal } = translate(policy, { among, mutates: true, purpose: 'Alone', ...options });
+    expect(refusal).toBeUndefined();
+    return policies;
+  });
+}
+
+describeWithControlPlane('native policies for nodes', { mutatingPolicies: true }, (cp) => {
+  let native: NativeRig;
+  let count = 0;
+
+  beforeAll(() => {
+    native = createNativeRig(cp(), { sparesAdmin: true, mutatingVersion: mutatingVersionOf(cp()) });
+  });
+
+  /** A node, stored as it is given. */
+  async function createNode(taints: readonly Taint[], labels: Record<string, string> = { pool: 'gpu' }): Promise<Node> {
+    const body = { metadata: { name: `n${++count}`, labels }, spec: { taints } };
+    const created = await cp().request<Node>(admin, 'POST', '/api/v1/nodes', { body });
+    expect(created.status, JSON.stringify(created.body).slice(0, 500)).toBe(201);
+    // A node is given its not-ready taint when it is made.
+    const stored = { ...created.body, spec: { ...created.body.spec, taints } };
+    return (await cp().request<Node>(admin, 'PUT', path(body.metadata.name), { body: stored })).body;
+  }
+
+  async function put(user: User, name: string, change: (live: Node) => object) {
+    const live = await getNode(cp(), name);
+    return cp().request<Node & { message?: string }>(user, 'PUT', path(name), { body: { ...live, ...change(live) } });
+  }
+
+  const withTaints = (taints: readonly Taint[]) => (live: Node) => ({ spec: { ...live.spec, taints } });
+  const label = (live: Node) => ({ metadata: { ...live.metadata, labels: { ...live.metadata.labels, x: 'y' } } });
+  const annotated = (text: string) => (live: Node) => ({
+    metadata: { ...live.metadata, annotations: { ...live.metadata.annotations, [RELEASE]: text } },
+  });
+
+  describe('of a Restore policy', () => {
+    beforeAll(() => native.enforce(translated({ gpu: GPU_SPEC }, { purpose: 'Backstop' })));
+
+    it('put back what an update drops, keep its other changes, and write down what they did', async () => {
+      const { metadata } = await createNode([GPU, OTHER]);
+      const { status, body } = await put(developer, metadata.name, (live) => ({
+        ...label(live),
+        ...withTaints([OTHER])(live),
+      }));
+      expect(status).toBe(200);
+      expect(body.spec.taints).toEqual([OTHER, GPU]);
+      expect(body.metadata.labels).toMatchObject({ x: 'y' });
+      expect(body.metadata.annotations).toMatchObject({ [RESTORED]: 'gpu dedicated=gpu:NoSchedule' });
+    });
+
+    it('write down the same only once, and before what stands there', async () => {
+      const { metadata } = await createNode([GPU]);
+      const other = 'other example.com/a:NoExecute';
+      await put(admin, metadata.name, (live) => ({
+        metadata: { ...live.metadata, annotations: { [RESTORED]: other } },
+      }));
+      await put(developer, metadata.name, withTaints([]));
+      const { body } = await put(developer, metadata.name, withTaints([]));
+      expect(body.metadata.annotations).toMatchObject({ [RESTORED]: `gpu dedicated=gpu:NoSchedule, ${other}` });
+    });
+
+    it('let go what was announced, once', async () => {
+      const { metadata } = await createNode([GPU]);
+      await put(developer, metadata.name, annotated('dedicated=gpu:NoSchedule, example.com/x:NoExecute'));
+      const { body } = await put(developer, metadata.name, withTaints([]));
+      expect(body.spec.taints).toBeUndefined();
+      expect(body.metadata.annotations).toMatchObject({ [RELEASE]: 'example.com/x:NoExecute' });
+    });
+
+    it('give a node that registers its taints', async () => {
+      const body = { metadata: { name: 'w1', labels: { pool: 'gpu' } }, spec: { taints: [OTHER] } };
+      const registered = await cp().request<Node>(node('w1'), 'POST', '/api/v1/nodes', { body });
+      // The API server adds a taint of its own.
+      expect([registered.status, registered.body.spec.taints]).toEqual([201, expect.arrayContaining([OTHER, GPU])]);
+    });
+
+    it("leave a node's own update alone", async () => {
+      const { metadata } = await createNode([GPU, OTHER]);
+      const own = node(metadata.name);
+      const labelled = await put(own, metadata.name, label);
+      expect([labelled.status, labelled.body.metadata.annotations]).toEqual([200, metadata.annotations]);
+      const dropped = await put(own, metadata.name, withTaints([OTHER]));
+      expect(dropped.body.message).toContain('is not allowed to modify taints');
+      expect((await getNode(cp(), metadata.name)).spec.taints).toEqual([GPU, OTHER]);
+    });
+  });
+
+  describe('of a Deny policy', () => {
+    beforeAll(() => native.enforce(translated({ gpu: { ...GPU_SPEC, mode: 'Deny' } })));
+
+    it('refuse the update, say what the reader can do, and that is so', async () => {
+      const { metadata } = await createNode([GPU, OTHER]);
+      const { name } = metadata;
+      const refused = await put(developer, name, withTaints([]));
+      expect(refused.status).toBe(403);
+      expect(refused.body.message).toContain(
+        `node ${name} must keep taint dedicated=gpu:NoSchedule, protected by TaintPolicy "gpu" (spec.taints[0], mode Deny). To remove it on purpose, first: ` +
+          `kubectl annotate --overwrite node ${name} ${RELEASE}=dedicated=gpu:NoSchedule`,
+      );
+      await put(developer, name, annotated('dedicated=gpu:NoSchedule'));
+      const { status, body } = await put(developer, name, withTaints([]));
+      expect([status, body.spec.taints, body.metadata.annotations?.[RELEASE]]).toEqual([200, undefined, undefined]);
+    });
+
+    it('leave a record in the audit log', async () => {
+      const { metadata } = await createNode([GPU]);
+      const answer = await put(developer, metadata.name, withTaints([]));
+      expect((await cp().auditEvent(answer)).annotations).toMatchObject({
+        'gpu.protect.taintkeeper.dev/denied': 'dedicated=gpu:NoSchedule',
+      });
+    });
+  });
+
+  describe('at their limits', () => {
+    /** Keys of the greatest length. */
+    const manyTaints = (amount: number): Taint[] =>
+      Array.from({ length: amount }, (_, index) => ({
+        key: `${Array.from({ length: 4 }, () => 'x'.repeat(60)).join('.')}.example/${`${index}-`.padEnd(62, 'x')}x`,
+        value: 'v'.repeat(63),
+        effect: 'NoSchedule',
+      }));
+    /** Every policy is for every node and every taint, and so has to know of all the others. */
+    const policies = Object.fromEntries(
+      Array.from({ length: 20 }, (_, index): [string, TaintPolicySpec] => [
+        `p${index}`,
+        {
+          mode: index === 0 ? 'Deny' : 'Restore',
+          nodeSelector: { matchLabels: { pool: 'gpu' } },
+          taints: [{ key: '*' }, { key: `example.com/${index}` }],
+          exempt: { users: index === 0 ? [developer.name] : [`*:controller-of-${index}`] },
+        },
+      ]),
+    );
+
+    it('20 policies put back 64 taints, and refuse nothing for their cost', async () => {
+      await native.enforce(translated(policies));
+      const { metadata } = await createNode(manyTaints(64));
+      const { status, body } = await put(developer, metadata.name, withTaints([]));
+      expect([status, body.spec.taints]).toEqual([200, expect.arrayContaining(manyTaints(64))]);
+    });
+
+    it('whatever stands in the annotations, a taint is put back', async () => {
+      await native.enforce(translated({ gpu: GPU_SPEC }, { purpose: 'Backstop' }));
+      const names = ['release', 'remembered', 'restored'].map((name) => `taintkeeper.dev/${name}`);
+      const { metadata } = await createNode([GPU]);
+      for (const filling of [',', 'a:b,', 'x']) {
+        const annotations = Object.fromEntries(names.map((name) => [name, filling.repeat(80_000 / filling.length)]));
+        const filled = await put(admin, metadata.name, (live) => ({ metadata: { ...live.metadata, annotations } }));
+        expect(filled.status).toBe(200);
+        const { status, body } = await put(developer, metadata.name, withTaints([]));
+        expect([status, body.spec.taints]).toEqual([200, [GPU]]);
+        expect(body.metadata.annotations?.[RESTORED]).toMatch(/^gpu dedicated=gpu:NoSchedule/);
+        expect(body.metadata.annotations?.[RESTORED]?.length).toBeLessThanOrEqual(8_192);
+      }
+    });
+
+    it('as many taints as they say are put back; with far more, the failure policy decides', async () => {
+      const spec: TaintPolicySpec = { mode: 'Restore', taints: [{ key: 'x*' }], failurePolicy: 'Fail' };
+      const one = { gpu: spec };
+      const among: TaintPolicy[] = [{ kind: 'TaintPolicy', name: 'gpu', spec }];
+      const limits = among.flatMap((policy) => translate(policy, { among, mutates: true, purpose: 'Backstop' }).limits);
+      const size = limits
+        .flatMap(({ message }) => /with more than (\d+) taints/.exec(message)?.[1] ?? [])
+        .map(Number)[0];
+      expect(size).toBeGreaterThanOrEqual(64);
+      await native.enforce(translated(one, { purpose: 'Backstop' }));
+
+      const taints = manyTaints(size ?? 0);
+      const { metadata } = await createNode(taints);
+      // Each of them gets another value, and is put back in its place.
+      const changed = taints.map((taint) => ({ ...taint, value: 'w' }));
+      const { status, body } = await put(developer, metadata.name, withTaints(changed));
+      expect([status, body.spec.taints]).toEqual([200, taints]);
+
+      const huge = await createNode(manyTaints(2_000));
+      const refused = await put(developer, huge.metadata.name, withTaints(manyTaints(1_999)));
+      expect(refused.body.message).toMatch(/gpu\.protect\.taintkeeper\.dev.*cost limit exceeded/s);
+      expect((await put(developer, huge.metadata.name, label)).status).toBe(200);
+    });
+  });
+});

@@ -1,0 +1,104 @@
+import { expect } from 'vitest';
+import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { admin, developer } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { type DaemonSet, daemonSetManifest, daemonSetPath, MASTER } from './daemon-sets.ts';
+import { type Attempt, attempt, GPU, type Node, path, type Taint, taintsOf } from './nodes.ts';
+
+const EFFECT_TIMEOUT_MS = 20_000;
+
+const taintPolicy = (name: string, mode: string, taint: string) => `
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TaintPolicy
+metadata: { name: ${name} }
+spec: { mode: ${mode}, nodeSelector: { matchLabels: { pool: ${name} } }, taints: [{ ${taint} }] }
+`;
+
+/** Policies of every mode, for nodes of a pool that is called as they are, and for DaemonSets in two namespaces. */
+export const PROTECTION = [
+  taintPolicy('deny', 'Deny', 'key: dedicated'),
+  taintPolicy('restore', 'Restore', 'key: dedicated'),
+  taintPolicy('present', 'Restore', 'key: dedicated, value: gpu, effect: NoSchedule, ensure: Present'),
+  taintPolicy('audit', 'Audit', 'key: dedicated, value: gpu, effect: NoSchedule, ensure: Present'),
+  `
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TolerationPolicy
+metadata: { name: cni }
+spec: { mode: Mutate, existing: Patch, daemonSets: { namespaces: [kube-system] } }
+`,
+  `
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TolerationPolicy
+metadata: { name: watched }
+spec: { mode: Audit, daemonSets: { namespaces: [default] }, tolerations: [{ operator: Exists }] }
+`,
+].join('---');
+
+/** Sees what each of them does, in an API server that asks nobody. */
+export async function seeProtection(cp: ControlPlane): Promise<void> {
+  for (const pool of ['deny', 'restore', 'audit']) {
+    const body = { metadata: { name: pool, labels: { pool } }, spec: { taints: [GPU] } };
+    expect((await cp.request(admin, 'POST', '/api/v1/nodes', { body })).status).toBe(201);
+  }
+  await untilInForce(cp);
+
+  const denied = await drop(cp, 'deny');
+  expect(denied.passed).toBe(false);
+  expect(denied.error).toContain('TaintPolicy "deny"');
+  expect(await taintsOf(cp, 'deny')).toEqual(['dedicated=gpu:NoSchedule']);
+
+  expect(await drop(cp, 'restore')).toMatchObject({ passed: true });
+  expect(await taintsOf(cp, 'restore')).toEqual(['dedicated=gpu:NoSchedule']);
+
+  expect(await taintsOfNew(cp, 'present')).toContainEqual(GPU);
+
+  const audited = await drop(cp, 'audit');
+  expect(audited.passed, audited.error).toBe(true);
+  expect(audited.warnings).toEqual([expect.stringContaining('TaintPolicy audit, Audit: ')]);
+
+  const watched = await cp.request(developer, 'POST', `${daemonSetPath('default')}?dryRun=All`, {
+    body: daemonSetManifest('default', 'flannel'),
+  });
+  expect(watched.warnings).toEqual([
+    expect.stringContaining('TolerationPolicy watched, Audit: missing tolerations: *'),
+  ]);
+}
+
+/** Each kind of policy is in force from some moment on, which one request or another shows. */
+async function untilInForce(cp: ControlPlane): Promise<void> {
+  const shown = {
+    'the DaemonSet gets its toleration': async () => {
+      const { body } = await cp.request<DaemonSet>(developer, 'POST', `${daemonSetPath('kube-system')}?dryRun=All`, {
+        body: daemonSetManifest('kube-system', 'flannel'),
+      });
+      return body.spec.template.spec.tolerations?.at(-1)?.key === MASTER.key;
+    },
+    'the update is refused': async () => !(await drop(cp, 'deny', '?dryRun=All')).passed,
+    'the new node gets its taint': async () => (await taintsOfNew(cp, 'present')).some(({ key }) => key === GPU.key),
+    'the new node is reported': async () => (await drop(cp, 'audit', '?dryRun=All')).warnings.length > 0,
+  };
+  for (const [what, holds] of Object.entries(shown)) {
+    await waitUntil(async () => (await holds()) || undefined, {
+      timeoutMs: EFFECT_TIMEOUT_MS,
+      otherwise: () => `not yet: ${what}`,
+    });
+  }
+}
+
+function drop(cp: ControlPlane, node: string, query = ''): Promise<Attempt> {
+  return attempt(
+    cp,
+    developer,
+    'PATCH',
+    `${path(node)}${query}`,
+    { spec: { taints: null } },
+    'application/merge-patch+json',
+  );
+}
+
+async function taintsOfNew(cp: ControlPlane, pool: string): Promise<Taint[]> {
+  const { body } = await cp.request<Node>(developer, 'POST', '/api/v1/nodes?dryRun=All', {
+    body: { metadata: { name: `new-${pool}`, labels: { pool } } },
+  });
+  return body.spec.taints ?? [];
+}

@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import type { ControlPlaneOptions } from '../control-plane/control-plane.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { runTool } from '../control-plane/run-tool.ts';
+import { admin } from '../control-plane/users.ts';
+import { createWorkspace } from '../control-plane/workspace.ts';
+import { PROTECTION, seeProtection } from './native-protection.ts';
+
+const PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'taintkeeper.js');
+
+const workspace = createWorkspace('static');
+const options: ControlPlaneOptions = {
+  apiServerArgs: [
+    '--feature-gates=ManifestBasedAdmissionControlConfig=true',
+    `--admission-control-config-file=${workspace.write(
+      'admission.yaml',
+      `
+apiVersion: apiserver.config.k8s.io/v1
+kind: AdmissionConfiguration
+plugins:
+  - name: ValidatingAdmissionPolicy
+    configuration:
+      apiVersion: apiserver.config.k8s.io/v1
+      kind: ValidatingAdmissionPolicyConfiguration
+      staticManifestsDir: ${workspace.path('manifests/validating')}
+  - name: MutatingAdmissionPolicy
+    configuration:
+      apiVersion: apiserver.config.k8s.io/v1
+      kind: MutatingAdmissionPolicyConfiguration
+      staticManifestsDir: ${workspace.path('manifests/mutating')}
+`,
+    )}`,
+  ],
+};
+const exported = await runTool(
+  process.execPath,
+  [
+    PROGRAM,
+    ...['export', '--policies', workspace.write('policies.yaml', PROTECTION)],
+    ...['--as', 'static-manifests', '--directory', workspace.path('manifests')],
+  ],
+  { env: process.env },
+);
+
+afterAll(() => workspace.remove());
+
+// Kubernetes has had them since 1.36.
+describe.skipIf(process.env.TAINTKEEPER_TEST_KUBERNETES)('static manifests', () => {
+  describeWithControlPlane('that taintkeeper export writes', options, (cp) => {
+    it('hold with nothing in the cluster', async () => {
+      expect(exported.code, exported.stderr).toBe(0);
+      await seeProtection(cp());
+      for (const resource of ['validatingadmissionpolicies', 'mutatingadmissionpolicies']) {
+        const path = `/apis/admissionregistration.k8s.io/v1/${resource}`;
+        const { body } = await cp().request<{ items: object[] }>(admin, 'GET', path);
+        expect(body.items, resource).toEqual([]);
+      }
+    });
+  });
+});

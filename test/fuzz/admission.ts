@@ -1,0 +1,217 @@
+import { deepEqual, equal, ok } from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { Writable } from 'node:stream';
+import fc from 'fast-check';
+import jsonPatch from 'fast-json-patch';
+import { pino } from 'pino';
+import { parse } from 'yaml';
+import { eventsOf } from '../../src/admission/request-events.ts';
+import { issueCa, issueServing } from '../../src/certs/issue.ts';
+import { parsePolicies } from '../../src/files/policy-files.ts';
+import { createDecisionLog } from '../../src/page/decision-log.ts';
+import { compilePolicies } from '../../src/policy/policy-set.ts';
+import { createAdmissionServer } from '../../src/server/admission-server.ts';
+import { createMetrics } from '../../src/server/metrics.ts';
+import { hostileValue } from './hostile.ts';
+import { mutatedJson } from './mutated.ts';
+import { type FuzzTarget, target } from './target.ts';
+
+const POLICIES = `
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TaintPolicy
+metadata: { name: refusing }
+spec:
+  mode: Deny
+  nodeSelector: { matchExpressions: [{ key: spare, operator: DoesNotExist }] }
+  taints: [{ key: node-role.kubernetes.io/control-plane }, { key: 'a*b*c/*' }]
+  exempt: { users: ['system:serviceaccount:*:autoscaler'], groups: ['*:admins'] }
+---
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TaintPolicy
+metadata: { name: restoring }
+spec:
+  mode: Restore
+  taints:
+    - { key: dedicated, value: gpu, effect: NoSchedule, ensure: Present }
+    - { key: evicting, effect: NoExecute, ensure: Present, mayEvict: true }
+    - { key: 'example.com/*' }
+    - { key: '*' }
+---
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TaintPolicy
+metadata: { name: watching }
+spec: { mode: Audit, release: Never, taints: [{ key: '*', effect: NoSchedule }] }
+---
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TolerationPolicy
+metadata: { name: tolerating }
+spec: { mode: Mutate, daemonSets: { namespaces: ['kube-*'], names: ['*'] } }
+`;
+
+const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+const { log, lines } = captured();
+const decisions = createDecisionLog({ replica: 'fuzz', capacity: 1 });
+const compiled = compilePolicies(parsePolicies([{ name: 'fuzz', text: POLICIES }]));
+const server = createAdmissionServer({
+  tls: await issueServing(await issueCa(new Date()), ['localhost'], new Date()),
+  policies: () => compiled,
+  metrics: createMetrics('fuzz'),
+  log,
+  // As in a cluster, and with somebody looking at the page.
+  onJudged(judged) {
+    for (const { note } of eventsOf(judged.request, judged.judgement)) printable(note ?? '', 'an Event');
+    decisions.record(judged);
+    for (const { view } of decisions.latest()) JSON.stringify(view());
+  },
+});
+
+const drop = JSON.parse(read('examples/drop-control-plane-taint.json')) as { request: Record<string, unknown> };
+const reviewOf = (request: object) => ({ ...drop, request: { ...drop.request, ...request } });
+const node = (taints: object[], annotations = {}) => ({
+  ...{ apiVersion: 'v1', kind: 'Node' },
+  metadata: {
+    name: 'cp-1',
+    labels: { pool: 'gpu' },
+    annotations: { 'volumes.kubernetes.io/a': 'true', ...annotations },
+  },
+  spec: { podCIDR: '10.0.0.0/24', taints },
+  status: { images: [{ names: ['a', 'b'], sizeBytes: 1 }], conditions: [{ type: 'Ready', status: 'True' }] },
+});
+const TAINTS = [
+  { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' },
+  { key: 'example.com/a', effect: 'NoExecute', timeAdded: '2026-01-01T00:00:00Z' },
+];
+const ANNOUNCED = {
+  'taintkeeper.dev/release': 'dedicated=gpu:NoSchedule',
+  'taintkeeper.dev/remembered': 'x:NoExecute',
+};
+const daemonSet = parse(read('demo/kube-flannel.yaml')) as object;
+const aboutDaemonSet = {
+  resource: { group: 'apps', version: 'v1', resource: 'daemonsets' },
+  ...{ namespace: 'kube-flannel', name: 'kube-flannel-ds', object: daemonSet },
+};
+
+/** What API servers send. */
+export const REVIEWS: readonly unknown[] = [
+  drop,
+  reviewOf({ object: node([]), oldObject: node(TAINTS) }),
+  reviewOf({ object: node([{ ...TAINTS[0], value: 'cpu' }]), oldObject: node(TAINTS) }),
+  reviewOf({ object: node([], ANNOUNCED), oldObject: node(TAINTS, ANNOUNCED) }),
+  reviewOf({ operation: 'CREATE', object: node([]), oldObject: null }),
+  reviewOf({ ...aboutDaemonSet, operation: 'CREATE', oldObject: null }),
+  reviewOf({ ...aboutDaemonSet, oldObject: { ...daemonSet, spec: { template: { spec: {} } } } }),
+];
+
+const path = fc.constantFrom('/validate', '/mutate');
+
+/** The webhook's two paths, by the code that answers the API server. */
+export const ADMISSION: readonly FuzzTarget[] = [
+  target(
+    'a body of any bytes',
+    1,
+    fc.record({
+      path,
+      type: fc.oneof(fc.constantFrom('application/json', 'text/plain', ';;'), fc.string({ unit: 'grapheme-ascii' })),
+      body: fc.uint8Array({ maxLength: 200 }),
+    }),
+    ({ path, type, body }) => answered(path, Buffer.from(body), type.replaceAll(/[^\x20-\x7E]/g, '')),
+  ),
+  target('a body of any JSON', 2, fc.record({ path, body: hostileValue }), ({ path, body }) =>
+    answered(path, Buffer.from(JSON.stringify(body))),
+  ),
+  target('a review that was changed', 6, fc.record({ path, body: mutatedJson(REVIEWS) }), ({ path, body }) =>
+    answered(path, Buffer.from(JSON.stringify(body))),
+  ),
+];
+
+/** Posts the body, and looks at the answer: a review for a review, an error for everything else, and never a fault of ours. */
+async function answered(url: string, body: Buffer, type = 'application/json'): Promise<void> {
+  const { statusCode, payload } = await server.inject({
+    method: 'POST',
+    url,
+    payload: body,
+    headers: { 'content-type': type },
+  });
+  for (const line of lines()) {
+    printable(line.slice(0, -1), 'a log line');
+    ok(line.endsWith('\n'));
+    JSON.parse(line);
+  }
+  const answer = JSON.parse(payload) as { error?: unknown; response?: Response };
+  ok(statusCode === 200 || (statusCode >= 400 && statusCode < 500), `status ${statusCode}: ${payload}`);
+  if (answer.response === undefined) {
+    equal(typeof answer.error, 'string');
+    ok(statusCode !== 200);
+    return;
+  }
+
+  const { request } = JSON.parse(body.toString()) as { request: { uid: string; object?: unknown } };
+  const { uid, allowed, status, patch, patchType, warnings = [], auditAnnotations = {} } = answer.response;
+  equal(uid, request.uid);
+  equal(allowed, status === undefined);
+  if (statusCode !== 200) equal(status?.code, statusCode);
+  if (statusCode === 200 && status) printable(status.message, 'a refusal');
+  for (const warning of warnings) {
+    printable(warning, 'a warning');
+    ok([...warning].length <= 120, warning);
+  }
+  ok(Object.values(auditAnnotations).every((value) => typeof value === 'string'));
+  equal(patchType, patch === undefined ? undefined : 'JSONPatch');
+  if (patch === undefined) return;
+  equal(url, '/mutate');
+  const operations = JSON.parse(Buffer.from(patch, 'base64').toString());
+  const patched = jsonPatch.applyPatch(request.object, operations, true, false).newDocument;
+  deepEqual(withoutOurs(patched), withoutOurs(request.object));
+}
+
+interface Response {
+  readonly uid: string;
+  readonly allowed: boolean;
+  readonly status?: { readonly code: number; readonly message: string };
+  readonly patch?: string;
+  readonly patchType?: string;
+  readonly warnings?: string[];
+  readonly auditAnnotations?: Record<string, unknown>;
+}
+
+/** What of an object is none of the webhook's business. */
+function withoutOurs(object: unknown): unknown {
+  const copy = structuredClone(object) as {
+    metadata?: { annotations?: Record<string, unknown> | null };
+    spec?: { taints?: unknown; template?: { spec?: { tolerations?: unknown } } } | null;
+  };
+  const { annotations } = copy.metadata ?? {};
+  for (const name of ['taintkeeper.dev/release', 'taintkeeper.dev/remembered']) delete annotations?.[name];
+  if (copy.metadata && Object.keys(annotations ?? {}).length === 0) delete copy.metadata.annotations;
+  delete copy.spec?.taints;
+  delete copy.spec?.template?.spec?.tolerations;
+  if (Object.keys(copy.spec ?? {}).length === 0) delete copy.spec;
+  return copy;
+}
+
+/** What no terminal and no log reader takes for anything but text. */
+function printable(text: string, what: string): void {
+  ok(
+    !/[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/u.test(text),
+    `${what} holds control characters: ${JSON.stringify(text)}`,
+  );
+}
+
+/** A log as production has it, and what it wrote since it was last looked at, write by write. */
+function captured() {
+  let written: string[] = [];
+  const sink = new Writable({
+    write(chunk, _encoding, done) {
+      written.push(String(chunk));
+      done();
+    },
+  });
+  return {
+    log: pino({ level: 'info', base: null }, sink),
+    lines() {
+      const found = written;
+      written = [];
+      return found;
+    },
+  };
+}

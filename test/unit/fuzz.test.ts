@@ -1,0 +1,10 @@
+import fc from 'fast-check';
+import { describe, it } from 'vitest';
+import { TARGETS } from '../fuzz/targets.ts';
+
+/** A few of the cases that `npm run fuzz` has; a failure says the seed, and what was thrown. */
+const RUNS = { numRuns: 300 };
+
+describe('whatever comes in is answered, and harms nobody:', () => {
+  it.each(TARGETS)('$name', ({ property }) => fc.assert(property, RUNS));
+});

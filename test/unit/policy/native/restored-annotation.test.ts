@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { formatRestored, parseRestored } from '../../../../src/policy/native/restored-annotation.ts';
+
+const GPU = { policy: 'gpu-pool', taint: { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' } };
+const PLAIN = { policy: 'all', taint: { key: 'example.com/a', value: '', effect: 'NoExecute' } };
+
+it('is read as it is written', () => {
+  expect(formatRestored([GPU, PLAIN])).toBe('gpu-pool dedicated=gpu:NoSchedule, all example.com/a:NoExecute');
+  expect(parseRestored(formatRestored([GPU, PLAIN]))).toEqual([GPU, PLAIN]);
+});
+
+it.each([
+  [undefined, []],
+  ['', []],
+  ['rubbish, dedicated:NoSchedule, p a:Odd, p a:NoSchedule more', []],
+  [' gpu-pool  dedicated=gpu:NoSchedule', []],
+  ['gpu-pool dedicated=gpu:NoSchedule,all example.com/a:NoExecut', [GPU]],
+])('reads what can be read of %j', (text, expected) => {
+  expect(parseRestored(text)).toEqual(expected);
+});

@@ -1,0 +1,47 @@
+import type { Socket } from 'node:net';
+import { expect, it, vi } from 'vitest';
+import { CLIENT_TIMEOUTS } from '../../../src/server/admission-server.ts';
+import { openRaw, openTls } from './raw-connections.ts';
+import { ALIVE, startServer } from './running-server.ts';
+
+/** TAINTKEEPER_TEST_CONNECTIONS asks for more. Both ends of each are in this process; the rest is left to others. */
+const { open_files: files } = (process.report.getReport() as { userLimits: Record<string, { soft: string }> })
+  .userLimits;
+const LIMIT = Number(files?.soft) || 1_024;
+const WANTED = Number(process.env.TAINTKEEPER_TEST_CONNECTIONS ?? 2_000);
+const CONNECTIONS = Math.min(WANTED, Math.floor((LIMIT - 500) / 2));
+
+/** As many as a client can have open without sending anything. */
+const HELD = { ...CLIENT_TIMEOUTS, handshake: 60_000, headers: 60_000, request: 60_000 };
+
+async function open(count: number, connect: () => Promise<Socket>): Promise<Socket[]> {
+  const sockets: Socket[] = [];
+  // A few at a time: what waits to be accepted is bounded by the system.
+  const openSome = async () => {
+    while (sockets.length < count) sockets.push(await connect());
+  };
+  await Promise.all(Array.from({ length: 100 }, openSome));
+  return sockets;
+}
+
+it(`a request is answered beside ${CONNECTIONS} connections that say nothing`, { timeout: 20_000 }, async () => {
+  const server = await startServer({ timeouts: HELD });
+  await open(CONNECTIONS, () => openRaw(server.port));
+
+  expect(await server.aliveAnswer()).toEqual(ALIVE);
+});
+
+it('connections that say nothing are cut off, all of them, with and without a handshake', {
+  timeout: 20_000,
+}, async () => {
+  const server = await startServer({
+    timeouts: { ...CLIENT_TIMEOUTS, handshake: 500, headers: 500, request: 500, checkInterval: 50 },
+  });
+  const connections = () =>
+    new Promise<number>((resolve) => server.app.server.getConnections((_error, count) => resolve(count)));
+  const silent = [...(await open(500, () => openRaw(server.port))), ...(await open(100, () => openTls(server.port)))];
+  for (const socket of silent) socket.resume();
+
+  await vi.waitFor(async () => expect(await connections()).toBe(0), { timeout: 10_000, interval: 50 });
+  expect(await server.aliveAnswer()).toEqual(ALIVE);
+});
