@@ -54,6 +54,11 @@ for (const [verdict, count] of Object.entries(countVerdicts(traffic.samples())))
 print(`${flags.minutes} minutes at ${flags.rate} requests a second: ${JSON.stringify(totals)}`);
 print(`not sent: ${traffic.unsent()}; lost and not told of: ${unrecorded.length}`);
 for (const [reason, count] of countReasons(traffic.samples())) print(`${count} × ${reason}`);
+const minutes = traffic
+  .samples()
+  .filter(({ verdict }) => verdict === 'failed' || verdict === 'missed')
+  .map(({ sentAt }) => Math.floor((sentAt - began) / 60_000) + 1);
+if (minutes.length > 0) print(`failed or missed in the minutes ${[...new Set(minutes)].join(', ')}`);
 
 print(`\nafter the first ${flags['warm-up']} minutes:\n`);
 print('| replica | what | least | most | at the end | slope |');

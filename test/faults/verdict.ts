@@ -82,5 +82,6 @@ function reasonOf(message: string): string {
     'too many requests',
     'no endpoints available',
   ];
-  return known.find((part) => message.toLowerCase().includes(part.toLowerCase())) ?? message.slice(0, 80);
+  const found = known.find((part) => message.toLowerCase().includes(part.toLowerCase()));
+  return found ?? message.split(': ').at(-1)?.slice(0, 80) ?? '';
 }
