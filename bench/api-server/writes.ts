@@ -49,10 +49,8 @@ export const WRITES: readonly Write[] = [
 
 /** Takes away what the last of the writes has made. */
 export async function removeDaemonSets(cp: ControlPlane): Promise<void> {
-  const background = { body: { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Background' } };
-  succeed(
-    await cp.request(developer, 'DELETE', `${DAEMON_SETS}?labelSelector=${encodeURIComponent(LABEL)}`, background),
-  );
+  const query = `labelSelector=${encodeURIComponent(LABEL)}&propagationPolicy=Background`;
+  succeed(await cp.request(developer, 'DELETE', `${DAEMON_SETS}?${query}`));
 }
 
 /** Whether the API server keeps the protected taint and adds the tolerations, for the objects with the label. Changes nothing. */
