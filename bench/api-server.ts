@@ -18,17 +18,19 @@ import { median, percentile } from './statistics.ts';
  * How much longer writes take through a real API server with something in their way, at one client and at sixteen. All are
  * registered at once, each for objects of its own; rounds are short and interleaved. Prints a Markdown table.
  *
- *     npx node bench/api-server.ts [--rounds N]
+ *     npx node bench/api-server.ts [--rounds N] [--clients N ...]
  */
-const CLIENTS = [1, 16];
-const WRITES_PER_CLIENT = new Map([
-  [1, 20],
-  [16, 4],
-]);
-const MOST_CLIENTS = Math.max(...CLIENTS);
+const WRITES_PER_BURST = 32;
 const EFFECT_TIMEOUT_MS = 30_000;
 
-const { values: flags } = parseArgs({ options: { rounds: { type: 'string', default: '25' } } });
+const { values: flags } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '25' },
+    clients: { type: 'string', multiple: true, default: ['1', '16'] },
+  },
+});
+const clientCounts = flags.clients.map(Number);
+const mostClients = Math.max(...clientCounts);
 
 await using contestants = await startContestants();
 await using cp = await startControlPlane();
@@ -47,11 +49,11 @@ const contenders = [
   manifestContender("the API server's own CEL", 'native', join(import.meta.dirname, 'peers', 'native.yaml')),
 ];
 
-const names = await createNodes(cp, contenders.length * MOST_CLIENTS);
+const names = await createNodes(cp, contenders.length * mostClients);
 const targets = new Map(
   contenders.map(({ label }, index): [string, Target[]] => [
     label,
-    names.slice(index * MOST_CLIENTS, (index + 1) * MOST_CLIENTS).map((node) => ({ cp, node, label })),
+    names.slice(index * mostClients, (index + 1) * mostClients).map((node) => ({ cp, node, label })),
   ]),
 );
 for (const { node, label } of [...targets.values()].flat()) {
@@ -63,7 +65,7 @@ for (const { label, manifests } of contenders) {
 }
 
 const rows = WRITES.flatMap((write) =>
-  CLIENTS.map((clients) => ({
+  clientCounts.map((clients) => ({
     write,
     clients,
     latencies: new Map(contenders.map(({ label }) => [label, [] as number[][]])),
@@ -77,7 +79,7 @@ for (let round = 0; round <= Number(flags.rounds); round++) {
       const taken = await burst(
         write,
         (targets.get(label) ?? []).slice(0, clients),
-        WRITES_PER_CLIENT.get(clients) ?? 1,
+        Math.ceil(WRITES_PER_BURST / clients),
       );
       if (round > 0) rounds.push(taken);
     }
