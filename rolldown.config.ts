@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'rolldown';
 import { BUILTIN_POLICY_FILES } from './src/builtin-policies.ts';
 import { readPageFiles } from './src/page/static-files.ts';
@@ -20,6 +21,8 @@ export default defineConfig({
       PAGE_FILES: JSON.stringify(await readPageFiles()),
     },
   },
+  // Only for requests of the official client's own, of which we make none.
+  resolve: { alias: { undici: fileURLToPath(new URL('src/cluster/client/no-undici.ts', import.meta.url)) } },
   // Of the generated part, KubeConfig needs two classes; without this, 750 KB of models come along, and cost 12 MB at run time.
   treeshake: { moduleSideEffects: [{ test: /@kubernetes\/client-node\/dist\/gen\//, sideEffects: false }] },
   output: {

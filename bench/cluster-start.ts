@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
 import { startControlPlane } from '../test/control-plane/control-plane.ts';
 import { install, registerControlPlaneNode, waitUntilProtected } from '../test/e2e/installation.ts';
+import { BUNDLE, buildBundle } from './peers/contestants.ts';
+import { median } from './statistics.ts';
 
 /**
  * How long it takes from starting replicas, in a cluster where nothing of taintkeeper's is but what `kubectl apply` makes, to
@@ -9,14 +9,13 @@ import { install, registerControlPlaneNode, waitUntilProtected } from '../test/e
  * API server's own watch included. Prints the rows of a Markdown table.
  */
 const ROUNDS = 5;
-const ROOT = join(import.meta.dirname, '..');
 
 const CASES = [
   { what: '1 replica', names: ['a'] },
   { what: '3 replicas at the same instant', names: ['a', 'b', 'c'] },
 ];
 
-execFileSync('npm', ['run', 'build', '--silent'], { cwd: ROOT, stdio: 'inherit' });
+buildBundle();
 const times = new Map<string, number[]>(CASES.map(({ what }) => [what, []]));
 for (let round = 0; round < ROUNDS; round++) {
   // Interleaved, each in a cluster of its own.
@@ -29,7 +28,7 @@ async function measure(names: readonly string[]): Promise<number> {
   await registerControlPlaneNode(cp, 'cp-1');
   try {
     const began = performance.now();
-    await installation.start(names, { program: join(ROOT, 'dist', 'taintkeeper.js') });
+    await installation.start(names, { program: BUNDLE });
     await waitUntilProtected(cp, 'cp-1');
     return performance.now() - began;
   } finally {
@@ -37,7 +36,6 @@ async function measure(names: readonly string[]): Promise<number> {
   }
 }
 
-const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 const base = median(times.get(CASES[0]?.what ?? '') ?? []);
 process.stdout.write('| from start to the first refusal | median | range | ratio |\n| --- | --- | --- | --- |\n');
 for (const [what, values] of times) {

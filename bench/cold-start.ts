@@ -25,7 +25,7 @@ const { values: flags } = parseArgs({
   options: { rounds: { type: 'string', default: '9' }, requests: { type: 'string', default: '100000' } },
 });
 const POLICIES = [1, 20, 200];
-const SEMI_SPACES_MIB = [1, 2, 4, 16];
+const SEMI_SPACES_MIB = [4, 16];
 const REST_MS = 5_000;
 const BURST_SECONDS = 5;
 const CONNECTIONS = 8;

@@ -1,5 +1,6 @@
 import type { Policy } from '../src/policy/policy.ts';
 import { webhookEntries } from '../src/policy/webhooks/entries.ts';
+import { median } from './statistics.ts';
 
 /**
  * How long the event loop of a process that answers admissions stands still while policies become webhook entries. Prints
@@ -110,7 +111,6 @@ for (let round = 0; round < ROUNDS; round++) {
   }
 }
 
-const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 const base = median(measured.get(CASES[0]?.what ?? '') ?? []);
 process.stdout.write('| policies | widened | median | range | ratio |\n| --- | --- | --- | --- | --- |\n');
 for (const { what, policies } of CASES) {

@@ -3,6 +3,7 @@ import { startControlPlane } from '../test/control-plane/control-plane.ts';
 import { runTool } from '../test/control-plane/run-tool.ts';
 import { admin } from '../test/control-plane/users.ts';
 import { createDaemonSets, createNodes, survey } from './large-nodes.ts';
+import { median } from './statistics.ts';
 import { stopwatch } from './stopwatch.ts';
 
 /**
@@ -14,8 +15,6 @@ const NODES = Number(process.argv[2] ?? 5_000);
 const DAEMON_SETS = 50;
 
 const PROGRAM = join(import.meta.dirname, '..', 'bin', 'taintkeeper.js');
-
-const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
 await using cp = await startControlPlane();
 await createNodes(cp, NODES);

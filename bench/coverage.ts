@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { median } from './statistics.ts';
 import { stopwatch } from './stopwatch.ts';
 
 /**
@@ -61,7 +62,6 @@ function run(files: readonly string[]): string {
   }
 }
 
-const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 const sizes = [100, 1_000, 5_000];
 const inputs = sizes.map((nodes) => [
   write(`nodes-${nodes}.json`, 'NodeList', 'v1', times(nodes, node)),

@@ -1,3 +1,6 @@
+import { printHead, printRow } from './markdown-table.ts';
+import { median } from './statistics.ts';
+
 /** What one round has measured. */
 export interface Sample {
   readonly seconds: number;
@@ -19,8 +22,7 @@ export interface Rows {
 const HEADINGS = ['nodes', 'what', 'median', 'range', 'ratio', 'peak RSS', 'RSS at the end', 'requests'];
 
 export function printHeadings(): void {
-  printCells(HEADINGS);
-  printCells(HEADINGS.map(() => '---'));
+  printHead(...HEADINGS);
 }
 
 /** @param nodes the first cell of each row */
@@ -31,7 +33,7 @@ export function createRows(nodes: string): Rows {
       rows.set(what, [...(rows.get(what) ?? []), sample]);
     },
     print() {
-      for (const [what, samples] of rows) printCells([nodes, what, ...cellsOf(samples)]);
+      for (const [what, samples] of rows) printRow(nodes, what, ...cellsOf(samples));
     },
   };
 }
@@ -56,10 +58,4 @@ function cellsOf(samples: readonly Sample[]): string[] {
     ),
     samples.at(-1)?.requests ?? '',
   ];
-}
-
-const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-
-function printCells(cells: readonly string[]): void {
-  process.stdout.write(`| ${cells.join(' | ')} |\n`);
 }

@@ -1,5 +1,3 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -9,12 +7,12 @@ import { type Replica, taintkeeperAccount } from '../test/control-plane/replicas
 import { admin, developer } from '../test/control-plane/users.ts';
 import { waitUntil } from '../test/control-plane/wait-until.ts';
 import { type Installation, install } from '../test/e2e/installation.ts';
-import { deploymentOf, objectsOf } from '../test/e2e/kubernetes-objects.ts';
 import { policyObject } from '../test/e2e/policy-objects.ts';
 import { createPolicy, POLICIES_PATH } from '../test/e2e/policy-resources.ts';
 import { auditedRequests, summaryOf } from './audited-requests.ts';
 import { POOL, TAINT } from './large-node.ts';
 import { createDaemonSets, createNodes, setTaints, survey } from './large-nodes.ts';
+import { BUNDLE, buildBundle, deployedEnvironment } from './peers/contestants.ts';
 import { forgetPeak, memoryOf } from './process-memory.ts';
 import { createRows, printHeadings } from './rows.ts';
 import { type Stopwatch, stopwatch } from './stopwatch.ts';
@@ -45,8 +43,6 @@ const REST_MS = 60_000;
 /** With kwok, a heartbeat comes each quarter of this. Two cores do not keep up with those of 5,000 nodes at the usual pace. */
 const NODE_MONITOR_GRACE_SECONDS = 600;
 
-const ROOT = join(import.meta.dirname, '..');
-const MANIFEST = join(ROOT, 'manifests', 'install.yaml');
 const REPLICA = 'a';
 
 const { values: flags, positionals } = parseArgs({
@@ -56,7 +52,7 @@ const { values: flags, positionals } = parseArgs({
 const rounds = Number(flags.rounds);
 const counts = positionals.length > 0 ? positionals.map(Number) : NODE_COUNTS;
 
-execFileSync('npm', ['run', 'build', '--silent'], { cwd: ROOT, stdio: 'inherit' });
+buildBundle();
 printHeadings();
 for (const count of counts) await measure(count);
 
@@ -184,14 +180,7 @@ async function protect(cp: ControlPlane): Promise<void> {
 
 /** Starts the bundle with V8 as the Deployment sets it up. */
 async function startLeader(installation: Installation): Promise<Replica> {
-  const { env } = deploymentOf(objectsOf(readFileSync(MANIFEST, 'utf8'))).container;
-  const memory = env.filter(({ name }) => ['NODE_OPTIONS', 'MALLOC_ARENA_MAX'].includes(name));
-  if (memory.length !== 2) throw new Error(`${MANIFEST} does not say how memory is kept`);
-  const program = join(ROOT, 'dist', 'taintkeeper.js');
-  const [replica] = await installation.start([REPLICA], {
-    program,
-    env: Object.fromEntries(memory.map(({ name, value = '' }) => [name, value])),
-  });
+  const [replica] = await installation.start([REPLICA], { program: BUNDLE, env: deployedEnvironment() });
   if (!replica) throw new Error('no replica was started');
   return replica;
 }

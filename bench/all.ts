@@ -1,0 +1,27 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+
+/**
+ * Runs every bench, one after the other, and prints what each prints under its name: the material for RESULTS.md. Takes an hour or
+ * so, most of it scale.ts; those named as arguments are run alone.
+ *
+ *     npm run bench [-- FILE ...]
+ */
+const BENCHES = [
+  'endpoint.ts',
+  'growth.ts',
+  'cold-start.ts',
+  'api-server.ts',
+  'cluster-start.ts',
+  'compile-webhooks.ts',
+  'coverage.ts',
+  'coverage-cluster.ts',
+  'scale.ts',
+];
+
+const named = process.argv.slice(2);
+for (const bench of named.length > 0 ? named : BENCHES) {
+  process.stdout.write(`\n## ${bench}\n\n`);
+  const { status } = spawnSync(process.execPath, [join(import.meta.dirname, bench)], { stdio: 'inherit' });
+  if (status !== 0) process.exitCode = 1;
+}

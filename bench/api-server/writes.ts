@@ -1,0 +1,88 @@
+import type { ControlPlane } from '../../test/control-plane/control-plane.ts';
+import type { Answer } from '../../test/control-plane/rest.ts';
+import { developer } from '../../test/control-plane/users.ts';
+import { path } from '../../test/e2e/nodes.ts';
+import { TAINT } from '../large-node.ts';
+import { LABEL } from './contender.ts';
+
+const MERGE_PATCH = 'application/merge-patch+json';
+const DAEMON_SETS = '/apis/apps/v1/namespaces/kube-system/daemonsets';
+const START_UP = { key: 'example.com/start-up', effect: 'NoExecute' };
+
+/** Where one client writes. */
+export interface Target {
+  readonly cp: ControlPlane;
+  /** A node of 40 KB, which nobody else writes. */
+  readonly node: string;
+  readonly label: string;
+}
+
+/** A write that everybody allows; `serial` counts those of the target. Throws when it is refused, or not changed as it should be. */
+export interface Write {
+  readonly what: string;
+  send(target: Target, serial: number): Promise<void>;
+}
+
+export const WRITES: readonly Write[] = [
+  {
+    what: 'label patch of a node',
+    async send({ cp, node }, serial) {
+      const labels = { 'bench.example.com/serial': String(serial) };
+      succeed(await patch(cp, node, { metadata: { labels } }));
+    },
+  },
+  {
+    what: 'taint patch of a node',
+    async send({ cp, node }, serial) {
+      succeed(await patch(cp, node, { spec: { taints: serial % 2 ? [TAINT, START_UP] : [TAINT] } }));
+    },
+  },
+  {
+    what: 'create of a DaemonSet',
+    async send({ cp, node, label }, serial) {
+      const answer = await create(cp, label, `agent-${serial}.${node}`);
+      succeed(answer);
+      if (label !== 'none' && label !== 'floor' && !tolerates(answer)) throw new Error(`${label} added no toleration`);
+    },
+  },
+];
+
+/** Takes away what the last of the writes has made. */
+export async function removeDaemonSets(cp: ControlPlane): Promise<void> {
+  const query = `labelSelector=${encodeURIComponent(LABEL)}&propagationPolicy=Background`;
+  succeed(await cp.request(developer, 'DELETE', `${DAEMON_SETS}?${query}`));
+}
+
+/** Whether the API server keeps the protected taint and adds the tolerations, for the objects with the label. Changes nothing. */
+export async function isInForce({ cp, node, label }: Target): Promise<boolean> {
+  const drop = await patch(cp, node, { spec: { taints: [] } }, '?dryRun=All');
+  return drop.status >= 400 && drop.status < 500 && tolerates(await create(cp, label, `probe-${label}`, '?dryRun=All'));
+}
+
+/** Requests that a webhook for these objects is called for, as far as its conditions let them through. */
+export async function probe({ cp, node, label }: Target): Promise<unknown> {
+  await create(cp, label, `probe-${label}`, '?dryRun=All');
+  return (await patch(cp, node, { spec: { taints: [] } }, '?dryRun=All')).body;
+}
+
+function patch(cp: ControlPlane, node: string, body: object, query = ''): Promise<Answer> {
+  return cp.request(developer, 'PATCH', `${path(node)}${query}`, { body, contentType: MERGE_PATCH });
+}
+
+function create(cp: ControlPlane, label: string, name: string, query = ''): Promise<Answer> {
+  const app = { app: 'agent' };
+  const containers = [{ name: 'agent', image: 'registry.example.com/agent' }];
+  const spec = { selector: { matchLabels: app }, template: { metadata: { labels: app }, spec: { containers } } };
+  return cp.request(developer, 'POST', DAEMON_SETS + query, {
+    body: { metadata: { name, labels: { [LABEL]: label } }, spec },
+  });
+}
+
+function tolerates({ body }: Answer): boolean {
+  const { spec } = body as { spec?: { template: { spec: { tolerations?: unknown[] } } } };
+  return spec?.template.spec.tolerations?.length === 2;
+}
+
+function succeed({ status, body }: Answer): void {
+  if (status >= 300) throw new Error(JSON.stringify(body));
+}
