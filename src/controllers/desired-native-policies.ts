@@ -1,7 +1,8 @@
 import type { NativeKind } from '../cluster/native-policies.ts';
 import type { PolicyObject } from '../cluster/policies.ts';
+import type { LabelSelector } from '../policy/label-selector.ts';
 import { type MutatingVersion, manifestsOf } from '../policy/native/manifests.ts';
-import type { NativePolicy } from '../policy/native/native-objects.ts';
+import type { MutatingSpec, NativePolicy } from '../policy/native/native-objects.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
 import type { Ownership } from './owner-cluster-role.ts';
 
@@ -57,7 +58,7 @@ export function desiredNatives(translated: readonly NativePolicy[], options: Des
 
 /** With everything that the API server adds by itself, and without what would narrow it: nobody is to switch it off unseen. */
 function policySpec(spec: object, namespace: string): object {
-  const { matchConstraints, ...rest } = spec as { matchConstraints: object };
+  const { matchConstraints, ...rest } = spec as Pick<MutatingSpec, 'matchConstraints'>;
   return {
     ...withoutEmptyLists(rest),
     paramKind: undefined,
@@ -68,7 +69,7 @@ function policySpec(spec: object, namespace: string): object {
         matchLabels: undefined,
         matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [namespace] }],
       },
-      objectSelector: EVERYTHING,
+      objectSelector: asRequirements(matchConstraints.objectSelector ?? {}),
       excludeResourceRules: undefined,
       matchPolicy: 'Equivalent',
     },
@@ -79,7 +80,16 @@ function bindingSpec(spec: object): object {
   return { ...spec, paramRef: undefined, matchResources: undefined };
 }
 
-const EVERYTHING = { matchLabels: undefined, matchExpressions: undefined };
+/** The same selector as one list: of a map, what somebody added to it would not be seen. */
+function asRequirements({ matchLabels = {}, matchExpressions = [] }: LabelSelector): object {
+  const labels = Object.entries(matchLabels).map(([key, value]) => ({ key, operator: 'In', values: [value ?? ''] }));
+  const expressions = matchExpressions.map(({ values = [], ...rest }) => ({
+    ...rest,
+    ...(values.length > 0 ? { values } : {}),
+  }));
+  const requirements = [...labels, ...expressions];
+  return { matchLabels: undefined, matchExpressions: requirements.length === 0 ? undefined : requirements };
+}
 
 /** The API server leaves empty lists out. */
 function withoutEmptyLists(spec: object): object {

@@ -1,5 +1,6 @@
 import { bind, type Expression, FALSE, TRUE, type Variable } from '../cel/expression.ts';
 import type { FailurePolicy } from '../failure-policy.ts';
+import type { LabelSelector } from '../label-selector.ts';
 import { usedVariables, withVariables } from './named-variables.ts';
 import type { MutatingSpec, NativePolicy, ResourceRule, ValidationAction } from './native-objects.ts';
 import { sizeWithin } from './size-within.ts';
@@ -16,6 +17,8 @@ interface Parts {
   readonly name: string;
   readonly failurePolicy: FailurePolicy;
   readonly resourceRules: readonly ResourceRule[];
+  /** To look at labels costs the API server nothing; for CEL it makes a copy of the object, for each policy. */
+  readonly objectSelector?: LabelSelector | undefined;
   /** By name. The variables that they use are bound in them. */
   readonly conditions: Readonly<Record<string, Expression>>;
   /** In the order of use. Those that nothing uses are left out. */
@@ -83,7 +86,7 @@ const VALIDATING_ROUNDS = 3;
 const MUTATING_ROUNDS = 1;
 
 function assembled(
-  { failurePolicy, resourceRules, conditions, variables }: Parts,
+  { failurePolicy, resourceRules, objectSelector, conditions, variables }: Parts,
   expressions: readonly Expression[],
   rounds: number,
   policy: (common: Omit<MutatingSpec, 'mutations' | 'reinvocationPolicy'>) => NativePolicy,
@@ -99,7 +102,7 @@ function assembled(
     {
       policy: policy({
         failurePolicy,
-        matchConstraints: { resourceRules },
+        matchConstraints: { resourceRules, ...(objectSelector ? { objectSelector } : {}) },
         matchConditions: bound.map(({ name, condition }) => ({ name, expression: condition.text })),
         variables: used,
       }),

@@ -1,4 +1,5 @@
 import type { FailurePolicy } from '../failure-policy.ts';
+import type { LabelSelector } from '../label-selector.ts';
 
 /** A name for a value; expressions after it, in any field but `matchConditions`, use it as `variables.NAME`. */
 export interface NativeVariable {
@@ -14,7 +15,11 @@ export interface NativeMatchCondition {
 /** What decides about requests without a webhook, as far as policies say it (admissionregistration.k8s.io). */
 interface NativeSpec {
   readonly failurePolicy: FailurePolicy;
-  readonly matchConstraints: { readonly resourceRules: readonly ResourceRule[] };
+  readonly matchConstraints: {
+    readonly resourceRules: readonly ResourceRule[];
+    /** Tried against the labels of the object before and after the request: one of the two suffices. Absent: every object. */
+    readonly objectSelector?: LabelSelector;
+  };
   /** All must hold. They know no variables. */
   readonly matchConditions: readonly NativeMatchCondition[];
   readonly variables: readonly NativeVariable[];

@@ -28,6 +28,7 @@ export function protection(policy: NodeSubject, { mutates, purpose }: Translatio
     name: `${name}.${audit ? 'report' : 'protect'}.taintkeeper.dev`,
     failurePolicy,
     resourceRules: NODE_UPDATES,
+    objectSelector: policy.nodeSelector,
     conditions: { 'drops-taints': DROPS_TAINTS },
     variables: [
       ...policy.variables,

@@ -7,7 +7,7 @@ import { type Assembled, mutating, validating } from './assemble.ts';
 import type { ResourceRule } from './native-objects.ts';
 import { LOSSES, lackingMessage } from './node-messages.ts';
 import { reportActions } from './node-protection.ts';
-import { type NodeSubject, readNodeSubject } from './node-subject.ts';
+import { readNodeSubject } from './node-subject.ts';
 import { listOfWants, wantedUnlessContested, wantsOf } from './present-wants.ts';
 import { puttingTaints } from './put-taints.ts';
 import type { TranslationOptions } from './translate.ts';
@@ -28,7 +28,7 @@ export function registration(policy: TaintPolicy, others: readonly TaintPolicy[]
   if (wanted === EMPTY) return [];
   const put = puttingTaints('taints', 'lacking');
   return mutating({
-    ...onCreation(readNodeSubject(policy), `${policy.name}.register.taintkeeper.dev`),
+    ...onCreation(policy.spec, `${policy.name}.register.taintkeeper.dev`),
     variables: [...CREATE_VARIABLES, { name: 'wanted', definition: wanted }, lacking(wants.length), ...put.variables],
     reinvocationPolicy: 'Never',
     mutations: [
@@ -47,7 +47,7 @@ export function registrationReport(policy: TaintPolicy, { purpose }: Translation
   if (wants.length === 0) return [];
   const subject = readNodeSubject(policy);
   return validating({
-    ...onCreation(subject, `${policy.name}.report-registration.taintkeeper.dev`),
+    ...onCreation(policy.spec, `${policy.name}.report-registration.taintkeeper.dev`),
     variables: [
       ...CREATE_VARIABLES,
       { name: 'wanted', definition: listOfWants(wants) },
@@ -60,12 +60,13 @@ export function registrationReport(policy: TaintPolicy, { purpose }: Translation
   });
 }
 
-function onCreation({ selects }: NodeSubject, name: string) {
+function onCreation({ nodeSelector }: TaintPolicy['spec'], name: string) {
   return {
     name,
     failurePolicy: 'Ignore',
     resourceRules: NODE_CREATIONS,
-    conditions: { 'is-selected': selects.labels },
+    objectSelector: nodeSelector,
+    conditions: {},
   } as const;
 }
 

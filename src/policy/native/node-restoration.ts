@@ -44,6 +44,7 @@ export function restoration(
     name: `${name}.restore.taintkeeper.dev`,
     failurePolicy: 'Ignore',
     resourceRules: NODE_UPDATES,
+    objectSelector: policy.nodeSelector,
     conditions: { 'drops-taints': DROPS_TAINTS, 'is-not-by-a-node': not(IS_NODE) },
     variables: [
       ...policy.variables,

@@ -11,12 +11,13 @@ import {
   type Variable,
 } from '../cel/expression.ts';
 import { those } from '../cel/lists.ts';
-import { type NodePolicy, readNodePolicy, selectsBeforeOrAfter } from '../cel/node-policies.ts';
+import { type NodePolicy, readNodePolicy } from '../cel/node-policies.ts';
 import { RELEASE_AFTER, RELEASE_BEFORE } from '../cel/protection-changes.ts';
 import { REQUESTER_VARIABLES } from '../cel/requester.ts';
 import { LABELS, LABELS_BEFORE } from '../cel/selector.ts';
 import { DROPPED_BY_NAME, EXACT_NAME, IDENTITY, LEFT, notAmong } from '../cel/taint-names.ts';
 import { isProtected, TAINTS_AFTER, TAINTS_BEFORE } from '../cel/taints.ts';
+import type { LabelSelector } from '../label-selector.ts';
 import type { TaintPolicy } from '../policy.ts';
 
 /** So many entries of the release annotation are looked at: to look at all that it could have would cost too much. */
@@ -34,11 +35,10 @@ export interface NamedNodePolicy extends NodePolicy {
 
 /** A TaintPolicy as its own native policies see an update of a node. */
 export interface NodeSubject extends NamedNodePolicy {
-  /** True for an update of a node that the policy is for. */
-  readonly selected: Expression;
+  readonly nodeSelector: LabelSelector | undefined;
   /** True for a requester whom it exempts. */
   readonly exempt: Expression;
-  /** What the expressions above use, and `protected`: the dropped taints that the policy protects, whoever drops them. */
+  /** What the expressions above use, and `protected`: the dropped taints that the policy protects on a node that it is for, whoever drops them. */
   readonly variables: readonly Variable[];
 }
 
@@ -85,17 +85,15 @@ export function readNamedNodePolicy(policy: TaintPolicy): NamedNodePolicy {
 export function readNodeSubject(policy: TaintPolicy): NodeSubject {
   const read = readNamedNodePolicy(policy);
   const { taints, notExempt } = read;
-  const [selected, isSelected] = named('selected', selectsBeforeOrAfter(read));
   const [exempt, isExempt] = named('exempt', not(notExempt));
   return {
     ...read,
-    selected,
+    nodeSelector: policy.spec.nodeSelector,
     exempt,
     variables: [
       ...UPDATE_VARIABLES,
-      ...isSelected,
       ...isExempt,
-      { name: 'protected', definition: those('dropped', all([selected, isProtected(taints)])) },
+      { name: 'protected', definition: those('dropped', isProtected(taints)) },
     ],
   };
 }

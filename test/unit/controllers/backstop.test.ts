@@ -157,6 +157,33 @@ describe('puts right what somebody else has changed:', () => {
     });
   });
 
+  it("what was added to the policy's own selector", async () => {
+    const api = nativeApi();
+    const objectSelector = {
+      matchLabels: { pool: 'gpu' },
+      matchExpressions: [{ key: 'b', operator: 'Exists' as const, values: [] }],
+    };
+    const [native] = both('a');
+    const narrowed = { ...native, spec: { ...native?.spec, matchConstraints: { resourceRules: [], objectSelector } } };
+    const { reconcile } = controller(api, { translate: () => ({ policies: [narrowed as NativePolicy], limits: [] }) });
+    const key = `${VALIDATING}/a.protect.taintkeeper.dev`;
+    const selector = () =>
+      (api.stored.get(key) as unknown as Object).spec.matchConstraints as { objectSelector: object };
+    await reconcile();
+    const before = structuredClone(selector());
+    expect(before.objectSelector).toEqual({
+      matchExpressions: [
+        { key: 'pool', operator: 'In', values: ['gpu'] },
+        { key: 'b', operator: 'Exists' },
+      ],
+    });
+    await reconcile();
+    expect(api.writes).toHaveLength(2);
+    Object.assign(selector().objectSelector, { matchLabels: { never: 'there' } });
+    await reconcile();
+    expect(selector()).toEqual(before);
+  });
+
   it('but gives way to whoever does it again and again', async () => {
     const api = nativeApi();
     const { reconcile } = controller(api);
