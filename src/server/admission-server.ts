@@ -24,9 +24,10 @@ export const RECEIVED_LIMIT_BYTES = 8 * BODY_LIMIT_BYTES;
 /** How long a client may take, in milliseconds. */
 export interface ClientTimeouts {
   readonly keepAlive: number;
-  /** For the whole request to arrive. */
-  readonly request: number;
+  /** From the opening of a connection, or from the first byte of a further request, to the end of the headers. */
   readonly headers: number;
+  /** From there to the end of the request. */
+  readonly body: number;
   readonly handshake: number;
   /** How often Node looks for requests that are over their limits. */
   readonly checkInterval: number;
@@ -36,9 +37,10 @@ export const CLIENT_TIMEOUTS: ClientTimeouts = {
   // The API server keeps idle connections for 90 s. If this end closes first, the request that is just then on its way is
   // lost, and the API server does not send it again.
   keepAlive: 120_000,
+  // Neither does it use every connection at once: some it opens in reserve, and a call may come just when one is closed.
+  headers: 100_000,
   // A webhook's timeout is 30 s at most and 10 s by default: whoever takes longer is no API server.
-  request: 10_000,
-  headers: 5_000,
+  body: 10_000,
   handshake: 5_000,
   checkInterval: 1_000,
 };
@@ -114,7 +116,7 @@ export function createAdmissionServer({
       connectionsCheckingInterval: timeouts.checkInterval,
     },
     bodyLimit: BODY_LIMIT_BYTES,
-    requestTimeout: timeouts.request,
+    requestTimeout: timeouts.headers + timeouts.body,
     keepAliveTimeout: timeouts.keepAlive,
     // Answers while it stops: a request that is refused then is a node update that fails.
     return503OnClosing: false,
@@ -128,6 +130,14 @@ export function createAdmissionServer({
   });
   app.addHook('onSend', ({ raw }, reply, _payload, done) => {
     if (closing || draining(raw.socket)) reply.header('connection', 'close');
+    done();
+  });
+
+  app.addHook('onRequest', ({ raw }, reply, done) => {
+    const late = setTimeout(() => {
+      reply.code(408).header('connection', 'close').send({ error: 'the request took too long to arrive' });
+    }, timeouts.body);
+    for (const end of ['end', 'close']) raw.once(end, () => clearTimeout(late));
     done();
   });
 

@@ -12,7 +12,7 @@ const WANTED = Number(process.env.TAINTKEEPER_TEST_CONNECTIONS ?? 2_000);
 const CONNECTIONS = Math.min(WANTED, Math.floor((LIMIT - 500) / 2));
 
 /** As many as a client can have open without sending anything. */
-const HELD = { ...CLIENT_TIMEOUTS, handshake: 60_000, headers: 60_000, request: 60_000 };
+const HELD = { ...CLIENT_TIMEOUTS, handshake: 60_000, headers: 60_000 };
 
 async function open(count: number, connect: () => Promise<Socket>): Promise<Socket[]> {
   const sockets: Socket[] = [];
@@ -35,7 +35,7 @@ it('connections that say nothing are cut off, all of them, with and without a ha
   timeout: 20_000,
 }, async () => {
   const server = await startServer({
-    timeouts: { ...CLIENT_TIMEOUTS, handshake: 500, headers: 500, request: 500, checkInterval: 50 },
+    timeouts: { ...CLIENT_TIMEOUTS, handshake: 500, headers: 500, checkInterval: 50 },
   });
   const connections = () =>
     new Promise<number>((resolve) => server.app.server.getConnections((_error, count) => resolve(count)));

@@ -7,7 +7,7 @@ import { openRaw, openTls, readToEnd } from './raw-connections.ts';
 import { ALIVE, startServer } from './running-server.ts';
 
 /** Limits that a slow client meets soon. */
-const SHORT: ClientTimeouts = { ...CLIENT_TIMEOUTS, headers: 200, request: 400, handshake: 200, checkInterval: 20 };
+const SHORT: ClientTimeouts = { ...CLIENT_TIMEOUTS, headers: 200, body: 200, handshake: 200, checkInterval: 20 };
 
 const BODY = JSON.stringify(harmlessReview());
 const HEAD = [
@@ -106,6 +106,18 @@ it('two requests sent at once on one connection are both answered', async () => 
   expect((await readToEnd(client)).match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
 });
 
-it('production waits longer for the next request than the API server keeps an idle connection (90 s)', () => {
+it('a connection that was opened in reserve is there when it is needed', async () => {
+  const server = await startServer({ timeouts: { ...SHORT, headers: 60_000 } });
+  const reserve = await openTls(server.port);
+  const slow = await openTls(server.port);
+  slow.write(HEAD);
+  expect(await readToEnd(slow)).toMatch(/^HTTP\/1\.1 408 .*the request took too long to arrive/s);
+
+  reserve.write(HEAD.replace('Host:', 'Connection: close\r\nHost:') + BODY);
+  expect(await readToEnd(reserve)).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+it('production waits longer for a request than the API server keeps an idle connection (90 s), a used one or a new one', () => {
   expect(CLIENT_TIMEOUTS.keepAlive).toBeGreaterThan(90_000);
+  expect(CLIENT_TIMEOUTS.headers).toBeGreaterThan(90_000);
 });
