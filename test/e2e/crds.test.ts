@@ -87,6 +87,7 @@ describeWithControlPlane('CRDs', {}, (cp) => {
         mode: 'Deny',
         taints,
         release: 'ByAnnotation',
+        backstop: 'None',
       });
       const daemonSets = { namespaces: ['cilium'] };
       expect(await stored('TolerationPolicy', { mode: 'Audit', daemonSets })).toEqual({
@@ -94,6 +95,7 @@ describeWithControlPlane('CRDs', {}, (cp) => {
         daemonSets: { ...daemonSets, names: ['*'] },
         tolerations: DEFAULT_TOLERATIONS,
         existing: 'Report',
+        backstop: 'None',
       });
     });
   });
