@@ -67,7 +67,10 @@ function policySpec(spec: object, namespace: string): object {
       // A DaemonSet of our own is left alone, as by the webhook. Nodes are in no namespace: the selector does not count for them.
       namespaceSelector: {
         matchLabels: undefined,
-        matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [namespace] }],
+        matchExpressions: [
+          ...(matchConstraints.namespaceSelector?.matchExpressions ?? []),
+          { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [namespace] },
+        ],
       },
       objectSelector: asRequirements(matchConstraints.objectSelector ?? {}),
       excludeResourceRules: undefined,

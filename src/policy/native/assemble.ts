@@ -19,6 +19,7 @@ interface Parts {
   readonly resourceRules: readonly ResourceRule[];
   /** To look at labels costs the API server nothing; for CEL it makes a copy of the object, for each policy. */
   readonly objectSelector?: LabelSelector | undefined;
+  readonly namespaceSelector?: LabelSelector | undefined;
   /** By name. The variables that they use are bound in them. */
   readonly conditions: Readonly<Record<string, Expression>>;
   /** In the order of use. Those that nothing uses are left out. */
@@ -86,7 +87,7 @@ const VALIDATING_ROUNDS = 3;
 const MUTATING_ROUNDS = 1;
 
 function assembled(
-  { failurePolicy, resourceRules, objectSelector, conditions, variables }: Parts,
+  { failurePolicy, resourceRules, objectSelector, namespaceSelector, conditions, variables }: Parts,
   expressions: readonly Expression[],
   rounds: number,
   policy: (common: Omit<MutatingSpec, 'mutations' | 'reinvocationPolicy'>) => NativePolicy,
@@ -102,7 +103,11 @@ function assembled(
     {
       policy: policy({
         failurePolicy,
-        matchConstraints: { resourceRules, ...(objectSelector ? { objectSelector } : {}) },
+        matchConstraints: {
+          resourceRules,
+          ...(objectSelector ? { objectSelector } : {}),
+          ...(namespaceSelector ? { namespaceSelector } : {}),
+        },
         matchConditions: bound.map(({ name, condition }) => ({ name, expression: condition.text })),
         variables: used,
       }),

@@ -19,6 +19,8 @@ interface NativeSpec {
     readonly resourceRules: readonly ResourceRule[];
     /** Tried against the labels of the object before and after the request: one of the two suffices. Absent: every object. */
     readonly objectSelector?: LabelSelector;
+    /** Tried against the labels of the object's namespace; not for nodes. Absent: every namespace. */
+    readonly namespaceSelector?: LabelSelector;
   };
   /** All must hold. They know no variables. */
   readonly matchConditions: readonly NativeMatchCondition[];

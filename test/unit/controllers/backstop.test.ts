@@ -380,6 +380,22 @@ it('with --audit, what is translated is the policy in mode Audit, among policies
   expect(seen).toEqual(['Audit', 'Audit']);
 });
 
+it("leaves taintkeeper's own namespace out, also of those that the policy names", async () => {
+  const api = nativeApi();
+  const named = { key: 'kubernetes.io/metadata.name', operator: 'In' as const, values: ['kube-system', 'taintkeeper'] };
+  const policies = both('a').map((native) => ({
+    ...native,
+    spec: { ...native.spec, matchConstraints: { resourceRules: [], namespaceSelector: { matchExpressions: [named] } } },
+  })) as NativePolicy[];
+  await controller(api, { translate: () => ({ policies, limits: [] }) }).reconcile();
+  const spec = api.stored.get('mutatingadmissionpolicies/a.restore.taintkeeper.dev')?.spec as {
+    matchConstraints: { namespaceSelector: unknown };
+  };
+  expect(spec.matchConstraints.namespaceSelector).toEqual({
+    matchExpressions: [named, { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['taintkeeper'] }],
+  });
+});
+
 it("leaves taintkeeper's own namespace out", async () => {
   const api = nativeApi();
   await controller(api).reconcile();

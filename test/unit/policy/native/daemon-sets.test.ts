@@ -48,6 +48,19 @@ describe('a TolerationPolicy in the own language of the API server', () => {
     expect(limits.map(({ field }) => field)).toEqual(fields);
   });
 
+  it.each([
+    { namespaces: ['kube-system', 'cilium'], selected: ['kube-system', 'cilium'] },
+    { namespaces: ['kube-system', 'kube-*'], selected: undefined },
+    { namespaces: ['kube-system', 'Not a namespace'], selected: undefined },
+  ])('is evaluated in its namespaces alone, if they are named: $namespaces', ({ namespaces, selected }) => {
+    const { policies } = translated(policy('p', { daemonSets: { namespaces } }));
+    const expression = { key: 'kubernetes.io/metadata.name', operator: 'In', values: selected };
+    expect(policies.map(({ spec }) => spec.matchConstraints.namespaceSelector)).toEqual(
+      policies.map(() => selected && { matchExpressions: [expression] }),
+    );
+    expect(policies).toHaveLength(2);
+  });
+
   it('warns where there is no webhook to do so', () => {
     const actions = (purpose: 'Alone' | 'Backstop') =>
       translated(policy('cni'), { purpose }).policies.flatMap((one) =>
