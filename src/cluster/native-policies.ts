@@ -30,7 +30,7 @@ export interface NativeObject {
     readonly resourceVersion: string;
     readonly generation?: number;
     readonly labels?: Readonly<Record<string, string>>;
-    readonly ownerReferences?: readonly unknown[];
+    readonly ownerReferences?: readonly { readonly kind: string; readonly uid: string }[];
   };
   /** Of a ValidatingAdmissionPolicy, by the controller manager. */
   readonly status?: {

@@ -10,9 +10,9 @@ import type { Policy } from '../policy/policy.ts';
 import type { ConditionState } from '../policy/policy-status.ts';
 import { type BackstopState, backstopCondition, isForbidden, stateOfFault } from './backstop-condition.ts';
 import { NATIVE_LABELS, NATIVE_SUFFIX } from './desired-native-policies.ts';
-import { type NativeRun, settleNatives } from './native-run.ts';
+import { type NamedPolicy, type NativeRun, settleNatives, type TranslatedPolicy } from './native-run.ts';
 import { nativeWriter } from './native-writer.ts';
-import { type Ownership, ownedByClusterRole } from './owner-cluster-role.ts';
+import { ownedByClusterRole } from './owner-cluster-role.ts';
 import type { Trouble } from './trouble.ts';
 
 /**
@@ -52,7 +52,7 @@ export function backstop(options: BackstopOptions): Backstop {
   const { client, isEnabled, objects, audit, namespace, translate, log } = options;
   const writer = nativeWriter(client, log);
   const checks = createBackOff({ minMs: FIRST_CHECK_MS, maxMs: LOOK_AGAIN_MS });
-  let ownership: Ownership | undefined;
+  let translated: { readonly of: string; readonly policies: readonly TranslatedPolicy[] } | undefined;
   /** By {@link versionOf} the policy. */
   let states: ReadonlyMap<string, BackstopState> = new Map();
 
@@ -67,6 +67,7 @@ export function backstop(options: BackstopOptions): Backstop {
         states = every({ what: 'Disabled' });
         return undefined;
       }
+      let isSettled = false;
       try {
         const versions = await servedVersions(client);
         if (versions.validating === undefined) {
@@ -75,23 +76,21 @@ export function backstop(options: BackstopOptions): Backstop {
         }
         const found = (await listNative(client, versions, NATIVE_LABELS)).filter(isOurs);
         if (asking.length + found.length === 0) return undefined;
-        ownership ??= await ownedByClusterRole(client, options.ownerClusterRole);
-        const among = inForce.map(({ policy }) => asInForce(policy));
-        const mutates = versions.mutating !== undefined;
-        const backed = inForce.flatMap(({ object, policy }) => {
-          const asked = asInForce(policy);
-          if (!asksForBackstop(asked)) return [];
-          return [{ object, translation: translate(asked, { among, mutates, purpose: 'Backstop' }) }];
-        });
-        const run = await settleNatives(backed, found, { writer, versions, namespace, installation: ownership });
+        // Each time: who applies the installation anew makes another ClusterRole of that name.
+        const installation = await ownedByClusterRole(client, options.ownerClusterRole);
+        const backed = translateAll(inForce, versions.mutating !== undefined);
+        const unreadable = objects().filter(({ result }) => !result.ok);
+        const run = await settleNatives(backed, found, { writer, versions, namespace, installation, unreadable });
         states = run.states;
+        isSettled = true;
         if (run.fault) throw run.fault;
         return asking.length === 0 ? undefined : nextLookMs(run);
       } catch (error) {
         // Who may not see them has not written any.
         if (isForbidden(error) && asking.length === 0) return undefined;
-        // What the API server said of single ones is known already.
-        if (!asking.every((object) => states.has(versionOf(object)))) states = every(stateOfFault(error));
+        // What the API server said of single ones is known already; and what was in force is so while it does not answer.
+        const isKnown = asking.every((object) => states.has(versionOf(object)));
+        if (!isSettled && (isForbidden(error) || !isKnown)) states = every(stateOfFault(error));
         throw error;
       }
     },
@@ -113,6 +112,21 @@ export function backstop(options: BackstopOptions): Backstop {
     return state ? backstopCondition(state) : 'pending';
   }
 
+  /** Hundreds of policies take most of a second, in which no request is answered: only when one of them has changed. */
+  function translateAll(inForce: readonly { object: NamedPolicy; policy: Policy }[], mutates: boolean) {
+    const of = JSON.stringify([mutates, inForce.map(({ object }) => versionOf(object))]);
+    if (translated?.of !== of) {
+      const among = inForce.map(({ policy }) => asInForce(policy));
+      const policies = inForce.flatMap(({ object, policy }) => {
+        const asked = asInForce(policy);
+        if (!asksForBackstop(asked)) return [];
+        return [{ object, translation: translate(asked, { among, mutates, purpose: 'Backstop' }) }];
+      });
+      translated = { of, policies };
+    }
+    return translated.policies;
+  }
+
   function asInForce(policy: Policy): Policy {
     return audit && policy.kind !== 'RecoveryPolicy' ? inAudit(policy) : policy;
   }
@@ -124,6 +138,9 @@ export function backstop(options: BackstopOptions): Backstop {
   }
 }
 
-function isOurs({ metadata }: NativeObject): boolean {
-  return metadata.name.endsWith(NATIVE_SUFFIX);
+/** A label can be put on anything. */
+function isOurs({ metadata: { name, ownerReferences } }: NativeObject): boolean {
+  return name.endsWith(NATIVE_SUFFIX) && (ownerReferences ?? []).some(({ kind }) => OWNER_KINDS.includes(kind));
 }
+
+const OWNER_KINDS = ['TaintPolicy', 'TolerationPolicy', 'ClusterRole'];

@@ -63,7 +63,7 @@ function policySpec(spec: object, namespace: string): object {
     ...withoutEmptyLists(rest),
     paramKind: undefined,
     matchConstraints: {
-      ...matchConstraints,
+      resourceRules: matchConstraints.resourceRules.map((rule) => ({ ...rule, scope: '*', resourceNames: undefined })),
       // A DaemonSet of our own is left alone, as by the webhook. Nodes are in no namespace: the selector does not count for them.
       namespaceSelector: {
         matchLabels: undefined,

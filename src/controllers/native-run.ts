@@ -22,6 +22,8 @@ export interface NativeRunContext {
   /** Where taintkeeper runs. */
   readonly namespace: string;
   readonly installation: Ownership;
+  /** Policies that cannot be read: what is in force of them stays. */
+  readonly unreadable: readonly NamedPolicy[];
 }
 
 /** What came of a run. */
@@ -43,7 +45,7 @@ export interface NativeRun {
 export async function settleNatives(
   backed: readonly TranslatedPolicy[],
   found: readonly NativeObject[],
-  { writer, versions, namespace, installation }: NativeRunContext,
+  { writer, versions, namespace, installation, unreadable }: NativeRunContext,
 ): Promise<NativeRun> {
   const present = new Map(found.map((object) => [titleOf(object), object]));
   const states = new Map<string, BackstopState>();
@@ -52,12 +54,16 @@ export async function settleNatives(
   const faults: ApiError[] = [];
   let hasWritten = false;
 
+  for (const policy of unreadable) keep(policy);
   for (const { object, translation } of backed) states.set(versionOf(object), await settle(object, translation));
   await removeOthers();
   return { states, hasWritten, waits, fault: faults[0] };
 
   async function settle(policy: NamedPolicy, { policies, limits, refusal }: NativeTranslation): Promise<BackstopState> {
-    if (refusal !== undefined) return { what: 'NotTranslated', message: refusal };
+    if (refusal !== undefined) {
+      keep(policy);
+      return { what: 'NotTranslated', message: refusal };
+    }
     if (policies.length === 0) return { what: 'NothingNative', limits };
     const desired = desiredNatives(policies, { policy, namespace, mutatingVersion: versions.mutating, installation });
     for (const one of desired) wanted.add(titleOf(one));
@@ -71,6 +77,13 @@ export async function settleNatives(
       return stateOfFault(error);
     }
     return stateOf(standing, limits);
+  }
+
+  /** What there is of a policy is better than nothing. */
+  function keep({ uid }: NamedPolicy): void {
+    const owned = found.filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid));
+    const names = new Set(owned.map(({ metadata }) => metadata.name));
+    for (const object of found) if (names.has(object.metadata.name)) wanted.add(titleOf(object));
   }
 
   async function settleOne(desired: DesiredNative): Promise<NativeObject> {

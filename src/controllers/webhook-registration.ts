@@ -78,7 +78,8 @@ export function webhookRegistration(options: RegistrationOptions): Registration 
         }
       };
       conditions ??= await attempt(askForConditions);
-      ownership ??= await attempt(() => ownedByClusterRole(client, options.ownerClusterRole));
+      // Each time: who applies the installation anew makes another ClusterRole of that name.
+      ownership = (await attempt(() => ownedByClusterRole(client, options.ownerClusterRole))) ?? ownership;
       // What exists comes first: until its caBundle is right, no replica may be ready, and the webhook answers nobody. Then
       // mutation before validation, which refuses what a missing mutation has not restored.
       const waits = [

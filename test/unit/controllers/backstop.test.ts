@@ -14,7 +14,9 @@ const SPEC: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'a' }], backstop: 
 
 const common = {
   failurePolicy: 'Fail',
-  matchConstraints: { resourceRules: [] },
+  matchConstraints: {
+    resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['nodes'], operations: ['UPDATE'] }],
+  },
   matchConditions: [],
   variables: [],
 } as const;
@@ -109,6 +111,10 @@ it('without an owner of the installation, all of it goes with the policy', async
 });
 
 describe('puts right what somebody else has changed:', () => {
+  const narrowRule = (spec: Record<string, unknown>, by: object) => {
+    const { resourceRules } = spec.matchConstraints as { resourceRules: object[] };
+    for (const rule of resourceRules) Object.assign(rule, by);
+  };
   type Object = { metadata: { labels?: object }; spec: Record<string, unknown> };
   it.each<{ what: string; key: string; change: (object: Object) => void }>([
     {
@@ -126,6 +132,16 @@ describe('puts right what somebody else has changed:', () => {
       key: `${VALIDATING}/a.protect.taintkeeper.dev`,
       change: ({ spec }) =>
         Object.assign(spec.matchConstraints as object, { objectSelector: { matchLabels: { a: 'b' } } }),
+    },
+    {
+      what: 'a rule for things in namespaces alone, which nodes are not',
+      key: `${VALIDATING}/a.protect.taintkeeper.dev`,
+      change: ({ spec }) => narrowRule(spec, { scope: 'Namespaced' }),
+    },
+    {
+      what: 'a rule for one name alone',
+      key: `${VALIDATING}/a.protect.taintkeeper.dev`,
+      change: ({ spec }) => narrowRule(spec, { resourceNames: ['nobody'] }),
     },
     {
       what: 'a binding that is narrower',
@@ -211,14 +227,17 @@ describe('what is not ours', () => {
     });
   });
 
-  it('stays when it only has our label', async () => {
-    const api = nativeApi();
-    const labels = { 'app.kubernetes.io/managed-by': 'taintkeeper' };
-    const theirs = { metadata: { name: 'theirs.example.com', uid: 'x', resourceVersion: '1', labels }, spec: {} };
-    api.stored.set(`${VALIDATING}/theirs.example.com`, theirs);
-    await controller(api).reconcile();
-    expect(api.stored.has(`${VALIDATING}/theirs.example.com`)).toBe(true);
-  });
+  it.each(['theirs.example.com', 'exported.protect.taintkeeper.dev'])(
+    'stays when it only has our label: %s',
+    async (name) => {
+      const api = nativeApi();
+      const labels = { 'app.kubernetes.io/managed-by': 'taintkeeper' };
+      const theirs = { metadata: { name, uid: 'x', resourceVersion: '1', labels }, spec: {} };
+      api.stored.set(`${VALIDATING}/${name}`, theirs);
+      await controller(api).reconcile();
+      expect(api.stored.get(`${VALIDATING}/${name}`)).toBe(theirs);
+    },
+  );
 });
 
 describe('removes what no policy asks for any more: first what puts it in force', () => {
@@ -228,24 +247,68 @@ describe('removes what no policy asks for any more: first what puts it in force'
     'DELETE mutatingadmissionpolicybindings/a.restore.taintkeeper.dev',
     'DELETE mutatingadmissionpolicies/a.restore.taintkeeper.dev',
   ];
-  it.each<{ what: string; now: PolicyObject[]; translation?: NativeTranslation }>([
+  it.each<{ what: string; now: PolicyObject[] }>([
     { what: 'the policy is gone', now: [] },
     { what: 'its backstop is None', now: [policy('a', { ...SPEC, backstop: 'None' }, 2)] },
+  ])('$what', async ({ now }) => {
+    const api = nativeApi();
+    const { objects, reconcile } = controller(api);
+    await reconcile();
+    objects.splice(0, 1, ...now);
+    await reconcile();
+    expect(api.writes.slice(4)).toEqual(removed);
+  });
+});
+
+describe('what is in force stays', () => {
+  it.each<{ what: string; now: PolicyObject; refusal?: string }>([
     {
-      what: 'it cannot be said natively',
-      now: [policy('a', SPEC, 2)],
-      translation: { policies: [], limits: [], refusal: 'TaintPolicy a: too large' },
+      what: 'while the policy cannot be said natively',
+      now: policy('a', SPEC, 2),
+      refusal: 'TaintPolicy a: too large',
     },
-  ])('$what', async ({ now, translation }) => {
+    {
+      what: 'while the policy cannot be read',
+      now: { ...policy('a', SPEC, 2), result: { ok: false, problems: [{ path: ['spec'], message: 'broken' }] } },
+    },
+  ])('$what', async ({ now, refusal }) => {
     const api = nativeApi();
     let translated: NativeTranslation = { policies: both('a'), limits: [] };
     const { objects, reconcile } = controller(api, { translate: () => translated });
     await reconcile();
-    objects.splice(0, 1, ...now);
-    translated = translation ?? translated;
+    objects.splice(0, 1, now);
+    if (refusal !== undefined) translated = { policies: [], limits: [], refusal };
     await reconcile();
-    expect(api.writes.slice(4)).toEqual(removed);
+    expect(api.writes).toHaveLength(4);
+    expect(api.stored.size).toBe(4);
   });
+});
+
+it('follows the installation when it was applied anew', async () => {
+  const api = nativeApi();
+  const { reconcile } = controller(api);
+  await reconcile();
+  api.clusterRoleUid = 'another';
+  await reconcile();
+  const owners = api.stored.get('validatingadmissionpolicybindings/a.protect.taintkeeper.dev')?.metadata
+    .ownerReferences;
+  expect(owners).toEqual([expect.objectContaining({ kind: 'ClusterRole', uid: 'another' })]);
+});
+
+it('translates only what has changed', async () => {
+  const translated: string[] = [];
+  const { objects, reconcile } = controller(nativeApi(), {
+    translate({ name }) {
+      translated.push(name);
+      return { policies: both(name), limits: [] };
+    },
+  });
+  await reconcile();
+  await reconcile();
+  expect(translated).toEqual(['a']);
+  objects[0] = policy('a', SPEC, 2);
+  await reconcile();
+  expect(translated).toEqual(['a', 'a']);
 });
 
 describe('the condition', () => {
@@ -331,6 +394,16 @@ describe('the condition', () => {
     await expect(reconcile()).rejects.toThrow('not you');
     expect(conditionOf(0)).toMatchObject({ status: 'False', reason: 'Forbidden' });
     expect(conditionOf(1)).toMatchObject({ status: 'True', reason: 'InForce' });
+  });
+
+  it('is False once nothing may be looked at any more', async () => {
+    const api = nativeApi();
+    const { reconcile, conditionOf } = controller(api);
+    await reconcile();
+    expect(conditionOf()).toMatchObject({ status: 'True' });
+    api.refuse = forbidden;
+    await expect(reconcile()).rejects.toThrow('not you');
+    expect(conditionOf()).toMatchObject({ status: 'False', reason: 'Forbidden' });
   });
 
   it('is False where nothing may be looked at', async () => {

@@ -21,6 +21,7 @@ export interface NativeApi {
   readonly writes: string[];
   /** Asked before every request: what it throws is the answer. */
   refuse: (method: string, path: string) => void;
+  clusterRoleUid: string;
 }
 
 const GROUP = '/apis/admissionregistration.k8s.io/';
@@ -38,13 +39,16 @@ export function nativeApi(served: Readonly<Record<string, readonly string[]>> = 
     stored,
     writes,
     refuse: () => {},
+    clusterRoleUid: 'role',
   };
   return api;
 
   function answer(method: string, path: string, { body, query }: RequestOptions = {}): unknown {
     const fail = (status: number, reason: string) => new ApiError(method, path, status, reason, '');
     api.refuse(method, path);
-    if (path.startsWith('/apis/rbac.authorization.k8s.io/')) return { metadata: { name: 'taintkeeper', uid: 'role' } };
+    if (path.startsWith('/apis/rbac.authorization.k8s.io/')) {
+      return { metadata: { name: 'taintkeeper', uid: api.clusterRoleUid } };
+    }
     const [group = '', resource, name] = path.slice(GROUP.length).split('/');
     const known = (served[group] ?? []).flatMap((kind) => [
       `${kind}admissionpolicies`,
