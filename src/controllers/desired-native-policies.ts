@@ -4,6 +4,7 @@ import type { LabelSelector } from '../policy/label-selector.ts';
 import { type MutatingVersion, manifestsOf } from '../policy/native/manifests.ts';
 import type { MutatingSpec, NativePolicy } from '../policy/native/native-objects.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
+import { requirementsOf } from '../policy/selector-overlap.ts';
 import type { Ownership } from './owner-cluster-role.ts';
 
 /** On every native policy and binding of ours. */
@@ -72,7 +73,7 @@ function policySpec(spec: object, namespace: string): object {
           { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [namespace] },
         ],
       },
-      objectSelector: asRequirements(matchConstraints.objectSelector ?? {}),
+      objectSelector: asRequirements(matchConstraints.objectSelector),
       excludeResourceRules: undefined,
       matchPolicy: 'Equivalent',
     },
@@ -84,14 +85,9 @@ function bindingSpec(spec: object): object {
 }
 
 /** The same selector as one list: of a map, what somebody added to it would not be seen. */
-function asRequirements({ matchLabels = {}, matchExpressions = [] }: LabelSelector): object {
-  const labels = Object.entries(matchLabels).map(([key, value]) => ({ key, operator: 'In', values: [value ?? ''] }));
-  const expressions = matchExpressions.map(({ values = [], ...rest }) => ({
-    ...rest,
-    ...(values.length > 0 ? { values } : {}),
-  }));
-  const requirements = [...labels, ...expressions];
-  return { matchLabels: undefined, matchExpressions: requirements.length === 0 ? undefined : requirements };
+function asRequirements(selector: LabelSelector | undefined): object {
+  const requirements = requirementsOf(selector).map(withoutEmptyLists);
+  return withoutEmptyLists({ matchLabels: undefined, matchExpressions: requirements });
 }
 
 /** The API server leaves empty lists out. */
