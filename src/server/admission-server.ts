@@ -10,9 +10,9 @@ import { type AdmissionRequest, decodeReview } from '../admission/review.ts';
 import type { Phase } from '../policy/decision.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { printable } from '../policy/text.ts';
+import { followArrivals } from './arrivals.ts';
 import { checkClients, type KnownClients } from './known-clients.ts';
 import type { Metrics, RequestResult } from './metrics.ts';
-import { boundReceivedBytes } from './received-bytes.ts';
 import { logViolations } from './violation-log.ts';
 
 /** Two objects of 3 MB, the most that etcd is ever set up to hold, and 1 MB around them; controller-runtime's figure. */
@@ -133,13 +133,23 @@ export function createAdmissionServer({
     done();
   });
 
+  const arrivals = followArrivals({
+    bytes: RECEIVED_LIMIT_BYTES,
+    time: timeouts.body,
+    checkInterval: timeouts.checkInterval,
+    onDropped: () => log.warn('too many bytes are being received: dropped the request that has taken the longest'),
+  });
   app.addHook('onRequest', ({ raw }, reply, done) => {
-    const late = setTimeout(() => {
+    arrivals.begin(raw, () => {
       reply.code(408).header('connection', 'close').send({ error: 'the request took too long to arrive' });
-    }, timeouts.body);
-    for (const end of ['end', 'close']) raw.once(end, () => clearTimeout(late));
+    });
     done();
   });
+  app.addHook('preParsing', ({ raw }, _reply, _payload, done) => {
+    arrivals.reads(raw);
+    done();
+  });
+  app.addHook('onClose', async () => arrivals.stop());
 
   if (clients) {
     const objectionTo = checkClients(clients);
@@ -153,14 +163,6 @@ export function createAdmissionServer({
       else refuse();
     });
   }
-
-  const bound = boundReceivedBytes(RECEIVED_LIMIT_BYTES, () =>
-    log.warn('too many bytes are being received: dropped the request that has taken the longest'),
-  );
-  app.addHook('preParsing', ({ raw }, _reply, _payload, done) => {
-    bound(raw);
-    done();
-  });
 
   app.server.on('request', (_request, response) => {
     metrics.requestStarted();
