@@ -1,4 +1,4 @@
-# taintkeeper's one file on a runtime without shell or package manager, as an ordinary user. The base images are
+# taintkeeper's few files on a runtime without shell or package manager, as an ordinary user. The base images are
 # arguments, so that a mirror, a digest (NAME@sha256:…) or another base can be used.
 ARG BUILD_IMAGE=docker.io/library/node:24-bookworm-slim
 ARG RUNTIME_IMAGE=gcr.io/distroless/nodejs24-debian12:nonroot
@@ -11,6 +11,14 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
 RUN npm run build
 
+# Compiling the program is half of a start. It is done here, by the Node.js and the user that will run it; others do without.
+FROM ${RUNTIME_IMAGE} AS compile
+COPY --from=build --chmod=0555 /src/dist /app
+COPY --from=build /src/scripts/fill-compile-cache.ts /
+USER 65532:65532
+ENV NODE_COMPILE_CACHE=/tmp/compile-cache
+RUN ["/nodejs/bin/node", "/fill-compile-cache.ts", "/app/taintkeeper.cjs"]
+
 FROM ${RUNTIME_IMAGE}
 ARG VERSION=unknown
 ARG REVISION=unknown
@@ -19,11 +27,12 @@ LABEL org.opencontainers.image.title="taintkeeper" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
-COPY --from=build --chmod=0444 /src/LICENSE /app/LICENSE
-COPY --from=build --chmod=0444 /src/dist/taintkeeper.js /app/taintkeeper.js
+COPY --from=build --chmod=0555 /src/LICENSE /src/dist /app/
+COPY --from=compile --chown=0:0 --chmod=0555 /tmp/compile-cache /app/compile-cache
+ENV NODE_COMPILE_CACHE=/app/compile-cache
 USER 65532:65532
 # A writable place for `--cert-dir`, where the root is writable and no volume is mounted.
 WORKDIR /tmp
 EXPOSE 8443 8080
-ENTRYPOINT ["/nodejs/bin/node", "/app/taintkeeper.js"]
+ENTRYPOINT ["/nodejs/bin/node", "/app/taintkeeper.cjs"]
 CMD ["serve"]

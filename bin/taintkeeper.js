@@ -15,6 +15,8 @@ if (Number.parseInt(process.versions.node, 10) < REQUIRED_MAJOR) {
     process.stderr.write(`taintkeeper: cannot write the output: ${error.message}\n`);
     process.exit(2);
   });
-  const { main } = await import('../src/cli/main.ts');
-  process.exitCode = await main(process.argv.slice(2));
+  // No `await`: the bundle is CommonJS, which has none at the top.
+  import('../src/cli/main.ts').then(async ({ main }) => {
+    process.exitCode = await main(process.argv.slice(2));
+  });
 }

@@ -28,7 +28,7 @@ export const FLOOR = 'bare node:https';
 export const CONTROLLER_RUNTIME = 'controller-runtime';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
-export const BUNDLE = join(ROOT, 'dist', 'taintkeeper.js');
+export const BUNDLE = join(ROOT, 'dist', 'taintkeeper.cjs');
 const START_TIMEOUT_MS = 15_000;
 const STOP_GRACE_MS = 2_000;
 

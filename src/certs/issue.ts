@@ -1,6 +1,5 @@
 import { randomBytes, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
-import { generate } from 'selfsigned';
 
 /** A certificate and its private key, both PEM. */
 export interface KeyPair {
@@ -56,6 +55,12 @@ export async function issueServing(ca: KeyPair, names: readonly string[], now: D
 /** True for a certificate that one of our CAs, also an earlier one, has issued. */
 export function isIssuedByUs(certificate: X509Certificate): boolean {
   return certificate.issuer.startsWith(`CN=${CA_NAME} `);
+}
+
+/** selfsigned is loaded once something is to be issued: most starts find everything there, and it takes 12 MiB. */
+async function generate(...what: Parameters<typeof import('selfsigned')['generate']>) {
+  const selfsigned = await import('selfsigned');
+  return selfsigned.generate(...what);
 }
 
 const ALGORITHM = { keyType: 'ec', curve: 'P-256', algorithm: 'sha256' } as const;

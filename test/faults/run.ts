@@ -32,7 +32,7 @@ if (!process.env[OWN_NETWORK] && hasOwnNetwork()) {
   process.exit(spawnSync('unshare', ['-n', 'sh', '-c', ...inside], { stdio: 'inherit', env }).status ?? 1);
 }
 execFileSync('npm', ['run', 'build', '--silent'], { cwd: ROOT, stdio: 'inherit' });
-const program = join(ROOT, 'dist', 'taintkeeper.js');
+const program = join(ROOT, 'dist', 'taintkeeper.cjs');
 
 let failed = false;
 if (positionals[0] === 'monkey') {

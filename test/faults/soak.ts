@@ -29,7 +29,7 @@ const seconds = Number(flags.minutes) * 60;
 const warmUpSeconds = Number(flags['warm-up']) * 60;
 
 execFileSync('npm', ['run', 'build', '--silent'], { cwd: ROOT, stdio: 'inherit' });
-const site = await startSite({ program: join(ROOT, 'dist', 'taintkeeper.js') });
+const site = await startSite({ program: join(ROOT, 'dist', 'taintkeeper.cjs') });
 const traffic = startTraffic(site, Number(flags.rate));
 const replicas = [...site.installation.replicas.values()];
 const signs = new Map<string, VitalSigns[]>(replicas.map(({ name }) => [name, []]));

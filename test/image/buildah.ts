@@ -6,6 +6,7 @@ export interface ImageConfig {
   readonly User: string;
   readonly Entrypoint: readonly string[];
   readonly Cmd: readonly string[];
+  readonly Env: readonly string[];
   readonly WorkingDir: string;
   readonly ExposedPorts: Readonly<Record<string, object>>;
   readonly Labels: Readonly<Record<string, string>>;

@@ -57,18 +57,25 @@ describe.skipIf(obstacle)(`the container image${obstacle ? ` (skipped: ${obstacl
   });
   afterAll(() => workspace?.remove());
 
-  it('adds two files to its base, readable for everybody and writable for nobody: no npm, no shell, no sources', () => {
+  it('adds the program to its base, readable for everybody and writable for nobody: no npm, no shell, no sources', () => {
     const inBase = filesIn(buildah.mount('localhost/runtime-base'));
     const added = filesIn(root).filter((file) => !inBase.includes(file));
-    expect(added).toEqual(['/app/LICENSE', '/app/taintkeeper.js']);
-    expect(added.map((file) => statSync(join(root, file)).mode & 0o777)).toEqual([0o444, 0o444]);
+    expect(added).toContain('/app/taintkeeper.cjs');
+    const kinds = added.map((file) =>
+      file.replace(/[\w-]+\.cjs$/, '*.cjs').replace(/\/v\d[^/]+-(\d+)\/[\da-f]+$/, '/*-$1/*'),
+    );
+    expect([...new Set(kinds)].sort()).toEqual(['/app/*.cjs', '/app/LICENSE', `/app/compile-cache/*-${USER}/*`]);
+    const written = added
+      .map((file) => statSync(join(root, file)))
+      .filter(({ mode, uid }) => mode & 0o222 || uid !== 0);
+    expect(written).toEqual([]);
   });
 
   it('starts the program itself, not a shell, as an ordinary user', () => {
     const { User, Entrypoint, Cmd } = buildah.config(IMAGE);
     expect({ User, Entrypoint, Cmd }).toEqual({
       User: `${USER}:${USER}`,
-      Entrypoint: ['/nodejs/bin/node', '/app/taintkeeper.js'],
+      Entrypoint: ['/nodejs/bin/node', '/app/taintkeeper.cjs'],
       Cmd: ['serve'],
     });
   });
@@ -103,6 +110,7 @@ describe.skipIf(obstacle)(`the container image${obstacle ? ` (skipped: ${obstacl
       'package-lock.json',
       'package.json',
       'rolldown.config.ts',
+      'scripts',
       'src',
     ]);
     expect(files.filter((file) => /\.(key|crt|pem)$/.test(file))).toEqual([]);
@@ -117,7 +125,7 @@ describe.skipIf(obstacle)(`the container image${obstacle ? ` (skipped: ${obstacl
       volume = workspace.path('volume');
       mkdirSync(volume);
       chownSync(volume, USER, USER);
-      const { Entrypoint, Cmd } = buildah.config(IMAGE);
+      const { Entrypoint, Cmd, Env } = buildah.config(IMAGE);
       const { container } = deploymentOf(objectsOf(readFileSync(INSTALL, 'utf8')));
       const given = container.env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]]));
       // A volume on /tmp for the certificates; then nothing else can be written to, and no privilege be gained.
@@ -130,7 +138,12 @@ describe.skipIf(obstacle)(`the container image${obstacle ? ` (skipped: ${obstacl
       const args = ['--mount', '--propagation', 'private', 'sh', '-c', script, 'sh', root, volume, ...command];
       process = await launch('taintkeeper', 'unshare', args, {
         logFile: workspace.logFile('taintkeeper'),
-        env: { PATH: globalThis.process.env.PATH, ...Object.fromEntries(given) },
+        env: {
+          ...Object.fromEntries(Env.map((variable) => variable.split(/=(.*)/s))),
+          ...Object.fromEntries(given),
+          PATH: globalThis.process.env.PATH,
+          NODE_DEBUG_NATIVE: 'COMPILE_CACHE',
+        },
       });
       const serving = await waitUntil(
         () => {
@@ -153,6 +166,13 @@ describe.skipIf(obstacle)(`the container image${obstacle ? ` (skipped: ${obstacl
       expect(status).toMatch(/^NoNewPrivs:\s+1$/m);
       const mounts = readFileSync(`/proc/${process.pid}/mountinfo`, 'utf8').split('\n');
       expect(mounts.find((line) => line.split(' ')[4] === '/')).toMatch(/^\S+ \S+ \S+ \S+ \/ ro,/);
+    });
+
+    it('takes what was compiled when the image was built', () => {
+      const said = process.log().split('\n');
+      const accepted = said.filter((line) => /code cache for CommonJS \/app\/\S+ was accepted/.test(line));
+      expect(accepted.length).toBeGreaterThan(1);
+      expect(said.filter((line) => /cache for .* was rejected/.test(line))).toEqual([]);
     });
 
     it('answers /readyz', async () => {
