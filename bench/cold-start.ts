@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import { deployedEnvironment } from '../test/control-plane/deployed-environment.ts';
 import { freePorts } from '../test/control-plane/free-ports.ts';
 import { createWorkspace } from '../test/control-plane/workspace.ts';
 import { firstAnswer } from './endpoint/first-answer.ts';
@@ -11,7 +12,7 @@ import { measure } from './endpoint/load.ts';
 import { writeRequest } from './endpoint/request-file.ts';
 import { REVIEW_CASES } from './endpoint/reviews.ts';
 import { printHead, printRow } from './markdown-table.ts';
-import { BUNDLE, buildBundle, deployedEnvironment } from './peers/contestants.ts';
+import { BUNDLE, buildBundle } from './peers/contestants.ts';
 import { memoryOf } from './process-memory.ts';
 import { median, range } from './statistics.ts';
 
@@ -104,7 +105,7 @@ for (const [policies, semiSpace] of [
 /** Starts the bundle as deployed, but for V8's semi-space, and waits until it has answered. */
 async function start(policies: number, semiSpaceMib = 4) {
   const [port = 0] = await freePorts(1);
-  const { NODE_OPTIONS = '', ...memory } = deployedEnvironment();
+  const { NODE_OPTIONS, ...memory } = deployedEnvironment();
   const options = NODE_OPTIONS.replace(/--max-semi-space-size=\d+/, `--max-semi-space-size=${semiSpaceMib}`);
   const args = ['--port', String(port), '--admin-port', '0', '--cert-dir', certDir, '--policies', policyFile(policies)];
   const began = performance.now();

@@ -1,13 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { deployedEnvironment } from '../../test/control-plane/deployed-environment.ts';
 import { freePorts } from '../../test/control-plane/free-ports.ts';
 import { launch, type Supervised } from '../../test/control-plane/process.ts';
 import { launchServe } from '../../test/control-plane/serve-process.ts';
 import { waitUntil } from '../../test/control-plane/wait-until.ts';
 import { createWorkspace } from '../../test/control-plane/workspace.ts';
-import { deploymentOf, objectsOf } from '../../test/e2e/kubernetes-objects.ts';
 
 /** A webhook with the rules of policies.yaml, running as a process of its own. It answers on `/validate` and `/mutate`. */
 export interface Contestant {
@@ -35,14 +34,6 @@ const STOP_GRACE_MS = 2_000;
 /** Builds taintkeeper's bundle as releases do. */
 export function buildBundle(): void {
   execFileSync('npm', ['run', 'build', '--silent'], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
-}
-
-/** How the Deployment sets up V8 and malloc. */
-export function deployedEnvironment(): Record<string, string> {
-  const { env } = deploymentOf(objectsOf(readFileSync(join(ROOT, 'manifests', 'install.yaml'), 'utf8'))).container;
-  const memory = env.filter(({ name }) => ['NODE_OPTIONS', 'MALLOC_ARENA_MAX'].includes(name));
-  if (memory.length !== 2) throw new Error('manifests/install.yaml does not say how memory is kept');
-  return Object.fromEntries(memory.map(({ name, value = '' }) => [name, value]));
 }
 
 /**

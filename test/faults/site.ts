@@ -1,12 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import { deployedEnvironment } from '../control-plane/deployed-environment.ts';
 import { type Replica, type ReplicaOptions, taintkeeperAccount } from '../control-plane/replicas.ts';
 import { startTcpProxy, type TcpProxy } from '../control-plane/tcp-proxy.ts';
 import { admin } from '../control-plane/users.ts';
 import { createWorkspace } from '../control-plane/workspace.ts';
 import { type Installation, install } from '../e2e/installation.ts';
-import { deploymentOf, objectsOf } from '../e2e/kubernetes-objects.ts';
 import { createPools, type Pools } from './pools.ts';
 import { waitUntilSettled } from './settled.ts';
 import { CNI_NAMESPACE } from './traffic.ts';
@@ -35,8 +34,6 @@ export interface Site {
 }
 
 export const REPLICAS = ['a', 'b'] as const;
-
-const MANIFEST = new URL('../../manifests/install.yaml', import.meta.url);
 
 /** Preloaded into every replica, for the faults that only the process itself can have. */
 const FAULTY_PROCESS = new URL('./faulty-process.ts', import.meta.url);
@@ -75,7 +72,7 @@ export async function startSite({ program, args = [] }: SiteOptions = {}): Promi
       kubeconfigFile: await cp.kubeconfigFile(taintkeeperAccount, webhookToApiServer.url),
       servicePort: apiServerToWebhook.port,
       args,
-      env: { ...memorySettings(), CLOCK_JUMP_FILE: clockFile },
+      env: { ...faultyEnvironment(), CLOCK_JUMP_FILE: clockFile },
     };
     await installation.start(REPLICAS, common);
     await cp.request(admin, 'POST', '/api/v1/namespaces', { body: { metadata: { name: CNI_NAMESPACE } } });
@@ -116,10 +113,8 @@ export async function startSite({ program, args = [] }: SiteOptions = {}): Promi
   }
 }
 
-/** V8 as the Deployment sets it up, and what makes the process faulty. */
-function memorySettings(): Record<string, string> {
-  const { env } = deploymentOf(objectsOf(readFileSync(MANIFEST, 'utf8'))).container;
-  const settings = Object.fromEntries(env.map(({ name, value = '' }) => [name, value]));
-  const { NODE_OPTIONS = '', MALLOC_ARENA_MAX = '' } = settings;
-  return { MALLOC_ARENA_MAX, NODE_OPTIONS: `${NODE_OPTIONS} --import=${FAULTY_PROCESS}` };
+/** V8 and malloc as the Deployment sets them up, and what makes the process faulty. */
+function faultyEnvironment(): Record<string, string> {
+  const { NODE_OPTIONS, ...malloc } = deployedEnvironment();
+  return { ...malloc, NODE_OPTIONS: `${NODE_OPTIONS} --import=${FAULTY_PROCESS}` };
 }
