@@ -32,7 +32,7 @@ export async function* readEvents(chunks: AsyncIterable<Buffer>): AsyncGenerator
 function parse(block: string): ReadEvent | undefined {
   const fields = new Map<string, string>();
   for (const line of block.split('\n')) {
-    const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+    const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
     fields.set(name, fields.has(name) ? `${fields.get(name)}\n${value}` : value);
   }
   const data = fields.get('data');

@@ -38,7 +38,7 @@ export async function lookAtList<T>(
 /** Why a look failed, on one line. */
 export function reasonOf(error: unknown): string {
   if (error instanceof ApiError && error.status === 403) {
-    const [, what] = /cannot (.*)$/.exec(error.message) ?? [];
+    const [, what] = /cannot (.*)$/s.exec(error.message) ?? [];
     return what ? `you may not ${what}` : `forbidden: ${error.message}`;
   }
   return (error as Error).message;

@@ -118,7 +118,7 @@ async function readReadiness({ pod }: Listed, { client, namespace }: Callers): P
     return known({ isReady: true, failures: [] });
   } catch (error) {
     if (!(error instanceof ApiError) || !error.message.includes('not ready')) return unknown(reasonOf(error));
-    const failures = [...error.message.matchAll(/\[-\] (.*?)(?=\\u\{a\}|$)/g)].map(([, failure = '']) => failure);
+    const failures = [...error.message.matchAll(/\[-\] (.*?)(?=\\u\{a\}|$)/gs)].map(([, failure = '']) => failure);
     return known({ isReady: false, failures });
   }
 }

@@ -17,7 +17,7 @@ export function keepPatch(object: unknown, patch: readonly Operation[]): (() => 
   if (patch.length === 0) return () => [];
   if (patch.length > MAX_WEIGHT / VALUE_WEIGHT) return undefined;
   // Lists are compared by position, and a list is read as a whole.
-  const places = [...new Set(patch.map(({ path }) => path.replace(/\/(\d+|-)(\/.*)?$/, '')))];
+  const places = [...new Set(patch.map(({ path }) => path.replace(/\/(\d+|-)(\/.*)?$/s, '')))];
   const outline = {};
   for (const place of places) copyPlace(object, outline, segments(place));
   if (weight(patch, MAX_WEIGHT) + weight(outline, MAX_WEIGHT) > MAX_WEIGHT) return undefined;

@@ -9,7 +9,7 @@ export type SelectorResult =
 type Requirement = NonNullable<PolicySelector['matchExpressions']>[number];
 
 /** A term, and the comma after it: those within brackets belong to the term. */
-const TERM = /\s*((?:[^,()]|\([^()]*\))+?)\s*(?:,|$)/y;
+const TERM = /((?:[^,()]|\([^()]*\))+)(?:,|$)/y;
 const EQUALS = /^([^\s=!]+)\s*==?\s*([^\s=!]*)$/;
 const DIFFERS = /^([^\s=!]+)\s*!=\s*([^\s=!]*)$/;
 const AMONG = /^(\S+)\s+(in|notin)\s*\(([^()]*)\)$/;
@@ -24,7 +24,7 @@ export function parseSelector(text: string): SelectorResult {
   const matchExpressions: Requirement[] = [];
   TERM.lastIndex = 0;
   while (TERM.lastIndex < text.length || (matchExpressions.length === 0 && Object.keys(matchLabels).length === 0)) {
-    const term = TERM.exec(text)?.[1];
+    const term = TERM.exec(text)?.[1]?.trim();
     if (term === undefined) return refused(text);
     const requirement = parseTerm(term);
     if (requirement === undefined) return refused(term);

@@ -22,5 +22,5 @@ function nodeName(hostname: string): string {
     .toLowerCase()
     .replaceAll('_', '-')
     .replace(/[^a-z0-9.-]/g, '')
-    .replace(/^[-.]+|[-.]+$/g, '');
+    .replace(/^[-.]+|(?<![-.])[-.]+$/g, '');
 }

@@ -22,7 +22,7 @@ export function policyName(selector: PolicySelector, taken: Set<string>): string
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .slice(0, MAX_LENGTH)
-    .replace(/-+$/, '');
+    .replace(/-$/, '');
   for (let number = 1; ; number += 1) {
     const name = number === 1 ? base : `${base}-${number}`;
     if (taken.has(name)) continue;

@@ -48,7 +48,7 @@ function samplesOf(text: string, metrics: readonly string[]): Sample[] {
   return [...text.matchAll(line)].map(([, metric = '', labels = '', value]) => ({
     metric,
     labels: Object.fromEntries(
-      [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, name, text]) => [name, text]),
+      [...labels.matchAll(/(?<!\w)(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, name, text]) => [name, text]),
     ),
     value: Number(value),
   }));

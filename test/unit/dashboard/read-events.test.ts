@@ -17,6 +17,7 @@ it.each([
   { why: 'nothing but a comment and a retry', chunks: [': \n\nretry: 1000\n\ndata: 1\n\n'], events: [{ data: '1' }] },
   { why: 'colons and spaces', chunks: ['data:  a: b \n\n'], events: [{ data: ' a: b ' }] },
   { why: 'several lines', chunks: ['data: a\ndata: b\n\n'], events: [{ data: 'a\nb' }] },
+  { why: 'a line separator of Unicode', chunks: ['data: a\u2028b\n\n'], events: [{ data: 'a\u2028b' }] },
   { why: 'an end in the middle', chunks: ['data: 1\n\ndata: 2\n'], events: [{ data: '1' }] },
 ])('reads $why', async ({ chunks, events }) => {
   expect(await eventsOf(...chunks)).toMatchObject(events);

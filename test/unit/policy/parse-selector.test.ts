@@ -46,3 +46,8 @@ it.each([
   const result = parseSelector(text);
   expect(result.ok ? undefined : result.problem).toContain(problem);
 });
+
+// A backtracking expression took hours for this.
+it('does not ponder on twenty thousand blanks', () => {
+  expect(parseSelector(`${' '.repeat(20_000)}(`).ok).toBe(false);
+});
