@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
@@ -13,6 +14,7 @@ import { writeRequest } from './endpoint/request-file.ts';
 import { REVIEW_CASES } from './endpoint/reviews.ts';
 import { printHead, printRow } from './markdown-table.ts';
 import { BUNDLE, buildBundle } from './peers/contestants.ts';
+import { cpuSecondsOf } from './process-cpu.ts';
 import { memoryOf } from './process-memory.ts';
 import { median, range } from './statistics.ts';
 
@@ -39,26 +41,33 @@ if (!review) throw new Error('there is no review to ask');
 writeRequest(requestFile, review);
 buildBundle();
 
-const bundle = readFileSync(BUNDLE);
 const kilobytes = (bytes: number) => `${Math.round(bytes / 1000).toLocaleString('en')} KB`;
-process.stdout.write(`${kilobytes(statSync(BUNDLE).size)}, ${kilobytes(gzipSync(bundle).length)} with gzip\n\n`);
+printHead('file', 'size', 'with gzip');
+for (const file of globSync('*.cjs', { cwd: dirname(BUNDLE) }).sort()) {
+  const bytes = readFileSync(join(dirname(BUNDLE), file));
+  printRow(file, kilobytes(bytes.length), kilobytes(gzipSync(bytes).length));
+}
+process.stdout.write('\n');
 
-// The first start issues the certificates that all others find.
+// The first start issues the certificates that all others find, and leaves what V8 has compiled, which the image has, too.
 await using first = await start(POLICIES[0] ?? 1);
 await first[Symbol.asyncDispose]();
-const starts = new Map(
-  POLICIES.map((count): [number, { ms: number[]; mib: number[] }] => [count, { ms: [], mib: [] }]),
-);
+const starts = [
+  ...POLICIES.map((policies) => ({ policies, compiled: true })),
+  { policies: POLICIES[0] ?? 1, compiled: false },
+].map((how) => ({ ...how, ms: [] as number[], cpuMs: [] as number[], mib: [] as number[] }));
 for (let round = 0; round < Number(flags.rounds); round++) {
-  for (const [policies, samples] of starts) {
-    await using server = await start(policies);
-    samples.ms.push(server.answeredAfterMs);
-    samples.mib.push(memoryOf(server.pid).now);
+  for (const { policies, compiled, ms, cpuMs, mib } of starts) {
+    await using server = await start(policies, { compiled });
+    ms.push(server.answeredAfterMs);
+    cpuMs.push(cpuSecondsOf(server.pid) * 1000);
+    mib.push(memoryOf(server.pid).now);
   }
 }
-printHead('policies', 'exec to the first answer, median', 'range', 'RSS then');
-for (const [policies, { ms, mib }] of starts) {
-  printRow(String(policies), `${median(ms).toFixed(0)} ms`, `${range(ms)} ms`, `${median(mib).toFixed(0)} MiB`);
+printHead('policies', 'compiled before', 'exec to the first answer, median', 'range', 'CPU', 'RSS then');
+for (const { policies, compiled, ms, cpuMs, mib } of starts) {
+  const took = [`${median(ms).toFixed(0)} ms`, `${range(ms)} ms`, `${median(cpuMs).toFixed(0)} ms`];
+  printRow(String(policies), compiled ? 'yes' : 'no', ...took, `${median(mib).toFixed(0)} MiB`);
 }
 process.stdout.write('\n');
 
@@ -75,7 +84,7 @@ for (const [policies, semiSpace] of [
   ...SEMI_SPACES_MIB.map((mib) => [POLICIES[0] ?? 1, mib] as const),
   ...POLICIES.slice(1).map((count) => [count, 4] as const),
 ]) {
-  await using server = await start(policies, semiSpace);
+  await using server = await start(policies, { semiSpace });
   await delay(REST_MS);
   const atRest = memoryOf(server.pid).now;
   const { port, pid } = server;
@@ -102,16 +111,25 @@ for (const [policies, semiSpace] of [
   );
 }
 
-/** Starts the bundle as deployed, but for V8's semi-space, and waits until it has answered. */
-async function start(policies: number, semiSpaceMib = 4) {
+interface StartOptions {
+  readonly semiSpace?: number;
+  readonly compiled?: boolean;
+}
+
+/** Starts the bundle as deployed, but for V8's semi-space in MiB, and waits until it has answered. */
+async function start(policies: number, { semiSpace = 4, compiled = true }: StartOptions = {}) {
   const [port = 0] = await freePorts(1);
   const { NODE_OPTIONS, ...memory } = deployedEnvironment();
-  const options = NODE_OPTIONS.replace(/--max-semi-space-size=\d+/, `--max-semi-space-size=${semiSpaceMib}`);
+  const env = {
+    ...memory,
+    NODE_OPTIONS: NODE_OPTIONS.replace(/--max-semi-space-size=\d+/, `--max-semi-space-size=${semiSpace}`),
+    ...(compiled ? { NODE_COMPILE_CACHE: workspace.path('compile-cache') } : {}),
+  };
   const args = ['--port', String(port), '--admin-port', '0', '--cert-dir', certDir, '--policies', policyFile(policies)];
   const began = performance.now();
   const child = spawn(process.execPath, [BUNDLE, 'serve', ...args], {
     stdio: 'ignore',
-    env: { ...process.env, ...memory, NODE_OPTIONS: options },
+    env: { ...process.env, ...env },
   });
   await firstAnswer({ port, request: readFileSync(requestFile), giveUp: () => child.exitCode !== null });
   return {

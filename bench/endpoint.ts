@@ -15,7 +15,8 @@ import { median } from './statistics.ts';
  *
  *     npx node bench/endpoint.ts [--rounds N] [--seconds N] [--case TEXT] [--connections N ...]
  */
-const WARM_UP_SECONDS = 2;
+/** Until V8 has compiled what runs often: a webhook runs for weeks. */
+const WARM_UP_SECONDS = 10;
 
 const { values: flags } = parseArgs({
   options: {
