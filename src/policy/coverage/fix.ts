@@ -1,10 +1,10 @@
-import type { SchedulingNode, SchedulingView } from './coverage.ts';
-import type { Gap } from './gaps.ts';
 import { type DaemonSetView, optsOut } from '../daemon-set.ts';
 import { matchesPattern } from '../pattern.ts';
 import { POLICY_API_VERSION, parsePolicy } from '../policy.ts';
 import { formatTaint, type TAINT_EFFECTS, type Taint } from '../taint.ts';
 import type { PolicyToleration, TolerationPolicySpec } from '../toleration-policy.ts';
+import type { SchedulingNode, SchedulingView } from './coverage.ts';
+import type { Gap } from './gaps.ts';
 
 /** A DaemonSet as it is looked at for gaps, and for what a policy can do about them. */
 export type FixableDaemonSet = SchedulingView & Pick<DaemonSetView, 'annotations'>;

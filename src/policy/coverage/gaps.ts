@@ -1,7 +1,7 @@
-import type { SchedulingNode, SchedulingView } from './coverage.ts';
-import type { NodeGroup } from './groups.ts';
 import { formatTaint, type Taint } from '../taint.ts';
 import { isTransientTaintKey } from '../transient-taints.ts';
+import type { SchedulingNode, SchedulingView } from './coverage.ts';
+import type { NodeGroup } from './groups.ts';
 
 /**
  * A DaemonSet that taints, and nothing else, keep off nodes. Where a selector or an affinity does, the DaemonSet is not meant

@@ -1,7 +1,7 @@
-import { type Coverage, compileCoverage, type SchedulingNode, type SchedulingView } from './coverage.ts';
 import { own } from '../label-selector.ts';
 import { summarizeObstacle } from '../obstacle.ts';
 import { formatTaint, type Taint } from '../taint.ts';
+import { type Coverage, compileCoverage, type SchedulingNode, type SchedulingView } from './coverage.ts';
 
 /** Nodes on which each DaemonSet fares the same, for the same reasons. */
 export interface NodeGroup<Node extends SchedulingNode> {

@@ -1,11 +1,11 @@
-import type { Coverage, SchedulingNode } from './coverage.ts';
-import { type FixableDaemonSet, fixGaps, ROLE_TAINT_KEYS } from './fix.ts';
-import { findGaps, type Gap } from './gaps.ts';
-import { eachNode, groupNodes, type NodeGroup, traitsOf } from './groups.ts';
 import { formatObstacle, type Obstacle, summarizeObstacle } from '../obstacle.ts';
 import type { Placement, PodState } from '../placement.ts';
 import { formatTaint } from '../taint.ts';
 import { isTransientTaintKey } from '../transient-taints.ts';
+import type { Coverage, SchedulingNode } from './coverage.ts';
+import { type FixableDaemonSet, fixGaps, ROLE_TAINT_KEYS } from './fix.ts';
+import { findGaps, type Gap } from './gaps.ts';
+import { eachNode, groupNodes, type NodeGroup, traitsOf } from './groups.ts';
 
 /** Where DaemonSets run, and why not elsewhere: what `taintkeeper coverage -o json` prints. */
 export interface CoverageReport {

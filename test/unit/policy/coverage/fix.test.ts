@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileCoverage, type SchedulingNode } from '../../../../src/policy/coverage/coverage.ts';
-import { type CoverageFix, type FixableDaemonSet, fixGaps, ROLE_TAINT_KEYS } from '../../../../src/policy/coverage/fix.ts';
+import {
+  type CoverageFix,
+  type FixableDaemonSet,
+  fixGaps,
+  ROLE_TAINT_KEYS,
+} from '../../../../src/policy/coverage/fix.ts';
 import { findGaps } from '../../../../src/policy/coverage/gaps.ts';
 import { groupNodes } from '../../../../src/policy/coverage/groups.ts';
 import { type DaemonSetView, IGNORE_ANNOTATION, judgeDaemonSet } from '../../../../src/policy/daemon-set.ts';
