@@ -14,10 +14,9 @@ RUN npm run build
 # Compiling the program is half of a start. It is done here, by the Node.js and the user that will run it; others do without.
 FROM ${RUNTIME_IMAGE} AS compile
 COPY --from=build --chmod=0555 /src/dist /app
-COPY --from=build /src/scripts/fill-compile-cache.ts /
+COPY --from=build --chmod=0555 /src/scripts/fill-compile-cache.ts /
 USER 65532:65532
-ENV NODE_COMPILE_CACHE=/tmp/compile-cache
-RUN ["/nodejs/bin/node", "/fill-compile-cache.ts", "/app/taintkeeper.cjs"]
+RUN ["/nodejs/bin/node", "/fill-compile-cache.ts", "/app/taintkeeper.cjs", "/tmp/compile-cache"]
 
 FROM ${RUNTIME_IMAGE}
 ARG VERSION=unknown

@@ -14,7 +14,11 @@ const latin1: Plugin = {
   name: 'latin1',
   generateBundle(_options, files) {
     for (const file of Object.values(files)) {
-      if (file.type === 'chunk') file.code = file.code.replace(/[^\0-\xff]/g, escapeUnit);
+      if (file.type !== 'chunk') continue;
+      // With a backslash before it, in a regular expression or a template, the escape would mean something else.
+      if (/\\[^\0-\xff]/.test(file.code))
+        this.error(`${file.fileName} has a character beyond Latin-1 after a backslash`);
+      file.code = file.code.replace(/[^\0-\xff]/g, escapeUnit);
     }
   },
 };
@@ -23,32 +27,47 @@ function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
+// Older syntax than the program needs: a Node.js that is too old has to get as far as saying so.
+const target = 'node20';
+const output = {
+  dir: 'dist',
+  // An ES module that imports node:http makes Node.js load all that it can export, undici among it: 40 ms.
+  format: 'cjs',
+  // As the sources are, which are ES modules.
+  strict: true,
+  entryFileNames: '[name].cjs',
+  chunkFileNames: '[name].cjs',
+  // Names stay: they stand in the stack of an error that is to be reported.
+  minify: { compress: true, mangle: false },
+} as const;
+
 /** The whole program in a few files, for what only some starts need: what the container runs. */
-export default defineConfig({
-  input: 'bin/taintkeeper.js',
-  platform: 'node',
-  // Older syntax than the program needs: a Node.js that is too old has to get as far as saying so.
-  transform: {
-    target: 'node20',
-    define: {
-      BUILTIN_POLICIES: JSON.stringify(builtinPolicies),
-      PAGE_FILES: JSON.stringify(await readPageFiles()),
+export default defineConfig([
+  {
+    input: { main: 'src/cli/main.ts' },
+    platform: 'node',
+    transform: {
+      target,
+      define: {
+        BUILTIN_POLICIES: JSON.stringify(builtinPolicies),
+        PAGE_FILES: JSON.stringify(await readPageFiles()),
+      },
     },
+    // Only for requests of the official client's own, of which we make none.
+    resolve: { alias: { undici: fileURLToPath(new URL('src/cluster/client/no-undici.ts', import.meta.url)) } },
+    // Of the generated part, KubeConfig needs two classes; without this, 750 KB of models come along, and cost 12 MB at run time.
+    treeshake: { moduleSideEffects: [{ test: /@kubernetes\/client-node\/dist\/gen\//, sideEffects: false }] },
+    plugins: [latin1],
+    output: { ...output, cleanDir: true },
   },
-  // Only for requests of the official client's own, of which we make none.
-  resolve: { alias: { undici: fileURLToPath(new URL('src/cluster/client/no-undici.ts', import.meta.url)) } },
-  // Of the generated part, KubeConfig needs two classes; without this, 750 KB of models come along, and cost 12 MB at run time.
-  treeshake: { moduleSideEffects: [{ test: /@kubernetes\/client-node\/dist\/gen\//, sideEffects: false }] },
-  plugins: [latin1],
-  output: {
-    dir: 'dist',
-    cleanDir: true,
-    // An ES module that imports node:http makes Node.js load all that it can export, undici among it: 40 ms.
-    format: 'cjs',
-    entryFileNames: 'taintkeeper.cjs',
-    chunkFileNames: '[name].cjs',
-    // Names stay: they stand in the stack of an error that is to be reported.
-    minify: { compress: true, mangle: false },
-    sourcemap: false,
+  // By itself: in one build with the rest, it would load that first, and then look at the version of Node.js.
+  {
+    input: 'bin/taintkeeper.js',
+    platform: 'node',
+    transform: { target },
+    plugins: [
+      { name: 'main', resolveId: (id) => (id.endsWith('/main.ts') ? { id: './main.cjs', external: true } : null) },
+    ],
+    output: { ...output, dynamicImportInCjs: false },
   },
-});
+]);

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Plain JavaScript, so that a Node.js too old for the rest can still say so.
 const REQUIRED_MAJOR = 24;
+const INTERNAL_ERROR = 70;
 
 if (Number.parseInt(process.versions.node, 10) < REQUIRED_MAJOR) {
   process.stderr.write(
@@ -10,11 +11,13 @@ if (Number.parseInt(process.versions.node, 10) < REQUIRED_MAJOR) {
 } else {
   // Whoever reads the output may stop reading (`| head`): that ends the program, and is no error.
   process.stdout.on('error', (error) => {
-    if (error.code === 'EPIPE') process.exit();
+    if (error.code === 'EPIPE') process.exit(0);
     // A full disk, say. Not 1, which is an answer.
     process.stderr.write(`taintkeeper: cannot write the output: ${error.message}\n`);
     process.exit(2);
   });
+  // Until it is known; whoever waits for what never comes must not take that for a success.
+  process.exitCode = INTERNAL_ERROR;
   // No `await`: the bundle is CommonJS, which has none at the top.
   import('../src/cli/main.ts').then(async ({ main }) => {
     process.exitCode = await main(process.argv.slice(2));

@@ -1,16 +1,40 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 /**
- * Starts a program's webhook, and stops it once it serves, so that Node.js keeps what V8 has compiled of it in
- * NODE_COMPILE_CACHE. The Dockerfile has it run by the Node.js of the image, which alone can use what comes of it.
+ * Starts a program's webhook as in a cluster, and stops it once it serves, so that Node.js keeps what V8 has compiled of it. There is no
+ * cluster: whatever asks for one is told so, and goes on. The Dockerfile has it run by the Node.js of the image, which alone can
+ * use what comes of it.
  *
- *     NODE_COMPILE_CACHE=/app/compile-cache node fill-compile-cache.ts /app/taintkeeper.cjs
+ *     node fill-compile-cache.ts /app/taintkeeper.cjs FOLDER
  */
-const [program = ''] = process.argv.slice(2);
-const args = ['serve', '--host', '127.0.0.1', '--port', '0', '--admin-port', '0', '--cert-dir', '/tmp/certs'];
-const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+const TIMEOUT_MS = 60_000;
+/** Where nobody listens: the port of the discard protocol. */
+const NOWHERE = 'https://127.0.0.1:9';
+
+const [program = '', folder = ''] = process.argv.slice(2);
+const temporary = mkdtempSync(join(tmpdir(), 'fill-compile-cache-'));
+const kubeconfig = join(temporary, 'kubeconfig');
+writeFileSync(
+  kubeconfig,
+  JSON.stringify({
+    'current-context': 'none',
+    contexts: [{ name: 'none', context: { cluster: 'none', user: 'none' } }],
+    clusters: [{ name: 'none', cluster: { server: NOWHERE } }],
+    users: [{ name: 'none', user: {} }],
+  }),
+);
+const inCluster = ['--cluster', '--kubeconfig', kubeconfig, '--namespace', 'none', '--shutdown-delay', '0'];
+const listeners = ['--host', '127.0.0.1', '--port', '0', '--admin-port', '0'];
+const child = spawn(process.execPath, [program, 'serve', ...inCluster, ...listeners, '--cert-dir', temporary], {
+  stdio: ['ignore', 'pipe', 'inherit'],
+  env: { ...process.env, NODE_COMPILE_CACHE: folder },
+  timeout: TIMEOUT_MS,
+});
 const ended = once(child, 'exit');
 
 let printed = '';

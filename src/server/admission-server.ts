@@ -29,7 +29,7 @@ export interface ClientTimeouts {
   /** From there to the end of the request. */
   readonly body: number;
   readonly handshake: number;
-  /** How often Node looks for requests that are over their limits. */
+  /** How often requests are looked for that are over their limits: they may take so much longer. */
   readonly checkInterval: number;
 }
 

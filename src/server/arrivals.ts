@@ -58,8 +58,9 @@ export function followArrivals({ bytes, time, checkInterval, onDropped }: Arriva
         if (arrival === undefined) return;
         arrival.bytes += chunk.length;
         held += chunk.length;
-        for (const oldest of arriving.keys()) {
+        for (const [oldest, { bytes: sent }] of arriving) {
           if (held <= bytes) break;
+          if (sent === 0) continue;
           forget(oldest);
           oldest.destroy();
           onDropped();

@@ -1,6 +1,9 @@
+import type { IncomingMessage } from 'node:http';
+import { PassThrough } from 'node:stream';
 import { connect } from 'node:tls';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { BODY_LIMIT_BYTES, RECEIVED_LIMIT_BYTES } from '../../../src/server/admission-server.ts';
+import { followArrivals } from '../../../src/server/arrivals.ts';
 import { LEVEL } from '../captured-log.ts';
 import { closed } from './raw-connections.ts';
 import { reviewOfSize } from './review-texts.ts';
@@ -42,4 +45,19 @@ it('what has been answered counts no more', async () => {
   for (let n = 0; n < CLIENTS; n++) expect((await server.post(body)).status).toBe(200);
 
   expect(server.log.text()).not.toContain('too many bytes');
+});
+
+it('who has sent nothing makes no room, and stays', async () => {
+  const onDropped = vi.fn();
+  const arrivals = followArrivals({ bytes: 10, time: 60_000, checkInterval: 60_000, onDropped });
+  onTestFinished(arrivals.stop);
+  const [silent, old, young] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  for (const message of [silent, old, young]) {
+    arrivals.begin(message as unknown as IncomingMessage, () => {});
+    arrivals.reads(message as unknown as IncomingMessage);
+  }
+  for (const message of [old, young]) message.write('x'.repeat(6));
+
+  await vi.waitFor(() => expect(onDropped).toHaveBeenCalledOnce());
+  expect([silent, old, young].map(({ destroyed }) => destroyed)).toEqual([false, true, false]);
 });

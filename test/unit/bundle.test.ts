@@ -1,0 +1,56 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from 'rolldown';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { VERSION } from '../../src/version.ts';
+import { createWorkspace } from '../control-plane/workspace.ts';
+
+const workspace = createWorkspace('bundle');
+const dist = workspace.path('dist');
+let files: readonly string[];
+
+beforeAll(async () => {
+  const { default: parts } = await import('../../rolldown.config.ts');
+  const built = [];
+  for (const { output, ...input } of [parts].flat()) {
+    built.push(...(await build({ ...input, logLevel: 'silent', output: { ...output, dir: dist } })).output);
+  }
+  files = built.map(({ fileName }) => fileName);
+}, 60_000);
+afterAll(() => workspace.remove());
+
+function run(program: string, ...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...args, program, '--version'], { encoding: 'utf8' });
+  return { status, stdout, stderr };
+}
+
+/** The program's first file alone, beside a stand-in for the rest. */
+function firstFileWith(name: string, main: string): string {
+  mkdirSync(workspace.path(name));
+  workspace.write(`${name}/main.cjs`, main);
+  return workspace.write(`${name}/taintkeeper.cjs`, readFileSync(join(dist, 'taintkeeper.cjs'), 'utf8'));
+}
+
+it('runs', () => {
+  expect(run(join(dist, 'taintkeeper.cjs'))).toEqual({ status: 0, stdout: `${VERSION}\n`, stderr: '' });
+});
+
+it('is strict, as its sources are, and all of it Latin-1', () => {
+  const texts = files.map((file) => readFileSync(join(dist, file), 'utf8'));
+  expect(texts.map((text) => /^(#!.*\n)?"use strict";/.test(text))).toEqual(files.map(() => true));
+  expect(texts.map((text) => /[^\0-\xff]/.exec(text)?.[0])).toEqual(files.map(() => undefined));
+});
+
+it('says which Node.js it needs before it loads what such a Node.js cannot', () => {
+  const program = firstFileWith('old', 'throw new Error("loaded")');
+  const old = workspace.write('old.cjs', 'Object.defineProperty(process.versions, "node", { value: "20.20.2" })');
+
+  const { status, stderr } = run(program, '--require', old);
+  expect(stderr).toMatch(/^taintkeeper needs Node\.js 24 or newer, this is 20\.20\.2;.*\n$/);
+  expect(status).toBe(2);
+});
+
+it('does not end with 0 when there is nothing more to wait for, and no result', () => {
+  expect(run(firstFileWith('never', 'exports.main = () => new Promise(() => {})')).status).toBe(70);
+});
