@@ -82,6 +82,15 @@ export function electLeader(options: LeaderElectionOptions): LeaderElection {
     }
   }
 
+  /** It says nothing of the API server when it works: there may have been nothing to release. */
+  async function release(signal: AbortSignal): Promise<void> {
+    try {
+      await contender.release();
+    } catch (error) {
+      if (!signal.aborted) fault.is(...leaseFault(error, options));
+    }
+  }
+
   async function takePart(): Promise<void> {
     while (!stopping.signal.aborted) {
       const asked = await attempt(contender.acquire, stopping.signal);
@@ -90,7 +99,7 @@ export function electLeader(options: LeaderElectionOptions): LeaderElection {
       await pause(candidatePause(timings), stopping.signal);
     }
     // Not while the run goes on: whoever leads next must be the only one.
-    if (!running) await attempt(contender.release, new AbortController().signal);
+    if (!running) await release(new AbortController().signal);
     announce();
   }
 
@@ -119,7 +128,7 @@ export function electLeader(options: LeaderElectionOptions): LeaderElection {
       log.warn('what only the leader does goes on after the lease: this process does not take part until it has ended');
       if (!stopping.signal.aborted) await Promise.race([run, once(stopping.signal, 'abort')]);
     } else if (own.signal.reason instanceof RunEnded && !stopping.signal.aborted) {
-      await attempt(contender.release, stopping.signal);
+      await release(stopping.signal);
       // The others first: they may fare better.
       await pause(timings.leaseDurationMs, stopping.signal);
     }

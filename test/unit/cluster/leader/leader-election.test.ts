@@ -380,6 +380,16 @@ describe('faults', () => {
     expect(messages().slice(2)).toEqual(['leader election works again', 'the leader is a']);
   });
 
+  it('does not say that it works again when it stops and has nothing to give up', async () => {
+    const { client, election, messages } = candidate(leaseServer(), 'a');
+    client.weather = 'away';
+    await pass(30_000);
+    const stopped = election.stop();
+    await pass(20_000);
+    await stopped;
+    expect(messages()).toEqual([expect.stringContaining('connect ECONNREFUSED')]);
+  });
+
   it('in the callback for changes do not stop the election', async () => {
     const log = captureLog();
     const election = electLeader({
