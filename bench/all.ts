@@ -11,6 +11,7 @@ const BENCHES = [
   'endpoint.ts',
   'growth.ts',
   'cold-start.ts',
+  'flood.ts',
   'api-server.ts',
   'cluster-start.ts',
   'compile-webhooks.ts',

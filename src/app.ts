@@ -118,7 +118,7 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
       })
     : undefined;
   // Last, so that nobody is told "ready" before.
-  admin = await startAdmin({ listeners: options, checks, metrics, page });
+  admin = await startAdmin({ listeners: options, checks, metrics, page, log });
 
   const running = starting.move();
   return {

@@ -134,7 +134,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
         cluster: () => work && { survey: work.survey, ...policies.snapshot() },
       })
     : undefined;
-  const admin = await startAdmin({ listeners: options, checks, metrics, page });
+  const admin = await startAdmin({ listeners: options, checks, metrics, page, log });
   starting.defer(admin.stop);
 
   let admission: RunningAdmission | undefined;

@@ -6,9 +6,10 @@ import type { Page } from './page/page-routes.ts';
 import type { PolicySet } from './policy/policy-set.ts';
 import { type Check, createAdminServer } from './server/admin-server.ts';
 import { createAdmissionServer, type JudgedRequest, secureContext, type TlsPair } from './server/admission-server.ts';
-import { followConnections } from './server/connections.ts';
+import { type ConnectionLimits, followConnections } from './server/connections.ts';
 import type { KnownClients } from './server/known-clients.ts';
 import type { Metrics } from './server/metrics.ts';
+import { sparingly } from './server/sparingly.ts';
 
 /** Where both servers listen; port 0 takes a free one. */
 export interface Listeners {
@@ -21,6 +22,7 @@ export interface Listeners {
 }
 
 export interface AdminOptions {
+  readonly log: Logger;
   readonly listeners: Pick<Listeners, 'adminHost' | 'adminPort'>;
   readonly checks: () => readonly Check[];
   readonly metrics: Metrics;
@@ -37,8 +39,9 @@ export interface RunningAdmin {
  * Starts the plain server with probes, metrics and the page.
  * @throws InputError for an address that cannot be listened on
  */
-export async function startAdmin({ listeners, checks, metrics, page }: AdminOptions): Promise<RunningAdmin> {
+export async function startAdmin({ listeners, checks, metrics, page, log }: AdminOptions): Promise<RunningAdmin> {
   const admin = createAdminServer({ checks, registry: metrics.registry, page });
+  followConnections(admin.server, connectionLimits(listeners.adminPort, log));
   await listen(admin, listeners.adminHost, listeners.adminPort, '--admin-port');
   return { url: urlOf('http', admin.server.address() as AddressInfo), stop: () => admin.close() };
 }
@@ -70,6 +73,10 @@ export interface RunningAdmission {
 
 export const STOP_GRACE_MS = 5_000;
 
+/** Of each listener: an API server keeps 25 when it is idle, and asks some hundred things at a time at most. */
+export const MAX_CONNECTIONS = 500;
+const TELL_MS = 10_000;
+
 /**
  * Starts the HTTPS server.
  * @throws InputError for an address that cannot be listened on
@@ -91,7 +98,7 @@ export async function startAdmission(options: AdmissionOptions): Promise<Running
     ...(onJudged ? { onJudged } : {}),
   });
   const { server } = admission;
-  const connections = followConnections(server);
+  const connections = followConnections(server, connectionLimits(listeners.port, log));
   server.on('secureConnection', (connection) => current.add(connection));
   await listen(admission, listeners.host, listeners.port, '--port');
 
@@ -116,6 +123,12 @@ export async function startAdmission(options: AdmissionOptions): Promise<Running
       clearTimeout(bound);
     },
   };
+}
+
+function connectionLimits(port: number, log: Logger): ConnectionLimits {
+  const tell = (dropped: number) =>
+    log.warn({ port, dropped }, 'too many connections: dropped those that were quiet for the longest time');
+  return { max: MAX_CONNECTIONS, onDropped: sparingly(TELL_MS, tell) };
 }
 
 /** Listens on one address: for a name that has several, Fastify makes further servers, and gives access to the first only. */

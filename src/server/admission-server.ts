@@ -11,15 +11,23 @@ import type { Phase } from '../policy/decision.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { printable } from '../policy/text.ts';
 import { followArrivals } from './arrivals.ts';
+import { countValues } from './json-values.ts';
 import { checkClients, type KnownClients } from './known-clients.ts';
 import type { Metrics, RequestResult } from './metrics.ts';
+import { sparingly } from './sparingly.ts';
 import { logViolations } from './violation-log.ts';
 
 /** Two objects of 3 MB, the most that etcd is ever set up to hold, and 1 MB around them; controller-runtime's figure. */
 export const BODY_LIMIT_BYTES = 7 * 1024 * 1024;
 
-/** What all bodies together may take while they arrive: eight of the largest, a fifth of the container's memory. */
-export const RECEIVED_LIMIT_BYTES = 8 * BODY_LIMIT_BYTES;
+/** Twice what a review of that size has; what V8 makes of so many takes 60 MiB at most. */
+export const MAX_JSON_VALUES = 500_000;
+
+/**
+ * What all bodies together may take while they arrive. With what becomes of them, until V8 has cleared that away, it is some five times
+ * as much: of the container's 320 MiB there must be room for the rest.
+ */
+export const RECEIVED_LIMIT_BYTES = 3 * BODY_LIMIT_BYTES;
 
 /** How long a client may take, in milliseconds. */
 export interface ClientTimeouts {
@@ -74,6 +82,7 @@ export interface JudgedRequest {
   readonly judgement: Judgement;
 }
 
+const TELL_MS = 10_000;
 const MIN_TLS_VERSION = 'TLSv1.2';
 
 /** What `setSecureContext` needs to replace the certificate of a running admission server. */
@@ -137,7 +146,9 @@ export function createAdmissionServer({
     bytes: RECEIVED_LIMIT_BYTES,
     time: timeouts.body,
     checkInterval: timeouts.checkInterval,
-    onDropped: () => log.warn('too many bytes are being received: dropped the request that has taken the longest'),
+    onDropped: sparingly(TELL_MS, (dropped) =>
+      log.warn({ dropped }, 'too many bytes are being received: dropped requests that have taken the longest'),
+    ),
   });
   app.addHook('onRequest', ({ raw }, reply, done) => {
     arrivals.begin(raw, () => {
@@ -177,6 +188,11 @@ export function createAdmissionServer({
   // read by name and never merged.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (_request, body, done) => {
+    // Each takes a character at least: what is shorter need not be counted.
+    if (body.length > MAX_JSON_VALUES && countValues(body) > MAX_JSON_VALUES) {
+      const message = `the body has more than ${MAX_JSON_VALUES.toLocaleString('en')} JSON values`;
+      return done(Object.assign(new Error(message), { statusCode: 413 }));
+    }
     try {
       done(null, JSON.parse(body));
     } catch (error) {

@@ -1,0 +1,141 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Agent, request } from 'node:https';
+import { connect } from 'node:tls';
+import { MAX_JSON_VALUES } from '../src/server/admission-server.ts';
+import { deployedEnvironment } from '../test/control-plane/deployed-environment.ts';
+import { freePorts } from '../test/control-plane/free-ports.ts';
+import { createWorkspace } from '../test/control-plane/workspace.ts';
+import { taintDropReview } from '../test/unit/reviews.ts';
+import { reviewOfSize, withJson } from '../test/unit/server/review-texts.ts';
+import { firstAnswer } from './endpoint/first-answer.ts';
+import { printHead, printRow } from './markdown-table.ts';
+import { createMemoryCgroup } from './memory-cgroup.ts';
+import { BUNDLE, buildBundle } from './peers/contestants.ts';
+import { range } from './statistics.ts';
+
+/**
+ * What floods cost a replica that has a container's memory and no more: thousands of TLS connections that say nothing, the largest
+ * bodies from many clients at once, and both. Prints a Markdown table. Linux, with the right to make cgroups.
+ *
+ *     npx node bench/flood.ts [--rounds N]
+ */
+const ROUNDS = 3;
+const LIMIT_MIB = 320;
+const SILENT = 5_000;
+const SENDERS = 150;
+const BODY_BYTES = 6_200_000;
+/** Each sender sends so many bodies, one after the other. */
+const BODIES = 8;
+
+const workspace = createWorkspace('bench');
+const certDir = workspace.path('certs');
+const longest = reviewOfSize(BODY_BYTES);
+/** As many values as a body may have, of the kind that V8 makes the most of. */
+const densest = withJson(
+  taintDropReview({ options: 'HERE' }),
+  `[${Array(MAX_JSON_VALUES / 2 - 1_000)
+    .fill('{"16":0}')
+    .join(',')}]`,
+);
+buildBundle();
+
+type Flood = (port: number) => Promise<void>;
+const silence: Flood = (port) => open(port, SILENT, false);
+const bodies =
+  (review: string): Flood =>
+  async (port) => {
+    const agent = new Agent({ keepAlive: true, rejectUnauthorized: false });
+    await Promise.all(
+      Array.from({ length: SENDERS }, async () => {
+        for (let body = 0; body < BODIES; body++) await send(port, agent, review);
+      }),
+    );
+    agent.destroy();
+  };
+const floods: readonly [string, Flood][] = [
+  [`${SILENT.toLocaleString('en')} TLS connections that say nothing`, silence],
+  [`${SENDERS} clients that send ${BODIES} bodies of ${BODY_BYTES / 1e6} MB each`, bodies(longest)],
+  [
+    `${SENDERS} clients that send ${BODIES} bodies of ${MAX_JSON_VALUES.toLocaleString('en')} values each`,
+    bodies(densest),
+  ],
+  [
+    'the first two, and 500 connections that asked once',
+    async (port) => {
+      await open(port, SILENT, false);
+      await open(port, 500, true);
+      await bodies(longest)(port);
+    },
+  ],
+];
+
+printHead('flood', `most memory, of ${LIMIT_MIB} MiB`, 'killed', 'answers a review then');
+for (const [what, flood] of floods) {
+  const peaks: number[] = [];
+  let kills = 0;
+  let answers = 0;
+  for (let round = 0; round < ROUNDS; round++) {
+    const cgroup = createMemoryCgroup(`taintkeeper-flood-${process.pid}`, LIMIT_MIB);
+    const [port = 0] = await freePorts(1);
+    const args = ['serve', '--port', String(port), '--admin-port', '0', '--cert-dir', certDir];
+    const child = spawn('sh', ['-c', `${cgroup.enter} && exec "$0" "$@"`, process.execPath, BUNDLE, ...args], {
+      stdio: 'ignore',
+      env: { ...process.env, ...deployedEnvironment() },
+    });
+    const ended = once(child, 'exit');
+    const isAnswered = () =>
+      firstAnswer({
+        port,
+        request: head('/validate', '{}'),
+        giveUp: () => child.exitCode !== null || child.signalCode !== null,
+      });
+    await isAnswered();
+    await flood(port);
+    answers += await isAnswered().then(
+      () => 1,
+      () => 0,
+    );
+    peaks.push(cgroup.peakMib());
+    kills += cgroup.kills();
+    child.kill('SIGKILL');
+    await ended;
+    cgroup.remove();
+  }
+  printRow(what, `${range(peaks)} MiB`, `${kills} of ${ROUNDS}`, `${answers} of ${ROUNDS}`);
+}
+process.exit();
+
+/** Opens connections, and leaves them open as long as the server does. */
+async function open(port: number, count: number, asks: boolean): Promise<void> {
+  const openOne = () =>
+    new Promise<void>((resolve) => {
+      const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
+        if (asks) socket.write(head('/', ''));
+        resolve();
+      });
+      socket.on('error', () => resolve()).on('data', () => {});
+    });
+  for (let opened = 0; opened < count; opened += 50) await Promise.all(Array.from({ length: 50 }, openOne));
+}
+
+/** Sends the review, and waits for the answer or for the end of the connection. */
+function send(port: number, agent: Agent, review: string): Promise<void> {
+  return new Promise((resolve) => {
+    const headers = { 'content-type': 'application/json', 'content-length': review.length };
+    const outgoing = request({ port, host: '127.0.0.1', path: '/validate', method: 'POST', agent, headers });
+    outgoing.once('response', (response) => response.resume().once('close', resolve));
+    outgoing.once('error', () => resolve());
+    outgoing.end(review);
+  });
+}
+
+function head(path: string, body: string): Buffer {
+  const lines = [
+    `POST ${path} HTTP/1.1`,
+    'Host: localhost',
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+  ];
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`);
+}

@@ -1,0 +1,87 @@
+import { createServer } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { followConnections } from '../../../src/server/connections.ts';
+import { sparingly } from '../../../src/server/sparingly.ts';
+import { openRaw, readAnswer } from './raw-connections.ts';
+
+async function serve(max: number) {
+  const server = createServer((_request, response) => response.end('ok'));
+  const onDropped = vi.fn();
+  const { destroyAll } = followConnections(server, { max, onDropped });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  onTestFinished(destroyAll);
+  const { port } = server.address() as AddressInfo;
+  return { server, onDropped, destroyAll, open: () => openRaw(port) };
+}
+
+async function ask(socket: Socket): Promise<void> {
+  const answer = readAnswer(socket);
+  socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  await answer;
+}
+
+const areClosed = (sockets: readonly Socket[]) => sockets.map(({ closed }) => closed);
+
+it('of those over which nothing was asked, the oldest goes; whoever asked, stays', async () => {
+  const { open, onDropped } = await serve(2);
+  const asking = await open();
+  await ask(asking);
+  const silent = [await open(), await open(), await open(), await open()];
+  for (const socket of [asking, ...silent]) socket.resume();
+
+  await vi.waitFor(() => expect(areClosed(silent)).toEqual([true, true, false, false]));
+  expect(onDropped).toHaveBeenCalledTimes(2);
+  await ask(asking);
+});
+
+it('of those over which something was asked, the one goes over which nothing was for the longest time', async () => {
+  const { open } = await serve(2);
+  const first = await open();
+  await ask(first);
+  const second = await open();
+  await ask(second);
+  await ask(first);
+  const third = await open();
+  await ask(third);
+  second.resume();
+
+  await vi.waitFor(() => expect(areClosed([first, second, third])).toEqual([false, true, false]));
+  await ask(first);
+});
+
+it('one that was closed counts no more', async () => {
+  const { server, open, onDropped } = await serve(1);
+  const count = () =>
+    new Promise<number>((resolve) => server.getConnections((_error, connections) => resolve(connections)));
+  for (let n = 0; n < 3; n++) {
+    const socket = await open();
+    await vi.waitFor(async () => expect(await count()).toBe(1));
+    socket.destroy();
+    await vi.waitFor(async () => expect(await count()).toBe(0));
+  }
+  expect(onDropped).not.toHaveBeenCalled();
+});
+
+it('ends them all', async () => {
+  const { open, destroyAll } = await serve(2);
+  const [asking, silent] = [await open(), await open()];
+  await ask(asking);
+  destroyAll();
+  for (const socket of [asking, silent]) socket.resume();
+
+  await vi.waitFor(() => expect(areClosed([asking, silent])).toEqual([true, true]));
+});
+
+it('what happens often is told at once, and then now and then, with how often it did', () => {
+  const now = vi.spyOn(performance, 'now').mockReturnValue(0);
+  onTestFinished(() => now.mockRestore());
+  const say = vi.fn();
+  const tell = sparingly(10_000, say);
+  for (const at of [0, 1, 9_999, 10_000, 10_001]) {
+    now.mockReturnValue(at);
+    tell();
+  }
+  expect(say.mock.calls).toEqual([[1], [3]]);
+});
