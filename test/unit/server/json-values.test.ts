@@ -33,7 +33,7 @@ it('a body that would fill the heap is refused before it is parsed; one of that 
   const full = `[${Array(MAX_JSON_VALUES).fill('{"16":0}').join(',')}]`;
   const refused = await server.post(withJson(taintDropReview({ options: 'HERE' }), full));
 
-  expect(refused).toMatchObject({ status: 413, text: '{"error":"the body has more than 500,000 JSON values"}' });
+  expect(refused).toMatchObject({ status: 413, text: '{"error":"the body has more than 250,000 JSON values"}' });
   expect(
     (await server.post(withJson(taintDropReview({ options: 'HERE' }), JSON.stringify('x'.repeat(full.length))))).status,
   ).toBe(200);
