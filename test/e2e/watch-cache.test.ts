@@ -4,7 +4,9 @@ import { describeWithControlPlane } from '../control-plane/describe-with-control
 import { dialPort, listenTcp } from '../control-plane/tcp-listener.ts';
 import { startTcpProxy } from '../control-plane/tcp-proxy.ts';
 import { admin, developer } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
 import {
+  BOUND_MS,
   createNodes,
   deleteNodes,
   labelNode,
@@ -74,12 +76,16 @@ describeWithControlPlane('watch cache', {}, (cp) => {
     const watched = await watchObjects(cp(), { labelSelector: 'v=none' });
     await watched.cache.synced;
     const before = watched.cache.lastCurrent() ?? 0;
-    await createNodes(cp(), ['other']);
-    const version = (watch: number) => Number(watched.client.watches.at(watch)?.resourceVersion);
-    // The API server promises no bookmark to any one watch: under load, it comes before the node is there, or not at all.
-    await timeUntil(
-      () => version(-1) > version(0),
-      () => `no watch went on from a later version: ${JSON.stringify(watched.client.watches)}`,
+    const { watches } = watched.client;
+    const version = (watch: number) => Number(watches.at(watch)?.resourceVersion);
+    let others = 0;
+    await waitUntil(
+      async () => {
+        // A bookmark tells of what came after its watch began, and may come before that: every watch gets something to tell of.
+        if (others < watches.length) await createNodes(cp(), [`other-${others++}`]);
+        return version(-1) > version(0) || undefined;
+      },
+      { timeoutMs: BOUND_MS, otherwise: () => `no watch went on from a later version: ${JSON.stringify(watches)}` },
     );
     expect(watched.cache.lastCurrent()).toBeGreaterThan(before);
     expect(watched.changes).toEqual([]);

@@ -15,7 +15,7 @@ export const NODES = '/api/v1/nodes';
 /** Of a watch and of what comes after it, so that tests need not wait for half a minute. */
 export const SHORT: Partial<WatchTimings> = { watchMs: 5_000, graceMs: 1_000 };
 const PARALLEL_REQUESTS = 20;
-const BOUND_MS = 30_000;
+export const BOUND_MS = 30_000;
 
 type Query = Readonly<Record<string, unknown>>;
 
