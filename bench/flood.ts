@@ -18,7 +18,7 @@ import { range } from './statistics.ts';
  * What floods cost a replica that has a container's memory and no more: thousands of TLS connections that say nothing, the largest
  * bodies from many clients at once, and both. Prints a Markdown table. Linux, with the right to make cgroups.
  *
- *     npx node bench/flood.ts [--rounds N]
+ *     npx node bench/flood.ts
  */
 const ROUNDS = 3;
 const LIMIT_MIB = 320;

@@ -75,7 +75,6 @@ export const STOP_GRACE_MS = 5_000;
 
 /** Of each listener: an API server keeps 25 when it is idle, and asks some hundred things at a time at most. */
 export const MAX_CONNECTIONS = 500;
-const TELL_MS = 10_000;
 
 /**
  * Starts the HTTPS server.
@@ -128,7 +127,7 @@ export async function startAdmission(options: AdmissionOptions): Promise<Running
 function connectionLimits(port: number, log: Logger): ConnectionLimits {
   const tell = (dropped: number) =>
     log.warn({ port, dropped }, 'too many connections: dropped those that were quiet for the longest time');
-  return { max: MAX_CONNECTIONS, onDropped: sparingly(TELL_MS, tell) };
+  return { max: MAX_CONNECTIONS, onDropped: sparingly(tell) };
 }
 
 /** Listens on one address: for a name that has several, Fastify makes further servers, and gives access to the first only. */

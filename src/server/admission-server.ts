@@ -82,7 +82,6 @@ export interface JudgedRequest {
   readonly judgement: Judgement;
 }
 
-const TELL_MS = 10_000;
 const MIN_TLS_VERSION = 'TLSv1.2';
 
 /** What `setSecureContext` needs to replace the certificate of a running admission server. */
@@ -146,7 +145,7 @@ export function createAdmissionServer({
     bytes: RECEIVED_LIMIT_BYTES,
     time: timeouts.body,
     checkInterval: timeouts.checkInterval,
-    onDropped: sparingly(TELL_MS, (dropped) =>
+    onDropped: sparingly((dropped) =>
       log.warn({ dropped }, 'too many bytes are being received: dropped requests that have taken the longest'),
     ),
   });

@@ -78,7 +78,7 @@ it('what happens often is told at once, and then now and then, with how often it
   const now = vi.spyOn(performance, 'now').mockReturnValue(0);
   onTestFinished(() => now.mockRestore());
   const say = vi.fn();
-  const tell = sparingly(10_000, say);
+  const tell = sparingly(say);
   for (const at of [0, 1, 9_999, 10_000, 10_001]) {
     now.mockReturnValue(at);
     tell();
