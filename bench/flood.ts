@@ -9,6 +9,7 @@ import { createWorkspace } from '../test/control-plane/workspace.ts';
 import { taintDropReview } from '../test/unit/reviews.ts';
 import { reviewOfSize, withJson } from '../test/unit/server/review-texts.ts';
 import { firstAnswer } from './endpoint/first-answer.ts';
+import { requestBytes } from './endpoint/request-file.ts';
 import { printHead, printRow } from './markdown-table.ts';
 import { createMemoryCgroup } from './memory-cgroup.ts';
 import { BUNDLE, buildBundle } from './peers/contestants.ts';
@@ -83,7 +84,7 @@ for (const [what, flood] of floods) {
     const isAnswered = () =>
       firstAnswer({
         port,
-        request: head('/validate', '{}'),
+        request: requestBytes('/validate', '{}'),
         giveUp: () => child.exitCode !== null || child.signalCode !== null,
       });
     await isAnswered();
@@ -107,7 +108,7 @@ async function open(port: number, count: number, asks: boolean): Promise<void> {
   const openOne = () =>
     new Promise<void>((resolve) => {
       const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
-        if (asks) socket.write(head('/', ''));
+        if (asks) socket.write(requestBytes('/', ''));
         resolve();
       });
       socket.on('error', () => resolve()).on('data', () => {});
@@ -124,14 +125,4 @@ function send(port: number, agent: Agent, review: string): Promise<void> {
     outgoing.once('error', () => resolve());
     outgoing.end(review);
   });
-}
-
-function head(path: string, body: string): Buffer {
-  const lines = [
-    `POST ${path} HTTP/1.1`,
-    'Host: localhost',
-    'Content-Type: application/json',
-    `Content-Length: ${body.length}`,
-  ];
-  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`);
 }
