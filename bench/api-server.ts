@@ -49,16 +49,19 @@ const contenders = [
   manifestContender("the API server's own CEL", 'native', join(import.meta.dirname, 'peers', 'native.yaml')),
 ];
 
-const names = await createNodes(cp, contenders.length * mostClients);
+const names = await createNodes(cp, 2 * contenders.length * mostClients);
+const others = names.splice(contenders.length * mostClients);
 const targets = new Map(
   contenders.map(({ label }, index): [string, Target[]] => [
     label,
-    names.slice(index * mostClients, (index + 1) * mostClients).map((node) => ({ cp, node, label })),
+    names
+      .slice(index * mostClients, (index + 1) * mostClients)
+      .map((node) => ({ cp, node, other: others.pop() ?? '', label })),
   ]),
 );
-for (const { node, label } of [...targets.values()].flat()) {
-  const body = { metadata: { labels: { [LABEL]: label } } };
-  await cp.request(admin, 'PATCH', path(node), { body, contentType: 'application/merge-patch+json' });
+for (const { node, other, label } of [...targets.values()].flat()) {
+  await mark(node, { [LABEL]: label });
+  await mark(other, { [LABEL]: label, 'example.com/pool': 'elsewhere' });
 }
 for (const { label, manifests } of contenders) {
   if (manifests.length > 0) await register(label, manifests);
@@ -107,6 +110,15 @@ for (const { write, clients, latencies } of rows) {
       (p99 - p99OfNone).toFixed(1),
     );
   }
+}
+
+async function mark(node: string, labels: Readonly<Record<string, string>>): Promise<void> {
+  const body = { metadata: { labels } };
+  const { status } = await cp.request(admin, 'PATCH', path(node), {
+    body,
+    contentType: 'application/merge-patch+json',
+  });
+  if (status !== 200) throw new Error(`cannot label ${node}: ${status}`);
 }
 
 /** Applies the manifests, and returns once the API server goes by them. */

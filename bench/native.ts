@@ -78,8 +78,10 @@ async function registerWebhooks(cp: ControlPlane, { url, caBundle }: Taintkeeper
   for (const [phase, kind] of Object.entries(KINDS)) {
     const webhooks = webhookEntries(policies)
       .filter((entry) => entry.phase === phase)
-      .map(({ name, resource, operations, failurePolicy, matchConditions }) => ({
+      .map(({ name, resource, operations, failurePolicy, objectSelector, namespaceSelector, matchConditions }) => ({
         ...{ name, failurePolicy, matchConditions, sideEffects: 'None', admissionReviewVersions: ['v1'] },
+        objectSelector: { matchExpressions: objectSelector },
+        namespaceSelector: { matchExpressions: namespaceSelector },
         clientConfig: { url: `${url}/${phase}`, caBundle },
         rules: [
           { apiGroups: [resource === 'nodes' ? '' : 'apps'], apiVersions: ['v1'], resources: [resource], operations },

@@ -54,7 +54,7 @@ export async function registeredContender({ name, port }: Contestant, label: str
     desiredWebhooks(entries, phase, { service, bundle: undefined, timeoutSeconds: 5 }).map((webhook) => ({
       ...webhook,
       clientConfig: { url: `https://127.0.0.1:${port}/${phase}`, caBundle },
-      objectSelector: { matchLabels: { [LABEL]: label } },
+      objectSelector: { ...(webhook.objectSelector as object), matchLabels: { [LABEL]: label } },
     }));
   return {
     name: `${name}, as it registers`,

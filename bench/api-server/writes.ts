@@ -14,6 +14,8 @@ export interface Target {
   readonly cp: ControlPlane;
   /** A node of 40 KB, which nobody else writes. */
   readonly node: string;
+  /** A node like it, which the rules are not for. */
+  readonly other: string;
   readonly label: string;
 }
 
@@ -29,6 +31,13 @@ export const WRITES: readonly Write[] = [
     async send({ cp, node }, serial) {
       const labels = { 'bench.example.com/serial': String(serial) };
       succeed(await patch(cp, node, { metadata: { labels } }));
+    },
+  },
+  {
+    what: 'label patch of another node',
+    async send({ cp, other }, serial) {
+      const labels = { 'bench.example.com/serial': String(serial) };
+      succeed(await patch(cp, other, { metadata: { labels } }));
     },
   },
   {

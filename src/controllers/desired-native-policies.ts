@@ -86,8 +86,7 @@ function bindingSpec(spec: object): object {
 
 /** The same selector as one list: of a map, what somebody added to it would not be seen. */
 function asRequirements(selector: LabelSelector | undefined): object {
-  const requirements = requirementsOf(selector).map(withoutEmptyLists);
-  return withoutEmptyLists({ matchLabels: undefined, matchExpressions: requirements });
+  return withoutEmptyLists({ matchLabels: undefined, matchExpressions: requirementsOf(selector) });
 }
 
 /** The API server leaves empty lists out. */

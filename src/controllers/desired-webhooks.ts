@@ -1,4 +1,5 @@
 import type { ConfigurationPhase, Webhook } from '../cluster/webhook-configurations.ts';
+import type { LabelSelectorRequirement } from '../policy/label-selector.ts';
 import type { WebhookEntry } from '../policy/webhooks/entries.ts';
 import type { ServiceRef } from './service-endpoint.ts';
 
@@ -9,7 +10,10 @@ export interface DesiredOptions {
   readonly timeoutSeconds: number;
 }
 
-/** The webhooks of one phase as they should be registered, in the order of the entries. */
+/**
+ * The webhooks of one phase as they should be registered, in the order of the entries. A field that is undefined must not be there:
+ * nobody is to narrow a webhook unseen.
+ */
 export function desiredWebhooks(
   entries: readonly WebhookEntry[],
   phase: ConfigurationPhase,
@@ -34,20 +38,23 @@ export function desiredWebhooks(
         },
       ],
       // A DaemonSet of our own must not wait for us. Nodes are in no namespace: the selector does not count for them.
-      namespaceSelector: {
-        matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [namespace] }],
-      },
-      objectSelector: {},
+      namespaceSelector: selectorOf([
+        ...entry.namespaceSelector,
+        { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [namespace] },
+      ]),
+      objectSelector: selectorOf(entry.objectSelector),
       matchPolicy: 'Equivalent',
-      ...(entry.matchConditions.length > 0
-        ? { matchConditions: entry.matchConditions.map((one) => ({ ...one })) }
-        : {}),
+      matchConditions: entry.matchConditions.length > 0 ? entry.matchConditions : undefined,
       ...(phase === 'mutate' ? { reinvocationPolicy: entry.reinvocationPolicy ?? 'Never' } : {}),
       failurePolicy: entry.failurePolicy,
       sideEffects: 'None',
       admissionReviewVersions: ['v1'],
       timeoutSeconds,
     }));
+}
+
+function selectorOf(requirements: readonly LabelSelectorRequirement[]) {
+  return { matchLabels: undefined, matchExpressions: requirements.length > 0 ? requirements : undefined };
 }
 
 const GROUPS: Readonly<Record<WebhookEntry['resource'], string>> = { nodes: '', daemonsets: 'apps' };

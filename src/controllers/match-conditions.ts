@@ -38,7 +38,7 @@ export async function knowsMatchConditions(client: ApiClient): Promise<boolean> 
 }
 
 /**
- * The entries for an API server that knows no conditions: every request comes, once in each phase, and none fails because
+ * The entries for an API server that knows no conditions: every request comes that the selectors do not rule out, once in each phase, and none fails because
  * taintkeeper is down. What the conditions told apart would otherwise stop every update of a node.
  */
 export function withoutConditions(entries: readonly WebhookEntry[]): WebhookEntry[] {

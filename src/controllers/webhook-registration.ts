@@ -113,7 +113,9 @@ export function webhookRegistration(options: RegistrationOptions): Registration 
   async function askForConditions(): Promise<boolean> {
     const known = await knowsMatchConditions(client);
     if (!known)
-      log.warn('the API server knows no matchConditions: it asks for every change of a node, and nothing fails closed');
+      log.warn(
+        'the API server knows no matchConditions: it asks for every change of a node, unless its labels rule it out, and nothing fails closed',
+      );
     return known;
   }
 

@@ -61,7 +61,7 @@ export interface WebhookState {
   readonly trusted?: boolean;
   /** For example `UPDATE nodes`, one for each rule. */
   readonly rules: readonly string[];
-  /** Names of the conditions under which it is called. */
+  /** The labels and the names of the conditions with which it is called. */
   readonly conditions: readonly string[];
 }
 

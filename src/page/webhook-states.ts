@@ -6,6 +6,8 @@ import {
   type RegisteredWebhooks,
   type Webhook,
 } from '../cluster/webhook-configurations.ts';
+import type { LabelSelector } from '../policy/label-selector.ts';
+import { formatRequirement, requirementsOf } from '../policy/selector-overlap.ts';
 import type { WebhookState } from './state.ts';
 
 /** The fields of a webhook (admissionregistration.k8s.io/v1) that are shown, as somebody may have written them. */
@@ -13,6 +15,7 @@ interface ShownFields {
   readonly failurePolicy?: string;
   readonly timeoutSeconds?: number;
   readonly rules?: readonly { readonly operations?: readonly string[]; readonly resources?: readonly string[] }[];
+  readonly objectSelector?: LabelSelector;
   readonly matchConditions?: readonly { readonly name: string }[];
 }
 
@@ -31,7 +34,7 @@ export function webhookStates(
 
 function stateOf(phase: ConfigurationPhase, webhook: Webhook, ca: X509Certificate | undefined): WebhookState {
   // An API server fills in the default of failurePolicy; who else would leave it out?
-  const { failurePolicy = 'Fail', timeoutSeconds, rules, matchConditions } = webhook as ShownFields;
+  const { failurePolicy = 'Fail', timeoutSeconds, rules, objectSelector, matchConditions } = webhook as ShownFields;
   const bundle = Buffer.from(webhook.clientConfig.caBundle ?? '', 'base64').toString();
   return {
     name: webhook.name,
@@ -42,6 +45,9 @@ function stateOf(phase: ConfigurationPhase, webhook: Webhook, ca: X509Certificat
     rules: (rules ?? []).map(
       ({ operations = [], resources = [] }) => `${operations.join(', ')} ${resources.join(', ')}`,
     ),
-    conditions: (matchConditions ?? []).map(({ name }) => name),
+    conditions: [
+      ...requirementsOf(objectSelector).map((requirement) => `label ${formatRequirement(requirement)}`),
+      ...(matchConditions ?? []).map(({ name }) => name),
+    ],
   };
 }

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import type { StringMap } from './label-selector.ts';
+import type { LabelSelectorRequirement, StringMap } from './label-selector.ts';
 import { selects } from './label-selector.ts';
 import { LabelSelectorSchema } from './label-selector-schema.ts';
 import { compilePattern } from './pattern.ts';
@@ -25,6 +25,21 @@ export const DaemonSetSelectionSchema = Type.Object(
 );
 
 export type DaemonSetSelection = Static<typeof DaemonSetSelectionSchema>;
+
+/** What a namespace can be called (RFC 1123). */
+const NAMESPACE = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+
+const MAX_NAMED = 256;
+
+/**
+ * What the labels of the namespaces meet, by the label that the API server gives to each. Nothing where they are not all named: a
+ * pattern is more than a selector can say, and what no namespace is called, it must not say. Nor where they are too many for one.
+ */
+export function namespaceRequirements(namespaces: readonly string[]): LabelSelectorRequirement[] {
+  const values = [...new Set(namespaces)].sort();
+  if (values.length > MAX_NAMED || !values.every((name) => NAMESPACE.test(name))) return [];
+  return [{ key: 'kubernetes.io/metadata.name', operator: 'In', values }];
+}
 
 /** What a selection looks at in a DaemonSet. */
 export interface SelectableDaemonSet {

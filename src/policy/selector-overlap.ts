@@ -1,11 +1,18 @@
 import { type LabelSelector, type LabelSelectorRequirement, own } from './label-selector.ts';
 
-/** All that a selector asks for, one label at a time; nothing for a selector that selects everything. */
+/**
+ * All that a selector asks for, one label at a time; nothing for a selector that selects everything. Without empty lists, which the API
+ * server drops from what it keeps.
+ */
 export function requirementsOf(selector: LabelSelector = {}): LabelSelectorRequirement[] {
   const { matchLabels = {}, matchExpressions = [] } = selector;
   return [
     ...Object.keys(matchLabels).map((key) => ({ key, operator: 'In', values: [own(matchLabels, key) ?? ''] }) as const),
-    ...matchExpressions,
+    ...matchExpressions.map(({ key, operator, values = [] }) => ({
+      key,
+      operator,
+      ...(values.length > 0 ? { values } : {}),
+    })),
   ];
 }
 
@@ -21,6 +28,39 @@ export function implies(
   others: readonly LabelSelectorRequirement[],
 ): boolean {
   return others.every((other) => !satisfiable([...requirements, negated(other)]));
+}
+
+/** What a webhook's selector has at most: hundreds of policies may have thousands of values, and etcd takes 1.5 MB. */
+const MAX_SHARED_REQUIREMENTS = 16;
+const MAX_SHARED_VALUES = 64;
+
+/**
+ * What all labels meet that one of the selectors selects or several do, as far as it can be said of one label at a time: that it is
+ * there, or has one of all the values that are asked for; nothing where one of them selects everything. Of very large selectors,
+ * less.
+ */
+export function requirementsOfAny(selectors: readonly (LabelSelector | undefined)[]): LabelSelectorRequirement[] {
+  const byKey = selectors.map((selector) => Map.groupBy(requirementsOf(selector), ({ key }) => key));
+  // What all of them ask for, the first one does: there is no need to look at other labels than its own.
+  const shared = [...(byKey[0]?.keys() ?? [])].flatMap((key) =>
+    sharedOf(
+      key,
+      byKey.map((requirements) => requirements.get(key) ?? []),
+    ),
+  );
+  return shared.slice(0, MAX_SHARED_REQUIREMENTS);
+}
+
+/** @param each what each selector asks of the label `key` */
+function sharedOf(key: string, each: readonly LabelSelectorRequirement[][]): LabelSelectorRequirement[] {
+  const [first = []] = each;
+  const same = first.filter((one) => each.every((ofKey) => implies(ofKey, [one])));
+  if (same.length > 0 || !each.every((ofKey) => implies(ofKey, [{ key, operator: 'Exists' }]))) return same;
+  const lists = each.map((ofKey) => ofKey.find(({ operator }) => operator === 'In')?.values);
+  const values = new Set(lists.flatMap((list) => list ?? []));
+  return lists.every(Boolean) && values.size <= MAX_SHARED_VALUES
+    ? [{ key, operator: 'In', values: [...values].sort() }]
+    : [{ key, operator: 'Exists' }];
 }
 
 /** As `kubectl --selector` has it: `pool=gpu`, `zone in (a, b)`, `!spot`. */

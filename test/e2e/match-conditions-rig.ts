@@ -79,6 +79,8 @@ export async function createEntryRig(cp: ControlPlane): Promise<EntryRig> {
       rules: [
         { apiGroups: [resource === 'nodes' ? '' : 'apps'], apiVersions: ['v1'], resources: [resource], operations },
       ],
+      namespaceSelector: { matchExpressions: entry.namespaceSelector },
+      objectSelector: { matchExpressions: entry.objectSelector },
       matchConditions: entry.matchConditions,
       failurePolicy,
       ...(reinvocationPolicy ? { reinvocationPolicy } : {}),
@@ -145,6 +147,8 @@ function probeEntry(phase: Phase, node: string): WebhookEntry {
     resource: 'nodes',
     operations: ['CREATE'],
     failurePolicy: 'Ignore',
+    objectSelector: [],
+    namespaceSelector: [],
     matchConditions: [{ name: 'is-the-probe', expression: `request.name == "${node}"` }],
   };
 }

@@ -122,7 +122,14 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
     ]);
   });
 
-  it.each<{ what: string; mode?: 'Deny' | 'Restore'; before?: string; edit: Partial<NodeEdit>; calls: string[] }>([
+  it.each<{
+    what: string;
+    mode?: 'Deny' | 'Restore';
+    pool?: string;
+    before?: string;
+    edit: Partial<NodeEdit>;
+    calls: string[];
+  }>([
     {
       what: 'put a taint back',
       edit: { restored: 'p dedicated:NoSchedule' },
@@ -139,14 +146,29 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
       edit: { restored: 'p dedicated:NoExecute, p dedicated:NoSchedule' },
       calls: ['restore.taintkeeper.dev', 'outcome restored, native'],
     },
+    {
+      what: 'put a taint back, on a node that the policy is not for any more',
+      pool: 'a',
+      edit: { restored: 'p dedicated:NoSchedule' },
+      calls: ['restore.taintkeeper.dev', 'outcome restored, native'],
+    },
     { what: 'did nothing, but somebody wrote nonsense', edit: { restored: 'x' }, calls: ['restore.taintkeeper.dev'] },
     { what: 'did nothing: it stood there before', before: 'p dedicated:NoSchedule', edit: { labels: {} }, calls: [] },
     { what: 'did nothing, and say so', edit: { restored: '' }, calls: [] },
     { what: 'put nothing back, of a policy in mode Deny', mode: 'Deny', edit: { restored: 'x' }, calls: [] },
-  ])('agree on an update of which native policies $what', async ({ mode = 'Restore', before, edit, calls }) => {
+  ])('agree on an update of which native policies $what', async ({ mode = 'Restore', pool, before, edit, calls }) => {
     const taint = { key: 'dedicated', value: '', effect: 'NoSchedule' };
     const policies: Policy[] = [
-      { kind: 'TaintPolicy', name: 'p', spec: { mode, taints: [{ key: 'dedicated' }], backstop: 'Native' } },
+      {
+        kind: 'TaintPolicy',
+        name: 'p',
+        spec: {
+          mode,
+          ...(pool === undefined ? {} : { nodeSelector: { matchLabels: { pool } } }),
+          taints: [{ key: 'dedicated' }],
+          backstop: 'Native',
+        },
+      },
     ];
     const nodes = [{ labels: {}, taints: [taint], release: undefined, remembered: undefined, restored: before }];
     await prepare(cp(), nodes, []);

@@ -19,7 +19,7 @@ export function checkVersions({ version, nodes }: Pick<ConfigurationFacts, 'vers
 
 function apiServer(version: string, minor: number): CheckResult[] {
   if (minor < OLDEST) {
-    const evidence = `API server ${version} is older than 1.${OLDEST}: it knows no matchConditions, so every change of a node is sent to the webhook, and nothing fails closed`;
+    const evidence = `API server ${version} is older than 1.${OLDEST}: it knows no matchConditions, so every change of a node that its labels do not rule out is sent to the webhook, and nothing fails closed`;
     return [found(NAME, 'trouble', evidence, `upgrade Kubernetes to 1.${OLDEST} or newer`)];
   }
   if (minor < OLDEST_STABLE) {

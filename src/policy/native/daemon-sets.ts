@@ -1,6 +1,6 @@
 import { NOT_DELETED, NOT_IGNORED, SELECTION_VARIABLES, selectsDaemonSet } from '../cel/daemon-sets.ts';
 import { all as every } from '../cel/expression.ts';
-import type { LabelSelector } from '../label-selector.ts';
+import { namespaceRequirements } from '../daemon-set-selection.ts';
 import type { TolerationPolicy } from '../policy.ts';
 import { additionsOf } from './added-tolerations.ts';
 import { mutating, validating } from './assemble.ts';
@@ -24,10 +24,11 @@ export function translateDaemonSets(policy: TolerationPolicy, options: Translati
   const { name, spec } = policy;
   const mutates = options.mutates && spec.mode === 'Mutate';
   const all = options.among.filter((other) => other.kind === 'TolerationPolicy');
+  const namespaces = namespaceRequirements(spec.daemonSets.namespaces);
   const common = {
     failurePolicy: 'Ignore',
     resourceRules: DAEMON_SETS,
-    namespaceSelector: selectorOf(spec.daemonSets.namespaces),
+    ...(namespaces.length > 0 ? { namespaceSelector: { matchExpressions: namespaces } } : {}),
     conditions: { 'is-selected': selectsDaemonSet(spec.daemonSets), 'is-not-left-alone': NOT_LEFT_ALONE },
   } as const;
   const additions = additionsOf(
@@ -64,15 +65,6 @@ export function translateDaemonSets(policy: TolerationPolicy, options: Translati
     ],
     limitsOf(policy, options),
   );
-}
-
-/** What a namespace can be called (RFC 1123). */
-const NAMESPACE = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
-
-/** Where all of them are named; a pattern takes CEL, and so does what no namespace is called, which no selector may have. */
-function selectorOf(namespaces: readonly string[]): LabelSelector | undefined {
-  if (!namespaces.every((name) => NAMESPACE.test(name))) return undefined;
-  return { matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'In', values: namespaces }] };
 }
 
 function limitsOf({ spec }: TolerationPolicy, { mutates }: TranslationOptions): NativeLimit[] {

@@ -3,6 +3,7 @@ import { NOT_DELETED, NOT_IGNORED, SELECTION_VARIABLES, selectsDaemonSet } from 
 import { all, any, bind, type Expression, FALSE, other, TRUE, type Variable } from '../cel/expression.ts';
 import { NOT_TOLERATED, TOLERATIONS, taintLiteralsMeantBy } from '../cel/tolerations.ts';
 import { anyWanted } from '../cel/wants.ts';
+import { namespaceRequirements } from '../daemon-set-selection.ts';
 import type { Phase } from '../decision.ts';
 import type { TolerationPolicy } from '../policy.ts';
 import { DEFAULT_TOLERATIONS } from '../toleration-policy.ts';
@@ -15,6 +16,7 @@ interface DaemonSetPolicy {
   readonly mode: TolerationPolicy['spec']['mode'];
   /** The same for policies that are for the same DaemonSets. */
   readonly daemonSets: string;
+  readonly namespaces: readonly string[];
   readonly selects: Expression;
   readonly wanted: readonly string[];
 }
@@ -23,6 +25,7 @@ function readDaemonSetPolicy({ spec }: TolerationPolicy): DaemonSetPolicy {
   return {
     mode: spec.mode,
     daemonSets: JSON.stringify(spec.daemonSets),
+    namespaces: spec.daemonSets.namespaces,
     selects: selectsDaemonSet(spec.daemonSets),
     wanted: (spec.tolerations ?? DEFAULT_TOLERATIONS).flatMap(taintLiteralsMeantBy),
   };
@@ -66,6 +69,7 @@ function lacking(name: string, phase: Phase, policies: readonly DaemonSetPolicy[
     resource: 'daemonsets',
     operations: ['CREATE', 'UPDATE'],
     failurePolicy: 'Ignore',
+    namespaceSelector: namespaceRequirements(policies.flatMap(({ namespaces }) => namespaces)),
     conditions: { 'lacks-toleration': lacks.expression },
   });
 }

@@ -6,7 +6,7 @@ import { nodeEntries } from './node-entries.ts';
 export type { WebhookEntry } from './entry.ts';
 
 /**
- * The webhooks that the policies need, none for none. Their conditions let through exactly the requests of which
+ * The webhooks that the policies need, none for none. Their selectors and conditions let through exactly the requests of which
  * {@link judgeNode} and {@link judgeDaemonSet} have something to say, in that phase or in the other one, and no request
  * twice in one phase. More are let through, and never fewer, where the exact condition would cost the API server too much:
  *

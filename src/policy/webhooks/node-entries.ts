@@ -10,11 +10,19 @@ import { LABELS } from '../cel/selector.ts';
 import { lasting, taintsOf } from '../cel/taints.ts';
 import { REMEMBERED_ANNOTATION } from '../memory.ts';
 import type { TaintPolicy } from '../policy.ts';
+import { requirementsOfAny } from '../selector-overlap.ts';
 import { entry, type WebhookEntry } from './entry.ts';
 
 const CREATE_VARIABLES: readonly Variable[] = [{ name: 'taints', definition: taintsOf('object') }, LABELS];
 
-const ON_UPDATE = { resource: 'nodes', operations: ['UPDATE'] } as const;
+type OnUpdate = Pick<WebhookEntry, 'resource' | 'operations' | 'objectSelector'>;
+
+/** The same for all of them: between them they share out the updates by their conditions only. */
+function onUpdateOf(policies: readonly TaintPolicy[]): OnUpdate {
+  const objectSelector = requirementsOfAny(policies.map(({ spec }) => spec.nodeSelector));
+  return { resource: 'nodes', operations: ['UPDATE'], objectSelector };
+}
+
 const ON_CREATE = { resource: 'nodes', operations: ['CREATE'], failurePolicy: 'Ignore' } as const;
 
 /** True when the new node has the annotation already. */
@@ -27,18 +35,19 @@ const REMEMBERS = other(
 export function nodeEntries(taintPolicies: readonly TaintPolicy[], audit: boolean): WebhookEntry[] {
   const policies = taintPolicies.map((policy) => readNodePolicy(policy, audit));
   const binding = policies.filter(({ mode }) => mode !== 'Audit');
+  const updates = onUpdateOf(taintPolicies);
   const protects = protection(policies.filter(({ failurePolicy }) => failurePolicy === 'Fail'));
   return [
     ...registration(binding),
-    ...restoration(binding),
+    ...restoration(binding, updates),
     ...entry(protects, {
       name: 'protect.taintkeeper.dev',
       phase: 'validate',
-      ...ON_UPDATE,
+      ...updates,
       failurePolicy: 'Fail',
       conditions: { 'drops-protected-taint': protects.expression },
     }),
-    ...report(policies, binding, protects.expression),
+    ...report(policies, binding, protects.expression, updates),
     ...registrationReport(policies),
   ];
 }
@@ -89,7 +98,7 @@ function onCreation(condition: Expression): Chosen {
  * to be remembered; or a native policy has put a taint back, which the requester is to be told. What a node itself writes is never
  * patched.
  */
-function restoration(binding: readonly NodePolicy[]): WebhookEntry[] {
+function restoration(binding: readonly NodePolicy[], updates: OnUpdate): WebhookEntry[] {
   const keys = protectedKeys(rulesOf(binding));
   const told = binding.some((policy) => policy.restoresNatively) ? RESTORES_NATIVELY : FALSE;
   const concerns = onUpdate((questions, size) =>
@@ -108,7 +117,9 @@ function restoration(binding: readonly NodePolicy[]): WebhookEntry[] {
   return entry(concerns, {
     name: 'restore.taintkeeper.dev',
     phase: 'mutate',
-    ...ON_UPDATE,
+    ...updates,
+    // A record may stand on any node: whoever writes nodes can write one, and a native policy whose own selector is out of date.
+    ...(told === FALSE ? {} : { objectSelector: [] }),
     failurePolicy: 'Ignore',
     reinvocationPolicy: 'IfNeeded',
     conditions: { 'changes-protected-taint': concerns.expression },
@@ -124,7 +135,12 @@ function protection(failing: readonly NodePolicy[]): Chosen {
 }
 
 /** All else that there is to say of an update: no request is to be judged twice. */
-function report(policies: readonly NodePolicy[], binding: readonly NodePolicy[], protects: Expression): WebhookEntry[] {
+function report(
+  policies: readonly NodePolicy[],
+  binding: readonly NodePolicy[],
+  protects: Expression,
+  updates: OnUpdate,
+): WebhookEntry[] {
   const keys = protectedKeys(rulesOf(policies));
   const concerns = onUpdate((questions, size) =>
     any([
@@ -136,7 +152,7 @@ function report(policies: readonly NodePolicy[], binding: readonly NodePolicy[],
   return entry(concerns, {
     name: 'report.taintkeeper.dev',
     phase: 'validate',
-    ...ON_UPDATE,
+    ...updates,
     failurePolicy: 'Ignore',
     conditions: { 'concerns-a-policy': concerns.expression, 'is-not-for-protect': not(protects) },
   });

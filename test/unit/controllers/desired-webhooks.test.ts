@@ -13,6 +13,8 @@ const ENTRY: WebhookEntry = {
   resource: 'nodes',
   operations: ['UPDATE'],
   failurePolicy: 'Fail',
+  objectSelector: [],
+  namespaceSelector: [],
   matchConditions: [{ name: 'a', expression: 'true' }],
 };
 
@@ -39,9 +41,10 @@ describe('the webhooks of a phase', () => {
         },
         rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['nodes'], operations: ['UPDATE'], scope: '*' }],
         namespaceSelector: {
+          matchLabels: undefined,
           matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['ns'] }],
         },
-        objectSelector: {},
+        objectSelector: { matchLabels: undefined, matchExpressions: undefined },
         matchPolicy: 'Equivalent',
         matchConditions: [{ name: 'a', expression: 'true' }],
         failurePolicy: 'Fail',
@@ -59,6 +62,42 @@ describe('the webhooks of a phase', () => {
   ] as const)('have reinvocationPolicy $expected: $why', ({ phase, reinvocationPolicy, expected }) => {
     const entry: WebhookEntry = { ...ENTRY, phase, ...(reinvocationPolicy ? { reinvocationPolicy } : {}) };
     expect(desiredWebhooks([entry], phase, OPTIONS)[0]?.reinvocationPolicy).toBe(expected);
+  });
+
+  it('have the selectors of the entry, and never ask about their own namespace', () => {
+    const [webhook] = desiredWebhooks(
+      [
+        {
+          ...ENTRY,
+          objectSelector: [{ key: 'pool', operator: 'In', values: ['gpu'] }],
+          namespaceSelector: [{ key: 'kubernetes.io/metadata.name', operator: 'In', values: ['kube-system'] }],
+        },
+      ],
+      'validate',
+      OPTIONS,
+    );
+    expect(webhook).toMatchObject({
+      objectSelector: { matchExpressions: [{ key: 'pool', operator: 'In', values: ['gpu'] }] },
+      namespaceSelector: {
+        matchExpressions: [
+          { key: 'kubernetes.io/metadata.name', operator: 'In', values: ['kube-system'] },
+          { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['ns'] },
+        ],
+      },
+    });
+  });
+
+  it.each<[field: string, value: object]>([
+    ['objectSelector', { matchLabels: { never: 'there' } }],
+    ['objectSelector', { matchExpressions: [{ key: 'never', operator: 'Exists' }] }],
+    ['namespaceSelector', { matchLabels: { never: 'there' } }],
+    ['matchConditions', [{ name: 'never', expression: 'false' }]],
+  ])('are not covered by ones that somebody has narrowed by %s %j', (field, value) => {
+    const desired = desiredWebhooks([{ ...ENTRY, matchConditions: [] }], 'validate', OPTIONS);
+    const [registered] = JSON.parse(JSON.stringify(desired)) as [Record<string, object>];
+    expect(covers([registered], desired)).toBe(true);
+    const narrowed = { ...registered, [field]: Array.isArray(value) ? value : { ...registered[field], ...value } };
+    expect(covers([narrowed], desired)).toBe(false);
   });
 
   it('of DaemonSets are in the group apps', () => {

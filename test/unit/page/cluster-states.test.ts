@@ -73,6 +73,7 @@ describe('webhooks', async () => {
   it('are shown with what matters of them', () => {
     const more = {
       ...{ failurePolicy: 'Fail', timeoutSeconds: 2, matchConditions: [{ name: 'drops', expression: 'true' }] },
+      objectSelector: { matchExpressions: [{ key: 'pool', operator: 'In', values: ['a', 'b'] }] },
       rules: [{ operations: ['CREATE', 'UPDATE'], resources: ['daemonsets'], apiGroups: ['apps'] }],
     };
     expect(webhookStates(of([], [webhook('w', ca.cert, more)]), new X509Certificate(ca.cert))).toEqual([
@@ -83,7 +84,7 @@ describe('webhooks', async () => {
         timeoutSeconds: 2,
         trusted: true,
         rules: ['CREATE, UPDATE daemonsets'],
-        conditions: ['drops'],
+        conditions: ['label pool in (a, b)', 'drops'],
       },
     ]);
   });

@@ -49,7 +49,7 @@ describe('a TolerationPolicy in the own language of the API server', () => {
   });
 
   it.each([
-    { namespaces: ['kube-system', 'cilium'], selected: ['kube-system', 'cilium'] },
+    { namespaces: ['kube-system', 'cilium'], selected: ['cilium', 'kube-system'] },
     { namespaces: ['kube-system', 'kube-*'], selected: undefined },
     { namespaces: ['kube-system', 'Not a namespace'], selected: undefined },
   ])('is evaluated in its namespaces alone, if they are named: $namespaces', ({ namespaces, selected }) => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readBuiltinPolicies } from '../../../../src/builtin-policies.ts';
 import { parsePolicies } from '../../../../src/files/policy-files.ts';
 import type { Policy } from '../../../../src/policy/policy.ts';
+import { formatRequirement } from '../../../../src/policy/selector-overlap.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TolerationPolicySpec } from '../../../../src/policy/toleration-policy.ts';
 import { type WebhookEntry, webhookEntries } from '../../../../src/policy/webhooks/entries.ts';
@@ -25,6 +26,52 @@ function expressionOf(entries: readonly WebhookEntry[], entry: string, condition
   const found = entries.find(({ name }) => name === `${entry}.taintkeeper.dev`);
   return found?.matchConditions.find(({ name }) => name === condition)?.expression;
 }
+
+describe('what they are kept away from by selectors', () => {
+  const pool = (value: string) => ({ nodeSelector: { matchLabels: { pool: value } } });
+  const selectorsOf = (policies: Policy[]) =>
+    webhookEntries(policies).map(
+      ({ name, objectSelector, namespaceSelector }) =>
+        `${name.replace('.taintkeeper.dev', '')} ${[...objectSelector, ...namespaceSelector].map(formatRequirement)}`,
+    );
+
+  it('updates of nodes that no policy is for; all webhooks alike, which share out the rest by their conditions', () => {
+    const audit = taintPolicy({ mode: 'Audit', ...pool('b') }, 'q');
+    expect(selectorsOf([taintPolicy(pool('a')), audit])).toEqual([
+      'register ',
+      'restore pool in (a, b)',
+      'protect pool in (a, b)',
+      'report pool in (a, b)',
+    ]);
+    expect(selectorsOf([taintPolicy(pool('a')), taintPolicy({ mode: 'Audit' }, 'q')])).toContain('protect ');
+  });
+
+  it('but not where native policies restore: what they note may stand on any node', () => {
+    expect(selectorsOf([taintPolicy({ mode: 'Restore', backstop: 'Native', ...pool('a') })])).toEqual([
+      'register ',
+      'restore ',
+      'report pool=a',
+    ]);
+  });
+
+  it('DaemonSets in namespaces that no policy names', () => {
+    const csi = tolerationPolicy({ mode: 'Audit', daemonSets: { namespaces: ['csi'] } }, 'q');
+    const pattern = tolerationPolicy({ mode: 'Audit', daemonSets: { namespaces: ['kube-*'] } }, 'r');
+    expect(selectorsOf([tolerationPolicy({}), csi])).toEqual([
+      'tolerate kubernetes.io/metadata.name=kube-system',
+      'report-tolerations kubernetes.io/metadata.name in (csi, kube-system)',
+    ]);
+    expect(selectorsOf([tolerationPolicy({}), pattern])).toEqual([
+      'tolerate kubernetes.io/metadata.name=kube-system',
+      'report-tolerations ',
+    ]);
+    const namespaces = Array.from({ length: 64 }, (_, index) => `ns-${index}`);
+    const many = [0, 1, 2, 3, 4].map((policy) =>
+      tolerationPolicy({ daemonSets: { namespaces: namespaces.map((name) => `${name}-${policy}`) } }, `p${policy}`),
+    );
+    expect(selectorsOf(many), 'and not of any number of them').toEqual(['tolerate ', 'report-tolerations ']);
+  });
+});
 
 describe('which webhooks the policies need', () => {
   const needs = (policies: Policy[], options?: { audit?: boolean }) =>
