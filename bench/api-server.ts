@@ -44,7 +44,7 @@ const contenders = [
   NONE,
   await registeredContender(webhook(OURS), 'registered', caBundle),
   webhookContender(webhook(OURS), 'ours', caBundle),
-  webhookContender(webhook(FLOOR), 'floor', caBundle),
+  webhookContender(webhook(FLOOR), 'floor', caBundle, 'patch'),
   webhookContender(webhook(CONTROLLER_RUNTIME), 'controller-runtime', caBundle),
   manifestContender("the API server's own CEL", 'native', join(import.meta.dirname, 'peers', 'native.yaml')),
 ];
