@@ -21,6 +21,8 @@ import { median, percentile } from './statistics.ts';
  *     npx node bench/api-server.ts [--rounds N] [--clients N ...]
  */
 const WRITES_PER_BURST = 32;
+/** Of each client: fewer would show how they begin, not how they wait for each other. */
+const LEAST_WRITES = 10;
 const EFFECT_TIMEOUT_MS = 30_000;
 
 const { values: flags } = parseArgs({
@@ -82,7 +84,7 @@ for (let round = 0; round <= Number(flags.rounds); round++) {
       const taken = await burst(
         write,
         (targets.get(label) ?? []).slice(0, clients),
-        Math.ceil(WRITES_PER_BURST / clients),
+        Math.max(LEAST_WRITES, WRITES_PER_BURST / clients),
       );
       if (round > 0) rounds.push(taken);
     }
