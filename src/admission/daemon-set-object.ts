@@ -1,11 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from 'fast-json-patch';
 import Type, { type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
 import type { DaemonSetView, DesiredDaemonSet } from '../policy/daemon-set.ts';
-import type { Path } from '../policy/problem.ts';
 import { listPatch } from './list-patch.ts';
-import { malformed } from './malformed-object-error.ts';
+import { reader } from './malformed-object-error.ts';
 import { Nullish, ObjectMeta } from './object-meta.ts';
 
 /** The tolerations of a pod template; null counts as none. */
@@ -30,18 +28,11 @@ const DaemonSetSchema = Type.Object({
     }),
   }),
 });
-const checkDaemonSet = Compile(DaemonSetSchema);
 
 export type DaemonSetObject = Static<typeof DaemonSetSchema>;
 
-/**
- * Takes parsed JSON for a DaemonSet; `path` is where in the review it stands.
- * @throws MalformedObjectError
- */
-export function asDaemonSet(value: unknown, path: Path): DaemonSetObject {
-  if (!checkDaemonSet.Check(value)) throw malformed(DaemonSetSchema, value, path);
-  return value;
-}
+/** Takes parsed JSON for a DaemonSet: see {@link reader}. */
+export const asDaemonSet = reader(DaemonSetSchema);
 
 /** What the policies look at; `namespace` is that of the request, `name` stands in while the object has none. */
 export function viewDaemonSet({ metadata, spec }: DaemonSetObject, namespace: string, name: string): DaemonSetView {

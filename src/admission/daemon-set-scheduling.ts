@@ -1,10 +1,9 @@
 import Type, { type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
 import type { SchedulingView } from '../policy/coverage/coverage.ts';
 import type { NodeSelectorRequirement } from '../policy/node-affinity.ts';
 import type { Path } from '../policy/problem.ts';
 import { Tolerations } from './daemon-set-object.ts';
-import { malformed } from './malformed-object-error.ts';
+import { reader } from './malformed-object-error.ts';
 import { Nullish, StringMap } from './object-meta.ts';
 
 const Requirements = Type.Array(
@@ -46,7 +45,7 @@ const SchedulingSchema = Type.Object({
     }),
   }),
 });
-const checkScheduling = Compile(SchedulingSchema);
+const asScheduled = reader(SchedulingSchema);
 
 /**
  * What decides where the pods of a DaemonSet, taken from parsed JSON, run; `path` is where in its document it stands, and
@@ -54,8 +53,7 @@ const checkScheduling = Compile(SchedulingSchema);
  * @throws MalformedObjectError
  */
 export function viewScheduling(value: unknown, path: Path, namespace = 'default'): SchedulingView {
-  if (!checkScheduling.Check(value)) throw malformed(SchedulingSchema, value, path);
-  const { metadata, spec } = value;
+  const { metadata, spec } = asScheduled(value, path);
   const { nodeName, nodeSelector, affinity, tolerations, hostNetwork } = spec.template.spec;
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return {

@@ -1,15 +1,13 @@
 import jsonPatch, { type Operation } from 'fast-json-patch';
 import Type, { type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
 import { own } from '../policy/label-selector.ts';
 import { REMEMBERED_ANNOTATION } from '../policy/memory.ts';
 import { RESTORED_ANNOTATION } from '../policy/native/restored-annotation.ts';
 import type { DesiredNode, NodeView } from '../policy/node.ts';
-import type { Path } from '../policy/problem.ts';
 import { RELEASE_ANNOTATION } from '../policy/release.ts';
 import type { Taint } from '../policy/taint.ts';
 import { listPatch } from './list-patch.ts';
-import { malformed } from './malformed-object-error.ts';
+import { reader } from './malformed-object-error.ts';
 import { Nullish, ObjectMeta } from './object-meta.ts';
 
 /** TotalAnnotationSizeLimitB (k8s.io/apimachinery/pkg/api/validation/objectmeta.go). */
@@ -32,18 +30,11 @@ const NodeSchema = Type.Object({
     }),
   ),
 });
-const checkNode = Compile(NodeSchema);
 
 export type NodeObject = Static<typeof NodeSchema>;
 
-/**
- * Takes parsed JSON for a Node; `path` is where in the review it stands.
- * @throws MalformedObjectError
- */
-export function asNode(value: unknown, path: Path): NodeObject {
-  if (!checkNode.Check(value)) throw malformed(NodeSchema, value, path);
-  return value;
-}
+/** Takes parsed JSON for a Node: see {@link reader}. */
+export const asNode = reader(NodeSchema);
 
 /** What the policies look at. `name` stands in while the object has none of its own. */
 export function viewNode({ metadata, spec }: NodeObject, name: string): NodeView {

@@ -1,6 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
-import { malformed } from './malformed-object-error.ts';
+import { MalformedObjectError, reader } from './malformed-object-error.ts';
 import { Nullish } from './object-meta.ts';
 
 export const ADMISSION_API_VERSION = 'admission.k8s.io/v1';
@@ -23,7 +22,7 @@ const RequestSchema = Type.Object({
   oldObject: Type.Optional(Type.Unknown()),
   dryRun: Nullish(Type.Boolean()),
 });
-const checkRequest = Compile(RequestSchema);
+const asRequest = reader(RequestSchema);
 
 export type AdmissionRequest = Static<typeof RequestSchema>;
 
@@ -48,8 +47,12 @@ export function decodeReview(value: unknown): DecodedReview {
     return refuse(`expected apiVersion ${ADMISSION_API_VERSION}, got ${found}: set admissionReviewVersions to ["v1"]`);
   }
   if (asMap(review.request) === undefined) return refuse('request is missing');
-  if (!checkRequest.Check(review.request)) return refuse(malformed(RequestSchema, review.request, ['request']).message);
-  return { ok: true, request: review.request };
+  try {
+    return { ok: true, request: asRequest(review.request, ['request']) };
+  } catch (error) {
+    if (error instanceof MalformedObjectError) return refuse(error.message);
+    throw error;
+  }
 }
 
 function asMap(value: unknown): Record<string, unknown> | undefined {

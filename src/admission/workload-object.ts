@@ -1,9 +1,8 @@
 import Type from 'typebox';
-import { Compile } from 'typebox/compile';
 import type { Path } from '../policy/problem.ts';
 import type { Workload, WorkloadKind } from '../policy/role-migration/facts.ts';
 import { viewScheduling } from './daemon-set-scheduling.ts';
-import { malformed } from './malformed-object-error.ts';
+import { reader } from './malformed-object-error.ts';
 import { Nullish, StringMap } from './object-meta.ts';
 
 const OwnedSchema = Type.Object({
@@ -14,13 +13,13 @@ const OwnedSchema = Type.Object({
     ),
   }),
 });
-const checkOwned = Compile(OwnedSchema);
+const asOwned = reader(OwnedSchema);
 
 const CronJobSchema = Type.Object({
   metadata: Type.Unknown(),
   spec: Type.Object({ jobTemplate: Type.Object({ spec: Type.Unknown() }) }),
 });
-const checkCronJob = Compile(CronJobSchema);
+const asCronJob = reader(CronJobSchema);
 
 /** The version of each kind that is read. */
 export const WORKLOAD_API_VERSIONS: Readonly<Record<WorkloadKind, string>> = {
@@ -39,8 +38,7 @@ const MANAGED_BY = 'app.kubernetes.io/managed-by';
  * @throws MalformedObjectError
  */
 export function viewWorkload(kind: WorkloadKind, value: unknown, path: Path, namespace = 'default'): Workload {
-  if (!checkOwned.Check(value)) throw malformed(OwnedSchema, value, path);
-  const { labels, ownerReferences } = value.metadata;
+  const { labels, ownerReferences } = asOwned(value, path).metadata;
   const owner = ownerReferences?.find(({ controller }) => controller);
   return {
     ...viewScheduling(kind === 'CronJob' ? withoutJob(value, path) : value, path, namespace),
@@ -51,6 +49,6 @@ export function viewWorkload(kind: WorkloadKind, value: unknown, path: Path, nam
 
 /** A CronJob's pod template is two levels further down. */
 function withoutJob(value: unknown, path: Path): unknown {
-  if (!checkCronJob.Check(value)) throw malformed(CronJobSchema, value, path);
-  return { metadata: value.metadata, spec: value.spec.jobTemplate.spec };
+  const { metadata, spec } = asCronJob(value, path);
+  return { metadata, spec: spec.jobTemplate.spec };
 }
