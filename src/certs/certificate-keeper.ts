@@ -37,6 +37,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   onServe(current);
   if (fault) onFault(fault);
 
+  let latest: Promise<void> = Promise.resolve();
   const watch = await watchFiles(async () => certificateFiles(directory), refresh, pollIntervalMs);
   // What changed after the reading and before the watch began.
   await refresh();
@@ -51,7 +52,13 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
     },
   };
 
-  async function refresh(): Promise<void> {
+  /** One after the other: what began earlier must not end later, and serve what it read before. */
+  function refresh(): Promise<void> {
+    latest = latest.then(look);
+    return latest;
+  }
+
+  async function look(): Promise<void> {
     try {
       // Somebody else's pair may be gone for a moment while it is being replaced.
       const found = await openCertificates(
