@@ -1,6 +1,7 @@
 import { mkdir, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { makeDirectory } from '../files/make-directory.ts';
 
 const RETRY_MS = 20;
 /** Issuing takes a tenth of a second: a lock as old as this was left behind by a process that was killed. */
@@ -9,11 +10,11 @@ const STALE_MS = 10_000;
 /**
  * Does the work while nobody else, in this process or another, works under the lock of the same directory, which is made
  * if need be. The lock is a subdirectory: making one succeeds for exactly one of many.
- * @throws the errors of mkdir, such as EACCES, or what the work throws
+ * @throws the errors of {@link makeDirectory}, such as EACCES, or what the work throws
  */
 export async function withDirectoryLock<T>(directory: string, work: () => Promise<T>): Promise<T> {
   const lock = join(directory, '.lock');
-  await mkdir(directory, { recursive: true });
+  await makeDirectory(directory);
   while (!(await make(lock))) {
     // Also if it seems to be from the future: then a clock was mended since.
     if (Math.abs(Date.now() - (await madeAt(lock))) > STALE_MS) await remove(lock);

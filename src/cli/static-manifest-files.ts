@@ -1,6 +1,7 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { InputError } from '../files/input-error.ts';
+import { makeDirectory } from '../files/make-directory.ts';
 import type { NativeCapabilities } from '../policy/native/kubernetes-version.ts';
 import { type ExportedManifests, formatExport } from './export-output.ts';
 
@@ -25,7 +26,7 @@ export async function writeStaticManifests(
         .filter(({ manifests }) => manifests.length > 0);
       const path = join(directory, folder, FILE);
       try {
-        await mkdir(join(directory, folder), { recursive: true });
+        await makeDirectory(join(directory, folder));
         await writeFile(`${path}.new`, formatExport(ofKind, capabilities));
         await rename(`${path}.new`, path);
       } catch (error) {
