@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type Plugin } from 'rolldown';
+import { thirdPartyNotices } from './scripts/third-party-notices.ts';
 import { BUILTIN_POLICY_FILES } from './src/builtin-policies.ts';
 import { readPageFiles } from './src/page/static-files.ts';
 
@@ -57,7 +58,7 @@ export default defineConfig([
     resolve: { alias: { undici: fileURLToPath(new URL('src/cluster/client/no-undici.ts', import.meta.url)) } },
     // Of the generated part, KubeConfig needs two classes; without this, 750 KB of models come along, and cost 12 MB at run time.
     treeshake: { moduleSideEffects: [{ test: /@kubernetes\/client-node\/dist\/gen\//, sideEffects: false }] },
-    plugins: [latin1],
+    plugins: [latin1, thirdPartyNotices('THIRD-PARTY-NOTICES.txt')],
     output: { ...output, cleanDir: true },
   },
   // By itself: in one build with the rest, it would load that first, and then look at the version of Node.js.

@@ -67,7 +67,12 @@ describe.skipIf(obstacle)(`the container image${obstacle ? ` (skipped: ${obstacl
     const kinds = added.map((file) =>
       file.replace(/[\w-]+\.cjs$/, '*.cjs').replace(/\/v\d[^/]+-(\d+)\/[\da-f]+$/, '/*-$1/*'),
     );
-    expect([...new Set(kinds)].sort()).toEqual(['/app/*.cjs', '/app/LICENSE', `/app/compile-cache/*-${USER}/*`]);
+    expect([...new Set(kinds)].sort()).toEqual([
+      '/app/*.cjs',
+      '/app/LICENSE',
+      '/app/THIRD-PARTY-NOTICES.txt',
+      `/app/compile-cache/*-${USER}/*`,
+    ]);
     const written = added
       .map((file) => statSync(join(root, file)))
       .filter(({ mode, uid }) => mode & 0o222 || uid !== 0);

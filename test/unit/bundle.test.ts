@@ -16,7 +16,7 @@ beforeAll(async () => {
   for (const { output, ...input } of [parts].flat()) {
     built.push(...(await build({ ...input, logLevel: 'silent', output: { ...output, dir: dist } })).output);
   }
-  files = built.map(({ fileName }) => fileName);
+  files = built.map(({ fileName }) => fileName).filter((name) => name.endsWith('.cjs'));
 }, 60_000);
 afterAll(() => workspace.remove());
 
@@ -40,6 +40,19 @@ it('is strict, as its sources are, and all of it Latin-1', () => {
   const texts = files.map((file) => readFileSync(join(dist, file), 'utf8'));
   expect(texts.map((text) => /^(#!.*\n)?"use strict";/.test(text))).toEqual(files.map(() => true));
   expect(texts.map((text) => /[^\0-\xff]/.exec(text)?.[0])).toEqual(files.map(() => undefined));
+});
+
+it('has the notices of the packages that it has parts of, as their licences ask', () => {
+  const notices = readFileSync(join(dist, 'THIRD-PARTY-NOTICES.txt'), 'utf8').split(/^(?=\S+ \d+\.\d+\.\d+\S*, )/m);
+  const names = notices.map((notice) => notice.split(' ')[0]);
+  expect(names).toEqual(expect.arrayContaining(['fastify', '@kubernetes/client-node', 'selfsigned', 'typebox']));
+  expect(names).not.toContain('rolldown');
+  expect(notices.find((notice) => notice.startsWith('fastify '))).toMatch(
+    /^fastify \S+, MIT\n\n.*Copyright \(c\).*Fastify/s,
+  );
+  expect(notices.filter((notice) => !/copyright|public domain/i.test(notice)).map((notice) => notice.trim())).toEqual([
+    expect.stringMatching(/^abstract-logging \S+, MIT\n\nJames Sumners/),
+  ]);
 });
 
 it('says which Node.js it needs before it loads what such a Node.js cannot', () => {
