@@ -1,4 +1,4 @@
-import { formatTaint, parseTaint, type Taint } from '../taint.ts';
+import { parseTaint, type Taint } from '../taint.ts';
 
 /**
  * The annotation on a Node that says which taints the API server put back by itself, and for which policies: `POLICY
@@ -25,9 +25,4 @@ export function parseRestored(annotation: string | undefined): RestoredTaint[] {
     const taint = text !== undefined && rest.length === 0 ? parseTaint(text) : undefined;
     return policy && taint ? [{ policy, taint: { ...taint, value: taint.value ?? '' } }] : [];
   });
-}
-
-/** The annotation's value, as the API server writes it. */
-export function formatRestored(restored: readonly RestoredTaint[]): string {
-  return restored.map(({ policy, taint }) => `${policy} ${formatTaint(taint)}`).join(RESTORED_SEPARATOR);
 }
