@@ -1,15 +1,32 @@
 import { X509Certificate } from 'node:crypto';
+import { readBuiltinPolicies } from '../../src/builtin-policies.ts';
 import { parseCertificates } from '../../src/certs/inspect.ts';
-import { developer } from '../control-plane/users.ts';
+import { parsePolicies } from '../../src/files/policy-files.ts';
+import { admin, developer } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { eventsAbout, MERGE, metricOf, REMEMBERED } from '../e2e/drift.ts';
 import { leaderOf, readCertificates, readConfigurations } from '../e2e/installation.ts';
 import { path } from '../e2e/nodes.ts';
+import { POLICIES_PATH } from '../e2e/policy-resources.ts';
 import { lacking, listNodes } from './pools.ts';
 import type { Site } from './site.ts';
 import { judgeAnswer, judgeError, type Told } from './verdict.ts';
 
 const SETTLED_TIMEOUT_MS = 180_000;
+
+const BUILTIN_POLICIES = parsePolicies(await readBuiltinPolicies()).map(({ name }) => name);
+
+/** A policy as the API server has it, with what the leader says of it. */
+interface ReportedPolicy {
+  readonly metadata: { readonly name: string; readonly generation: number };
+  readonly status?: {
+    readonly conditions?: readonly {
+      readonly type: string;
+      readonly status: string;
+      readonly observedGeneration?: number;
+    }[];
+  };
+}
 
 /** The webhooks as they were first registered, without their caBundles; by site. */
 const desired = new WeakMap<Site, string>();
@@ -30,6 +47,7 @@ export async function waitUntilSettled(site: Site): Promise<void> {
 async function unsettled(site: Site): Promise<string | undefined> {
   return (
     (await unreadyReplicas(site)) ??
+    (await notInForce(site)) ??
     (await unregistered(site)) ??
     (await unprotected(site)) ??
     (await unledReplicas(site)) ??
@@ -41,6 +59,27 @@ async function unreadyReplicas({ installation: { proxy, replicas } }: Site): Pro
   const ready = new Set(proxy.ready());
   const missing = [...replicas.keys()].filter((name) => !ready.has(name));
   return missing.length > 0 ? `replicas that are not ready: ${missing}` : undefined;
+}
+
+/** Policies follow each other into the webhooks at a distance: those that are created by default may come last. */
+async function notInForce({ cp }: Site): Promise<string | undefined> {
+  const answers = await Promise.all(
+    [POLICIES_PATH.TaintPolicy, POLICIES_PATH.TolerationPolicy].map((url) =>
+      cp.request<{ items: ReportedPolicy[] }>(admin, 'GET', url),
+    ),
+  );
+  const found = answers.flatMap(({ body }) => body.items);
+  const inForce = ({ metadata, status }: ReportedPolicy) =>
+    status?.conditions?.some(
+      (condition) =>
+        condition.type === 'Ready' &&
+        condition.status === 'True' &&
+        condition.observedGeneration === metadata.generation,
+    );
+  const late = found.filter((policy) => !inForce(policy)).map(({ metadata }) => metadata.name);
+  const missing = BUILTIN_POLICIES.filter((name) => !found.some(({ metadata }) => metadata.name === name));
+  const names = [...missing, ...late];
+  return names.length > 0 ? `policies that are not in force: ${names}` : undefined;
 }
 
 async function unledReplicas({ cp, installation }: Site): Promise<string | undefined> {
