@@ -11,7 +11,7 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
 RUN npm run build
 
-# Compiling the program takes a sixth of a start. It is done here, by the Node.js and the user that will run it; others do without.
+# Compiling the program takes a fifth of a start. It is done here, by the Node.js and the user that will run it; others do without.
 FROM ${RUNTIME_IMAGE} AS compile
 COPY --from=build --chmod=0555 /src/dist /app
 COPY --from=build --chmod=0555 /src/scripts/fill-compile-cache.ts /

@@ -11,7 +11,7 @@ export function licencesPage(): string {
     '# Licences\n',
     'taintkeeper is under [Apache-2.0](../../LICENSE). These packages can be part of the program, or are needed to install it from',
     'source; what only builds or tests it is left out. `npm run sbom` prints the same as a bill of materials (CycloneDX), with the',
-    'integrity of each. The image has the notices of those that are part of it, in `/app/THIRD-PARTY-NOTICES.txt`.\n',
+    'integrity of each. The image has the notices of all in `/app/THIRD-PARTY-NOTICES.txt`.\n',
     '| package | version | licence |',
     '| --- | --- | --- |',
     ...[...new Set(rows)].sort(),

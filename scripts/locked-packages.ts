@@ -4,6 +4,8 @@ import { join } from 'node:path';
 /** A package that `npm ci` installs. */
 export interface LockedPackage {
   readonly name: string;
+  /** From the project's folder, where it is installed. */
+  readonly path: string;
   readonly version: string;
   /** SPDX, as its author has it. */
   readonly license?: string;
@@ -14,7 +16,7 @@ export interface LockedPackage {
   readonly dev: boolean;
 }
 
-type Entry = Omit<LockedPackage, 'name' | 'dev'> & {
+type Entry = Omit<LockedPackage, 'name' | 'path' | 'dev'> & {
   readonly dev?: boolean;
   readonly devOptional?: boolean;
 };
@@ -27,6 +29,7 @@ export function lockedPackages(): LockedPackage[] {
     .filter(([path]) => path !== '')
     .map(([path, { dev, devOptional, ...entry }]) => ({
       ...entry,
+      path,
       name: path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length),
       dev: dev === true || devOptional === true,
     }));

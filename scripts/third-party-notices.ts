@@ -1,29 +1,35 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Plugin } from 'rolldown';
+import { type LockedPackage, lockedPackages } from './locked-packages.ts';
 
-/** The folder of the package that a module belongs to. */
-const PACKAGE = /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//;
+const ROOT = join(import.meta.dirname, '..');
 
-/** Leaves beside a bundle, in `fileName`, the notices of all packages of which it has a part: their licences ask for that. */
-export function thirdPartyNotices(fileName: string): Plugin {
-  return {
-    name: 'third-party-notices',
-    generateBundle(_options, files) {
-      const modules = Object.values(files).flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
-      const directories = new Set(modules.flatMap((id) => PACKAGE.exec(id.replaceAll('\0', ''))?.[1] ?? []));
-      this.emitFile({ type: 'asset', fileName, source: [...directories].map(noticeOf).sort().join('\n') });
-    },
-  };
+/** Only builds, but leaves helpers of its own in what it builds. */
+const BUNDLER = 'rolldown';
+
+/**
+ * The notices of all packages that can be part of the program, with the bundler's: most licences ask that they go with each copy.
+ * Of all, not of those whose modules a bundle names: packages have others built in.
+ */
+export function thirdPartyNotices(): string {
+  const packages = lockedPackages().filter(({ dev, name }) => !dev || name === BUNDLER);
+  return packages
+    .filter(({ path }) => existsSync(join(ROOT, path)))
+    .map(noticeOf)
+    .sort()
+    .join('\n');
 }
 
-function noticeOf(directory: string): string {
-  const { name, version, license, author = '' } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
-  const texts = readdirSync(directory)
-    .filter((file) => /^(licen[cs]e|copying|notice)\b/i.test(file))
-    .sort()
-    .map((file) => readFileSync(join(directory, file), 'utf8').trim());
-  // Few have none.
-  if (texts.length === 0) texts.push(author.name ?? author);
-  return `${name} ${version}, ${license}\n\n${texts.join('\n\n')}\n`;
+function noticeOf({ name, version, license, path }: LockedPackage): string {
+  const directory = join(ROOT, path);
+  const texts = readdirSync(directory, { withFileTypes: true })
+    .filter((file) => file.isFile() && /^((un)?licen[cs]e|copying|copyright|notice)/i.test(file.name))
+    .map((file) => readFileSync(join(directory, file.name), 'utf8').trim())
+    .sort();
+  return `${name} ${version}, ${license}\n\n${texts.length > 0 ? texts.join('\n\n') : withoutText(directory)}\n`;
+}
+
+function withoutText(directory: string): string {
+  const { author } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
+  return `Copyright (c) ${author}. The package has no text of its licence: it is the one that others of that licence have here.`;
 }

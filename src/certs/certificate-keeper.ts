@@ -38,6 +38,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   if (fault) onFault(fault);
 
   let latest: Promise<void> = Promise.resolve();
+  let stopped = false;
   const watch = await watchFiles(async () => certificateFiles(directory), refresh, pollIntervalMs);
   // What changed after the reading and before the watch began.
   await refresh();
@@ -47,6 +48,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
     current: () => current,
     fault: () => fault,
     stop() {
+      stopped = true;
       watch.stop();
       clearInterval(timer);
     },
@@ -59,6 +61,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   }
 
   async function look(): Promise<void> {
+    if (stopped) return;
     try {
       // Somebody else's pair may be gone for a moment while it is being replaced.
       const found = await openCertificates(

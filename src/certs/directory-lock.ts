@@ -1,4 +1,4 @@
-import { mkdir, rmdir, stat } from 'node:fs/promises';
+import { lstat, mkdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { makeDirectory } from '../files/make-directory.ts';
@@ -39,7 +39,7 @@ async function make(lock: string): Promise<boolean> {
 
 /** Now, if it has just gone. */
 async function madeAt(lock: string): Promise<number> {
-  return (await stat(lock).catch(() => undefined))?.mtimeMs ?? Date.now();
+  return (await lstat(lock).catch(() => undefined))?.mtimeMs ?? Date.now();
 }
 
 async function remove(lock: string): Promise<void> {

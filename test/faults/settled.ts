@@ -68,6 +68,8 @@ async function notInForce({ cp }: Site): Promise<string | undefined> {
       cp.request<{ items: ReportedPolicy[] }>(admin, 'GET', url),
     ),
   );
+  const refused = answers.find(({ status }) => status !== 200);
+  if (refused) return `policies cannot be listed: ${refused.status}`;
   const found = answers.flatMap(({ body }) => body.items);
   const inForce = ({ metadata, status }: ReportedPolicy) =>
     status?.conditions?.some(

@@ -42,17 +42,14 @@ it('is strict, as its sources are, and all of it Latin-1', () => {
   expect(texts.map((text) => /[^\0-\xff]/.exec(text)?.[0])).toEqual(files.map(() => undefined));
 });
 
-it('has the notices of the packages that it has parts of, as their licences ask', () => {
+it('has the notices of all that it can have parts of, as their licences ask', () => {
   const notices = readFileSync(join(dist, 'THIRD-PARTY-NOTICES.txt'), 'utf8').split(/^(?=\S+ \d+\.\d+\.\d+\S*, )/m);
   const names = notices.map((notice) => notice.split(' ')[0]);
-  expect(names).toEqual(expect.arrayContaining(['fastify', '@kubernetes/client-node', 'selfsigned', 'typebox']));
-  expect(names).not.toContain('rolldown');
-  expect(notices.find((notice) => notice.startsWith('fastify '))).toMatch(
-    /^fastify \S+, MIT\n\n.*Copyright \(c\).*Fastify/s,
-  );
-  expect(notices.filter((notice) => !/copyright|public domain/i.test(notice)).map((notice) => notice.trim())).toEqual([
-    expect.stringMatching(/^abstract-logging \S+, MIT\n\nJames Sumners/),
-  ]);
+  // jsep is built into another package, and the bundler leaves helpers.
+  expect(names).toEqual(expect.arrayContaining(['fastify', '@kubernetes/client-node', 'jsep', 'rolldown']));
+  expect(names).not.toContain('typescript');
+  const withoutText = notices.filter((notice) => notice.includes('has no text of its licence'));
+  expect(withoutText).toEqual([expect.stringMatching(/^abstract-logging \S+, MIT\n\nCopyright \(c\) James Sumners/)]);
 });
 
 it('says which Node.js it needs before it loads what such a Node.js cannot', () => {
