@@ -1,6 +1,17 @@
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  lutimesSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -341,10 +352,13 @@ describe('a directory that cannot be used is one clear error', () => {
     expect(readdirSync(directory)).not.toContain('.lock');
   });
 
-  it('in which the lock cannot be made, because a file of that name has been there for long', async () => {
+  it.each([
+    { what: 'a file', make: (lock: string) => writeFileSync(lock, '') },
+    { what: 'a link that leads nowhere', make: (lock: string) => symlinkSync('nowhere', lock) },
+  ])('in which the lock cannot be made, because $what of that name has been there for long', async ({ make }) => {
     const directory = temporaryDirectory();
-    write(directory, { '.lock': '' });
-    utimesSync(join(directory, '.lock'), 0, 0);
+    make(join(directory, '.lock'));
+    lutimesSync(join(directory, '.lock'), 0, 0);
 
     await expect(openCertificates(directory, NAMES, NOW)).rejects.toThrow(
       `cannot renew the certificates in ${directory}: ENOTDIR`,
