@@ -3,8 +3,8 @@ import type { Operation } from 'fast-json-patch';
 import Type, { type Static } from 'typebox';
 import type { DaemonSetView, DesiredDaemonSet } from '../policy/daemon-set.ts';
 import { listPatch } from './list-patch.ts';
-import { reader } from './malformed-object-error.ts';
 import { Nullish, ObjectMeta } from './object-meta.ts';
+import { reader } from './reader.ts';
 
 /** The tolerations of a pod template; null counts as none. */
 export const Tolerations = Nullish(

@@ -3,8 +3,8 @@ import type { SchedulingView } from '../policy/coverage/coverage.ts';
 import type { NodeSelectorRequirement } from '../policy/node-affinity.ts';
 import type { Path } from '../policy/problem.ts';
 import { Tolerations } from './daemon-set-object.ts';
-import { reader } from './malformed-object-error.ts';
 import { Nullish, StringMap } from './object-meta.ts';
+import { reader } from './reader.ts';
 
 const Requirements = Type.Array(
   Type.Object({

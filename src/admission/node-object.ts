@@ -7,8 +7,8 @@ import type { DesiredNode, NodeView } from '../policy/node.ts';
 import { RELEASE_ANNOTATION } from '../policy/release.ts';
 import type { Taint } from '../policy/taint.ts';
 import { listPatch } from './list-patch.ts';
-import { reader } from './malformed-object-error.ts';
 import { Nullish, ObjectMeta } from './object-meta.ts';
+import { reader } from './reader.ts';
 
 /** TotalAnnotationSizeLimitB (k8s.io/apimachinery/pkg/api/validation/objectmeta.go). */
 const ANNOTATIONS_MAX_BYTES = 256 * 1024;

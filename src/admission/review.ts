@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
-import { MalformedObjectError, reader } from './malformed-object-error.ts';
+import { MalformedObjectError } from './malformed-object-error.ts';
 import { Nullish } from './object-meta.ts';
+import { reader } from './reader.ts';
 
 export const ADMISSION_API_VERSION = 'admission.k8s.io/v1';
 

@@ -2,8 +2,8 @@ import Type from 'typebox';
 import type { Path } from '../policy/problem.ts';
 import type { Workload, WorkloadKind } from '../policy/role-migration/facts.ts';
 import { viewScheduling } from './daemon-set-scheduling.ts';
-import { reader } from './malformed-object-error.ts';
 import { Nullish, StringMap } from './object-meta.ts';
+import { reader } from './reader.ts';
 
 const OwnedSchema = Type.Object({
   metadata: Type.Object({
