@@ -134,7 +134,7 @@ async function register(label: string, manifests: readonly object[]): Promise<vo
     // It refuses nothing: only the API server knows that it is asked.
     await waitUntilCalled(
       cp,
-      ['validate', 'mutate'].map((path) => `${path}.${label}.bench.example.com`),
+      ['validate', 'patch'].map((path) => `${path}.${label}.bench.example.com`),
       () => probe(target),
     );
     return;

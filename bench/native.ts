@@ -5,6 +5,7 @@ import { type ControlPlane, startControlPlane } from '../test/control-plane/cont
 import { startTaintkeeper, type Taintkeeper } from '../test/control-plane/taintkeeper.ts';
 import { admin, developer } from '../test/control-plane/users.ts';
 import { waitUntil } from '../test/control-plane/wait-until.ts';
+import { webhooksAtUrl } from '../test/control-plane/webhooks-at-url.ts';
 import { daemonSetManifest, daemonSetPath, MASTER } from '../test/e2e/daemon-sets.ts';
 import { createNativeRig } from '../test/e2e/native-rig.ts';
 import { path as nodePath } from '../test/e2e/nodes.ts';
@@ -75,18 +76,9 @@ function createDaemonSet(cp: ControlPlane, tolerations: readonly object[]) {
 const KINDS = { mutate: 'MutatingWebhookConfiguration', validate: 'ValidatingWebhookConfiguration' } as const;
 
 async function registerWebhooks(cp: ControlPlane, { url, caBundle }: Taintkeeper, policies: readonly Policy[]) {
-  for (const [phase, kind] of Object.entries(KINDS)) {
-    const webhooks = webhookEntries(policies)
-      .filter((entry) => entry.phase === phase)
-      .map(({ name, resource, operations, failurePolicy, objectSelector, namespaceSelector, matchConditions }) => ({
-        ...{ name, failurePolicy, matchConditions, sideEffects: 'None', admissionReviewVersions: ['v1'] },
-        objectSelector: { matchExpressions: objectSelector },
-        namespaceSelector: { matchExpressions: namespaceSelector },
-        clientConfig: { url: `${url}/${phase}`, caBundle },
-        rules: [
-          { apiGroups: [resource === 'nodes' ? '' : 'apps'], apiVersions: ['v1'], resources: [resource], operations },
-        ],
-      }));
+  for (const phase of ['mutate', 'validate'] as const) {
+    const kind = KINDS[phase];
+    const webhooks = webhooksAtUrl(webhookEntries(policies), phase, url, caBundle);
     const body = { apiVersion: 'admissionregistration.k8s.io/v1', kind, metadata: { name: 'bench' }, webhooks };
     const answer = await cp.request(admin, 'POST', configurations(kind), { body });
     if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { desiredWebhooks } from '../../src/controllers/desired-webhooks.ts';
 import { parsePolicies, readPolicyFiles } from '../../src/files/policy-files.ts';
+import type { Phase } from '../../src/policy/decision.ts';
 import { webhookEntries } from '../../src/policy/webhooks/entries.ts';
+import { webhooksAtUrl } from '../../test/control-plane/webhooks-at-url.ts';
 import type { Contestant } from '../peers/contestants.ts';
 
 /**
@@ -35,8 +36,8 @@ export function webhookContender(
   caBundle: string,
   patching = 'mutate',
 ): Contender {
-  const webhook = (phase: string, path: string, resource: string, apiGroup: string, operation: string) => ({
-    name: `${phase}.${label}.bench.example.com`,
+  const webhook = (path: string, resource: string, apiGroup: string, operation: string) => ({
+    name: `${path}.${label}.bench.example.com`,
     clientConfig: { url: `https://127.0.0.1:${port}/${path}`, caBundle },
     rules: [{ apiGroups: [apiGroup], apiVersions: ['v1'], resources: [resource], operations: [operation] }],
     objectSelector: { matchLabels: { [LABEL]: label } },
@@ -48,22 +49,20 @@ export function webhookContender(
     name,
     label,
     manifests: [
-      configuration('Validating', label, [webhook('validate', 'validate', 'nodes', '', 'UPDATE')]),
-      configuration('Mutating', label, [webhook('mutate', patching, 'daemonsets', 'apps', 'CREATE')]),
+      configuration('Validating', label, [webhook('validate', 'nodes', '', 'UPDATE')]),
+      configuration('Mutating', label, [webhook(patching, 'daemonsets', 'apps', 'CREATE')]),
     ],
   };
 }
 
 /** taintkeeper as it registers itself in a cluster, conditions included. */
 export async function registeredContender({ name, port }: Contestant, label: string, caBundle: string) {
-  const entries = webhookEntries(parsePolicies(await readPolicyFiles([POLICIES])));
-  const service = { namespace: 'taintkeeper', name: 'taintkeeper', port: 443 };
-  const webhooks = (phase: 'validate' | 'mutate') =>
-    desiredWebhooks(entries, phase, { service, bundle: undefined, timeoutSeconds: 5 }).map((webhook) => ({
-      ...webhook,
-      clientConfig: { url: `https://127.0.0.1:${port}/${phase}`, caBundle },
-      objectSelector: { ...(webhook.objectSelector as object), matchLabels: { [LABEL]: label } },
-    }));
+  const itsOwn = { key: LABEL, operator: 'In', values: [label] } as const;
+  const entries = webhookEntries(parsePolicies(await readPolicyFiles([POLICIES]))).map((entry) => ({
+    ...entry,
+    objectSelector: [...(entry.objectSelector ?? []), itsOwn],
+  }));
+  const webhooks = (phase: Phase) => webhooksAtUrl(entries, phase, `https://127.0.0.1:${port}`, caBundle);
   return {
     name: `${name}, as it registers`,
     label,

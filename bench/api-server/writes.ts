@@ -26,20 +26,8 @@ export interface Write {
 }
 
 export const WRITES: readonly Write[] = [
-  {
-    what: 'label patch of a node',
-    async send({ cp, node }, serial) {
-      const labels = { 'bench.example.com/serial': String(serial) };
-      succeed(await patch(cp, node, { metadata: { labels } }));
-    },
-  },
-  {
-    what: 'label patch of another node',
-    async send({ cp, other }, serial) {
-      const labels = { 'bench.example.com/serial': String(serial) };
-      succeed(await patch(cp, other, { metadata: { labels } }));
-    },
-  },
+  { what: 'label patch of a node', send: ({ cp, node }, serial) => patchLabel(cp, node, serial) },
+  { what: 'label patch of another node', send: ({ cp, other }, serial) => patchLabel(cp, other, serial) },
   {
     what: 'taint patch of a node',
     async send({ cp, node }, serial) {
@@ -72,6 +60,11 @@ export async function isInForce({ cp, node, label }: Target): Promise<boolean> {
 export async function probe({ cp, node, label }: Target): Promise<unknown> {
   await create(cp, label, `probe-${label}`, '?dryRun=All');
   return (await patch(cp, node, { spec: { taints: [] } }, '?dryRun=All')).body;
+}
+
+async function patchLabel(cp: ControlPlane, node: string, serial: number): Promise<void> {
+  const labels = { 'bench.example.com/serial': String(serial) };
+  succeed(await patch(cp, node, { metadata: { labels } }));
 }
 
 function patch(cp: ControlPlane, node: string, body: object, query = ''): Promise<Answer> {

@@ -1,10 +1,10 @@
 import type { NativeKind } from '../cluster/native-policies.ts';
 import type { PolicyObject } from '../cluster/policies.ts';
-import type { LabelSelector } from '../policy/label-selector.ts';
 import { type MutatingVersion, manifestsOf } from '../policy/native/manifests.ts';
 import type { MutatingSpec, NativePolicy } from '../policy/native/native-objects.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
 import { requirementsOf } from '../policy/selector-overlap.ts';
+import { exactSelector } from './exact-selector.ts';
 import type { Ownership } from './owner-cluster-role.ts';
 
 /** On every native policy and binding of ours. */
@@ -66,14 +66,11 @@ function policySpec(spec: object, namespace: string): object {
     matchConstraints: {
       resourceRules: matchConstraints.resourceRules.map((rule) => ({ ...rule, scope: '*', resourceNames: undefined })),
       // A DaemonSet of our own is left alone, as by the webhook. Nodes are in no namespace: the selector does not count for them.
-      namespaceSelector: {
-        matchLabels: undefined,
-        matchExpressions: [
-          ...(matchConstraints.namespaceSelector?.matchExpressions ?? []),
-          { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [namespace] },
-        ],
-      },
-      objectSelector: asRequirements(matchConstraints.objectSelector),
+      namespaceSelector: exactSelector([
+        ...requirementsOf(matchConstraints.namespaceSelector),
+        { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [namespace] },
+      ]),
+      objectSelector: exactSelector(requirementsOf(matchConstraints.objectSelector)),
       excludeResourceRules: undefined,
       matchPolicy: 'Equivalent',
     },
@@ -82,11 +79,6 @@ function policySpec(spec: object, namespace: string): object {
 
 function bindingSpec(spec: object): object {
   return { ...spec, paramRef: undefined, matchResources: undefined };
-}
-
-/** The same selector as one list: of a map, what somebody added to it would not be seen. */
-function asRequirements(selector: LabelSelector | undefined): object {
-  return withoutEmptyLists({ matchLabels: undefined, matchExpressions: requirementsOf(selector) });
 }
 
 /** The API server leaves empty lists out. */

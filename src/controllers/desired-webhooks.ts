@@ -1,6 +1,6 @@
 import type { ConfigurationPhase, Webhook } from '../cluster/webhook-configurations.ts';
-import type { LabelSelectorRequirement } from '../policy/label-selector.ts';
 import type { WebhookEntry } from '../policy/webhooks/entries.ts';
+import { exactSelector } from './exact-selector.ts';
 import type { ServiceRef } from './service-endpoint.ts';
 
 export interface DesiredOptions {
@@ -38,11 +38,11 @@ export function desiredWebhooks(
         },
       ],
       // A DaemonSet of our own must not wait for us. Nodes are in no namespace: the selector does not count for them.
-      namespaceSelector: selectorOf([
-        ...entry.namespaceSelector,
+      namespaceSelector: exactSelector([
+        ...(entry.namespaceSelector ?? []),
         { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [namespace] },
       ]),
-      objectSelector: selectorOf(entry.objectSelector),
+      objectSelector: exactSelector(entry.objectSelector ?? []),
       matchPolicy: 'Equivalent',
       matchConditions: entry.matchConditions.length > 0 ? entry.matchConditions : undefined,
       ...(phase === 'mutate' ? { reinvocationPolicy: entry.reinvocationPolicy ?? 'Never' } : {}),
@@ -51,10 +51,6 @@ export function desiredWebhooks(
       admissionReviewVersions: ['v1'],
       timeoutSeconds,
     }));
-}
-
-function selectorOf(requirements: readonly LabelSelectorRequirement[]) {
-  return { matchLabels: undefined, matchExpressions: requirements.length > 0 ? requirements : undefined };
 }
 
 const GROUPS: Readonly<Record<WebhookEntry['resource'], string>> = { nodes: '', daemonsets: 'apps' };

@@ -192,8 +192,6 @@ describeWithControlPlane('matchConditions at their limits', {}, (cp) => {
       resource: 'nodes',
       operations: ['UPDATE'],
       failurePolicy: 'Fail',
-      objectSelector: [],
-      namespaceSelector: [],
       matchConditions: [...conditions].map(([name, some]) => ({ name, expression: all(some.map(claim)).text })),
     };
     const node = await createNode([]);

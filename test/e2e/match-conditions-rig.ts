@@ -10,6 +10,7 @@ import { createMetrics } from '../../src/server/metrics.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
+import { webhooksAtUrl } from '../control-plane/webhooks-at-url.ts';
 
 /** The API server compiles every expression first, for hundreds of policies in seconds. */
 const EFFECT_TIMEOUT_MS = 45_000;
@@ -70,24 +71,9 @@ export async function createEntryRig(cp: ControlPlane): Promise<EntryRig> {
   }
 
   async function webhook(entry: WebhookEntry, reachable: boolean) {
-    const { name, phase, resource, operations, failurePolicy, reinvocationPolicy } = entry;
     // Port 1 answers nobody.
-    const url = reachable ? (await listenerFor(name)).url : 'https://127.0.0.1:1';
-    return {
-      name,
-      clientConfig: { url: `${url}/${phase}`, caBundle: Buffer.from(ca.cert).toString('base64') },
-      rules: [
-        { apiGroups: [resource === 'nodes' ? '' : 'apps'], apiVersions: ['v1'], resources: [resource], operations },
-      ],
-      namespaceSelector: { matchExpressions: entry.namespaceSelector },
-      objectSelector: { matchExpressions: entry.objectSelector },
-      matchConditions: entry.matchConditions,
-      failurePolicy,
-      ...(reinvocationPolicy ? { reinvocationPolicy } : {}),
-      sideEffects: 'None',
-      admissionReviewVersions: ['v1'],
-      timeoutSeconds: 5,
-    };
+    const url = reachable ? (await listenerFor(entry.name)).url : 'https://127.0.0.1:1';
+    return webhooksAtUrl([entry], entry.phase, url, Buffer.from(ca.cert).toString('base64'));
   }
 
   async function put(kind: string, webhooks: readonly object[]): Promise<void> {
@@ -110,13 +96,15 @@ export async function createEntryRig(cp: ControlPlane): Promise<EntryRig> {
       generation += 1;
       const probe = `probe-${generation}`;
       for (const phase of PHASES) {
-        const own = entries.filter((entry) => entry.phase === phase);
-        const webhooks = await Promise.all(own.map((entry) => webhook(entry, reachable)));
         const notAdmin = { name: 'not-admin', expression: `request.userInfo.username != "${admin.name}"` };
-        await put(KINDS[phase], [
-          ...webhooks.map((one) => ({ ...one, matchConditions: [...one.matchConditions, notAdmin] })),
-          await webhook(probeEntry(phase, probe), true),
+        const own = entries
+          .filter((entry) => entry.phase === phase)
+          .map((entry) => ({ ...entry, matchConditions: [...entry.matchConditions, notAdmin] }));
+        const webhooks = await Promise.all([
+          ...own.map((entry) => webhook(entry, reachable)),
+          webhook(probeEntry(phase, probe), true),
         ]);
+        await put(KINDS[phase], webhooks.flat());
       }
       await waitUntil(
         async () => {
@@ -147,8 +135,6 @@ function probeEntry(phase: Phase, node: string): WebhookEntry {
     resource: 'nodes',
     operations: ['CREATE'],
     failurePolicy: 'Ignore',
-    objectSelector: [],
-    namespaceSelector: [],
     matchConditions: [{ name: 'is-the-probe', expression: `request.name == "${node}"` }],
   };
 }

@@ -15,12 +15,12 @@ export interface WebhookEntry {
   readonly operations: readonly WebhookOperation[];
   readonly failurePolicy: FailurePolicy;
   /**
-   * What the labels of the object must meet, before the update or after it, for the webhook to be called. Cheaper than a condition: for
-   * each webhook with conditions, the API server converts the whole object, and the old one.
+   * What the labels of the object must meet, before the update or after it, for the webhook to be called; nothing when absent.
+   * Cheaper than a condition: for each webhook with conditions, the API server converts the whole object, and the old one.
    */
-  readonly objectSelector: readonly LabelSelectorRequirement[];
+  readonly objectSelector?: readonly LabelSelectorRequirement[];
   /** What the labels of its namespace must meet. */
-  readonly namespaceSelector: readonly LabelSelectorRequirement[];
+  readonly namespaceSelector?: readonly LabelSelectorRequirement[];
   /** All must hold for the webhook to be called. */
   readonly matchConditions: readonly { readonly name: string; readonly expression: string }[];
   /** For mutation: whether to ask again when another webhook has changed the object since; `Never` when absent. */
@@ -29,31 +29,20 @@ export interface WebhookEntry {
   readonly widened?: string;
 }
 
-type Selectors = 'objectSelector' | 'namespaceSelector';
-
 /** The webhook, unless its condition is never true. */
 export function entry(
   { expression, widened }: Chosen,
   {
     conditions,
     ...rest
-  }: Omit<WebhookEntry, 'matchConditions' | 'widened' | Selectors> &
-    Partial<Pick<WebhookEntry, Selectors>> & {
-      /** By name. */
-      conditions: Readonly<Record<string, Expression>>;
-    },
+  }: Omit<WebhookEntry, 'matchConditions' | 'widened'> & {
+    /** By name. */
+    conditions: Readonly<Record<string, Expression>>;
+  },
 ): WebhookEntry[] {
   if (expression === FALSE) return [];
   const matchConditions = Object.entries(conditions)
     .filter(([, condition]) => condition !== TRUE)
     .map(([condition, { text }]) => ({ name: condition, expression: text }));
-  return [
-    {
-      objectSelector: [],
-      namespaceSelector: [],
-      ...rest,
-      matchConditions,
-      ...(widened === undefined ? {} : { widened }),
-    },
-  ];
+  return [{ ...rest, matchConditions, ...(widened === undefined ? {} : { widened }) }];
 }

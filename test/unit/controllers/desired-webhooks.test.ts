@@ -13,8 +13,6 @@ const ENTRY: WebhookEntry = {
   resource: 'nodes',
   operations: ['UPDATE'],
   failurePolicy: 'Fail',
-  objectSelector: [],
-  namespaceSelector: [],
   matchConditions: [{ name: 'a', expression: 'true' }],
 };
 

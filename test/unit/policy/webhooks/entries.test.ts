@@ -31,7 +31,7 @@ describe('what they are kept away from by selectors', () => {
   const pool = (value: string) => ({ nodeSelector: { matchLabels: { pool: value } } });
   const selectorsOf = (policies: Policy[]) =>
     webhookEntries(policies).map(
-      ({ name, objectSelector, namespaceSelector }) =>
+      ({ name, objectSelector = [], namespaceSelector = [] }) =>
         `${name.replace('.taintkeeper.dev', '')} ${[...objectSelector, ...namespaceSelector].map(formatRequirement)}`,
     );
 
