@@ -70,6 +70,15 @@ describeWithControlPlane('rig: API server', {}, (cp) => {
     expect(secrets.stderr).toContain('User "dev@example.com" cannot list resource "secrets"');
   });
 
+  it('deletes only what the options of a deletion mean', async () => {
+    const { body } = await createNode(cp(), 'replaced');
+    const remove = (uid?: string) =>
+      cp().request<V1Status>(admin, 'DELETE', `${NODES}/replaced`, { body: { preconditions: { uid } } });
+    const refused = await remove('of-another-node');
+    expect(refused).toMatchObject({ status: 409, body: { reason: 'Conflict' } });
+    expect(await remove(body.metadata?.uid)).toMatchObject({ status: 200 });
+  });
+
   it('passes standard input to kubectl', async () => {
     const input = JSON.stringify({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'applied' } });
     expect(await cp().kubectl(['apply', '-f', '-'], { user: developer, input })).toEqual({
