@@ -1,4 +1,5 @@
 import type { ControlPlane } from '../test/control-plane/control-plane.ts';
+import { WITH_KUBELET } from '../test/control-plane/kubelets/with-kubelet.ts';
 import { admin, type User } from '../test/control-plane/users.ts';
 import { type Node, path, type Taint } from '../test/e2e/nodes.ts';
 import { annotations, features, POOL, status, TAINT } from './large-node.ts';
@@ -12,7 +13,7 @@ const MERGE_PATCH = 'application/merge-patch+json';
 const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 const PAGE_SIZE = 250;
 
-/** Makes nodes that carry {@link TAINT}, and returns their names. With kwok in the control plane it takes them for its own. */
+/** Makes nodes that carry {@link TAINT}, and returns their names. Each has a kubelet where the control plane has them. */
 export async function createNodes(cp: ControlPlane, count: number): Promise<string[]> {
   const names = Array.from({ length: count }, (_, node) => `worker-${node}.bench.example.com`);
   const send = (method: string, url: string, body: unknown, contentType: string) =>
@@ -21,7 +22,7 @@ export async function createNodes(cp: ControlPlane, count: number): Promise<stri
     const metadata = {
       name,
       labels: { ...POOL, 'kubernetes.io/hostname': name },
-      annotations: { 'kwok.x-k8s.io/node': 'fake' },
+      annotations: WITH_KUBELET,
     };
     await send('POST', '/api/v1/nodes?fieldManager=kubelet', { metadata, spec: { taints: [TAINT] } }, JSON_TYPE);
     await send('PATCH', `${path(name)}?fieldManager=nfd-master`, { metadata: { labels: features(node) } }, MERGE_PATCH);

@@ -23,9 +23,9 @@ import { type Stopwatch, stopwatch } from './stopwatch.ts';
  * away with the webhook out of reach. Beside it stands what the same API server takes for the same writes from a bare loop.
  * Prints the rows of a Markdown table. Linux only.
  *
- *     npx node bench/scale.ts [--kwok] [--rounds N] [NODES ...]
+ *     npx node bench/scale.ts [--kubelets] [--rounds N] [NODES ...]
  *
- * With --kwok, controller manager, scheduler and kwok run besides, and every node has its heartbeat.
+ * With --kubelets, controller manager, scheduler and kubelets run besides, and every node has its heartbeat.
  */
 const NODE_COUNTS = [1_000, 5_000];
 const DAEMON_SETS = 20;
@@ -41,14 +41,14 @@ const REPAIR_TIMEOUT_MS = 1_800_000;
 /** How long nothing happens before what is in memory counts as that at rest. */
 const REST_MS = 60_000;
 
-/** With kwok, a heartbeat comes each quarter of this. Two cores do not keep up with those of 5,000 nodes at the usual pace. */
+/** With kubelets, a heartbeat comes each quarter of this. Two cores do not keep up with those of 5,000 nodes at the usual pace. */
 const NODE_MONITOR_GRACE_SECONDS = 600;
 
 const REPLICA = 'a';
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
-  options: { kwok: { type: 'boolean' }, rounds: { type: 'string', default: '3' } },
+  options: { kubelets: { type: 'boolean' }, rounds: { type: 'string', default: '3' } },
 });
 const rounds = Number(flags.rounds);
 const counts = positionals.length > 0 ? positionals.map(Number) : NODE_COUNTS;
@@ -61,11 +61,11 @@ async function measure(count: number): Promise<void> {
   await using cp = await startControlPlane({
     auditPolicy: join(import.meta.dirname, 'scale-audit-policy.yaml'),
     nodeMonitorGraceSeconds: NODE_MONITOR_GRACE_SECONDS,
-    components: flags.kwok ? ['kube-controller-manager', 'kube-scheduler', 'kwok'] : [],
+    components: flags.kubelets ? ['kube-controller-manager', 'kube-scheduler', 'kubelets'] : [],
   });
   const names = await createNodes(cp, count);
   await createDaemonSets(cp, DAEMON_SETS);
-  if (flags.kwok) await ready(cp);
+  if (flags.kubelets) await ready(cp);
   const { bytes } = await survey(cp);
   const rows = createRows(`${count.toLocaleString('en')} of ${(bytes / 1000).toFixed(1)} KB`);
   const requests = auditedRequests(cp.auditFile, taintkeeperAccount);

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Component } from './components.ts';
 import { cacheFolder, lockedVersion, unbuilt } from './go-modules.ts';
 import { BINARIES, type Binary, KUBERNETES, OLDER_KUBERNETES } from './kubernetes.ts';
 
@@ -45,13 +46,14 @@ export function binaryPath(assets: Assets, binary: Binary): string {
 
 /**
  * Why these components cannot run with these binaries; `undefined` when they can. No component may be newer than the
- * API server: https://kubernetes.io/releases/version-skew-policy/
+ * API server: https://kubernetes.io/releases/version-skew-policy/. Our kubelets are of no version, and always at hand.
  */
-export function obstacleTo(components: readonly Binary[], assets: Assets): string | undefined {
-  if (components.length > 0 && assets.choice !== 'newest') {
-    return `${components.join(', ')} of ${lockedVersion(KUBERNETES)} must not be newer than the API server`;
+export function obstacleTo(components: readonly Component[], assets: Assets): string | undefined {
+  const binaries = components.filter((component) => component !== 'kubelets');
+  if (binaries.length > 0 && assets.choice !== 'newest') {
+    return `${binaries.join(', ')} of ${lockedVersion(KUBERNETES)} must not be newer than the API server`;
   }
-  const missing = components.filter((component) => assets.missing.includes(component));
+  const missing = binaries.filter((binary) => assets.missing.includes(binary));
   return missing.length > 0 ? `${assets.folder} has no ${missing.join(', no ')}` : undefined;
 }
 

@@ -1,7 +1,10 @@
+import { join } from 'node:path';
+import { type Assets, binaryPath } from './assets.ts';
+import { type Forward, forwardText } from './kubelets/forwards.ts';
 import type { Binary } from './kubernetes.ts';
 
-/** A long-running part of the control plane. */
-export type Component = Exclude<Binary, 'kubectl'>;
+/** A long-running part of the control plane: a program of Kubernetes, or the stand-in for the kubelets of all nodes. */
+export type Component = Exclude<Binary, 'kubectl'> | 'kubelets';
 
 /** The parts that a test may ask for besides etcd and the API server. */
 export type OptionalComponent = Exclude<Component, 'etcd' | 'kube-apiserver'>;
@@ -16,9 +19,14 @@ export interface Files {
   etcdData: string;
   auditPolicy: string;
   auditLog: string;
-  kwokStages: string;
   /** Where a component would put certificates of its own. */
   scratch: string;
+}
+
+/** The program of a component, with what comes before its arguments. */
+export function commandOf(component: Component, assets: Assets): readonly [string, ...string[]] {
+  if (component === 'kubelets') return [process.execPath, join(import.meta.dirname, 'kubelets', 'run.ts')];
+  return [binaryPath(assets, component)];
 }
 
 /** How to start a component and where to ask whether it is well. `ports` are free ones on 127.0.0.1; the first serves. */
@@ -100,19 +108,26 @@ export const kubeScheduler = (files: Files, kubeconfig: string): Plan => ({
   args: ([port]) => [`--kubeconfig=${kubeconfig}`, ...serving(files, port), '--leader-elect=false'],
 });
 
-/** kwok renews a lease each quarter of its duration: with the grace period as duration, no live node looks dead. */
-export const kwok = (files: Files, kubeconfig: string, nodeMonitorGraceSeconds: number): Plan => ({
+/**
+ * A Lease is renewed each quarter of its duration: with the grace period as duration, no live node looks dead.
+ *
+ * @param forwards where ports of pods lead
+ */
+export const kubelets = (
+  files: Pick<Files, 'cert' | 'key'>,
+  kubeconfig: string,
+  nodeMonitorGraceSeconds: number,
+  forwards: readonly Forward[] = [],
+): Plan => ({
   ports: 1,
   healthPath: '/healthz',
   args: ([port]) => [
     `--kubeconfig=${kubeconfig}`,
-    `--config=${files.kwokStages}`,
-    '--manage-all-nodes=false',
-    '--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake',
-    `--node-lease-duration-seconds=${nodeMonitorGraceSeconds}`,
-    `--server-address=127.0.0.1:${port}`,
+    `--lease-seconds=${nodeMonitorGraceSeconds}`,
+    `--port=${port}`,
     `--tls-cert-file=${files.cert}`,
     `--tls-private-key-file=${files.key}`,
+    ...forwards.map((forward) => `--forward=${forwardText(forward)}`),
   ],
 });
 

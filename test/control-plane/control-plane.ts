@@ -27,7 +27,7 @@ const MUTATING_POLICIES = [
 export interface ControlPlaneOptions {
   /** What runs besides etcd and the API server; by default nothing. */
   components?: readonly components.OptionalComponent[];
-  /** After how many seconds without a heartbeat a node is `Unknown`; kwok's heartbeats keep pace. At least 4. */
+  /** After how many seconds without a heartbeat a node is `Unknown`; those of the kubelets keep pace. At least 4. */
   nodeMonitorGraceSeconds?: number;
   /** Path of the API server's audit policy, in place of audit-policy.yaml. */
   auditPolicy?: string;
@@ -123,7 +123,6 @@ async function start(
     etcdData: workspace.path('etcd'),
     auditPolicy: options.auditPolicy ?? join(import.meta.dirname, 'audit-policy.yaml'),
     auditLog: workspace.path('audit.log'),
-    kwokStages: join(import.meta.dirname, 'kwok-stages.yaml'),
     scratch: workspace.path('scratch'),
   };
   const site = { assets, workspace, connect: (url: string) => createRestClient(url, authority.cert, adminPair) };
@@ -155,7 +154,7 @@ async function start(
     'kube-controller-manager': async () =>
       components.kubeControllerManager(files, await kubeconfig('system:kube-controller-manager'), graceSeconds),
     'kube-scheduler': async () => components.kubeScheduler(files, await kubeconfig('system:kube-scheduler')),
-    kwok: async () => components.kwok(files, await kubeconfig('kwok', ['system:masters']), graceSeconds),
+    kubelets: async () => components.kubelets(files, await kubeconfig('kubelets', ['system:masters']), graceSeconds),
   };
   const wanted = options.components ?? [];
   const outcomes = await Promise.allSettled(wanted.map(async (component) => run(component, await plans[component]())));

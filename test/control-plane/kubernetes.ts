@@ -8,7 +8,6 @@ const PACKAGES = {
   kubectl: 'k8s.io/kubernetes/cmd/kubectl',
   'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
   'kube-scheduler': 'k8s.io/kubernetes/cmd/kube-scheduler',
-  kwok: 'sigs.k8s.io/kwok/cmd/kwok',
 } as const;
 
 export type Binary = keyof typeof PACKAGES;
@@ -17,7 +16,7 @@ export const BINARIES = Object.keys(PACKAGES) as Binary[];
 
 export const KUBERNETES: GoModule = {
   title: 'Kubernetes',
-  folder: import.meta.dirname,
+  folder: join(import.meta.dirname, 'kubernetes-1.36'),
   versionOf: 'k8s.io/kubernetes',
   packages: PACKAGES,
   linkerVariables,

@@ -1,5 +1,5 @@
-import { type Assets, binaryPath } from './assets.ts';
-import type { Component, Plan } from './components.ts';
+import type { Assets } from './assets.ts';
+import { type Component, commandOf, type Plan } from './components.ts';
 import { freePorts } from './free-ports.ts';
 import { launch, type Supervised } from './process.ts';
 import type { RestClient } from './rest.ts';
@@ -57,7 +57,8 @@ async function startOnPorts(
   ports: readonly number[],
   logFile: string,
 ): Promise<Start> {
-  const process = await launch(component, binaryPath(site.assets, component), plan.args(ports), { logFile });
+  const [command, ...first] = commandOf(component, site.assets);
+  const process = await launch(component, command, [...first, ...plan.args(ports)], { logFile });
   const client = site.connect(`https://127.0.0.1:${ports[0]}`);
   try {
     await waitUntil(() => isHealthy(process, client, plan.healthPath), {

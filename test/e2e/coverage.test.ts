@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { WITH_KUBELET } from '../control-plane/kubelets/with-kubelet.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { countPairs, follow, podsIn, readCoverage, runCoverage } from './coverage-command.ts';
@@ -18,7 +19,7 @@ const FIX_TIMEOUT_MS = 45_000;
 describeWithControlPlane(
   'coverage agrees with the DaemonSet controller',
   {
-    components: ['kube-controller-manager', 'kube-scheduler', 'kwok'],
+    components: ['kube-controller-manager', 'kube-scheduler', 'kubelets'],
     // Some nodes have no heartbeat, and are to stay as they are.
     nodeMonitorGraceSeconds: 600,
   },
@@ -145,7 +146,7 @@ async function create(cp: ControlPlane, url: string, body: object): Promise<void
   expect(answer.status, answer.body.message).toBe(201);
 }
 
-/** A node that kwok makes Ready, or one with conditions of its own, which kwok would overwrite. */
+/** A node that its kubelet makes Ready, or one with conditions of its own, which a kubelet would overwrite. */
 async function createNode(
   cp: ControlPlane,
   { name, labels, taints, unschedulable, trouble }: MixedNode,
@@ -159,7 +160,7 @@ async function createNode(
   }));
   const capacity = { pods: '110' };
   await create(cp, '/api/v1/nodes', {
-    metadata: { name, labels, annotations: trouble ? {} : { 'kwok.x-k8s.io/node': 'fake' } },
+    metadata: { name, labels, annotations: trouble ? {} : WITH_KUBELET },
     spec: { taints, unschedulable },
     status: trouble ? { capacity, allocatable: capacity, conditions } : {},
   });

@@ -1,4 +1,5 @@
 import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { WITH_KUBELET } from '../control-plane/kubelets/with-kubelet.ts';
 import { taintkeeperAccount } from '../control-plane/replicas.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -137,9 +138,9 @@ export function writesOf(cp: ControlPlane, namespace: string, name: string): num
   }).length;
 }
 
-/** A node that kwok looks after: it is ready, and what is scheduled to it runs. */
+/** A node with a kubelet: it is ready, and what is scheduled to it runs. */
 export async function createFakeNode(cp: ControlPlane, name: string, taints: Taint[]): Promise<void> {
-  const metadata = { name, labels: { pool: 'main' }, annotations: { 'kwok.x-k8s.io/node': 'fake' } };
+  const metadata = { name, labels: { pool: 'main' }, annotations: WITH_KUBELET };
   await cp.request(admin, 'POST', '/api/v1/nodes', { body: { metadata, spec: { taints } } });
 }
 

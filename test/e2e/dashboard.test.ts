@@ -14,16 +14,13 @@ import { createWorkspace } from '../control-plane/workspace.ts';
 import { openStream } from '../unit/page/streams.ts';
 import { dropTaints, type Installation, leaderOf, waitUntilProtected } from './installation.ts';
 import { installWithGpuPool } from './installation-with-gpu-pool.ts';
-import { obstacleToKubelet, startForwardingKubelet } from './port-forwarding-kubelet.ts';
+import { startForwardingKubelet } from './port-forwarding-kubelet.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const SEEN_WITHIN_MS = 20_000;
 
 /** Somebody with the rights that docs/page.md names, and no others. */
 const operator: User = { name: 'operator@example.com', groups: [] };
-
-const unreachable = obstacleToKubelet();
-const obstacle = unreachable === undefined ? '' : ` (skipped: ${unreachable})`;
 
 describeWithControlPlane('the dashboard of a real installation', {}, (cp) => {
   let installation: Installation;
@@ -89,29 +86,26 @@ describeWithControlPlane('the dashboard of a real installation', {}, (cp) => {
     await stateWith((state) => cellsOf(state, 'gpu-1') === 'aak');
   });
 
-  it.skipIf(obstacle)(
-    `comes through port-forwards, with the rights that the documentation names${obstacle}`,
-    async () => {
-      const [, role = ''] = /```yaml\n(apiVersion: rbac[\s\S]*?)```/.exec(read('docs/page.md')) ?? [];
-      const replicas = [...installation.replicas.values()];
-      const input = `${role}---\n${endpointSlice(replicas.map(({ name }) => name))}`;
-      expect(await cp().kubectl(['apply', '-f', '-'], { input })).toMatchObject({ code: 0, stderr: '' });
-      const args = ['--role=taintkeeper-dashboard', `--user=${operator.name}`, '-n', NAMESPACE];
-      expect(await cp().kubectl(['create', 'rolebinding', 'operator', ...args])).toMatchObject({ code: 0 });
-      const pods = replicas.map(({ name, adminUrl }) => ({ name, port: 8080, target: Number(new URL(adminUrl).port) }));
-      const kubelet = await startForwardingKubelet(cp(), NAMESPACE, pods);
-      onTestFinished(() => kubelet.stop());
+  it('comes through port-forwards, with the rights that the documentation names', async () => {
+    const [, role = ''] = /```yaml\n(apiVersion: rbac[\s\S]*?)```/.exec(read('docs/page.md')) ?? [];
+    const replicas = [...installation.replicas.values()];
+    const input = `${role}---\n${endpointSlice(replicas.map(({ name }) => name))}`;
+    expect(await cp().kubectl(['apply', '-f', '-'], { input })).toMatchObject({ code: 0, stderr: '' });
+    const args = ['--role=taintkeeper-dashboard', `--user=${operator.name}`, '-n', NAMESPACE];
+    expect(await cp().kubectl(['create', 'rolebinding', 'operator', ...args])).toMatchObject({ code: 0 });
+    const pods = replicas.map(({ name, adminUrl }) => ({ name, port: 8080, target: Number(new URL(adminUrl).port) }));
+    const kubelet = await startForwardingKubelet(cp(), NAMESPACE, pods);
+    onTestFinished(() => kubelet.stop());
 
-      const url = await runDashboard(await cp().kubeconfigFile(operator));
-      const state = (await (await fetch(`${url}api/state`)).json()) as PageState;
-      expect(state.leader).toEqual({ isThis: true, name: await leaderOf(cp()) });
-      expect(cellsOf(state, 'gpu-1')).toBe('aak');
-      const stream = await openStream(`${url}api/events`);
-      await dropTaints(cp(), 'cp-1');
-      const decision = await stream.nextDecision();
-      expect(decision).toMatchObject({ kind: 'Node', replica: expect.stringMatching(/^[ab]$/) });
-    },
-  );
+    const url = await runDashboard(await cp().kubeconfigFile(operator));
+    const state = (await (await fetch(`${url}api/state`)).json()) as PageState;
+    expect(state.leader).toEqual({ isThis: true, name: await leaderOf(cp()) });
+    expect(cellsOf(state, 'gpu-1')).toBe('aak');
+    const stream = await openStream(`${url}api/events`);
+    await dropTaints(cp(), 'cp-1');
+    const decision = await stream.nextDecision();
+    expect(decision).toMatchObject({ kind: 'Node', replica: expect.stringMatching(/^[ab]$/) });
+  });
 
   it('follows another leader when the one it showed ends', async () => {
     const before = await leaderOf(cp());

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { WITH_KUBELET } from '../control-plane/kubelets/with-kubelet.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import {
@@ -22,7 +23,7 @@ const PODS = '/api/v1/namespaces/default/pods';
 
 describeWithControlPlane(
   'a declared taint that evicts pods',
-  { components: ['kube-controller-manager', 'kwok'] },
+  { components: ['kube-controller-manager', 'kubelets'] },
   (cp) => {
     let installation: Installation;
 
@@ -35,9 +36,9 @@ describeWithControlPlane(
     });
     afterAll(() => installation?.stop());
 
-    /** One that kwok runs. */
+    /** One with a kubelet. */
     async function createNode(name: string, taints: readonly object[]) {
-      const metadata = { name, labels: { pool: 'out' }, annotations: { 'kwok.x-k8s.io/node': 'fake' } };
+      const metadata = { name, labels: { pool: 'out' }, annotations: WITH_KUBELET };
       const body = { metadata, spec: { taints } };
       expect((await attempt(cp(), admin, 'POST', '/api/v1/nodes', body)).error).toBe('');
     }

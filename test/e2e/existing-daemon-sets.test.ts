@@ -33,7 +33,7 @@ const MAIN = { nodeSelector: { pool: 'main' } };
 
 describeWithControlPlane(
   'DaemonSets that already run',
-  { components: ['kube-controller-manager', 'kube-scheduler', 'kwok'], nodeMonitorGraceSeconds: 600 },
+  { components: ['kube-controller-manager', 'kube-scheduler', 'kubelets'], nodeMonitorGraceSeconds: 600 },
   (cp) => {
     let installation: Installation;
     let replicas: Replica[];

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { RecoveryPolicySpec } from '../../src/policy/recovery-policy.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { WITH_KUBELET } from '../control-plane/kubelets/with-kubelet.ts';
 import { taintkeeperAccount } from '../control-plane/replicas.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -33,7 +34,7 @@ interface Status {
 // A back-off doubles only as it passes, and counts from its beginning: each DaemonSet goes through its own, all at the same time.
 describeWithControlPlane(
   'daemon pods stuck in back-off',
-  { components: ['kube-controller-manager', 'kube-scheduler', 'kwok'] },
+  { components: ['kube-controller-manager', 'kube-scheduler', 'kubelets'] },
   (cp) => {
     let installation: Installation;
     let pods: DaemonPods;
@@ -42,7 +43,7 @@ describeWithControlPlane(
 
     beforeAll(async () => {
       for (const name of [FAILING, STEADY]) {
-        const metadata = { name, labels: { pool: 'alive' }, annotations: { 'kwok.x-k8s.io/node': 'fake' } };
+        const metadata = { name, labels: { pool: 'alive' }, annotations: WITH_KUBELET };
         await cp().request(admin, 'POST', NODES, { body: { metadata } });
       }
       await cp().request(admin, 'POST', NODES, { body: { metadata: { name: DEAD, labels: { pool: 'dead' } } } });

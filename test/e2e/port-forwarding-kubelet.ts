@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { issueCa, issueServing } from '../../src/certs/issue.ts';
-import { findAssets, obstacleTo } from '../control-plane/assets.ts';
+import { findAssets } from '../control-plane/assets.ts';
+import { kubelets } from '../control-plane/components.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { createRestClient } from '../control-plane/rest.ts';
 import { startComponent } from '../control-plane/start-component.ts';
@@ -9,7 +8,8 @@ import { admin } from '../control-plane/users.ts';
 import { createWorkspace } from '../control-plane/workspace.ts';
 
 const NODE = 'kubelet-1';
-const STAGES = join(import.meta.dirname, '..', 'control-plane', 'kwok-stages.yaml');
+/** Its node has no Lease, and none is looked for. */
+const LEASE_SECONDS = 40;
 
 /** What forwards to where. */
 export interface ForwardedPod {
@@ -19,41 +19,18 @@ export interface ForwardedPod {
   readonly target: number;
 }
 
-/** Why there can be none, if so. */
-export function obstacleToKubelet(): string | undefined {
-  const assets = findAssets();
-  return assets && obstacleTo(['kwok'], { ...assets, choice: 'newest' });
-}
-
-/**
- * A node whose kubelet forwards ports, and pods on it. The kubelet is kwok's, which answers port-forwards by the very code that
- * container runtimes do, k8s.io/cri-streaming, and leads them to local ports.
- */
+/** A node whose kubelet forwards ports to local ones, and pods on it. The API server reaches it as it would a real one. */
 export async function startForwardingKubelet(cp: ControlPlane, namespace: string, pods: readonly ForwardedPod[]) {
   const assets = findAssets();
-  if (!assets) throw new Error('no kwok');
+  if (!assets) throw new Error('no control plane is built');
   const workspace = createWorkspace('kubelet');
   const ca = await issueCa(new Date());
   const { cert, key } = await issueServing(ca, ['127.0.0.1', 'localhost'], new Date());
   const files = { cert: workspace.write('tls.crt', cert), key: workspace.write('tls.key', key) };
-  const forwards = pods.map((pod) => forwardOf(pod, namespace)).join('---\n');
-  const config = workspace.write('kwok.yaml', `${readFileSync(STAGES, 'utf8')}\n---\n${forwards}`);
-  const kubeconfig = await cp.kubeconfigFile(admin);
+  const forwards = pods.map(({ name, port, target }) => ({ namespace, pod: name, port, target }));
   const kubelet = await startComponent(
-    'kwok',
-    {
-      ports: 1,
-      healthPath: '/healthz',
-      args: ([port]) => [
-        `--kubeconfig=${kubeconfig}`,
-        `--config=${config}`,
-        '--manage-all-nodes=false',
-        '--manage-nodes-with-annotation-selector=nobody/is=managed',
-        `--server-address=127.0.0.1:${port}`,
-        `--tls-cert-file=${files.cert}`,
-        `--tls-private-key-file=${files.key}`,
-      ],
-    },
+    'kubelets',
+    kubelets(files, await cp.kubeconfigFile(admin), LEASE_SECONDS, forwards),
     { assets, workspace, connect: (url) => createRestClient(url, ca.cert) },
   );
   await registerNode(cp, Number(new URL(kubelet.url).port));
@@ -65,15 +42,6 @@ export async function startForwardingKubelet(cp: ControlPlane, namespace: string
       workspace.remove();
     },
   };
-}
-
-function forwardOf({ name, port, target }: ForwardedPod, namespace: string): string {
-  return `${JSON.stringify({
-    apiVersion: 'kwok.x-k8s.io/v1alpha1',
-    kind: 'PortForward',
-    metadata: { name, namespace },
-    spec: { forwards: [{ ports: [port], target: { address: '127.0.0.1', port: target } }] },
-  })}\n`;
 }
 
 async function registerNode(cp: ControlPlane, port: number): Promise<void> {

@@ -34,7 +34,7 @@ describeWithControlPlane('rig: faults of the control plane', {}, (cp) => {
   });
 
   it('does not know a component that was not asked for', async () => {
-    await expect(cp().stopComponent('kwok')).rejects.toThrow('started without kwok');
+    await expect(cp().stopComponent('kubelets')).rejects.toThrow('started without kubelets');
   });
 
   it('has an API server that is not ready without etcd, and is again with it', async () => {

@@ -10,6 +10,7 @@ import { expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import { createAuthority } from '../control-plane/credentials.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { WITH_KUBELET } from '../control-plane/kubelets/with-kubelet.ts';
 import { createRestClient } from '../control-plane/rest.ts';
 import { admin, developer, node, nodeController } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -169,10 +170,10 @@ describeWithControlPlane('rig: API server', {}, (cp) => {
 
 describeWithControlPlane(
   'rig: nodes that run pods',
-  { components: ['kube-controller-manager', 'kube-scheduler', 'kwok'], nodeMonitorGraceSeconds: 4 },
+  { components: ['kube-controller-manager', 'kube-scheduler', 'kubelets'], nodeMonitorGraceSeconds: 4 },
   (cp) => {
-    it('makes a kwok node ready and runs the pod of a DaemonSet on it', async () => {
-      await createNode(cp(), 'fake', { 'kwok.x-k8s.io/node': 'fake' });
+    it('makes a node with a kubelet ready and runs the pod of a DaemonSet on it', async () => {
+      await createNode(cp(), 'fake', WITH_KUBELET);
       const metadata = { labels: { app: 'agent' } };
       const spec = { containers: [{ name: 'agent', image: 'agent' }] };
       await cp().request(developer, 'POST', '/apis/apps/v1/namespaces/kube-system/daemonsets', {

@@ -42,10 +42,10 @@ it('what is not built is named, and without the necessary binaries no control pl
   expect(unbuilt(KUBERNETES)).toEqual(BINARIES);
   expect(findAssets()).toBeUndefined();
   pretendToBuild(KUBERNETES, ['etcd', 'kube-apiserver', 'kubectl']);
-  expect(unbuilt(KUBERNETES)).toEqual(['kube-controller-manager', 'kube-scheduler', 'kwok']);
+  expect(unbuilt(KUBERNETES)).toEqual(['kube-controller-manager', 'kube-scheduler']);
   const assets = findAssets();
   expect(assets?.missing).toEqual(unbuilt(KUBERNETES));
-  expect(assets && obstacleTo(['kwok'], assets)).toContain('has no kwok');
+  expect(assets && obstacleTo(['kube-scheduler'], assets)).toContain('has no kube-scheduler');
   expect(assets && obstacleTo([], assets)).toBeUndefined();
 });
 
@@ -60,6 +60,7 @@ it('the older API server is found once it is built, and runs with nothing newer 
   expect(dirname(binaryPath(assets, 'etcd'))).toBe(cacheFolder(KUBERNETES));
   expect(obstacleTo([], assets)).toBeUndefined();
   expect(obstacleTo(['kube-scheduler'], assets)).toContain('must not be newer than the API server');
+  expect(obstacleTo(['kubelets'], assets)).toBeUndefined();
   expect(findAssets('newest')?.apiServer).toBe(join(cacheFolder(KUBERNETES), 'kube-apiserver'));
 });
 
