@@ -25,8 +25,13 @@ const VERSION_IS_NOTHING = ['test/e2e/rig*.test.ts', 'test/e2e/demo.test.ts'];
 
 export default defineConfig({
   test: {
+    reporters: ['default', './test/runner/not-run-reporter.ts'],
     projects: [
-      { test: { env, name: 'unit', include: ['test/unit/**/*.test.ts'], sequence: { groupOrder: 2 } } },
+      {
+        // They share nothing but modules, which a worker then reads once.
+        test: { env, name: 'unit', include: ['test/unit/**/*.test.ts'], isolate: false, maxWorkers: '100%' },
+      },
+      { test: { env, name: 'tools', include: ['test/tools/**/*.test.ts'], sequence: { groupOrder: 0 } } },
       {
         // In a real browser, which has both cores to itself.
         test: {
@@ -34,15 +39,16 @@ export default defineConfig({
           name: 'browser',
           include: ['test/browser/**/*.test.ts'],
           maxWorkers: 1,
-          sequence: { groupOrder: 0 },
+          sequence: { groupOrder: 1 },
         },
       },
-      { test: { ...endToEnd, name: 'e2e' } },
+      { test: { ...endToEnd, name: 'e2e', sequence: { groupOrder: 2 } } },
       {
         // On an older API server. What needs the other components, which are newer than it, skips itself.
         test: {
           ...endToEnd,
           name: 'e2e-1.34',
+          sequence: { groupOrder: 2 },
           env: { ...env, TAINTKEEPER_TEST_KUBERNETES: '1.34' },
           ...(process.env.TAINTKEEPER_TEST_ALL ? {} : { include: VERSION_MATTERS }),
           exclude: [...configDefaults.exclude, ...VERSION_IS_NOTHING],

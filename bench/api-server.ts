@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startControlPlane } from '../test/control-plane/control-plane.ts';
+import { provideOrExit } from '../test/control-plane/provide-or-exit.ts';
 import { admin } from '../test/control-plane/users.ts';
 import { waitUntil } from '../test/control-plane/wait-until.ts';
 import { waitUntilCalled } from '../test/control-plane/webhook.ts';
@@ -34,6 +35,7 @@ const { values: flags } = parseArgs({
 const clientCounts = flags.clients.map(Number);
 const mostClients = Math.max(...clientCounts);
 
+await provideOrExit();
 await using contestants = await startContestants();
 await using cp = await startControlPlane();
 const caBundle = readFileSync(contestants.caFile).toString('base64');

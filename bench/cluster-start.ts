@@ -1,4 +1,5 @@
 import { startControlPlane } from '../test/control-plane/control-plane.ts';
+import { provideOrExit } from '../test/control-plane/provide-or-exit.ts';
 import { install, registerControlPlaneNode, waitUntilProtected } from '../test/e2e/installation.ts';
 import { BUNDLE, buildBundle } from './peers/contestants.ts';
 import { median } from './statistics.ts';
@@ -16,6 +17,7 @@ const CASES = [
 ];
 
 buildBundle();
+await provideOrExit();
 const times = new Map<string, number[]>(CASES.map(({ what }) => [what, []]));
 for (let round = 0; round < ROUNDS; round++) {
   // Interleaved, each in a cluster of its own.

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { startControlPlane } from '../test/control-plane/control-plane.ts';
+import { provideOrExit } from '../test/control-plane/provide-or-exit.ts';
 import { runTool } from '../test/control-plane/run-tool.ts';
 import { admin } from '../test/control-plane/users.ts';
 import { createDaemonSets, createNodes, survey } from './large-nodes.ts';
@@ -16,6 +17,7 @@ const DAEMON_SETS = 50;
 
 const PROGRAM = join(import.meta.dirname, '..', 'bin', 'taintkeeper.js');
 
+await provideOrExit();
 await using cp = await startControlPlane();
 await createNodes(cp, NODES);
 await createDaemonSets(cp, DAEMON_SETS);

@@ -2,6 +2,7 @@ import { translate } from '../src/policy/native/translate.ts';
 import type { Policy, TaintPolicy, TolerationPolicy } from '../src/policy/policy.ts';
 import { webhookEntries } from '../src/policy/webhooks/entries.ts';
 import { type ControlPlane, startControlPlane } from '../test/control-plane/control-plane.ts';
+import { provideOrExit } from '../test/control-plane/provide-or-exit.ts';
 import { startTaintkeeper, type Taintkeeper } from '../test/control-plane/taintkeeper.ts';
 import { admin, developer } from '../test/control-plane/users.ts';
 import { waitUntil } from '../test/control-plane/wait-until.ts';
@@ -118,6 +119,7 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }
 
+await provideOrExit();
 await using cp = await startControlPlane();
 await cp.request(admin, 'POST', '/api/v1/nodes', {
   body: {

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import type { AuditEvent } from '../test/control-plane/audit-log.ts';
 import { type ControlPlane, startControlPlane } from '../test/control-plane/control-plane.ts';
 import { deployedEnvironment } from '../test/control-plane/deployed-environment.ts';
+import { provideOrExit } from '../test/control-plane/provide-or-exit.ts';
 import { type Replica, taintkeeperAccount } from '../test/control-plane/replicas.ts';
 import { admin, developer } from '../test/control-plane/users.ts';
 import { waitUntil } from '../test/control-plane/wait-until.ts';
@@ -50,9 +51,11 @@ const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
   options: { kubelets: { type: 'boolean' }, rounds: { type: 'string', default: '3' } },
 });
+const components = flags.kubelets ? (['kube-controller-manager', 'kube-scheduler', 'kubelets'] as const) : [];
 const rounds = Number(flags.rounds);
 const counts = positionals.length > 0 ? positionals.map(Number) : NODE_COUNTS;
 
+await provideOrExit(components);
 buildBundle();
 printHeadings();
 for (const count of counts) await measure(count);
@@ -61,7 +64,7 @@ async function measure(count: number): Promise<void> {
   await using cp = await startControlPlane({
     auditPolicy: join(import.meta.dirname, 'scale-audit-policy.yaml'),
     nodeMonitorGraceSeconds: NODE_MONITOR_GRACE_SECONDS,
-    components: flags.kubelets ? ['kube-controller-manager', 'kube-scheduler', 'kubelets'] : [],
+    components,
   });
   const names = await createNodes(cp, count);
   await createDaemonSets(cp, DAEMON_SETS);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { ensureAssets } from '../test/control-plane/build.ts';
 import { type ControlPlane, startControlPlane } from '../test/control-plane/control-plane.ts';
+import { provideOrExit } from '../test/control-plane/provide-or-exit.ts';
 import { startTaintkeeper } from '../test/control-plane/taintkeeper.ts';
 import { admin, developer, node, type User } from '../test/control-plane/users.ts';
 import { registerWebhook } from '../test/control-plane/webhook.ts';
@@ -20,9 +20,7 @@ const TAINTS =
 const TOLERATIONS = 'custom-columns=DAEMONSET:.metadata.name,TOLERATIONS:.spec.template.spec.tolerations[*].key';
 
 async function main(): Promise<void> {
-  const provision = await ensureAssets(say);
-  if (provision.outcome === 'impossible') throw new Error(`${provision.reason}; ${provision.remedy}`);
-
+  await provideOrExit();
   const start = performance.now();
   say('Starting etcd and kube-apiserver …');
   await using cp = await startControlPlane();

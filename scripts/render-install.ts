@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { helmPath } from '../test/control-plane/helm.ts';
+import { helmPath, obstacleToHelm } from '../test/control-plane/helm.ts';
 import { CHART, chartFiles, INSTALL, renderInstall } from './chart.ts';
 
 rmSync(join(CHART, 'files'), { recursive: true, force: true });
@@ -13,9 +13,7 @@ for (const [path, text] of chartFiles()) {
 if (helmPath()) {
   writeFileSync(INSTALL, await renderInstall());
 } else {
-  process.stderr.write(
-    'manifests/install.yaml is left as it is: no helm; run `npx node test/control-plane/build.ts`\n',
-  );
+  process.stderr.write(`manifests/install.yaml is left as it is: ${obstacleToHelm()}\n`);
   // Where everything is built, a file that is not rendered is one that is not checked.
   if (process.env.CI) process.exitCode = 1;
 }

@@ -1,9 +1,11 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { deployedEnvironment } from '../../test/control-plane/deployed-environment.ts';
 import { freePorts } from '../../test/control-plane/free-ports.ts';
+import { whyGoFailed } from '../../test/control-plane/go-failure.ts';
 import { launch, type Supervised } from '../../test/control-plane/process.ts';
+import { exitFor } from '../../test/control-plane/provide-or-exit.ts';
 import { launchServe } from '../../test/control-plane/serve-process.ts';
 import { waitUntil } from '../../test/control-plane/wait-until.ts';
 import { createWorkspace } from '../../test/control-plane/workspace.ts';
@@ -47,7 +49,9 @@ export async function startContestants(): Promise<Contestants> {
   buildBundle();
   const controllerRuntime = workspace.path('controller-runtime');
   const build = ['build', '-trimpath', '-ldflags', '-s -w', '-o', controllerRuntime, '.'];
-  execFileSync('go', build, { cwd: join(import.meta.dirname, 'controller-runtime'), stdio: 'inherit' });
+  const go = spawnSync('go', build, { cwd: join(import.meta.dirname, 'controller-runtime'), encoding: 'utf8' });
+  if (go.status !== 0)
+    exitFor(`${CONTROLLER_RUNTIME}: ${go.error ? 'there is no Go to build it with' : whyGoFailed(go.stderr)}`);
 
   const certDir = workspace.path('certs');
   const [floorPort = 0, controllerRuntimePort = 0] = await freePorts(2);

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Component } from './components.ts';
-import { cacheFolder, lockedVersion, unbuilt } from './go-modules.ts';
+import { cacheFolder, programName, unbuilt } from './go-modules.ts';
 import { BINARIES, type Binary, KUBERNETES, OLDER_KUBERNETES } from './kubernetes.ts';
+import { whyNotBuilt } from './not-built.ts';
 
 /** Without these no control plane starts; they are also all that envtest's ready-made bundles hold. */
 const REQUIRED: readonly Binary[] = ['etcd', 'kube-apiserver', 'kubectl'];
@@ -10,33 +11,31 @@ const REQUIRED: readonly Binary[] = ['etcd', 'kube-apiserver', 'kubectl'];
 /** Which API server: the newest, or the older one. */
 export type KubernetesChoice = 'newest' | '1.34';
 
-/** The binaries of a control plane: the required three at least. */
+/** The binaries of a control plane, as far as they are there. */
 export interface Assets {
   readonly choice: KubernetesChoice;
   readonly folder: string;
   /** The API server's own path: an older one is in a folder of its own. */
   readonly apiServer: string;
-  readonly missing: readonly Binary[];
+  /** Why each of the others is not there. */
+  readonly missing: ReadonlyMap<Binary, string>;
 }
 
 /**
  * The binaries at hand: those of KUBEBUILDER_ASSETS if that is set, else what build.ts has built. The older API server
  * always is a built one.
  *
- * @returns `undefined` when nothing is built yet
  * @throws Error when KUBEBUILDER_ASSETS names a folder without etcd, kube-apiserver or kubectl
  */
-export function findAssets(choice = kubernetesChoice()): Assets | undefined {
+export function findAssets(choice = kubernetesChoice()): Assets {
   const given = process.env.KUBEBUILDER_ASSETS;
-  const newest = inspect(given || cacheFolder(KUBERNETES));
-  const lacking = REQUIRED.filter((binary) => newest.missing.includes(binary));
-  if (lacking.length > 0) {
-    if (given) throw new Error(`KUBEBUILDER_ASSETS=${given} has no ${lacking.join(', no ')}`);
-    return undefined;
-  }
+  const newest = given ? inspectGiven(given) : inspectCache();
   if (choice === 'newest') return newest;
-  if (unbuilt(OLDER_KUBERNETES).length > 0) return undefined;
-  return { ...newest, choice, apiServer: join(cacheFolder(OLDER_KUBERNETES), 'kube-apiserver') };
+  const missing = new Map(newest.missing);
+  missing.delete('kube-apiserver');
+  const [older] = unbuilt(OLDER_KUBERNETES);
+  if (older) missing.set('kube-apiserver', whyNotBuilt(OLDER_KUBERNETES, older));
+  return { ...newest, choice, apiServer: join(cacheFolder(OLDER_KUBERNETES), 'kube-apiserver'), missing };
 }
 
 /** The path of one binary. */
@@ -45,26 +44,31 @@ export function binaryPath(assets: Assets, binary: Binary): string {
 }
 
 /**
- * Why these components cannot run with these binaries; `undefined` when they can. No component may be newer than the
- * API server: https://kubernetes.io/releases/version-skew-policy/. Our kubelets are of no version, and always at hand.
+ * Why no control plane with these components can run on these binaries; `undefined` when it can. No component may be newer than
+ * the API server: https://kubernetes.io/releases/version-skew-policy/. Our kubelets are of no version, and always at hand.
  */
 export function obstacleTo(components: readonly Component[], assets: Assets): string | undefined {
   const binaries = components.filter((component) => component !== 'kubelets');
-  if (binaries.length > 0 && assets.choice !== 'newest') {
-    return `${binaries.join(', ')} of ${lockedVersion(KUBERNETES)} must not be newer than the API server`;
-  }
-  const missing = binaries.filter((binary) => assets.missing.includes(binary));
-  return missing.length > 0 ? `${assets.folder} has no ${missing.join(', no ')}` : undefined;
+  const [absent] = [...REQUIRED, ...binaries].flatMap((binary) => assets.missing.get(binary) ?? []);
+  if (absent !== undefined) return absent;
+  const [newer] = assets.choice === 'newest' ? [] : binaries;
+  return newer && `${programName(KUBERNETES, newer)} must not be newer than the API server`;
 }
 
-/** Which binaries a folder holds. */
-function inspect(folder: string): Assets {
-  return {
-    choice: 'newest',
-    folder,
-    apiServer: join(folder, 'kube-apiserver'),
-    missing: BINARIES.filter((binary) => !existsSync(join(folder, binary))),
-  };
+function inspectCache(): Assets {
+  const missing = unbuilt(KUBERNETES).map((binary) => [binary as Binary, whyNotBuilt(KUBERNETES, binary)] as const);
+  return inFolder(cacheFolder(KUBERNETES), new Map(missing));
+}
+
+function inspectGiven(folder: string): Assets {
+  const absent = BINARIES.filter((binary) => !existsSync(join(folder, binary)));
+  const lacking = REQUIRED.filter((binary) => absent.includes(binary));
+  if (lacking.length > 0) throw new Error(`KUBEBUILDER_ASSETS=${folder} has no ${lacking.join(', no ')}`);
+  return inFolder(folder, new Map(absent.map((binary) => [binary, `KUBEBUILDER_ASSETS has no ${binary}`])));
+}
+
+function inFolder(folder: string, missing: ReadonlyMap<Binary, string>): Assets {
+  return { choice: 'newest', folder, apiServer: join(folder, 'kube-apiserver'), missing };
 }
 
 /** The API server of this run of the tests: a project of vitest.config.ts asks for the older one. */

@@ -92,7 +92,6 @@ export interface ControlPlane extends Faults {
  */
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const assets = findAssets();
-  if (!assets) throw new Error('no control plane is built: run `npx node test/control-plane/build.ts`');
   const obstacle = obstacleTo(options.components ?? [], assets);
   if (obstacle) throw new Error(obstacle);
 

@@ -5,30 +5,41 @@ import { join } from 'node:path';
 
 /** A go.mod with its go.sum, and the programs that are built from it. */
 export interface GoModule {
-  readonly title: string;
   /** Where go.mod and go.sum are. */
   readonly folder: string;
-  /** The module that gives the version, such as `k8s.io/kubernetes`. */
-  readonly versionOf: string;
   /** The Go package of each program. */
   readonly packages: Readonly<Record<string, string>>;
   /** Build tags, if any. */
   readonly tags?: readonly string[];
-  /** What a release build sets by `-X`, given the version as `v1.36.3`. */
+  /** What a release build sets by `-X`, given the program's version as `v1.36.1`. */
   linkerVariables(version: string): Readonly<Record<string, string>>;
 }
 
-/** A module's version as go.mod locks it, such as `v1.36.3`. */
-export function lockedVersion({ folder, versionOf }: GoModule): string {
-  return fromGoMod(
-    folder,
-    new RegExp(`^(?:require)?\\s*${versionOf.replaceAll('.', '\\.')} (v\\d+\\.\\d+\\.\\d+)`, 'm'),
+/** A program's version as go.mod locks it, such as `v1.36.1`: that of the module which has its package. */
+export function lockedVersion({ folder, packages }: GoModule, program: string): string {
+  const required = new Map(
+    [...readGoMod(folder).matchAll(/^(?:require)?\s*(\S+) (v\S+)/gm)].map(([, path = '', version = '']) => [
+      path,
+      version,
+    ]),
   );
+  for (let path = packages[program] ?? ''; path !== ''; path = path.slice(0, Math.max(path.lastIndexOf('/'), 0))) {
+    const version = required.get(path);
+    if (version) return version;
+  }
+  throw new Error(`${folder}/go.mod requires no module that has ${packages[program]}`);
+}
+
+/** How a program is called wherever people read of it: `etcd 3.6.16`. */
+export function programName(module: GoModule, program: string): string {
+  return `${program} ${lockedVersion(module, program).slice(1)}`;
 }
 
 /** The oldest Go that a module is content with, such as `1.26`. */
 export function oldestGo({ folder }: GoModule): string {
-  return fromGoMod(folder, /^go (\d+\.\d+)/m);
+  const found = /^go (\d+\.\d+)/m.exec(readGoMod(folder))?.[1];
+  if (found === undefined) throw new Error(`${folder}/go.mod does not say which Go it wants`);
+  return found;
 }
 
 /**
@@ -50,8 +61,6 @@ export function unbuilt(module: GoModule): string[] {
   return Object.keys(module.packages).filter((program) => !existsSync(join(folder, program)));
 }
 
-function fromGoMod(folder: string, pattern: RegExp): string {
-  const found = pattern.exec(readFileSync(join(folder, 'go.mod'), 'utf8'))?.[1];
-  if (found === undefined) throw new Error(`${folder}/go.mod has nothing like ${pattern}`);
-  return found;
+function readGoMod(folder: string): string {
+  return readFileSync(join(folder, 'go.mod'), 'utf8');
 }

@@ -1,14 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { cacheFolder, type GoModule } from './go-modules.ts';
+import { whyNotBuilt } from './not-built.ts';
 import { runTool, type ToolResult } from './run-tool.ts';
 import { createWorkspace } from './workspace.ts';
 
 /** Renders the chart. A module of its own: its Kubernetes libraries are not those of the control plane. */
 export const HELM: GoModule = {
-  title: 'Helm',
   folder: join(import.meta.dirname, 'helm'),
-  versionOf: 'helm.sh/helm/v4',
   packages: { helm: 'helm.sh/helm/v4/cmd/helm' },
   linkerVariables: (version) => ({ 'helm.sh/helm/v4/internal/version.version': version }),
 };
@@ -18,6 +17,11 @@ export function helmPath(): string | undefined {
   const given = process.env.KUBEBUILDER_ASSETS;
   const folders = [...(given ? [given] : []), cacheFolder(HELM)];
   return folders.map((folder) => join(folder, 'helm')).find((file) => existsSync(file));
+}
+
+/** Why there is no helm, if so. */
+export function obstacleToHelm(): string | undefined {
+  return helmPath() ? undefined : whyNotBuilt(HELM, 'helm');
 }
 
 /**
@@ -31,7 +35,7 @@ export async function runHelm(
   options: { kubeconfigFile?: string; input?: string } = {},
 ): Promise<ToolResult> {
   const binary = helmPath();
-  if (!binary) throw new Error('there is no helm: run `npx node test/control-plane/build.ts`');
+  if (!binary) throw new Error(whyNotBuilt(HELM, 'helm'));
   const workspace = createWorkspace('helm');
   const home = workspace.path('home');
   const own = Object.entries(process.env).filter(([name]) => !/^(HELM|XDG)_/.test(name));

@@ -15,9 +15,7 @@ export type Binary = keyof typeof PACKAGES;
 export const BINARIES = Object.keys(PACKAGES) as Binary[];
 
 export const KUBERNETES: GoModule = {
-  title: 'Kubernetes',
   folder: join(import.meta.dirname, 'kubernetes-1.36'),
-  versionOf: 'k8s.io/kubernetes',
   packages: PACKAGES,
   linkerVariables,
 };

@@ -3,12 +3,11 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } 
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { cacheFolder, type GoModule } from './go-modules.ts';
+import { whyNotBuilt } from './not-built.ts';
 
 /** Tests the alerts of manifests/monitoring. Only rules are its business here: it need not find targets in any cloud. */
 export const PROMTOOL: GoModule = {
-  title: 'promtool',
   folder: join(import.meta.dirname, 'promtool'),
-  versionOf: 'github.com/prometheus/prometheus',
   packages: { promtool: 'github.com/prometheus/prometheus/cmd/promtool' },
   tags: ['remove_all_sd'],
   linkerVariables: () => ({}),
@@ -19,6 +18,11 @@ export function promtoolPath(): string | undefined {
   const { KUBEBUILDER_ASSETS: given = '', PATH = '' } = process.env;
   const folders = [given, cacheFolder(PROMTOOL), ...PATH.split(delimiter)].filter((folder) => folder !== '');
   return folders.map((folder) => join(folder, 'promtool')).find((file) => existsSync(file));
+}
+
+/** Why there is no promtool, if so. */
+export function obstacleToPromtool(): string | undefined {
+  return promtoolPath() ? undefined : whyNotBuilt(PROMTOOL, 'promtool');
 }
 
 /**

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CHART, INSTALL, NAMESPACE, renderChart, renderInstall } from '../../scripts/chart.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { helmPath, runHelm } from '../control-plane/helm.ts';
+import { obstacleToHelm, runHelm } from '../control-plane/helm.ts';
+import { skipFor } from '../skip-for.ts';
 import { FOREIGN_DEFINITIONS } from './foreign-definitions.ts';
 import { deploymentOf, type KubernetesObject, objectsOf } from './kubernetes-objects.ts';
 
@@ -34,9 +35,7 @@ const ruleFor = (objects: readonly KubernetesObject[], resource: string) =>
     .flatMap(({ rules }) => rules as { resources: string[] }[])
     .filter(({ resources }) => resources.includes(resource));
 
-const obstacle = helmPath() ? '' : ' (skipped: no helm; run `npx node test/control-plane/build.ts`)';
-
-describe.skipIf(obstacle)(`the chart${obstacle}`, () => {
+describe('the chart', skipFor(obstacleToHelm()), () => {
   it('has no complaint from helm lint', async () => {
     expect(await runHelm(['lint', '--strict', CHART])).toMatchObject({ code: 0, stderr: '' });
   });

@@ -4,6 +4,7 @@ import { describeWithControlPlane } from '../control-plane/describe-with-control
 import { startTaintkeeper, type Taintkeeper } from '../control-plane/taintkeeper.ts';
 import { admin, developer } from '../control-plane/users.ts';
 import { MUTATING_WEBHOOK, registerWebhook, VALIDATING_WEBHOOK } from '../control-plane/webhook.ts';
+import { skipFor } from '../skip-for.ts';
 import { kubectl } from './nodes.ts';
 
 const POLICIES = `
@@ -235,7 +236,8 @@ describeWithControlPlane('DaemonSet tolerations', {}, (cp) => {
   });
 
   const fixtures = new URL('../../../shared/fixtures/daemonsets/', import.meta.url);
-  describe.skipIf(!existsSync(fixtures))(`real manifests (need ../shared/fixtures/daemonsets)`, () => {
+  const obstacle = existsSync(fixtures) ? undefined : 'there are no fixtures in ../shared';
+  describe('real manifests', skipFor(obstacle), () => {
     it.each([
       { file: 'flannel-v0.24.3.yaml', added: [] },
       { file: 'flannel-chart-after-pr1907.yaml', added: [MASTER] },

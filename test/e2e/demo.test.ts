@@ -2,12 +2,13 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { findAssets } from '../control-plane/assets.ts';
+import { findAssets, obstacleTo } from '../control-plane/assets.ts';
 import { readmeBlocks } from '../readme.ts';
+import { skipFor } from '../skip-for.ts';
 
 const DEMO = join(import.meta.dirname, '..', '..', 'demo', 'demo.ts');
 
-describe.skipIf(!findAssets())('npm run demo (needs a control plane)', () => {
+describe('npm run demo', skipFor(obstacleTo([], findAssets())), () => {
   it('plays to its end, and prints what the README says', async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [DEMO]);
     expect(stdout).toContain('Stopping everything');

@@ -7,6 +7,7 @@ import { describeWithControlPlane } from '../control-plane/describe-with-control
 import { NAMESPACE, SERVICE } from '../control-plane/replicas.ts';
 import { admin, developer } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
+import { skipFor } from '../skip-for.ts';
 import { base64 } from './certificate-data.ts';
 import { type DoctorRig, issue, type Pair, POD_ADDRESS, REPLICAS, startDoctorRig } from './doctor-rig.ts';
 import { configurationPath, registerControlPlaneNode, waitUntilProtected } from './installation.ts';
@@ -47,7 +48,7 @@ interface Fault {
 }
 
 // On a machine that has no address but loopback, nothing can be called that is to be a pod.
-describe.skipIf(POD_ADDRESS === undefined)(POD_ADDRESS ? 'on pods' : 'on pods (skipped: no address for them)', () => {
+describe('on pods', skipFor(POD_ADDRESS ? undefined : 'this machine has no address but loopback'), () => {
   describeWithControlPlane('doctor', { routesToEndpoints: true }, doctorTests);
 });
 

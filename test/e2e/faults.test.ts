@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findAssets } from '../control-plane/assets.ts';
+import { findAssets, obstacleTo } from '../control-plane/assets.ts';
 import { measure } from '../faults/measure.ts';
 import { runMonkey } from '../faults/monkey.ts';
 import { SCENARIOS } from '../faults/scenarios.ts';
 import { type Site, startSite } from '../faults/site.ts';
 import { rowOf } from '../faults/table.ts';
 import { startTraffic, type Traffic } from '../faults/traffic.ts';
+import { skipFor } from '../skip-for.ts';
 import { readCertificates } from './installation.ts';
 
 /** Short ones, each of a kind of its own. All are in `npm run faults`. */
@@ -16,7 +17,7 @@ const MONKEY_STEPS = 30;
 const MONKEY_MS = 20_000;
 const MONKEY_TIMEOUT_MS = 300_000;
 
-describe.skipIf(!findAssets())('under 20 requests a second', () => {
+describe('under 20 requests a second', skipFor(obstacleTo([], findAssets())), () => {
   let site: Site;
   beforeAll(async () => {
     site = await startSite();

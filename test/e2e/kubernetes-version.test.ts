@@ -11,9 +11,9 @@ describeWithControlPlane('the Kubernetes that the end-to-end tests run against',
     expect(gitVersion.startsWith(`v1.${minor}.`)).toBe(true);
     if (asked) {
       expect(`1.${minor}`).toBe(asked);
-      expect(gitVersion).toBe(lockedVersion(OLDER_KUBERNETES));
+      expect(gitVersion).toBe(lockedVersion(OLDER_KUBERNETES, 'kube-apiserver'));
     } else if (!process.env.KUBEBUILDER_ASSETS) {
-      expect(gitVersion).toBe(lockedVersion(KUBERNETES));
+      expect(gitVersion).toBe(lockedVersion(KUBERNETES, 'kube-apiserver'));
     }
   });
 });

@@ -5,6 +5,7 @@ import { runTool, type ToolResult } from '../control-plane/run-tool.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { createWorkspace, type Workspace } from '../control-plane/workspace.ts';
+import { skipFor } from '../skip-for.ts';
 import { PROTECTION, seeProtection } from './native-protection.ts';
 
 const PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'taintkeeper.js');
@@ -47,23 +48,27 @@ describe('what taintkeeper export writes', () => {
         await seeProtection(cp());
       });
 
-      it.skipIf(OLDER !== undefined)('has no fault in its types', async () => {
-        const checked = await waitUntil(
-          async () => {
-            const { body } = await cp().request<{ items: TypeChecked[] }>(
-              admin,
-              'GET',
-              '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
-            );
-            return body.items.every(({ metadata, status }) => status?.observedGeneration === metadata.generation)
-              ? body.items
-              : undefined;
-          },
-          { timeoutMs: TYPE_CHECK_TIMEOUT_MS, otherwise: () => 'the types are not checked' },
-        );
-        expect(checked.length).toBeGreaterThan(5);
-        expect(checked.filter(({ status }) => status?.typeChecking?.expressionWarnings)).toEqual([]);
-      });
+      it(
+        'has no fault in its types',
+        skipFor(OLDER && 'the controller manager, which looks for them, is newer'),
+        async () => {
+          const checked = await waitUntil(
+            async () => {
+              const { body } = await cp().request<{ items: TypeChecked[] }>(
+                admin,
+                'GET',
+                '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
+              );
+              return body.items.every(({ metadata, status }) => status?.observedGeneration === metadata.generation)
+                ? body.items
+                : undefined;
+            },
+            { timeoutMs: TYPE_CHECK_TIMEOUT_MS, otherwise: () => 'the types are not checked' },
+          );
+          expect(checked.length).toBeGreaterThan(5);
+          expect(checked.filter(({ status }) => status?.typeChecking?.expressionWarnings)).toEqual([]);
+        },
+      );
     },
   );
 

@@ -5,6 +5,7 @@ import { describeWithControlPlane } from '../control-plane/describe-with-control
 import { runTool } from '../control-plane/run-tool.ts';
 import { admin } from '../control-plane/users.ts';
 import { createWorkspace } from '../control-plane/workspace.ts';
+import { skipFor } from '../skip-for.ts';
 import { PROTECTION, seeProtection } from './native-protection.ts';
 
 const PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'taintkeeper.js');
@@ -45,17 +46,20 @@ const exported = await runTool(
 
 afterAll(() => workspace.remove());
 
-// Kubernetes has had them since 1.36.
-describe.skipIf(process.env.TAINTKEEPER_TEST_KUBERNETES)('static manifests', () => {
-  describeWithControlPlane('that taintkeeper export writes', options, (cp) => {
-    it('hold with nothing in the cluster', async () => {
-      expect(exported.code, exported.stderr).toBe(0);
-      await seeProtection(cp());
-      for (const resource of ['validatingadmissionpolicies', 'mutatingadmissionpolicies']) {
-        const path = `/apis/admissionregistration.k8s.io/v1/${resource}`;
-        const { body } = await cp().request<{ items: object[] }>(admin, 'GET', path);
-        expect(body.items, resource).toEqual([]);
-      }
+describe(
+  'static manifests',
+  skipFor(process.env.TAINTKEEPER_TEST_KUBERNETES && 'Kubernetes has them since 1.36'),
+  () => {
+    describeWithControlPlane('that taintkeeper export writes', options, (cp) => {
+      it('hold with nothing in the cluster', async () => {
+        expect(exported.code, exported.stderr).toBe(0);
+        await seeProtection(cp());
+        for (const resource of ['validatingadmissionpolicies', 'mutatingadmissionpolicies']) {
+          const path = `/apis/admissionregistration.k8s.io/v1/${resource}`;
+          const { body } = await cp().request<{ items: object[] }>(admin, 'GET', path);
+          expect(body.items, resource).toEqual([]);
+        }
+      });
     });
-  });
-});
+  },
+);

@@ -3,9 +3,10 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { CHART, INSTALL, NAMESPACE } from '../../scripts/chart.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { helmPath, runHelm } from '../control-plane/helm.ts';
+import { obstacleToHelm, runHelm } from '../control-plane/helm.ts';
 import { admin, developer, node, serviceAccount } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
+import { skipFor } from '../skip-for.ts';
 import { guideCommands } from './guide-commands.ts';
 import { path } from './nodes.ts';
 
@@ -172,7 +173,7 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
     await nodesAreFree();
   });
 
-  it.skipIf(!helmPath())('helm install, upgrade, uninstall, and install again (skipped without helm)', async () => {
+  it('helm install, upgrade, uninstall, and install again', skipFor(obstacleToHelm()), async () => {
     const kubeconfigFile = await cp().kubeconfigFile(admin);
     const helm = async (...args: string[]) =>
       expect(await runHelm(['--namespace', NAMESPACE, ...args], { kubeconfigFile })).toMatchObject({ code: 0 });

@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { provideOrExit } from '../control-plane/provide-or-exit.ts';
 import { type Measured, measure } from './measure.ts';
 import { runMonkey } from './monkey.ts';
 import { networkOf, OWN_NETWORK } from './scenarios/packets.ts';
@@ -26,6 +27,8 @@ const { values: flags, positionals } = parseArgs({
   options: { seed: { type: 'string' }, steps: { type: 'string', default: '1000' }, minutes: { type: 'string' } },
 });
 
+// What has to be fetched for it comes from outside of that network.
+if (!process.env[OWN_NETWORK]) await provideOrExit();
 if (!process.env[OWN_NETWORK] && hasOwnNetwork()) {
   const env = { ...process.env, [OWN_NETWORK]: networkOf() };
   const inside = ['ip link set lo up && exec "$0" "$@"', process.execPath, ...process.argv.slice(1)];

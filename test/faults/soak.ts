@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { provideOrExit } from '../control-plane/provide-or-exit.ts';
 import { settleLosses } from './losses.ts';
 import { startSite } from './site.ts';
 import { countReasons, countVerdicts } from './tally.ts';
@@ -28,6 +29,7 @@ const { values: flags } = parseArgs({
 const seconds = Number(flags.minutes) * 60;
 const warmUpSeconds = Number(flags['warm-up']) * 60;
 
+await provideOrExit();
 execFileSync('npm', ['run', 'build', '--silent'], { cwd: ROOT, stdio: 'inherit' });
 const site = await startSite({ program: join(ROOT, 'dist', 'taintkeeper.cjs') });
 const traffic = startTraffic(site, Number(flags.rate));

@@ -8,6 +8,7 @@ import { createRestClient } from '../control-plane/rest.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { createWorkspace, type Workspace } from '../control-plane/workspace.ts';
 import { deploymentOf, objectsOf } from '../e2e/kubernetes-objects.ts';
+import { skipFor } from '../skip-for.ts';
 import { fillBuildBase, fillRuntimeBase } from './base-images.ts';
 import { type Buildah, createBuildah, imageObstacle } from './buildah.ts';
 
@@ -25,9 +26,7 @@ function filesIn(folder: string): string[] {
     .sort();
 }
 
-const obstacle = imageObstacle();
-
-describe.skipIf(obstacle)(`the container image${obstacle ? ` (skipped: ${obstacle})` : ''}`, () => {
+describe('the container image', skipFor(imageObstacle()), () => {
   let workspace: Workspace;
   let buildah: Buildah;
   let root: string;

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { inspectPair, invalidAt, namesOf, uncoveredNames } from '../../../src/certs/inspect.ts';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
-import { hasOpenssl, openssl } from './openssl.ts';
+import { needsOpenssl, openssl } from './openssl.ts';
 
 const NOW = new Date('2026-06-01T12:00:00Z');
 const ca = await issueCa(NOW);
@@ -48,7 +48,7 @@ describe('inspectPair', () => {
     expect(JSON.stringify(inspection)).not.toContain(secret);
   });
 
-  it.skipIf(!hasOpenssl)('refuses a key that is too short for TLS', () => {
+  it('refuses a key that is too short for TLS', needsOpenssl, () => {
     const directory = temporaryDirectory();
     const [key, cert] = [join(directory, 'key'), join(directory, 'cert')];
     openssl('req', '-x509', '-newkey', 'rsa:1024', '-nodes', '-subj', '/CN=weak', '-keyout', key, '-out', cert);

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { usesColors } from '../../../src/cli/colors.ts';
+import { skipFor } from '../../skip-for.ts';
 import { PROGRAM } from './run-command.ts';
 
 const LOGGER = new URL('../../../src/cli/logger.ts', import.meta.url).pathname;
@@ -39,9 +40,9 @@ function onTerminal(command: readonly string[], env: Record<string, string>): st
   return stdout;
 }
 
-const hasScript = spawnSync('script', ['--version']).status === 0;
+const obstacle = spawnSync('script', ['--version']).status === 0 ? undefined : 'there is no script(1) of util-linux';
 
-describe.skipIf(!hasScript)('on a real terminal', () => {
+describe('on a real terminal', skipFor(obstacle), () => {
   const log = [
     process.execPath,
     '--input-type=module',

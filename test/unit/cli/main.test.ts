@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { main } from '../../../src/cli/main.ts';
 import { VERSION } from '../../../src/version.ts';
+import { skipFor } from '../../skip-for.ts';
 import { PROGRAM, run, runProcess } from './run-command.ts';
 
 const REVIEW = fileURLToPath(new URL('../../../examples/drop-control-plane-taint.json', import.meta.url));
@@ -128,8 +129,9 @@ it('a reader that stops reading ends it without a word', async () => {
   expect(stderr).toBe('');
 });
 
-it.skipIf(!existsSync('/dev/full'))(
+it(
   'output that cannot be written ends it with 2 and one line, not with an answer',
+  skipFor(existsSync('/dev/full') ? undefined : 'there is no /dev/full'),
   async () => {
     const child = spawn('sh', [
       '-c',

@@ -2,6 +2,7 @@ import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { makeDirectory } from '../../../src/files/make-directory.ts';
+import { skipFor } from '../../skip-for.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 
 it('makes a directory and those above it, for many at once', async () => {
@@ -20,6 +21,8 @@ it.each([
   await expect(makeDirectory(path(file))).rejects.toMatchObject({ code });
 });
 
-it.skipIf(!existsSync('/proc/self'))('fails, and does not hang, where there can be none', async () => {
+const needsProc = skipFor(existsSync('/proc/self') ? undefined : 'there is no /proc');
+
+it('fails, and does not hang, where there can be none', needsProc, async () => {
   await expect(makeDirectory('/proc/none/such')).rejects.toMatchObject({ code: 'ENOENT' });
 });

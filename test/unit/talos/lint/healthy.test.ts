@@ -8,6 +8,7 @@ import { impliedTaint } from '../../../../src/talos/control-plane-taint.ts';
 import { documentKinds } from '../../../../src/talos/fields.ts';
 import { RULES } from '../../../../src/talos/lint/rules.ts';
 import { readMachineConfigurations } from '../../../../src/talos/read-machine-configurations.ts';
+import { skipFor } from '../../../skip-for.ts';
 import { BROKEN, HEALTHY, lintFile, REAL, yamlFiles } from './linted-files.ts';
 
 /** The version in a file's name; undefined where it has none. */
@@ -23,7 +24,9 @@ it.each(yamlFiles(HEALTHY))('of %s, nothing is said', async (file) => {
 
 const TALOS = join(REAL, 'talos');
 
-describe.skipIf(!existsSync(TALOS))('of real configurations', () => {
+const needsReal = skipFor(existsSync(TALOS) ? undefined : 'there are no fixtures in ../shared');
+
+describe('of real configurations', needsReal, () => {
   it.each(existsSync(TALOS) ? yamlFiles(TALOS) : [])('%s: nothing', async (file) => {
     expect(await lintFile(join(TALOS, file))).toEqual([]);
     expect(await lintFile(join(TALOS, file), { version: versionOf(file) })).toEqual([]);
@@ -33,7 +36,7 @@ describe.skipIf(!existsSync(TALOS))('of real configurations', () => {
 const ROLE = 'node-role.kubernetes.io/control-plane';
 const NOT_BALANCED = 'node.kubernetes.io/exclude-from-external-load-balancers';
 
-it.skipIf(!existsSync(TALOS)).each([
+it.each([
   { file: 'v1.13-controlplane', role: 'controlplane', taints: [], labels: [NOT_BALANCED], implied: ROLE },
   { file: 'v1.13-worker', role: 'worker', taints: [], labels: [], implied: undefined },
   {
@@ -51,7 +54,7 @@ it.skipIf(!existsSync(TALOS)).each([
     labels: ['examplelabel'],
     implied: undefined,
   },
-])('what $file declares', async ({ file, role, taints, labels, implied }) => {
+])('what $file declares', needsReal, async ({ file, role, taints, labels, implied }) => {
   const [configuration] = await readMachineConfigurations([join(TALOS, `${file}.yaml`)]);
   expect({
     role: configuration?.role,
@@ -86,56 +89,53 @@ function refusedFields(schema: SchemaFile, value: object): string[] {
   );
 }
 
-describe.skipIf(!existsSync(TALOS))(
-  "the JSON Schema of Talos' configuration judges what is said of unknown fields",
-  () => {
-    const schema = (): SchemaFile => JSON.parse(readFileSync(join(TALOS, 'config.schema.json'), 'utf8'));
-    const ABOUT_UNKNOWN = ['unknown-field', 'misplaced-field', 'certificate-names'];
+describe("the JSON Schema of Talos' configuration judges what is said of unknown fields", needsReal, () => {
+  const schema = (): SchemaFile => JSON.parse(readFileSync(join(TALOS, 'config.schema.json'), 'utf8'));
+  const ABOUT_UNKNOWN = ['unknown-field', 'misplaced-field', 'certificate-names'];
 
-    it.each(['unknown-fields', 'kubelet-under-cluster', 'cluster-under-kubelet', 'cert-sans'])('%s', async (file) => {
-      const path = join(BROKEN, `${file}.yaml`);
-      const definitions = schema();
-      const refused = parseDocuments(readFileSync(path, 'utf8'), path).flatMap(({ value }) =>
-        refusedFields(definitions, value as object),
-      );
-      const findings = (await lintFile(path)).filter(
-        ({ rule, reason }) => ABOUT_UNKNOWN.includes(rule) && /no /.test(reason),
-      );
-      expect(findings.length).toBeGreaterThan(0);
-      for (const { field } of findings.filter(({ field }) => !field.includes('[') || field.includes('interfaces'))) {
-        const pointer = `/${field.replaceAll(/\[(\d+)\]/g, '.$1').replaceAll('.', '/')}`;
-        // What stands below a refused field is not looked at.
+  it.each(['unknown-fields', 'kubelet-under-cluster', 'cluster-under-kubelet', 'cert-sans'])('%s', async (file) => {
+    const path = join(BROKEN, `${file}.yaml`);
+    const definitions = schema();
+    const refused = parseDocuments(readFileSync(path, 'utf8'), path).flatMap(({ value }) =>
+      refusedFields(definitions, value as object),
+    );
+    const findings = (await lintFile(path)).filter(
+      ({ rule, reason }) => ABOUT_UNKNOWN.includes(rule) && /no /.test(reason),
+    );
+    expect(findings.length).toBeGreaterThan(0);
+    for (const { field } of findings.filter(({ field }) => !field.includes('[') || field.includes('interfaces'))) {
+      const pointer = `/${field.replaceAll(/\[(\d+)\]/g, '.$1').replaceAll('.', '/')}`;
+      // What stands below a refused field is not looked at.
+      expect
+        .soft(
+          refused.some((other) => pointer === other || pointer.startsWith(`${other}/`)),
+          field,
+        )
+        .toBe(true);
+    }
+  });
+
+  it('and accepts what nothing is said of', () => {
+    const definitions = schema();
+    for (const file of yamlFiles(TALOS).filter((name) => !name.startsWith('v1.13'))) {
+      for (const { value } of parseDocuments(readFileSync(join(TALOS, file), 'utf8'), file)) {
+        // Talos writes "persist" into every configuration, and leaves it out of its schema.
         expect
           .soft(
-            refused.some((other) => pointer === other || pointer.startsWith(`${other}/`)),
-            field,
+            refusedFields(definitions, value as object).filter((field) => field !== '/persist'),
+            file,
           )
-          .toBe(true);
+          .toEqual([]);
       }
-    });
+    }
+  });
 
-    it('and accepts what nothing is said of', () => {
-      const definitions = schema();
-      for (const file of yamlFiles(TALOS).filter((name) => !name.startsWith('v1.13'))) {
-        for (const { value } of parseDocuments(readFileSync(join(TALOS, file), 'utf8'), file)) {
-          // Talos writes "persist" into every configuration, and leaves it out of its schema.
-          expect
-            .soft(
-              refusedFields(definitions, value as object).filter((field) => field !== '/persist'),
-              file,
-            )
-            .toEqual([]);
-        }
-      }
-    });
-
-    it('and has no kind of document that is not known', () => {
-      const { oneOf, $defs } = schema();
-      const kinds = oneOf.flatMap(({ $ref = '' }) => $defs[$ref.replace('#/$defs/', '')]?.properties?.kind?.enum ?? []);
-      expect(kinds.filter((kind) => !documentKinds().includes(kind))).toEqual([]);
-    });
-  },
-);
+  it('and has no kind of document that is not known', () => {
+    const { oneOf, $defs } = schema();
+    const kinds = oneOf.flatMap(({ $ref = '' }) => $defs[$ref.replace('#/$defs/', '')]?.properties?.kind?.enum ?? []);
+    expect(kinds.filter((kind) => !documentKinds().includes(kind))).toEqual([]);
+  });
+});
 
 it('rules have names and explanations of their own', () => {
   expect(new Set(RULES.map(({ id }) => id)).size).toBe(RULES.length);

@@ -2,15 +2,16 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { ROWS } from '../../../scripts/dashboard-panels.ts';
-import { promtoolPath } from '../../control-plane/promtool.ts';
-import { runTool } from '../../control-plane/run-tool.ts';
-import { temporaryDirectory } from '../temporary-directory.ts';
-import { ALERT_CASES, type AlertCase } from './alert-cases.ts';
-import { ALERTS, RULES } from './rules.ts';
+import { ROWS } from '../../scripts/dashboard-panels.ts';
+import { obstacleToPromtool, promtoolPath } from '../control-plane/promtool.ts';
+import { runTool } from '../control-plane/run-tool.ts';
+import { skipFor } from '../skip-for.ts';
+import { ALERT_CASES, type AlertCase } from '../unit/monitoring/alert-cases.ts';
+import { ALERTS, RULES } from '../unit/monitoring/rules.ts';
+import { temporaryDirectory } from '../unit/temporary-directory.ts';
 
 const promtool = promtoolPath();
-const SKIPPED = ' (skipped: no promtool; run `npx node test/control-plane/build.ts`)';
+const needed = skipFor(obstacleToPromtool());
 
 async function run(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await runTool(promtool ?? '', args, { env: process.env });
@@ -34,11 +35,7 @@ function promtoolTest({ alert, why, series, at, firing }: AlertCase): object {
   };
 }
 
-it.runIf(process.env.CI === 'true')('promtool is there', () => {
-  expect(promtool).toBeDefined();
-});
-
-it.skipIf(!promtool)(`the dashboard's queries are PromQL${promtool ? '' : SKIPPED}`, async () => {
+it("the dashboard's queries are PromQL", needed, async () => {
   const file = join(temporaryDirectory(), 'queries.yaml');
   const queries = ROWS.flatMap(({ panels }) => panels.flatMap((panel) => panel.queries.map(({ expr }) => expr)));
   const rules = queries.map((expr, index) => ({
@@ -49,7 +46,7 @@ it.skipIf(!promtool)(`the dashboard's queries are PromQL${promtool ? '' : SKIPPE
   expect(await run('check', 'rules', file)).toBe('ok');
 });
 
-describe.skipIf(!promtool)(`the alerts, by promtool${promtool ? '' : SKIPPED}`, () => {
+describe('the alerts, by promtool', needed, () => {
   it('are rules that Prometheus takes', async () => {
     expect(await run('check', 'rules', ALERTS)).toBe('ok');
   });

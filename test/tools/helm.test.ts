@@ -1,18 +1,19 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { lockedVersion } from '../../control-plane/go-modules.ts';
-import { HELM, helmPath, runHelm } from '../../control-plane/helm.ts';
-import { temporaryDirectory } from '../temporary-directory.ts';
+import { lockedVersion } from '../control-plane/go-modules.ts';
+import { HELM, helmPath, obstacleToHelm, runHelm } from '../control-plane/helm.ts';
+import { skipFor } from '../skip-for.ts';
+import { temporaryDirectory } from '../unit/temporary-directory.ts';
 
-const built = helmPath() !== undefined;
+const given = process.env.KUBEBUILDER_ASSETS || undefined;
 
 afterEach(() => vi.unstubAllEnvs());
 
-describe.skipIf(!built)(built ? 'helm' : 'helm (skipped: run `npx node test/control-plane/build.ts`)', () => {
-  it.skipIf(process.env.KUBEBUILDER_ASSETS)('is the version that go.mod locks', async () => {
+describe('helm', skipFor(obstacleToHelm()), () => {
+  it('is the version that go.mod locks', skipFor(given && 'KUBEBUILDER_ASSETS may have any helm'), async () => {
     const { code, stdout } = await runHelm(['version', '--template', '{{.Version}}']);
-    expect({ code, stdout }).toEqual({ code: 0, stdout: lockedVersion(HELM) });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: lockedVersion(HELM, 'helm') });
   });
 
   it("does not see the user's settings", async () => {

@@ -1,0 +1,17 @@
+import { findChromium } from '../browser/chromium.ts';
+import { buildAll } from '../control-plane/build.ts';
+import { isInstalled, SHELLS } from '../tools/shells.ts';
+import { installPackages } from './debian-packages.ts';
+
+/**
+ * Everything that tests need besides Node.js, as far as it can be had: a browser, shells, and what is built from Go modules. What cannot
+ * be had is no error here: the tests that need it say so.
+ *
+ * @param report gets one line for each thing that is built or installed
+ * @throws Error when KUBEBUILDER_ASSETS names a folder without etcd, kube-apiserver or kubectl
+ */
+export async function provide(report: (line: string) => void): Promise<void> {
+  const shells = SHELLS.filter((shell) => !isInstalled(shell)).map(({ name }) => name);
+  installPackages([...(findChromium() ? [] : ['chromium']), ...shells], report);
+  await buildAll(report);
+}

@@ -1,0 +1,56 @@
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { buildModules } from '../../control-plane/build.ts';
+import { cacheFolder, type GoModule } from '../../control-plane/go-modules.ts';
+import { whyNotBuilt } from '../../control-plane/not-built.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
+
+/** In place of `go`: it builds everything but what is called broken. */
+const GO = `#!/bin/sh
+case "$*" in
+  version) exit 0 ;;
+  *broken*) echo 'go: example.com/tools@v1.2.3: reading https://proxy.example/tools.zip: 403 Forbidden' >&2; exit 1 ;;
+esac
+while [ "$1" != -o ]; do shift; done
+touch "$2"
+`;
+
+let module: GoModule;
+let lines: string[];
+
+beforeEach(() => {
+  const folder = temporaryDirectory();
+  writeFileSync(join(folder, 'go.mod'), 'module x\n\ngo 1.26.0\n\nrequire example.com/tools v1.2.3\n');
+  writeFileSync(join(folder, 'go.sum'), '');
+  const packages = { one: 'example.com/tools/one', broken: 'example.com/tools/broken', two: 'example.com/tools/two' };
+  module = { folder, packages, linkerVariables: () => ({}) };
+  lines = [];
+  vi.stubEnv('TAINTKEEPER_CONTROL_PLANE_CACHE', temporaryDirectory());
+  vi.stubEnv('TAINTKEEPER_NOT_BUILT', '');
+});
+
+afterEach(() => vi.unstubAllEnvs());
+
+const build = () => buildModules([module], (line) => lines.push(line));
+const isBuilt = (program: string) => existsSync(join(cacheFolder(module), program));
+
+it('a program that does not build stops no other, and what needs it is told why', async () => {
+  const bin = temporaryDirectory();
+  mkdirSync(bin, { recursive: true });
+  writeFileSync(join(bin, 'go'), GO);
+  chmodSync(join(bin, 'go'), 0o755);
+  vi.stubEnv('PATH', `${bin}${delimiter}${process.env.PATH}`);
+  await build();
+  expect(['one', 'broken', 'two'].map(isBuilt)).toEqual([true, false, true]);
+  const reason = 'example.com/tools@v1.2.3 is not served by the module proxy (403 Forbidden)';
+  expect(whyNotBuilt(module, 'broken')).toBe(`broken 1.2.3: ${reason}`);
+  expect(lines).toContain(`broken 1.2.3 did not build: ${reason}`);
+});
+
+it('without Go nothing is built, and that is said once', async () => {
+  vi.stubEnv('PATH', temporaryDirectory());
+  await build();
+  expect(lines).toEqual(['not built, for there is no Go: one 1.2.3, broken 1.2.3, two 1.2.3']);
+  expect(whyNotBuilt(module, 'two')).toBe('two 1.2.3: there is no Go to build it with; install Go 1.26 or newer');
+});
