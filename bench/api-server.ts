@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { MERGE_PATCH } from '../test/control-plane/content-types.ts';
 import { startControlPlane } from '../test/control-plane/control-plane.ts';
 import { provideOrExit } from '../test/control-plane/provide-or-exit.ts';
 import { admin } from '../test/control-plane/users.ts';
@@ -120,7 +121,7 @@ async function mark(node: string, labels: Readonly<Record<string, string>>): Pro
   const body = { metadata: { labels } };
   const { status } = await cp.request(admin, 'PATCH', path(node), {
     body,
-    contentType: 'application/merge-patch+json',
+    contentType: MERGE_PATCH,
   });
   if (status !== 200) throw new Error(`cannot label ${node}: ${status}`);
 }

@@ -1,3 +1,4 @@
+import { MERGE_PATCH, STRATEGIC_MERGE_PATCH } from '../test/control-plane/content-types.ts';
 import type { ControlPlane } from '../test/control-plane/control-plane.ts';
 import { WITH_KUBELET } from '../test/control-plane/kubelets/with-kubelet.ts';
 import { admin, type User } from '../test/control-plane/users.ts';
@@ -9,8 +10,6 @@ import { forEach } from './side-by-side.ts';
 const CONCURRENCY = 16;
 
 const JSON_TYPE = 'application/json';
-const MERGE_PATCH = 'application/merge-patch+json';
-const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 const PAGE_SIZE = 250;
 
 /** Makes nodes that carry {@link TAINT}, and returns their names. Each has a kubelet where the control plane has them. */

@@ -1,6 +1,7 @@
 import { translate } from '../src/policy/native/translate.ts';
 import type { Policy, TaintPolicy, TolerationPolicy } from '../src/policy/policy.ts';
 import { webhookEntries } from '../src/policy/webhooks/entries.ts';
+import { MERGE_PATCH } from '../test/control-plane/content-types.ts';
 import { type ControlPlane, startControlPlane } from '../test/control-plane/control-plane.ts';
 import { provideOrExit } from '../test/control-plane/provide-or-exit.ts';
 import { startTaintkeeper, type Taintkeeper } from '../test/control-plane/taintkeeper.ts';
@@ -46,8 +47,6 @@ function policiesOf(count: number): (TaintPolicy | TolerationPolicy)[] {
   }).flat();
 }
 
-const MERGE = 'application/merge-patch+json';
-
 /** What is asked of the API server, by name. */
 const OPERATIONS: Readonly<Record<string, (cp: ControlPlane, number: number) => Promise<{ status: number }>>> = {
   'a label patch of a node': (cp, number) => patchNode(cp, { metadata: { labels: { number: `n${number}` } } }),
@@ -58,7 +57,7 @@ const OPERATIONS: Readonly<Record<string, (cp: ControlPlane, number: number) => 
 };
 
 function patchNode(cp: ControlPlane, body: object) {
-  return cp.request(developer, 'PATCH', `${nodePath(NODE)}?dryRun=All`, { body, contentType: MERGE });
+  return cp.request(developer, 'PATCH', `${nodePath(NODE)}?dryRun=All`, { body, contentType: MERGE_PATCH });
 }
 
 interface DaemonSet {
@@ -102,7 +101,7 @@ async function untilInForce(cp: ControlPlane, wanted: boolean): Promise<void> {
         developer,
         'PATCH',
         `${nodePath(NODE)}?dryRun=All`,
-        { body: { spec: { taints: [OTHER] } }, contentType: MERGE },
+        { body: { spec: { taints: [OTHER] } }, contentType: MERGE_PATCH },
       );
       const daemonSet = await createDaemonSet(cp, [CONTROL_PLANE]);
       const seen = [
@@ -128,8 +127,8 @@ await cp.request(admin, 'POST', '/api/v1/nodes', {
   },
 });
 // Every new node has a taint for not being ready, too, which the requests would drop.
-await cp.request(admin, 'PATCH', nodePath(NODE), { body: { spec: { taints: [TAINT] } }, contentType: MERGE });
-await cp.request(admin, 'PATCH', `${nodePath(NODE)}/status`, { body: { status: status(0) }, contentType: MERGE });
+await cp.request(admin, 'PATCH', nodePath(NODE), { body: { spec: { taints: [TAINT] } }, contentType: MERGE_PATCH });
+await cp.request(admin, 'PATCH', `${nodePath(NODE)}/status`, { body: { status: status(0) }, contentType: MERGE_PATCH });
 const native = createNativeRig(cp);
 
 process.stdout.write(

@@ -1,3 +1,4 @@
+import { MERGE_PATCH } from '../../test/control-plane/content-types.ts';
 import type { ControlPlane } from '../../test/control-plane/control-plane.ts';
 import type { Answer } from '../../test/control-plane/rest.ts';
 import { developer } from '../../test/control-plane/users.ts';
@@ -5,7 +6,6 @@ import { path } from '../../test/e2e/nodes.ts';
 import { TAINT } from '../large-node.ts';
 import { LABEL } from './contender.ts';
 
-const MERGE_PATCH = 'application/merge-patch+json';
 const DAEMON_SETS = '/apis/apps/v1/namespaces/kube-system/daemonsets';
 const START_UP = { key: 'example.com/start-up', effect: 'NoExecute' };
 

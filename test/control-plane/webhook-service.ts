@@ -1,3 +1,4 @@
+import { MERGE_PATCH } from './content-types.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { admin } from './users.ts';
 
@@ -15,8 +16,7 @@ export async function createWebhookService(cp: ControlPlane, namespace: string, 
   await make(cp, '/api/v1/namespaces', { metadata: { name: namespace } });
   const made = await make(cp, path, { metadata: { name }, spec });
   if (made === 'created') return;
-  const contentType = 'application/merge-patch+json';
-  const changed = await cp.request(admin, 'PATCH', `${path}/${name}`, { body: { spec }, contentType });
+  const changed = await cp.request(admin, 'PATCH', `${path}/${name}`, { body: { spec }, contentType: MERGE_PATCH });
   if (changed.status !== 200) throw new Error(`cannot change Service ${name}: ${JSON.stringify(changed.body)}`);
 }
 

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { developer } from '../control-plane/users.ts';
 import { path } from './nodes.ts';
@@ -44,7 +45,7 @@ export function startAdmissionStream(cp: ControlPlane, node: string): AdmissionS
           developer,
           'PATCH',
           `${path(node)}?dryRun=All`,
-          { body: { spec: { taints: null } }, contentType: 'application/merge-patch+json' },
+          { body: { spec: { taints: null } }, contentType: MERGE_PATCH },
         );
         if (status === 403 && body.message?.includes('denied the request')) outcomes.refused++;
         else if (status === 200) outcomes.passed++;

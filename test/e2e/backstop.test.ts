@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { INSTALL } from '../../scripts/chart.ts';
 import type { PolicyKind } from '../../src/policy/policy.ts';
 import type { PolicyStatus } from '../../src/policy/policy-status.ts';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer, node } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -16,7 +17,6 @@ const TIMEOUT_MS = 30_000;
 /** The garbage collector looks every 30 s whether there are new kinds of owners. */
 const COLLECTED_TIMEOUT_MS = 60_000;
 const TEST_TIMEOUT_MS = 120_000;
-const MERGE = 'application/merge-patch+json';
 const NATIVE_BINDINGS =
   'mutatingadmissionpolicybindings.admissionregistration.k8s.io,validatingadmissionpolicybindings.admissionregistration.k8s.io';
 const NATIVE_POLICIES =
@@ -69,7 +69,7 @@ describeWithControlPlane('native policies under the webhook', { components: ['ku
     expect((await cp().request(node(name), 'POST', '/api/v1/nodes', { body })).status).toBe(201);
   }
 
-  const drop = (name: string) => attempt(cp(), developer, 'PATCH', path(name), { spec: { taints: null } }, MERGE);
+  const drop = (name: string) => attempt(cp(), developer, 'PATCH', path(name), { spec: { taints: null } }, MERGE_PATCH);
   const metrics = (replica: string) => installation.replica(replica).metrics();
   const annotationOf = async (name: string) => (await getNode(cp(), name)).metadata.annotations?.[RESTORED];
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { STRATEGIC_MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer, node, nodeController, type User } from '../control-plane/users.ts';
 import {
@@ -12,7 +13,6 @@ import {
 } from './installation.ts';
 import { attempt, kubectl, path, taintsOf } from './nodes.ts';
 
-const STRATEGIC = 'application/strategic-merge-patch+json';
 const NOT_READY = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
 const FLANNEL = readFileSync(new URL('../../demo/kube-flannel.yaml', import.meta.url), 'utf8');
 
@@ -38,7 +38,8 @@ describeWithControlPlane('with taintkeeper down and a Deny policy that fails clo
   });
   afterAll(() => installation.stop());
 
-  const patch = (url: string, body: object, user: User) => attempt(cp(), user, 'PATCH', url, body, STRATEGIC);
+  const patch = (url: string, body: object, user: User) =>
+    attempt(cp(), user, 'PATCH', url, body, STRATEGIC_MERGE_PATCH);
   const create = (url: string, body: object, user: User) => attempt(cp(), user, 'POST', url, body);
 
   function allWorks(prefix: string) {

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -37,7 +38,6 @@ import {
 
 /** The lease's own duration: after so long without a renewal somebody else leads. */
 const LEASE_MS = 15_000;
-const MERGE = 'application/merge-patch+json';
 
 const pem = (base64: string | undefined) => Buffer.from(base64 ?? '', 'base64').toString();
 const certificates = (text: string) => text.split(/(?<=-----END CERTIFICATE-----)\s*/).filter(Boolean);
@@ -164,7 +164,7 @@ describeWithControlPlane('under a steady stream of admissions that only the webh
   });
 
   const change = (kind: 'mutating' | 'validating', webhooks: readonly object[]) =>
-    cp().request(admin, 'PATCH', configurationPath(kind), { body: { webhooks }, contentType: MERGE });
+    cp().request(admin, 'PATCH', configurationPath(kind), { body: { webhooks }, contentType: MERGE_PATCH });
   const narrow = async (selector: 'objectSelector' | 'namespaceSelector') => {
     const [, validating] = await readConfigurations(cp());
     const narrowed = validating?.webhooks?.map((webhook) => {
@@ -198,7 +198,7 @@ describeWithControlPlane('under a steady stream of admissions that only the webh
       harm: () =>
         cp().request(admin, 'PATCH', CERTIFICATES, {
           body: { stringData: { 'ca.crt': 'x', 'ca.key': 'x', 'tls.crt': 'x', 'tls.key': 'x' } },
-          contentType: MERGE,
+          contentType: MERGE_PATCH,
         }),
     },
   ])('a Secret that is $what is put back, and fails no request', async ({ what, harm }) => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -14,8 +15,6 @@ import {
   registerControlPlaneNode,
   waitUntilProtected,
 } from './installation.ts';
-
-const MERGE = 'application/merge-patch+json';
 
 describeWithControlPlane('an installation that was harmed', {}, (cp) => {
   let installation: Installation;
@@ -69,7 +68,7 @@ describeWithControlPlane('an installation that was harmed', {}, (cp) => {
       const { webhooks } = await timeoutOf();
       if (webhooks.every(({ timeoutSeconds }) => timeoutSeconds === 7)) continue;
       const body = { webhooks: webhooks.map((webhook) => ({ ...webhook, timeoutSeconds: 7 })) };
-      if ((await cp().request(admin, 'PATCH', path, { body, contentType: MERGE })).status === 200) changes++;
+      if ((await cp().request(admin, 'PATCH', path, { body, contentType: MERGE_PATCH })).status === 200) changes++;
     }
     const repairs = (await generation()) - before - changes;
     expect(repairs).toBeGreaterThan(2);

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, node } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { type Installation, install, leaderOf } from './installation.ts';
 
 const POLICIES = '/apis/taintkeeper.dev/v1alpha1/taintpolicies';
-const MERGE = 'application/merge-patch+json';
 
 interface Status {
   readonly conditions: readonly { readonly status: string; readonly reason: string; readonly message: string }[];
@@ -93,10 +93,10 @@ describeWithControlPlane('the status of policies', {}, (cp) => {
 
   it('that somebody overwrites is put right, also while the policy keeps changing', async () => {
     const bogus = { status: { matched: 99, violating: 0, violators: [], conditions: [] } };
-    await cp().request(admin, 'PATCH', `${POLICIES}/gpu-pool/status`, { body: bogus, contentType: MERGE });
+    await cp().request(admin, 'PATCH', `${POLICIES}/gpu-pool/status`, { body: bogus, contentType: MERGE_PATCH });
     for (let index = 0; index < 20; index++) {
       const body = { metadata: { annotations: { round: `${index}` } } };
-      await cp().request(admin, 'PATCH', `${POLICIES}/gpu-pool`, { body, contentType: MERGE });
+      await cp().request(admin, 'PATCH', `${POLICIES}/gpu-pool`, { body, contentType: MERGE_PATCH });
     }
     await waitForStatus('gpu-pool', ({ matched, conditions }) => matched === 2 && conditions[0]?.status === 'True');
   });

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { parseCertificates } from '../../src/certs/inspect.ts';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -159,9 +160,8 @@ describeWithControlPlane('while nobody leads, other certificates in the Secret',
     async () => {
       const data = await certificateData();
       const seen = await afterTheLeaderIsKilled(async () => {
-        const body = { data };
-        const contentType = 'application/merge-patch+json';
-        expect((await cp().request(admin, 'PATCH', CERTIFICATES, { body, contentType })).status).toBe(200);
+        const patch = { body: { data }, contentType: MERGE_PATCH };
+        expect((await cp().request(admin, 'PATCH', CERTIFICATES, patch)).status).toBe(200);
       });
       expectNoneDistrusted(seen);
       expect((await readCertificates(cp())).data['ca.crt']).toBe(data['ca.crt']);

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -7,7 +8,6 @@ import {
   createNodes,
   createTaintPolicy,
   eventsAbout,
-  MERGE,
   metricOf,
   patchNode,
   repairsOf,
@@ -59,7 +59,7 @@ describeWithControlPlane('a taint that another controller takes away as soon as 
         if ((await taintsOf(cp(), name)).includes(GPU_TEXT)) {
           const query = 'fieldManager=rival-controller';
           const body = { spec: { taints: [OTHER] } };
-          await cp().request(developer, 'PATCH', `${path(name)}?${query}`, { body, contentType: MERGE });
+          await cp().request(developer, 'PATCH', `${path(name)}?${query}`, { body, contentType: MERGE_PATCH });
         }
       }
     };

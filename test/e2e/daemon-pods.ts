@@ -1,5 +1,6 @@
 import { connect } from '../../src/cluster/client/api-client.ts';
 import { type WatchCache, watchResource } from '../../src/cluster/watch/watch-cache.ts';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -9,7 +10,6 @@ const DAEMON_SETS = '/apis/apps/v1/namespaces/kube-system/daemonsets';
 const PODS = '/api/v1/namespaces/kube-system/pods';
 /** The longest back-off that a test waits for is 16 s. */
 const REPLACED_TIMEOUT_MS = 40_000;
-const MERGE_PATCH = 'application/merge-patch+json';
 
 interface DaemonPod {
   readonly daemonSet: string;

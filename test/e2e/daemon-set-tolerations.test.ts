@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { startTaintkeeper, type Taintkeeper } from '../control-plane/taintkeeper.ts';
 import { admin, developer } from '../control-plane/users.ts';
@@ -190,7 +191,7 @@ describeWithControlPlane('DaemonSet tolerations', {}, (cp) => {
       const name = await created();
       const answer = await cp().request(developer, 'PATCH', path('kube-flannel', name), {
         body: { spec: { template: { spec: { tolerations: FLANNEL_AFTER_PR_1907 } } } },
-        contentType: 'application/merge-patch+json',
+        contentType: MERGE_PATCH,
       });
       expect(answer.status).toBe(200);
       expect(await tolerationsOf('kube-flannel', name)).toEqual([...FLANNEL_AFTER_PR_1907, MASTER]);
@@ -229,7 +230,7 @@ describeWithControlPlane('DaemonSet tolerations', {}, (cp) => {
       const name = await created([MASTER]);
       const answer = await cp().request(developer, 'PATCH', `${path('kube-flannel', name)}/status`, {
         body: { status: { numberReady: 1 } },
-        contentType: 'application/merge-patch+json',
+        contentType: MERGE_PATCH,
       });
       expect(answer).toMatchObject({ status: 200, warnings: [] });
     });

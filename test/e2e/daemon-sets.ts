@@ -1,3 +1,4 @@
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { WITH_KUBELET } from '../control-plane/kubelets/with-kubelet.ts';
 import { taintkeeperAccount } from '../control-plane/replicas.ts';
@@ -6,7 +7,6 @@ import { waitUntil } from '../control-plane/wait-until.ts';
 import { path as nodePath, type Taint } from './nodes.ts';
 
 const TIMEOUT_MS = 45_000;
-const MERGE = 'application/merge-patch+json';
 
 export interface Toleration {
   key?: string;
@@ -153,7 +153,7 @@ export async function createSilentNode(cp: ControlPlane, name: string, taints: T
   ];
   const room = { cpu: '32', memory: '256Gi', pods: '110' };
   const body = { status: { conditions, allocatable: room, capacity: room } };
-  await cp.request(admin, 'PATCH', `${nodePath(name)}/status`, { body, contentType: MERGE });
+  await cp.request(admin, 'PATCH', `${nodePath(name)}/status`, { body, contentType: MERGE_PATCH });
 }
 
 /** What its kubelet would say once the pods of a node run. */
@@ -166,6 +166,6 @@ export async function runPodsOf(cp: ControlPlane, node: string): Promise<void> {
   const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
   for (const { metadata } of body.items) {
     const url = `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}/status`;
-    await cp.request(admin, 'PATCH', url, { body: { status }, contentType: MERGE });
+    await cp.request(admin, 'PATCH', url, { body: { status }, contentType: MERGE_PATCH });
   }
 }

@@ -7,6 +7,7 @@ import { checkVersions } from '../../src/doctor/configuration-checks/versions.ts
 import type { ConfigurationFacts } from '../../src/doctor/configuration-facts.ts';
 import { gatherConfiguration } from '../../src/doctor/gather-configuration.ts';
 import { findAssets } from '../control-plane/assets.ts';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { NAMESPACE, SERVICE, taintkeeperAccount } from '../control-plane/replicas.ts';
 import { runTool } from '../control-plane/run-tool.ts';
@@ -42,7 +43,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     renewals = setInterval(() => {
       const body = { spec: { leaseTransitions: transitions++ } };
       cp()
-        .request(admin, 'PATCH', LEASE, { body, contentType: 'application/merge-patch+json' })
+        .request(admin, 'PATCH', LEASE, { body, contentType: MERGE_PATCH })
         .catch(() => {});
     }, 200);
   }

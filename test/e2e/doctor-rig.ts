@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { issueCa, issueServing, type KeyPair } from '../../src/certs/issue.ts';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { NAMESPACE, type Replica, SERVICE } from '../control-plane/replicas.ts';
 import { startTcpProxy, type TcpProxy } from '../control-plane/tcp-proxy.ts';
@@ -17,7 +18,6 @@ const MANIFEST = new URL('../../manifests/install.yaml', import.meta.url);
 const DAY_MS = 86_400_000;
 const CORE = `/api/v1/namespaces/${NAMESPACE}`;
 const SLICES = `/apis/discovery.k8s.io/v1/namespaces/${NAMESPACE}/endpointslices`;
-const MERGE = 'application/merge-patch+json';
 const RENEW_MS = 1_000;
 
 /** No identity of theirs, though of the same form. */
@@ -149,7 +149,7 @@ export async function startDoctorRig(cp: ControlPlane, pair: Pair): Promise<Doct
       renewing = setInterval(() => void renew().catch(() => {}), RENEW_MS);
     },
     async patch(path, body) {
-      await request('PATCH', path, body, MERGE);
+      await request('PATCH', path, body, MERGE_PATCH);
     },
     async stop() {
       clearInterval(renewing);
@@ -252,7 +252,7 @@ async function leadToEndpoints(cp: ControlPlane, { proxy }: Installation): Promi
   };
   const { status, body } = await cp.request(admin, 'PATCH', `${CORE}/services/${SERVICE}`, {
     body: { spec },
-    contentType: MERGE,
+    contentType: MERGE_PATCH,
   });
   if (status !== 200) throw new Error(JSON.stringify(body));
 }

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { WITH_KUBELET } from '../control-plane/kubelets/with-kubelet.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import {
   createTaintPolicy,
-  MERGE,
   patchNode,
   REMEMBERED,
   waitForAnnotation,
@@ -89,7 +89,9 @@ describeWithControlPlane(
 
     it('is added, and evicts, once the policy consents', async () => {
       const body = { spec: { taints: [{ ...OUT, ensure: 'Present', mayEvict: true }] } };
-      expect((await attempt(cp(), admin, 'PATCH', `${POLICIES_PATH.TaintPolicy}/out`, body, MERGE)).error).toBe('');
+      expect((await attempt(cp(), admin, 'PATCH', `${POLICIES_PATH.TaintPolicy}/out`, body, MERGE_PATCH)).error).toBe(
+        '',
+      );
       await waitForTaints(cp(), 'running', OUT_TEXT);
       await waitUntilEvicted('running');
       await waitForStatus(cp(), 'out', ({ violating }) => violating === 0);

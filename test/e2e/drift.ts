@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { PolicyStatus } from '../../src/policy/policy-status.ts';
 import type { AuditEvent } from '../control-plane/audit-log.ts';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { type Replica, taintkeeperAccount } from '../control-plane/replicas.ts';
 import { admin, type User } from '../control-plane/users.ts';
@@ -11,7 +12,6 @@ import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
 
 const TIMEOUT_MS = 30_000;
 
-export const MERGE = 'application/merge-patch+json';
 export const REMEMBERED = 'taintkeeper.dev/remembered';
 
 /** Creates a policy in mode Restore for the nodes with the label `pool=NAME`, unless said otherwise. */
@@ -69,7 +69,7 @@ export async function createNodes(
 
 /** Merges something into a node. */
 export function patchNode(cp: ControlPlane, user: User, name: string, body: object): Promise<Attempt> {
-  return attempt(cp, user, 'PATCH', path(name), body, MERGE);
+  return attempt(cp, user, 'PATCH', path(name), body, MERGE_PATCH);
 }
 
 /** Waits until the node has exactly these taints, Kubernetes' own left out, in any order. */
@@ -111,7 +111,7 @@ export async function waitUntilRestored(cp: ControlPlane, name: string, key: str
     async () => {
       const { body } = await cp.request<{ spec: { taints?: Taint[] } }>(admin, 'PATCH', `${path(name)}?dryRun=All`, {
         body: { spec: { taints: null } },
-        contentType: MERGE,
+        contentType: MERGE_PATCH,
       });
       return body.spec.taints?.some((taint) => taint.key === key) || undefined;
     },

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { APPLY_PATCH, MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import type { Replica } from '../control-plane/replicas.ts';
 import { admin } from '../control-plane/users.ts';
@@ -24,7 +25,6 @@ import { type Installation, install, leaderOf } from './installation.ts';
 import { policyObject } from './policy-objects.ts';
 import { createPolicy } from './policy-resources.ts';
 
-const MERGE = 'application/merge-patch+json';
 const ADDED = 'taintkeeper.dev/tolerations-added';
 const TIMEOUT_MS = 45_000;
 const MASTER_TAINT = { key: MASTER.key, effect: 'NoSchedule' };
@@ -76,7 +76,7 @@ describeWithControlPlane(
         const before = await lastLook();
         await cp().request(admin, 'PATCH', daemonSetPath('kube-flannel', 'kube-flannel-ds'), {
           body: { metadata: { labels: { looked: `${round}-${before}` } } },
-          contentType: MERGE,
+          contentType: MERGE_PATCH,
         });
         await waitUntil(async () => ((await lastLook()) > before ? true : undefined), {
           timeoutMs: TIMEOUT_MS,
@@ -129,7 +129,7 @@ describeWithControlPlane(
       const managers = [
         startManager('merged', () => {
           const body = { spec: { template: { spec: { tolerations: FLANNEL_AFTER_PR_1907 } } } };
-          return cp().request(admin, 'PATCH', path('merged', 'merging-operator'), { body, contentType: MERGE });
+          return cp().request(admin, 'PATCH', path('merged', 'merging-operator'), { body, contentType: MERGE_PATCH });
         }),
         startManager('replaced', () => {
           // The annotation goes, too.
@@ -156,7 +156,7 @@ describeWithControlPlane(
       // At the source, so to speak.
       for (const name of ['merged', 'replaced']) {
         const body = { spec: { template: { spec: { tolerations: [...FLANNEL_AFTER_PR_1907, MASTER] } } } };
-        await cp().request(admin, 'PATCH', path(name, 'admin'), { body, contentType: MERGE });
+        await cp().request(admin, 'PATCH', path(name, 'admin'), { body, contentType: MERGE_PATCH });
       }
       await waitForStall('contested', 'PutBack', 0);
     });
@@ -194,7 +194,7 @@ describeWithControlPlane(
       const apply = (query: string) =>
         cp().request<DaemonSet>(admin, 'PATCH', `${path}?fieldManager=flux&force=true${query}`, {
           body: daemonSetManifest('kube-flannel', 'kube-flannel-ds', MAIN),
-          contentType: 'application/apply-patch+yaml',
+          contentType: APPLY_PATCH,
         });
       const { metadata } = await getDaemonSet(cp(), 'kube-flannel', 'kube-flannel-ds');
       // From when on the webhook is called, and a dry run therefore finds nothing to correct.

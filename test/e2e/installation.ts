@@ -1,3 +1,4 @@
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import {
   NAMESPACE,
@@ -80,7 +81,7 @@ export async function registerControlPlaneNode(cp: ControlPlane, name: string): 
 /** One dry run of an update that drops the node's taints, as an admin. */
 export function dropTaints(cp: ControlPlane, name: string) {
   const body = { spec: { taints: null } };
-  return attempt(cp, admin, 'PATCH', `${path(name)}?dryRun=All`, body, 'application/merge-patch+json');
+  return attempt(cp, admin, 'PATCH', `${path(name)}?dryRun=All`, body, MERGE_PATCH);
 }
 
 /** Waits until the API server refuses to drop the node's taints. */

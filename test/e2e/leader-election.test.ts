@@ -7,6 +7,7 @@ import { electLeader, type LeaderElection } from '../../src/cluster/leader/leade
 import type { LeaderTimings } from '../../src/cluster/leader/leader-timings.ts';
 import type { Leadership } from '../../src/cluster/leader/leadership.ts';
 import type { LeaseSpec } from '../../src/cluster/leader/lease.ts';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { launch, type Supervised } from '../control-plane/process.ts';
@@ -276,5 +277,5 @@ async function grantLeases(cp: ControlPlane, { name }: User): Promise<void> {
 }
 
 function merge(cp: ControlPlane, path: string, body: object) {
-  return cp.request(admin, 'PATCH', path, { body, contentType: 'application/merge-patch+json' });
+  return cp.request(admin, 'PATCH', path, { body, contentType: MERGE_PATCH });
 }

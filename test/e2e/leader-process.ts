@@ -4,6 +4,7 @@ import { ApiError } from '../../src/cluster/client/api-error.ts';
 import { leaderClient } from '../../src/cluster/leader/leader-client.ts';
 import { electLeader } from '../../src/cluster/leader/leader-election.ts';
 import type { Leadership } from '../../src/cluster/leader/leadership.ts';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 
 // A process that takes part in the election and, while it leads, appends to a list in the ConfigMap `written` as fast as it
 // can, each time with its name and the number of its term. Each line it prints is a JSON object of a log. Arguments: kubeconfig, identity, lease in seconds.
@@ -20,7 +21,7 @@ async function write(writer: ApiClient, leadership: Leadership, as: string): Pro
       const { metadata, data } = await client.request<ConfigMap>('GET', path);
       const by = `${data?.by ?? ''} ${as}`;
       const body = { metadata: { resourceVersion: metadata.resourceVersion }, data: { by } };
-      await writer.request('PATCH', path, { body, contentType: 'application/merge-patch+json' });
+      await writer.request('PATCH', path, { body, contentType: MERGE_PATCH });
     } catch (error) {
       if (error instanceof ApiError && error.status === 409) log.info('refused');
       else if (leadership.held()) throw error;

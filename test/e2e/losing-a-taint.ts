@@ -1,3 +1,4 @@
+import { APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import type { User } from '../control-plane/users.ts';
 import { type Attempt, attempt, getNode, kubectl, OTHER, path } from './nodes.ts';
@@ -23,11 +24,10 @@ export const LOSING: Record<string, Losing> = {
     return kubectl(cp, user, ['replace', '-f', '-'], JSON.stringify(object));
   },
   'a strategic merge patch': (cp, name, user) =>
-    attempt(cp, user, 'PATCH', path(name), { spec: { taints: [OTHER] } }, 'application/strategic-merge-patch+json'),
-  'a merge patch': (cp, name, user) =>
-    attempt(cp, user, 'PATCH', path(name), { spec: { taints: null } }, 'application/merge-patch+json'),
+    attempt(cp, user, 'PATCH', path(name), { spec: { taints: [OTHER] } }, STRATEGIC_MERGE_PATCH),
+  'a merge patch': (cp, name, user) => attempt(cp, user, 'PATCH', path(name), { spec: { taints: null } }, MERGE_PATCH),
   'a JSON patch': (cp, name, user) =>
-    attempt(cp, user, 'PATCH', path(name), [{ op: 'remove', path: '/spec/taints/0' }], 'application/json-patch+json'),
+    attempt(cp, user, 'PATCH', path(name), [{ op: 'remove', path: '/spec/taints/0' }], JSON_PATCH),
   'a PUT': async (cp, name, user) => {
     const object = await getNode(cp, name);
     return attempt(cp, user, 'PUT', path(name), { ...object, spec: { ...object.spec, taints: [] } });
@@ -39,7 +39,7 @@ export const LOSING: Record<string, Losing> = {
       'PATCH',
       `${path(name)}?fieldManager=somebody&force=true`,
       { apiVersion: 'v1', kind: 'Node', metadata: { name }, spec: { taints: [OTHER] } },
-      'application/apply-patch+yaml',
+      APPLY_PATCH,
     ),
   'an update that leaves the policy at the same time': (cp, name, user) =>
     attempt(
@@ -48,6 +48,6 @@ export const LOSING: Record<string, Losing> = {
       'PATCH',
       path(name),
       { metadata: { labels: { pool: null } }, spec: { taints: null } },
-      'application/merge-patch+json',
+      MERGE_PATCH,
     ),
 };

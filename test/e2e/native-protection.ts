@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { admin, developer } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -86,14 +87,7 @@ async function untilInForce(cp: ControlPlane): Promise<void> {
 }
 
 function drop(cp: ControlPlane, node: string, query = ''): Promise<Attempt> {
-  return attempt(
-    cp,
-    developer,
-    'PATCH',
-    `${path(node)}${query}`,
-    { spec: { taints: null } },
-    'application/merge-patch+json',
-  );
+  return attempt(cp, developer, 'PATCH', `${path(node)}${query}`, { spec: { taints: null } }, MERGE_PATCH);
 }
 
 async function taintsOfNew(cp: ControlPlane, pool: string): Promise<Taint[]> {

@@ -1,5 +1,6 @@
 import { type MutatingVersion, manifestsOf, type NativeManifest } from '../../src/policy/native/manifests.ts';
 import type { NativePolicy } from '../../src/policy/native/native-objects.ts';
+import { APPLY_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -93,7 +94,7 @@ interface ProbeAnswer {
 export async function apply(cp: ControlPlane, manifest: NativeManifest): Promise<void> {
   const { status, body } = await cp.request(admin, 'PATCH', `${pathOf(manifest)}?fieldManager=test&force=true`, {
     body: manifest,
-    contentType: 'application/apply-patch+yaml',
+    contentType: APPLY_PATCH,
   });
   if (status >= 300) throw new Error(`not taken: ${JSON.stringify(body)}`);
 }

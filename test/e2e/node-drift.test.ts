@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, node } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -7,7 +8,6 @@ import { attempt, GPU, getNode, path, taintsOf } from './nodes.ts';
 import { policyObject } from './policy-objects.ts';
 import { createPolicy } from './policy-resources.ts';
 
-const MERGE = 'application/merge-patch+json';
 const REMEMBERED = 'taintkeeper.dev/remembered';
 const GPU_TEXT = 'dedicated=gpu:NoSchedule';
 
@@ -40,7 +40,7 @@ describeWithControlPlane('a worker whose taints are declared', {}, (cp) => {
   it('lacks them while taintkeeper is down, and its kubelet may go on labelling it', async () => {
     await register('w1');
     const labels = { metadata: { labels: { 'kubernetes.io/arch': 'amd64' } } };
-    expect((await attempt(cp(), node('w1'), 'PATCH', path('w1'), labels, MERGE)).error).toBe('');
+    expect((await attempt(cp(), node('w1'), 'PATCH', path('w1'), labels, MERGE_PATCH)).error).toBe('');
     expect(await taintsOf(cp(), 'w1')).toEqual([]);
   });
 

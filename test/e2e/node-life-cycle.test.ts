@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { STRATEGIC_MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { startTaintkeeper, type Taintkeeper } from '../control-plane/taintkeeper.ts';
 import { admin, nodeController } from '../control-plane/users.ts';
@@ -44,7 +45,7 @@ describeWithControlPlane(
       const body = {
         status: { conditions: [{ type: 'Ready', status, reason: 'Test', lastHeartbeatTime: heartbeat }] },
       };
-      await attempt(cp(), admin, 'PATCH', `${path(name)}/status`, body, 'application/strategic-merge-patch+json');
+      await attempt(cp(), admin, 'PATCH', `${path(name)}/status`, body, STRATEGIC_MERGE_PATCH);
     }
 
     /** Waits for the controller to add or remove its taint, and looks each time whether the protected one is there. */
@@ -84,14 +85,7 @@ describeWithControlPlane(
 
       const marked = [...(stale.spec.taints ?? []), { key: 'example.com/mark', effect: 'PreferNoSchedule' }];
       const patch = { spec: { taints: marked } };
-      const written = await attempt(
-        cp(),
-        nodeController,
-        'PATCH',
-        path(name),
-        patch,
-        'application/strategic-merge-patch+json',
-      );
+      const written = await attempt(cp(), nodeController, 'PATCH', path(name), patch, STRATEGIC_MERGE_PATCH);
 
       expect(written).toMatchObject({
         passed: true,

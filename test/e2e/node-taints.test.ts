@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MERGE_PATCH, STRATEGIC_MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { startTaintkeeper, type Taintkeeper } from '../control-plane/taintkeeper.ts';
 import { admin, developer, node } from '../control-plane/users.ts';
@@ -104,7 +105,7 @@ describeWithControlPlane('node taints', {}, (cp) => {
       const name = await createNode(pool);
       const answer = await cp().request(developer, 'PATCH', path(name), {
         body: { spec: { taints: null } },
-        contentType: 'application/merge-patch+json',
+        contentType: MERGE_PATCH,
       });
       const { annotations } = await cp().auditEvent(answer);
       expect(annotations).toMatchObject({ [annotation]: `${pool}: dedicated=gpu:NoSchedule` });
@@ -120,7 +121,7 @@ describeWithControlPlane('node taints', {}, (cp) => {
       'PATCH',
       path(name),
       { metadata: { labels: { also: 'changed' } }, spec: { taints } },
-      'application/merge-patch+json',
+      MERGE_PATCH,
     );
     expect(passed).toBe(true);
     expect(await taintsOf(cp(), name)).toEqual([
@@ -154,7 +155,7 @@ describeWithControlPlane('node taints', {}, (cp) => {
         await annotate(name);
         const answer = await cp().request(developer, 'PATCH', path(name), {
           body: { spec: { taints: null } },
-          contentType: 'application/merge-patch+json',
+          contentType: MERGE_PATCH,
         });
         expect(answer).toMatchObject({
           status: 200,
@@ -180,9 +181,7 @@ describeWithControlPlane('node taints', {}, (cp) => {
     it('takes two requests: one write cannot announce and remove', async () => {
       const name = await createNode('deny');
       const body = { metadata: { annotations: { [RELEASE]: 'dedicated=gpu:NoSchedule' } }, spec: { taints: null } };
-      expect((await attempt(cp(), developer, 'PATCH', path(name), body, 'application/merge-patch+json')).passed).toBe(
-        false,
-      );
+      expect((await attempt(cp(), developer, 'PATCH', path(name), body, MERGE_PATCH)).passed).toBe(false);
     });
 
     it('does not help against release: Never', async () => {
@@ -198,7 +197,7 @@ describeWithControlPlane('node taints', {}, (cp) => {
     const name = await createNode('deny');
     const answer = await cp().request(developer, 'PATCH', path(name), {
       body: { metadata: { labels: { pool: null } } },
-      contentType: 'application/merge-patch+json',
+      contentType: MERGE_PATCH,
     });
     expect(answer.warnings).toEqual([
       'TaintPolicy deny no longer protects taint dedicated=gpu:NoSchedule: the node left it',
@@ -234,7 +233,7 @@ describeWithControlPlane('node taints', {}, (cp) => {
         'PATCH',
         path(name),
         relabel,
-        'application/strategic-merge-patch+json',
+        STRATEGIC_MERGE_PATCH,
       );
       expect(passed, error).toBe(true);
       expect(await taintsOf(cp(), name)).toEqual([]);
@@ -248,7 +247,7 @@ describeWithControlPlane('node taints', {}, (cp) => {
         'PATCH',
         path(name),
         { spec: { taints: null } },
-        'application/merge-patch+json',
+        MERGE_PATCH,
       );
       expect(passed).toBe(false);
       expect(await taintsOf(cp(), name)).toEqual(['dedicated=gpu:NoSchedule']);
@@ -263,7 +262,7 @@ describeWithControlPlane('node taints', {}, (cp) => {
         'PATCH',
         `${path(name)}/status`,
         status,
-        'application/strategic-merge-patch+json',
+        STRATEGIC_MERGE_PATCH,
       );
       expect({ passed, warnings }).toEqual({ passed: true, warnings: [] });
     });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
+import { MERGE_PATCH, STRATEGIC_MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { startTaintkeeper, type Taintkeeper } from '../control-plane/taintkeeper.ts';
@@ -51,7 +52,7 @@ async function register(cp: ControlPlane, configurations: Configuration[], probe
 }
 
 const dropTaints = (cp: ControlPlane, name: string) =>
-  attempt(cp, developer, 'PATCH', path(name), { spec: { taints: null } }, 'application/merge-patch+json');
+  attempt(cp, developer, 'PATCH', path(name), { spec: { taints: null } }, MERGE_PATCH);
 
 describeWithControlPlane("the operator's guide", {}, (cp) => {
   let taintkeeper: Taintkeeper;
@@ -77,7 +78,7 @@ describeWithControlPlane("the operator's guide", {}, (cp) => {
       const label = { metadata: { labels: { a: 'b' } } };
       const status = { status: { conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }] } };
       const patch = (where: string, body: object, user = developer) =>
-        attempt(cp(), user, 'PATCH', where, body, 'application/strategic-merge-patch+json');
+        attempt(cp(), user, 'PATCH', where, body, STRATEGIC_MERGE_PATCH);
 
       expect((await dropTaints(cp(), 'cp-1')).error).toContain('failed calling webhook "protect.taintkeeper.dev"');
       expect((await patch(path('cp-1'), label)).passed).toBe(false);

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { RecoveryPolicySpec } from '../../src/policy/recovery-policy.ts';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { WITH_KUBELET } from '../control-plane/kubelets/with-kubelet.ts';
 import { taintkeeperAccount } from '../control-plane/replicas.ts';
@@ -15,7 +16,6 @@ import { startRecovery } from './start-recovery.ts';
 /** Prints how long it took until a pod ran again, side by side. */
 const SHOW_FIGURES = process.env.TAINTKEEPER_FIGURES !== undefined;
 const NODES = '/api/v1/nodes';
-const MERGE_PATCH = 'application/merge-patch+json';
 const TIMEOUT_MS = 30_000;
 /** Two on which pods run, and one where nobody runs any. */
 const [FAILING, STEADY, DEAD] = ['failing', 'steady', 'dead'] as const;

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { CHART, INSTALL, NAMESPACE } from '../../scripts/chart.ts';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { obstacleToHelm, runHelm } from '../control-plane/helm.ts';
@@ -73,7 +74,7 @@ async function startStubbornLeader(cp: ControlPlane) {
 async function label(cp: ControlPlane): Promise<number> {
   const answer = await cp.request(developer, 'PATCH', path('n1'), {
     body: { metadata: { labels: { changed: String(performance.now()) } } },
-    contentType: 'application/merge-patch+json',
+    contentType: MERGE_PATCH,
   });
   return answer.status;
 }

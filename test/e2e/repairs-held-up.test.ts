@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer, node } from '../control-plane/users.ts';
 import {
   createNodes,
   createTaintPolicy,
-  MERGE,
   patchNode,
   REMEMBERED,
   repairsOf,
@@ -74,7 +74,7 @@ describeWithControlPlane('nodes that cannot simply be put right', {}, (cp) => {
     const body = { metadata: { annotations: { junk } } };
     const { status } = await cp().request(node('full'), 'PATCH', `${path('full')}/status`, {
       body,
-      contentType: MERGE,
+      contentType: MERGE_PATCH,
     });
     expect(status).toBe(200);
     expect((await patchNode(cp(), admin, 'full', { metadata: { labels: { pool: 'keep' } } })).error).toBe('');
@@ -90,7 +90,7 @@ describeWithControlPlane('nodes that cannot simply be put right', {}, (cp) => {
     const rules = role.rules.map((rule) =>
       rule.resources?.includes('nodes') ? { ...rule, verbs: ['get', 'list', 'watch'] } : rule,
     );
-    const put = (body: object) => cp().request(admin, 'PATCH', CLUSTER_ROLE, { body, contentType: MERGE });
+    const put = (body: object) => cp().request(admin, 'PATCH', CLUSTER_ROLE, { body, contentType: MERGE_PATCH });
     expect((await put({ rules })).status).toBe(200);
     await createNodes(cp(), ['refused'], 'none');
     await patchNode(cp(), admin, 'refused', { metadata: { labels: { pool: 'keep' } } });

@@ -7,6 +7,7 @@ import { dirname } from 'node:path';
 import { json, text } from 'node:stream/consumers';
 import { AuthenticationV1Api, CoreV1Api, type V1Node, type V1Pod, type V1Status } from '@kubernetes/client-node';
 import { expect, it } from 'vitest';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import { createAuthority } from '../control-plane/credentials.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
@@ -17,7 +18,6 @@ import { waitUntil } from '../control-plane/wait-until.ts';
 import { MUTATING_WEBHOOK, registerWebhook, unregisterWebhook } from '../control-plane/webhook.ts';
 
 const NODES = '/api/v1/nodes';
-const MERGE_PATCH = 'application/merge-patch+json';
 const CONDITION_TIMEOUT_MS = 30_000;
 
 const createNode = (cp: ControlPlane, name: string, annotations = {}) =>

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { startTaintkeeper, type Taintkeeper } from '../control-plane/taintkeeper.ts';
 import { admin, developer, node, type User } from '../control-plane/users.ts';
@@ -39,7 +40,7 @@ describeWithControlPlane('what the security model says of those who write nodes'
   }
 
   const patch = (user: User, url: string, body: unknown): Promise<Attempt> =>
-    attempt(cp(), user, 'PATCH', url, body, 'application/merge-patch+json');
+    attempt(cp(), user, 'PATCH', url, body, MERGE_PATCH);
 
   it('without a release and a selector, neither annotation nor labels let a taint go', async () => {
     const name = await createNode();

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { STRATEGIC_MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { nodeController } from '../control-plane/users.ts';
 import { getNode, path, type Taint } from './nodes.ts';
@@ -50,7 +51,7 @@ export function startStaleWriter(cp: ControlPlane, copies: StaleCopies): StaleWr
       path(name),
       {
         body: { spec: { taints: marked ? [...others, MARK] : others } },
-        contentType: 'application/strategic-merge-patch+json',
+        contentType: STRATEGIC_MERGE_PATCH,
       },
     );
     writes.count++;

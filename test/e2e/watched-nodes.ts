@@ -6,6 +6,7 @@ import {
   type WatchTimings,
   watchResource,
 } from '../../src/cluster/watch/watch-cache.ts';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { admin, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -133,7 +134,7 @@ export async function deleteNodes(cp: ControlPlane, names: readonly string[]): P
 
 export async function labelNode(cp: ControlPlane, name: string, v: string): Promise<void> {
   const body = { metadata: { labels: { v } } };
-  await cp.request(admin, 'PATCH', `${NODES}/${name}`, { body, contentType: 'application/merge-patch+json' });
+  await cp.request(admin, 'PATCH', `${NODES}/${name}`, { body, contentType: MERGE_PATCH });
 }
 
 async function inParallel(names: readonly string[], act: (name: string) => Promise<{ status: number }>): Promise<void> {

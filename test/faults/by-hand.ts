@@ -1,7 +1,7 @@
 import type { PolicyKind } from '../../src/policy/policy.ts';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { MERGE } from '../e2e/drift.ts';
 import { CERTIFICATES, configurationPath, LEASE } from '../e2e/installation.ts';
 import type { PolicyObject } from '../e2e/policy-objects.ts';
 import { createPolicy, installCrds, POLICIES_PATH } from '../e2e/policy-resources.ts';
@@ -80,7 +80,7 @@ async function remove({ cp }: Site, path: string): Promise<void> {
 }
 
 async function merge({ cp }: Site, path: string, body: object): Promise<void> {
-  expectDone(await cp.request(admin, 'PATCH', path, { body, contentType: MERGE }), path);
+  expectDone(await cp.request(admin, 'PATCH', path, { body, contentType: MERGE_PATCH }), path);
 }
 
 function expectDone({ status, body }: { status: number; body: unknown }, path: string): void {

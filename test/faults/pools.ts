@@ -1,7 +1,8 @@
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { createNodes, createTaintPolicy, MERGE, REMEMBERED } from '../e2e/drift.ts';
+import { createNodes, createTaintPolicy, REMEMBERED } from '../e2e/drift.ts';
 import { GPU, type Node, path, type Taint } from '../e2e/nodes.ts';
 
 const MEMORY_TIMEOUT_MS = 60_000;
@@ -76,7 +77,7 @@ export async function listNodes(cp: ControlPlane): Promise<Node[]> {
 
 /** Gives a node the taints of its pool again, as an admin who puts right what was reported. */
 export async function putRight(cp: ControlPlane, { taints }: Pool, node: string): Promise<void> {
-  await cp.request(admin, 'PATCH', path(node), { body: { spec: { taints } }, contentType: MERGE });
+  await cp.request(admin, 'PATCH', path(node), { body: { spec: { taints } }, contentType: MERGE_PATCH });
 }
 
 function names(pool: keyof typeof SIZES): string[] {

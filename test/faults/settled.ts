@@ -2,9 +2,10 @@ import { X509Certificate } from 'node:crypto';
 import { readBuiltinPolicies } from '../../src/builtin-policies.ts';
 import { parseCertificates } from '../../src/certs/inspect.ts';
 import { parsePolicies } from '../../src/files/policy-files.ts';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { admin, developer } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { eventsAbout, MERGE, metricOf, REMEMBERED } from '../e2e/drift.ts';
+import { eventsAbout, metricOf, REMEMBERED } from '../e2e/drift.ts';
 import { leaderOf, readCertificates, readConfigurations } from '../e2e/installation.ts';
 import { path } from '../e2e/nodes.ts';
 import { POLICIES_PATH } from '../e2e/policy-resources.ts';
@@ -123,7 +124,7 @@ async function unprotected({ cp, pools }: Site): Promise<string | undefined> {
     );
     if (!node) return `every node of ${pool.name} has lost its taints`;
     const body = { spec: { taints: null } };
-    const request = { body, contentType: MERGE };
+    const request = { body, contentType: MERGE_PATCH };
     const judged = await cp.request<Told>(developer, 'PATCH', `${path(node.metadata.name)}?dryRun=All`, request).then(
       (answer) =>
         judgeAnswer(

@@ -1,7 +1,7 @@
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { Answer } from '../control-plane/rest.ts';
 import { admin, developer } from '../control-plane/users.ts';
 import { daemonSetManifest, daemonSetPath } from '../e2e/daemon-sets.ts';
-import { MERGE } from '../e2e/drift.ts';
 import { OTHER, path } from '../e2e/nodes.ts';
 import type { Site } from './site.ts';
 import type { Sample } from './tally.ts';
@@ -96,7 +96,8 @@ export function startTraffic(site: Site, perSecond = DEFAULT_PER_SECOND): Traffi
   }
 
   function ask(kind: RequestKind, name: string): Promise<Answer<Told>> {
-    const patch = (body: object) => cp.request<Told>(developer, 'PATCH', path(name), { body, contentType: MERGE });
+    const patch = (body: object) =>
+      cp.request<Told>(developer, 'PATCH', path(name), { body, contentType: MERGE_PATCH });
     switch (kind) {
       case 'drop-denied':
       case 'drop-restored':
