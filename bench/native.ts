@@ -65,11 +65,7 @@ interface DaemonSet {
 }
 
 function createDaemonSet(cp: ControlPlane, tolerations: readonly object[]) {
-  const { spec, ...rest } = daemonSetManifest('kube-system', 'agent') as {
-    spec: { template: { metadata: object; spec: object } };
-  };
-  const template = { ...spec.template, spec: { ...spec.template.spec, tolerations } };
-  const body = { ...rest, spec: { ...spec, template } };
+  const body = daemonSetManifest('kube-system', 'agent', { tolerations });
   return cp.request<DaemonSet>(developer, 'POST', `${daemonSetPath('kube-system')}?dryRun=All`, { body });
 }
 

@@ -6,7 +6,7 @@ import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { countPairs, follow, podsIn, readCoverage, runCoverage } from './coverage-command.ts';
 import { agreement, pair } from './coverage-comparison.ts';
-import { getDaemonSet } from './daemon-sets.ts';
+import { createDaemonSet, daemonSetManifest, getDaemonSet } from './daemon-sets.ts';
 import { type Installation, install } from './installation.ts';
 import { MIXED_DAEMON_SETS, MIXED_NODES, type MixedNode } from './mixed-cluster.ts';
 import { allTaintsOf, kubectl } from './nodes.ts';
@@ -28,7 +28,8 @@ describeWithControlPlane(
       await Promise.all(MIXED_NODES.map((node) => createNode(cp(), node)));
       await Promise.all(MIXED_NODES.map((node) => waitForLifeCycleTaints(cp(), node)));
       await create(cp(), '/api/v1/namespaces', { metadata: { name: NAMESPACE } });
-      for (const [name, podSpec] of Object.entries(MIXED_DAEMON_SETS)) await createDaemonSet(cp(), name, podSpec);
+      for (const [name, podSpec] of Object.entries(MIXED_DAEMON_SETS))
+        await createDaemonSet(cp(), daemonSetManifest(NAMESPACE, name, podSpec));
     });
 
     it('for every DaemonSet on every node', async () => {
@@ -68,7 +69,8 @@ describeWithControlPlane(
       await create(cp(), '/api/v1/namespaces', { metadata: { name: 'hungry' } });
       const resources = { requests: { cpu: '1000000' } };
       const containers = [{ name: 'agent', image: 'example.com/agent:1', resources }];
-      await createDaemonSet(cp(), 'hungry', { containers, nodeSelector: { cores: '10' } }, 'hungry');
+      const podSpec = { containers, nodeSelector: { cores: '10' } };
+      await createDaemonSet(cp(), daemonSetManifest('hungry', 'hungry', podSpec));
       const missing = async () => {
         const { daemonSets } = await readCoverage(cp(), '-n', 'hungry', '--node', 'empty-label');
         return daemonSets.flatMap(({ cells }) =>
@@ -108,9 +110,10 @@ describeWithControlPlane(
       it('closes the gaps, and no others', async () => {
         await create(cp(), '/api/v1/namespaces', { metadata: { name: 'fixed' } });
         await follow(cp(), 'kubectl label node control-plane plain gpu wanted=yes');
-        const wanted = { nodeSelector: { wanted: 'yes' } };
-        await createDaemonSet(cp(), 'lacking', wanted, 'fixed');
-        await createDaemonSet(cp(), 'tolerant', { ...wanted, tolerations: [{ operator: 'Exists' }] }, 'fixed');
+        const lacking = { nodeSelector: { wanted: 'yes' } };
+        const tolerant = { ...lacking, tolerations: [{ operator: 'Exists' }] };
+        for (const [name, podSpec] of Object.entries({ lacking, tolerant }))
+          await createDaemonSet(cp(), daemonSetManifest('fixed', name, podSpec));
         const gaps = async () => {
           const { gaps } = await readCoverage(cp(), '-n', 'fixed');
           return gaps.map(({ name, nodes }) => `${name}: ${nodes}`);
@@ -181,23 +184,4 @@ async function waitForLifeCycleTaints(cp: ControlPlane, { name, unschedulable, t
     },
     { timeoutMs: CONTROLLERS_TIMEOUT_MS, otherwise: () => `${name} has the taints [${found}], not [${wanted}]` },
   );
-}
-
-async function createDaemonSet(
-  cp: ControlPlane,
-  name: string,
-  podSpec: object,
-  namespace: string = NAMESPACE,
-): Promise<void> {
-  const labels = { app: name };
-  const spec = {
-    // On some nodes there is no kubelet that would say when a pod has shut down.
-    terminationGracePeriodSeconds: 0,
-    containers: [{ name: 'agent', image: 'example.com/agent:1' }],
-    ...podSpec,
-  };
-  await create(cp, `/apis/apps/v1/namespaces/${namespace}/daemonsets`, {
-    metadata: { name },
-    spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
-  });
 }

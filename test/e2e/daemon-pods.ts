@@ -5,8 +5,8 @@ import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { captureLog } from '../unit/captured-log.ts';
+import { createDaemonSet, daemonSetManifest, getDaemonSet } from './daemon-sets.ts';
 
-const DAEMON_SETS = '/apis/apps/v1/namespaces/kube-system/daemonsets';
 const PODS = '/api/v1/namespaces/kube-system/pods';
 /** The longest back-off that a test waits for is 16 s. */
 const REPLACED_TIMEOUT_MS = 40_000;
@@ -86,32 +86,15 @@ export async function followDaemonPods(cp: ControlPlane): Promise<DaemonPods> {
 }
 
 /** A DaemonSet in kube-system for the nodes with the label `pool`. */
-export async function createDaemonSet(cp: ControlPlane, name: string, pool: string): Promise<void> {
-  const labels = { app: name };
-  const { status } = await cp.request(admin, 'POST', DAEMON_SETS, {
-    body: {
-      metadata: { name },
-      spec: {
-        selector: { matchLabels: labels },
-        template: {
-          metadata: { labels },
-          spec: {
-            nodeSelector: { pool },
-            // As network plugins: otherwise there is none on a node that is not ready.
-            tolerations: [{ operator: 'Exists' }],
-            containers: [{ name: 'agent', image: 'agent' }],
-          },
-        },
-      },
-    },
-  });
-  if (status !== 201) throw new Error(`DaemonSet ${name}: ${status}`);
+export function createForPool(cp: ControlPlane, name: string, pool: string): Promise<void> {
+  // As network plugins: otherwise there is none on a node that is not ready.
+  const podSpec = { nodeSelector: { pool }, tolerations: [{ operator: 'Exists' }] };
+  return createDaemonSet(cp, daemonSetManifest('kube-system', name, podSpec));
 }
 
 /** How often the template of a DaemonSet was changed since it was created. */
 export async function restarts(cp: ControlPlane, name: string): Promise<number> {
-  const { body } = await cp.request<{ metadata: { generation: number } }>(admin, 'GET', `${DAEMON_SETS}/${name}`);
-  return body.metadata.generation - 1;
+  return (await getDaemonSet(cp, 'kube-system', name)).metadata.generation - 1;
 }
 
 /** How many pods of the DaemonSet the user has deleted. What came too late (404, 409) does not count. */

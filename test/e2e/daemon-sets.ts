@@ -45,14 +45,21 @@ export interface DaemonSet {
 export const daemonSetPath = (namespace: string, name = '') =>
   `/apis/apps/v1/namespaces/${namespace}/daemonsets/${name}`;
 
-export interface Wanted {
-  readonly annotations?: Record<string, string>;
-  readonly nodeSelector?: Record<string, string>;
+/** A DaemonSet that is yet to be. */
+interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: Pick<DaemonSet['metadata'], 'name' | 'namespace' | 'annotations'>;
+  readonly spec: object;
 }
 
-/** A DaemonSet with Flannel's tolerations. */
-export function daemonSetManifest(namespace: string, name: string, wanted: Wanted = {}): object {
-  const { annotations = {}, nodeSelector = {} } = wanted;
+/** One whose pods have what the pod spec says, and one container unless it says other ones. */
+export function daemonSetManifest(
+  namespace: string,
+  name: string,
+  podSpec: object = {},
+  annotations: Readonly<Record<string, string>> = {},
+): Manifest {
   const labels = { app: name };
   return {
     apiVersion: 'apps/v1',
@@ -63,22 +70,36 @@ export function daemonSetManifest(namespace: string, name: string, wanted: Wante
       template: {
         metadata: { labels },
         spec: {
-          nodeSelector,
-          tolerations: FLANNEL_AFTER_PR_1907,
-          // Nothing has to shut down.
+          // Nothing has to shut down, and on some nodes there is no kubelet that would say when it has.
           terminationGracePeriodSeconds: 0,
           containers: [{ name: 'main', image: 'example.com/main:1' }],
+          ...podSpec,
         },
       },
     },
   };
 }
 
-/** Creates it, and waits until its pods are available. */
-export async function createDaemonSet(cp: ControlPlane, namespace: string, name: string, wanted: Wanted = {}) {
-  const body = daemonSetManifest(namespace, name, wanted);
-  const { status } = await cp.request(admin, 'POST', daemonSetPath(namespace), { body });
-  if (status !== 201) throw new Error(`DaemonSet ${namespace}/${name}: ${status}`);
+/** Creates it, and waits for nothing. */
+export async function createDaemonSet(cp: ControlPlane, manifest: Manifest): Promise<void> {
+  const { namespace, name } = manifest.metadata;
+  const { status, body } = await cp.request(admin, 'POST', daemonSetPath(namespace), { body: manifest });
+  if (status !== 201) throw new Error(`DaemonSet ${namespace}/${name}: ${status} ${JSON.stringify(body)}`);
+}
+
+export interface Wanted {
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly nodeSelector?: Readonly<Record<string, string>>;
+}
+
+/** A DaemonSet with Flannel's tolerations. */
+export function flannelManifest(namespace: string, name: string, { annotations, nodeSelector }: Wanted = {}): Manifest {
+  return daemonSetManifest(namespace, name, { nodeSelector, tolerations: FLANNEL_AFTER_PR_1907 }, annotations);
+}
+
+/** Creates one with Flannel's tolerations, and waits until its pods are available. */
+export async function runFlannel(cp: ControlPlane, namespace: string, name: string, wanted: Wanted = {}) {
+  await createDaemonSet(cp, flannelManifest(namespace, name, wanted));
   return waitForDaemonSet(cp, namespace, name, isAvailable);
 }
 

@@ -5,17 +5,17 @@ import type { Replica } from '../control-plane/replicas.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import {
-  createDaemonSet,
   createFakeNode,
   createSilentNode,
   type DaemonSet,
-  daemonSetManifest,
   daemonSetPath,
   FLANNEL_AFTER_PR_1907,
+  flannelManifest,
   getDaemonSet,
   isAvailable,
   MASTER,
   nodesWithPods,
+  runFlannel,
   runPodsOf,
   toleratesMaster,
   waitForDaemonSet,
@@ -45,7 +45,7 @@ describeWithControlPlane(
       await createFakeNode(cp(), 'control-plane', [CONTROL_PLANE_TAINT]);
       await createFakeNode(cp(), 'both', [MASTER_TAINT, CONTROL_PLANE_TAINT]);
       await createFakeNode(cp(), 'worker', []);
-      await createDaemonSet(cp(), 'kube-flannel', 'kube-flannel-ds', MAIN);
+      await runFlannel(cp(), 'kube-flannel', 'kube-flannel-ds', MAIN);
       installation = await install(cp());
       replicas = await installation.start(['a', 'b']);
       // Without a way to them, they register no webhook: nobody stands by when a toleration is taken out.
@@ -122,8 +122,8 @@ describeWithControlPlane(
     }
 
     it('one that somebody puts back is patched once, and reported', async () => {
-      await createDaemonSet(cp(), 'contested', 'merged', MAIN);
-      await createDaemonSet(cp(), 'contested', 'replaced', MAIN);
+      await runFlannel(cp(), 'contested', 'merged', MAIN);
+      await runFlannel(cp(), 'contested', 'replaced', MAIN);
       const path = (name: string, manager: string) => `${daemonSetPath('contested', name)}?fieldManager=${manager}`;
       const original = await getDaemonSet(cp(), 'contested', 'replaced');
       const managers = [
@@ -193,7 +193,7 @@ describeWithControlPlane(
       const path = daemonSetPath('kube-flannel', 'kube-flannel-ds');
       const apply = (query: string) =>
         cp().request<DaemonSet>(admin, 'PATCH', `${path}?fieldManager=flux&force=true${query}`, {
-          body: daemonSetManifest('kube-flannel', 'kube-flannel-ds', MAIN),
+          body: flannelManifest('kube-flannel', 'kube-flannel-ds', MAIN),
           contentType: APPLY_PATCH,
         });
       const { metadata } = await getDaemonSet(cp(), 'kube-flannel', 'kube-flannel-ds');
@@ -222,13 +222,13 @@ describeWithControlPlane(
 
     it('one after the other, each once, while leaders come and go; never one that opts out', async () => {
       await createSilentNode(cp(), 'silent', [MASTER_TAINT]);
-      await createDaemonSet(cp(), 'rollout', 'a-stuck');
-      await createDaemonSet(cp(), 'rollout', 'a-opted-out', {
+      await runFlannel(cp(), 'rollout', 'a-stuck');
+      await runFlannel(cp(), 'rollout', 'a-opted-out', {
         ...MAIN,
         annotations: { 'taintkeeper.dev/ignore': 'true' },
       });
-      await createDaemonSet(cp(), 'rollout', 'b', MAIN);
-      await createDaemonSet(cp(), 'rollout', 'c', MAIN);
+      await runFlannel(cp(), 'rollout', 'b', MAIN);
+      await runFlannel(cp(), 'rollout', 'c', MAIN);
       const names = ['a-opted-out', 'a-stuck', 'b', 'c'];
       const writes = () => names.map((name) => writesOf(cp(), 'rollout', name));
 

@@ -3,7 +3,7 @@ import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { admin, developer } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { type DaemonSet, daemonSetManifest, daemonSetPath, MASTER } from './daemon-sets.ts';
+import { type DaemonSet, daemonSetPath, flannelManifest, MASTER } from './daemon-sets.ts';
 import { type Attempt, attempt, GPU, type Node, path, type Taint, taintsOf } from './nodes.ts';
 
 const EFFECT_TIMEOUT_MS = 20_000;
@@ -58,7 +58,7 @@ export async function seeProtection(cp: ControlPlane): Promise<void> {
   expect(audited.warnings).toEqual([expect.stringContaining('TaintPolicy audit, Audit: ')]);
 
   const watched = await cp.request(developer, 'POST', `${daemonSetPath('default')}?dryRun=All`, {
-    body: daemonSetManifest('default', 'flannel'),
+    body: flannelManifest('default', 'flannel'),
   });
   expect(watched.warnings).toEqual([
     expect.stringContaining('TolerationPolicy watched, Audit: missing tolerations: *'),
@@ -70,7 +70,7 @@ async function untilInForce(cp: ControlPlane): Promise<void> {
   const shown = {
     'the DaemonSet gets its toleration': async () => {
       const { body } = await cp.request<DaemonSet>(developer, 'POST', `${daemonSetPath('kube-system')}?dryRun=All`, {
-        body: daemonSetManifest('kube-system', 'flannel'),
+        body: flannelManifest('kube-system', 'flannel'),
       });
       return body.spec.template.spec.tolerations?.at(-1)?.key === MASTER.key;
     },

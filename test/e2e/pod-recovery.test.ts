@@ -7,7 +7,7 @@ import { WITH_KUBELET } from '../control-plane/kubelets/with-kubelet.ts';
 import { taintkeeperAccount } from '../control-plane/replicas.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { createDaemonSet, type DaemonPods, followDaemonPods, podDeletions, restarts } from './daemon-pods.ts';
+import { createForPool, type DaemonPods, followDaemonPods, podDeletions, restarts } from './daemon-pods.ts';
 import { type Installation, install, leaderOf } from './installation.ts';
 import { type PolicyObject, policyObject } from './policy-objects.ts';
 import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
@@ -74,7 +74,7 @@ describeWithControlPlane(
       });
 
     async function createDaemonSets(...names: string[]): Promise<void> {
-      for (const name of names) await createDaemonSet(cp(), name, 'alive');
+      for (const name of names) await createForPool(cp(), name, 'alive');
       for (const name of names) for (const node of [FAILING, STEADY]) await pods.waitFor(name, node, 'Running');
     }
 
@@ -163,7 +163,7 @@ describeWithControlPlane(
     });
 
     it.concurrent('are left alone on a node that is not ready, and freed once it is', async () => {
-      await createDaemonSet(cp(), 'held', 'dead');
+      await createForPool(cp(), 'held', 'dead');
       await pods.waitFor('held', DEAD, 'Pending');
       await recover('held', { stuckSeconds: 1 });
       await failOften('held', 5, DEAD, 'Pending');

@@ -1,7 +1,7 @@
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { Answer } from '../control-plane/rest.ts';
 import { admin, developer } from '../control-plane/users.ts';
-import { daemonSetManifest, daemonSetPath } from '../e2e/daemon-sets.ts';
+import { daemonSetPath, flannelManifest } from '../e2e/daemon-sets.ts';
 import { OTHER, path } from '../e2e/nodes.ts';
 import type { Site } from './site.ts';
 import type { Sample } from './tally.ts';
@@ -107,7 +107,7 @@ export function startTraffic(site: Site, perSecond = DEFAULT_PER_SECOND): Traffi
       case 'own-taint':
         return patch({ spec: { taints: ++count % 2 === 0 ? pools.own.taints : [...pools.own.taints, OTHER] } });
       case 'daemon-set': {
-        const body = daemonSetManifest(CNI_NAMESPACE, name);
+        const body = flannelManifest(CNI_NAMESPACE, name);
         return cp.request<Told>(developer, 'POST', daemonSetPath(CNI_NAMESPACE), { body });
       }
     }
