@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts';
+import { ApiError } from '../../src/cluster/client/api-error.ts';
 import { electLeader, type LeaderElection } from '../../src/cluster/leader/leader-election.ts';
-import type { LeaderTimings } from '../../src/cluster/leader/leader-timings.ts';
+import { LEADER_TIMINGS, type LeaderTimings } from '../../src/cluster/leader/leader-timings.ts';
 import type { Leadership } from '../../src/cluster/leader/leadership.ts';
 import type { LeaseSpec } from '../../src/cluster/leader/lease.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
@@ -19,7 +19,14 @@ import { captureLog } from '../unit/captured-log.ts';
 
 /** How often a leader is stopped in its work. */
 const STOPS = 4;
-const SHORT: LeaderTimings = { leaseDurationMs: 3_000, renewDeadlineMs: 2_000, retryPeriodMs: 300 };
+/** Looks often; a machine that is busy for seconds loses no lease by it. */
+const OFTEN: LeaderTimings = { ...LEADER_TIMINGS, retryPeriodMs: 300 };
+/** Between the end of a term that is not renewed and the end of its lease there is as much time as a busy machine may need. */
+const SHORT: LeaderTimings = { leaseDurationMs: 6_000, renewDeadlineMs: 2_000, retryPeriodMs: 300 };
+/** How long to wait for what comes much sooner. */
+const TIMEOUT_MS = 30_000;
+/** Of the Lease that is given to nobody. */
+const NOBODYS_LEASE_SECONDS = 2;
 /** Of leader-process.ts, in seconds. */
 const PROCESS_LEASE_SECONDS = 2;
 
@@ -48,9 +55,9 @@ describeWithControlPlane('leader election', {}, (cp) => {
     return workspace.write('kubeconfig.json', readFileSync(kubeconfig, 'utf8').replaceAll(cp().url, url));
   }
 
-  /** One of several that want to lead, with a client of its own, and when its terms began and ended. */
+  /** One of several that want to lead, with a client of its own, what it asked, and when its terms began and ended. */
   async function candidate(name: string, identity: string, timings: Partial<LeaderTimings>, kubeconfig?: string) {
-    const client = await newClient(kubeconfig ?? (await cp().kubeconfigFile(admin)));
+    const { client, looks } = recordLooks(await newClient(kubeconfig ?? (await cp().kubeconfigFile(admin))));
     const log = captureLog();
     const terms: { leadership: Leadership; began: number; ended?: number }[] = [];
     const lead = (leadership: Leadership) =>
@@ -64,32 +71,38 @@ describeWithControlPlane('leader election', {}, (cp) => {
       });
     const election = electLeader({ client, namespace: 'default', name, identity, log: log.log, lead, timings });
     cleanups.push(() => election.stop());
-    return { election, terms, log };
+    return { election, terms, looks, log };
   }
 
-  const leads = (election: LeaderElection, timeoutMs: number) =>
-    waitUntil(() => election.isLeader() || undefined, { timeoutMs, otherwise: () => 'it does not lead' });
+  const leads = (election: LeaderElection) =>
+    waitUntil(() => election.isLeader() || undefined, {
+      timeoutMs: TIMEOUT_MS,
+      otherwise: () => 'it does not lead',
+    });
 
-  it('of three that start at once one leads at once; when it stops, another one takes over within a second or so', async () => {
+  it('of three that start at once one leads at once; when it stops, another one takes over at its next look', async () => {
     const name = newLease();
     const candidates = await Promise.all(['a', 'b', 'c'].map((identity) => candidate(name, identity, {})));
     const leading = () => candidates.filter(({ election }) => election.isLeader());
     const start = performance.now();
-    await waitUntil(() => leading()[0], { timeoutMs: 2_000, otherwise: () => 'nobody leads' });
+    await waitUntil(() => leading()[0], { timeoutMs: TIMEOUT_MS, otherwise: () => 'nobody leads' });
     const tookMs = performance.now() - start;
     expect(leading()).toHaveLength(1);
     const [first] = leading();
+    expect(first?.looks[0]).toEqual({ holder: undefined, took: true });
 
     const stopping = performance.now();
     await first?.election.stop();
     const releasedMs = performance.now() - stopping;
-    await waitUntil(() => leading()[0], { timeoutMs: 3_000, otherwise: () => 'nobody took over' });
+    await waitUntil(() => leading()[0], { timeoutMs: TIMEOUT_MS, otherwise: () => 'nobody took over' });
     const handedOverMs = performance.now() - stopping;
     expect(leading()).toHaveLength(1);
     const [second] = leading();
     expect(second).not.toBe(first);
-    // A candidate looks every 1.0 to 1.2 s; a lease that is not given up lasts 15.
-    expect(handedOverMs).toBeLessThan(3_000);
+    // It looks every 1.0 to 1.2 s, and does not wait for the end of the lease, which lasts 15.
+    expect(second?.looks.at(-1)).toEqual({ holder: '', took: true });
+    expect(second?.looks.slice(0, -1).filter(({ holder }) => holder === '')).toEqual([]);
+    expect(handedOverMs).toBeLessThan(LEADER_TIMINGS.leaseDurationMs);
     expect(second?.terms[0]?.began).toBeGreaterThan(first?.terms[0]?.ended ?? Number.POSITIVE_INFINITY);
     expect(await leaseOf(name)).toMatchObject({
       holderIdentity: second?.election.leader(),
@@ -104,47 +117,69 @@ describeWithControlPlane('leader election', {}, (cp) => {
   it('kubectl shows the holder, and the times are ones that Kubernetes takes', async () => {
     const name = newLease();
     const { election } = await candidate(name, 'host_1234', {});
-    await leads(election, 2_000);
+    await leads(election);
     const { stdout } = await cp().kubectl(['get', 'lease', name, '--no-headers']);
     expect(stdout).toMatch(new RegExp(`^${name}\\s+host_1234\\s`));
   });
 
   describe('what somebody does to the Lease by hand', () => {
-    it.each<{ what: string; change: (cp: ControlPlane, path: string) => Promise<unknown>; recoversWithinMs: number }>([
+    it.each<{
+      what: string;
+      change: (cp: ControlPlane, path: string) => Promise<unknown>;
+      noticed: string;
+      /** The holder that is found, once or again and again, until the lease is free. */
+      found: string | undefined;
+      freeAfterMs: number;
+    }>([
       {
         what: 'deleted',
         change: (cp, path) => cp.request(admin, 'DELETE', path),
-        recoversWithinMs: 4_000,
+        noticed: 'the Lease was deleted',
+        found: undefined,
+        freeAfterMs: 0,
       },
       {
         what: 'given to somebody who is not there',
-        change: (cp, path) => merge(cp, path, { spec: { holderIdentity: 'nobody' } }),
-        recoversWithinMs: 8_000,
+        change: (cp, path) =>
+          merge(cp, path, { spec: { holderIdentity: 'nobody', leaseDurationSeconds: NOBODYS_LEASE_SECONDS } }),
+        noticed: 'the lease is held by nobody',
+        found: 'nobody',
+        freeAfterMs: NOBODYS_LEASE_SECONDS * 1_000,
       },
       {
         what: 'emptied',
         change: (cp, path) => merge(cp, path, { spec: null }),
-        recoversWithinMs: 4_000,
+        noticed: 'the lease was given up',
+        found: undefined,
+        freeAfterMs: 0,
       },
-    ])('is noticed, and made good again: $what', async ({ change, recoversWithinMs }) => {
+    ])('is noticed, and made good again: $what', async ({ change, noticed, found, freeAfterMs }) => {
       const name = newLease();
-      const { election, terms } = await candidate(name, 'a', SHORT);
-      await leads(election, 2_000);
+      const { election, terms, looks } = await candidate(name, 'a', OFTEN);
+      await leads(election);
+      const changing = performance.now();
       await change(cp(), leasePath(name));
-      await waitUntil(() => terms[0]?.ended, { timeoutMs: 2_000, otherwise: () => 'not noticed' });
-      await leads(election, recoversWithinMs);
+      await waitUntil(() => terms[0]?.ended, { timeoutMs: TIMEOUT_MS, otherwise: () => 'not noticed' });
+      expect(terms[0]?.leadership.signal.reason).toMatchObject({ message: noticed });
+      await leads(election);
       expect(terms).toHaveLength(2);
       expect((await leaseOf(name)).holderIdentity).toBe('a');
+      // The first look made it the leader; the second, after a renewal that was refused, showed what was done.
+      const [, seen, ...after] = looks;
+      expect(seen).toEqual({ holder: found, took: false });
+      expect(after.at(-1)).toEqual({ holder: found, took: true });
+      if (freeAfterMs === 0) expect(after).toHaveLength(1);
+      expect((terms[1]?.began ?? 0) - changing).toBeGreaterThan(freeAfterMs);
     });
 
     it('a label or an annotation does not end the term', async () => {
       const name = newLease();
-      const { election, terms } = await candidate(name, 'a', SHORT);
-      await leads(election, 2_000);
+      const { election, terms } = await candidate(name, 'a', OFTEN);
+      await leads(election);
       const { renewTime } = await leaseOf(name);
       for (let n = 0; n < 5; n++) await merge(cp(), leasePath(name), { metadata: { annotations: { n: String(n) } } });
       await waitUntil(async () => ((await leaseOf(name)).renewTime === renewTime ? undefined : true), {
-        timeoutMs: 2_000,
+        timeoutMs: TIMEOUT_MS,
         otherwise: () => 'not renewed any more',
       });
       expect(terms).toHaveLength(1);
@@ -157,32 +192,38 @@ describeWithControlPlane('leader election', {}, (cp) => {
     await using proxy = await startTcpProxy(cp().url);
     const kubeconfig = await cp().kubeconfigFile(admin);
     const cutOff = await candidate(name, 'a', SHORT, throughProxy(kubeconfig, proxy.url));
-    await leads(cutOff.election, 2_000);
+    await leads(cutOff.election);
     const other = await candidate(name, 'b', SHORT);
-    await waitUntil(() => other.election.leader(), { timeoutMs: 2_000, otherwise: () => 'b does not see who leads' });
+    await waitUntil(() => other.election.leader(), {
+      timeoutMs: TIMEOUT_MS,
+      otherwise: () => 'b does not see who leads',
+    });
 
     proxy.pause();
-    const paused = performance.now();
-    await leads(other.election, 10_000);
+    const { renewTime = '' } = await leaseOf(name);
+    await leads(other.election);
+    const { acquireTime = '' } = await leaseOf(name);
     const ended = cutOff.terms[0]?.ended ?? Number.POSITIVE_INFINITY;
-    expect(ended - paused).toBeLessThan(SHORT.leaseDurationMs);
+    // Nobody may take it any earlier, and by then the one before has long given up.
+    expect(Date.parse(acquireTime) - Date.parse(renewTime)).toBeGreaterThanOrEqual(SHORT.leaseDurationMs);
+    expect(performance.timeOrigin + ended).toBeLessThan(Date.parse(renewTime) + SHORT.leaseDurationMs);
     expect(other.terms[0]?.began).toBeGreaterThan(ended);
     expect(cutOff.election.isLeader()).toBe(false);
 
     proxy.resume();
     await other.election.stop();
-    await leads(cutOff.election, 10_000);
+    await leads(cutOff.election);
     expect(cutOff.terms).toHaveLength(2);
   });
 
   it('without the rights it says which ones are missing, and leads once it has them', async () => {
     const name = newLease();
     const user = serviceAccount('default', 'elector');
-    const { election, log } = await candidate(name, 'a', SHORT, await cp().kubeconfigFile(user));
+    const { election, log } = await candidate(name, 'a', OFTEN, await cp().kubeconfigFile(user));
     const advice = 'allow get, create and update of leases.coordination.k8s.io in namespace default';
-    await waitUntil(() => log.text().includes(advice) || undefined, { timeoutMs: 2_000, otherwise: log.text });
+    await waitUntil(() => log.text().includes(advice) || undefined, { timeoutMs: TIMEOUT_MS, otherwise: log.text });
     await grantLeases(cp(), user);
-    await leads(election, 5_000);
+    await leads(election);
     expect(log.lines().filter(({ level }) => level === 40)).toHaveLength(1);
     expect(log.text()).toContain('leader election works again');
   });
@@ -222,25 +263,42 @@ describeWithControlPlane('leader election', {}, (cp) => {
           const [last] = entries.at(-1)?.split('.') ?? [];
           return entries.length >= count && last !== undefined && last !== not ? last : undefined;
         },
-        { timeoutMs: 20_000, otherwise: () => `nobody ${not ? `but ${not} ` : ''}writes` },
+        { timeoutMs: TIMEOUT_MS, otherwise: () => `nobody ${not ? `but ${not} ` : ''}writes` },
+      );
+    /** The one that leads, stopped in the middle of its term. */
+    const stopLeader = () =>
+      waitUntil(
+        async () => {
+          const leader = await writer((await written()).length + 20);
+          const stopped = processes.find(({ name }) => name === leader);
+          if (!stopped) throw new Error(`${leader} is not one of ours`);
+          stopped.signal('SIGSTOP');
+          const begun = occurrences(stopped.log(), `"msg":"the leader is ${leader}"`);
+          const ended = occurrences(stopped.log(), '"msg":"no longer the leader');
+          if (begun > ended) return stopped;
+          // It may have ended meanwhile: then this is about nothing.
+          stopped.signal('SIGCONT');
+          return undefined;
+        },
+        { timeoutMs: TIMEOUT_MS, otherwise: () => 'nobody leads for long enough to be stopped' },
       );
 
     const processes = await Promise.all(['a', 'b'].map(start));
     // Again and again, each time at another point of its work.
     for (let round = 0; round < STOPS; round++) {
-      const leader = await writer((await written()).length + 20);
-      const stopped = processes.find(({ name }) => name === leader);
-      if (!stopped) throw new Error(`${leader} is not one of ours`);
+      const stopped = await stopLeader();
       const runs = occurrences(stopped.log(), '"msg":"led"');
-      process.kill(stopped.pid, 'SIGSTOP');
-      const stoppedAt = performance.now();
-      await writer(0, leader);
-      const tookOverMs = performance.now() - stoppedAt;
+      const { renewTime = '' } = await leaseOf('leader-process');
+      await writer(0, stopped.name);
       // The next one has written, and goes on while the one before wakes up.
-      await delay(Math.max(0, 2_000 * PROCESS_LEASE_SECONDS - tookOverMs));
-      process.kill(stopped.pid, 'SIGCONT');
+      const twoLeasesLater = Date.parse(renewTime) + 2_000 * PROCESS_LEASE_SECONDS;
+      await waitUntil(
+        async () => Date.parse((await leaseOf('leader-process')).renewTime ?? '') >= twoLeasesLater || undefined,
+        { timeoutMs: TIMEOUT_MS, otherwise: () => 'the lease is not renewed any more' },
+      );
+      stopped.signal('SIGCONT');
       await waitUntil(() => (occurrences(stopped.log(), '"msg":"led"') > runs ? true : undefined), {
-        timeoutMs: 5_000,
+        timeoutMs: TIMEOUT_MS,
         otherwise: () => stopped.failure('goes on leading').message,
       });
     }
@@ -251,6 +309,35 @@ describeWithControlPlane('leader election', {}, (cp) => {
     expect(terms).toEqual([...new Set(terms)]);
   });
 });
+
+/** One reading of the Lease, and whether it, or a renewal that came of it, was written afterwards. */
+interface Look {
+  /** Undefined where there is no Lease, or none with a holder; '' for one that was given up. */
+  readonly holder: string | undefined;
+  took: boolean;
+}
+
+/** The same client, and what it has seen of the Lease. */
+function recordLooks(client: ApiClient): { client: ApiClient; looks: Look[] } {
+  const looks: Look[] = [];
+  const recording: ApiClient = {
+    ...client,
+    async request<T>(...[method, path, options]: Parameters<ApiClient['request']>): Promise<T> {
+      try {
+        const lease = await client.request<T & { spec?: LeaseSpec }>(method, path, options);
+        const last = looks.at(-1);
+        if (method === 'GET') looks.push({ holder: lease.spec?.holderIdentity, took: false });
+        else if (last) last.took = true;
+        return lease;
+      } catch (error) {
+        if (method === 'GET' && error instanceof ApiError && error.status === 404)
+          looks.push({ holder: undefined, took: false });
+        throw error;
+      }
+    },
+  };
+  return { client: recording, looks };
+}
 
 function resume({ pid, exit }: Supervised): void {
   if (!exit) process.kill(pid, 'SIGCONT');
