@@ -14,14 +14,14 @@ describeWithChromium('a page whose program goes away', (browser) => {
     const sample = samplePage({ nodes: 60, daemonSets: 12 });
     const before = await servePage(sample);
     const { page } = await openPage(browser(), before.url);
-    const connection = page.locator('#connection');
-    await expect.poll(() => connection.textContent()).toContain('live');
+    const live = page.locator('#connection').filter({ hasText: 'live' });
+    await live.waitFor();
     await before.stop();
     await page.getByRole('alert').getByText('Connection lost').waitFor();
     expect(await page.getByRole('row', { name: /gpu-pool/ }).count()).toBe(1);
 
     const after = await servePage(sample, { port: Number(new URL(before.url).port) });
-    await expect.poll(() => connection.textContent(), { timeout: 10_000 }).toContain('live');
+    await live.waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
     await page.getByRole('tab', { name: /^Decisions 5/ }).waitFor();
     await after.stop();
@@ -43,7 +43,7 @@ describeWithChromium('a page whose program goes away', (browser) => {
     expect(await announced.textContent()).toBe('');
     at = new Date(anHourAhead);
     deny('just-now');
-    await expect.poll(() => announced.textContent()).toContain('Node just-now');
+    await announced.filter({ hasText: 'Node just-now' }).waitFor({ state: 'attached' });
     await stop();
   });
 
@@ -62,7 +62,8 @@ describeWithChromium('a page whose program goes away', (browser) => {
     await policy.selectOption({ index: 2 });
     const chosen = await policy.inputValue();
     count = 3;
-    await expect.poll(() => policy.locator('option').count(), { timeout: 10_000 }).toBe(4);
+    await policy.locator('option').nth(3).waitFor({ state: 'attached' });
+    expect(await policy.locator('option').count()).toBe(4);
     expect(await policy.inputValue()).toBe(chosen);
     await stop();
   });
