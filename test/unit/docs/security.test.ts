@@ -54,8 +54,24 @@ it.each([
 it('each threat has something that holds it, and a test that shows it', () => {
   const threats = rowsAfter('## Threats, and what shows');
   expect(threats.length).toBeGreaterThan(15);
-  expect(threats.filter(([, held = '', shown = '']) => held === '' || !/\(\.\.\/test\//.test(shown))).toEqual([]);
+  const bare = threats.filter(([threat = '', held = '']) => !/\p{L}{3}/u.test(threat) || !/\p{L}{3}/u.test(held));
+  expect(bare).toEqual([]);
+  // What is there but tests nothing shows nothing.
+  const shown = threats.map(([threat, , shown = '']) => ({ threat, by: testsLinkedIn(shown) }));
+  expect(shown.filter(({ by }) => by.length === 0 || !by.every(isRun))).toEqual([]);
 });
+
+/** The files below test/ that a cell leads to, from the project's root. */
+function testsLinkedIn(cell: string): string[] {
+  return [...cell.matchAll(/\]\(\.\.\/(test\/[^)#]+)/g)].map(([, path = '']) => path);
+}
+
+/** Whether vitest finds cases in the file, or `npm run fuzz` runs it. */
+function isRun(path: string): boolean {
+  const text = readFileSync(join(ROOT, path), 'utf8');
+  if (path.startsWith('test/fuzz/')) return /\btarget(<.*>)?\(/.test(text);
+  return path.endsWith('.test.ts') && /^\s*(it|test)(\.each|\.concurrent)?[(<]/m.test(text);
+}
 
 it('no role of the manifests gives anybody else the right to write policies', () => {
   const manifests = parseAllDocuments(readFileSync(join(ROOT, 'manifests/install.yaml'), 'utf8')).map(
