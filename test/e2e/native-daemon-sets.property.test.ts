@@ -7,6 +7,7 @@ import { type Policy, parsePolicy } from '../../src/policy/policy.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
 import type { Toleration } from '../../src/policy/toleration.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { isExploring, seed } from '../seed.ts';
 import { manifest } from '../unit/policy/policies.ts';
 import { scenario } from './native-daemon-set-cases.ts';
 import { check, make, store } from './native-daemon-set-requests.ts';
@@ -47,12 +48,12 @@ describeWithControlPlane(
               }
             }
           }),
-          { numRuns: POLICY_SETS, endOnFailure: true, ...(MORE_POLICY_SETS ? {} : { seed: SEED }) },
+          { numRuns: POLICY_SETS, endOnFailure: true, seed: seed(SEED) },
         );
         const counted = [...tally].map(([what, times]) => `${what} ${times}`).join(', ');
         await context.annotate(counted);
         if (MORE_POLICY_SETS) process.stderr.write(`${counted}\n`);
-        expect([...tally.keys()]).toEqual(expect.arrayContaining(['added', 'missing', 'audited']));
+        if (!isExploring()) expect([...tally.keys()]).toEqual(expect.arrayContaining(['added', 'missing', 'audited']));
       },
       POLICY_SETS * SET_TIMEOUT_MS,
     );

@@ -1,5 +1,20 @@
-/** What may be skipped in CI, and why: by the obstacle that the test names. Everything else has to run there. */
-export const EXPECTED_SKIPS: readonly { readonly obstacle: RegExp; readonly why: string }[] = [];
+/** What may be skipped in CI, by the obstacle that a test names. All else has to run there. */
+const EXPECTED_SKIPS: readonly { readonly obstacle: RegExp; readonly why: string }[] = [
+  {
+    obstacle: /^there are no fixtures in \.\.\/shared$/,
+    why: 'they are files of other projects, and not part of this one',
+  },
+  {
+    obstacle: /^TAINTKEEPER_SCREENSHOTS is not set$/,
+    why: 'another machine has other fonts, and would write other pictures',
+  },
+  {
+    obstacle: / must not be newer than the API server$/,
+    why: "Kubernetes' version skew policy; on the newest they run",
+  },
+  { obstacle: /^Kubernetes has them since 1\.36$/, why: 'there is nothing to be tested on an older one' },
+  { obstacle: /^the controller manager, which looks for them, is newer$/, why: 'on the newest it runs' },
+];
 
 /** Whether CI does without a test that has this obstacle. */
 export function isExpected(obstacle: string): boolean {

@@ -1,7 +1,8 @@
-import { parseCLI, startVitest } from 'vitest/node';
+import { type CliOptions, parseCLI, startVitest } from 'vitest/node';
 import { isExpected } from './expected-skips.ts';
 import NotRunReporter from './not-run-reporter.ts';
 import { provide } from './provide.ts';
+import { DRAWN, ONLY_NIGHTLY } from './suites.ts';
 import { addTallies, byObstacle, closingLine, NOTHING, type Tally } from './tally.ts';
 
 /**
@@ -9,9 +10,21 @@ import { addTallies, byObstacle, closingLine, NOTHING, type Tally } from './tall
  * does not stop the others; the last line says what did not run, and why. With CI=true that is a failure, but for expected-skips.ts.
  *
  *     npm test [-- FILE ... | any option of `vitest run`]
- *     npm run test:nightly
+ *     npm run test:nightly                    what `npm test` leaves out: see suites.ts
  */
+const NIGHTLY = '--nightly';
+
+/** So that what is drawn is new, and much. What somebody has set stays. */
+const NIGHTLY_ENVIRONMENT = { TAINTKEEPER_TEST_ALL: '1', TAINTKEEPER_SEED: 'random', TAINTKEEPER_POLICY_SETS: '60' };
+
 const say = (line: string) => process.stdout.write(`${line}\n`);
+
+/** Some of the tests. */
+interface Part {
+  readonly projects: string | string[];
+  readonly files?: readonly string[];
+  readonly exclude?: string[];
+}
 
 try {
   process.exitCode = await main(process.argv.slice(2));
@@ -21,26 +34,42 @@ try {
 }
 
 async function main(args: string[]): Promise<number> {
-  const { filter, options } = parseCLI(['vitest', 'run', ...args]);
-  const run = async (project: string | string[]): Promise<Tally> => {
-    const reporter = new NotRunReporter();
-    const vitest = await startVitest('test', filter, {
-      ...options,
-      watch: false,
-      // Files that are asked for by name may all be of the other kind.
-      passWithNoTests: true,
-      project,
-      reporters: [...(options.reporters ? [options.reporters].flat() : ['default']), reporter],
-    });
-    await vitest.close();
-    return reporter.tally;
-  };
+  const nightly = args.includes(NIGHTLY);
+  const { filter, options } = parseCLI(['vitest', 'run', ...args.filter((arg) => arg !== NIGHTLY)]);
+  if (nightly) Object.assign(process.env, { ...NIGHTLY_ENVIRONMENT, ...process.env });
+  const parts = nightly
+    ? [{ projects: 'unit' }, { projects: 'e2e', files: [...ONLY_NIGHTLY, ...DRAWN] }, { projects: 'e2e-1.34' }]
+    : partsOf(filter, options);
 
+  const [first, ...others] = parts;
   let tally = NOTHING;
-  if (!options.project) tally = await run('unit');
+  if (first?.projects === 'unit') tally = await run(first, options);
+  else if (first) others.unshift(first);
   await provide(say);
-  tally = addTallies(tally, await run(options.project ?? '!unit'));
+  for (const part of others) tally = addTallies(tally, await run(part, options));
   return conclude(tally);
+}
+
+function partsOf(filter: readonly string[], { project }: CliOptions): Part[] {
+  if (project) return [{ projects: project, files: filter }];
+  const rest = { projects: '!unit', files: filter };
+  // Who asks for a file gets it.
+  return [{ projects: 'unit', files: filter }, filter.length > 0 ? rest : { ...rest, exclude: ONLY_NIGHTLY }];
+}
+
+async function run({ projects, files = [], exclude = [] }: Part, options: CliOptions): Promise<Tally> {
+  const reporter = new NotRunReporter();
+  const vitest = await startVitest('test', [...files], {
+    ...options,
+    watch: false,
+    // Files that are asked for by name may all be of the other part.
+    passWithNoTests: true,
+    project: projects,
+    exclude: [...exclude, ...(options.exclude ?? [])],
+    reporters: [...(options.reporters ? [options.reporters].flat() : ['default']), reporter],
+  });
+  await vitest.close();
+  return reporter.tally;
 }
 
 /** Prints the last line. Gives the exit code. */
