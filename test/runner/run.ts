@@ -23,8 +23,13 @@ const say = (line: string) => process.stdout.write(`${line}\n`);
 interface Part {
   readonly projects: string | string[];
   readonly files?: readonly string[];
-  readonly exclude?: string[];
+  readonly exclude?: readonly string[];
 }
+
+const NIGHTLY_PARTS: readonly Part[] = [
+  { projects: 'e2e', files: [...ONLY_NIGHTLY, ...DRAWN] },
+  { projects: 'e2e-1.34' },
+];
 
 try {
   process.exitCode = await main(process.argv.slice(2));
@@ -37,24 +42,17 @@ async function main(args: string[]): Promise<number> {
   const nightly = args.includes(NIGHTLY);
   const { filter, options } = parseCLI(['vitest', 'run', ...args.filter((arg) => arg !== NIGHTLY)]);
   if (nightly) Object.assign(process.env, { ...NIGHTLY_ENVIRONMENT, ...process.env });
-  const parts = nightly
-    ? [{ projects: 'unit' }, { projects: 'e2e', files: [...ONLY_NIGHTLY, ...DRAWN] }, { projects: 'e2e-1.34' }]
-    : partsOf(filter, options);
-
-  const [first, ...others] = parts;
-  let tally = NOTHING;
-  if (first?.projects === 'unit') tally = await run(first, options);
-  else if (first) others.unshift(first);
+  let tally = options.project ? NOTHING : await run({ projects: 'unit', files: filter }, options);
   await provide(say);
-  for (const part of others) tally = addTallies(tally, await run(part, options));
+  for (const part of nightly ? NIGHTLY_PARTS : [mainPart(filter, options)]) {
+    tally = addTallies(tally, await run(part, options));
+  }
   return conclude(tally);
 }
 
-function partsOf(filter: readonly string[], { project }: CliOptions): Part[] {
-  if (project) return [{ projects: project, files: filter }];
-  const rest = { projects: '!unit', files: filter };
+function mainPart(files: readonly string[], { project }: CliOptions): Part {
   // Who asks for a file gets it.
-  return [{ projects: 'unit', files: filter }, filter.length > 0 ? rest : { ...rest, exclude: ONLY_NIGHTLY }];
+  return { projects: project ?? '!unit', files, exclude: files.length > 0 ? [] : ONLY_NIGHTLY };
 }
 
 async function run({ projects, files = [], exclude = [] }: Part, options: CliOptions): Promise<Tally> {
