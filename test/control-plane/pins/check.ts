@@ -35,7 +35,7 @@ async function check(): Promise<void> {
       return;
     }
     if (missing.size > 0)
-      print('more may be missing behind these');
+      print('more may be missing behind these; `npm run control-plane:update` takes other versions');
     process.exitCode = 1;
   } finally {
     workspace.remove();

@@ -1,0 +1,102 @@
+import { existsSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { compare } from 'semver';
+import { createWorkspace, type Workspace } from '../workspace.ts';
+import { createDraft, type Draft } from './draft.ts';
+import { type Go, startGo } from './go.ts';
+import { differences, readGoMod } from './go-mod.ts';
+import { goModFolders } from './go-mod-folders.ts';
+import { draftKubernetes } from './kubernetes-pins.ts';
+import { mend } from './mend.ts';
+
+/**
+ * Brings go.mod and go.sum to what is served. Those of Kubernetes get the newest patch of their minor version, and of
+ * etcd's; in all of them another version is taken of what is not served any more.
+ *
+ *     npm run control-plane:update                     all of them
+ *     npm run control-plane:update 1.36 helm           these: a minor version of Kubernetes, or a folder's name
+ *     npm run control-plane:update 1.37                a minor version that has no folder yet gets one
+ */
+const CONTROL_PLANE = join(import.meta.dirname, '..');
+
+const KUBERNETES_FOLDER = /^kubernetes-(\d+\.\d+)$/;
+
+async function update(names: readonly string[]): Promise<void> {
+  const folders = goModFolders();
+  const targets = names.length === 0 ? folders : names.map((name) => resolveTarget(name, folders));
+  const workspace = createWorkspace('pins');
+  try {
+    const go = await startGo(workspace);
+    for (const folder of targets) {
+      try {
+        await updateOne(go, workspace, folder, folders);
+      } catch (error) {
+        // The others are mended all the same.
+        fail(`${basename(folder)} stays as it is: ${error instanceof Error ? error.message : error}`);
+      }
+    }
+  } finally {
+    workspace.remove();
+  }
+}
+
+async function updateOne(go: Go, workspace: Workspace, folder: string, folders: readonly string[]): Promise<void> {
+  const name = basename(folder);
+  const isNew = !existsSync(folder);
+  const draft = KUBERNETES_FOLDER.test(name)
+    ? await draftKubernetes(go, workspace, { folder, template: newestKubernetes(folders), report: print })
+    : await mended(go, createDraft(workspace, folder), folder);
+  if (!draft.isChanged()) return print(`${name}: nothing to change`);
+  const after = await readGoMod(go, join(draft.folder, 'go.mod'));
+  const lines = isNew ? [] : differences(await readGoMod(go, join(folder, 'go.mod')), after);
+  draft.install();
+  if (isNew) {
+    const kubernetes = after.Require?.find(({ Path }) => Path === 'k8s.io/kubernetes')?.Version;
+    print(`${name}: a new folder, with Kubernetes ${kubernetes}; test/control-plane/kubernetes.ts has to name it`);
+  } else {
+    print(`${name}: ${lines.length > 0 ? 'changed' : 'only go.sum changed'}`);
+    for (const line of lines) print(`  ${line}`);
+  }
+}
+
+async function mended(go: Go, draft: Draft, folder: string): Promise<Draft> {
+  await mend(go, draft, folder);
+  return draft;
+}
+
+/** @throws Error when there is no such folder */
+function resolveTarget(name: string, folders: readonly string[]): string {
+  if (/^\d+\.\d+$/.test(name)) return join(CONTROL_PLANE, `kubernetes-${name}`);
+  const found = folders.find((folder) => basename(folder) === name);
+  if (!found)
+    throw new Error(
+      `${name} is no minor version, such as 1.36, and none of ${folders.map((folder) => basename(folder)).join(', ')}`,
+    );
+  return found;
+}
+
+/** @throws Error when there is none at all */
+function newestKubernetes(folders: readonly string[]): string {
+  const minor = (folder: string) => `${KUBERNETES_FOLDER.exec(basename(folder))?.[1]}.0`;
+  const newest = folders
+    .filter((folder) => KUBERNETES_FOLDER.test(basename(folder)))
+    .sort((a, b) => compare(minor(a), minor(b)))
+    .at(-1);
+  if (!newest) throw new Error('there is no kubernetes-… folder to take the tools from');
+  return newest;
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function fail(reason: string): void {
+  process.stderr.write(`error: ${reason}\n`);
+  process.exitCode = 1;
+}
+
+try {
+  await update(process.argv.slice(2));
+} catch (error) {
+  fail(error instanceof Error ? error.message : `${error}`);
+}
