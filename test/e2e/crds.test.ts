@@ -5,21 +5,15 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { crdFiles } from '../../scripts/crds.ts';
 import type { Policy, PolicyKind } from '../../src/policy/policy.ts';
-import { RecoveryPolicySpecSchema } from '../../src/policy/recovery-policy.ts';
-import { TaintPolicySpecSchema } from '../../src/policy/taint-policy.ts';
-import { DEFAULT_TOLERATIONS, TolerationPolicySpecSchema } from '../../src/policy/toleration-policy.ts';
+import { DEFAULT_TOLERATIONS } from '../../src/policy/toleration-policy.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin } from '../control-plane/users.ts';
+import { SPEC_SCHEMAS } from '../unit/policy/spec-schemas.ts';
 import { type PolicyObject, policyObject, readPolicy } from './policy-objects.ts';
 import { createPolicy, installCrds, POLICIES_PATH } from './policy-resources.ts';
 import { VERDICTS } from './policy-verdicts.ts';
 
 const ROOT = new URL('../../', import.meta.url);
-const SPEC_SCHEMAS = {
-  TaintPolicy: TaintPolicySpecSchema,
-  TolerationPolicy: TolerationPolicySpecSchema,
-  RecoveryPolicy: RecoveryPolicySpecSchema,
-};
 
 /** A policy with its schema's defaults spelt out. */
 function withDefaults(policy: Policy): unknown {
@@ -97,6 +91,15 @@ describeWithControlPlane('CRDs', {}, (cp) => {
         existing: 'Report',
         backstop: 'None',
       });
+      const recovery = {
+        mode: 'Recover',
+        daemonSets: { ...daemonSets, names: ['*'] },
+        strategy: 'DeletePod',
+        stuckSeconds: 10,
+      };
+      expect(await stored('RecoveryPolicy', { daemonSets })).toEqual(recovery);
+      const budget = { perNode: 3, windowSeconds: 600 };
+      expect(await stored('RecoveryPolicy', { daemonSets, budget: {} })).toEqual({ ...recovery, budget });
     });
   });
 
@@ -149,12 +152,15 @@ describeWithControlPlane('CRDs', {}, (cp) => {
       return cp().request<PolicyObject>(admin, 'PUT', `${path}/status`, { body: { ...body, status } });
     };
 
+    const daemonSets = { namespaces: ['cilium'] };
+    const listed = [
+      policyObject('TaintPolicy', 'listed-taint', { mode: 'Restore', taints: [{ key: 'dedicated' }] }),
+      policyObject('TolerationPolicy', 'listed-daemons', { mode: 'Audit', daemonSets }),
+      policyObject('RecoveryPolicy', 'listed-recovery', { daemonSets }),
+    ];
+
     beforeAll(async () => {
-      const policies = [
-        policyObject('TaintPolicy', 'listed-taint', { mode: 'Restore', taints: [{ key: 'dedicated' }] }),
-        policyObject('TolerationPolicy', 'listed-daemons', { mode: 'Audit', daemonSets: { namespaces: ['cilium'] } }),
-      ];
-      for (const policy of policies) {
+      for (const policy of listed) {
         expect(await createPolicy(cp(), policy)).toMatchObject({ status: 201 });
         expect(await writeStatus(policy.kind, policy.metadata.name, status)).toMatchObject({ status: 200 });
       }
@@ -170,14 +176,17 @@ describeWithControlPlane('CRDs', {}, (cp) => {
       ['taintpolicy', 'listed-taint Restore 3 1 True'],
       ['tolpol', 'listed-daemons Audit 3 1 True'],
       ['tolerationpolicies', 'listed-daemons Audit 3 1 True'],
+      ['recpol', 'listed-recovery Recover 3 1 True'],
+      ['recoverypolicies', 'listed-recovery Recover 3 1 True'],
     ])('`kubectl get %s` shows the columns', async (resource, row) => {
       expect(await rows(resource)).toEqual(['NAME MODE MATCHED VIOLATING READY', row, '']);
     });
 
-    it('the category `taintkeeper` has both kinds', async () => {
+    it('the category `taintkeeper` has all kinds', async () => {
       const names = (await rows('taintkeeper')).map((row) => row.split(' ')[0]);
       expect(names).toContain('taintpolicy.taintkeeper.dev/listed-taint');
       expect(names).toContain('tolerationpolicy.taintkeeper.dev/listed-daemons');
+      expect(names).toContain('recoverypolicy.taintkeeper.dev/listed-recovery');
     });
 
     it('`kubectl explain` has the descriptions', async () => {
@@ -212,9 +221,11 @@ describeWithControlPlane('CRDs', {}, (cp) => {
         'conditions[0].status',
       ],
     ])('a status with %s is refused', async (_why, broken, field) => {
-      const answer = await writeStatus('TolerationPolicy', 'listed-daemons', broken);
-      expect(answer.status).toBe(422);
-      expect(JSON.stringify(answer.body)).toContain(field);
+      for (const { kind, metadata } of listed) {
+        const answer = await writeStatus(kind, metadata.name, broken);
+        expect(answer.status).toBe(422);
+        expect(JSON.stringify(answer.body)).toContain(field);
+      }
     });
   });
 });

@@ -7,7 +7,9 @@ import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
 import type { Toleration } from '../../src/policy/toleration.ts';
 import type { TolerationPolicySpec } from '../../src/policy/toleration-policy.ts';
 import type { User } from '../control-plane/users.ts';
+import { backstop, presentRule } from '../unit/admission/generators.ts';
 import { manifest } from '../unit/policy/policies.ts';
+import { daemonSetSelection, labelSelector, labels } from '../unit/policy/selector-cases.ts';
 
 // A small world again (see test/unit/admission/generators.ts), in which every way to write a pattern, a selector, an
 // exemption or a release meets objects that it just fits and just does not.
@@ -40,25 +42,6 @@ const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
 const key = fc.oneof(fc.constantFrom(...LASTING_KEYS), fc.constantFrom(...KEYS));
 const value = fc.constantFrom(...VALUES);
 const effect = fc.constantFrom(...EFFECTS);
-const labels = fc.constantFrom<Record<string, string>>(
-  {},
-  { pool: 'a' },
-  { pool: 'b', zone: 'z' },
-  { pool: '', zone: 'z' },
-  { 'example.com/zone': 'z', pool: 'c' },
-);
-const labelSelector = fc.constantFrom<TaintPolicySpec['nodeSelector']>(
-  undefined,
-  undefined,
-  undefined,
-  {},
-  { matchLabels: { pool: 'a' } },
-  { matchLabels: { pool: '', zone: 'z' } },
-  { matchExpressions: [{ key: 'pool', operator: 'In', values: ['a', 'c'] }] },
-  { matchExpressions: [{ key: 'pool', operator: 'NotIn', values: ['b', ''] }] },
-  { matchExpressions: [{ key: 'zone', operator: 'Exists' }] },
-  { matchLabels: { pool: 'c' }, matchExpressions: [{ key: 'zone', operator: 'DoesNotExist' }] },
-);
 
 const taint = fc.record<Taint & { timeAdded?: string }>(
   { key, value, effect, timeAdded: fc.constantFrom('2026-01-01T00:00:00Z', '2026-02-02T00:00:00Z') },
@@ -70,6 +53,9 @@ const taints = fc.uniqueArray(taint, {
   maxLength: 5,
   size: 'max',
 });
+
+/** What TaintPolicies are called. */
+const TAINT_POLICIES = ['taint-0', 'taint-1', 'taint-2', 'taint-3'];
 
 /** In place of an annotation: one that names all taints which the node has. */
 const ALL_TAINTS = 'all taints';
@@ -101,11 +87,11 @@ export interface NodeState {
   readonly taints: readonly Taint[];
   readonly release: string | undefined;
   readonly remembered: string | undefined;
-  /** Nothing that is generated: only native policies write it. */
+  /** What native policies wrote on it, where the policies on trial are not native ones themselves. */
   readonly restored?: string | undefined;
 }
 
-export const nodeState: fc.Arbitrary<NodeState> = fc
+const nodeState: fc.Arbitrary<NodeState> = fc
   .record({
     labels,
     taints,
@@ -137,7 +123,7 @@ export interface NodeEdit {
 }
 
 const kept = { arbitrary: fc.constant('kept' as const), weight: 3 };
-export const nodeEdit: fc.Arbitrary<NodeEdit> = fc.record({
+const nodeEdit: fc.Arbitrary<NodeEdit> = fc.record({
   labels: fc.oneof(kept, { arbitrary: labels, weight: 1 }),
   release: fc.oneof(kept, { arbitrary: release, weight: 1 }, allTaints),
   remembered: fc.oneof(kept, { arbitrary: remembered, weight: 1 }),
@@ -150,6 +136,30 @@ export const nodeEdit: fc.Arbitrary<NodeEdit> = fc.record({
     { arbitrary: fc.constantFrom('what is remembered' as const, undefined), weight: 1 },
   ),
 });
+
+/** What native policies note, of policies that there are or not, for taints that they protect or not; or what anybody writes there. */
+const restored = fc.constantFrom(
+  undefined,
+  ALL_TAINTS,
+  ALL_TAINTS,
+  '',
+  'taint-0 dedicated:NoSchedule',
+  'rubbish, taint-0, taint-9 dedicated:NoSchedule',
+);
+
+const noted = { arbitrary: restored, weight: 1 };
+const notedState: fc.Arbitrary<NodeState> = fc
+  .record({ state: nodeState, note: fc.oneof({ arbitrary: fc.constant(undefined), weight: 3 }, noted) })
+  .map(({ state, note }) => ({ ...state, restored: noteOf(note, state.taints) }));
+const notedEdit: fc.Arbitrary<NodeEdit> = fc
+  .record({ edit: nodeEdit, note: fc.oneof(kept, noted) })
+  .map(({ edit, note }) => ({ ...edit, restored: note }));
+
+/** In place of {@link ALL_TAINTS}: each policy put each of the taints back. */
+function noteOf(text: string | undefined, named: readonly Taint[]): string | undefined {
+  if (text !== ALL_TAINTS) return text;
+  return TAINT_POLICIES.flatMap((policy) => named.map((one) => `${policy} ${formatTaint(one)}`)).join(', ');
+}
 
 export function edited(
   before: NodeState,
@@ -167,7 +177,7 @@ export function edited(
     labels: newLabels === 'kept' ? before.labels : newLabels,
     release: newRelease === 'kept' ? before.release : annotationOf(newRelease, before.taints),
     remembered: newRemembered === 'kept' ? before.remembered : annotationOf(newRemembered, before.taints),
-    restored: newRestored === 'kept' ? before.restored : newRestored,
+    restored: newRestored === 'kept' ? before.restored : noteOf(newRestored, before.taints),
     taints: withTaints(
       left,
       added === 'what is remembered' ? parseRemembered(before.remembered) : added ? [added] : [],
@@ -206,11 +216,11 @@ const exempt = fc.constantFrom<TaintPolicySpec['exempt']>(
 const taintRule = fc.oneof(
   // Rules that ask for little: what they protect is dropped often.
   { arbitrary: fc.record({ key: fc.oneof(key, fc.constantFrom(...KEY_PATTERNS)) }), weight: 3 },
-  fc.record({ key: fc.oneof(key, fc.constantFrom(...KEY_PATTERNS)), value, effect }, { requiredKeys: ['key'] }),
   fc.record(
-    { key, value, effect, ensure: fc.constant('Present' as const) },
-    { requiredKeys: ['key', 'effect', 'ensure'] },
+    { key: fc.oneof(key, fc.constantFrom(...KEY_PATTERNS)), value, effect, ensure: fc.constant('Preserved' as const) },
+    { requiredKeys: ['key'] },
   ),
+  { arbitrary: presentRule(key), weight: 2 },
 );
 
 const taintPolicy = fc
@@ -221,11 +231,13 @@ const taintPolicy = fc
       taints: fc.uniqueArray(taintRule, {
         minLength: 1,
         maxLength: 3,
-        selector: (rule) => ('ensure' in rule ? `${rule.key}:${rule.effect}` : JSON.stringify(rule)),
+        selector: (rule) =>
+          'ensure' in rule && rule.ensure === 'Present' ? `${rule.key}:${rule.effect}` : JSON.stringify(rule),
       }),
       exempt,
       release: fc.constantFrom('ByAnnotation', 'Never'),
       failurePolicy: fc.constantFrom('Fail', 'Ignore'),
+      backstop,
     } as never,
     { requiredKeys: ['mode', 'taints'] },
   )
@@ -236,6 +248,12 @@ const tolerationList = fc.array(
   fc.oneof(
     fc.record({ key, operator: fc.constant('Exists' as const), effect }, { requiredKeys: ['key', 'operator'] }),
     fc.record({ key, value, effect, operator: fc.constant('Equal' as const) }, { requiredKeys: ['key'] }),
+    fc.record({
+      key,
+      operator: fc.constantFrom('Exists' as const, 'Equal' as const),
+      effect: fc.constant('NoExecute' as const),
+      tolerationSeconds: fc.constantFrom(0, 300),
+    }),
     fc.constant({ operator: 'Exists' as const }),
     fc.record({ operator: fc.constant('Exists' as const), effect }),
   ),
@@ -246,26 +264,24 @@ const tolerationPolicy = fc
   .record<TolerationPolicySpec>(
     {
       mode: fc.constantFrom('Mutate', 'Audit'),
-      daemonSets: fc.constantFrom<TolerationPolicySpec['daemonSets']>(
-        { namespaces: ['kube-system'] },
-        { namespaces: ['*'], names: ['cni*', '*-agent'] },
-        { namespaces: ['kube-*'], names: ['c*i', 'x*y*z'], selector: { matchLabels: { pool: 'a' } } },
-        { namespaces: ['default'], selector: { matchExpressions: [{ key: 'zone', operator: 'DoesNotExist' }] } },
-      ),
+      daemonSets: daemonSetSelection,
       tolerations: tolerationList.filter(({ length }) => length > 0) as never,
-    },
+      existing: fc.constantFrom('Report', 'Patch'),
+      backstop,
+    } as never,
     { requiredKeys: ['mode', 'daemonSets'] },
   )
-  .map(withoutUndefined);
+  // An Audit policy may not say Patch.
+  .map((spec) => withoutUndefined(spec.mode === 'Audit' ? { ...spec, existing: undefined } : spec));
 
 /** Policies of both kinds as they come out of their files, valid all of them. */
 export const policies: fc.Arbitrary<Policy[]> = fc
   .record({
-    taint: fc.array(taintPolicy, { minLength: 1, maxLength: 4, size: 'max' }),
+    taint: fc.array(taintPolicy, { minLength: 1, maxLength: TAINT_POLICIES.length, size: 'max' }),
     toleration: fc.array(tolerationPolicy, { maxLength: 3, size: 'max' }),
   })
   .map(({ taint: taintSpecs, toleration }) => [
-    ...taintSpecs.map((spec, index) => manifest('TaintPolicy', `taint-${index}`, spec)),
+    ...taintSpecs.map((spec, index) => manifest('TaintPolicy', TAINT_POLICIES[index] ?? '', spec)),
     ...toleration.map((spec, index) => manifest('TolerationPolicy', `toleration-${index}`, spec)),
   ])
   .map((manifests) =>
@@ -313,15 +329,16 @@ const user = fc.oneof(
 );
 const place = fc.nat(DAEMON_SET_PLACES.length - 1);
 
-const nodeRequests = [
-  {
-    arbitrary: fc.record({ what: fc.constant('node update' as const), node: fc.nat(NODES - 1), edit: nodeEdit, user }),
-    weight: 4,
-  },
-  { arbitrary: fc.record({ what: fc.constant('node creation' as const), state: nodeState, user }), weight: 1 },
-] as const;
+const nodeRequests = (state: fc.Arbitrary<NodeState>, edit: fc.Arbitrary<NodeEdit>) =>
+  [
+    {
+      arbitrary: fc.record({ what: fc.constant('node update' as const), node: fc.nat(NODES - 1), edit, user }),
+      weight: 4,
+    },
+    { arbitrary: fc.record({ what: fc.constant('node creation' as const), state, user }), weight: 1 },
+  ] as const;
 
-export const request: fc.Arbitrary<Request> = fc.oneof(...nodeRequests, {
+const request: fc.Arbitrary<Request> = fc.oneof(...nodeRequests(notedState, notedEdit), {
   arbitrary: fc.record({
     what: fc.constantFrom('DaemonSet update', 'DaemonSet creation'),
     place,
@@ -337,7 +354,7 @@ export const scenario = (requests: number) =>
     policies,
     /** `--audit`. */
     audit: fc.oneof({ arbitrary: fc.constant(false), weight: 7 }, { arbitrary: fc.constant(true), weight: 1 }),
-    nodes: fc.array(nodeState, { minLength: NODES, maxLength: NODES }),
+    nodes: fc.array(notedState, { minLength: NODES, maxLength: NODES }),
     daemonSets: fc.array(daemonSetState, { minLength: DAEMON_SET_PLACES.length, maxLength: DAEMON_SET_PLACES.length }),
     requests: fc.array(request, { minLength: requests, maxLength: requests }),
   });
@@ -347,7 +364,7 @@ export const nodeScenario = (requests: number) =>
   fc.record({
     policies: policies.map((all) => all.filter((policy) => policy.kind === 'TaintPolicy')),
     nodes: fc.array(nodeState, { minLength: NODES, maxLength: NODES }),
-    requests: fc.array(fc.oneof(...nodeRequests), { minLength: requests, maxLength: requests }),
+    requests: fc.array(fc.oneof(...nodeRequests(nodeState, nodeEdit)), { minLength: requests, maxLength: requests }),
   });
 
 function withoutUndefined<T extends object>(value: T): T {

@@ -4,6 +4,7 @@ import { type Policy, parsePolicy } from '../../src/policy/policy.ts';
 import type { Toleration } from '../../src/policy/toleration.ts';
 import type { TolerationPolicySpec } from '../../src/policy/toleration-policy.ts';
 import { manifest } from '../unit/policy/policies.ts';
+import { daemonSetSelection, labels } from '../unit/policy/selector-cases.ts';
 
 // A world so small that policies meet, that what one adds another one needs not, and that DaemonSets have what policies ask
 // for in all the ways in which it can be written.
@@ -32,20 +33,20 @@ const toleration: fc.Arbitrary<Toleration> = fc.oneof(
   { arbitrary: fc.record({ operator: fc.constant('Exists'), effect }, { requiredKeys: ['operator'] }), weight: 1 },
 );
 
-const policy = fc.record<TolerationPolicySpec>(
-  {
-    mode: fc.constantFrom('Mutate', 'Mutate', 'Audit'),
-    daemonSets: fc.constantFrom<TolerationPolicySpec['daemonSets']>(
-      { namespaces: ['kube-system'] },
-      { namespaces: ['kube-system'] },
-      { namespaces: ['*'], names: ['cni*', '*-agent'] },
-      { namespaces: ['kube-*'], names: ['c*i', 'x*y*z'], selector: { matchLabels: { pool: 'a' } } },
-      { namespaces: ['default'], selector: { matchExpressions: [{ key: 'zone', operator: 'DoesNotExist' }] } },
-    ),
-    tolerations: fc.array(toleration, { minLength: 1, maxLength: 4 }) as never,
-  },
-  { requiredKeys: ['mode', 'daemonSets'] },
-);
+const policy = fc
+  .record<TolerationPolicySpec>(
+    {
+      mode: fc.constantFrom('Mutate', 'Mutate', 'Audit'),
+      daemonSets: daemonSetSelection,
+      tolerations: fc.array(toleration, { minLength: 1, maxLength: 4 }) as never,
+      // Neither has a say in what is admitted.
+      existing: fc.constantFrom('Report', 'Patch'),
+      backstop: fc.constantFrom('None', 'Native'),
+    },
+    { requiredKeys: ['mode', 'daemonSets'] },
+  )
+  // An Audit policy may not say Patch.
+  .map(({ existing, ...spec }) => (spec.mode === 'Audit' || existing === undefined ? spec : { ...spec, existing }));
 
 /** Names of which one is the beginning of another, and sorts differently once something is appended. */
 const NAMES = ['a', 'a-b', 'b'];
@@ -73,7 +74,6 @@ export const PLACES = [
   { namespace: 'default', name: 'other' },
 ] as const;
 
-const labels = fc.constantFrom<Record<string, string>>({}, { pool: 'a' }, { pool: 'a', zone: 'z' });
 const annotations = fc.oneof(
   { arbitrary: fc.constant<Record<string, string>>({}), weight: 6 },
   { arbitrary: fc.constantFrom('true', 'false', '').map((text) => ({ [IGNORE_ANNOTATION]: text })), weight: 1 },

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { PolicyKind } from '../../src/policy/policy.ts';
 
 // Specs that are valid about half of the time: mostly what is right, now and then something next to it.
 
@@ -108,10 +109,15 @@ const selector = fields({
   matchExpressions: list(requirement, { maxLength: 2 }),
 });
 
+const evicting = { effect: fc.constant('NoExecute'), ensure: fc.constant('Present') };
+const mayEvict = mostly(fc.boolean(), 'true', 1, {});
+
 const taint = fc.oneof(
   { weight: 4, arbitrary: fields({ key: keyOrPattern, value, effect, ensure: oneOf('Preserved') }, ['key']) },
   { weight: 4, arbitrary: fields({ key, value, effect, ensure: oneOf('Present') }, ['key', 'effect', 'ensure']) },
+  { weight: 2, arbitrary: fields({ key, value, ...evicting, mayEvict }, ['key', 'effect', 'ensure', 'mayEvict']) },
   { weight: 1, arbitrary: fields({ key: keyOrPattern, effect, ensure: oneOf('Present') }, ['key', 'ensure']) },
+  { weight: 1, arbitrary: fields({ key, effect, ensure: oneOf('Preserved', 'Present'), mayEvict }, ['key']) },
 );
 
 const tolerationSeconds = mostly(
@@ -130,34 +136,63 @@ const toleration = fc.oneof(
   { weight: 1, arbitrary: fields({ key, operator: oneOf('Exists', 'Equal'), value, effect, tolerationSeconds }) },
 );
 
-/** `spec` of a TaintPolicy, right or wrong, but for what only the program can see to be wrong. */
-export const taintPolicySpec = fields(
+/** A number within bounds, which count, and now and then one just beyond them, or none. */
+const whole = (minimum: number, maximum: number) =>
+  mostly(
+    fc.constantFrom(minimum, minimum + 1, maximum),
+    minimum - 1,
+    maximum + 1,
+    -(2 ** 31),
+    2 ** 31,
+    2.5,
+    1e30,
+    '10',
+  );
+
+const backstop = oneOf('None', 'Native');
+
+const daemonSets = fields(
   {
-    mode: oneOf('Deny', 'Restore', 'Audit'),
-    nodeSelector: selector,
-    // What only the program sees, two values for one Present taint, is not for here: each key stands once.
-    taints: list(taint, { minLength: 1 }).map((taints) => (Array.isArray(taints) ? uniqueByKey(taints) : taints)),
-    exempt: fields({ users: names, groups: names }),
-    release: oneOf('ByAnnotation', 'Never'),
-    failurePolicy: oneOf('Fail', 'Ignore'),
+    namespaces: list(mostly(fc.constantFrom('*', 'kube-system'), '', 'n'.repeat(64), 1), { minLength: 1 }),
+    names,
+    selector,
   },
-  ['mode', 'taints'],
+  ['namespaces'],
 );
 
-/** `spec` of a TolerationPolicy, in the same way. */
-export const tolerationPolicySpec = fields(
-  {
-    mode: oneOf('Mutate', 'Audit'),
-    daemonSets: fields(
-      {
-        namespaces: list(mostly(fc.constantFrom('*', 'kube-system'), '', 'n'.repeat(64), 1), { minLength: 1 }),
-        names,
-        selector,
-      },
-      ['namespaces'],
-    ),
-    tolerations: list(toleration, { minLength: 1 }),
-    existing: oneOf('Report'),
-  },
-  ['mode', 'daemonSets'],
-);
+/** Specs of each kind, right or wrong, but for what only the program can see to be wrong. */
+export const SPECS: Readonly<Record<PolicyKind, fc.Arbitrary<unknown>>> = {
+  TaintPolicy: fields(
+    {
+      mode: oneOf('Deny', 'Restore', 'Audit'),
+      nodeSelector: selector,
+      // What only the program sees, two values for one Present taint, is not for here: each key stands once.
+      taints: list(taint, { minLength: 1 }).map((taints) => (Array.isArray(taints) ? uniqueByKey(taints) : taints)),
+      exempt: fields({ users: names, groups: names }),
+      release: oneOf('ByAnnotation', 'Never'),
+      failurePolicy: oneOf('Fail', 'Ignore'),
+      backstop,
+    },
+    ['mode', 'taints'],
+  ),
+  TolerationPolicy: fields(
+    {
+      mode: oneOf('Mutate', 'Audit'),
+      daemonSets,
+      tolerations: list(toleration, { minLength: 1 }),
+      existing: oneOf('Report', 'Patch'),
+      backstop,
+    },
+    ['mode', 'daemonSets'],
+  ),
+  RecoveryPolicy: fields(
+    {
+      mode: oneOf('Recover', 'Audit'),
+      daemonSets,
+      strategy: oneOf('DeletePod', 'RestartRollout'),
+      stuckSeconds: whole(1, 3_600),
+      budget: fields({ perNode: whole(1, 100), windowSeconds: whole(60, 86_400) }),
+    },
+    ['daemonSets'],
+  ),
+};

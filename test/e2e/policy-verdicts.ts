@@ -23,6 +23,14 @@ const selectorAtItsBounds = {
   matchExpressions: times(64, () => ({ key: KEY_OF_317, operator: 'In', values: times(64, () => VALUE_OF_63) })),
 };
 
+const EVERY_PART_OF_A_SELECTOR = {
+  matchLabels: { pool: 'gpu', 'a.b/c': '' },
+  matchExpressions: [
+    { key: 'a.b/c', operator: 'In', values: ['x', ''] },
+    { key: 'a', operator: 'Exists', values: [] },
+  ],
+};
+
 const taint = (why: string, spec: object, field?: string, words?: string): Verdict => ({
   why,
   kind: 'TaintPolicy',
@@ -51,21 +59,17 @@ export const VERDICTS: readonly Verdict[] = [
   taint('the smallest TaintPolicy', {}),
   taint('every field of a TaintPolicy', {
     mode: 'Restore',
-    nodeSelector: {
-      matchLabels: { pool: 'gpu', 'a.b/c': '' },
-      matchExpressions: [
-        { key: 'a.b/c', operator: 'In', values: ['x', ''] },
-        { key: 'a', operator: 'Exists', values: [] },
-      ],
-    },
+    nodeSelector: EVERY_PART_OF_A_SELECTOR,
     taints: [
       { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' },
+      { key: 'dedicated', effect: 'NoExecute', ensure: 'Present', mayEvict: false },
       { key: 'example.com/*', ensure: 'Preserved' },
       { key: '*', value: '' },
     ],
     exempt: { users: ['system:serviceaccount:kube-system:*'], groups: ['system:masters', 'größte Gruppe'] },
     release: 'Never',
     failurePolicy: 'Fail',
+    backstop: 'Native',
   }),
   taint('every list and text at its bounds', {
     nodeSelector: selectorAtItsBounds,
@@ -113,6 +117,7 @@ export const VERDICTS: readonly Verdict[] = [
   taint('a single user, not in a list', { exempt: { users: 'admin' } }, 'spec.exempt.users'),
   taint('a release of nobody', { release: 'Always' }, 'spec.release'),
   taint('a failurePolicy of nobody', { failurePolicy: 'Retry' }, 'spec.failurePolicy'),
+  taint('a backstop of nobody', { backstop: 'Webhook' }, 'spec.backstop'),
   taint(
     'an Audit policy that would refuse',
     { mode: 'Audit', failurePolicy: 'Fail' },
@@ -175,7 +180,7 @@ export const VERDICTS: readonly Verdict[] = [
   toleration('the smallest TolerationPolicy', {}),
   toleration('every field of a TolerationPolicy', {
     mode: 'Mutate',
-    daemonSets: { namespaces: ['*', 'kube-system'], names: ['cilium*'], selector: { matchLabels: { app: 'cni' } } },
+    daemonSets: { namespaces: ['*', 'kube-system'], names: ['cilium*'], selector: EVERY_PART_OF_A_SELECTOR },
     tolerations: [
       { operator: 'Exists' },
       { key: 'a', operator: 'Exists', value: '' },
@@ -183,6 +188,7 @@ export const VERDICTS: readonly Verdict[] = [
       { key: 'a', effect: 'NoExecute', tolerationSeconds: -1 },
     ],
     existing: 'Report',
+    backstop: 'Native',
   }),
   toleration('every list and text at its bounds', {
     daemonSets: {
@@ -241,6 +247,8 @@ export const VERDICTS: readonly Verdict[] = [
     { tolerations: [{ key: 'a', operator: 'Gt', value: '1' }] },
     'spec.tolerations[0].operator',
   ),
+  toleration('a backstop of nobody', { backstop: 'Webhook' }, 'spec.backstop'),
+  toleration('a change of nobody', { mode: 'Mutate', existing: 'Recreate' }, 'spec.existing'),
   toleration('a change of what runs already', { mode: 'Mutate', existing: 'Patch' }),
   toleration(
     'a change of what runs already, in mode Audit',
@@ -267,14 +275,30 @@ export const VERDICTS: readonly Verdict[] = [
   recovery('the smallest RecoveryPolicy', {}),
   recovery('every field of a RecoveryPolicy', {
     mode: 'Audit',
-    daemonSets: { namespaces: ['kube-*'], names: ['cni'], selector: { matchLabels: { app: 'cni' } } },
+    daemonSets: { namespaces: ['kube-*'], names: ['cni'], selector: EVERY_PART_OF_A_SELECTOR },
     strategy: 'RestartRollout',
     stuckSeconds: 3_600,
     budget: { perNode: 100, windowSeconds: 86_400 },
   }),
+  recovery('the least of everything', {
+    mode: 'Recover',
+    strategy: 'DeletePod',
+    stuckSeconds: 1,
+    budget: { perNode: 1, windowSeconds: 60 },
+  }),
+  recovery('an empty budget', { budget: {} }),
+  recovery('a mode of the other kinds', { mode: 'Mutate' }, 'spec.mode'),
+  recovery('no namespaces', { daemonSets: { namespaces: [] } }, 'spec.daemonSets.namespaces'),
+  recovery('a backstop, which nothing could be', { backstop: 'Native' }, 'spec.backstop'),
   recovery('an unknown strategy', { strategy: 'Reboot' }, 'spec.strategy'),
   recovery('no seconds at all', { stuckSeconds: 0 }, 'spec.stuckSeconds'),
+  recovery('half a second', { stuckSeconds: 1.5 }, 'spec.stuckSeconds'),
+  recovery('more than an hour', { stuckSeconds: 3_601 }, 'spec.stuckSeconds'),
+  recovery('a text for a number', { stuckSeconds: '10' }, 'spec.stuckSeconds'),
+  recovery('a budget without end', { budget: { perNode: 101 } }, 'spec.budget.perNode'),
   recovery('a budget of nothing', { budget: { perNode: 0 } }, 'spec.budget.perNode'),
+  recovery('more than a day', { budget: { windowSeconds: 86_401 } }, 'spec.budget.windowSeconds'),
+  recovery('an unknown field of the budget', { budget: { perPod: 1 } }, 'spec.budget.perPod'),
   recovery('a window of nothing', { budget: { windowSeconds: 59 } }, 'spec.budget.windowSeconds'),
 ];
 

@@ -3,6 +3,7 @@ import { formatTaint, type Taint } from '../../../src/policy/taint.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { Toleration } from '../../../src/policy/toleration.ts';
 import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
+import { daemonSetSelection, labelSelector, labels } from '../policy/selector-cases.ts';
 
 // A small world, so that keys, values and selectors meet often.
 
@@ -12,7 +13,6 @@ const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
 const key = fc.constantFrom(...KEYS);
 const value = fc.constantFrom('', 'x', 'y');
 const effect = fc.constantFrom(...EFFECTS);
-const labels = fc.constantFrom<Record<string, string>>({}, { pool: 'a' }, { pool: 'b', zone: 'z' });
 
 /** Taints as they may stand on a node: at most one of each key and effect, with and without a value. */
 export const taints = fc.uniqueArray(
@@ -62,44 +62,50 @@ export const requester = fc.constantFrom<{ username: string; groups: string[] }>
   { username: 'system:node:n1', groups: ['system:nodes'] },
 );
 
+/** Rules that say `ensure: Present`; those with NoExecute alone may say whether they evict. */
+export const presentRule = (keys: fc.Arbitrary<string>) => {
+  const ensure = fc.constant('Present' as const);
+  return fc.oneof(
+    fc.record({ key: keys, value, effect, ensure }, { requiredKeys: ['key', 'effect', 'ensure'] }),
+    fc.record(
+      { key: keys, value, effect: fc.constant('NoExecute' as const), ensure, mayEvict: fc.boolean() },
+      { requiredKeys: ['key', 'effect', 'ensure', 'mayEvict'] },
+    ),
+  );
+};
+
 const taintRule = fc.oneof(
-  fc.record({ key: fc.constantFrom(...KEYS, 'example.com/*', '*'), value, effect }, { requiredKeys: ['key'] }),
   fc.record(
-    { key, value, effect, ensure: fc.constant('Present' as const) },
-    { requiredKeys: ['key', 'effect', 'ensure'] },
+    { key: fc.constantFrom(...KEYS, 'example.com/*', '*'), value, effect, ensure: fc.constant('Preserved' as const) },
+    { requiredKeys: ['key'] },
   ),
-  fc.record(
-    {
-      key,
-      value,
-      effect: fc.constant('NoExecute' as const),
-      ensure: fc.constant('Present' as const),
-      mayEvict: fc.boolean(),
-    },
-    { requiredKeys: ['key', 'effect', 'ensure', 'mayEvict'] },
-  ),
+  { weight: 2, arbitrary: presentRule(key) },
 );
 
-const taintPolicy = fc.record<TaintPolicySpec>(
-  {
-    mode: fc.constantFrom('Deny', 'Restore', 'Audit'),
-    nodeSelector: fc.constantFrom(
-      {},
-      { matchLabels: { pool: 'a' } },
-      { matchExpressions: [{ key: 'zone', operator: 'Exists' as const }] },
-    ),
-    // A policy that wants two values for one Present taint is refused.
-    taints: fc.uniqueArray(taintRule, {
-      minLength: 1,
-      maxLength: 3,
-      selector: (rule) => ('ensure' in rule ? `${rule.key}:${rule.effect}` : JSON.stringify(rule)),
-    }),
-    exempt: fc.constantFrom({ users: ['dev'] }, { groups: ['system:*'] }, {}),
-    release: fc.constantFrom('ByAnnotation', 'Never'),
-    backstop: fc.constantFrom('Native', 'None'),
-  },
-  { requiredKeys: ['mode', 'taints'] },
-);
+export const backstop = fc.constantFrom('Native', 'None');
+
+const taintPolicy = fc
+  .record<TaintPolicySpec>(
+    {
+      mode: fc.constantFrom('Deny', 'Restore', 'Audit'),
+      nodeSelector: labelSelector.map((selector) => selector ?? {}),
+      // A policy that wants two values for one Present taint is refused.
+      taints: fc.uniqueArray(taintRule, {
+        minLength: 1,
+        maxLength: 3,
+        selector: (rule) => (rule.ensure === 'Present' ? `${rule.key}:${rule.effect}` : JSON.stringify(rule)),
+      }),
+      exempt: fc.constantFrom({ users: ['dev'] }, { groups: ['system:*'] }, {}),
+      release: fc.constantFrom('ByAnnotation', 'Never'),
+      failurePolicy: fc.constantFrom('Fail', 'Ignore'),
+      backstop,
+    },
+    { requiredKeys: ['mode', 'taints'] },
+  )
+  // An Audit policy may not say Fail.
+  .map(({ failurePolicy, ...spec }) =>
+    spec.mode === 'Audit' || failurePolicy === undefined ? spec : { ...spec, failurePolicy },
+  );
 
 export const taintPolicies = fc.dictionary(fc.constantFrom('p1', 'p2', 'p3'), taintPolicy, { noNullPrototype: true });
 
@@ -111,21 +117,27 @@ export const tolerations = fc.array(
   { maxLength: 6 },
 );
 
-const tolerationPolicy = fc.record<TolerationPolicySpec>(
-  {
-    mode: fc.constantFrom('Mutate', 'Audit'),
-    daemonSets: fc.constantFrom({ namespaces: ['kube-system'] }, { namespaces: ['*'], names: ['cni*'] }),
-    tolerations: fc.array(
-      fc.oneof(
-        fc.record({ key, operator: fc.constant('Exists' as const), effect }, { requiredKeys: ['key', 'operator'] }),
-        fc.record({ key, value, effect }, { requiredKeys: ['key'] }),
-        fc.constant({ operator: 'Exists' as const }),
+const tolerationPolicy = fc
+  .record<TolerationPolicySpec>(
+    {
+      mode: fc.constantFrom('Mutate', 'Audit'),
+      daemonSets: daemonSetSelection,
+      tolerations: fc.array(
+        fc.oneof(
+          fc.record({ key, operator: fc.constant('Exists' as const), effect }, { requiredKeys: ['key', 'operator'] }),
+          fc.record({ key, operator: fc.constant('Equal' as const), value, effect }, { requiredKeys: ['key'] }),
+          fc.record({ key, effect: fc.constant('NoExecute' as const), tolerationSeconds: fc.constantFrom(0, 300) }),
+          fc.constant({ operator: 'Exists' as const }),
+        ),
+        { minLength: 1, maxLength: 3 },
       ),
-      { minLength: 1, maxLength: 3 },
-    ),
-  },
-  { requiredKeys: ['mode', 'daemonSets'] },
-);
+      existing: fc.constantFrom('Report', 'Patch'),
+      backstop,
+    },
+    { requiredKeys: ['mode', 'daemonSets'] },
+  )
+  // An Audit policy may not say Patch.
+  .map(({ existing, ...spec }) => (spec.mode === 'Audit' || existing === undefined ? spec : { ...spec, existing }));
 
 export const tolerationPolicies = fc.dictionary(fc.constantFrom('p1', 'p2'), tolerationPolicy, {
   noNullPrototype: true,

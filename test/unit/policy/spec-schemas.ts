@@ -1,0 +1,10 @@
+import type { PolicyKind } from '../../../src/policy/policy.ts';
+import { RecoveryPolicySpecSchema } from '../../../src/policy/recovery-policy.ts';
+import { TaintPolicySpecSchema } from '../../../src/policy/taint-policy.ts';
+import { TolerationPolicySpecSchema } from '../../../src/policy/toleration-policy.ts';
+
+export const SPEC_SCHEMAS = {
+  TaintPolicy: TaintPolicySpecSchema,
+  TolerationPolicy: TolerationPolicySpecSchema,
+  RecoveryPolicy: RecoveryPolicySpecSchema,
+} satisfies Record<PolicyKind, object>;
