@@ -101,11 +101,16 @@ export async function watchObjects(
   };
 }
 
-/** How long it took until the condition held, in milliseconds. */
-export async function timeUntil(condition: () => boolean, what: () => string): Promise<number> {
+/** How long it takes, in milliseconds. */
+export async function timeOf(work: () => Promise<unknown>): Promise<number> {
   const began = performance.now();
-  await waitUntil(() => condition() || undefined, { timeoutMs: BOUND_MS, otherwise: what });
+  await work();
   return performance.now() - began;
+}
+
+/** How long it took until the condition held, in milliseconds. */
+export function timeUntil(condition: () => boolean, what: () => string): Promise<number> {
+  return timeOf(() => waitUntil(() => condition() || undefined, { timeoutMs: BOUND_MS, otherwise: what }));
 }
 
 /** The cache shows what the API server has: as many objects, each in the same version. */
