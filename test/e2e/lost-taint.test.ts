@@ -10,16 +10,17 @@ import { GPU, kubectl, taintsOf } from './nodes.ts';
 import { copyTaints, type StaleCopies, type StaleWrites, startStaleWriter } from './stale-writer.ts';
 
 const NAMES = Array.from({ length: 50 }, (_, index) => `n${index}`);
-const ATTACK_MS = 60_000;
+/** Ten rounds of the writer: each node is written both before and after it is tainted. */
+const ATTACK_MS = 10_000;
 const GPU_TEXT = 'dedicated=gpu:NoSchedule';
 const TEAM_TEXT = 'own.example.com/team=red:NoSchedule';
 const LATE_TEXT = 'own.example.com/late:NoSchedule';
 
-/** A minute, and what comes before and after it. */
-const TEST_TIMEOUT_MS = 2 * ATTACK_MS;
+/** Most of it is for the Lease of a leader that was killed, and for a busy machine. */
+const TEST_TIMEOUT_MS = 120_000;
 
 describeWithControlPlane(
-  'a controller that writes taints from a stale copy for a minute, as Kubernetes 1.20 did',
+  'a controller that writes taints from a stale copy again and again, as Kubernetes 1.20 did',
   {},
   (cp) => {
     let installation: Installation;
@@ -41,7 +42,7 @@ describeWithControlPlane(
       process.stderr.write(`${figures.join('\n')}\n`);
     });
 
-    /** An admin taints one node after the other, all through the minute; `half` is done in the middle of it. */
+    /** An admin taints one node after the other, all through the attack; `half` is done in the middle of it. */
     async function attack(taint: string, half: () => Promise<void>): Promise<StaleWrites> {
       const writer = startStaleWriter(cp(), copies);
       const began = performance.now();
