@@ -9,18 +9,29 @@ import type { User } from '../control-plane/users.ts';
 import { captureLog } from '../unit/captured-log.ts';
 import { type PolicyObject, readPolicy } from './policy-objects.ts';
 
+/** What one of the leaders knows. */
+export interface Recovery {
+  /** The pods that have been Failed where they could run, by their names. */
+  seen(): readonly string[];
+  /** Those that still are, and could be freed. */
+  stuck(): readonly string[];
+  stop(): Promise<void>;
+}
+
 /** The recovery of pods by itself, as the user, in this process: two of them are two leaders that know nothing of each other. */
 export async function startRecovery(
   cp: ControlPlane,
   user: User,
   policies: readonly PolicyObject[],
-): Promise<{ stop(): Promise<void> }> {
+): Promise<Recovery> {
   const client = await connect({ kubeconfig: await cp.kubeconfigFile(user), userAgent: 'recovery' });
   const { log } = captureLog();
   const nodes = watchResource({ client, path: '/api/v1/nodes', project: projectNode, log });
   const daemonSets = watchResource({ client, path: '/apis/apps/v1/daemonsets', project: projectDaemonSet, log });
   await Promise.all([nodes.synced, daemonSets.synced]);
   const compiled = compilePolicies(policies.map(readPolicy));
+  const seen = new Set<string>();
+  const stuck = () => recovery.stuckPods().map(({ name }) => name);
   const recovery = startPodRecovery({
     client,
     namespace: 'taintkeeper',
@@ -29,10 +40,14 @@ export async function startRecovery(
     compiled: () => compiled,
     record: () => {},
     metrics: createMetrics('test'),
-    onFindings: () => {},
+    onFindings() {
+      for (const name of stuck()) seen.add(name);
+    },
     log,
   });
   return {
+    seen: () => [...seen],
+    stuck,
     async stop() {
       await Promise.all([recovery.stop(), nodes.stop(), daemonSets.stop()]);
       client.close();
