@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { buildModules } from '../../control-plane/build.ts';
@@ -37,7 +37,6 @@ const isBuilt = (program: string) => existsSync(join(cacheFolder(module), progra
 
 it('a program that does not build stops no other, and what needs it is told why', async () => {
   const bin = temporaryDirectory();
-  mkdirSync(bin, { recursive: true });
   writeFileSync(join(bin, 'go'), GO);
   chmodSync(join(bin, 'go'), 0o755);
   vi.stubEnv('PATH', `${bin}${delimiter}${process.env.PATH}`);

@@ -22,7 +22,7 @@ go: go.etcd.io/etcd/server/v3@v3.6.8: reading https://proxy.example/go.etcd.io/e
     stderr: `go: downloading k8s.io/kubernetes v1.36.1
 k8s.io/kubernetes@v1.36.1: Get "http://127.0.0.1:1/k8s.io/kubernetes/@v/v1.36.1.zip": dial tcp 127.0.0.1:1: connect: connection refused
 `,
-    is: 'k8s.io/kubernetes@v1.36.1 cannot be fetched (dial tcp 127.0.0.1:1: connect: connection refused)',
+    is: 'k8s.io/kubernetes@v1.36.1: dial tcp 127.0.0.1:1: connect: connection refused',
   },
   {
     why: 'nobody may be asked',
