@@ -106,7 +106,8 @@ describeWithControlPlane('matchConditions at their limits', {}, (cp) => {
     let node: Node;
 
     beforeAll(async () => {
-      await rig.register(entries, compilePolicies(policies), { reachable: false });
+      await rig.register(entries, compilePolicies(policies));
+      rig.setReachable(false);
       node = await createNode([...manyTaints(taints), PROTECTED, OTHER, NOT_READY]);
     });
 
@@ -129,7 +130,7 @@ describeWithControlPlane('matchConditions at their limits', {}, (cp) => {
     });
 
     it('is judged: the protected taint leaves, once somebody answers', async () => {
-      await rig.register(entries, compilePolicies(policies));
+      rig.setReachable(true);
       expect(await update(node, without(PROTECTED.key))).toContain(
         'must keep taint example.com/dedicated-7:NoSchedule',
       );

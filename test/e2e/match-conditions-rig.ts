@@ -1,4 +1,4 @@
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { pino } from 'pino';
 import { decodeReview } from '../../src/admission/review.ts';
 import { issueCa, issueServing } from '../../src/certs/issue.ts';
@@ -26,10 +26,12 @@ export interface Call {
 /** Webhooks on a real API server that can be told apart: each entry has a listener of its own. */
 export interface EntryRig {
   /**
-   * Registers the entries instead of those before, and returns once the API server goes by them; with `reachable` false,
-   * nobody answers their calls. Requests of the admin pass them all by.
+   * Registers the entries instead of those before, and returns once the API server goes by them, and somebody answers. Requests of the
+   * admin pass them all by.
    */
-  register(entries: readonly WebhookEntry[], policies: PolicySet, options?: { reachable?: boolean }): Promise<void>;
+  register(entries: readonly WebhookEntry[], policies: PolicySet): Promise<void>;
+  /** Whether somebody answers the calls from now on. For the API server it is the same configuration: it compiles nothing anew. */
+  setReachable(reachable: boolean): void;
   /** The calls since the last time, probes left out. */
   takeCalls(): Call[];
   stop(): Promise<void>;
@@ -40,9 +42,12 @@ export async function createEntryRig(cp: ControlPlane): Promise<EntryRig> {
   const ca = await issueCa(new Date());
   const tls = await issueServing(ca, ['127.0.0.1'], new Date());
   const listeners = new Map<string, Promise<{ url: string; close(): Promise<void> }>>();
+  const connections = new Set<Socket>();
+  let reachable = true;
   let policies = compilePolicies([]);
   let calls: Call[] = [];
   let generation = 0;
+  let registered: string | undefined;
 
   const listenerFor = (entry: string) => {
     const listener = listeners.get(entry) ?? listen(entry);
@@ -61,6 +66,11 @@ export async function createEntryRig(cp: ControlPlane): Promise<EntryRig> {
       if (!decodeReview(request.body).ok) throw new Error('the API server sent something else than a review');
       calls.push({ entry, phase: request.url.startsWith('/mutate') ? 'mutate' : 'validate' });
     });
+    app.server.on('connection', (socket: Socket) => {
+      if (!reachable) socket.destroy();
+      connections.add(socket);
+      socket.once('close', () => connections.delete(socket));
+    });
     await app.listen({ host: '127.0.0.1', port: 0 });
     const { port } = app.server.address() as AddressInfo;
     const close = async () => {
@@ -70,9 +80,8 @@ export async function createEntryRig(cp: ControlPlane): Promise<EntryRig> {
     return { url: `https://127.0.0.1:${port}`, close };
   }
 
-  async function webhook(entry: WebhookEntry, reachable: boolean) {
-    // Port 1 answers nobody.
-    const url = reachable ? (await listenerFor(entry.name)).url : 'https://127.0.0.1:1';
+  async function webhook(entry: WebhookEntry) {
+    const { url } = await listenerFor(entry.name);
     return webhooksAtUrl([entry], entry.phase, url, Buffer.from(ca.cert).toString('base64'));
   }
 
@@ -91,8 +100,12 @@ export async function createEntryRig(cp: ControlPlane): Promise<EntryRig> {
   }
 
   return {
-    async register(entries, compiled, { reachable = true } = {}) {
+    async register(entries, compiled) {
       policies = compiled;
+      reachable = true;
+      calls = [];
+      if (registered === JSON.stringify(entries)) return;
+      registered = undefined;
       generation += 1;
       const probe = `probe-${generation}`;
       for (const phase of PHASES) {
@@ -100,10 +113,7 @@ export async function createEntryRig(cp: ControlPlane): Promise<EntryRig> {
         const own = entries
           .filter((entry) => entry.phase === phase)
           .map((entry) => ({ ...entry, matchConditions: [...entry.matchConditions, notAdmin] }));
-        const webhooks = await Promise.all([
-          ...own.map((entry) => webhook(entry, reachable)),
-          webhook(probeEntry(phase, probe), true),
-        ]);
+        const webhooks = await Promise.all([...own, probeEntry(phase, probe)].map(webhook));
         await put(KINDS[phase], webhooks.flat());
       }
       await waitUntil(
@@ -115,6 +125,11 @@ export async function createEntryRig(cp: ControlPlane): Promise<EntryRig> {
         { timeoutMs: EFFECT_TIMEOUT_MS, otherwise: () => `the API server does not call ${probe} in both phases` },
       );
       calls = [];
+      registered = JSON.stringify(entries);
+    },
+    setReachable(yes) {
+      reachable = yes;
+      if (!yes) for (const socket of connections) socket.destroy();
     },
     takeCalls() {
       const taken = calls;
