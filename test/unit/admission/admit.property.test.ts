@@ -22,7 +22,7 @@ import {
 } from './node-cases.ts';
 import { daemonSetRequest } from './requests.ts';
 
-const RUNS = { numRuns: 2_000 };
+const RUNS = { numRuns: 500 };
 
 describe('a Node request, whatever the policies', () => {
   it('is patched into exactly what was decided, and nothing else of it changes', () => {

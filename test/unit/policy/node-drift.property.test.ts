@@ -10,7 +10,7 @@ import { isTransientTaintKey } from '../../../src/policy/transient-taints.ts';
 import * as generate from '../admission/generators.ts';
 import { policySet } from './policies.ts';
 
-const RUNS = { numRuns: 1_000 };
+const RUNS = { numRuns: 500 };
 
 /** What a node remembers has often to do with what it carries, and may be anything at all: whoever may write the node can write it. */
 const memory = fc.array(

@@ -24,7 +24,7 @@ describe('presentableWarnings', () => {
 
   it('is always fit for a header: one printable line within the bound', () => {
     fc.assert(
-      fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 200 }), { maxLength: 40 }), (texts) => {
+      fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 200 }), { maxLength: 20 }), (texts) => {
         for (const warning of presentableWarnings(texts)) {
           expect([...warning].length).toBeLessThanOrEqual(WARNING_MAX_LENGTH);
           expect(warning).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}]/u);

@@ -225,7 +225,7 @@ describe('applied', () => {
         );
         expect(again.policies).toEqual([]);
       }),
-      { numRuns: 1_000 },
+      { numRuns: 300 },
     );
   });
 
