@@ -7,9 +7,12 @@ import { judge } from '../../src/admission/judge.ts';
 import { decodeReview } from '../../src/admission/review.ts';
 import { InputError } from '../../src/files/input-error.ts';
 import { parsePolicies } from '../../src/files/policy-files.ts';
-import { type Policy, parsePolicy } from '../../src/policy/policy.ts';
+import { translate } from '../../src/policy/native/translate.ts';
+import { type Policy, type PolicyKind, parsePolicy } from '../../src/policy/policy.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
 import { webhookEntries } from '../../src/policy/webhooks/entries.ts';
+import { SPECS } from '../e2e/policy-generators.ts';
+import { policyObject } from '../e2e/policy-objects.ts';
 import { REVIEWS } from './admission.ts';
 import { hostileValue } from './hostile.ts';
 import { mutatedJson, mutatedText } from './mutated.ts';
@@ -22,6 +25,8 @@ export const POLICY_TEXTS = [...filesIn('examples'), ...filesIn('manifests/polic
   .filter((file) => file.endsWith('.yaml'))
   .map((file) => readFileSync(file, 'utf8'))
   .filter((text) => text.includes('taintkeeper.dev/v1alpha1'));
+
+const KINDS = Object.keys(SPECS) as PolicyKind[];
 
 const REQUESTS = REVIEWS.map((review) => {
   const decoded = decodeReview(review);
@@ -40,9 +45,13 @@ export const POLICIES: readonly FuzzTarget[] = [
   }),
   target(
     'a policy object',
-    2,
+    1,
     fc.oneof(
-      { weight: 5, arbitrary: mutatedJson(POLICY_TEXTS.map((text) => parse(firstDocument(text)))) },
+      { weight: 3, arbitrary: mutatedJson(POLICY_TEXTS.map((text) => parse(firstDocument(text)))) },
+      ...KINDS.map((kind) => ({
+        weight: 1,
+        arbitrary: SPECS[kind].map((spec): unknown => policyObject(kind, 'generated', spec)),
+      })),
       hostileValue,
     ),
     (value) => {
@@ -53,10 +62,13 @@ export const POLICIES: readonly FuzzTarget[] = [
   ),
 ];
 
-/** What is taken for a policy can be judged by, and registered for. */
+/** What is taken for a policy can be judged by, registered for, and written down as native policies. */
 function usable(policies: readonly Policy[]): void {
   const compiled = compilePolicies(policies);
   webhookEntries(policies);
+  for (const policy of policies) {
+    if (policy.kind !== 'RecoveryPolicy') translate(policy, { among: policies, mutates: true, purpose: 'Backstop' });
+  }
   for (const request of REQUESTS) {
     for (const phase of ['mutate', 'validate'] as const) equal(typeof judge(request, phase, compiled), 'object');
   }
