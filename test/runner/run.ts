@@ -63,7 +63,8 @@ async function run({ projects, files = [], exclude = [] }: Part, options: CliOpt
     // Files that are asked for by name may all be of the other part.
     passWithNoTests: true,
     project: projects,
-    exclude: [...exclude, ...(options.exclude ?? [])],
+    // As `--exclude` comes to projects: vitest's `exclude` would be the root's alone.
+    cliExclude: [...exclude, ...(options.exclude ?? [])],
     reporters: [...(options.reporters ? [options.reporters].flat() : ['default']), reporter],
   });
   await vitest.close();
