@@ -1,11 +1,10 @@
-import { join } from 'node:path';
 import { type Exit, launch } from './process.ts';
+import { PROGRAM } from './program.ts';
 import { waitUntil } from './wait-until.ts';
 import type { Workspace } from './workspace.ts';
 
 const STOP_GRACE_MS = 10_000;
 const LOG_TIMEOUT_MS = 10_000;
-const PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'taintkeeper.js');
 
 /** One line of taintkeeper's log (pino). */
 export type LogLine = { msg: string; [field: string]: unknown };

@@ -8,6 +8,8 @@ import type { Workspace } from './workspace.ts';
 
 const READY_TIMEOUT_MS = 60_000;
 const BIND_ATTEMPTS = 5;
+/** A tenth of the CPU time of a control plane's few seconds, for some 100 MB more of memory. */
+const FEWER_COLLECTIONS = { GOGC: '400' };
 
 /** A component that has said it is well, and where it listens. */
 export interface RunningComponent {
@@ -58,17 +60,18 @@ async function startOnPorts(
   logFile: string,
 ): Promise<Start> {
   const [command, ...first] = commandOf(component, site.assets);
-  const process = await launch(component, command, [...first, ...plan.args(ports)], { logFile });
+  const env = { ...process.env, ...FEWER_COLLECTIONS };
+  const child = await launch(component, command, [...first, ...plan.args(ports)], { logFile, env });
   const client = site.connect(`https://127.0.0.1:${ports[0]}`);
   try {
-    await waitUntil(() => isHealthy(process, client, plan.healthPath), {
+    await waitUntil(() => isHealthy(child, client, plan.healthPath), {
       timeoutMs: READY_TIMEOUT_MS,
-      otherwise: () => process.failure(`was not ready within ${READY_TIMEOUT_MS / 1000} s`).message,
+      otherwise: () => child.failure(`was not ready within ${READY_TIMEOUT_MS / 1000} s`).message,
     });
-    return { outcome: 'well', process };
+    return { outcome: 'well', process: child };
   } catch (error) {
-    await process.stop(0);
-    return { outcome: 'failed', error, log: process.log() };
+    await child.stop(0);
+    return { outcome: 'failed', error, log: child.log() };
   } finally {
     client.close();
   }

@@ -1,13 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { CoverageReport } from '../../src/policy/coverage/report.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { PROGRAM } from '../control-plane/program.ts';
 import { runTool, type ToolResult } from '../control-plane/run-tool.ts';
 import { admin } from '../control-plane/users.ts';
 import { pair } from './coverage-comparison.ts';
-
-const PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'taintkeeper.js');
 
 /** Runs `taintkeeper coverage` against the cluster, as the admin. */
 export async function runCoverage(cp: ControlPlane, ...args: string[]): Promise<ToolResult> {

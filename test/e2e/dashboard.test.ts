@@ -7,6 +7,7 @@ import { replicaAt } from '../../src/dashboard/replica.ts';
 import type { PageState } from '../../src/page/state.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { launch } from '../control-plane/process.ts';
+import { PROGRAM } from '../control-plane/program.ts';
 import { NAMESPACE, SERVICE } from '../control-plane/replicas.ts';
 import { admin, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -120,11 +121,10 @@ describeWithControlPlane('the dashboard of a real installation', {}, (cp) => {
 /** `taintkeeper dashboard` as a process that goes with the running test: its URL. */
 async function runDashboard(kubeconfig: string): Promise<string> {
   const workspace = createWorkspace('dashboard');
-  const program = join(ROOT, 'bin', 'taintkeeper.js');
   const child = await launch(
     'dashboard',
     process.execPath,
-    [program, 'dashboard', '--no-open', '--namespace', NAMESPACE, '--kubeconfig', kubeconfig],
+    [PROGRAM, 'dashboard', '--no-open', '--namespace', NAMESPACE, '--kubeconfig', kubeconfig],
     { logFile: workspace.logFile('dashboard') },
   );
   onTestFinished(async () => {

@@ -1,6 +1,6 @@
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { PROGRAM } from '../control-plane/program.ts';
 import { runTool, type ToolResult } from '../control-plane/run-tool.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -8,7 +8,6 @@ import { createWorkspace, type Workspace } from '../control-plane/workspace.ts';
 import { skipFor } from '../skip-for.ts';
 import { PROTECTION, seeProtection } from './native-protection.ts';
 
-const PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'taintkeeper.js');
 const OLDER = process.env.TAINTKEEPER_TEST_KUBERNETES;
 const TYPE_CHECK_TIMEOUT_MS = 20_000;
 

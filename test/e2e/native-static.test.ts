@@ -1,14 +1,12 @@
-import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { ControlPlaneOptions } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { PROGRAM } from '../control-plane/program.ts';
 import { runTool } from '../control-plane/run-tool.ts';
 import { admin } from '../control-plane/users.ts';
 import { createWorkspace } from '../control-plane/workspace.ts';
 import { skipFor } from '../skip-for.ts';
 import { PROTECTION, seeProtection } from './native-protection.ts';
-
-const PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'taintkeeper.js');
 
 const workspace = createWorkspace('static');
 const options: ControlPlaneOptions = {

@@ -1,10 +1,8 @@
-import { join } from 'node:path';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { PROGRAM } from '../control-plane/program.ts';
 import { NAMESPACE } from '../control-plane/replicas.ts';
 import { runTool, type ToolResult } from '../control-plane/run-tool.ts';
 import { admin } from '../control-plane/users.ts';
-
-const PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'taintkeeper.js');
 
 /** Runs a command of taintkeeper's against the cluster, as the admin, to its end. */
 export async function runTaintkeeper(cp: ControlPlane, args: readonly string[]): Promise<ToolResult> {

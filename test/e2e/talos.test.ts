@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { PROGRAM } from '../control-plane/program.ts';
 import { runTool, type ToolResult } from '../control-plane/run-tool.ts';
 import { admin, node } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -18,8 +19,7 @@ const REGISTERED_TIMEOUT_MS = 30_000;
 describeWithControlPlane('taintkeeper talos', {}, (cp) => {
   async function talos(...args: string[]): Promise<ToolResult> {
     const KUBECONFIG = await cp().kubeconfigFile(admin);
-    const program = join(ROOT, 'bin', 'taintkeeper.js');
-    return runTool(process.execPath, [program, 'talos', ...args], { env: { ...process.env, KUBECONFIG } });
+    return runTool(process.execPath, [PROGRAM, 'talos', ...args], { env: { ...process.env, KUBECONFIG } });
   }
 
   describe('drift', () => {

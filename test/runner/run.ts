@@ -1,4 +1,7 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import { type CliOptions, parseCLI, startVitest } from 'vitest/node';
+import { PROGRAM_VARIABLE } from '../control-plane/program.ts';
 import { isExpected } from './expected-skips.ts';
 import NotRunReporter from './not-run-reporter.ts';
 import { provide } from './provide.ts';
@@ -44,6 +47,7 @@ async function main(args: string[]): Promise<number> {
   if (nightly) Object.assign(process.env, { ...NIGHTLY_ENVIRONMENT, ...process.env });
   let tally = options.project ? NOTHING : await run({ projects: 'unit', files: filter }, options);
   await provide(say);
+  process.env[PROGRAM_VARIABLE] ??= buildBundle();
   for (const part of nightly ? NIGHTLY_PARTS : [mainPart(filter, options)]) {
     tally = addTallies(tally, await run(part, options));
   }
@@ -57,18 +61,27 @@ function mainPart(files: readonly string[], { project }: CliOptions): Part {
 
 async function run({ projects, files = [], exclude = [] }: Part, options: CliOptions): Promise<Tally> {
   const reporter = new NotRunReporter();
+  const { reporter: asked = [], ...others } = options as CliOptions & { reporter?: string | string[] };
+  const reporters = [asked].flat();
   const vitest = await startVitest('test', [...files], {
-    ...options,
+    ...others,
     watch: false,
     // Files that are asked for by name may all be of the other part.
     passWithNoTests: true,
     project: projects,
     // As `--exclude` comes to projects: vitest's `exclude` would be the root's alone.
     cliExclude: [...exclude, ...(options.exclude ?? [])],
-    reporters: [...(options.reporters ? [options.reporters].flat() : ['default']), reporter],
+    reporters: [...(reporters.length > 0 ? reporters : ['default']), reporter],
   });
   await vitest.close();
   return reporter.tally;
+}
+
+/** The program as it is shipped, and its path: it starts in half the time that the source takes. */
+function buildBundle(): string {
+  const root = join(import.meta.dirname, '..', '..');
+  execFileSync('npm', ['run', 'build', '--silent'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+  return join(root, 'dist', 'taintkeeper.cjs');
 }
 
 /** Prints the last line. Gives the exit code. */
