@@ -1,10 +1,15 @@
 import type { Reporter, TestCase, TestModule, TestSuite, Vitest } from 'vitest/node';
 import { byObstacle, closingLine, NOTHING, type Skipped, type Tally } from './tally.ts';
 
-/** Prints by name what did not run, and why; then one line that counts. */
+/** Prints by name what did not run, and why; then one line that counts, unless that is said of several runs together. */
 export default class NotRunReporter implements Reporter {
   tally: Tally = NOTHING;
+  readonly #isPart: boolean;
   #vitest: Vitest | undefined;
+
+  constructor({ isPart = false } = {}) {
+    this.#isPart = isPart;
+  }
 
   onInit(vitest: Vitest): void {
     this.#vitest = vitest;
@@ -17,7 +22,7 @@ export default class NotRunReporter implements Reporter {
     for (const [obstacle, { files, tests }] of byObstacle(this.tally.skipped)) {
       process.stdout.write(`\nnot run, ${obstacle}:\n${[...files, ...tests].map((what) => `  ${what}\n`).join('')}`);
     }
-    process.stdout.write(`\n${closingLine(this.tally)}\n`);
+    if (!this.#isPart) process.stdout.write(`\n${closingLine(this.tally)}\n`);
   }
 }
 

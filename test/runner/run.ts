@@ -60,7 +60,7 @@ function mainPart(files: readonly string[], { project }: CliOptions): Part {
 }
 
 async function run({ projects, files = [], exclude = [] }: Part, options: CliOptions): Promise<Tally> {
-  const reporter = new NotRunReporter();
+  const reporter = new NotRunReporter({ isPart: true });
   const { reporter: asked = [], ...others } = options as CliOptions & { reporter?: string | string[] };
   const reporters = [asked].flat();
   const vitest = await startVitest('test', [...files], {

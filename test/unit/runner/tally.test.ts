@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { isExpected } from '../../runner/expected-skips.ts';
 import { addTallies, closingLine, NOTHING, type Skipped } from '../../runner/tally.ts';
 
 const skipped = (file: string, name: string, obstacle: string, wholeFile = false): Skipped => ({
@@ -35,4 +36,18 @@ it('two runs are counted as one', () => {
   const one = { passed: 1, failed: 2, skipped: [skipped('a', 'x', 'o')] };
   const other = { passed: 10, failed: 20, skipped: [skipped('b', 'y', 'o')] };
   expect(addTallies(one, other)).toEqual({ passed: 11, failed: 22, skipped: [...one.skipped, ...other.skipped] });
+});
+
+it.each([
+  { obstacle: 'there are no fixtures in ../shared', expected: true },
+  { obstacle: 'kube-scheduler 1.36.1 must not be newer than the API server', expected: true },
+  {
+    obstacle: 'etcd 3.6.8: go.etcd.io/etcd/server/v3@v3.6.8 is not served by the module proxy (403 Forbidden)',
+    expected: false,
+  },
+  { obstacle: 'KUBEBUILDER_ASSETS has no kube-scheduler', expected: false },
+  { obstacle: 'there is no fish', expected: false },
+  { obstacle: 'no reason is given', expected: false },
+])('$obstacle: CI does without it? $expected', ({ obstacle, expected }) => {
+  expect(isExpected(obstacle)).toBe(expected);
 });
