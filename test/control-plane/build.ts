@@ -17,29 +17,33 @@ import { PROMTOOL, promtoolPath, unpackPromtool } from './promtool.ts';
  * this process and those that it starts (see not-built.ts), and what needs the program says so.
  *
  * @param report gets one line for each program
+ * @returns how many programs could not be built
  */
-export async function buildModules(modules: readonly GoModule[], report: (line: string) => void): Promise<void> {
+export async function buildModules(modules: readonly GoModule[], report: (line: string) => void): Promise<number> {
   const missing = modules.flatMap((module) => unbuilt(module).map((program) => ({ module, program })));
-  if (missing.length === 0) return;
-  const go = spawnSync('go', ['version']);
-  if (go.error)
+  if (missing.length === 0) return 0;
+  if (spawnSync('go', ['version']).error) {
+    for (const { module, program } of missing) {
+      noteNotBuilt(module, program, `there is no Go to build it with; install Go ${oldestGo(module)} or newer`);
+    }
     report(`not built, for there is no Go: ${missing.map((one) => programName(one.module, one.program)).join(', ')}`);
-  else report(`building ${missing.length} programs from Go modules (once; some minutes)`);
+    return missing.length;
+  }
+  report(`building ${missing.length} programs from Go modules (once; some minutes)`);
+  let failed = 0;
   for (const { module, program } of missing) {
     const name = programName(module, program);
-    if (go.error) {
-      noteNotBuilt(module, program, `there is no Go to build it with; install Go ${oldestGo(module)} or newer`);
-      continue;
-    }
     const started = performance.now();
     const failure = await build(module, program);
     if (failure === undefined) {
       report(`${name} built in ${Math.round((performance.now() - started) / 1000)} s`);
     } else {
-      report(`${name} did not build: ${failure}`);
+      failed++;
       noteNotBuilt(module, program, failure);
+      report(`${name} did not build: ${failure}`);
     }
   }
+  return failed;
 }
 
 /**
@@ -81,16 +85,20 @@ function buildFlags(module: GoModule, program: string): string[] {
 /**
  * All that is built from Go modules; with KUBEBUILDER_ASSETS nothing.
  *
+ * @returns how many programs could not be built
  * @throws Error when KUBEBUILDER_ASSETS names a folder without etcd, kube-apiserver or kubectl
  */
-export async function buildAll(report: (line: string) => void): Promise<void> {
+export async function buildAll(report: (line: string) => void): Promise<number> {
   if (process.env.KUBEBUILDER_ASSETS) {
     findAssets();
-    return;
+    return 0;
   }
   if (!promtoolPath() && unpackPromtool()) report("promtool unpacked from Debian's package");
   const modules = [KUBERNETES, OLDER_KUBERNETES, HELM, ...(promtoolPath() ? [] : [PROMTOOL])];
-  await buildModules(modules, report);
+  return buildModules(modules, report);
 }
 
-if (import.meta.main) await buildAll((line) => process.stdout.write(`${line}\n`));
+if (import.meta.main) {
+  const failed = await buildAll((line) => process.stdout.write(`${line}\n`));
+  process.exitCode = failed > 0 ? 1 : 0;
+}
