@@ -16,9 +16,7 @@ export default class NotRunReporter implements Reporter {
   }
 
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
-    // With -t, those that were not asked for are skipped too.
-    const selected = this.#vitest?.config.testNamePattern !== undefined;
-    this.tally = tallyOf(modules, unhandledErrors.length, selected);
+    this.tally = tallyOf(modules, unhandledErrors.length, this.#vitest?.config.testNamePattern);
     for (const [obstacle, { files, tests }] of byObstacle(this.tally.skipped)) {
       process.stdout.write(`\nnot run, ${obstacle}:\n${[...files, ...tests].map((what) => `  ${what}\n`).join('')}`);
     }
@@ -26,24 +24,23 @@ export default class NotRunReporter implements Reporter {
   }
 }
 
-function tallyOf(modules: readonly TestModule[], unhandledErrors: number, selected: boolean): Tally {
+/** @param pattern the one of `-t`: what it does not ask for is skipped, and not missed */
+function tallyOf(modules: readonly TestModule[], unhandledErrors: number, pattern: RegExp | undefined): Tally {
   let passed = 0;
   let failed = unhandledErrors;
   const skipped: Skipped[] = [];
   for (const module of modules) {
-    // A file that could not be loaded has no tests to count.
-    failed += module.errors().length;
+    // A file that could not be loaded has no tests to count, and a hook that failed is none of them.
+    for (const suite of [module, ...module.children.allSuites()]) failed += suite.errors().length;
     const tests = [...module.children.allTests()];
     const wholeFile = tests.every((test) => test.result().state === 'skipped');
     for (const test of tests) {
       const { state } = test.result();
       if (state === 'passed') passed++;
       else if (state !== 'skipped') failed++;
-      else {
-        const obstacle = obstacleOf(test) ?? (selected ? undefined : 'no reason is given');
-        if (obstacle !== undefined) {
-          skipped.push({ name: test.fullName, file: nameOf(module), wholeFile, obstacle });
-        }
+      else if (isAskedFor(test, pattern) && !hasFailedAround(test)) {
+        const obstacle = obstacleOf(test) ?? 'no reason is given';
+        skipped.push({ name: test.fullName, file: nameOf(module), wholeFile, obstacle });
       }
     }
   }
@@ -56,10 +53,23 @@ function nameOf(module: TestModule): string {
   return `${module.relativeModuleId}${name === 'e2e-1.34' ? ' (1.34)' : ''}`;
 }
 
+function isAskedFor(test: TestCase, pattern: RegExp | undefined): boolean {
+  // Vitest goes by the titles with nothing but blanks between them.
+  return pattern?.test(test.fullName.replaceAll(' > ', ' ')) ?? true;
+}
+
+/** Whether it did not run because what goes before it failed. */
+function hasFailedAround(test: TestCase): boolean {
+  return around(test).some((suite) => suite.errors().length > 0);
+}
+
 function obstacleOf(test: TestCase): string | undefined {
-  for (let task: TestCase | TestSuite | TestModule = test; task.type !== 'module'; task = task.parent) {
-    const { obstacle } = task.meta();
-    if (obstacle !== undefined) return obstacle;
-  }
-  return undefined;
+  return [test, ...around(test)].map((task) => task.meta().obstacle).find((obstacle) => obstacle !== undefined);
+}
+
+/** The `describe`s around a test, the innermost first, and its file. */
+function around(test: TestCase): (TestSuite | TestModule)[] {
+  const found: (TestSuite | TestModule)[] = [test.parent];
+  for (let last = found[0]; last?.type === 'suite'; last = last.parent) found.push(last.parent);
+  return found;
 }

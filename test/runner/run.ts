@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { type CliOptions, parseCLI, startVitest } from 'vitest/node';
 import { PROGRAM_VARIABLE } from '../control-plane/program.ts';
+import { seedEnvironment } from '../seed.ts';
 import { isExpected } from './expected-skips.ts';
 import NotRunReporter from './not-run-reporter.ts';
 import { provide } from './provide.ts';
@@ -45,6 +46,8 @@ async function main(args: string[]): Promise<number> {
   const nightly = args.includes(NIGHTLY);
   const { filter, options } = parseCLI(['vitest', 'run', ...args.filter((arg) => arg !== NIGHTLY)]);
   if (nightly) Object.assign(process.env, { ...NIGHTLY_ENVIRONMENT, ...process.env });
+  // One for all parts.
+  Object.assign(process.env, seedEnvironment());
   let tally = options.project ? NOTHING : await run({ projects: 'unit', files: filter }, options);
   await provide(say);
   process.env[PROGRAM_VARIABLE] ??= buildBundle();
@@ -95,5 +98,6 @@ function conclude(tally: Tally): number {
     );
   }
   say(`\n${closingLine(tally)}`);
-  return tally.failed > 0 || failsFor.length > 0 ? 1 : 0;
+  // Vitest has set it for whatever it takes for a failure.
+  return process.exitCode || tally.failed > 0 || failsFor.length > 0 ? 1 : 0;
 }
