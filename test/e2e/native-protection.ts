@@ -57,10 +57,7 @@ export async function seeProtection(cp: ControlPlane): Promise<void> {
   expect(audited.passed, audited.error).toBe(true);
   expect(audited.warnings).toEqual([expect.stringContaining('TaintPolicy audit, Audit: ')]);
 
-  const watched = await cp.request(developer, 'POST', `${daemonSetPath('default')}?dryRun=All`, {
-    body: flannelManifest('default', 'flannel'),
-  });
-  expect(watched.warnings).toEqual([
+  expect(await warningsOfWatched(cp)).toEqual([
     expect.stringContaining('TolerationPolicy watched, Audit: missing tolerations: *'),
   ]);
 }
@@ -77,6 +74,7 @@ async function untilInForce(cp: ControlPlane): Promise<void> {
     'the update is refused': async () => !(await drop(cp, 'deny', '?dryRun=All')).passed,
     'the new node gets its taint': async () => (await taintsOfNew(cp, 'present')).some(({ key }) => key === GPU.key),
     'the new node is reported': async () => (await drop(cp, 'audit', '?dryRun=All')).warnings.length > 0,
+    'the DaemonSet that is watched is reported': async () => (await warningsOfWatched(cp)).length > 0,
   };
   for (const [what, holds] of Object.entries(shown)) {
     await waitUntil(async () => (await holds()) || undefined, {
@@ -88,6 +86,11 @@ async function untilInForce(cp: ControlPlane): Promise<void> {
 
 function drop(cp: ControlPlane, node: string, query = ''): Promise<Attempt> {
   return attempt(cp, developer, 'PATCH', `${path(node)}${query}`, { spec: { taints: null } }, MERGE_PATCH);
+}
+
+async function warningsOfWatched(cp: ControlPlane): Promise<string[]> {
+  const body = flannelManifest('default', 'flannel');
+  return (await cp.request(developer, 'POST', `${daemonSetPath('default')}?dryRun=All`, { body })).warnings;
 }
 
 async function taintsOfNew(cp: ControlPlane, pool: string): Promise<Taint[]> {
