@@ -13,6 +13,9 @@ const common = {
   /** A worker reads each module once, for all files. What a test changes besides, it puts back. */
   isolate: false,
   maxWorkers: 2,
+  /** Against what hangs. Many tests start programs, which takes a busy machine more than the five seconds that vitest gives. */
+  testTimeout: 30_000,
+  hookTimeout: 30_000,
 };
 
 /** Each file starts a control plane of its own, and most of its time waits for clocks and Leases: four at a time leave no core idle. */
