@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
@@ -21,6 +22,11 @@ const BENCHES = [
 ];
 
 const named = process.argv.slice(2);
+const unknown = named.filter((name) => !existsSync(join(import.meta.dirname, name)));
+if (unknown.length > 0) {
+  process.stderr.write(`error: there is no ${unknown.join(', no ')} in bench/; all: ${BENCHES.join(', ')}\n`);
+  process.exit(2);
+}
 for (const bench of named.length > 0 ? named : BENCHES) {
   process.stdout.write(`\n## ${bench}\n\n`);
   const { status } = spawnSync(process.execPath, [join(import.meta.dirname, bench)], { stdio: 'inherit' });

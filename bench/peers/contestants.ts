@@ -51,7 +51,7 @@ export async function startContestants(): Promise<Contestants> {
   const build = ['build', '-trimpath', '-ldflags', '-s -w', '-o', controllerRuntime, '.'];
   const go = spawnSync('go', build, { cwd: join(import.meta.dirname, 'controller-runtime'), encoding: 'utf8' });
   if (go.status !== 0)
-    exitFor(`${CONTROLLER_RUNTIME}: ${go.error ? 'there is no Go to build it with' : whyGoFailed(go.stderr)}`);
+    exitFor(`${CONTROLLER_RUNTIME}: ${go.error ? 'not built, because Go is not installed' : whyGoFailed(go.stderr)}`);
 
   const certDir = workspace.path('certs');
   const [floorPort = 0, controllerRuntimePort = 0] = await freePorts(2);

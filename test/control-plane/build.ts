@@ -24,12 +24,14 @@ export async function buildModules(modules: readonly GoModule[], report: (line: 
   if (missing.length === 0) return 0;
   if (spawnSync('go', ['version']).error) {
     for (const { module, program } of missing) {
-      noteNotBuilt(module, program, `there is no Go to build it with; install Go ${oldestGo(module)} or newer`);
+      noteNotBuilt(module, program, `not built, because Go is not installed; install Go ${oldestGo(module)} or newer`);
     }
-    report(`not built, for there is no Go: ${missing.map((one) => programName(one.module, one.program)).join(', ')}`);
+    report(
+      `not built, because Go is not installed: ${missing.map((one) => programName(one.module, one.program)).join(', ')}`,
+    );
     return missing.length;
   }
-  report(`building ${missing.length} programs from Go modules (once; some minutes)`);
+  report(`building from Go modules, once, in some minutes: ${missing.map((one) => one.program).join(', ')}`);
   let failed = 0;
   for (const { module, program } of missing) {
     const name = programName(module, program);

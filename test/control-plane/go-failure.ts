@@ -9,10 +9,12 @@ import { parseMissing } from './pins/missing.ts';
 export function whyGoFailed(stderr: string): string {
   const [missing] = parseMissing(stderr);
   if (missing) return `${missing.module}@${missing.version} is not served by the module proxy (${missing.word})`;
-  const complaint = stderr
+  const [complaint = 'it said nothing', remedy] = stderr
     .split('\n')
     .map((line) => line.trim())
-    .find((line) => line !== '' && !line.startsWith('go: downloading ') && !line.startsWith('# '));
+    .filter((line) => line !== '' && !line.startsWith('go: downloading ') && !line.startsWith('# '));
+  // What is to be done about it has a line of its own.
+  const whole = complaint.endsWith(':') && remedy ? `${complaint} ${remedy}` : complaint;
   // The address of what could not be fetched says no more than its name does.
-  return complaint?.replace(/(?:reading|Get) "?https?:\/\/\S+: /, '') ?? 'it said nothing';
+  return whole.replace(/(?:reading|Get) "?https?:\/\/\S+: /, '');
 }

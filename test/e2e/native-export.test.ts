@@ -49,7 +49,7 @@ describe('what taintkeeper export writes', () => {
 
       it(
         'has no fault in its types',
-        skipFor(OLDER && 'the controller manager, which looks for them, is newer'),
+        skipFor(OLDER && 'types are checked by the controller manager, which is newer than this API server'),
         async () => {
           const checked = await waitUntil(
             async () => {

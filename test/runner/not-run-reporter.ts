@@ -18,7 +18,7 @@ export default class NotRunReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
     this.tally = tallyOf(modules, unhandledErrors.length, this.#vitest?.config.testNamePattern);
     for (const [obstacle, { files, tests }] of byObstacle(this.tally.skipped)) {
-      process.stdout.write(`\nnot run, ${obstacle}:\n${[...files, ...tests].map((what) => `  ${what}\n`).join('')}`);
+      process.stdout.write(`\nnot run (${obstacle}):\n${[...files, ...tests].map((what) => `  ${what}\n`).join('')}`);
     }
     if (!this.#isPart) process.stdout.write(`\n${closingLine(this.tally)}\n`);
   }

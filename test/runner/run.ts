@@ -96,12 +96,12 @@ function buildBundle(): string {
 
 /** Prints the last line. Gives the exit code. */
 function conclude(tally: Tally): number {
-  if (tally.passed + tally.failed + tally.skipped.length === 0) throw new Error('no test is called so');
+  if (tally.passed + tally.failed + tally.skipped.length === 0) throw new Error('no test file matches these names');
   const unexpected = tally.skipped.filter(({ obstacle }) => !isExpected(obstacle));
   const failsFor = process.env.CI === 'true' ? [...byObstacle(unexpected).keys()] : [];
   for (const obstacle of failsFor) {
     process.stderr.write(
-      `error: with CI=true all tests have to run, but for test/runner/expected-skips.ts: ${obstacle}\n`,
+      `error: with CI=true this skip is not allowed (see test/runner/expected-skips.ts): ${obstacle}\n`,
     );
   }
   say(`\n${closingLine(tally)}`);

@@ -1,3 +1,5 @@
+import { isExpected } from './expected-skips.ts';
+
 /** What has become of the tests of a run, as far as its last lines say it. */
 export interface Tally {
   readonly passed: number;
@@ -42,11 +44,13 @@ export function byObstacle(skipped: readonly Skipped[]): Map<string, { files: st
 
 /** The last line: `120 passed, 0 failed; not run: 12 files (etcd 3.6.8: …), 2 tests (there is no fish)`. */
 export function closingLine({ passed, failed, skipped }: Tally): string {
-  const groups = [...byObstacle(skipped)].map(([obstacle, { files, tests }]) => {
+  // What is so everywhere comes last.
+  const groups = [...byObstacle(skipped)].sort(([one], [other]) => Number(isExpected(one)) - Number(isExpected(other)));
+  const parts = groups.map(([obstacle, { files, tests }]) => {
     const counts = [count(files.length, 'file'), count(tests.length, 'test')].filter((text) => text !== '');
     return `${counts.join(' and ')} (${obstacle})`;
   });
-  return `${passed} passed, ${failed} failed${groups.length > 0 ? `; not run: ${groups.join(', ')}` : ''}`;
+  return `${passed} passed, ${failed} failed${parts.length > 0 ? `; not run: ${parts.join(', ')}` : ''}`;
 }
 
 function count(number: number, what: string): string {

@@ -32,7 +32,9 @@ export interface Go {
 export async function startGo(workspace: Workspace): Promise<Go> {
   const elsewhere = workspace.path('.');
   const asked = await runGo(['env', '-json', 'GOPROXY', 'GOFLAGS'], elsewhere, process.env).catch((error) => {
-    throw (error as NodeJS.ErrnoException).code === 'ENOENT' ? new Error('there is no `go`: install it first') : error;
+    throw (error as NodeJS.ErrnoException).code === 'ENOENT'
+      ? new Error('Go is not installed; install it first')
+      : error;
   });
   if (asked.code !== 0) throw new Error(`\`go env\`: ${asked.stderr.trim()}`);
   const { GOPROXY, GOFLAGS } = JSON.parse(asked.stdout) as { GOPROXY: string; GOFLAGS: string };

@@ -50,6 +50,8 @@ it('a program that does not build stops no other, and what needs it is told why'
 it('without Go nothing is built, and that is said once', async () => {
   vi.stubEnv('PATH', temporaryDirectory());
   await build();
-  expect(lines).toEqual(['not built, for there is no Go: one 1.2.3, broken 1.2.3, two 1.2.3']);
-  expect(whyNotBuilt(module, 'two')).toBe('two 1.2.3: there is no Go to build it with; install Go 1.26 or newer');
+  expect(lines).toEqual(['not built, because Go is not installed: one 1.2.3, broken 1.2.3, two 1.2.3']);
+  expect(whyNotBuilt(module, 'two')).toBe(
+    'two 1.2.3: not built, because Go is not installed; install Go 1.26 or newer',
+  );
 });

@@ -35,6 +35,13 @@ k8s.io/kubernetes@v1.36.1: Get "http://127.0.0.1:1/k8s.io/kubernetes/@v/v1.36.1.
     is: 'go: go.mod requires go >= 1.99.0 (running go 1.26.8; GOTOOLCHAIN=local)',
   },
   {
+    why: 'go.sum is not the one of go.mod',
+    stderr: `missing go.sum entry for module providing package helm.sh/helm/v4/cmd/helm; to add:
+\tgo mod download helm.sh/helm/v4
+`,
+    is: 'missing go.sum entry for module providing package helm.sh/helm/v4/cmd/helm; to add: go mod download helm.sh/helm/v4',
+  },
+  {
     why: 'the code does not compile',
     stderr: '# example.com/broken\n./main.go:3:2: undefined: x\n',
     is: './main.go:3:2: undefined: x',

@@ -20,10 +20,10 @@ it(
     const { status, lines } = run();
     expect(status).toBe(1);
     expect(lines).toEqual([
-      'not run, there is no such thing:',
+      'not run (there is no such thing):',
       '  all-fates.sample.ts > what lacks something > does not run',
       '  all-fates.sample.ts > what lacks something > nor does this',
-      'not run, no reason is given:',
+      'not run (no reason is given):',
       '  all-fates.sample.ts > somebody left out',
       '2 passed, 4 failed; not run: 2 tests (there is no such thing), 1 test (no reason is given)',
     ]);
@@ -36,7 +36,7 @@ it(
   () => {
     const { lines } = run('-t', 'passes$|lacks something does', 'all-fates');
     expect(lines).toEqual([
-      'not run, there is no such thing:',
+      'not run (there is no such thing):',
       '  all-fates.sample.ts > what lacks something > does not run',
       '1 passed, 0 failed; not run: 1 test (there is no such thing)',
     ]);

@@ -13,11 +13,12 @@ it.each([
   { why: 'nothing ran', tally: NOTHING, is: '0 passed, 0 failed' },
   { why: 'all ran', tally: { passed: 120, failed: 1, skipped: [] }, is: '120 passed, 1 failed' },
   {
-    why: 'a file counts once, however many tests it has; each obstacle is named once',
+    why: 'a file counts once, however many tests it has; each obstacle is named once, and what is so everywhere last',
     tally: {
       passed: 3,
       failed: 0,
       skipped: [
+        skipped('e.test.ts', 'one', 'TAINTKEEPER_SCREENSHOTS is not set', true),
         skipped('a.test.ts', 'one', 'etcd 3.6.8: not served', true),
         skipped('a.test.ts', 'two', 'etcd 3.6.8: not served', true),
         skipped('b.test.ts', 'one', 'etcd 3.6.8: not served', true),
@@ -26,7 +27,7 @@ it.each([
         skipped('d.test.ts', 'one', 'etcd 3.6.8: not served'),
       ],
     },
-    is: '3 passed, 0 failed; not run: 2 files and 1 test (etcd 3.6.8: not served), 2 tests (there is no fish)',
+    is: '3 passed, 0 failed; not run: 2 files and 1 test (etcd 3.6.8: not served), 2 tests (there is no fish), 1 file (TAINTKEEPER_SCREENSHOTS is not set)',
   },
 ])('the last line, where $why', ({ tally, is }) => {
   expect(closingLine(tally)).toBe(is);

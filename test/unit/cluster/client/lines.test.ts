@@ -80,14 +80,15 @@ describe('the lines of an answer', () => {
     const { api, lines } = await linesOf(
       (_request, response) => {
         let sent = 0;
-        const timer = setInterval(() => (sent++ < 4 ? response.write('{}\n') : clearInterval(timer)), 60);
+        const timer = setInterval(() => (sent++ < 4 ? response.write('{}\n') : clearInterval(timer)), 250);
         response.flushHeaders();
       },
-      { idleMs: 150 },
+      // Less than the four take together, and far more than one of them.
+      { idleMs: 800 },
     );
     const { values, error } = await collect(lines);
     expect(values).toHaveLength(4);
-    expect(error?.message).toBe('GET /w: no byte for 150 ms');
+    expect(error?.message).toBe('GET /w: no byte for 800 ms');
     await vi.waitFor(() => expect(api.connections().open).toBe(0));
   });
 
