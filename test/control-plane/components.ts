@@ -1,5 +1,3 @@
-import { join } from 'node:path';
-import { type Assets, binaryPath } from './assets.ts';
 import { type Forward, forwardText } from './kubelets/forwards.ts';
 import type { Binary } from './kubernetes.ts';
 
@@ -21,12 +19,6 @@ export interface Files {
   auditLog: string;
   /** Where a component would put certificates of its own. */
   scratch: string;
-}
-
-/** The program of a component, with what comes before its arguments. */
-export function commandOf(component: Component, assets: Assets): readonly [string, ...string[]] {
-  if (component === 'kubelets') return [process.execPath, join(import.meta.dirname, 'kubelets', 'run.ts')];
-  return [binaryPath(assets, component)];
 }
 
 /** How to start a component and where to ask whether it is well. `ports` are free ones on 127.0.0.1; the first serves. */

@@ -17,17 +17,17 @@ export interface GoModule {
 
 /** A program's version as go.mod locks it, such as `v1.36.1`: that of the module which has its package. */
 export function lockedVersion({ folder, packages }: GoModule, program: string): string {
-  const required = new Map(
-    [...readGoMod(folder).matchAll(/^(?:require)?\s*(\S+) (v\S+)/gm)].map(([, path = '', version = '']) => [
-      path,
-      version,
-    ]),
-  );
-  for (let path = packages[program] ?? ''; path !== ''; path = path.slice(0, Math.max(path.lastIndexOf('/'), 0))) {
-    const version = required.get(path);
-    if (version) return version;
-  }
-  throw new Error(`${folder}/go.mod requires no module that has ${packages[program]}`);
+  const lines = readGoMod(folder).matchAll(/^(?:require)?\s*(\S+) (v\S+)/gm);
+  const required = new Map([...lines].map(([, path = '', version = '']) => [path, version]));
+  const version = required.get(moduleOf(required.keys(), packages[program] ?? '') ?? '');
+  if (version === undefined) throw new Error(`${folder}/go.mod requires no module that has ${packages[program]}`);
+  return version;
+}
+
+/** The module of a package: of those that are required, the one with the longest path that the package's path begins with. */
+export function moduleOf(required: Iterable<string>, goPackage: string): string | undefined {
+  const holding = [...required].filter((path) => `${goPackage}/`.startsWith(`${path}/`));
+  return holding.sort((a, b) => b.length - a.length)[0];
 }
 
 /** How a program is called wherever people read of it: `etcd 3.6.16`. */

@@ -1,5 +1,6 @@
-import type { Assets } from './assets.ts';
-import { type Component, commandOf, type Plan } from './components.ts';
+import { join } from 'node:path';
+import { type Assets, binaryPath } from './assets.ts';
+import type { Component, Plan } from './components.ts';
 import { freePorts } from './free-ports.ts';
 import { launch, type Supervised } from './process.ts';
 import type { RestClient } from './rest.ts';
@@ -75,6 +76,12 @@ async function startOnPorts(
   } finally {
     client.close();
   }
+}
+
+/** The program of a component, with what comes before its arguments. */
+function commandOf(component: Component, assets: Assets): readonly [string, ...string[]] {
+  if (component === 'kubelets') return [process.execPath, join(import.meta.dirname, 'kubelets', 'run.ts')];
+  return [binaryPath(assets, component)];
 }
 
 function restartable(

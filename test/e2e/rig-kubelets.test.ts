@@ -1,5 +1,6 @@
 import type { V1Lease, V1Node, V1Pod } from '@kubernetes/client-node';
 import { expect, it } from 'vitest';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { WITH_KUBELET } from '../control-plane/kubelets/with-kubelet.ts';
 import { admin } from '../control-plane/users.ts';
@@ -8,7 +9,6 @@ import { waitUntil } from '../control-plane/wait-until.ts';
 const NODES = '/api/v1/nodes';
 const PODS = '/api/v1/namespaces/default/pods';
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
-const MERGE_PATCH = 'application/merge-patch+json';
 const GRACE_SECONDS = 4;
 const TIMEOUT_MS = 30_000;
 

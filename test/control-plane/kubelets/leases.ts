@@ -3,11 +3,11 @@ import { microTime } from '../../../src/cluster/micro-time.ts';
 import { followFault } from '../../../src/cluster/standing-fault.ts';
 import { jittered } from '../../../src/cluster/watch/watch-timings.ts';
 import { startWorkQueue } from '../../../src/controllers/work-queue.ts';
+import { APPLY_PATCH } from '../content-types.ts';
 import type { Surroundings } from './surroundings.ts';
 
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
-/** Server-side apply makes the Lease where there is none, in one request either way. It takes YAML, which JSON is. */
-const APPLY_PATCH = 'application/apply-patch+yaml';
+/** Server-side apply makes the Lease where there is none, in one request either way. */
 const APPLY = { fieldManager: 'kubelet', force: true };
 /** As the kubelet does (pkg/kubelet/kubelet.go, nodeLeaseRenewIntervalFraction). */
 const RENEWALS_PER_LEASE = 4;

@@ -1,12 +1,12 @@
 import { type WatchCache, watchResource } from '../../../src/cluster/watch/watch-cache.ts';
 import { startWorkQueue } from '../../../src/controllers/work-queue.ts';
+import { STRATEGIC_MERGE_PATCH } from '../content-types.ts';
 import { type NodeStatus, nodeReport } from './node-report.ts';
 import { unlessOvertaken } from './overtaken.ts';
 import { type Surroundings, WATCH_AGAIN } from './surroundings.ts';
 import { hasKubelet } from './with-kubelet.ts';
 
 const NODES = '/api/v1/nodes';
-const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 /** How many reports are on their way at a time. */
 const CONCURRENCY = 8;
 

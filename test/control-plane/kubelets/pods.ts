@@ -1,12 +1,12 @@
 import { type Entry, type WatchCache, watchResource } from '../../../src/cluster/watch/watch-cache.ts';
 import { startWorkQueue } from '../../../src/controllers/work-queue.ts';
+import { STRATEGIC_MERGE_PATCH } from '../content-types.ts';
 import { unlessOvertaken } from './overtaken.ts';
 import { type Pod, type PodTask, podTask, runningReport } from './pod-report.ts';
 import { type Surroundings, WATCH_AGAIN } from './surroundings.ts';
 
 const PODS = '/api/v1/pods';
 const BOUND = 'spec.nodeName!=';
-const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 /** How many writes are on their way at a time. */
 const CONCURRENCY = 8;
 

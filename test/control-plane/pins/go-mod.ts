@@ -1,3 +1,4 @@
+import { moduleOf } from '../go-modules.ts';
 import type { Go } from './go.ts';
 
 /** What we read of a go.mod: `go help mod edit` has the rest. */
@@ -27,10 +28,12 @@ export function requiredVersion(goMod: GoMod, module: string): string | undefine
   return goMod.Require?.find(({ Path }) => Path === module)?.Version;
 }
 
-/** The module of a tool: of those that are required, the one with the longest path that the tool's path begins with. */
-export function moduleOfTool(goMod: GoMod, tool: string): string | undefined {
-  const paths = (goMod.Require ?? []).map(({ Path }) => Path).filter((path) => `${tool}/`.startsWith(`${path}/`));
-  return paths.sort((a, b) => b.length - a.length)[0];
+/** The module of a tool. */
+export function moduleOfTool({ Require }: GoMod, tool: string): string | undefined {
+  return moduleOf(
+    (Require ?? []).map(({ Path }) => Path),
+    tool,
+  );
 }
 
 /**
