@@ -36,6 +36,7 @@ interface NodeObject {
 }
 
 interface Contest {
+  /** Name of the node. */
   readonly node: string;
   readonly taint: Taint;
   readonly policies: Set<string>;
@@ -46,11 +47,17 @@ export function trackTaintContests(options: { client: ApiClient; onChange: () =>
   const { client, onChange } = options;
   const repairs = createAttempts();
   const contests = new Map<string, Contest>();
+  /** The keys of each node's contests, by its name: each node is looked at in every sweep. */
+  const keysByNode = new Map<string, Set<string>>();
   const keyOf = ({ uid }: Entry<ClusterNode>, taint: Taint) => `${uid} ${identity(taint)}`;
   const repairsOf = (key: string) => repairs.within(key, FIGHT.windowMs, performance.now());
 
   function close(key: string): void {
+    const name = contests.get(key)?.node ?? '';
     contests.delete(key);
+    const keys = keysByNode.get(name);
+    keys?.delete(key);
+    if (keys?.size === 0) keysByNode.delete(name);
     onChange();
   }
 
@@ -78,13 +85,13 @@ export function trackTaintContests(options: { client: ApiClient; onChange: () =>
       if (known?.policies.has(policy.name)) return;
       const rival = known?.rival ?? (await findRival(node.name));
       contests.set(key, { node: node.name, taint, policies: new Set(known?.policies).add(policy.name), rival });
+      keysByNode.set(node.name, (keysByNode.get(node.name) ?? new Set()).add(key));
       onChange();
     },
     rivalOf: (node, taint) => contests.get(keyOf(node, taint))?.rival,
     nextLookMs(node) {
       const now = performance.now();
-      const waits = [...contests].flatMap(([key, contest]) => {
-        if (contest.node !== node.name) return [];
+      const waits = [...(keysByNode.get(node.name) ?? [])].flatMap((key) => {
         const [first] = repairsOf(key);
         if (first === undefined) close(key);
         return first === undefined ? [] : [first + FIGHT.windowMs - now];

@@ -132,3 +132,22 @@ it('ends when nothing was put back for the length of the window', async () => {
   expect(contests.rivalOf(n1, gpu)).toBeUndefined();
   expect(onChange).toHaveBeenCalledTimes(1);
 });
+
+it('a look at a node costs no look at the contests of all others', async () => {
+  const { contests } = track();
+  const [loss] = lossesOf(['dedicated'], 'p');
+  if (!loss) throw new Error('nothing is lost');
+  for (let index = 0; index < 500; index++) {
+    const other = nodeEntry(`other${index}`);
+    for (let count = 0; count < FIGHT.limit; count++) contests.repaired(other, gpu);
+    await contests.open(other, loss);
+  }
+  const name = vi.fn(() => 'n1');
+  contests.nextLookMs({
+    ...n1,
+    get name() {
+      return name();
+    },
+  });
+  expect(name.mock.calls.length).toBeLessThanOrEqual(1);
+});
