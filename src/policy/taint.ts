@@ -5,6 +5,8 @@ export interface Taint {
   readonly value?: string | null | undefined;
   /** Any string: a newer API server may know effects that this program does not. */
   readonly effect: string;
+  /** When it was put there (RFC 3339), if whoever did says so. It makes no difference to what a policy protects. */
+  readonly timeAdded?: string | null | undefined;
 }
 
 /** The effects of core/v1. */
@@ -59,6 +61,6 @@ export function parseTaint(
 }
 
 /** `key=value:Effect`, or `key:Effect` without a value, as kubectl writes taints. */
-export function formatTaint({ key, value, effect }: Taint): string {
+export function formatTaint({ key, value, effect }: Omit<Taint, 'timeAdded'>): string {
   return value ? `${key}=${value}:${effect}` : `${key}:${effect}`;
 }
