@@ -52,6 +52,8 @@ export interface ClusterAppOptions extends Listeners {
   /** Name of the ConfigMap with policies to be created once. */
   readonly defaultPolicies: string | undefined;
   readonly ownerClusterRole: string | undefined;
+  /** How many nodes a second get a taint that evicts pods, in each zone. */
+  readonly evictionRate: number;
   /** Whether policies may have a backstop. */
   readonly nativePolicies: boolean;
   /** Take every policy to be in mode Audit. */

@@ -50,6 +50,8 @@ export interface LeaderOptions {
   readonly defaultPolicies: string | undefined;
   /** Name of the ClusterRole that the webhook configurations go with, if any. */
   readonly ownerClusterRole: string | undefined;
+  /** How many nodes a second get a taint that evicts pods, in each zone. */
+  readonly evictionRate: number;
   /** Whether policies may have a backstop. */
   readonly nativePolicies: boolean;
   readonly record: (event: RecordedEvent) => void;
@@ -124,7 +126,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     onTroubles: observed,
     log,
   };
-  const nodeRepair = startNodeRepair({ ...surroundings, audit });
+  const nodeRepair = startNodeRepair({ ...surroundings, audit, evictionRate: options.evictionRate });
   const patching = startDaemonSetPatching(surroundings);
   const recovery = startPodRecovery({ ...surroundings, onFindings: () => status.trigger() });
 
@@ -199,6 +201,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
       return fault === undefined ? 'pending' : { fault };
     },
     backstop: natives.condition,
+    evicting: ({ kind, name }) => (kind === 'TaintPolicy' ? nodeRepair.evicting(name) : undefined),
     troubles: () => [nodeRepair, patching, recovery, natives].flatMap((one) => one.troubles()),
     metrics,
   });

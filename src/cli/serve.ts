@@ -6,8 +6,10 @@ import { type RunningApp, startApp } from '../app.ts';
 import type { ClientFile } from '../client-file.ts';
 import { startClusterApp } from '../cluster-app.ts';
 import { InputError } from '../files/input-error.ts';
+import { DEFAULT_EVICTION_RATE } from '../policy/eviction-pace.ts';
 import type { Listeners } from '../servers.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, openCluster, parseSeconds } from './cluster-options.ts';
+import { parseEvictionRate } from './eviction-rate.ts';
 import { EXIT } from './exit.ts';
 import { createLogger } from './logger.ts';
 import { parsePort } from './port.ts';
@@ -27,6 +29,7 @@ interface ServeOptions extends Listeners, ClusterOptions {
   readonly defaultPolicies?: string;
   readonly ownerClusterRole?: string;
   readonly nativePolicies: boolean;
+  readonly nodeEvictionRate: number;
   readonly shutdownDelay: number;
   readonly caOverlap: number;
   readonly page: boolean;
@@ -46,6 +49,7 @@ const CLUSTER_ONLY = [
   'defaultPolicies',
   'ownerClusterRole',
   'nativePolicies',
+  'nodeEvictionRate',
   'shutdownDelay',
   'caOverlap',
 ];
@@ -99,6 +103,12 @@ export function serveCommand(): Command {
       'what taintkeeper registers, and what puts its native policies in force, is deleted together with this ClusterRole',
     )
     .option('--no-native-policies', 'write no native policies, whatever policies ask for with backstop: Native')
+    .option(
+      '--node-eviction-rate <nodes>',
+      'how many nodes a second get a taint that evicts pods, in each zone; 0: none',
+      parseEvictionRate,
+      DEFAULT_EVICTION_RATE,
+    )
     .option(
       '--shutdown-delay <seconds>',
       'how long requests are still answered after SIGTERM, while the endpoints change',
@@ -157,6 +167,7 @@ async function startInCluster(options: ServeOptions, log: Logger): Promise<Runni
     clients: clientsOf(options),
     defaultPolicies: options.defaultPolicies,
     ownerClusterRole: options.ownerClusterRole,
+    evictionRate: options.nodeEvictionRate,
     shutdownDelayMs: options.shutdownDelay * 1000,
     caOverlapMs: options.caOverlap * 1000,
     log,

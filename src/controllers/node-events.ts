@@ -1,4 +1,5 @@
 import type { ObjectReference, RecordedEvent } from '../cluster/events/event.ts';
+import { type Hold, paceOf } from '../policy/eviction-status.ts';
 import type { Hindrance, Loss } from '../policy/node-drift.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
 import type { RestoredNatively } from '../policy/restored-natively.ts';
@@ -8,6 +9,13 @@ const WHY_NOT: Record<Exclude<Hindrance, 'contested'>, (loss: Loss) => string> =
   mode: ({ policy }) => `which mode ${policy.mode} does not put back`,
   eviction: () => 'which would evict pods: add it by hand, or set mayEvict in the policy',
   held: () => 'of which it carries another value that is protected as well',
+  paced: () => 'which evicts pods, and waits for its turn',
+};
+
+const WHY_HELD: Record<Hold['reason'], string> = {
+  PodsWithoutNode: 'pods that came since have no node to run on',
+  ZoneNotReady: 'too many nodes of their zone are not ready',
+  RateIsZero: 'the rate is 0 (serve --node-eviction-rate)',
 };
 
 /** What is to be said of a taint that is gone, as somebody had announced. */
@@ -25,6 +33,15 @@ export function eventsOfNative(node: ObjectReference, { policy: { name }, taint 
     { regarding: node, ...common, note: `TaintPolicy ${name} ${note}` },
     { regarding: policy, ...common, note: `Node ${node.name}: ${note}` },
   ];
+}
+
+/** What is to be said of a policy whose taint evicts pods while nodes wait for it. */
+export function eventOfEvictions(name: string, hold: Hold['reason'] | undefined, rate: number): RecordedEvent {
+  const policy = { apiVersion: POLICY_API_VERSION, kind: 'TaintPolicy', name };
+  const note = `nodes wait for a taint that evicts pods: ${hold ? WHY_HELD[hold] : paceOf(rate)}`;
+  return hold
+    ? { regarding: policy, type: 'Warning', reason: 'EvictionsHeld', action: 'WaitToEvict', note }
+    : { regarding: policy, type: 'Normal', reason: 'EvictionsPaced', action: 'WaitToEvict', note };
 }
 
 /** What is to be said of a taint that was found missing, on the node and on the policy. */

@@ -6,19 +6,19 @@ import { isFinal } from '../cluster/events/object-uid.ts';
 import { pause } from '../cluster/pause.ts';
 import { tokenBucket } from '../cluster/token-bucket.ts';
 import type { Entry } from '../cluster/watch/cached-objects.ts';
-import { REMEMBERED_ANNOTATION } from '../policy/memory.ts';
-import { RESTORED_ANNOTATION } from '../policy/native/restored-annotation.ts';
+import { evictingTaints } from '../policy/eviction-pace.ts';
 import type { DesiredNode } from '../policy/node.ts';
 import { type Loss, type NodeDrift, nodeDrift } from '../policy/node-drift.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
-import { RELEASE_ANNOTATION } from '../policy/release.ts';
 import { nativeViolation } from '../policy/restored-natively.ts';
 import { formatTaint, identity, type Taint } from '../policy/taint.ts';
 import type { Metrics } from '../server/metrics.ts';
 import type { ClusterNode, Nodes } from './cluster-objects.ts';
+import { type Evicting, startEvictions, type Turn } from './evictions.ts';
 import { FIELD_MANAGER } from './field-owner.ts';
 import { countMemoryWrites } from './memory-writes.ts';
 import { eventOfRelease, eventsOfLoss, eventsOfNative, noteOfLoss } from './node-events.ts';
+import { patchOf } from './node-patch.ts';
 import { startReconciler } from './reconciler.ts';
 import { trackRefusedRepairs } from './refused-repairs.ts';
 import { trackTaintContests } from './taint-contests.ts';
@@ -47,6 +47,8 @@ export interface NodeRepairOptions {
   readonly compiled: () => PolicySet;
   /** Nothing is written, only reported. */
   readonly audit: boolean;
+  /** How many nodes a second get a taint that evicts pods, in each zone. */
+  readonly evictionRate: number;
   readonly record: (event: RecordedEvent) => void;
   readonly metrics: Metrics;
   /** Called when {@link NodeRepair.troubles} have changed. */
@@ -58,6 +60,8 @@ export interface NodeRepair {
   nodeChanged(name: string): void;
   policiesChanged(): void;
   troubles(): readonly Trouble[];
+  /** How far a TaintPolicy is with a taint that evicts pods. */
+  evicting(policy: string): Evicting;
   /** Whether the taint is left to whoever takes it away from the node each time. */
   isContested(name: string, taint: Taint): boolean;
   stop(): Promise<void>;
@@ -78,18 +82,25 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
 
   const queue = startWorkQueue({
     name: 'node-repair',
-    work: look,
+    work: (name) => evictions.look(name, (turn) => look(name, turn)),
     concurrency: CONCURRENCY,
     log,
     onResult: (result) => metrics.reconciled('node-repair', result),
   });
   metrics.watchQueue('node-repair', queue.depth);
+  const evictions = startEvictions({
+    ...options,
+    rate: options.evictionRate,
+    onTurn: (name) => queue.add(name),
+    onChange: onTroubles,
+  });
   const sweep = startReconciler({ name: 'node-sweep', reconcile: lookAtAll, log });
 
   return {
     nodeChanged: (name) => queue.add(name),
     policiesChanged: () => sweep.trigger(),
-    troubles: () => [...contests.troubles(), ...refusals.troubles()],
+    troubles: () => [...contests.troubles(), ...refusals.troubles(), ...evictions.troubles()],
+    evicting: evictions.stateOf,
     isContested(name, taint) {
       const entry = nodes.get(name);
       return entry !== undefined && contests.isContested(entry, taint);
@@ -97,7 +108,7 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
     async stop() {
       stopping.abort();
       metrics.watchQueue('node-repair', undefined);
-      await Promise.all([sweep.stop(), queue.stop()]);
+      await Promise.all([sweep.stop(), queue.stop(), evictions.stop()]);
     },
   };
 
@@ -108,7 +119,7 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
     memories.forget();
     let count = 0;
     for (const entry of nodes.entries()) {
-      const { losses, desired } = driftOf(entry);
+      const { losses, desired } = driftOf(entry, false);
       // What was told of it, or stood in its way, may be over.
       const isKnown = reported.has(entry.name) || refusals.has(entry.name);
       if (losses.length > 0 || desired || isKnown) queue.add(entry.name);
@@ -119,36 +130,40 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
     return SWEEP_MS;
   }
 
-  async function look(name: string): Promise<number | undefined> {
+  async function look(name: string, turn: Turn): Promise<number | undefined> {
     const entry = nodes.get(name);
     if (!entry) {
       reported.delete(name);
       outdated.delete(name);
       refusals.over(name);
+      evictions.gone(name);
       return undefined;
     }
     // What is newer comes by the watch, however long that takes.
     if (outdated.get(name) === entry.resourceVersion) return undefined;
     outdated.delete(name);
-    const drift = driftOf(entry);
+    const drift = driftOf(entry, turn.granted);
     const { losses, desired } = drift;
-    const isLost = desired !== undefined && !audit && !(await write(entry, desired, drift));
-    refusals.over(name);
+    const paced = losses.filter(({ hindrance }) => hindrance === 'paced');
+    evictions.waits(entry, new Set(paced.map(({ policy }) => policy.name)));
+    const isLost = desired !== undefined && !audit && !(await write(entry, desired, drift, turn));
+    // Of a refused eviction nobody knows more before its next turn.
+    if (desired !== undefined || paced.length === 0) refusals.over(name);
     for (const loss of losses) if (loss.hindrance === 'contested') await contests.open(entry, loss);
     report(entry, losses);
     return isLost ? CONFLICT_PAUSE_MS : contests.nextLookMs(entry);
   }
 
-  function driftOf(entry: NodeEntry): NodeDrift {
-    const { desired, ...drift } = nodeDrift(entry.value, compiled().taintPolicies, (taint) =>
-      contests.isContested(entry, taint),
-    );
+  function driftOf(entry: NodeEntry, hasTurn: boolean): NodeDrift {
+    const isContested = (taint: Taint) => contests.isContested(entry, taint);
+    const { desired, ...drift } = nodeDrift(entry.value, compiled().taintPolicies, isContested, hasTurn);
     return { ...drift, desired: desired && memories.isFought(entry, desired) ? undefined : desired };
   }
 
   /** Says once of each loss why it stays. */
   function report(entry: NodeEntry, losses: readonly Loss[]): void {
-    const staying = losses.filter(({ hindrance }) => hindrance !== undefined);
+    // Who only waits for a turn gets what it lacks: the policy says that there are some.
+    const staying = losses.filter(({ hindrance }) => hindrance !== undefined && hindrance !== 'paced');
     const before = reported.get(entry.name);
     const keyOf = ({ policy, taint, hindrance }: Loss) => [policy.name, formatTaint(taint), hindrance].join(' ');
     for (const loss of staying) {
@@ -166,21 +181,24 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
     entry: NodeEntry,
     desired: DesiredNode,
     { losses, released, natively }: NodeDrift,
+    turn: Turn,
   ): Promise<boolean> {
     while (!writes.take()) {
       await pause(writes.waitMs(), stopping.signal);
       stopping.signal.throwIfAborted();
     }
+    turn.used = evictingTaints(entry.value.taints, desired.taints).length > 0;
     try {
       await client.request('PATCH', `/api/v1/nodes/${entry.name}`, {
         query: { fieldManager: FIELD_MANAGER },
         contentType: 'application/merge-patch+json',
-        body: patchOf(entry, desired),
+        body: patchOf(entry, desired, client.now()),
       });
     } catch (error) {
       if (error instanceof ApiError && error.status === NOT_FOUND) return true;
       if (error instanceof ApiError && error.status === CONFLICT) {
         outdated.set(entry.name, entry.resourceVersion);
+        turn.used = false;
         return false;
       }
       if (error instanceof ApiError && isFinal(error)) refusals.refused(entry.name, losses, error.message);
@@ -209,17 +227,4 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
 
 function referenceTo({ name, uid }: NodeEntry): ObjectReference {
   return { apiVersion: 'v1', kind: 'Node', name, uid };
-}
-
-/** A merge patch of what changes. A list of taints can only be written whole: never over one that has not been seen. */
-function patchOf(
-  { resourceVersion, value }: NodeEntry,
-  { taints, release, remembered, restored }: DesiredNode,
-): object {
-  const annotations = {
-    ...(release === value.release ? {} : { [RELEASE_ANNOTATION]: release ?? null }),
-    ...(remembered === value.remembered ? {} : { [REMEMBERED_ANNOTATION]: remembered ?? null }),
-    ...(restored === value.restored ? {} : { [RESTORED_ANNOTATION]: restored ?? null }),
-  };
-  return { metadata: { resourceVersion, annotations }, ...(taints === value.taints ? {} : { spec: { taints } }) };
 }

@@ -9,6 +9,7 @@ import { daemonSetFindings, nodeFindings, podFindings, type StuckPod } from '../
 import type { PolicySet } from '../policy/policy-set.ts';
 import { type ConditionState, type Findings, nextPolicyStatus, type PolicyStatus } from '../policy/policy-status.ts';
 import type { Metrics } from '../server/metrics.ts';
+import type { Evicting } from './evictions.ts';
 import type { Trouble } from './trouble.ts';
 
 export interface PolicyStatusOptions {
@@ -22,8 +23,9 @@ export interface PolicyStatusOptions {
   readonly standing: (policy: PolicyObject) => Standing;
   /** How its native policies stand: undefined where it asks for none, `pending` while nobody has looked. */
   readonly backstop: (policy: PolicyObject) => ConditionState | 'pending' | undefined;
+  readonly evicting: (policy: PolicyObject) => Evicting | undefined;
   readonly troubles: () => readonly Trouble[];
-  readonly metrics: Pick<Metrics, 'violating' | 'stalled'>;
+  readonly metrics: Pick<Metrics, 'violating' | 'awaitingEviction' | 'stalled'>;
 }
 
 /** Whether the API server calls the webhook for what a valid policy needs: yes, soon, or why not. */
@@ -38,8 +40,20 @@ const LOOK_AGAIN_MS = 60_000;
  * milliseconds.
  */
 export function policyStatus(options: PolicyStatusOptions): () => Promise<number> {
-  const { client, objects, compiled, audit, nodes, daemonSets, stuckPods, standing, backstop, troubles, metrics } =
-    options;
+  const {
+    client,
+    objects,
+    compiled,
+    audit,
+    nodes,
+    daemonSets,
+    stuckPods,
+    standing,
+    backstop,
+    evicting,
+    troubles,
+    metrics,
+  } = options;
   /** Of each policy all violators, by its uid; the status names only the first few. */
   let violators: ReadonlyMap<string, readonly string[]> = new Map();
 
@@ -51,6 +65,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
     metrics.stalled(stalled);
     const found = new Map<string, readonly string[]>();
     const counts: Parameters<Metrics['violating']>[0][number][] = [];
+    const awaiting: Parameters<Metrics['awaitingEviction']>[0][number][] = [];
     let conflicts = 0;
     const faults: unknown[] = [];
     for (const policy of objects()) {
@@ -61,6 +76,8 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
       if (state === 'pending' || backing === 'pending') continue;
       const before = policy.status as PolicyStatus | undefined;
       const findings = findingsOf(policy, violators.get(policy.uid) ?? before?.violators ?? []);
+      const awaited = evicting(policy);
+      if (awaited && awaited.nodes > 0) awaiting.push({ policy: policy.name, count: awaited.nodes });
       found.set(policy.uid, findings?.violators ?? []);
       counts.push({ kind: policy.kind, policy: policy.name, count: findings?.violators.length ?? 0 });
       const after = nextPolicyStatus({
@@ -71,6 +88,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
         audit,
         stalled: stalled.filter(({ kind, policy: name }) => kind === policy.kind && name === policy.name),
         backstop: backing,
+        evicting: awaited?.condition,
         findings,
         now: new Date(),
       });
@@ -84,6 +102,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
     }
     violators = found;
     metrics.violating(counts);
+    metrics.awaitingEviction(awaiting);
     if (faults.length > 0) throw faults[0];
     return conflicts > 0 ? CONFLICT_PAUSE_MS : LOOK_AGAIN_MS;
 

@@ -67,7 +67,7 @@ function rowOf(
   isContested: NodeMapInput['isContested'],
   known: Map<string, number>,
 ): NodeRow {
-  const { losses } = nodeDrift(node, [...selecting], (taint) => isContested(node, taint));
+  const { losses } = nodeDrift(node, [...selecting], (taint) => isContested(node, taint), false);
   // Of several that one rule with a pattern is for, the first is told.
   const lost = new Map(losses.toReversed().map((loss) => [`${loss.policy.name} ${loss.field}`, loss]));
   const carried = valuesOf(node.taints);
@@ -103,6 +103,7 @@ const WHY: Record<Hindrance, string> = {
   eviction: 'putting it there would evict pods: mayEvict in the policy allows that',
   held: 'what it carries instead is protected as well',
   contested: 'somebody takes it away each time, so it is left alone for a while',
+  paced: 'it evicts pods, and waits for its turn',
 };
 
 function noteOn({ policy, taint, hindrance }: Loss, found: string | undefined): string {

@@ -16,7 +16,9 @@ export type Hindrance =
   /** The node carries it with another value, which is protected as well. */
   | 'held'
   /** Somebody takes it away again and again. */
-  | 'contested';
+  | 'contested'
+  /** It evicts pods, and it is not the node's turn. */
+  | 'paced';
 
 /** A taint that a node should carry and does not, by one policy. */
 export interface Loss {
@@ -56,11 +58,13 @@ interface Claim {
  *
  * @param policies the strongest mode first, as a PolicySet has them
  * @param isContested whether to leave a taint to whoever takes it away
+ * @param hasTurn whether a taint that evicts pods may be put there now
  */
 export function nodeDrift(
   node: NodeView,
   policies: readonly CompiledTaintPolicy[],
   isContested: (taint: Taint) => boolean = () => false,
+  hasTurn = true,
 ): NodeDrift {
   const selecting = policies.filter((policy) => policy.selectsNode(node.labels));
   const protects = protectionOn(node.labels, selecting);
@@ -111,8 +115,11 @@ export function nodeDrift(
     const present = carried.get(identity(target));
     // Admission lets nobody replace a protected value: not us either. A kubelet can write what its node remembers.
     if (present !== undefined && protects({ ...target, value: present })) return 'held';
-    if (remembered.get(identity(target)) === (target.value ?? '')) return undefined;
-    return target.effect === 'NoExecute' && !restoring.some(({ mayEvict }) => mayEvict) ? 'eviction' : undefined;
+    if (target.effect !== 'NoExecute') return undefined;
+    const isRemembered = remembered.get(identity(target)) === (target.value ?? '');
+    if (!isRemembered && !restoring.some(({ mayEvict }) => mayEvict)) return 'eviction';
+    // Pods may have come since it was lost: it does not matter whether the node carried it before.
+    return hasTurn ? undefined : 'paced';
   }
 }
 

@@ -19,7 +19,8 @@ const ConditionSchema = Type.Object({
   type: Type.String({
     description:
       'What the condition is about. Ready: the policy is valid and in force. Stalled: something that it declares is not ' +
-      'done, and waits for somebody. Backstop: the native policies that it asks for are in force.',
+      'done, and waits for somebody. Backstop: the native policies that it asks for are in force. Evicting: nodes still ' +
+      'wait for a taint that evicts pods.',
     pattern:
       '^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$',
     maxLength: 316,
@@ -44,7 +45,7 @@ export const PolicyStatusSchema = Type.Object(
       Type.Array(ConditionSchema, {
         description:
           'Ready is True when the policy is valid and in force; otherwise its message names each field at fault. Stalled ' +
-          'is there only while it is True, and Backstop only with backstop: Native.',
+          'and Evicting are there only while they are True, and Backstop only with backstop: Native.',
         maxItems: 8,
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['type'],
@@ -92,6 +93,8 @@ export interface StatusInput {
   readonly stalled: readonly { readonly reason: string; readonly message: string }[];
   /** How its native policies stand, if it asks for any. */
   readonly backstop?: ConditionState | undefined;
+  /** How many nodes wait for a taint that evicts pods, if any. */
+  readonly evicting?: ConditionState | undefined;
   /** Undefined for a policy that cannot be used. */
   readonly findings: Findings | undefined;
   readonly now: Date;
@@ -106,6 +109,7 @@ export function nextPolicyStatus({
   audit,
   stalled,
   backstop,
+  evicting,
   findings,
   now,
 }: StatusInput): PolicyStatus {
@@ -132,6 +136,7 @@ export function nextPolicyStatus({
           ]
         : []),
       ...(backstop ? [condition('Backstop', backstop)] : []),
+      ...(evicting ? [condition('Evicting', evicting)] : []),
     ],
     matched: findings?.matched ?? 0,
     violating: findings?.violators.length ?? 0,

@@ -69,7 +69,8 @@ const TaintRuleSchema = Type.Object(
         default: false,
         description:
           'For a Present taint with effect NoExecute, in mode Restore: whether nodes get it that already run and never ' +
-          'carried it. The pods on them that do not tolerate it are evicted then.',
+          'carried it. The pods on them that do not tolerate it are evicted then, on one node after the other, at the pace ' +
+          'that taintkeeper runs with (--node-eviction-rate).',
       }),
     ),
   },

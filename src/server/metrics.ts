@@ -28,6 +28,8 @@ export interface Metrics {
   watchEnded(resource: string): void;
   /** Of all policies, how many objects are not as they want them: nodes, DaemonSets, or pods that are stuck. */
   violating(findings: readonly { kind: PolicyKind; policy: string; count: number }[]): void;
+  /** Of all policies, how many of those nodes are to get a taint that evicts pods; none where there are none. */
+  awaitingEviction(findings: readonly { policy: string; count: number }[]): void;
   /** A taint was put back, or a toleration appended, outside of any request. */
   repaired(kind: 'Node' | 'DaemonSet', policy: string): void;
   recovered(policy: string, strategy: RecoveryStrategy): void;
@@ -159,6 +161,12 @@ export function createMetrics(version: string): Metrics {
       registers,
     }),
   } satisfies Record<PolicyKind, Gauge>;
+  const awaiting = new Gauge({
+    name: 'taintkeeper_nodes_awaiting_eviction',
+    help: 'On the leader: of the nodes that are not as the policy wants them, those that are to get a taint that evicts pods.',
+    labelNames: ['policy'],
+    registers,
+  });
   const repairs = new Counter({
     name: 'taintkeeper_repairs_total',
     help: 'On the leader: nodes and DaemonSets that were put right outside of any request.',
@@ -237,6 +245,10 @@ export function createMetrics(version: string): Metrics {
       for (const gauge of Object.values(drift)) gauge.reset();
       for (const { kind, policy, count } of findings) drift[kind].set({ policy }, count);
     },
+    awaitingEviction(findings) {
+      awaiting.reset();
+      for (const { policy, count } of findings) awaiting.set({ policy }, count);
+    },
     repaired: (kind, policy) => repairs.inc({ kind, policy }),
     recovered: (policy, strategy) => recoveries.inc({ policy, strategy }),
     stalled(troubles) {
@@ -249,7 +261,7 @@ export function createMetrics(version: string): Metrics {
     },
     swept: (controller, at) => sweeps.set({ controller }, at / 1000),
     leadershipEnded() {
-      for (const gauge of [...Object.values(drift), stalled, sweeps]) gauge.reset();
+      for (const gauge of [...Object.values(drift), awaiting, stalled, sweeps]) gauge.reset();
     },
     countDroppedEvents(dropped) {
       eventsDropped = dropped;

@@ -31,8 +31,9 @@ it('a status that the API server refuses keeps back none of the others, and is a
     stuckPods: () => [],
     standing: () => 'registered',
     backstop: () => undefined,
+    evicting: () => undefined,
     troubles: () => [],
-    metrics: { violating: (findings) => counted.push(findings.length), stalled: () => {} },
+    metrics: { violating: (findings) => counted.push(findings.length), awaitingEviction: () => {}, stalled: () => {} },
   });
   await expect(run()).rejects.toThrow('denied by a webhook');
   expect(written.map((path) => path.split('/').at(-2))).toEqual(['b', 'c']);

@@ -5,6 +5,7 @@ import type { RecordedEvent } from '../../../src/cluster/events/event.ts';
 import type { Entry } from '../../../src/cluster/watch/cached-objects.ts';
 import type { ClusterNode } from '../../../src/controllers/cluster-objects.ts';
 import { type NodeRepairOptions, startNodeRepair } from '../../../src/controllers/node-repair.ts';
+import { DEFAULT_EVICTION_RATE } from '../../../src/policy/eviction-pace.ts';
 import { REMEMBERED_ANNOTATION } from '../../../src/policy/memory.ts';
 import { RESTORED_ANNOTATION } from '../../../src/policy/native/restored-annotation.ts';
 import { RELEASE_ANNOTATION } from '../../../src/policy/release.ts';
@@ -33,7 +34,7 @@ export function startRepair(
   nodes: readonly Entry<ClusterNode>[],
   options: Partial<NodeRepairOptions> = {},
 ) {
-  const { audit = false } = options;
+  const { audit = false, evictionRate = DEFAULT_EVICTION_RATE } = options;
   const cluster = new Map(nodes.map((node) => [node.name, node]));
   const writes: { readonly name: string; readonly patch: NodePatch }[] = [];
   const events: RecordedEvent[] = [];
@@ -45,10 +46,18 @@ export function startRepair(
   let versions = 1;
   let compiled = policySet({ taint: policies }, { audit });
 
-  const client: Pick<ApiClient, 'request'> = {
+  /** What there is of pods, or why they may not be listed. */
+  let pods: readonly object[] | ApiError = [];
+
+  const client: Pick<ApiClient, 'request' | 'now'> = {
+    now: () => new Date(),
     async request<T>(method: string, path: string, { body }: { body?: unknown } = {}) {
       const name = path.replace('/api/v1/nodes/', '');
       const refuse = (status: number, reason: string) => new ApiError(method, path, status, reason, '');
+      if (path === '/api/v1/pods') {
+        if (pods instanceof ApiError) throw pods;
+        return { metadata: { resourceVersion: '1' }, items: pods } as T;
+      }
       if (method === 'GET') return { metadata: { name } } as T;
       const patch = body as NodePatch;
       writes.push({ name, patch });
@@ -84,6 +93,7 @@ export function startRepair(
     nodes: { get: (name) => cluster.get(name), entries: () => cluster.values() },
     compiled: () => compiled,
     audit,
+    evictionRate,
     record: (event) => void events.push(event),
     metrics,
     onTroubles,
@@ -107,7 +117,12 @@ export function startRepair(
       compiled = policySet({ taint: next }, { audit });
       repair.policiesChanged();
     },
+    setPods(next: typeof pods) {
+      pods = next;
+    },
     taintsOf: (name: string) => cluster.get(name)?.value.taints,
+    /** What was said of policies, in that order. */
+    saidOfPolicies: () => events.flatMap(({ regarding, note }) => (regarding.kind === 'TaintPolicy' ? [note] : [])),
     /** What was said of nodes: `NODE REASON`, in that order. */
     said: () =>
       events.filter(({ regarding }) => regarding.kind === 'Node').map((e) => `${e.regarding.name} ${e.reason}`),

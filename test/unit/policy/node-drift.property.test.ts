@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { evictingTaints } from '../../../src/policy/eviction-pace.ts';
 import { parseRemembered } from '../../../src/policy/memory.ts';
 import { judgeNode, type NodeView } from '../../../src/policy/node.ts';
 import { type Loss, type NodeDrift, nodeDrift } from '../../../src/policy/node-drift.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import { presentTaints, satisfies } from '../../../src/policy/present-taints.ts';
-import { formatTaint, identity, sameTaint, valuesOf } from '../../../src/policy/taint.ts';
+import { formatTaint, identity, sameTaint, type Taint, valuesOf } from '../../../src/policy/taint.ts';
 import { isTransientTaintKey } from '../../../src/policy/transient-taints.ts';
 import * as generate from '../admission/generators.ts';
 import { policySet } from './policies.ts';
@@ -82,6 +83,21 @@ it('a repair puts back what is Present or remembered, and nothing else', () => {
     const declared = [...present, ...parseRemembered(node.remembered)].map(formatTaint);
     const added = (desired?.taints ?? node.taints).filter((taint) => !node.taints.includes(taint));
     for (const taint of added) expect(declared).toContain(formatTaint(taint));
+  });
+});
+
+it('a node whose turn it is not gets all but what evicts pods, and that in its turn', () => {
+  always((node, { taintPolicies }) => {
+    const before = nodeDrift(node, taintPolicies, undefined, false);
+    const now = { ...node, ...before.desired };
+    expect(evictingTaints(node.taints, now.taints)).toEqual([]);
+    const paced = before.losses.filter(({ hindrance }) => hindrance === 'paced');
+    expect(paced.every(({ taint }) => taint.effect === 'NoExecute')).toBe(true);
+    const inTurn = nodeDrift(now, taintPolicies);
+    expect(evictingTaints(now.taints, inTurn.desired?.taints ?? now.taints).length > 0).toBe(paced.length > 0);
+    const texts = (taints: readonly Taint[]) => taints.map(formatTaint).toSorted();
+    const atOnce = nodeDrift(node, taintPolicies).desired;
+    expect(texts(inTurn.desired?.taints ?? now.taints)).toEqual(texts(atOnce?.taints ?? node.taints));
   });
 });
 

@@ -54,6 +54,12 @@ it('says when nothing is enforced although the policy is in force', () => {
   ]);
 });
 
+it('says while nodes wait for a taint that evicts pods', () => {
+  const evicting = { status: 'True', reason: 'Paced', message: '2 nodes' } as const;
+  expect(status({ evicting }).conditions?.[1]).toMatchObject({ type: 'Evicting', ...evicting });
+  expect(status().conditions).toHaveLength(1);
+});
+
 describe('Ready', () => {
   const ready = (input: Partial<StatusInput>) => status(input).conditions?.[0];
 
