@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { BackstopSchema } from './backstop.ts';
-import { brokenConstraints, type Constraint, celValidations } from './constraint.ts';
+import { matchesAny } from './cel/pattern.ts';
+import { brokenConstraints, type CelRule, type Constraint, celValidations } from './constraint.ts';
 import { LabelSelectorSchema } from './label-selector-schema.ts';
 import { isPattern } from './pattern.ts';
 import type { Path, Problem } from './problem.ts';
@@ -10,9 +11,10 @@ import {
   isQualifiedName,
   LabelValue,
   NamePatterns,
+  QUALIFIED_NAME_LENGTH,
   QualifiedNamePattern,
 } from './schema.ts';
-import { isTransientTaintKey } from './transient-taints.ts';
+import { isTransientTaintKey, TRANSIENT_TAINT_KEYS } from './transient-taints.ts';
 
 /** What a dropped taint leads to, the strongest first. */
 export const TAINT_MODES = ['Deny', 'Restore', 'Audit'] as const;
@@ -46,6 +48,18 @@ const RULE_CONSTRAINTS: readonly Constraint<{ key: string; effect?: string; ensu
   },
 ];
 
+const TRANSIENT = matchesAny(
+  { text: 'self.key', maxLength: QUALIFIED_NAME_LENGTH },
+  TRANSIENT_TAINT_KEYS.filter(isPattern),
+).text;
+
+/** {@link checkPattern} for the API server. */
+const NOT_IDLE: CelRule = {
+  cel: `!self.key.contains('*') || (has(self.ensure) && self.ensure == 'Present') || !(${TRANSIENT})`,
+  message: 'protects nothing: such taints come and go, so name an exact key',
+  field: 'key',
+};
+
 const TaintRuleSchema = Type.Object(
   {
     key: QualifiedNamePattern(
@@ -74,7 +88,7 @@ const TaintRuleSchema = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false, ...celValidations(RULE_CONSTRAINTS) },
+  { additionalProperties: false, ...celValidations([...RULE_CONSTRAINTS, NOT_IDLE]) },
 );
 
 const SPEC_CONSTRAINTS: readonly Constraint<{ mode: string; failurePolicy?: string }>[] = [
@@ -85,6 +99,16 @@ const SPEC_CONSTRAINTS: readonly Constraint<{ mode: string; failurePolicy?: stri
     field: 'failurePolicy',
   },
 ];
+
+/** {@link checkContradiction} for the API server. */
+const NO_CONTRADICTION: CelRule = {
+  cel:
+    "self.taints.all(a, !has(a.ensure) || a.ensure != 'Present' || !has(a.value) || " +
+    "self.taints.all(b, !has(b.ensure) || b.ensure != 'Present' || !has(b.value) || b.key != a.key || " +
+    'has(a.effect) != has(b.effect) || (has(a.effect) && a.effect != b.effect) || a.value == b.value))',
+  message: 'a node carries one taint of a key and an effect: two Present ones cannot have different values',
+  field: 'taints',
+};
 
 /** `spec` of a TaintPolicy: the TypeScript type, the validation and the CRD all come from here. */
 export const TaintPolicySpecSchema = Type.Object(
@@ -136,7 +160,7 @@ export const TaintPolicySpecSchema = Type.Object(
   {
     description: 'Which taints are protected on which nodes, and how.',
     additionalProperties: false,
-    ...celValidations(SPEC_CONSTRAINTS),
+    ...celValidations([...SPEC_CONSTRAINTS, NO_CONTRADICTION]),
   },
 );
 
@@ -159,7 +183,7 @@ export function checkTaintPolicy(spec: TaintPolicySpec): Problem[] {
   ];
 }
 
-/** For the program alone: two Present taints of one key and effect with different values, of which a node can have only one. */
+/** Two Present taints of one key and effect with different values, of which a node can have only one. */
 function checkContradiction(rules: readonly TaintRule[], index: number): Problem[] {
   const rule = rules[index];
   if (rule?.ensure !== 'Present' || rule.value === undefined) return [];
@@ -173,14 +197,14 @@ function checkContradiction(rules: readonly TaintRule[], index: number): Problem
   return [
     {
       path: ['spec', 'taints', index, 'value'],
-      message: `spec.taints[${other}] wants another value for the same taint`,
+      message: `${NO_CONTRADICTION.message}, and spec.taints[${other}] has another`,
     },
   ];
 }
 
-/** For the program alone: the API server does not know which taints come and go. */
+/** A pattern for nothing but taints that come and go by themselves, which no pattern ever covers. */
 function checkPattern({ key, ensure }: TaintRule, path: Path): Problem[] {
   // The pattern itself, taken for a key: if that comes and goes by itself, so does all that it could match.
   if (!isPattern(key) || ensure === 'Present' || !isTransientTaintKey(key)) return [];
-  return [{ path, message: `"${key}" protects nothing: such taints come and go, so name an exact key` }];
+  return [{ path, message: `"${key}" ${NOT_IDLE.message}` }];
 }

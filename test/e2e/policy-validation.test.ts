@@ -7,7 +7,7 @@ import { describeWithControlPlane } from '../control-plane/describe-with-control
 import { SPECS } from './policy-generators.ts';
 import { policyObject, problemsOf } from './policy-objects.ts';
 import { createPolicy, installCrds } from './policy-resources.ts';
-import { LEFT_TO_THE_PROGRAM, MENDED_BY_THE_API_SERVER, VERDICTS } from './policy-verdicts.ts';
+import { MENDED_BY_THE_API_SERVER, VERDICTS } from './policy-verdicts.ts';
 
 /** More of them with TAINTKEEPER_POLICY_SETS, where twenty specs count as a set. */
 const GENERATED_SPECS_PER_KIND = 20 * Number(process.env.TAINTKEEPER_POLICY_SETS ?? 15);
@@ -69,12 +69,6 @@ describeWithControlPlane('validation of policies', {}, (cp) => {
   });
 
   describe('the API server admits', () => {
-    it.each(LEFT_TO_THE_PROGRAM)('$why, which the program then refuses', async ({ kind, spec, field }) => {
-      const object = policyObject(kind, 'left', spec);
-      expect(await createPolicy(cp(), object, { dryRun: true })).toMatchObject({ status: 201 });
-      expect(problemsOf(object)).toEqual([expect.stringMatching(`^${field?.replaceAll(/[[\].]/g, '\\$&')}: `)]);
-    });
-
     it.each(MENDED_BY_THE_API_SERVER)('$why, by dropping it', async ({ kind, spec, field }) => {
       const object = policyObject(kind, 'mended', spec);
       expect(problemsOf(object)).toEqual([expect.stringMatching(`^${field}: `)]);

@@ -55,6 +55,8 @@ const recovery = (why: string, spec: object, field?: string, words?: string): Ve
   ...(words === undefined ? {} : { words }),
 });
 
+const present = (more: object) => ({ key: 'a', effect: 'NoSchedule', ensure: 'Present', ...more });
+
 export const VERDICTS: readonly Verdict[] = [
   taint('the smallest TaintPolicy', {}),
   taint('every field of a TaintPolicy', {
@@ -300,21 +302,31 @@ export const VERDICTS: readonly Verdict[] = [
   recovery('more than a day', { budget: { windowSeconds: 86_401 } }, 'spec.budget.windowSeconds'),
   recovery('an unknown field of the budget', { budget: { perPod: 1 } }, 'spec.budget.perPod'),
   recovery('a window of nothing', { budget: { windowSeconds: 59 } }, 'spec.budget.windowSeconds'),
-];
-
-/** What the API server admits, because the CRD cannot know better: the program's status says it. */
-export const LEFT_TO_THE_PROGRAM: readonly Verdict[] = [
-  taint('a pattern for taints that come and go', { taints: [{ key: 'node.kubernetes.io/*' }] }, 'spec.taints[0].key'),
+  ...['node.kubernetes.io/*', 'karpenter.sh/a*b', '*/agent-not-ready', 'a*/agent-not-ready'].map((key) =>
+    taint(
+      `a pattern for taints that come and go: ${key}`,
+      { taints: [{ key }] },
+      'spec.taints[0].key',
+      'protects nothing: such taints come and go, so name an exact key',
+    ),
+  ),
+  ...['*', 'karpenter.sh*', '*/agent-not-read*', 'node.kubernetes.io/not-ready'].map((key) =>
+    taint(`a key that is more than taints that come and go, or exact: ${key}`, { taints: [{ key }] }),
+  ),
   taint(
     'one taint that has to be there with two values',
-    {
-      taints: [
-        { key: 'a', value: 'x', effect: 'NoSchedule', ensure: 'Present' },
-        { key: 'a', value: 'y', effect: 'NoSchedule', ensure: 'Present' },
-      ],
-    },
-    'spec.taints[1].value',
+    { taints: [present({ value: 'x' }), { key: 'b' }, present({ value: 'y' })] },
+    'spec.taints',
+    'a node carries one taint of a key and an effect: two Present ones cannot have different values',
   ),
+  taint('one taint that has to be there twice, once with any value', {
+    taints: [
+      present({ value: 'x' }),
+      present({}),
+      present({ value: 'x' }),
+      present({ value: 'y', effect: 'NoExecute' }),
+    ],
+  }),
 ];
 
 /** What the API server mends before anybody sees it. */
