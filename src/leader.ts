@@ -126,7 +126,12 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     onTroubles: observed,
     log,
   };
-  const nodeRepair = startNodeRepair({ ...surroundings, audit, evictionRate: options.evictionRate });
+  const nodeRepair = startNodeRepair({
+    ...surroundings,
+    isComplete: policies.isSynced,
+    audit,
+    evictionRate: options.evictionRate,
+  });
   const patching = startDaemonSetPatching(surroundings);
   const recovery = startPodRecovery({ ...surroundings, onFindings: () => status.trigger() });
 

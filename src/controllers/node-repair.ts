@@ -7,6 +7,7 @@ import { pause } from '../cluster/pause.ts';
 import { tokenBucket } from '../cluster/token-bucket.ts';
 import type { Entry } from '../cluster/watch/cached-objects.ts';
 import { evictingTaints } from '../policy/eviction-pace.ts';
+import type { IdleMemory } from '../policy/memory.ts';
 import type { DesiredNode } from '../policy/node.ts';
 import { type Loss, type NodeDrift, nodeDrift } from '../policy/node-drift.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
@@ -16,6 +17,7 @@ import type { Metrics } from '../server/metrics.ts';
 import type { ClusterNode, Nodes } from './cluster-objects.ts';
 import { type Evicting, startEvictions, type Turn } from './evictions.ts';
 import { FIELD_MANAGER } from './field-owner.ts';
+import { trackIdleMemories } from './idle-memories.ts';
 import { countMemoryWrites } from './memory-writes.ts';
 import { eventOfRelease, eventsOfLoss, eventsOfNative, noteOfLoss } from './node-events.ts';
 import { patchOf } from './node-patch.ts';
@@ -45,6 +47,8 @@ export interface NodeRepairOptions {
   readonly synced: Promise<unknown>;
   readonly nodes: Nodes;
   readonly compiled: () => PolicySet;
+  /** Whether every TaintPolicy is known: what one that is not may protect is not forgotten. */
+  readonly isComplete: () => boolean;
   /** Nothing is written, only reported. */
   readonly audit: boolean;
   /** How many nodes a second get a taint that evicts pods, in each zone. */
@@ -69,9 +73,10 @@ export interface NodeRepair {
 
 /** Keeps nodes as the policies declare them, whoever changed them, and whether or not the webhook saw it. */
 export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
-  const { client, synced, nodes, compiled, audit, record, metrics, onTroubles, log } = options;
+  const { client, synced, nodes, compiled, isComplete, audit, record, metrics, onTroubles, log } = options;
   const contests = trackTaintContests({ client, onChange: onTroubles });
   const memories = countMemoryWrites(log);
+  const idle = trackIdleMemories();
   const refusals = trackRefusedRepairs(onTroubles);
   /** Of each node, the losses that were reported. */
   const reported = new Map<string, ReadonlySet<string>>();
@@ -121,7 +126,7 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
     for (const entry of nodes.entries()) {
       const { losses, desired } = driftOf(entry, false);
       // What was told of it, or stood in its way, may be over.
-      const isKnown = reported.has(entry.name) || refusals.has(entry.name);
+      const isKnown = reported.has(entry.name) || refusals.has(entry.name) || idle.nextLookMs(entry) !== undefined;
       if (losses.length > 0 || desired || isKnown) queue.add(entry.name);
       if (++count % SWEEP_SLICE === 0) await new Promise(setImmediate);
       if (stopping.signal.aborted) return undefined;
@@ -135,6 +140,7 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
     if (!entry) {
       reported.delete(name);
       outdated.delete(name);
+      idle.gone(name);
       refusals.over(name);
       evictions.gone(name);
       return undefined;
@@ -151,12 +157,20 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
     if (desired !== undefined || paced.length === 0) refusals.over(name);
     for (const loss of losses) if (loss.hindrance === 'contested') await contests.open(entry, loss);
     report(entry, losses);
-    return isLost ? CONFLICT_PAUSE_MS : contests.nextLookMs(entry);
+    if (isLost) return CONFLICT_PAUSE_MS;
+    const waits = [contests.nextLookMs(entry), idle.nextLookMs(entry)].filter((ms) => ms !== undefined);
+    return waits.length === 0 ? undefined : Math.min(...waits);
   }
 
   function driftOf(entry: NodeEntry, hasTurn: boolean): NodeDrift {
     const isContested = (taint: Taint) => contests.isContested(entry, taint);
-    const { desired, ...drift } = nodeDrift(entry.value, compiled().taintPolicies, isContested, hasTurn);
+    const forgetting = { isComplete: isComplete(), isOver: (memory: IdleMemory) => idle.isOver(entry, memory) };
+    const { desired, ...drift } = nodeDrift(entry.value, compiled().taintPolicies, {
+      isContested,
+      hasTurn,
+      forgetting,
+    });
+    idle.seen(entry, drift.idle);
     return { ...drift, desired: desired && memories.isFought(entry, desired) ? undefined : desired };
   }
 

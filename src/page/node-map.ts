@@ -67,7 +67,10 @@ function rowOf(
   isContested: NodeMapInput['isContested'],
   known: Map<string, number>,
 ): NodeRow {
-  const { losses } = nodeDrift(node, [...selecting], (taint) => isContested(node, taint), false);
+  const { losses } = nodeDrift(node, [...selecting], {
+    isContested: (taint) => isContested(node, taint),
+    hasTurn: false,
+  });
   // Of several that one rule with a pattern is for, the first is told.
   const lost = new Map(losses.toReversed().map((loss) => [`${loss.policy.name} ${loss.field}`, loss]));
   const carried = valuesOf(node.taints);

@@ -30,43 +30,67 @@ export interface Remembering {
   readonly carried: readonly Taint[];
   /** Taints that went with leave. */
   readonly forgotten?: readonly Taint[];
+  /** Whether a policy binds the taint: see {@link protectionOn}. */
   readonly protects: (taint: Taint) => boolean;
+  /** Whether a taint that is listed and not protected stays listed. Admission forgets none for want of a policy: the leader does, late. */
+  readonly keeps?: ((taint: Taint) => boolean) | undefined;
   /** How long it may get, in bytes: see {@link NodeView.room}. */
   readonly room?: number | undefined;
 }
 
 /**
  * The annotation as it is to be; undefined for none. It lists what is protected: the taints that the node carries, and those that
- * were listed before and are gone. A value that is listed stays, whatever the node carries, until it is forgotten. What is there
- * already keeps its place.
+ * were listed before and are gone; and what was listed before and is kept. A value that is listed stays, whatever the node carries,
+ * until it is forgotten. What is there already keeps its place. Where there is no room for all, what is protected comes first.
  */
-export function remember({ before, carried, forgotten = [], protects, room }: Remembering): string | undefined {
-  const listed = parseRemembered(before).filter(protects);
+export function remember(remembering: Remembering): string | undefined {
+  const { before, carried, forgotten = [], protects, keeps = () => true, room } = remembering;
+  const listed = parseRemembered(before).filter((taint) => protects(taint) || keeps(taint));
   const byIdentity = new Map(listed.map((taint) => [identity(taint), taint]));
   const present = new Map(carried.map((taint) => [identity(taint), taint]));
   for (const key of forgotten.map(identity)) {
     const successor = present.get(key);
-    if (successor) byIdentity.set(key, successor);
+    if (successor && protects(successor)) byIdentity.set(key, successor);
     else byIdentity.delete(key);
   }
-  for (const [key, taint] of present) if (!byIdentity.has(key)) byIdentity.set(key, taint);
-  const texts: string[] = [];
-  let left = room ?? Number.POSITIVE_INFINITY;
-  for (const taint of byIdentity.values()) {
-    // Of tens of thousands, most need not be looked at.
-    if (texts.length === MAX_REMEMBERED) break;
-    if (!protects(taint) || !isLegible(taint)) continue;
-    const text = formatTaint(taint);
-    left -= text.length + (texts.length === 0 ? 0 : SEPARATOR.length);
-    if (left < 0) break;
-    texts.push(text);
+  const kept = new Set(byIdentity.values());
+  for (const [key, taint] of present) {
+    const known = byIdentity.get(key);
+    if (known === undefined || (!protects(known) && protects(taint))) byIdentity.set(key, taint);
   }
+  const chosen = new Set<Taint>();
+  let left = room ?? Number.POSITIVE_INFINITY;
+  for (const isWanted of [protects, (taint: Taint) => kept.has(taint) && !chosen.has(taint)]) {
+    for (const taint of byIdentity.values()) {
+      // Of tens of thousands, most need not be looked at.
+      if (chosen.size === MAX_REMEMBERED) break;
+      if (!isWanted(taint) || !isLegible(taint)) continue;
+      left -= formatTaint(taint).length + (chosen.size === 0 ? 0 : SEPARATOR.length);
+      if (left < 0) break;
+      chosen.add(taint);
+    }
+  }
+  const texts = [...byIdentity.values()].filter((taint) => chosen.has(taint)).map(formatTaint);
   return texts.length === 0 ? undefined : texts.join(SEPARATOR);
 }
 
 /** Whether it can be read again. Its effect may be too new for that, and its key one that nobody has validated yet. */
 function isLegible(taint: Taint): boolean {
   return parseRemembered(formatTaint(taint)).some((read) => sameTaint(read, taint));
+}
+
+/** How the leader forgets what no policy binds any more; admission never does. */
+export interface Forgetting {
+  /** Whether every policy is known. One that is not may want any taint: nothing is forgotten meanwhile. */
+  readonly isComplete: boolean;
+  /** Whether it has been so for long enough. */
+  readonly isOver: (memory: IdleMemory) => boolean;
+}
+
+/** A remembered taint that no policy binds: one that the node carries, and that no policy has in any mode; or one that is gone. */
+export interface IdleMemory {
+  readonly taint: Taint;
+  readonly isCarried: boolean;
 }
 
 /** Whether a taint is to be remembered on a node with these labels: a policy protects it that does not only watch. */

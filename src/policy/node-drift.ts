@@ -1,4 +1,4 @@
-import { MAX_REMEMBERED, parseRemembered, protectionOn, remember } from './memory.ts';
+import { type Forgetting, type IdleMemory, MAX_REMEMBERED, parseRemembered, protectionOn, remember } from './memory.ts';
 import type { DesiredNode, NodeView } from './node.ts';
 import type { CompiledTaintPolicy } from './policy-set.ts';
 import { presentTaints, satisfies } from './present-taints.ts';
@@ -35,11 +35,25 @@ export interface NodeDrift {
   readonly losses: readonly Loss[];
   /** Taints that are gone with leave, and are not to be remembered any more. */
   readonly released: readonly Taint[];
+  /** What the node remembers for nobody: see {@link Forgetting}. */
+  readonly idle: readonly IdleMemory[];
   /** What native policies put back while nobody was asked, and is to be recorded. */
   readonly natively: readonly RestoredNatively[];
   /** The node as it should be made, with the very list of taints that it has where that is right; undefined when there is nothing to do. */
   readonly desired: DesiredNode | undefined;
 }
+
+/** What is known besides the node and the policies. */
+export interface Circumstances {
+  /** Whether to leave a taint to whoever takes it away; by default, to nobody. */
+  readonly isContested?: (taint: Taint) => boolean;
+  /** Whether a taint that evicts pods may be put there now, as it may by default. */
+  readonly hasTurn?: boolean;
+  /** By default a taint is forgotten as soon as it is gone and nobody wants it. */
+  readonly forgetting?: Forgetting;
+}
+
+const AT_ONCE: Forgetting = { isComplete: true, isOver: ({ isCarried }) => !isCarried };
 
 interface Claim {
   readonly policy: CompiledTaintPolicy;
@@ -56,21 +70,29 @@ interface Claim {
  * that went missing while nobody was asked. One that a release annotation names has gone with leave, and is forgotten. So is
  * one that comes and goes by itself, which is not missed either: whoever removed it from a node that runs may not do so again.
  *
+ * A taint that goes while no policy binds it is forgotten soon, or it would come back by surprise with the next policy. One
+ * that the node still carries stays remembered while a policy has it, also in mode Audit, and for a while longer: modes change
+ * back and forth, and policies are replaced, and each time all nodes would be written twice.
+ *
  * @param policies the strongest mode first, as a PolicySet has them
- * @param isContested whether to leave a taint to whoever takes it away
- * @param hasTurn whether a taint that evicts pods may be put there now
  */
 export function nodeDrift(
   node: NodeView,
   policies: readonly CompiledTaintPolicy[],
-  isContested: (taint: Taint) => boolean = () => false,
-  hasTurn = true,
+  { isContested = () => false, hasTurn = true, forgetting = AT_ONCE }: Circumstances = {},
 ): NodeDrift {
+  const { isComplete, isOver } = forgetting;
   const selecting = policies.filter((policy) => policy.selectsNode(node.labels));
   const protects = protectionOn(node.labels, selecting);
   const carried = valuesOf(node.taints);
   const release = parseRelease(node.release);
-  const memory = parseRemembered(node.remembered).filter(protects).slice(0, MAX_REMEMBERED);
+  const remembers = parseRemembered(node.remembered);
+  const memory = remembers.filter(protects).slice(0, MAX_REMEMBERED);
+  const isWatched = (taint: Taint) => selecting.some((policy) => policy.protectedBy(taint) !== undefined);
+  const idle = (isComplete ? remembers.filter((taint) => !protects(taint)) : [])
+    .map((taint) => ({ taint, isCarried: carried.get(identity(taint)) === (taint.value ?? '') }))
+    .filter((one) => !one.isCarried || !isWatched(one.taint));
+  const over = new Set(idle.filter(isOver).map(({ taint }) => identity(taint)));
   const gone = droppedTaints(memory, node.taints);
   const transient = gone.filter(({ key }) => isTransientTaintKey(key));
   const released = gone.filter((taint) => isReleased(release, taint) && isReleasable(taint, selecting));
@@ -93,6 +115,7 @@ export function nodeDrift(
       carried: taints,
       forgotten: [...transient, ...released, ...repaired],
       protects,
+      keeps: (taint) => !over.has(identity(taint)),
       room: node.room,
     }),
   };
@@ -104,6 +127,7 @@ export function nodeDrift(
   return {
     losses: judged.flatMap(({ group, target, hindrance }) => lossesOf(group, target, hindrance)),
     released,
+    idle,
     natively: restoredNatively(node.restored, policies),
     desired: changes ? desired : undefined,
   };

@@ -92,6 +92,7 @@ export function startRepair(
     synced: Promise.resolve(),
     nodes: { get: (name) => cluster.get(name), entries: () => cluster.values() },
     compiled: () => compiled,
+    isComplete: () => true,
     audit,
     evictionRate,
     record: (event) => void events.push(event),

@@ -49,6 +49,7 @@ describe('remember', () => {
     carried?: Taint[];
     forgotten?: Taint[];
     protects?: (taint: Taint) => boolean;
+    keeps?: (taint: Taint) => boolean;
     after: string | undefined;
   }>([
     { why: 'nothing at all', after: undefined },
@@ -91,11 +92,40 @@ describe('remember', () => {
     { why: 'a value that went with leave, for another one', before: GPU, carried: [cpu], forgotten: [gpu], after: CPU },
     { why: 'what went with leave and was never listed', before: OTHER, forgotten: [gpu], after: OTHER },
     {
-      why: 'what is no longer protected is left out, there or not',
+      why: 'what is no longer protected stays, and nothing of that kind comes',
       before: `${GPU}, ${OTHER}`,
       carried: [gpu, notReady],
       protects: ({ key }) => key === 'other',
+      after: `${GPU}, ${OTHER}`,
+    },
+    {
+      why: 'what is no longer protected goes when it is not kept',
+      before: `${GPU}, ${OTHER}`,
+      carried: [gpu],
+      protects: ({ key }) => key === 'other',
+      keeps: () => false,
       after: OTHER,
+    },
+    {
+      why: 'what is protected stays, kept or not',
+      before: `${GPU}, ${OTHER}`,
+      keeps: () => false,
+      after: `${GPU}, ${OTHER}`,
+    },
+    {
+      why: 'a value that is no longer protected gives way to one that is',
+      before: `${GPU}, ${OTHER}`,
+      carried: [cpu],
+      protects: ({ value }) => value !== 'gpu',
+      after: `${CPU}, ${OTHER}`,
+    },
+    {
+      why: 'what went with leave makes no room for what nobody protects',
+      before: GPU,
+      carried: [cpu],
+      forgotten: [gpu],
+      protects: ({ value }) => value === 'gpu',
+      after: undefined,
     },
     { why: 'rubbish is swept out', before: `rubbish,, ${GPU}, a b:NoSchedule`, carried: [], after: GPU },
     { why: 'nothing but rubbish', before: 'rubbish', after: undefined },
@@ -114,10 +144,10 @@ describe('remember', () => {
       ],
       after: GPU,
     },
-  ])('$why', ({ before, carried = [], forgotten = [], protects = everything, after }) => {
-    expect(remember({ before, carried, forgotten, protects })).toBe(after);
+  ])('$why', ({ before, carried = [], forgotten = [], protects = everything, keeps, after }) => {
+    expect(remember({ before, carried, forgotten, protects, keeps })).toBe(after);
     // Asked again, as when another webhook has changed the object since, it has nothing to add.
-    expect(remember({ before: after, carried, forgotten, protects })).toBe(after);
+    expect(remember({ before: after, carried, forgotten, protects, keeps })).toBe(after);
   });
 
   it(`lists ${MAX_REMEMBERED} taints at most, those first that were listed before`, () => {
@@ -127,9 +157,14 @@ describe('remember', () => {
     expect(after?.split(', ')).toEqual([...before, ...carried.slice(0, 1)].map(formatTaint));
   });
 
-  it('gives the place of what is no longer protected to others', () => {
-    const before = numbered(MAX_REMEMBERED).map(formatTaint).join(', ');
-    expect(remember({ before, carried: [gpu], protects: ({ key }) => key === 'dedicated' })).toBe(GPU);
+  it('has room for what is protected before what is only kept, which keeps its place', () => {
+    const before = numbered(MAX_REMEMBERED).map(formatTaint);
+    const after = remember({
+      before: before.join(', '),
+      carried: [gpu],
+      protects: ({ key }) => key === 'dedicated',
+    });
+    expect(after?.split(', ')).toEqual([...before.slice(0, -1), GPU]);
   });
 });
 

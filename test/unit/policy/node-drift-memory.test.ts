@@ -172,11 +172,18 @@ describe('the memory', () => {
         before: 'dedicated=a:NoExecute',
         after: `dedicated=a:NoExecute, ${GPU}`,
       },
-      { why: 'ends with the policy', policies: {}, taints: [gpu], before: GPU, after: undefined },
+      { why: 'lets go what is gone, with the policy', policies: {}, taints: [], before: GPU, after: undefined },
       {
-        why: 'ends when the policy only watches',
+        why: 'lets go what is gone while the policy only watches: it is not to come back by surprise',
         policies: { p: rule('Audit', DEDICATED) },
         taints: [],
+        before: GPU,
+        after: undefined,
+      },
+      {
+        why: 'lets go a value that has changed while the policy only watches',
+        policies: { p: rule('Audit', DEDICATED) },
+        taints: [cpu],
         before: GPU,
         after: undefined,
       },
@@ -184,6 +191,40 @@ describe('the memory', () => {
     ],
   )('$why', ({ policies = restore, taints, before, after }) => {
     expect(driftOf(policies, nodeOf(taints, { remembered: before })).desired?.remembered).toBe(after);
+  });
+
+  it.each<{ why: string; policies: Policies; idle: Taint[] }>([
+    { why: 'the policy only watches', policies: { p: rule('Audit', DEDICATED) }, idle: [] },
+    { why: 'no policy has them, for a while', policies: {}, idle: [gpu] },
+    {
+      why: 'the policy is for another value',
+      policies: { p: rule('Deny', { ...DEDICATED, value: 'x' }) },
+      idle: [gpu],
+    },
+  ])('stays as it is for taints that the node carries while $why', ({ policies, idle }) => {
+    const drift = driftOf(policies, nodeOf([gpu], { remembered: GPU }));
+    expect(drift.desired).toBeUndefined();
+    expect(drift.idle).toEqual(idle.map((taint) => ({ taint, isCarried: true })));
+  });
+
+  it('ends once no policy has had them for long enough; not where one watches, or binds', () => {
+    const node = nodeOf([gpu, other], { remembered: `${GPU}, other:NoSchedule` });
+    const forgetting = { isComplete: true, isOver: () => true };
+    const remembered = (policies: Policies) => driftOf(policies, node, undefined, forgetting).desired;
+    expect(remembered({})).toMatchObject({ remembered: undefined, taints: [gpu, other] });
+    expect(remembered({ p: rule('Audit', DEDICATED) })).toMatchObject({ remembered: GPU });
+    expect(remembered({ p: rule('Audit', { key: '*' }) })).toBeUndefined();
+    expect(remembered({ p: rule('Deny', { key: '*' }) })).toBeUndefined();
+  });
+
+  it.each<{ why: string; taints: Taint[] }>([
+    { why: 'that are gone', taints: [] },
+    { why: 'that have changed', taints: [cpu] },
+    { why: 'that have been in no policy for long', taints: [gpu] },
+  ])('loses nothing while a policy is not known: not of taints $why', ({ taints }) => {
+    const forgetting = { isComplete: false, isOver: () => true };
+    const drift = driftOf({}, nodeOf(taints, { remembered: GPU }), undefined, forgetting);
+    expect(drift).toMatchObject({ desired: undefined, idle: [] });
   });
 
   it.each<{ why: string; policies: Policies; contested: boolean }>([

@@ -88,7 +88,7 @@ it('a repair puts back what is Present or remembered, and nothing else', () => {
 
 it('a node whose turn it is not gets all but what evicts pods, and that in its turn', () => {
   always((node, { taintPolicies }) => {
-    const before = nodeDrift(node, taintPolicies, undefined, false);
+    const before = nodeDrift(node, taintPolicies, { hasTurn: false });
     const now = { ...node, ...before.desired };
     expect(evictingTaints(node.taints, now.taints)).toEqual([]);
     const paced = before.losses.filter(({ hindrance }) => hindrance === 'paced');
@@ -118,7 +118,10 @@ it('every Present taint that a node lacks is a loss, but one that comes and goes
 it('nothing is put back where all policies are in mode Audit, or where everything is contested', () => {
   always((node, policies) => {
     const audit = policies.taintPolicies.map((policy) => ({ ...policy, mode: 'Audit' as const }));
-    for (const drift of [nodeDrift(node, audit), nodeDrift(node, policies.taintPolicies, () => true)]) {
+    for (const drift of [
+      nodeDrift(node, audit),
+      nodeDrift(node, policies.taintPolicies, { isContested: () => true }),
+    ]) {
       expect(drift.losses.filter(isRepaired)).toEqual([]);
       expect(drift.desired?.taints ?? node.taints).toBe(node.taints);
     }

@@ -36,7 +36,7 @@ describe('a Present taint', () => {
     'is for registration only when it is a start-up taint: %s',
     (key) => {
       const drift = driftOf({ p: rule('Restore', { ...PRESENT_GPU, key }) }, nodeOf([]));
-      expect(drift).toEqual({ losses: [], released: [], natively: [], desired: undefined });
+      expect(drift).toEqual({ losses: [], released: [], idle: [], natively: [], desired: undefined });
     },
   );
 

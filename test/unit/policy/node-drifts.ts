@@ -1,3 +1,4 @@
+import type { Forgetting } from '../../../src/policy/memory.ts';
 import type { NodeView } from '../../../src/policy/node.ts';
 import { type NodeDrift, nodeDrift } from '../../../src/policy/node-drift.ts';
 import { formatTaint, type Taint } from '../../../src/policy/taint.ts';
@@ -23,8 +24,16 @@ export const rule = (mode: TaintMode, taint: TaintRule, more: Partial<TaintPolic
   ...more,
 });
 
-export const driftOf = (policies: Policies, node: NodeView, contested?: (taint: Taint) => boolean): NodeDrift =>
-  nodeDrift(node, policySet({ taint: policies }).taintPolicies, contested);
+export const driftOf = (
+  policies: Policies,
+  node: NodeView,
+  contested?: (taint: Taint) => boolean,
+  forgetting?: Forgetting,
+): NodeDrift =>
+  nodeDrift(node, policySet({ taint: policies }).taintPolicies, {
+    ...(contested ? { isContested: contested } : {}),
+    ...(forgetting ? { forgetting } : {}),
+  });
 
 /** One line a loss: `POLICY TAINT`, and the hindrance in brackets. */
 export const lossesOf = ({ losses }: NodeDrift): string[] =>

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { admin } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import {
+  createNodes,
+  createTaintPolicy,
+  metricOf,
+  patchNode,
+  REMEMBERED,
+  waitForAnnotation,
+  waitForStatus,
+  writesOf,
+} from './drift.ts';
+import { type Installation, install } from './installation.ts';
+import { type NodeVersions, watchNodeVersions } from './node-versions.ts';
+import { GPU } from './nodes.ts';
+import { POLICIES_PATH } from './policy-resources.ts';
+
+const GPU_TEXT = 'dedicated=gpu:NoSchedule';
+const NAMES = Array.from({ length: 300 }, (_, index) => `n${index}`);
+const DONE_TIMEOUT_MS = 50_000;
+
+describeWithControlPlane('a policy whose mode changes back and forth', {}, (cp) => {
+  let installation: Installation;
+  let nodes: NodeVersions;
+  let generation = 1;
+
+  beforeAll(async () => {
+    installation = await install(cp());
+    await installation.start(['a']);
+    await createTaintPolicy(cp(), 'pool', { mode: 'Deny', taints: [{ key: GPU.key }] });
+    nodes = await watchNodeVersions(cp());
+    await createNodes(cp(), NAMES, 'pool', [GPU]);
+    await waitUntil(
+      () => nodes.count(({ annotations }) => annotations[REMEMBERED] === GPU_TEXT) === NAMES.length || undefined,
+      { timeoutMs: DONE_TIMEOUT_MS, otherwise: () => 'there are nodes on which nothing is remembered' },
+    );
+  });
+  afterAll(async () => {
+    await nodes?.stop();
+    await installation?.stop();
+  });
+
+  /** Waits until the leader has looked at all nodes by the policy as it is then. */
+  async function setMode(mode: string) {
+    const body = { spec: { mode } };
+    const path = `${POLICIES_PATH.TaintPolicy}/pool`;
+    expect((await cp().request(admin, 'PATCH', path, { body, contentType: MERGE_PATCH })).status).toBe(200);
+    generation++;
+    await waitForStatus(cp(), 'pool', ({ conditions }) =>
+      Boolean(
+        conditions?.some(({ status, observedGeneration }) => status === 'True' && observedGeneration === generation),
+      ),
+    );
+    await waitUntil(
+      async () =>
+        (await metricOf(installation.replica('a'), 'taintkeeper_queue_depth{controller="node-repair"}')) === 0 ||
+        undefined,
+      { timeoutMs: DONE_TIMEOUT_MS, otherwise: () => 'the queue of nodes does not become empty' },
+    );
+  }
+
+  it('writes no node', async () => {
+    const before = writesOf(cp()).length;
+    await setMode('Audit');
+    const toAudit = writesOf(cp()).length - before;
+    await setMode('Deny');
+    const inAll = writesOf(cp()).length - before;
+    process.stderr.write(`${NAMES.length} nodes, Deny to Audit: ${toAudit} writes, and back: ${inAll - toAudit}\n`);
+    expect(inAll).toBe(0);
+  });
+
+  it('lets a taint go for good that goes in Audit', async () => {
+    await setMode('Audit');
+    expect(await patchNode(cp(), admin, 'n0', { spec: { taints: null } })).toMatchObject({ passed: true });
+    await waitForAnnotation(cp(), 'n0', REMEMBERED, undefined);
+    await setMode('Deny');
+    const status = await waitForStatus(cp(), 'pool', ({ matched }) => matched === NAMES.length);
+    expect(status.violating).toBe(0);
+  });
+});
