@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { eventsOf } from './admission/request-events.ts';
-import { announceCertificates, announcePolicies, countByKind } from './announcements.ts';
+import { announceCertificates, announcePolicies, complaintsOf, countByKind } from './announcements.ts';
 import type { RunningApp } from './app.ts';
 import type { ServableCertificates } from './certs/certificate-directory.ts';
 import { type CertificateKeeper, keepCertificates } from './certs/certificate-keeper.ts';
@@ -26,7 +26,6 @@ import { openPage } from './page/page.ts';
 import { clusterPolicyStates } from './page/policy-states.ts';
 import type { Leader } from './page/state.ts';
 import { webhookStates } from './page/webhook-states.ts';
-import { formatProblem } from './policy/problem.ts';
 import { printable } from './policy/text.ts';
 import { certificateCheck, clusterPoliciesCheck, stoppingCheck, trustCheck } from './readiness.ts';
 import type { Check } from './server/admin-server.ts';
@@ -255,12 +254,8 @@ const NO_CERTIFICATE_YET: Check = { name: 'certificate', state: 'failed', detail
 function announceChanges(audit: boolean, metrics: Metrics, log: Logger): (policies: ClusterPolicies) => void {
   let complaints = new Set<string>();
   return (policies) => {
-    const invalid = policies.objects().flatMap(({ kind, name, result }) => (result.ok ? [] : [{ kind, name, result }]));
-    const found = new Set(
-      invalid.map(
-        ({ kind, name, result }) => `${kind} ${name} is not in force: ${result.problems.map(formatProblem).join('; ')}`,
-      ),
-    );
+    const invalid = policies.objects().filter(({ result }) => !result.ok);
+    const found = new Set(complaintsOf(policies.objects()));
     for (const complaint of found) if (!complaints.has(complaint)) log.error(printable(complaint));
     complaints = found;
     metrics.policiesInvalid(countByKind(invalid));

@@ -5,7 +5,7 @@ import { fingerprints } from './certs/inspect.ts';
 import type { SecretKeeper } from './certs/secret-keeper.ts';
 import type { ApiClient } from './cluster/client/api-client.ts';
 import type { RecordedEvent } from './cluster/events/event.ts';
-import { type ClusterPolicies, versionOf } from './cluster/policies.ts';
+import { type ClusterPolicies, versionInForce } from './cluster/policies.ts';
 import { watchResource } from './cluster/watch/watch-cache.ts';
 import type { RegisteredWebhooks } from './cluster/webhook-configurations.ts';
 import { backstop } from './controllers/backstop.ts';
@@ -128,7 +128,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
   };
   const nodeRepair = startNodeRepair({
     ...surroundings,
-    isComplete: policies.isSynced,
+    isComplete: () => policies.isComplete('TaintPolicy'),
     audit,
     evictionRate: options.evictionRate,
   });
@@ -143,6 +143,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     bundle: () => certificates.current().bundle,
     confirmBundle: secret ? bundleConfirmation(client, secret) : async () => {},
     actual: webhooks.get,
+    isComplete: () => policies.objects().every(({ inForce }) => inForce !== undefined),
     ownerClusterRole: options.ownerClusterRole,
     log,
   });
@@ -201,7 +202,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     stuckPods: recovery.stuckPods,
     standing(policy) {
       // Where writing fails, the webhooks that are there stay in force.
-      if (registered.has(versionOf(policy))) return 'registered';
+      if (registered.has(versionInForce(policy) ?? '')) return 'registered';
       const fault = complaint();
       return fault === undefined ? 'pending' : { fault };
     },

@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 import type { CertificateKeeper } from './certs/certificate-keeper.ts';
 import { fingerprints, invalidAt } from './certs/inspect.ts';
-import type { ClusterPolicies } from './cluster/policies.ts';
+import type { ClusterPolicies, PolicyObject } from './cluster/policies.ts';
 import type { RegisteredWebhooks } from './cluster/webhook-configurations.ts';
 import type { PolicyStore } from './files/policy-store.ts';
 import { atMost } from './policy/text.ts';
@@ -41,11 +41,12 @@ export function clusterPoliciesCheck(policies: ClusterPolicies, audit: boolean):
     : {
         name,
         state: 'degraded',
-        detail: `${inForce}; not usable: ${atMost(
-          MAX_NAMED,
-          invalid.map((policy) => `${policy.kind} ${policy.name}`),
-        ).join(', ')}`,
+        detail: `${inForce}; not usable: ${atMost(MAX_NAMED, invalid.map(nameOf)).join(', ')}`,
       };
+}
+
+function nameOf({ kind, name, inForce }: PolicyObject): string {
+  return `${kind} ${name}${inForce ? ` (generation ${inForce.generation} stays in force)` : ''}`;
 }
 
 /**

@@ -1,8 +1,11 @@
 import type { Logger } from 'pino';
-import { type Policy, type PolicyKind, type PolicyResult, parsePolicy } from '../policy/policy.ts';
+import type { Policy, PolicyKind } from '../policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import type { ApiClient } from './client/api-client.ts';
+import { type PolicyInForce, type PolicyObject, versionInForce, versionOf, viewPolicy } from './policy-object.ts';
 import { type Change, type Entry, watchResource } from './watch/watch-cache.ts';
+
+export { type PolicyInForce, type PolicyObject, versionInForce, versionOf, viewPolicy } from './policy-object.ts';
 
 export const POLICY_RESOURCES = {
   TaintPolicy: 'taintpolicies',
@@ -11,40 +14,30 @@ export const POLICY_RESOURCES = {
 } as const;
 export const POLICY_GROUP = '/apis/taintkeeper.dev/v1alpha1';
 
-/** A policy object as it stands in the cluster, whether or not it can be used. */
-export interface PolicyObject {
-  readonly kind: PolicyKind;
-  readonly name: string;
-  readonly uid: string;
-  readonly generation: number;
-  readonly resourceVersion: string;
-  readonly result: PolicyResult;
-  /** As last written, for comparison. */
-  readonly status: unknown;
-}
-
-/** The valid policies at one time. */
+/** The policies in force at one time. */
 export interface PolicySnapshot {
   readonly policies: readonly Policy[];
   readonly compiled: PolicySet;
-  /** The {@link versionOf} each of the objects that they came from. */
+  /** The {@link versionInForce} of each of the objects that they came from. */
   readonly versions: ReadonlySet<string>;
 }
 
-/** The cluster's policies, watched. A broken one stops none of the others. */
+/**
+ * The cluster's policies, watched. Of an object that cannot be used as it is now, the last spec that could be stays in force; it
+ * stops none of the others.
+ */
 export interface ClusterPolicies {
   /** Resolves once all policies have been read. */
   readonly synced: Promise<unknown>;
   isSynced(): boolean;
+  /**
+   * Whether all policies of the kind are known as they are in force: they are watched, and there is none that could never be used.
+   */
+  isComplete(kind: PolicyKind): boolean;
   /** What to judge by; another one whenever it differs. */
   snapshot(): PolicySnapshot;
   objects(): readonly PolicyObject[];
   stop(): Promise<unknown>;
-}
-
-/** What tells one spec of one object from all others. */
-export function versionOf({ uid, generation }: Pick<PolicyObject, 'uid' | 'generation'>): string {
-  return `${uid}@${generation}`;
 }
 
 export interface ClusterPoliciesOptions {
@@ -64,13 +57,27 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
   let pending = false;
   let snapshot: PolicySnapshot = { policies: [], compiled: compilePolicies([]), versions: new Set() };
 
+  /** Of objects that are there, by uid: one that is deleted and created anew is another one. */
+  const inForce = new Map<string, PolicyInForce>();
+  const watched = new Set<PolicyKind>();
+  /** Kinds that have a policy of which nothing is in force, as of the snapshot. */
+  let incomplete: ReadonlySet<PolicyKind> = new Set();
+
   const caches = (Object.keys(POLICY_RESOURCES) as PolicyKind[]).map((kind) =>
     watchResource({
       client,
       path: `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}`,
-      project: (object) => viewPolicy(kind, object),
+      project(object) {
+        const policy = viewPolicy(kind, object, inForce.get((object as { metadata: { uid: string } }).metadata.uid));
+        if (policy.inForce) inForce.set(policy.uid, policy.inForce);
+        return policy;
+      },
       onChange: changed,
-      onState: ({ connected }) => onState(kind, connected),
+      onState({ connected }) {
+        if (connected) watched.add(kind);
+        else watched.delete(kind);
+        onState(kind, connected);
+      },
       log,
     }),
   );
@@ -86,13 +93,16 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
   return {
     synced,
     isSynced: () => isSynced,
+    isComplete: (kind) => isSynced && watched.has(kind) && !incomplete.has(kind),
     snapshot: () => snapshot,
     objects,
     stop: () => Promise.all(caches.map((cache) => cache.stop())),
   };
 
   function changed(change: Change<PolicyObject>): void {
-    if (change.type === 'modified' && versionOf(change.previous.value) === versionOf(change.entry.value)) {
+    const { value } = change.entry;
+    if (change.type === 'deleted') inForce.delete(value.uid);
+    if (change.type === 'modified' && isSame(change.previous.value, value)) {
       onStatus();
       return;
     }
@@ -104,28 +114,16 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
 
   function compile(): void {
     pending = false;
-    const valid = objects().flatMap(({ result, ...object }) => (result.ok ? [{ policy: result.policy, object }] : []));
-    const policies = valid.map(({ policy }) => policy);
-    const versions = new Set(valid.map(({ object }) => versionOf(object)));
+    const used = objects().flatMap((object) => (object.inForce ? [{ object, policy: object.inForce.policy }] : []));
+    const policies = used.map(({ policy }) => policy);
+    const versions = new Set(used.flatMap(({ object }) => versionInForce(object) ?? []));
+    incomplete = new Set(objects().flatMap(({ kind, inForce }) => (inForce ? [] : [kind])));
     snapshot = { policies, compiled: compilePolicies(policies, { audit }), versions };
     onChange();
   }
 }
 
-/** What is kept of an object as the API server gives it. */
-export function viewPolicy(kind: PolicyKind, object: unknown): PolicyObject {
-  const { metadata, status } = object as {
-    metadata: { name: string; uid: string; generation?: number; resourceVersion: string };
-    status?: unknown;
-  };
-  return {
-    kind,
-    name: metadata.name,
-    uid: metadata.uid,
-    generation: metadata.generation ?? 0,
-    resourceVersion: metadata.resourceVersion,
-    // Items of a list come without kind and apiVersion.
-    result: parsePolicy({ ...(object as object), kind, apiVersion: 'taintkeeper.dev/v1alpha1' }),
-    status,
-  };
+/** Whether nothing but the status differs; and not that by which a replica learns what is in force. */
+function isSame(a: PolicyObject, b: PolicyObject): boolean {
+  return versionOf(a) === versionOf(b) && versionInForce(a) === versionInForce(b);
 }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { createBackOff } from '../cluster/back-off.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { listNative, type NativeObject, servedVersions } from '../cluster/native-policies.ts';
-import { type PolicyObject, versionOf } from '../cluster/policies.ts';
+import { type PolicyObject, versionInForce, versionOf } from '../cluster/policies.ts';
 import { asksForBackstop, type BackedPolicy, inAudit } from '../policy/backstop.ts';
 import type { NativeTranslation } from '../policy/native/native-objects.ts';
 import type { TranslationOptions } from '../policy/native/translate.ts';
@@ -58,8 +58,8 @@ export function backstop(options: BackstopOptions): Backstop {
 
   return {
     async reconcile() {
-      const inForce = objects().flatMap(({ result, ...object }) =>
-        result.ok ? [{ object, policy: result.policy }] : [],
+      const inForce = objects().flatMap(({ inForce, ...object }) =>
+        inForce ? [{ object: { ...object, generation: inForce.generation }, policy: inForce.policy }] : [],
       );
       const asking = inForce.filter(({ policy }) => asksForBackstop(policy)).map(({ object }) => object);
       const every = (state: BackstopState) => new Map(asking.map((object) => [versionOf(object), state]));
@@ -79,7 +79,7 @@ export function backstop(options: BackstopOptions): Backstop {
         // Each time: who applies the installation anew makes another ClusterRole of that name.
         const installation = await ownedByClusterRole(client, options.ownerClusterRole);
         const backed = translateAll(inForce, versions.mutating !== undefined);
-        const unreadable = objects().filter(({ result }) => !result.ok);
+        const unreadable = objects().filter(({ inForce }) => !inForce);
         const run = await settleNatives(backed, found, { writer, versions, namespace, installation, unreadable });
         states = run.states;
         isSettled = true;
@@ -107,8 +107,9 @@ export function backstop(options: BackstopOptions): Backstop {
   };
 
   function condition(object: PolicyObject): ConditionState | 'pending' | undefined {
-    if (!object.result.ok || !asksForBackstop(object.result.policy)) return undefined;
-    const state = states.get(versionOf(object));
+    const version = versionInForce(object);
+    if (!object.inForce || version === undefined || !asksForBackstop(object.inForce.policy)) return undefined;
+    const state = states.get(version);
     return state ? backstopCondition(state) : 'pending';
   }
 

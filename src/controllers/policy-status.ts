@@ -71,7 +71,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
     for (const policy of objects()) {
       // Many policies and many nodes take their time, and admissions do not wait.
       await setImmediate();
-      const state = policy.result.ok ? standing(policy) : 'registered';
+      const state = policy.inForce ? standing(policy) : 'registered';
       const backing = backstop(policy);
       if (state === 'pending' || backing === 'pending') continue;
       const before = policy.status as PolicyStatus | undefined;
@@ -84,6 +84,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
         before,
         generation: policy.generation,
         problems: policy.result.ok ? [] : policy.result.problems,
+        inForce: policy.inForce,
         notRegistered: state === 'registered' ? undefined : state.fault,
         audit,
         stalled: stalled.filter(({ kind, policy: name }) => kind === policy.kind && name === policy.name),
@@ -124,9 +125,14 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
   async function write({ kind, name, uid, resourceVersion }: PolicyObject, status: PolicyStatus): Promise<boolean> {
     try {
       await client.request('PATCH', `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}/${name}/status`, {
-        contentType: 'application/merge-patch+json',
-        // Not onto another policy of the same name, nor over what another leader has written.
-        body: { metadata: { uid, resourceVersion }, status },
+        contentType: 'application/json-patch+json',
+        body: [
+          // Not onto another policy of the same name, nor over what another leader has written.
+          { op: 'replace', path: '/metadata/uid', value: uid },
+          { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion },
+          // Whole: a merge would keep fields of an earlier spec.
+          { op: 'add', path: '/status', value: status },
+        ],
       });
       return true;
     } catch (error) {

@@ -42,6 +42,8 @@ export interface RegistrationOptions {
   readonly confirmBundle: (present: readonly string[], next: string | undefined) => Promise<void>;
   /** As last seen. */
   readonly actual: (phase: ConfigurationPhase) => WebhookConfiguration | undefined;
+  /** Whether the entries are all that the policies need: otherwise nothing that is registered goes. */
+  readonly isComplete: () => boolean;
   /** Name of the ClusterRole that the configurations go with when it is deleted, if any. */
   readonly ownerClusterRole: string | undefined;
   readonly log: Logger;
@@ -50,8 +52,8 @@ export interface RegistrationOptions {
 /** The leader's care for both webhook configurations. */
 export interface Registration {
   /**
-   * One run: no policy, no webhook; never one before the webhook answers over the Service; and whatever somebody else changed
-   * is put right. Gives the time until the next look, in milliseconds.
+   * One run: no policy, no webhook, but that none goes while a policy cannot be read; never one before the webhook answers over the
+   * Service; and whatever somebody else changed is put right. Gives the time until the next look, in milliseconds.
    */
   reconcile(): Promise<number>;
   /** Why the last run failed, or undefined if it did not. */
@@ -107,7 +109,27 @@ export function webhookRegistration(options: RegistrationOptions): Registration 
     // While it is not known, what is registered says it: it was written by somebody who knew.
     const known = conditions ?? PHASES.some((other) => actual(other)?.webhooks?.some((one) => one.matchConditions));
     const entries = known ? options.entries() : withoutConditions(options.entries());
-    return desiredWebhooks(entries, phase, { service, bundle: bundle(), timeoutSeconds: WEBHOOK_TIMEOUT_SECONDS });
+    const webhooks = desiredWebhooks(entries, phase, {
+      service,
+      bundle: bundle(),
+      timeoutSeconds: WEBHOOK_TIMEOUT_SECONDS,
+    });
+    return options.isComplete() ? webhooks : [...webhooks, ...others(phase, webhooks)];
+  }
+
+  /** What is registered beyond these and leads to us, with the CAs of now. */
+  function others(phase: ConfigurationPhase, webhooks: readonly Webhook[]): Webhook[] {
+    const known = new Set(webhooks.map(({ name }) => name));
+    const caBundle = bundle();
+    return (actual(phase)?.webhooks ?? [])
+      .filter(({ name, clientConfig }) => !known.has(name) && clientConfig.service && isOurs(clientConfig.service))
+      .map((webhook) => ({
+        ...webhook,
+        clientConfig: {
+          ...webhook.clientConfig,
+          ...(caBundle === undefined ? {} : { caBundle: Buffer.from(caBundle).toString('base64') }),
+        },
+      }));
   }
 
   async function askForConditions(): Promise<boolean> {

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
-import { POLICY_GROUP, POLICY_RESOURCES } from '../cluster/policies.ts';
-import { type Policy, type PolicyKind, parsePolicy } from '../policy/policy.ts';
+import { POLICY_GROUP, POLICY_RESOURCES, viewPolicy } from '../cluster/policies.ts';
+import type { Policy, PolicyKind } from '../policy/policy.ts';
 import { type ConnectionFault, connectionFault } from './connection-fault.ts';
 import { lookAtList, reasonOf } from './look.ts';
 import { known, type Reading, unknown } from './reading.ts';
@@ -98,6 +98,5 @@ async function whoAmI(client: ApiClient): Promise<Reading<{ username: string; gr
 async function policiesOf(client: ApiClient, kind: PolicyKind, resource: string): Promise<Reading<readonly Policy[]>> {
   const list = await lookAtList<object>(client, `${POLICY_GROUP}/${resource}`);
   if (!list.ok) return list;
-  const results = list.value.map((object) => parsePolicy({ ...object, kind, apiVersion: 'taintkeeper.dev/v1alpha1' }));
-  return known(results.flatMap((result) => (result.ok ? [result.policy] : [])));
+  return known(list.value.flatMap((object) => viewPolicy(kind, object).inForce?.policy ?? []));
 }

@@ -13,12 +13,17 @@ export function filedPolicyStates(policies: readonly Policy[], audit: boolean): 
 /** The policies of a cluster, with the status that the leader has written last. */
 export function clusterPolicyStates(objects: readonly PolicyObject[], audit: boolean): PolicyState[] {
   return sorted(
-    objects.map(({ kind, name, result, status }) => {
+    objects.map(({ kind, name, result, inForce: used, status }) => {
       const { matched, violating, violators = [], conditions = [] } = (status ?? {}) as PolicyStatus;
       return {
+        ...(used ? inForce(used.policy, audit) : { kind, name, spec: '' }),
         ...(result.ok
-          ? inForce(result.policy, audit)
-          : { kind, name, valid: false, problems: result.problems.map(formatProblem), spec: '' }),
+          ? { valid: true, problems: [] }
+          : {
+              valid: false,
+              problems: result.problems.map(formatProblem),
+              ...(used ? { generationInForce: used.generation } : {}),
+            }),
         ...(matched === undefined ? {} : { matched }),
         ...(violating === undefined ? {} : { violating }),
         violators,

@@ -68,18 +68,20 @@ export interface WebhookState {
 export interface PolicyState {
   readonly kind: PolicyKind;
   readonly name: string;
-  /** As it is in force; absent for a policy that cannot be read. */
+  /** As it is in force; absent where nothing of it is. */
   readonly mode?: string;
-  /** False: it is not in force, and `problems` says why. */
+  /** False: it is not in force as it stands, and `problems` says why. */
   readonly valid: boolean;
   readonly problems: readonly string[];
+  /** Of a policy that is not valid: the earlier generation that stays in force, if one does. */
+  readonly generationInForce?: number;
   /** How many nodes or DaemonSets it selects, and how many of them are not as it wants them; from its status in the cluster. */
   readonly matched?: number;
   readonly violating?: number;
   /** The first few of those, by name. */
   readonly violators: readonly string[];
   readonly conditions: readonly ConditionState[];
-  /** Its `spec`, YAML; empty for a policy that cannot be read. */
+  /** The `spec` that is in force, YAML; empty where none is. */
   readonly spec: string;
 }
 

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { formatProblem, type Problem } from './problem.ts';
+import { formatPath, formatProblem, type Path, type Problem } from './problem.ts';
 import { atMost } from './text.ts';
 
 /** How many violators a status names: enough to go and look, little enough to stay small however large the cluster is. */
@@ -19,8 +19,8 @@ const ConditionSchema = Type.Object({
   type: Type.String({
     description:
       'What the condition is about. Ready: the policy is valid and in force. Stalled: something that it declares is not ' +
-      'done, and waits for somebody. Backstop: the native policies that it asks for are in force. Evicting: nodes still ' +
-      'wait for a taint that evicts pods.',
+      'done, and waits for somebody. FieldsIgnored: it has fields that this version of taintkeeper does not know. Backstop: ' +
+      'the native policies that it asks for are in force. Evicting: nodes still wait for a taint that evicts pods.',
     pattern:
       '^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$',
     maxLength: 316,
@@ -44,12 +44,30 @@ export const PolicyStatusSchema = Type.Object(
     conditions: Type.Optional(
       Type.Array(ConditionSchema, {
         description:
-          'Ready is True when the policy is valid and in force; otherwise its message names each field at fault. Stalled ' +
-          'and Evicting are there only while they are True, and Backstop only with backstop: Native.',
+          'Ready is True when the policy is valid and in force as it stands; otherwise its message names each field at fault, ' +
+          'and the generation that stays in force. Stalled, FieldsIgnored and Evicting are there only while they are True, ' +
+          'and Backstop only with backstop: Native.',
         maxItems: 8,
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['type'],
       }),
+    ),
+    inForce: Type.Optional(
+      Type.Object(
+        {
+          generation: Generation('The metadata.generation that is in force.'),
+          spec: Type.Unsafe<object>({
+            type: 'object',
+            description: 'The spec of that generation, whatever fields it has.',
+            'x-kubernetes-preserve-unknown-fields': true,
+          }),
+        },
+        {
+          description:
+            'What is in force of the policy: its spec, or while that cannot be used, the last one that could. A replica that ' +
+            'starts later takes it from here.',
+        },
+      ),
     ),
     matched: Type.Optional(Count('How many nodes or DaemonSets the policy selects.')),
     violating: Type.Optional(
@@ -79,12 +97,20 @@ export interface Findings {
   readonly violators: readonly string[];
 }
 
+interface InForce {
+  readonly generation: number;
+  readonly spec: unknown;
+  readonly ignored: readonly Path[];
+}
+
 export interface StatusInput {
   /** The status as it stands, if there is one. */
   readonly before: PolicyStatus | undefined;
   readonly generation: number;
   /** What is wrong with the policy. */
   readonly problems: readonly Problem[];
+  /** What is in force of it, if anything is; `ignored` are fields that this version does not know. */
+  readonly inForce: InForce | undefined;
   /** Why the API server does not call the webhook for it, or undefined if it does. */
   readonly notRegistered: string | undefined;
   /** True where every policy is taken to be in mode Audit. */
@@ -105,6 +131,7 @@ export function nextPolicyStatus({
   before,
   generation,
   problems,
+  inForce,
   notRegistered,
   audit,
   stalled,
@@ -122,7 +149,8 @@ export function nextPolicyStatus({
   return {
     observedGeneration: generation,
     conditions: [
-      condition('Ready', readiness(problems, notRegistered, audit)),
+      condition('Ready', readiness({ generation, problems, inForce, notRegistered, audit })),
+      ...(inForce && inForce.ignored.length > 0 ? [condition('FieldsIgnored', ignorance(inForce.ignored))] : []),
       ...(first
         ? [
             condition('Stalled', {
@@ -138,18 +166,28 @@ export function nextPolicyStatus({
       ...(backstop ? [condition('Backstop', backstop)] : []),
       ...(evicting ? [condition('Evicting', evicting)] : []),
     ],
+    ...(inForce ? { inForce: { generation: inForce.generation, spec: inForce.spec as object } } : {}),
     matched: findings?.matched ?? 0,
     violating: findings?.violators.length ?? 0,
     violators: findings?.violators.slice(0, MAX_VIOLATORS) ?? [],
   };
 }
 
-function readiness(problems: readonly Problem[], notRegistered: string | undefined, audit: boolean): ConditionState {
+function readiness({
+  generation,
+  problems,
+  inForce,
+  notRegistered,
+  audit,
+}: Pick<StatusInput, 'generation' | 'problems' | 'inForce' | 'notRegistered' | 'audit'>): ConditionState {
   if (problems.length > 0) {
+    const stands = inForce
+      ? `generation ${inForce.generation} stays in force; generation ${generation} cannot be used: `
+      : '';
     return {
       status: 'False',
       reason: 'Invalid',
-      message: atMost(MAX_PROBLEMS, problems.map(formatProblem)).join('; '),
+      message: `${stands}${atMost(MAX_PROBLEMS, problems.map(formatProblem)).join('; ')}`,
     };
   }
   return notRegistered === undefined
@@ -163,6 +201,16 @@ function readiness(problems: readonly Problem[], notRegistered: string | undefin
         reason: 'NotRegistered',
         message: `the API server does not call the webhook yet: ${notRegistered}`,
       };
+}
+
+function ignorance(ignored: readonly Path[]): ConditionState {
+  return {
+    status: 'True',
+    reason: 'UnknownFields',
+    message:
+      `${atMost(MAX_PROBLEMS, ignored.map(formatPath)).join(', ')}: this version of taintkeeper does not know ` +
+      `${ignored.length === 1 ? 'this field' : 'these fields'}; the policy holds without, which may be more or less than is asked for`,
+  };
 }
 
 /** As metav1.Time has it: no fractions of a second. */

@@ -4,7 +4,7 @@ import { checkSelector } from './label-selector-schema.ts';
 import type { Path, Problem } from './problem.ts';
 import { RECOVERY_DEFAULTS, type RecoveryPolicySpec, RecoveryPolicySpecSchema } from './recovery-policy.ts';
 import { ObjectName } from './schema.ts';
-import { schemaProblems, show } from './schema-problems.ts';
+import { schemaProblems, show, unknownFieldsIn } from './schema-problems.ts';
 import { checkTaintPolicy, type TaintPolicySpec, TaintPolicySpecSchema } from './taint-policy.ts';
 import { checkTolerationPolicy, type TolerationPolicySpec, TolerationPolicySpecSchema } from './toleration-policy.ts';
 
@@ -53,6 +53,12 @@ const TaintPolicySchema = manifestSchema('TaintPolicy', TaintPolicySpecSchema);
 const TolerationPolicySchema = manifestSchema('TolerationPolicy', TolerationPolicySpecSchema);
 const RecoveryPolicySchema = manifestSchema('RecoveryPolicy', RecoveryPolicySpecSchema);
 
+const SCHEMAS: Readonly<Record<PolicyKind, TSchema>> = {
+  TaintPolicy: TaintPolicySchema,
+  TolerationPolicy: TolerationPolicySchema,
+  RecoveryPolicy: RecoveryPolicySchema,
+};
+
 /** How a value became a policy, or why it did not. */
 export type PolicyResult =
   | { readonly ok: true; readonly policy: Policy }
@@ -86,6 +92,14 @@ export function parsePolicy(value: unknown): PolicyResult {
         `expected kind TaintPolicy, TolerationPolicy or RecoveryPolicy, got ${show(kind)}`,
       );
   }
+}
+
+/** The fields of a policy that its kind does not have. */
+export function unknownFields(value: unknown): Path[] {
+  const kind = kindOf(value);
+  return typeof kind === 'string' && Object.hasOwn(SCHEMAS, kind)
+    ? unknownFieldsIn(SCHEMAS[kind as PolicyKind], value)
+    : [];
 }
 
 function kindOf(value: unknown): unknown {

@@ -34,6 +34,24 @@ export function schemaProblems(schema: TSchema, value: unknown): Problem[] {
   });
 }
 
+/** The fields that a schema of objects and lists does not know. */
+export function unknownFieldsIn(schema: TSchema, value: unknown, path: Path = []): Path[] {
+  const { properties, items, additionalProperties } = schema as {
+    properties?: Readonly<Record<string, TSchema>>;
+    items?: TSchema;
+    additionalProperties?: unknown;
+  };
+  if (Array.isArray(value)) {
+    return items ? value.flatMap((item, index) => unknownFieldsIn(items, item, [...path, index])) : [];
+  }
+  if (typeof value !== 'object' || value === null || !properties) return [];
+  return Object.entries(value).flatMap(([name, field]): Path[] => {
+    const known = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    if (known) return unknownFieldsIn(known, field, [...path, name]);
+    return additionalProperties === false ? [[...path, name]] : [];
+  });
+}
+
 /** A JSON pointer (RFC 6901) as a path; list indexes become numbers where the value has a list there. */
 function fromPointer(pointer: string, root: unknown): Path {
   const path: (string | number)[] = [];

@@ -119,7 +119,7 @@ export function createMetrics(version: string): Metrics {
 
   const invalid = new Gauge({
     name: 'taintkeeper_policies_invalid',
-    help: 'In a cluster: policies that cannot be used; their status says why. The others are in force.',
+    help: 'In a cluster: policies that cannot be used as they stand; their status says why, and what of them stays in force. The others are in force.',
     labelNames: ['kind'],
     registers,
   });

@@ -1,11 +1,10 @@
-import type { PolicyObject } from '../../src/cluster/policies.ts';
+import { type PolicyObject, viewPolicy } from '../../src/cluster/policies.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../src/controllers/cluster-objects.ts';
-import { type Policy, parsePolicy } from '../../src/policy/policy.ts';
+import type { Policy } from '../../src/policy/policy.ts';
 import { daemonSetFindings, nodeFindings } from '../../src/policy/policy-findings.ts';
 import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';
 import { nextPolicyStatus } from '../../src/policy/policy-status.ts';
 
-const API_VERSION = 'taintkeeper.dev/v1alpha1';
 const SINCE = new Date('2026-03-01T08:00:00Z');
 
 const SPECS: readonly { kind: Policy['kind']; name: string; spec: object }[] = [
@@ -84,12 +83,10 @@ export function samplePolicies(
   { broken = false } = {},
 ): SamplePolicies {
   const declared = broken ? [...SPECS, BROKEN] : SPECS;
-  const results = declared.map(({ kind, name, spec }) => ({
-    kind,
-    name,
-    result: parsePolicy({ apiVersion: API_VERSION, kind, metadata: { name }, spec }),
-  }));
-  const policies = results.flatMap(({ result }) => (result.ok ? [result.policy] : []));
+  const found = declared.map(({ kind, name, spec }) =>
+    viewPolicy(kind, { metadata: { name, uid: name, generation: 1, resourceVersion: '1' }, spec }),
+  );
+  const policies = found.flatMap(({ inForce }) => inForce?.policy ?? []);
   const compiled = compilePolicies(policies);
   const findingsOf = (name: string) => {
     const taints = compiled.taintPolicies.find((policy) => policy.name === name);
@@ -97,22 +94,18 @@ export function samplePolicies(
     const tolerations = compiled.tolerationPolicies.find((policy) => policy.name === name);
     return tolerations ? daemonSetFindings(tolerations, daemonSets, []) : { matched: 2, violators: [] };
   };
-  const objects = results.map(
-    ({ kind, name, result }): PolicyObject => ({
-      kind,
-      name,
-      uid: name,
-      generation: 1,
-      resourceVersion: '1',
-      result,
+  const objects = found.map(
+    (object): PolicyObject => ({
+      ...object,
       status: nextPolicyStatus({
         before: undefined,
         generation: 1,
-        problems: result.ok ? [] : result.problems,
+        problems: object.result.ok ? [] : object.result.problems,
+        inForce: object.inForce,
         notRegistered: undefined,
         audit: false,
         stalled: [],
-        findings: result.ok ? findingsOf(name) : undefined,
+        findings: object.inForce && findingsOf(object.name),
         now: SINCE,
       }),
     }),

@@ -2,9 +2,8 @@ import { X509Certificate } from 'node:crypto';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { CertificateKeeper } from '../../src/certs/certificate-keeper.ts';
 import { issueCa, issueServing } from '../../src/certs/issue.ts';
-import type { ClusterPolicies, PolicyObject } from '../../src/cluster/policies.ts';
+import { type ClusterPolicies, type PolicyObject, viewPolicy } from '../../src/cluster/policies.ts';
 import type { RegisteredWebhooks } from '../../src/cluster/webhook-configurations.ts';
-import { parsePolicy } from '../../src/policy/policy.ts';
 import { clusterPoliciesCheck, trustCheck } from '../../src/readiness.ts';
 
 const ca = await issueCa(new Date());
@@ -69,22 +68,18 @@ describe('the webhooks check', () => {
 });
 
 describe('the policies check', () => {
-  const object = (name: string, spec: object): PolicyObject => ({
-    kind: 'TaintPolicy',
-    name,
-    uid: name,
-    generation: 1,
-    resourceVersion: '1',
-    result: parsePolicy({ apiVersion: 'taintkeeper.dev/v1alpha1', kind: 'TaintPolicy', metadata: { name }, spec }),
-    status: undefined,
-  });
+  const object = (name: string, spec: object, generation = 1, status?: object): PolicyObject =>
+    viewPolicy('TaintPolicy', { metadata: { name, uid: name, generation, resourceVersion: '1' }, spec, status });
   const good = object('good', { mode: 'Deny', taints: [{ key: 'a' }] });
   const bad = object('bad', { mode: 'Deny', taints: [{ key: 'node.kubernetes.io/*' }] });
+  const spoiled = object('spoiled', { mode: 'Deny', taints: [] }, 3, {
+    inForce: { generation: 2, spec: { mode: 'Deny', taints: [{ key: 'a' }] } },
+  });
   const policies = (synced: boolean, ...objects: PolicyObject[]) =>
     ({
       isSynced: () => synced,
       objects: () => objects,
-      snapshot: () => ({ policies: objects.flatMap(({ result }) => (result.ok ? [result.policy] : [])) }),
+      snapshot: () => ({ policies: objects.flatMap(({ inForce }) => inForce?.policy ?? []) }),
     }) as unknown as ClusterPolicies;
 
   it.each([
@@ -97,6 +92,13 @@ describe('the policies check', () => {
       audit: false,
       state: 'degraded',
       detail: '1 in force; not usable: TaintPolicy bad',
+    },
+    {
+      why: 'one that was usable before',
+      given: policies(true, good, spoiled),
+      audit: false,
+      state: 'degraded',
+      detail: '2 in force; not usable: TaintPolicy spoiled (generation 2 stays in force)',
     },
   ])('with $why is $state', ({ given, audit, state, detail }) => {
     expect(clusterPoliciesCheck(given, audit)).toEqual({ name: 'policies', state, detail });

@@ -47,11 +47,12 @@ function checkPolicy(policy: PolicyObject, cause: CheckResult | undefined): Chec
   const look = `kubectl describe ${kind.toLowerCase()} ${name}`;
   if (!result.ok) {
     const problems = atMost(MAX_NAMED, result.problems.map(formatProblem)).join('; ');
+    const stands = policy.inForce ? `; generation ${policy.inForce.generation} stays in force` : '';
     return [
       found(
         NAME,
         'trouble',
-        `${nameOf(policy)} is not valid: ${problems}`,
+        `${nameOf(policy)} is not valid${stands}: ${problems}`,
         `kubectl edit ${kind.toLowerCase()} ${name}`,
       ),
     ];
@@ -68,6 +69,11 @@ function checkPolicy(policy: PolicyObject, cause: CheckResult | undefined): Chec
     ];
   }
   const results: CheckResult[] = [];
+  const ignored = status?.conditions?.find(({ type }) => type === 'FieldsIgnored');
+  if (ignored) {
+    const remedy = 'run the version of taintkeeper that the definitions are of, or take the fields out';
+    results.push(found(NAME, 'trouble', `${nameOf(policy)}: ${ignored.message}`, remedy));
+  }
   if (condition.status !== 'True') {
     results.push(
       consequence(cause, `${nameOf(policy)} is not in force (${condition.reason}): ${condition.message}`, look),

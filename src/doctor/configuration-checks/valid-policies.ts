@@ -3,5 +3,5 @@ import type { Policy } from '../../policy/policy.ts';
 
 /** The policies that are in force, by kind and name as they came. */
 export function validPolicies(objects: readonly PolicyObject[]): Policy[] {
-  return objects.flatMap(({ result }) => (result.ok ? [result.policy] : []));
+  return objects.flatMap(({ inForce }) => inForce?.policy ?? []);
 }

@@ -15,12 +15,18 @@ export function rank(policy) {
 }
 
 /** @param {PolicyState} policy @returns {{ level: 'ok' | 'attention' | 'failed'; word: string; why: string }} */
-function standing({ valid, problems, conditions, violating = 0 }) {
+function standing({ valid, problems, generationInForce, conditions, violating = 0 }) {
+  if (!valid && generationInForce !== undefined) {
+    const why = `generation ${generationInForce} stays in force; what stands there now cannot be used: ${problems.join('; ')}`;
+    return { level: 'attention', word: 'not as it stands', why };
+  }
   if (!valid) return { level: 'failed', word: 'not in force', why: problems.join('; ') };
   const ready = conditions.find(({ type }) => type === 'Ready');
   if (ready && ready.status !== 'True') return { level: 'failed', word: 'not ready', why: ready.message };
   const stalled = conditions.find(({ type, status }) => type === 'Stalled' && status === 'True');
   if (stalled) return { level: 'attention', word: 'stalled', why: stalled.message };
+  const ignored = conditions.find(({ type, status }) => type === 'FieldsIgnored' && status === 'True');
+  if (ignored) return { level: 'attention', word: 'in force, in part', why: ignored.message };
   if (violating > 0) return { level: 'attention', word: 'in force, not met', why: '' };
   return { level: 'ok', word: 'in force', why: '' };
 }

@@ -100,16 +100,23 @@ function policyTroubles({ policies, nodes, checks }) {
   if (policies.length === 0 && read) {
     return [{ level: 'attention', text: 'There are no policies: nothing is protected', tab: 'policies' }];
   }
-  return policies.flatMap(({ kind, name, valid, problems, conditions, violating = 0, matched = 0 }) => {
+  return policies.flatMap((policy) => {
+    const { kind, name, valid, problems, generationInForce, conditions, violating = 0, matched = 0 } = policy;
     /** @type {Trouble[]} */
     const found = [];
     const say = (/** @type {Trouble['level']} */ level, /** @type {string} */ what) =>
       found.push({ level, text: `${kind} ${name} ${what}`, tab: 'policies' });
-    if (!valid) say('failed', `is not in force: ${problems[0] ?? 'it cannot be read'}`);
+    if (!valid && generationInForce !== undefined) {
+      say(
+        'attention',
+        `cannot be used as it stands, and generation ${generationInForce} stays in force: ${problems[0]}`,
+      );
+    } else if (!valid) say('failed', `is not in force: ${problems[0] ?? 'it cannot be read'}`);
     const ready = conditions.find(({ type }) => type === 'Ready');
     if (valid && ready && ready.status !== 'True') say('failed', `is not ready: ${ready.message}`);
     for (const { type, status, message } of conditions) {
       if (type === 'Stalled' && status === 'True') say('attention', `waits for somebody: ${message}`);
+      if (type === 'FieldsIgnored' && status === 'True') say('attention', `is in force without ${message}`);
     }
     // Where the nodes are known, they are told of themselves.
     if (violating > 0 && !(kind === 'TaintPolicy' && nodes)) {

@@ -1,16 +1,18 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/cluster/client/api-error.ts';
-import type { PolicyObject } from '../../../src/cluster/policies.ts';
+import { type PolicyInForce, type PolicyObject, viewPolicy } from '../../../src/cluster/policies.ts';
 import { type BackstopOptions, backstop } from '../../../src/controllers/backstop.ts';
 import type { NativePolicy, NativeTranslation } from '../../../src/policy/native/native-objects.ts';
-import { parsePolicy } from '../../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { manifest } from '../policy/policies.ts';
 import { type NativeApi, nativeApi } from './native-api.ts';
 
 const VALIDATING = 'validatingadmissionpolicies';
 const SPEC: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'a' }], backstop: 'Native' };
+
+/** As a newer version may allow it. */
+const UNUSABLE = { ...SPEC, mode: 'Warn' } as unknown as TaintPolicySpec;
 
 const common = {
   failurePolicy: 'Fail',
@@ -42,11 +44,9 @@ function both(name: string): NativePolicy[] {
   ];
 }
 
-function policy(name: string, spec: TaintPolicySpec = SPEC, generation = 1): PolicyObject {
-  return {
-    ...{ kind: 'TaintPolicy', name, uid: `uid-of-${name}`, generation, resourceVersion: '1', status: undefined },
-    result: parsePolicy(manifest('TaintPolicy', name, spec)),
-  };
+function policy(name: string, spec: TaintPolicySpec = SPEC, generation = 1, known?: PolicyInForce): PolicyObject {
+  const metadata = { name, uid: `uid-of-${name}`, generation, resourceVersion: '1' };
+  return viewPolicy('TaintPolicy', { ...manifest('TaintPolicy', name, spec), metadata }, known);
 }
 
 function controller(api: NativeApi, options: Partial<BackstopOptions> = {}) {
@@ -269,7 +269,11 @@ describe('what is in force stays', () => {
     },
     {
       what: 'while the policy cannot be read',
-      now: { ...policy('a', SPEC, 2), result: { ok: false, problems: [{ path: ['spec'], message: 'broken' }] } },
+      now: policy('a', UNUSABLE, 2),
+    },
+    {
+      what: 'while an earlier generation stays in force',
+      now: policy('a', UNUSABLE, 2, policy('a').inForce),
     },
   ])('$what', async ({ now, refusal }) => {
     const api = nativeApi();

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../src/cluster/client/api-error.ts';
+import { viewPolicy } from '../../../src/cluster/policies.ts';
 import { policyStatus } from '../../../src/controllers/policy-status.ts';
-import { parsePolicy } from '../../../src/policy/policy.ts';
 import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
-import { manifest, policySet } from '../policy/policies.ts';
+import { policySet } from '../policy/policies.ts';
 
 it('a status that the API server refuses keeps back none of the others, and is a failure all the same', async () => {
   const spec: TolerationPolicySpec = { mode: 'Mutate', daemonSets: { namespaces: ['*'] } };
@@ -20,10 +20,12 @@ it('a status that the API server refuses keeps back none of the others, and is a
   const run = policyStatus({
     client: client as unknown as ApiClient,
     objects: () =>
-      names.map((name) => ({
-        ...{ kind: 'TolerationPolicy', name, uid: name, generation: 1, resourceVersion: '1', status: undefined },
-        result: parsePolicy(manifest('TolerationPolicy', name, spec)),
-      })),
+      names.map((name) =>
+        viewPolicy('TolerationPolicy', {
+          metadata: { name, uid: name, generation: 1, resourceVersion: '1' },
+          spec,
+        }),
+      ),
     compiled: () => policySet({ toleration: Object.fromEntries(names.map((name) => [name, spec])) }),
     audit: false,
     nodes: () => [],

@@ -74,8 +74,7 @@ export function policyObject(
   { status = READY, generation = 1 }: { status?: PolicyStatus | undefined; generation?: number } = {},
 ): PolicyObject {
   const metadata = { name, uid: name, generation, resourceVersion: '1' };
-  const object = viewPolicy(kind, { metadata: { name }, spec });
-  return { ...object, uid: metadata.uid, generation, resourceVersion: '1', status };
+  return viewPolicy(kind, { metadata, spec, status });
 }
 
 const TAINT = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' };

@@ -9,6 +9,9 @@ const withStatus = (difference: Partial<PolicyStatus>) =>
   taintPolicy('gpu', {}, { status: { ...READY, ...difference } });
 const stalled = { ...CONDITION, type: 'Stalled', reason: 'RepairsRefused', message: 'node n1: forbidden' };
 
+const ignored = { ...CONDITION, type: 'FieldsIgnored', reason: 'UnknownFields', message: 'spec.future: this version' };
+const SPEC = { mode: 'Deny', taints: [{ key: 'a' }] };
+
 it.each([
   { what: 'in force', policies: [taintPolicy('gpu', {})], expected: ['ok', /1 in force: TaintPolicy gpu/] },
   { what: 'none', policies: [], expected: ['note', /no policies: nothing is protected/] },
@@ -16,6 +19,22 @@ it.each([
     what: 'not valid, as everybody can see without a leader',
     policies: [taintPolicy('gpu', { taints: [{ key: 'a/b/c' }] })],
     expected: ['trouble', /TaintPolicy gpu is not valid: spec\.taints\[0\]\.key/],
+  },
+  {
+    what: 'not valid any more, while what it said before stays in force',
+    policies: [
+      taintPolicy(
+        'gpu',
+        { mode: 'Warn' },
+        { generation: 2, status: { ...READY, inForce: { generation: 1, spec: SPEC } } },
+      ),
+    ],
+    expected: ['trouble', /TaintPolicy gpu is not valid; generation 1 stays in force: spec\.mode/],
+  },
+  {
+    what: 'in force without a field that is not known',
+    policies: [withStatus({ conditions: [CONDITION, ignored] })],
+    expected: ['trouble', /TaintPolicy gpu: spec\.future: this version/],
   },
   {
     what: 'never looked at',

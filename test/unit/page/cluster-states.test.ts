@@ -1,18 +1,13 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { issueCa } from '../../../src/certs/issue.ts';
-import type { PolicyObject } from '../../../src/cluster/policies.ts';
+import { type PolicyObject, viewPolicy } from '../../../src/cluster/policies.ts';
 import type { Webhook, WebhookConfiguration } from '../../../src/cluster/webhook-configurations.ts';
 import { clusterPolicyStates } from '../../../src/page/policy-states.ts';
 import { webhookStates } from '../../../src/page/webhook-states.ts';
-import { parsePolicy } from '../../../src/policy/policy.ts';
-import { manifest } from '../policy/policies.ts';
 
-const object = (name: string, spec: unknown, status?: unknown): PolicyObject => ({
-  ...{ kind: 'TaintPolicy', name, uid: name, generation: 1, resourceVersion: '1' },
-  result: parsePolicy(manifest('TaintPolicy', name, spec)),
-  status,
-});
+const object = (name: string, spec: unknown, status?: unknown, generation = 1): PolicyObject =>
+  viewPolicy('TaintPolicy', { metadata: { name, uid: name, generation, resourceVersion: '1' }, spec, status });
 
 const KEEP = { mode: 'Deny', taints: [{ key: 'keep' }] };
 
@@ -47,6 +42,19 @@ describe('policies of a cluster', () => {
       problems: [expect.stringMatching(/^spec\.taints\[0\]\.key: /)],
     });
     expect(state).not.toHaveProperty('mode');
+  });
+
+  it('show of one that cannot be used any more what stays in force', () => {
+    const status = { inForce: { generation: 1, spec: KEEP } };
+    expect(clusterPolicyStates([object('kept', { ...KEEP, mode: 'Warn' }, status, 2)], false)).toMatchObject([
+      {
+        mode: 'Deny',
+        valid: false,
+        generationInForce: 1,
+        problems: [expect.stringMatching(/^spec\.mode: /)],
+        spec: 'mode: Deny\ntaints:\n  - key: keep\n',
+      },
+    ]);
   });
 
   it('are in mode Audit where all are', () => {

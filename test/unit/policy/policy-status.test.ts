@@ -4,11 +4,14 @@ import { MAX_VIOLATORS, nextPolicyStatus, type StatusInput } from '../../../src/
 const NOW = new Date('2026-06-01T12:00:00.123Z');
 const LATER = new Date('2026-06-02T12:00:00.456Z');
 
+const SPEC = { mode: 'Deny', taints: [{ key: 'a' }] };
+
 const status = (input: Partial<StatusInput> = {}) =>
   nextPolicyStatus({
     before: undefined,
     generation: 3,
     problems: [],
+    inForce: { generation: 3, spec: SPEC, ignored: [] },
     notRegistered: undefined,
     stalled: [],
     audit: false,
@@ -30,6 +33,7 @@ it('says what generation it is about, how many objects match, and which of them 
         lastTransitionTime: '2026-06-01T12:00:00Z',
       },
     ],
+    inForce: { generation: 3, spec: SPEC },
     matched: 5,
     violating: 2,
     violators: ['n2', 'n1'],
@@ -71,12 +75,25 @@ describe('Ready', () => {
           { path: ['spec', 'taints', 0, 'key'], message: 'protects nothing' },
           { path: ['spec', 'existing'], message: 'not supported' },
         ],
+        inForce: undefined,
         findings: undefined,
       },
       expected: {
         status: 'False',
         reason: 'Invalid',
         message: 'spec.taints[0].key: protects nothing; spec.existing: not supported',
+      },
+    },
+    {
+      why: 'False for a policy of which an earlier generation stays in force, and says which',
+      input: {
+        problems: [{ path: ['spec', 'mode'], message: 'expected Deny' }],
+        inForce: { generation: 2, spec: SPEC, ignored: [] },
+      },
+      expected: {
+        status: 'False',
+        reason: 'Invalid',
+        message: 'generation 2 stays in force; generation 3 cannot be used: spec.mode: expected Deny',
       },
     },
     {
@@ -107,6 +124,29 @@ describe('Ready', () => {
     const problems = Array.from({ length: 5_000 }, (_, index) => ({ path: ['spec', index], message: 'x'.repeat(300) }));
     expect(ready({ problems })?.message.length).toBeLessThan(32_768);
   });
+});
+
+it('carries what is in force, for whoever starts later; of what never was, nothing', () => {
+  expect(status({ inForce: { generation: 1, spec: SPEC, ignored: [] } }).inForce).toEqual({
+    generation: 1,
+    spec: SPEC,
+  });
+  expect(status({ inForce: undefined })).not.toHaveProperty('inForce');
+});
+
+it('names the fields that are ignored because this version does not know them', () => {
+  const inForce = { generation: 3, spec: SPEC, ignored: [['spec', 'taints', 0, 'later']] };
+  expect(status({ inForce }).conditions).toMatchObject([
+    { type: 'Ready', status: 'True' },
+    {
+      type: 'FieldsIgnored',
+      status: 'True',
+      reason: 'UnknownFields',
+      message: expect.stringMatching(
+        /^spec\.taints\[0\]\.later: this version of taintkeeper does not know this field; /,
+      ),
+    },
+  ]);
 });
 
 describe('Stalled', () => {

@@ -79,6 +79,18 @@ it.each<{ why: string; change: Partial<PageState>; found: string[] }>([
     found: ['failed policies TaintPolicy gpu-pool is not in force: spec: no'],
   },
   {
+    why: 'a policy of which an earlier generation stays in force is less of a matter',
+    change: { policies: [{ ...POLICY, valid: false, problems: ['spec: no'], generationInForce: 2 }] },
+    found: [
+      'attention policies TaintPolicy gpu-pool cannot be used as it stands, and generation 2 stays in force: spec: no',
+    ],
+  },
+  {
+    why: 'fields that are ignored are named',
+    change: { policies: [{ ...POLICY, conditions: [condition('FieldsIgnored', 'True')] }] },
+    found: ['attention policies TaintPolicy gpu-pool is in force without why'],
+  },
+  {
     why: 'files that cannot be read are told of by the check alone',
     change: { checks: [{ name: 'policies', state: 'degraded', detail: '1 in force, the last good ones: bad file' }] },
     found: ['attention policies Policies: 1 in force, the last good ones: bad file'],

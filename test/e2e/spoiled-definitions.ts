@@ -1,0 +1,60 @@
+import { JSON_PATCH } from '../control-plane/content-types.ts';
+import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { admin } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { POLICIES_PATH } from './policy-resources.ts';
+
+const TIMEOUT_MS = 30_000;
+const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/taintpolicies.taintkeeper.dev';
+const SCHEMA = '/spec/versions/0/schema/openAPIV3Schema/properties/spec';
+
+interface Definition {
+  readonly spec: { readonly versions: [{ schema: { openAPIV3Schema: { properties: { spec: SpecSchema } } } }] };
+}
+interface SpecSchema {
+  readonly properties: object;
+}
+
+/**
+ * Makes the definition of TaintPolicy one that says nothing of `spec`, as an older one says nothing of some rule: the API server then
+ * admits whatever is written. Gives what puts it right.
+ */
+export function admitAnySpec(cp: ControlPlane): Promise<() => Promise<void>> {
+  return changeDefinition(cp, () => ({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true }));
+}
+
+/** Adds a field `future` to the `spec` of a TaintPolicy, as a newer definition may. Gives what puts it right. */
+export function addFuture(cp: ControlPlane): Promise<() => Promise<void>> {
+  return changeDefinition(cp, (schema) => ({
+    ...schema,
+    properties: { ...schema.properties, future: { type: 'string' } },
+  }));
+}
+
+async function changeDefinition(cp: ControlPlane, change: (schema: SpecSchema) => object) {
+  const { body } = await cp.request<Definition>(admin, 'GET', CRD);
+  const right = body.spec.versions[0].schema.openAPIV3Schema.properties.spec;
+  await replace(change(right));
+  await waitUntilServed(true);
+  return async () => {
+    await replace(right);
+    await waitUntilServed(false);
+  };
+
+  async function replace(value: object): Promise<void> {
+    const patch = [{ op: 'replace', path: SCHEMA, value }];
+    const { status, body: said } = await cp.request(admin, 'PATCH', CRD, { body: patch, contentType: JSON_PATCH });
+    if (status !== 200) throw new Error(`${CRD}: ${status} ${JSON.stringify(said)}`);
+  }
+
+  /** A field `future` is in both of what this file makes of a definition, and in none that is right. */
+  async function waitUntilServed(isChanged: boolean): Promise<void> {
+    const spec = { mode: 'Audit', taints: [{ key: 'a' }], future: 'x' };
+    const probe = { apiVersion: 'taintkeeper.dev/v1alpha1', kind: 'TaintPolicy', metadata: { name: 'probe' }, spec };
+    const url = `${POLICIES_PATH.TaintPolicy}?dryRun=All&fieldValidation=Strict`;
+    await waitUntil(
+      async () => ((await cp.request(admin, 'POST', url, { body: probe })).status === 201) === isChanged || undefined,
+      { timeoutMs: TIMEOUT_MS, otherwise: () => 'the definition of TaintPolicy is as it was' },
+    );
+  }
+}

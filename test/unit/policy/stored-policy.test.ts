@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { parsePolicy } from '../../../src/policy/policy.ts';
+import { formatPath } from '../../../src/policy/problem.ts';
+import { parseStoredPolicy } from '../../../src/policy/stored-policy.ts';
+import { manifest } from './policies.ts';
+
+const KEEP = { mode: 'Deny', taints: [{ key: 'a' }] };
+const read = (value: unknown) => {
+  const { result, ignored } = parseStoredPolicy(value);
+  return { result, ignored: ignored.map(formatPath) };
+};
+
+describe('a policy that the API server holds', () => {
+  it('is what it is in a file where every field is known', () => {
+    const value = manifest('TaintPolicy', 'p', KEEP);
+    expect(read(value)).toEqual({ result: parsePolicy(value), ignored: [] });
+  });
+
+  it('is as if a field that this version does not know were not there, and names it', () => {
+    const spec = { ...KEEP, future: { a: [1] }, taints: [{ key: 'a', later: true, 'odd name': 1 }] };
+    const value = manifest('TaintPolicy', 'p', spec);
+    const before = structuredClone(value);
+    expect(read(value)).toEqual({
+      result: parsePolicy(manifest('TaintPolicy', 'p', KEEP)),
+      ignored: ['spec.taints[0].later', 'spec.taints[0]["odd name"]', 'spec.future'],
+    });
+    expect(value).toEqual(before);
+    expect(parsePolicy(value)).toMatchObject({ ok: false });
+  });
+
+  it.each([
+    ['RecoveryPolicy', { daemonSets: { namespaces: ['a'], nodes: [] }, budget: { perPod: 1 } }],
+    [
+      'TolerationPolicy',
+      { mode: 'Audit', daemonSets: { namespaces: ['a'], nodes: [] }, tolerations: [{ key: 'a', x: 1 }] },
+    ],
+  ])('is so for a %s', (kind, spec) => {
+    const { result, ignored } = read(manifest(kind, 'p', spec));
+    expect(result.ok).toBe(true);
+    expect(ignored).toHaveLength(2);
+  });
+
+  it('is so for very many fields, and for one of the name __proto__', () => {
+    const future = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`future${index}`, index]));
+    const value = JSON.parse(
+      JSON.stringify(manifest('TaintPolicy', 'p', { ...KEEP, ...future })).replace('"future7"', '"__proto__"'),
+    );
+    const { result, ignored } = read(value);
+    expect(result.ok).toBe(true);
+    expect(ignored).toHaveLength(500);
+  });
+
+  it.each([
+    ['a mode of a newer version', { ...KEEP, mode: 'Warn', future: 1 }],
+    ['a field of another shape', { ...KEEP, exempt: ['a'] }],
+    ['nothing to protect', { mode: 'Deny', taints: [] }],
+    ['nothing at all', undefined],
+  ])('cannot be used with %s', (_why, spec) => {
+    expect(read(manifest('TaintPolicy', 'p', spec)).result).toMatchObject({ ok: false });
+  });
+
+  it.each([undefined, null, 'x', { kind: 'Other' }, { kind: 'toString' }])('is no policy: %j', (value) => {
+    expect(read(value)).toMatchObject({ result: { ok: false }, ignored: [] });
+  });
+});
