@@ -17,8 +17,8 @@ const MONKEY_STEPS = 30;
 /** The machine that runs the tests may be slow: what is left then stays undone. */
 const MONKEY_MS = 20_000;
 const MONKEY_TIMEOUT_MS = 300_000;
-/** With this seed the first nine steps are all different, and none of the slow ones is among them. */
-const MONKEY_SEED = 49;
+/** With this seed the first nine steps are all different, none of the slow ones is among them, and policies are spoiled early. */
+const MONKEY_SEED = 606;
 
 describe('under 20 requests a second', skipFor(obstacleTo([], findAssets())), () => {
   let site: Site;

@@ -1,12 +1,20 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { PolicyKind } from '../../src/policy/policy.ts';
-import { MERGE_PATCH } from '../control-plane/content-types.ts';
+import { JSON_PATCH, MERGE_PATCH } from '../control-plane/content-types.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
+import { REMEMBERED } from '../e2e/drift.ts';
 import { CERTIFICATES, configurationPath, LEASE } from '../e2e/installation.ts';
 import type { PolicyObject } from '../e2e/policy-objects.ts';
 import { createPolicy, installCrds, POLICIES_PATH } from '../e2e/policy-resources.ts';
+import { addFuture, admitAnySpec } from '../e2e/spoiled-definitions.ts';
+import { listNodes } from './pools.ts';
+import type { ReportedPolicy } from './settled.ts';
 import type { Site } from './site.ts';
 
+/** How long a policy is not as it should be. */
+const SPOILED_MS = 3_000;
+const STATUS_TIMEOUT_MS = 30_000;
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const GONE_TIMEOUT_MS = 30_000;
 
@@ -72,6 +80,16 @@ export const HARMS: readonly Harm[] = [
     rare: true,
     harm: (site) => replaceCrd(site, 'TolerationPolicy'),
   },
+  {
+    name: 'policy-spoiled',
+    what: 'a policy is edited into something that cannot be used, which an older definition admits, and put right after 3 s',
+    harm: spoilPolicy,
+  },
+  {
+    name: 'crd-newer',
+    what: 'the CRD of TaintPolicy gets a field that taintkeeper does not know, and policies have it for a while',
+    harm: useFuture,
+  },
 ];
 
 /** What is not there any more was done away with already. */
@@ -124,4 +142,44 @@ async function replaceCrd(site: Site, kind: PolicyKind): Promise<void> {
     } as PolicyObject);
     if (status !== 201) throw new Error(`${kind} ${metadata.name}: ${said.message}`);
   }
+}
+
+async function spoilPolicy(site: Site): Promise<void> {
+  const putRight = await admitAnySpec(site.cp);
+  await edit(site, 'restore', [{ op: 'add', path: '/spec/taints/-', value: { key: 'node.kubernetes.io/*' } }], 'False');
+  await expectRemembered(site);
+  await edit(site, 'restore', [{ op: 'remove', path: '/spec/taints/2' }], 'True');
+  await putRight();
+}
+
+async function useFuture(site: Site): Promise<void> {
+  const putRight = await addFuture(site.cp);
+  for (const name of ['deny', 'restore'])
+    await edit(site, name, [{ op: 'add', path: '/spec/future', value: 'x' }], 'True');
+  await expectRemembered(site);
+  for (const name of ['deny', 'restore']) await edit(site, name, [{ op: 'remove', path: '/spec/future' }], 'True');
+  await putRight();
+}
+
+/** Changes a TaintPolicy, and waits until the leader has said whether it is as it stands in force, and a while longer. */
+async function edit({ cp }: Site, name: string, body: object[], ready: 'True' | 'False'): Promise<void> {
+  const url = `${POLICIES_PATH.TaintPolicy}/${name}`;
+  const answer = await cp.request<ReportedPolicy>(admin, 'PATCH', url, { body, contentType: JSON_PATCH });
+  if (answer.status !== 200) throw new Error(`${url}: ${answer.status} ${JSON.stringify(answer.body)}`);
+  const { generation } = answer.body.metadata;
+  await waitUntil(
+    async () => {
+      const { conditions = [] } = (await cp.request<ReportedPolicy>(admin, 'GET', url)).body.status ?? {};
+      const found = conditions.find(({ type }) => type === 'Ready');
+      return (found?.status === ready && found.observedGeneration === generation) || undefined;
+    },
+    { timeoutMs: STATUS_TIMEOUT_MS, otherwise: () => `${name} is not Ready=${ready} at generation ${generation}` },
+  );
+  if (ready === 'False') await delay(SPOILED_MS);
+}
+
+/** What is forgotten here is remembered anew once all is right: it would not be noticed. */
+async function expectRemembered({ cp }: Site): Promise<void> {
+  const forgetful = (await listNodes(cp)).filter(({ metadata }) => !metadata.annotations?.[REMEMBERED]);
+  if (forgetful.length > 0) throw new Error(`nothing is remembered any more on ${forgetful.length} nodes`);
 }

@@ -18,7 +18,7 @@ const SETTLED_TIMEOUT_MS = 180_000;
 const BUILTIN_POLICIES = parsePolicies(await readBuiltinPolicies()).map(({ name }) => name);
 
 /** A policy as the API server has it, with what the leader says of it. */
-interface ReportedPolicy {
+export interface ReportedPolicy {
   readonly metadata: { readonly name: string; readonly generation: number };
   readonly status?: {
     readonly conditions?: readonly {
