@@ -60,7 +60,13 @@ function updateOf(taints: number, policies: PolicySet): () => unknown {
 
 function creationOf(policies: PolicySet): () => unknown {
   const tolerations = times(policies.tolerationPolicies.length, (n) => ({ key: `example.com/team-${n}` }));
-  const daemonSet = { ...{ namespace: 'kube-system', name: 'agent' }, labels: {}, annotations: {}, deleting: false };
+  const daemonSet = {
+    ...{ namespace: 'kube-system', name: 'agent' },
+    labels: {},
+    annotations: {},
+    hostNetwork: false,
+    deleting: false,
+  };
   return () => judgeDaemonSet({ phase: 'mutate', daemonSet: { ...daemonSet, tolerations } }, policies);
 }
 

@@ -24,7 +24,7 @@ const DaemonSetSchema = Type.Object({
   metadata: ObjectMeta,
   spec: Type.Object({
     template: Type.Object({
-      spec: Type.Object({ tolerations: Tolerations }),
+      spec: Type.Object({ tolerations: Tolerations, hostNetwork: Nullish(Type.Boolean()) }),
     }),
   }),
 });
@@ -43,6 +43,7 @@ export function viewDaemonSet({ metadata, spec }: DaemonSetObject, namespace: st
     labels: metadata.labels ?? {},
     annotations: metadata.annotations ?? {},
     tolerations: spec.template.spec.tolerations ?? [],
+    hostNetwork: spec.template.spec.hostNetwork ?? false,
     deleting: typeof metadata.deletionTimestamp === 'string',
   };
 }

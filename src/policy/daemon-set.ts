@@ -1,14 +1,10 @@
+import { daemonTolerations } from './daemon-tolerations.ts';
 import { allow, type Decision, type Outcome, type Phase, patch, type Violation } from './decision.ts';
 import { own, type StringMap } from './label-selector.ts';
+import { cutShortBy, lacks, type Need, needsOf, type Wish } from './needed-tolerations.ts';
 import type { CompiledTolerationPolicy, PolicySet } from './policy-set.ts';
-import {
-  equalToleration,
-  formatToleration,
-  hasUnknownOperator,
-  type Toleration,
-  taintsMeantBy,
-  tolerates,
-} from './toleration.ts';
+import { equalToleration, formatSeconds, formatToleration, hasUnknownOperator, type Toleration } from './toleration.ts';
+import { TOLERATION_MODES } from './toleration-policy.ts';
 
 /** The annotation by which a DaemonSet opts out; any value but `false` counts. */
 export const IGNORE_ANNOTATION = 'taintkeeper.dev/ignore';
@@ -21,6 +17,8 @@ export interface DaemonSetView {
   readonly annotations: StringMap;
   /** Of the pod template. */
   readonly tolerations: readonly Toleration[];
+  /** Of the pod template: such pods get one toleration more. */
+  readonly hostNetwork: boolean;
   /** True when it has a deletionTimestamp. */
   readonly deleting: boolean;
 }
@@ -47,16 +45,15 @@ export function optsOut({ annotations }: Pick<DaemonSetView, 'annotations'>): bo
 }
 
 /** A toleration that a policy asks for. */
-interface Want {
+interface Want extends Wish {
   readonly policy: CompiledTolerationPolicy;
   readonly field: string;
-  readonly toleration: Toleration;
 }
 
 /**
  * Judges the creation or the update of a DaemonSet, in one of the two phases of admission. It is never refused. Tolerations
- * are added only where pods start anyway: otherwise a label, or a manifest applied again, would restart a network plugin on
- * every node.
+ * are added only where they change what its pods can run on, and only where pods start anyway: otherwise a label, or a manifest
+ * applied again, would restart a network plugin on every node.
  */
 export function judgeDaemonSet(
   { phase, daemonSet, running }: DaemonSetRequest,
@@ -64,14 +61,17 @@ export function judgeDaemonSet(
 ): Decision<DesiredDaemonSet> {
   if (daemonSet.deleting || optsOut(daemonSet)) return allow();
 
-  const { tolerations } = daemonSet;
+  const { tolerations, hostNetwork } = daemonSet;
   const wants = tolerationPolicies
-    .filter((policy) => policy.selectsDaemonSet(daemonSet))
-    .flatMap((policy) => policy.tolerations.map(({ value, field }): Want => ({ policy, field, toleration: value })));
-  if (phase === 'validate') return validate(tolerations, lacking(tolerations, wants));
+    .filter((policy) => (phase === 'validate' || policy.mode === 'Mutate') && policy.selectsDaemonSet(daemonSet))
+    .flatMap((policy) => policy.tolerations.map(({ value, field }) => wantOf(policy, field, value)));
+  const needs = needsOf(wants);
+  const ofPods = daemonTolerations(tolerations, hostNetwork);
+  const lacking = needs.filter((need) => lacks(ofPods, need)).map(({ wish }) => wish);
+  if (phase === 'validate') return validate(tolerations, lacking, needs);
+  if (lacking.length === 0) return allow();
 
-  const binding = wants.filter(({ policy }) => policy.mode === 'Mutate');
-  const additions = additionsTo(tolerations, binding, running);
+  const additions = (running && takenOut(tolerations, wants, running)) ?? lacking;
   if (additions.length === 0) return allow();
   return patch(
     { tolerations: [...tolerations, ...additions.map(({ toleration }) => toleration)] },
@@ -80,48 +80,58 @@ export function judgeDaemonSet(
   );
 }
 
+function wantOf(policy: CompiledTolerationPolicy, field: string, toleration: Toleration): Want {
+  return { policy, field, toleration, rank: TOLERATION_MODES.indexOf(policy.mode) };
+}
+
 /**
- * The wanted tolerations that this request gets. First those that it takes out of the running DaemonSet, in its order: a
- * manifest that is applied again then ends as what already runs. Further ones only if it does not.
+ * What a request takes out of a running DaemonSet and otherwise leaves as it runs, if that is all asked for by policies; none
+ * where it leaves all as it runs. With that put back, no pod starts anew: whatever else is lacking has to wait.
  */
-function additionsTo(
+function takenOut(
   tolerations: readonly Toleration[],
   wants: readonly Want[],
-  running: DaemonSetRequest['running'],
-): Want[] {
-  if (running === undefined) return lacking(tolerations, wants);
-  // Spelled as it runs: `operator: Equal` more or less would be another template.
-  const had = running.tolerations.flatMap((toleration) => {
+  { tolerations: ran, sameTemplate }: NonNullable<DaemonSetRequest['running']>,
+): Want[] | undefined {
+  const begins = tolerations.every((toleration, index) => {
+    const before = ran[index];
+    return before !== undefined && equalToleration(toleration, before);
+  });
+  if (!sameTemplate || !begins) return undefined;
+  const rest = ran.slice(tolerations.length);
+  const wanted = rest.flatMap((toleration) => {
     const want = wants.find((other) => equalToleration(other.toleration, toleration));
+    // Spelled as it runs: `operator: Equal` more or less would be another template.
     return want ? [{ ...want, toleration }] : [];
   });
-  const takenOut = lacking(tolerations, had);
-  const putBack = [...tolerations, ...takenOut.map(({ toleration }) => toleration)];
-  const asBefore =
-    running.sameTemplate &&
-    putBack.length === running.tolerations.length &&
-    putBack.every((toleration, index) => equalToleration(toleration, running.tolerations[index] ?? {}));
-  return asBefore ? takenOut : [...takenOut, ...lacking(putBack, wants)];
+  return wanted.length === rest.length ? wanted : undefined;
 }
 
-function validate(tolerations: readonly Toleration[], lacks: readonly Want[]): Decision<never> {
-  return allow(
-    lacks.map((want) => report(want, want.policy.mode === 'Audit' ? 'audited' : 'missing')),
-    lacks.flatMap((want) => {
-      const mode = want.policy.mode === 'Audit' ? ', Audit' : '';
-      return [`${source(want)}${mode}: toleration ${subject(want)} is missing`, ...doubts(tolerations, want)];
-    }),
-  );
-}
-
-/** The wants that the tolerations do not cover; what one adds, the next one need not. */
-function lacking(tolerations: readonly Toleration[], wants: readonly Want[]): Want[] {
-  const there = [...tolerations];
-  return wants.filter(({ toleration }) => {
-    const covered = taintsMeantBy(toleration).every((taint) => there.some((other) => tolerates(other, taint)));
-    if (!covered) there.push(toleration);
-    return !covered;
+function validate(
+  tolerations: readonly Toleration[],
+  lacking: readonly Want[],
+  needs: readonly Need<Want>[],
+): Decision<never> {
+  const cut = needs.flatMap((need) => {
+    const by = cutShortBy(tolerations, need);
+    return by ? [{ want: need.wish, by }] : [];
   });
+  const outcomeOf = ({ policy }: Want) => (policy.mode === 'Audit' ? 'audited' : 'missing');
+  const missing = (want: Want, what: string) =>
+    `${source(want)}${want.policy.mode === 'Audit' ? ', Audit' : ''}: toleration ${what} is missing`;
+  return allow(
+    [
+      ...lacking.map((want) => report(want, outcomeOf(want))),
+      ...cut.map(({ want }) => ({ ...report(want, outcomeOf(want)), subject: formatSeconds(want.toleration) })),
+    ],
+    [
+      ...lacking.flatMap((want) => [missing(want, subject(want)), ...doubts(tolerations, want)]),
+      ...cut.flatMap(({ want, by }) => [
+        missing(want, formatSeconds(want.toleration)),
+        `toleration ${formatSeconds(by)} comes first: change its tolerationSeconds in the DaemonSet`,
+      ]),
+    ],
+  );
 }
 
 /** Tolerations that might cover the lacking one by an operator that this program does not know. */

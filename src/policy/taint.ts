@@ -12,6 +12,9 @@ export interface Taint {
 /** The effects of core/v1. */
 export const TAINT_EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
 
+/** The effects that keep pods of DaemonSets off nodes; PreferNoSchedule is for the scheduler to weigh. */
+export const REPELLING_EFFECTS = ['NoSchedule', 'NoExecute'] as const;
+
 /** True when both are the same taint: the API server allows one of each key and effect on a node (ValidateNodeUpdate). */
 export function sameTaint(a: Taint, b: Taint): boolean {
   return identity(a) === identity(b);

@@ -42,10 +42,17 @@ const PolicyTolerationSchema = Type.Object(
       Type.Enum(['Exists', 'Equal'], { default: 'Equal', description: 'Exists: any value. Equal: this value.' }),
     ),
     value: Type.Optional(LabelValue('The value that is tolerated; for Equal only.')),
-    effect: Type.Optional(EffectSchema('The effect that is tolerated. Without it, every effect.')),
+    effect: Type.Optional(
+      EffectSchema(
+        'The effect that is tolerated. Without it, every effect. Nothing is added for PreferNoSchedule, which keeps no pod of ' +
+          'a DaemonSet off a node.',
+      ),
+    ),
     tolerationSeconds: Type.Optional(
       Type.Integer({
-        description: 'For NoExecute: how many seconds the taint is tolerated. Without it, forever.',
+        description:
+          'For NoExecute: how many seconds, at least, the taint is tolerated. Without it, forever. Who tolerates it for a ' +
+          'shorter time is reported and not changed: the first toleration that matches decides, and additions come last.',
         format: 'int64',
         // Beyond these, JavaScript would not read the number that stands there.
         minimum: Number.MIN_SAFE_INTEGER,
@@ -84,7 +91,10 @@ export const TolerationPolicySpecSchema = Type.Object(
     daemonSets: DaemonSetSelectionSchema,
     tolerations: Type.Optional(
       Type.Array(PolicyTolerationSchema, {
-        description: "The tolerations that the DaemonSets need. Without it, both names of the control plane's taint.",
+        description:
+          "The tolerations that the DaemonSets need. Without it, both names of the control plane's taint. One is added only " +
+          'where it changes what the pods can run on: where a NoSchedule or NoExecute taint that it is for is not tolerated ' +
+          'yet, by the template, by what the DaemonSet controller gives to each pod, or by another one that is added.',
         default: [...DEFAULT_TOLERATIONS],
         minItems: 1,
         maxItems: 64,

@@ -1,4 +1,4 @@
-import { TAINT_EFFECTS, type Taint } from './taint.ts';
+import type { Taint } from './taint.ts';
 
 /** A toleration as it stands in a pod template (core/v1). Unknown fields are carried along untouched. */
 export interface Toleration {
@@ -38,16 +38,6 @@ export function hasUnknownOperator({ operator }: Toleration): boolean {
   return !['', 'Equal', 'Exists'].includes(operator ?? '');
 }
 
-/**
- * The taints that a toleration is written for: one, or one for each effect where it names none. `Exists` stands for the
- * taint without a value, which is how role taints are written; so a DaemonSet that tolerates that taint in any form
- * needs no second toleration.
- */
-export function taintsMeantBy(toleration: Toleration): Taint[] {
-  const effects = toleration.effect ? [toleration.effect] : TAINT_EFFECTS;
-  return effects.map((effect) => ({ key: toleration.key ?? '', value: toleration.value ?? '', effect }));
-}
-
 /** True when both say the same, also where one leaves out what the other spells out. */
 export function equalToleration(a: Toleration, b: Toleration): boolean {
   return (
@@ -63,4 +53,11 @@ export function equalToleration(a: Toleration, b: Toleration): boolean {
 export function formatToleration({ key, operator, value, effect }: Toleration): string {
   const subject = `${key || '*'}${value ? `=${value}` : ''}${effect ? `:${effect}` : ''}`;
   return operator && operator !== 'Exists' && operator !== 'Equal' ? `${subject} (${operator})` : subject;
+}
+
+/** How long a NoExecute taint is tolerated: `key:NoExecute for 300 s`, or `key:NoExecute without tolerationSeconds`. */
+export function formatSeconds(toleration: Toleration): string {
+  const { tolerationSeconds } = toleration;
+  const text = formatToleration({ ...toleration, effect: 'NoExecute' });
+  return tolerationSeconds == null ? `${text} without tolerationSeconds` : `${text} for ${tolerationSeconds} s`;
 }

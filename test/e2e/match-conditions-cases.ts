@@ -244,9 +244,18 @@ const taintPolicy = fc
   // An Audit policy may not say Fail.
   .map((spec) => withoutUndefined(spec.mode === 'Audit' ? { ...spec, failurePolicy: undefined } : spec));
 
+/** With those that some pods tolerate by themselves, and one that has no value by convention. */
+const tolerationKey = fc.oneof(
+  key,
+  fc.constantFrom('node.kubernetes.io/network-unavailable', 'node-role.kubernetes.io/master'),
+);
+
 const tolerationList = fc.array(
   fc.oneof(
-    fc.record({ key, operator: fc.constant('Exists' as const), effect }, { requiredKeys: ['key', 'operator'] }),
+    fc.record(
+      { key: tolerationKey, operator: fc.constant('Exists' as const), effect },
+      { requiredKeys: ['key', 'operator'] },
+    ),
     fc.record({ key, value, effect, operator: fc.constant('Equal' as const) }, { requiredKeys: ['key'] }),
     fc.record({
       key,
@@ -296,6 +305,7 @@ export interface DaemonSetState {
   readonly tolerations: readonly Toleration[];
   readonly ignore: string | undefined;
   readonly image: string;
+  readonly hostNetwork: boolean;
 }
 
 export const daemonSetState: fc.Arbitrary<DaemonSetState> = fc.record({
@@ -303,6 +313,7 @@ export const daemonSetState: fc.Arbitrary<DaemonSetState> = fc.record({
   tolerations: tolerationList,
   ignore: fc.constantFrom(undefined, undefined, 'true', 'false', ''),
   image: fc.constantFrom('a', 'b'),
+  hostNetwork: fc.constantFrom(true, true, true, false),
 });
 
 export const DAEMON_SET_PLACES = [

@@ -160,7 +160,7 @@ function nodeObject(name: string, state: NodeState, live?: StoredObject): Stored
 }
 
 function daemonSetObject(name: string, state: DaemonSetState, live?: StoredObject): StoredObject {
-  const { labels, tolerations, ignore, image } = state;
+  const { labels, tolerations, ignore, image, hostNetwork } = state;
   const selector = { app: 'a' };
   return {
     ...live,
@@ -172,7 +172,10 @@ function daemonSetObject(name: string, state: DaemonSetState, live?: StoredObjec
     },
     spec: {
       selector: { matchLabels: selector },
-      template: { metadata: { labels: selector }, spec: { containers: [{ name: 'c', image }], tolerations } },
+      template: {
+        metadata: { labels: selector },
+        spec: { containers: [{ name: 'c', image }], hostNetwork, tolerations },
+      },
     },
   };
 }

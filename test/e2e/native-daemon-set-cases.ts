@@ -10,7 +10,9 @@ import { daemonSetSelection, labels } from '../unit/policy/selector-cases.ts';
 // for in all the ways in which it can be written.
 
 const KEYS = ['dedicated', 'example.com/a', 'node-role.kubernetes.io/master'];
-const key = fc.constantFrom(...KEYS);
+/** Some pods tolerate these by themselves. */
+const OWN_KEYS = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/network-unavailable'];
+const key = fc.constantFrom(...KEYS, ...KEYS, ...KEYS, ...OWN_KEYS);
 const value = fc.constantFrom('', 'x');
 const effect = fc.constantFrom('NoSchedule', 'PreferNoSchedule', 'NoExecute');
 
@@ -63,6 +65,7 @@ export interface DaemonSetState {
   readonly annotations: Readonly<Record<string, string>>;
   readonly tolerations: readonly Toleration[];
   readonly image: string;
+  readonly hostNetwork: boolean;
 }
 
 /** What there is of DaemonSets before the requests. */
@@ -79,12 +82,13 @@ const annotations = fc.oneof(
   { arbitrary: fc.constantFrom('true', 'false', '').map((text) => ({ [IGNORE_ANNOTATION]: text })), weight: 1 },
 );
 const image = fc.constantFrom('a', 'a', 'b');
+const hostNetwork = fc.constantFrom(true, true, false);
 
 /** A toleration of the generated policies, by number, in one of two spellings; or one of nobody's. */
 const some = fc.oneof({ arbitrary: fc.record({ want: fc.nat(11), spelledOut: fc.boolean() }), weight: 3 }, toleration);
 const someTolerations = fc.array(some, { maxLength: 5 });
 
-const state = fc.record({ labels, annotations, image, tolerations: someTolerations });
+const state = fc.record({ labels, annotations, image, hostNetwork, tolerations: someTolerations });
 type Drafted = typeof state extends fc.Arbitrary<infer T> ? T : never;
 
 const request = fc.record({
@@ -93,7 +97,7 @@ const request = fc.record({
     { arbitrary: fc.record({ create: fc.constantFrom('name', 'generateName'), state }), weight: 1 },
     {
       arbitrary: fc.record({
-        update: fc.record({ labels, annotations, image }),
+        update: fc.record({ labels, annotations, image, hostNetwork }),
         /** Which of the tolerations stay, bit by bit. */
         stay: fc.nat(0b11111),
         more: fc.oneof(

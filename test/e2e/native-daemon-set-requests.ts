@@ -76,11 +76,10 @@ function warningsOf({ violations }: Admission): string[] {
     const name = `${policy}.report-tolerations.taintkeeper.dev`;
     const [mode, then] =
       found[0]?.mode === 'Audit' ? [', Audit', ''] : ['', '; added with the next change of the pod template'];
-    const subjects = atMost(
-      8,
-      found.map(({ subject }) => subject),
-    ).join(', ');
-    return `Validation failed for ValidatingAdmissionPolicy '${name}' with binding '${name}': TolerationPolicy ${policy}${mode}: missing tolerations: ${subjects}${then}`;
+    const subjects = found.map(({ subject }) => subject);
+    // An addition does not mend what ends too early.
+    const end = subjects.some((subject) => / without tolerationSeconds$| for -?\d+ s$/.test(subject)) ? '' : then;
+    return `Validation failed for ValidatingAdmissionPolicy '${name}' with binding '${name}': TolerationPolicy ${policy}${mode}: missing tolerations: ${atMost(8, subjects).join(', ')}${end}`;
   });
 }
 
@@ -91,13 +90,16 @@ function tolerationsOf({ spec }: DaemonSet): object[] {
   );
 }
 
-function daemonSet(metadata: object, { labels, annotations, tolerations, image }: DaemonSetState): object {
+function daemonSet(metadata: object, { labels, annotations, tolerations, image, hostNetwork }: DaemonSetState): object {
   const selector = { app: 'a' };
   return {
     metadata: { ...metadata, labels, annotations },
     spec: {
       selector: { matchLabels: selector },
-      template: { metadata: { labels: selector }, spec: { containers: [{ name: 'c', image }], tolerations } },
+      template: {
+        metadata: { labels: selector },
+        spec: { containers: [{ name: 'c', image }], hostNetwork, tolerations },
+      },
     },
   };
 }

@@ -87,7 +87,7 @@ describeWithControlPlane(
       const compiled = compilePolicies(policies);
       const wants = compiled.tolerationPolicies.flatMap(({ tolerations }) => tolerations.map(({ value }) => value));
       const others = keys('other', size - wants.length);
-      const state = { labels: {}, annotations: {}, image: 'a', tolerations: [...others, ...wants] };
+      const state = { labels: {}, annotations: {}, image: 'a', hostNetwork: false, tolerations: [...others, ...wants] };
       await store(cp(), [state]);
       for (const left of [others, [...others, ...wants.slice(1)], []]) {
         for (const what of ['create', 'update'] as const) {

@@ -31,6 +31,12 @@ export function selectsDaemonSet({ namespaces, names = ['*'], selector }: Daemon
 
 export const NOT_DELETED: Expression = other('!has(object.metadata.deletionTimestamp)', 3);
 
+/** True when the DaemonSet's pods use the network of their nodes. */
+export const HOST_NETWORK: Expression = all([
+  other('has(object.spec.template.spec.hostNetwork)', 5),
+  other('object.spec.template.spec.hostNetwork', 5),
+]);
+
 /** True when the DaemonSet does not opt out. */
 export const NOT_IGNORED: Expression = (() => {
   const annotations = 'object.metadata.annotations';

@@ -1,11 +1,13 @@
 import { type Candidate, narrowest } from '../cel/budget.ts';
-import { NOT_DELETED, NOT_IGNORED, SELECTION_VARIABLES, selectsDaemonSet } from '../cel/daemon-sets.ts';
-import { all, any, bind, type Expression, FALSE, other, TRUE, type Variable } from '../cel/expression.ts';
-import { NOT_TOLERATED, TOLERATIONS, taintLiteralsMeantBy } from '../cel/tolerations.ts';
+import { HOST_NETWORK, NOT_DELETED, NOT_IGNORED, SELECTION_VARIABLES, selectsDaemonSet } from '../cel/daemon-sets.ts';
+import { all, any, bind, type Expression, FALSE, not, other, TRUE, type Variable } from '../cel/expression.ts';
+import { ENDS_TOO_EARLY, notTolerated, rangeLiteral, secondsLiteral, TOLERATIONS } from '../cel/tolerations.ts';
 import { anyWanted } from '../cel/wants.ts';
 import { namespaceRequirements } from '../daemon-set-selection.ts';
+import { alwaysTolerated } from '../daemon-tolerations.ts';
 import type { Phase } from '../decision.ts';
 import type { TolerationPolicy } from '../policy.ts';
+import { rangesOf } from '../taint-range.ts';
 import { DEFAULT_TOLERATIONS } from '../toleration-policy.ts';
 import { entry, type WebhookEntry } from './entry.ts';
 
@@ -18,16 +20,27 @@ interface DaemonSetPolicy {
   readonly daemonSets: string;
   readonly namespaces: readonly string[];
   readonly selects: Expression;
-  readonly wanted: readonly string[];
+  /** The taints that are asked for, by which pods tolerate them anyway. */
+  readonly ranges: Partial<Record<ReturnType<typeof alwaysTolerated>, readonly string[]>>;
+  /** The NoExecute taints that are asked for, and for how long. */
+  readonly seconds: readonly string[];
 }
 
 function readDaemonSetPolicy({ spec }: TolerationPolicy): DaemonSetPolicy {
+  const asked = (spec.tolerations ?? DEFAULT_TOLERATIONS).flatMap((toleration) =>
+    rangesOf(toleration).map((range) => ({ toleration, range })),
+  );
+  const ranges = Object.groupBy(asked, ({ range }) => alwaysTolerated(range));
   return {
     mode: spec.mode,
     daemonSets: JSON.stringify(spec.daemonSets),
     namespaces: spec.daemonSets.namespaces,
     selects: selectsDaemonSet(spec.daemonSets),
-    wanted: (spec.tolerations ?? DEFAULT_TOLERATIONS).flatMap(taintLiteralsMeantBy),
+    ranges: {
+      nowhere: (ranges.nowhere ?? []).map(({ range }) => rangeLiteral(range)),
+      'with the host network': (ranges['with the host network'] ?? []).map(({ range }) => rangeLiteral(range)),
+    },
+    seconds: asked.flatMap(({ range, toleration }) => secondsLiteral(range, toleration) ?? []),
   };
 }
 
@@ -42,17 +55,37 @@ export function daemonSetEntries(policies: readonly TolerationPolicy[], audit: b
 }
 
 function lacking(name: string, phase: Phase, policies: readonly DaemonSetPolicy[]): WebhookEntry[] {
-  const groups = [...Map.groupBy(policies, ({ daemonSets }) => daemonSets).values()].map((alike) => ({
-    condition: any(alike.slice(0, 1).map(({ selects }) => selects)),
-    items: [...new Set(alike.flatMap(({ wanted }) => wanted))].sort(),
-  }));
+  const groups = [...Map.groupBy(policies, ({ daemonSets }) => daemonSets).values()].map((alike) => {
+    const items = (of: (policy: DaemonSetPolicy) => readonly string[] | undefined) =>
+      [...new Set(alike.flatMap((policy) => of(policy) ?? []))].sort();
+    return {
+      condition: any(alike.slice(0, 1).map(({ selects }) => selects)),
+      ranges: items(({ ranges }) => ranges.nowhere),
+      network: items(({ ranges }) => ranges['with the host network']),
+      seconds: items(({ seconds }) => seconds),
+    };
+  });
+  const untolerated = anyWanted(
+    groups.flatMap(({ condition, ranges, network }) => [
+      { condition, items: ranges },
+      { condition: all([not(HOST_NETWORK), condition]), items: network },
+    ]),
+    notTolerated({ dynamic: false }),
+  );
+  const early =
+    phase === 'mutate'
+      ? FALSE
+      : anyWanted(
+          groups.map(({ condition, seconds }) => ({ condition, items: seconds })),
+          ENDS_TOO_EARLY,
+        );
   const unlessIgnored = (condition: Expression, size?: number): Expression => {
     if (condition === FALSE) return FALSE;
     const tooMany = size === undefined ? FALSE : other(`size(tolerations) > ${size}`, 3, ['tolerations']);
     return bind(VARIABLES, all([NOT_DELETED, NOT_IGNORED, any([tooMany, condition])]));
   };
   const candidates: [Candidate, ...Candidate[]] = [
-    { build: (size) => unlessIgnored(anyWanted(groups, NOT_TOLERATED), size) },
+    { build: (size) => unlessIgnored(any([untolerated, early]), size) },
     {
       build: () => unlessIgnored(any(groups.map(({ condition }) => condition))),
       widened: 'too many policies for one expression: it does not look at the tolerations',

@@ -111,7 +111,13 @@ export const taintPolicies = fc.dictionary(fc.constantFrom('p1', 'p2', 'p3'), ta
 
 export const tolerations = fc.array(
   fc.record<Toleration>(
-    { key, operator: fc.constantFrom('Exists', 'Equal', 'Gt', ''), value, effect: fc.constantFrom(...EFFECTS, '') },
+    {
+      key,
+      operator: fc.constantFrom('Exists', 'Equal', 'Gt', ''),
+      value,
+      effect: fc.constantFrom(...EFFECTS, ''),
+      tolerationSeconds: fc.constantFrom(0, 300, null),
+    },
     { requiredKeys: [] },
   ),
   { maxLength: 6 },

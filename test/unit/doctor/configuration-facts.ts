@@ -98,7 +98,16 @@ export function node(name: string, labels: Record<string, string> = {}, taints: 
 
 export function daemonSet(name: string, more: Partial<DaemonSetView> = {}): DaemonSetView {
   const [namespace = '', own = ''] = name.split('/');
-  return { namespace, name: own, labels: {}, annotations: {}, tolerations: [], deleting: false, ...more };
+  return {
+    namespace,
+    name: own,
+    labels: {},
+    annotations: {},
+    tolerations: [],
+    hostNetwork: false,
+    deleting: false,
+    ...more,
+  };
 }
 
 export function webhook(more: Partial<RegisteredWebhook> = {}): RegisteredWebhook {

@@ -27,6 +27,7 @@ const flannel: DaemonSetView = {
   labels: {},
   annotations: {},
   tolerations: [OWN],
+  hostNetwork: false,
   deleting: false,
 };
 
@@ -71,12 +72,12 @@ it.each<{
 });
 
 it('the annotation lists what was added, each once, the earliest first', () => {
-  const policies = policySet({ toleration: { a: spec({ tolerations: [GPU, MASTER] }) } });
+  const policies = policySet({ toleration: { a: spec({ tolerations: [MASTER, GPU] }) } });
   const { violations } = judgeRunningDaemonSet(flannel, policies);
   const first = withAdded({}, violations.slice(1));
-  expect(first).toBe('node-role.kubernetes.io/master:NoSchedule');
+  expect(first).toBe('gpu=a100:NoExecute');
   const both = withAdded({ [ADDED_ANNOTATION]: first }, violations);
-  expect(both).toBe('node-role.kubernetes.io/master:NoSchedule, gpu=a100:NoExecute');
+  expect(both).toBe('gpu=a100:NoExecute, node-role.kubernetes.io/master:NoSchedule');
   expect(addedTolerations({ [ADDED_ANNOTATION]: both })).toEqual(violations.toReversed().map(({ subject }) => subject));
 });
 

@@ -3,7 +3,7 @@ import { type DaemonSetRequest, type DaemonSetView, judgeDaemonSet } from '../..
 import type { Phase } from '../../../src/policy/decision.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import type { Toleration } from '../../../src/policy/toleration.ts';
-import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
+import type { PolicyToleration, TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
 import { policySet } from './policies.ts';
 
 const MASTER = { key: 'node-role.kubernetes.io/master', operator: 'Exists', effect: 'NoSchedule' } as const;
@@ -12,6 +12,8 @@ const CONTROL_PLANE = {
   operator: 'Exists',
   effect: 'NoSchedule',
 } as const;
+
+const PREFER = { operator: 'Exists', effect: 'PreferNoSchedule' } as const;
 
 const cni: TolerationPolicySpec = { mode: 'Mutate', daemonSets: { namespaces: ['kube-flannel'] } };
 const policy = (more: Partial<TolerationPolicySpec> = {}): PolicySet =>
@@ -23,6 +25,7 @@ const flannel: DaemonSetView = {
   labels: { app: 'flannel' },
   annotations: {},
   tolerations: [],
+  hostNetwork: false,
   deleting: false,
 };
 
@@ -87,19 +90,69 @@ describe('Mutate', () => {
     }
   });
 
-  it('adds a toleration for every effect when one effect is not tolerated', () => {
-    const wanted: Toleration = { key: 'dedicated', operator: 'Exists' };
-    const tolerations: Toleration[] = [
-      { ...wanted, effect: 'NoSchedule' },
-      { ...wanted, effect: 'NoExecute' },
-    ];
-    const policies = policy({ tolerations: [{ key: 'dedicated', operator: 'Exists' }] });
-    expect(judge(policies, { tolerations })).toMatchObject({
-      verdict: 'patch',
-      desired: { tolerations: [...tolerations, wanted] },
+  it.each<{ who: string; tolerations: Toleration[] }>([
+    {
+      who: 'calico-node and canal',
+      tolerations: [
+        { effect: 'NoSchedule', operator: 'Exists' },
+        { key: 'CriticalAddonsOnly', operator: 'Exists' },
+        { effect: 'NoExecute', operator: 'Exists' },
+      ],
+    },
+    {
+      who: 'kube-multus-ds',
+      tolerations: [
+        { operator: 'Exists', effect: 'NoSchedule' },
+        { operator: 'Exists', effect: 'NoExecute' },
+      ],
+    },
+  ])('does not roll $who for the sake of PreferNoSchedule, which never keeps a daemon off', ({ tolerations }) => {
+    const wide = policy({
+      tolerations: [{ operator: 'Exists' }, { key: 'dedicated', operator: 'Exists' }, { ...PREFER, key: 'spot' }],
     });
-    const all: Toleration[] = [...tolerations, { ...wanted, effect: 'PreferNoSchedule' }];
-    expect(judge(policies, { tolerations: all }).verdict).toBe('allow');
+    expect(judge(wide, { tolerations })).toMatchObject({ verdict: 'allow', violations: [] });
+    expect(judge(wide, { tolerations }, 'validate').violations).toEqual([]);
+    const [first, ...rest] = tolerations;
+    expect(judge(wide, { tolerations: rest })).toMatchObject({
+      verdict: 'patch',
+      desired: { tolerations: [...rest, { operator: 'Exists' }] },
+    });
+    expect(first?.effect).toBe('NoSchedule');
+  });
+
+  it('asks for no toleration that the DaemonSet controller gives to the pods', () => {
+    const wanted: TolerationPolicySpec['tolerations'] = [
+      { key: 'node.kubernetes.io/unschedulable', operator: 'Exists', effect: 'NoSchedule' },
+      { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' },
+      { key: 'node.kubernetes.io/network-unavailable', operator: 'Exists', effect: 'NoSchedule' },
+    ];
+    const policies = policy({ tolerations: wanted });
+    expect(judge(policies, { hostNetwork: true }).verdict).toBe('allow');
+    expect(judge(policies, {})).toMatchObject({ desired: { tolerations: wanted.slice(2) } });
+  });
+
+  it('a wanted Exists is not satisfied by the taint without a value alone, as it is for role taints', () => {
+    const dedicated = { key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' } as const;
+    const without = { key: 'dedicated', effect: 'NoSchedule' } as const;
+    const policies = policy({ tolerations: [dedicated] });
+    expect(judge(policies, { tolerations: [without] })).toMatchObject({
+      desired: { tolerations: [without, dedicated] },
+    });
+    const role = { ...without, key: MASTER.key };
+    expect(judge(policy({ tolerations: [MASTER] }), { tolerations: [role] }).verdict).toBe('allow');
+  });
+
+  const narrow = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' } as const;
+  const wide = { key: 'dedicated', operator: 'Exists' } as const;
+  it.each([
+    { why: 'one policy, the narrow one first', toleration: { a: { ...cni, tolerations: [narrow, wide] } } },
+    { why: 'two policies', toleration: { a: { ...cni, tolerations: [narrow] }, b: { ...cni, tolerations: [wide] } } },
+    {
+      why: 'called otherwise',
+      toleration: { b: { ...cni, tolerations: [narrow] }, a: { ...cni, tolerations: [wide] } },
+    },
+  ])('adds nothing that the widest makes needless: $why', ({ toleration }) => {
+    expect(judge(policySet({ toleration }), {})).toMatchObject({ desired: { tolerations: [wide] } });
   });
 
   it('adds nothing twice when two policies want the same', () => {
@@ -163,14 +216,14 @@ describe('a DaemonSet that runs', () => {
       running: [own, CONTROL_PLANE],
       sent: [own],
       sameTemplate: false,
-      added: [CONTROL_PLANE, MASTER],
+      added: [MASTER, CONTROL_PLANE],
     },
     {
       why: 'gets all when its tolerations change otherwise',
       running: [own, CONTROL_PLANE],
       sent: [own, extra],
       sameTemplate: true,
-      added: [CONTROL_PLANE, MASTER],
+      added: [MASTER, CONTROL_PLANE],
     },
     {
       why: 'gets back what it takes out as it was spelled: else its pods would start anew',
@@ -179,6 +232,21 @@ describe('a DaemonSet that runs', () => {
       sameTemplate: true,
       wanted: [{ key: 'dedicated', effect: 'NoSchedule' }],
       added: [{ key: 'dedicated', operator: 'Equal', effect: 'NoSchedule' }],
+    },
+    {
+      why: 'gets back what is needless, too, where something is needed: else its pods would start anew',
+      running: [own, { ...MASTER, effect: '' }, MASTER, CONTROL_PLANE],
+      sent: [own],
+      sameTemplate: true,
+      wanted: [{ key: MASTER.key, operator: 'Exists' }, MASTER, CONTROL_PLANE],
+      added: [{ ...MASTER, effect: '' }, MASTER, CONTROL_PLANE],
+    },
+    {
+      why: 'gets nothing back that is needless: whoever takes it out may',
+      running: [{ operator: 'Exists' }, MASTER],
+      sent: [{ operator: 'Exists' }],
+      sameTemplate: true,
+      added: [],
     },
     { why: 'gets nothing when only a label changes', running: [own], sent: [own], sameTemplate: true, added: [] },
     {
@@ -208,6 +276,83 @@ it('a new policy that wants more than an older one does not roll what runs by th
   expect(judge(policies, { tolerations: [CONTROL_PLANE] }, 'mutate', running)).toMatchObject({
     verdict: 'patch',
     desired: { tolerations: [CONTROL_PLANE, MASTER] },
+  });
+});
+
+describe('tolerationSeconds', () => {
+  const forever = { key: 'maintenance', operator: 'Exists', effect: 'NoExecute' } as const;
+  const briefly = { ...forever, tolerationSeconds: 0 };
+  const policies = policy({ tolerations: [forever] });
+
+  it('a DaemonSet whose pods are evicted at once is reported, and not patched: the first toleration that matches wins', () => {
+    expect(judge(policies, { tolerations: [briefly] })).toMatchObject({ verdict: 'allow', violations: [] });
+    expect(judge(policies, { tolerations: [briefly] }, 'validate')).toMatchObject({
+      violations: [{ outcome: 'missing', subject: 'maintenance:NoExecute without tolerationSeconds' }],
+      warnings: [
+        'TolerationPolicy cni: toleration maintenance:NoExecute without tolerationSeconds is missing',
+        'toleration maintenance:NoExecute for 0 s comes first: change its tolerationSeconds in the DaemonSet',
+      ],
+    });
+  });
+
+  it.each<{ why: string; wanted: PolicyToleration; tolerations: Toleration[]; reported: boolean }>([
+    { why: 'the one without seconds comes first', wanted: forever, tolerations: [forever, briefly], reported: false },
+    { why: 'the one without seconds comes last', wanted: forever, tolerations: [briefly, forever], reported: true },
+    {
+      why: 'it is for another key',
+      wanted: forever,
+      tolerations: [forever, { ...briefly, key: 'a' }],
+      reported: false,
+    },
+    {
+      why: 'it is for every key',
+      wanted: forever,
+      tolerations: [{ operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 30 }],
+      reported: true,
+    },
+    {
+      why: 'it is for one value',
+      wanted: forever,
+      tolerations: [{ ...briefly, operator: 'Equal' }, forever],
+      reported: true,
+    },
+    {
+      why: 'longer than is wanted',
+      wanted: { ...forever, tolerationSeconds: 30 },
+      tolerations: [forever],
+      reported: false,
+    },
+    {
+      why: 'shorter than is wanted',
+      wanted: { ...forever, tolerationSeconds: 30 },
+      tolerations: [{ ...forever, tolerationSeconds: 29 }],
+      reported: true,
+    },
+    {
+      why: 'negative is 0',
+      wanted: briefly,
+      tolerations: [{ ...forever, tolerationSeconds: -1 }],
+      reported: false,
+    },
+    {
+      why: 'the DaemonSet controller puts one without seconds in its place',
+      wanted: { operator: 'Exists' },
+      tolerations: [
+        { ...forever, key: 'node.kubernetes.io/not-ready', tolerationSeconds: 300 },
+        { operator: 'Exists' },
+      ],
+      reported: false,
+    },
+  ])('$why: reported $reported', ({ wanted, tolerations, reported }) => {
+    const { violations } = judge(policy({ tolerations: [wanted] }), { tolerations }, 'validate');
+    expect(violations.map(({ outcome }) => outcome)).toEqual(reported ? ['missing'] : []);
+  });
+
+  it('adds the longest first, so that none is cut short', () => {
+    const some = { operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 } as const;
+    expect(judge(policy({ tolerations: [some, forever] }), {})).toMatchObject({
+      desired: { tolerations: [forever, some] },
+    });
   });
 });
 
@@ -242,6 +387,17 @@ describe('Audit', () => {
       warnings: ['TolerationPolicy cni, Audit: toleration node-role.kubernetes.io/control-plane:NoSchedule is missing'],
       auditAnnotations: { audited: 'cni: node-role.kubernetes.io/control-plane:NoSchedule' },
     });
+  });
+
+  it('hides nothing that a policy in mode Mutate asks for, however much wider it is', () => {
+    const policies = policySet({
+      toleration: { a: { ...cni, mode: 'Audit', tolerations: [{ operator: 'Exists' }] }, b: cni },
+    });
+    expect(judge(policies, {}, 'validate').violations.map(({ policy, outcome }) => `${policy} ${outcome}`)).toEqual([
+      'b missing',
+      'b missing',
+      'a audited',
+    ]);
   });
 
   it('has nothing to report of what another policy adds', () => {

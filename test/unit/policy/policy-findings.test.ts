@@ -51,6 +51,7 @@ const daemonSet = (namespace: string, name: string, keys: string[] = [], annotat
   labels: {},
   annotations,
   tolerations: keys.map((key) => ({ key, operator: 'Exists', effect: 'NoSchedule' })),
+  hostNetwork: false,
   deleting: false,
 });
 

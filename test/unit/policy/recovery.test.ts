@@ -15,7 +15,15 @@ const SCENE: RecoveryScene = {
   pod: { ownerUid: 'ds-1', deleting: false },
   daemonSet: {
     uid: 'ds-1',
-    value: { namespace: 'kube-system', name: 'cni', labels: {}, annotations: {}, tolerations: [], deleting: false },
+    value: {
+      namespace: 'kube-system',
+      name: 'cni',
+      labels: {},
+      annotations: {},
+      tolerations: [],
+      hostNetwork: false,
+      deleting: false,
+    },
   },
   node: { ready: true, taints: [] },
 };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Taint } from '../../../src/policy/taint.ts';
-import { hasUnknownOperator, type Toleration, taintsMeantBy, tolerates } from '../../../src/policy/toleration.ts';
+import { formatSeconds, hasUnknownOperator, type Toleration, tolerates } from '../../../src/policy/toleration.ts';
 
 const taint = (key: string, value: string | undefined, effect: string): Taint => ({ key, value, effect });
 
@@ -126,18 +126,9 @@ it.each([
   expect(hasUnknownOperator({ key: 'foo', operator })).toBe(unknown);
 });
 
-describe('taintsMeantBy', () => {
-  it('means the taint without a value by Exists', () => {
-    expect(taintsMeantBy({ key: 'foo', operator: 'Exists', effect: 'NoSchedule' })).toEqual([
-      taint('foo', '', 'NoSchedule'),
-    ]);
-  });
-
-  it('means one taint for each effect by a toleration that names none', () => {
-    expect(taintsMeantBy({ key: 'foo', operator: 'Equal', value: 'x' }).map(({ effect }) => effect)).toEqual([
-      'NoSchedule',
-      'PreferNoSchedule',
-      'NoExecute',
-    ]);
-  });
+it.each([
+  { toleration: { key: 'a', operator: 'Exists' }, text: 'a:NoExecute without tolerationSeconds' },
+  { toleration: { key: 'a', value: 'x', effect: 'NoExecute', tolerationSeconds: 0 }, text: 'a=x:NoExecute for 0 s' },
+])('says for how long: $text', ({ toleration, text }) => {
+  expect(formatSeconds(toleration)).toBe(text);
 });

@@ -94,15 +94,26 @@ describe('a TolerationPolicy in the own language of the API server', () => {
     ]);
   });
 
+  it('has nothing to do where every pod tolerates it anyway, or where nothing keeps pods off', () => {
+    const tolerations = [
+      { key: 'node.kubernetes.io/unschedulable', operator: 'Exists' as const, effect: 'NoSchedule' as const },
+      { key: 'spot', operator: 'Exists' as const, effect: 'PreferNoSchedule' as const },
+    ];
+    expect(translated(policy('p', { tolerations })).policies).toEqual([]);
+  });
+
   it('is refused where the API server would not evaluate it, or not take its name', () => {
-    const tolerations = Array.from({ length: 64 }, (_, index) => ({
-      key: `example.com/${'k'.repeat(40)}${index}`,
-      operator: 'Exists' as const,
-    }));
-    const tangled = tolerations.flatMap((one) => [one, { ...one, effect: 'NoExecute' as const }]).slice(0, 64);
-    expect(translated(policy('tangled', { tolerations: tangled }))).toMatchObject({
+    const many = (prefix: string) =>
+      Array.from({ length: 64 }, (_, index) => ({
+        key: `example.com/${prefix.padEnd(40, 'k')}${index}`,
+        operator: 'Exists' as const,
+      }));
+    const among = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => policy(name, { tolerations: many(name) }));
+    const [first = policy('a')] = among;
+    expect(translated(first).refusal).toBeUndefined();
+    expect(translated(first, { among })).toMatchObject({
       policies: [],
-      refusal: expect.stringContaining('TolerationPolicy tangled: '),
+      refusal: expect.stringContaining('TolerationPolicy a: '),
     });
     expect(translated(policy('n'.repeat(230))).refusal).toContain('shorter by');
   });
