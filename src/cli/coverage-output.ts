@@ -19,6 +19,7 @@ export function formatCoverage(
       return [
         ...(report.daemonSets.length === 0 ? [] : grouped ? [groupTable(report), ...matrices(report)] : [list(report)]),
         ...gapTables(report),
+        ...evictionTables(report),
         ...podTables(report),
         ...(notes.length > 0 ? [notes.map((note) => `note: ${printable(note)}\n`).join('')] : []),
         summary(report),
@@ -81,9 +82,12 @@ const WORDS: Readonly<Record<Obstacle['kind'], string>> = {
   nodeName: 'nodeName',
 };
 
-function formatCell({ runs, passing, obstacles = [], pods }: ReportedCell): string {
+function formatCell({ runs, evictions = [], passing, obstacles = [], pods }: ReportedCell): string {
   const { scheduled = 0, missing = [], staying = [] } = pods ?? {};
-  if (runs) return missing.length > 0 ? `runs ${scheduled}/${scheduled + missing.length}` : 'runs';
+  if (runs) {
+    const found = missing.length > 0 ? `runs ${scheduled}/${scheduled + missing.length}` : 'runs';
+    return evictions.length > 0 ? `${found} (${Math.min(...evictions.map(({ seconds }) => seconds))} s)` : found;
+  }
   const reason = passing ? 'waits' : [...new Set(obstacles.map(({ kind }) => WORDS[kind]))].join('+');
   return staying.length > 0 ? `${reason} (${staying.length} stay)` : reason;
 }
@@ -99,6 +103,23 @@ function gapTables({ gaps }: CoverageReport): string[] {
     ...table('Kept off by taints:', false),
     ...table('Kept off for a while, by taints that come and go by themselves:', true),
   ];
+}
+
+function evictionTables({ daemonSets, nodeGroups }: CoverageReport): string[] {
+  const rows = daemonSets.flatMap((daemonSet) =>
+    daemonSet.cells.flatMap(({ evictions = [] }, index) => {
+      const nodes = nodeGroups[index]?.nodes ?? [];
+      return evictions.map(({ taint, seconds }) => [
+        nameOf(daemonSet),
+        String(nodes.length),
+        some(nodes),
+        printable(taint),
+        `${seconds} s`,
+      ]);
+    }),
+  );
+  const table = () => columns([['DAEMONSET', 'NODES', 'WHICH', 'TAINT', 'AFTER'], ...rows]);
+  return rows.length > 0 ? [`Evicted each time, by a toleration with tolerationSeconds:\n${table()}`] : [];
 }
 
 function podTables({ daemonSets, nodeGroups }: CoverageReport): string[] {

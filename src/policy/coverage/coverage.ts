@@ -1,8 +1,10 @@
-import { daemonTolerations } from '../daemon-tolerations.ts';
+import { daemonTolerations, outlastsItsSeconds } from '../daemon-tolerations.ts';
 import { own, type StringMap } from '../label-selector.ts';
+import { secondsOf } from '../needed-tolerations.ts';
 import type { NodeView } from '../node.ts';
 import { compileNodeAffinity, type NodeSelectorTerm } from '../node-affinity.ts';
 import type { Obstacle } from '../obstacle.ts';
+import { REPELLING_EFFECTS, type Taint } from '../taint.ts';
 import { type Toleration, tolerates } from '../toleration.ts';
 
 /** What decides where a DaemonSet's pods run; all but the names is that of the pod template's spec. */
@@ -23,7 +25,11 @@ export type SchedulingNode = Pick<NodeView, 'name' | 'labels' | 'taints'>;
 
 /** Whether a DaemonSet runs a pod on a node. */
 export type Coverage =
-  | { readonly runs: true }
+  | {
+      readonly runs: true;
+      /** The taints that evict its pods again all the same; absent where none does. */
+      readonly evictions?: readonly Eviction[];
+    }
   | {
       readonly runs: false;
       /** True when a pod that is already there stays: only taints that evict nobody are in its way. */
@@ -31,6 +37,12 @@ export type Coverage =
       /** All that keeps a pod off, at least one. */
       readonly obstacles: readonly Obstacle[];
     };
+
+/** A taint that evicts a pod which tolerates it with `tolerationSeconds`. The controller then makes another one. */
+export interface Eviction {
+  readonly taint: Taint;
+  readonly seconds: number;
+}
 
 /** One DaemonSet on one node. */
 export interface CoverageRow<DaemonSet extends SchedulingView, Node extends SchedulingNode> {
@@ -40,9 +52,6 @@ export interface CoverageRow<DaemonSet extends SchedulingView, Node extends Sche
 }
 
 const RUNS: Coverage = { runs: true };
-
-/** The effects that keep pods off a node; PreferNoSchedule is for the scheduler to weigh. */
-const REPELLING_EFFECTS: readonly string[] = ['NoSchedule', 'NoExecute'];
 
 /**
  * Prepares a DaemonSet for the question whether it runs a pod on a node. The answer is that of the DaemonSet controller,
@@ -54,6 +63,7 @@ const REPELLING_EFFECTS: readonly string[] = ['NoSchedule', 'NoExecute'];
 export function compileCoverage(daemonSet: SchedulingView): (node: SchedulingNode) => Coverage {
   const { nodeName, nodeSelector, nodeAffinity, hostNetwork } = daemonSet;
   const tolerations = daemonTolerations(daemonSet.tolerations, hostNetwork);
+  const limited = tolerations.some(({ tolerationSeconds }) => tolerationSeconds != null);
   const selected = Object.keys(nodeSelector).map((key) => ({ key, wanted: own(nodeSelector, key) ?? '' }));
   const mismatches = nodeAffinity && compileNodeAffinity(nodeAffinity);
 
@@ -67,15 +77,27 @@ export function compileCoverage(daemonSet: SchedulingView): (node: SchedulingNod
     const terms = mismatches?.(node);
     if (terms) obstacles.push({ kind: 'nodeAffinity', terms });
     for (const taint of node.taints) {
-      if (!REPELLING_EFFECTS.includes(taint.effect)) continue;
+      if (!REPELLING_EFFECTS.some((effect) => effect === taint.effect)) continue;
       if (!tolerations.some((toleration) => tolerates(toleration, taint))) obstacles.push({ kind: 'taint', taint });
     }
-    return obstacles.length === 0 ? RUNS : { runs: false, staysIfThere: obstacles.every(evictsNobody), obstacles };
+    if (obstacles.length > 0) return { runs: false, staysIfThere: obstacles.every(evictsNobody), obstacles };
+    const evictions = limited ? evictionsBy(node.taints, tolerations) : [];
+    return evictions.length > 0 ? { runs: true, evictions } : RUNS;
   };
 }
 
 function evictsNobody(obstacle: Obstacle): boolean {
   return obstacle.kind === 'taint' && obstacle.taint.effect !== 'NoExecute';
+}
+
+function evictionsBy(taints: readonly Taint[], tolerations: readonly Toleration[]): Eviction[] {
+  return taints
+    .filter(({ effect }) => effect === 'NoExecute')
+    .flatMap((taint): Eviction[] => {
+      const first = tolerations.find((toleration) => tolerates(toleration, taint));
+      const seconds = first && !outlastsItsSeconds(first) ? secondsOf(first) : Number.POSITIVE_INFINITY;
+      return Number.isFinite(seconds) ? [{ taint, seconds }] : [];
+    });
 }
 
 /** Every DaemonSet on every node, one row after the other: all nodes of the first DaemonSet, then of the next one. */

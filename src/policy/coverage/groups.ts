@@ -62,7 +62,8 @@ export function eachNode<Node extends SchedulingNode>(
 }
 
 function reasons(coverage: Coverage): readonly string[] {
-  return coverage.runs ? [] : coverage.obstacles.map(summarizeObstacle).sort();
+  if (!coverage.runs) return coverage.obstacles.map(summarizeObstacle).sort();
+  return (coverage.evictions ?? []).map(({ taint, seconds }) => `${formatTaint(taint)} ${seconds}`).sort();
 }
 
 /** What tells the nodes of a group from others, as far as it decides where these DaemonSets run. */

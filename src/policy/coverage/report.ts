@@ -37,6 +37,8 @@ export interface ReportedDaemonSet {
 export interface ReportedCell {
   readonly group: string;
   readonly runs: boolean;
+  /** Where it runs: the NoExecute taints that evict each pod again, and after how many seconds. */
+  readonly evictions?: readonly { readonly taint: string; readonly seconds: number }[];
   /** Where it does not run, but a pod that is already there stays. */
   readonly staysIfThere?: boolean;
   /** Where it does not run, and only because of taints that come and go by themselves. */
@@ -128,7 +130,12 @@ function coverageOf({ coverages }: NodeGroup<SchedulingNode>, index: number): Co
 
 function reportCoverageOf(group: NodeGroup<SchedulingNode>, index: number, say: (obstacle: Obstacle) => string) {
   const coverage = coverageOf(group, index);
-  if (coverage.runs) return { runs: true };
+  if (coverage.runs) {
+    const evictions = (coverage.evictions ?? [])
+      .filter(({ taint }) => !isTransientTaintKey(taint.key))
+      .map(({ taint, seconds }) => ({ taint: formatTaint(taint), seconds }));
+    return { runs: true, ...(evictions.length > 0 ? { evictions } : {}) };
+  }
   const { staysIfThere, obstacles } = coverage;
   return {
     runs: false,

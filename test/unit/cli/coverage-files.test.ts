@@ -52,6 +52,27 @@ describe('the table', () => {
     expect(code).toBe(1);
   });
 
+  it('says where pods run and are evicted each time: no gap, and nothing that a policy can mend', async () => {
+    const drained = { key: 'maintenance', effect: 'NoExecute' };
+    const tolerations = [{ ...drained, operator: 'Exists', tolerationSeconds: 30 }];
+    const { code, stdout } = await run('coverage', file(node('w', [drained]), daemonSet('agent', { tolerations })));
+    expect(stdout.split('\n')).toEqual([
+      'GROUP  NODES  WHICH  ROLES  LABELS  TAINTS',
+      'A      1      w      -      -       maintenance:NoExecute',
+      '',
+      'DAEMONSET     A',
+      'agents/agent  runs (30 s)',
+      '',
+      'Evicted each time, by a toleration with tolerationSeconds:',
+      'DAEMONSET     NODES  WHICH  TAINT                  AFTER',
+      'agents/agent  1      w      maintenance:NoExecute  30 s',
+      '',
+      'no gaps: no taint keeps a DaemonSet off a node',
+      '',
+    ]);
+    expect(code).toBe(0);
+  });
+
   it('has a line for each DaemonSet on each node with --no-groups', async () => {
     const objects = [
       ...NODES,

@@ -9,6 +9,7 @@ import {
 } from '../../../../src/policy/coverage/coverage.ts';
 import type { Obstacle } from '../../../../src/policy/obstacle.ts';
 import type { Taint } from '../../../../src/policy/taint.ts';
+import type { Toleration } from '../../../../src/policy/toleration.ts';
 import { taints, tolerations } from '../../admission/generators.ts';
 
 const agent: SchedulingView = {
@@ -28,7 +29,29 @@ const EVICTING: Taint = { key: 'example.com/evicting', value: 'x', effect: 'NoEx
 
 const coverage = (daemonSet: Partial<SchedulingView>, node: Partial<SchedulingNode> = {}): Coverage =>
   compileCoverage({ ...agent, ...daemonSet })({ ...worker, ...node });
+const BRIEFLY: Toleration = { key: EVICTING.key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 30 };
 const obstacles = (answer: Coverage): readonly Obstacle[] => (answer.runs ? [] : answer.obstacles);
+
+describe('tolerationSeconds: pods that run are evicted again', () => {
+  const forever: Toleration = { ...BRIEFLY, tolerationSeconds: null };
+  it.each<{ why: string; tolerations: Toleration[]; taints?: Taint[]; seconds?: number }>([
+    { why: 'after these seconds', tolerations: [BRIEFLY], seconds: 30 },
+    { why: 'at once where they are negative', tolerations: [{ ...BRIEFLY, tolerationSeconds: -1 }], seconds: 0 },
+    { why: 'because the first toleration counts', tolerations: [BRIEFLY, forever], seconds: 30 },
+    { why: 'not where the first one has none', tolerations: [forever, BRIEFLY] },
+    { why: 'not without the taint', tolerations: [BRIEFLY], taints: [] },
+    {
+      why: 'not where the DaemonSet controller puts its own toleration in place',
+      tolerations: [{ ...BRIEFLY, key: 'node.kubernetes.io/unreachable' }],
+      taints: [{ key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' }],
+    },
+  ])('$why', ({ tolerations, taints = [EVICTING], seconds }) => {
+    expect(coverage({ tolerations }, { taints })).toEqual({
+      runs: true,
+      ...(seconds === undefined ? {} : { evictions: [{ taint: EVICTING, seconds }] }),
+    });
+  });
+});
 
 it('a DaemonSet that asks for nothing runs on a node without taints', () => {
   expect(coverage({})).toEqual({ runs: true });
@@ -53,7 +76,7 @@ describe('taints', () => {
       repelled: [CONTROL_PLANE, EVICTING],
     },
     {
-      why: 'tolerationSeconds do not count',
+      why: 'tolerationSeconds do not count for the controller',
       daemonSet: { tolerations: [{ key: EVICTING.key, operator: 'Exists', tolerationSeconds: 0 }] },
       taints: [EVICTING],
       repelled: [],
