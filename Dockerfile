@@ -1,7 +1,8 @@
 # taintkeeper's few files on a runtime without shell or package manager, as an ordinary user. The base images are
-# arguments, so that a mirror, a digest (NAME@sha256:…) or another base can be used.
-ARG BUILD_IMAGE=docker.io/library/node:24-bookworm-slim
-ARG RUNTIME_IMAGE=gcr.io/distroless/nodejs24-debian12:nonroot
+# arguments, so that a mirror or another base can be used. The digests are of indexes for amd64 and arm64; a newer one is what
+# `docker buildx imagetools inspect NAME:TAG` says.
+ARG BUILD_IMAGE=docker.io/library/node:24-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6
+ARG RUNTIME_IMAGE=gcr.io/distroless/nodejs24-debian12:nonroot@sha256:14d42e2511532589a7c7e01a753667a74fcc96266e137e8125006b87b0c32d0a
 
 FROM ${BUILD_IMAGE} AS build
 WORKDIR /src

@@ -6,6 +6,8 @@ const MANIFESTS = join(import.meta.dirname, '..', 'manifests');
 export const CHART = join(MANIFESTS, 'chart');
 export const INSTALL = join(MANIFESTS, 'install.yaml');
 export const NAMESPACE = 'taintkeeper';
+/** The image of the rendered manifest, without its tag: below `.invalid` no registry can ever be (RFC 2606). */
+export const IMAGE = 'taintkeeper.invalid/taintkeeper';
 
 /** Helm packs only what is in the chart's own folder, and npm packs no links: so these are copied into it. */
 const COPIED_FOLDERS = ['crds', 'policies'] as const;
@@ -27,16 +29,18 @@ export function chartFiles(): Map<string, string> {
  */
 export async function renderInstall(): Promise<string> {
   const notice = '# Rendered from manifests/chart by `npm run generate`: change the chart, not this file.\n';
-  return notice + (await renderChart(['--set', 'namespace.create=true,crds.keep=false']));
+  const rendered = await renderChart(['--skip-tests', '--set', 'namespace.create=true,crds.keep=false']);
+  return notice + rendered.replaceAll(/^ *(helm\.sh\/chart|app\.kubernetes\.io\/managed-by): .*\n/gm, '');
 }
 
 /**
- * The chart's objects, as YAML.
+ * The chart's objects, as YAML, with {@link IMAGE} unless another one is given.
  * @param args more arguments of `helm template`, such as `--set` and `--values`
  * @throws Error with what helm printed when it refuses, or when there is no helm
  */
 export async function renderChart(args: readonly string[] = []): Promise<string> {
-  const { code, stdout, stderr } = await runHelm(['template', 'taintkeeper', CHART, '--namespace', NAMESPACE, ...args]);
+  const own = ['--namespace', NAMESPACE, '--set', `image.repository=${IMAGE}`];
+  const { code, stdout, stderr } = await runHelm(['template', 'taintkeeper', CHART, ...own, ...args]);
   if (code !== 0) throw new Error(stderr);
   return stdout;
 }

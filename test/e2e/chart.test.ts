@@ -1,12 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { CHART, INSTALL, NAMESPACE, renderChart, renderInstall } from '../../scripts/chart.ts';
+import { CHART, IMAGE, INSTALL, NAMESPACE, renderChart, renderInstall } from '../../scripts/chart.ts';
+import { VERSION } from '../../src/version.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { obstacleToHelm, runHelm } from '../control-plane/helm.ts';
 import { skipFor } from '../skip-for.ts';
 import { FOREIGN_DEFINITIONS } from './foreign-definitions.ts';
-import { deploymentOf, type KubernetesObject, objectsOf } from './kubernetes-objects.ts';
+import { deploymentOf, type KubernetesObject, objectsOf, type PodSpec } from './kubernetes-objects.ts';
 
 const PRESETS = readdirSync(join(CHART, 'presets')).map((file) => file.replace('.yaml', ''));
 const preset = (name: string) => ['--values', join(CHART, 'presets', `${name}.yaml`)];
@@ -37,7 +38,8 @@ const ruleFor = (objects: readonly KubernetesObject[], resource: string) =>
 
 describe('the chart', skipFor(obstacleToHelm()), () => {
   it('has no complaint from helm lint', async () => {
-    expect(await runHelm(['lint', '--strict', CHART])).toMatchObject({ code: 0, stderr: '' });
+    const image = ['--set', `image.repository=${IMAGE}`];
+    expect(await runHelm(['lint', '--strict', CHART, ...image])).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('is what manifests/install.yaml was rendered from', async () => {
@@ -69,6 +71,12 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     expect(deployment.spec.template.spec).toMatchObject({
       volumes: [{ name: 'client-ca', configMap: { name: 'api-servers' } }],
     });
+  });
+
+  it('asks for the image, for nobody has published one: a name that somebody else may register is close to admin', async () => {
+    await expect(render(['--set', 'image.repository='])).rejects.toThrow(
+      /image\.repository: no image of taintkeeper is published.*docs\/install\.md/,
+    );
   });
 
   it('takes an image by digest', async () => {
@@ -127,6 +135,86 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     expect(deployment.spec).toMatchObject({ strategy: { rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } } });
     expect(container.args).toEqual(expect.arrayContaining(['--port=18443', '--admin-port=18080']));
     expect(kindsOf(objects)).not.toContain('NetworkPolicy');
+  });
+
+  it('in the network of the nodes a rollout does not wait for a pod that no port is free for, preset or not', async () => {
+    const strategyWith = async (...values: string[]) =>
+      deploymentOf(await render(values.flatMap((value) => ['--set', value]))).deployment.spec.strategy;
+    const rollingUpdate = { maxUnavailable: 1, maxSurge: 0 };
+    expect(await strategyWith('hostNetwork=true')).toEqual({ type: 'RollingUpdate', rollingUpdate });
+    expect(await strategyWith()).toEqual({
+      type: 'RollingUpdate',
+      rollingUpdate: { maxUnavailable: 0, maxSurge: 1 },
+    });
+    expect(await strategyWith('strategy.maxUnavailable=50%')).toMatchObject({
+      rollingUpdate: { maxUnavailable: '50%', maxSurge: 1 },
+    });
+    await expect(strategyWith('hostNetwork=true', 'strategy.maxSurge=1')).rejects.toThrow(
+      'strategy.maxSurge: must be 0 with hostNetwork',
+    );
+  });
+
+  it('is not installed into kube-system because a kubeconfig says so: the daemons there would be left alone', async () => {
+    const intoKubeSystem = ['--namespace', 'kube-system'];
+    await expect(render(intoKubeSystem)).rejects.toThrow('--namespace taintkeeper --create-namespace');
+    const asked = await render([...intoKubeSystem, '--set', 'namespace.allowKubeSystem=true']);
+    expect(deploymentOf(asked).deployment.metadata.namespace).toBe('kube-system');
+    const elsewhere = (await render(ALL_ON)).filter(({ metadata }) => metadata.namespace === 'kube-system');
+    expect(elsewhere).toEqual([]);
+  });
+
+  it('every object says what it belongs to, in the common labels', async () => {
+    for (const { kind, metadata } of await render(ALL_ON)) {
+      expect({ kind, labels: metadata.labels }).toMatchObject({
+        labels: {
+          'app.kubernetes.io/name': 'taintkeeper',
+          'app.kubernetes.io/instance': 'taintkeeper',
+          'app.kubernetes.io/part-of': 'taintkeeper',
+          'app.kubernetes.io/component': expect.any(String),
+          'app.kubernetes.io/version': VERSION,
+          'app.kubernetes.io/managed-by': 'Helm',
+          'helm.sh/chart': `taintkeeper-${VERSION}`,
+        },
+      });
+    }
+    // What kubectl applies is not Helm's.
+    expect(readFileSync(INSTALL, 'utf8')).not.toMatch(/managed-by: Helm|helm\.sh/);
+  });
+
+  it('preset openshift: the security context has no user of its own, and a field of it can be another', async () => {
+    const contextsWith = async (args: readonly string[]) => {
+      const { deployment, container } = deploymentOf(await render(args));
+      return { pod: deployment.spec.template.spec.securityContext, container: container.securityContext };
+    };
+    const strict = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
+    const own = { runAsUser: 65532, runAsGroup: 65532, fsGroup: 65532 };
+    const container = {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    };
+    expect(await contextsWith([])).toEqual({ pod: { ...strict, ...own }, container });
+    expect(await contextsWith(preset('openshift'))).toEqual({ pod: strict, container });
+    expect(await contextsWith(['--set', 'podSecurityContext.fsGroup=7,securityContext.privileged=false'])).toEqual({
+      pod: { ...strict, ...own, fsGroup: 7 },
+      container: { ...container, privileged: false },
+    });
+  });
+
+  it('helm test asks with the same image, as nobody: no token, and not behind the Service itself', async () => {
+    const objects = await render();
+    const pod = objects.find(({ kind }) => kind === 'Pod') as KubernetesObject & { spec: PodSpec };
+    const { deployment, container } = deploymentOf(objects);
+    expect(pod.metadata.annotations).toMatchObject({ 'helm.sh/hook': 'test' });
+    expect(pod.spec).toMatchObject({
+      automountServiceAccountToken: false,
+      restartPolicy: 'Never',
+      securityContext: deployment.spec.template.spec.securityContext,
+      containers: [{ image: container.image, securityContext: container.securityContext }],
+    });
+    expect(pod.spec.serviceAccountName).toBeUndefined();
+    const selected = objects.find(({ kind }) => kind === 'Service')?.spec as { selector: object };
+    expect(pod.metadata.labels).not.toMatchObject(selected.selector);
   });
 
   it('preset cert-manager: its certificate is served, for the name of the Service, and no Secret is read', async () => {
@@ -200,7 +288,9 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
 describeWithControlPlane('what the chart renders', { helm: true }, (cp) => {
   beforeAll(async () => {
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } };
-    const items = [namespace, ...FOREIGN_DEFINITIONS];
+    // That of the pod of `helm test`: there is no controller manager here that would create it.
+    const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: NAMESPACE } };
+    const items = [namespace, account, ...FOREIGN_DEFINITIONS];
     const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
     expect(await cp().kubectl(['apply', '-f', '-'], { input })).toMatchObject({ code: 0 });
     const names = FOREIGN_DEFINITIONS.map((one) => `crd/${(one as KubernetesObject).metadata.name}`);

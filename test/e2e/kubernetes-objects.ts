@@ -17,6 +17,7 @@ export interface KubernetesObject {
 export interface Deployment extends KubernetesObject {
   readonly spec: {
     readonly replicas: number;
+    readonly strategy: object;
     readonly template: { readonly metadata: object; readonly spec: PodSpec };
   };
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { CHART, INSTALL, NAMESPACE } from '../../scripts/chart.ts';
+import { CHART, IMAGE, INSTALL, NAMESPACE } from '../../scripts/chart.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
@@ -17,6 +17,8 @@ const CONFIGURATIONS = ['MutatingWebhookConfiguration', 'ValidatingWebhookConfig
 /** The namespace controller tries again after 5, 10 and 20 s when it meets definitions that are just being deleted. */
 const GONE_TIMEOUT_MS = 60_000;
 const TEST_TIMEOUT_MS = 150_000;
+
+const image = ['--set', `image.repository=${IMAGE}`];
 
 const collection = (kind: string) => `${ADMISSION}/${kind.toLowerCase()}s`;
 
@@ -183,12 +185,12 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
         `kubectl get configmap -n ${NAMESPACE} taintkeeper-default-policies -o jsonpath={.metadata.annotations.taintkeeper\\.dev/created}`,
       );
 
-    await helm('install', 'taintkeeper', CHART, '--create-namespace');
+    await helm('install', 'taintkeeper', CHART, '--create-namespace', ...image);
     await kubectl(
       `kubectl annotate configmap -n ${NAMESPACE} taintkeeper-default-policies taintkeeper.dev/created=cni-tolerations.yaml`,
     );
     stopLeader = await startStubbornLeader(cp());
-    await helm('upgrade', 'taintkeeper', CHART, '--set', 'replicas=3');
+    await helm('upgrade', 'taintkeeper', CHART, '--set', 'replicas=3', ...image);
     expect(await noted()).toBe('cni-tolerations.yaml');
     await kubectl(guideCommands('Locked out?')[0]?.command ?? '');
     await nodesAreFree();
@@ -201,7 +203,7 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
     await noneLeft(cp(), [`namespace/${NAMESPACE}`, ...definitions]);
     await nodesAreFree();
     await stopLeader();
-    await helm('install', 'taintkeeper', CHART);
+    await helm('install', 'taintkeeper', CHART, ...image);
     expect(await leftovers(cp())).toContain('clusterrole.rbac.authorization.k8s.io/taintkeeper');
   });
 });

@@ -22,17 +22,36 @@ app.kubernetes.io/name: taintkeeper
 app.kubernetes.io/component: webhook
 {{- end -}}
 
-{{- define "taintkeeper.labels" -}}
+{{/* Those of the pods. Not the chart's version: it alone is no reason to replace them. */}}
+{{- define "taintkeeper.podLabels" -}}
 {{ include "taintkeeper.selector" . }}
+{{ include "taintkeeper.instanceLabels" . }}
+{{- end -}}
+
+{{- define "taintkeeper.instanceLabels" -}}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/part-of: taintkeeper
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{- end -}}
+
+{{/* What Helm puts on its objects: left out of install.yaml (scripts/chart.ts). */}}
+{{- define "taintkeeper.helmLabels" -}}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- define "taintkeeper.labels" -}}
+{{ include "taintkeeper.podLabels" . }}
+{{ include "taintkeeper.helmLabels" . }}
 {{- end -}}
 
 {{- define "taintkeeper.image" -}}
 {{- with .Values.image -}}
+{{- $repository := required "image.repository: no image of taintkeeper is published: build one and say where it is, --set image.repository=REGISTRY/taintkeeper (docs/install.md, The image)" .repository -}}
 {{- if .digest -}}
-{{ .repository }}@{{ .digest }}
+{{ $repository }}@{{ .digest }}
 {{- else -}}
-{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}
+{{ $repository }}:{{ .tag | default $.Chart.AppVersion }}
 {{- end -}}
 {{- end -}}
 {{- end -}}

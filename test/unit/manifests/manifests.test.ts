@@ -22,7 +22,24 @@ it('the chart holds what is in manifests/crds and manifests/policies, and nothin
 it("the chart's versions are the program's", () => {
   const chart = parse(readFileSync(join(CHART, 'Chart.yaml'), 'utf8')) as { version: string; appVersion: string };
   expect([chart.version, chart.appVersion]).toEqual([VERSION, VERSION]);
-  expect(container.image).toBe(`ghcr.io/taintkeeper/taintkeeper:${VERSION}`);
+  expect(container.image).toMatch(new RegExp(`:${VERSION}$`));
+});
+
+it("nobody can claim the manifest's image: no registry can ever have a name below .invalid (RFC 2606)", () => {
+  const [, registry] = /^([^/]+)\//.exec(container.image) ?? [];
+  expect(registry).toMatch(/\.invalid$/);
+  expect(readFileSync(join(ROOT, 'docs/install.md'), 'utf8')).toContain(`kind load docker-image ${container.image}`);
+  // One that was loaded onto the node is taken, without asking anybody.
+  expect(container.imagePullPolicy).toBe('IfNotPresent');
+});
+
+it('the base images of the Dockerfile are given by digest', () => {
+  const images = readFileSync(join(ROOT, 'Dockerfile'), 'utf8').matchAll(/^ARG (\w+_IMAGE)=(.*)$/gm);
+  const defaults = [...images].map(([, name, image]) => [name, image?.replace(/[0-9a-f]{64}$/, 'DIGEST')]);
+  expect(defaults).toEqual([
+    ['BUILD_IMAGE', expect.stringMatching(/^docker\.io\/library\/node:24[^@]*@sha256:DIGEST$/)],
+    ['RUNTIME_IMAGE', expect.stringMatching(/^gcr\.io\/distroless\/nodejs24-debian12:nonroot@sha256:DIGEST$/)],
+  ]);
 });
 
 it("the Deployment's arguments are ones that the program knows", () => {
