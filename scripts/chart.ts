@@ -9,6 +9,8 @@ export const NAMESPACE = 'taintkeeper';
 /** The image of the rendered manifest, without its tag: below `.invalid` no registry can ever be (RFC 2606). */
 export const IMAGE = 'taintkeeper.invalid/taintkeeper';
 
+const NOTICE = '# Rendered from manifests/chart by `npm run generate`: change the chart, not this file.\n';
+
 /** Helm packs only what is in the chart's own folder, and npm packs no links: so these are copied into it. */
 const COPIED_FOLDERS = ['crds', 'policies'] as const;
 
@@ -28,9 +30,30 @@ export function chartFiles(): Map<string, string> {
  * @throws Error when there is no helm
  */
 export async function renderInstall(): Promise<string> {
-  const notice = '# Rendered from manifests/chart by `npm run generate`: change the chart, not this file.\n';
-  const rendered = await renderChart(['--skip-tests', '--set', 'namespace.create=true,crds.keep=false']);
-  return notice + rendered.replaceAll(/^ *(helm\.sh\/chart|app\.kubernetes\.io\/managed-by): .*\n/gm, '');
+  return NOTICE + (await renderForKubectl(['--set', 'namespace.create=true,crds.keep=false']));
+}
+
+/** A value of the chart that grants rights, and the file that does so for kubectl. */
+export const RIGHTS = {
+  nativePolicies: join(MANIFESTS, 'rights', 'native-policies.yaml'),
+  patchDaemonSets: join(MANIFESTS, 'rights', 'patch-daemon-sets.yaml'),
+  recoverPods: join(MANIFESTS, 'rights', 'recover-pods.yaml'),
+  listPods: join(MANIFESTS, 'rights', 'list-pods.yaml'),
+} as const;
+export type GrantingValue = keyof typeof RIGHTS;
+
+/** What the files of {@link RIGHTS} should be, by path. @throws Error when there is no helm */
+export async function renderRights(): Promise<Map<string, string>> {
+  const files = Object.entries(RIGHTS).map(async ([value, file]): Promise<[string, string]> => {
+    const rendered = await renderForKubectl(['--show-only', 'templates/rights.yaml', '--set', `${value}=true`]);
+    return [file, NOTICE + rendered];
+  });
+  return new Map(await Promise.all(files));
+}
+
+async function renderForKubectl(args: readonly string[]): Promise<string> {
+  const rendered = await renderChart(['--skip-tests', ...args]);
+  return rendered.replaceAll(/^ *(helm\.sh\/chart|app\.kubernetes\.io\/managed-by): .*\n/gm, '');
 }
 
 /**

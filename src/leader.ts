@@ -15,6 +15,7 @@ import { startDaemonSetPatching } from './controllers/daemon-set-patching.ts';
 import { defaultPolicies } from './controllers/default-policies.ts';
 import { followPolicies } from './controllers/followed-entries.ts';
 import { startNodeRepair } from './controllers/node-repair.ts';
+import { permissions } from './controllers/permissions.ts';
 import { startPodRecovery } from './controllers/pod-recovery.ts';
 import { policyStatus } from './controllers/policy-status.ts';
 import { startReconciler } from './controllers/reconciler.ts';
@@ -52,8 +53,6 @@ export interface LeaderOptions {
   readonly ownerClusterRole: string | undefined;
   /** How many nodes a second get a taint that evicts pods, in each zone. */
   readonly evictionRate: number;
-  /** Whether policies may have a backstop. */
-  readonly nativePolicies: boolean;
   readonly record: (event: RecordedEvent) => void;
   readonly metrics: Metrics;
   readonly log: Logger;
@@ -126,14 +125,30 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     onTroubles: observed,
     log,
   };
+  const rights = permissions({
+    client,
+    objects: policies.objects,
+    audit,
+    onChange() {
+      patching.changed();
+      recovery.policiesChanged();
+      backing.trigger();
+      status.trigger();
+    },
+    log,
+  });
   const nodeRepair = startNodeRepair({
     ...surroundings,
     isComplete: () => policies.isComplete('TaintPolicy'),
     audit,
     evictionRate: options.evictionRate,
   });
-  const patching = startDaemonSetPatching(surroundings);
-  const recovery = startPodRecovery({ ...surroundings, onFindings: () => status.trigger() });
+  const patching = startDaemonSetPatching({ ...surroundings, mayPatch: () => rights.permits('patchDaemonSets') });
+  const recovery = startPodRecovery({
+    ...surroundings,
+    permits: rights.permits,
+    onFindings: () => status.trigger(),
+  });
 
   const entries = followPolicies(policies.snapshot, audit, log);
   const { reconcile: register, complaint } = webhookRegistration({
@@ -172,7 +187,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
 
   const natives = backstop({
     client,
-    isEnabled: options.nativePolicies,
+    mayWrite: () => rights.permits('nativePolicies'),
     objects: policies.objects,
     audit,
     namespace,
@@ -208,7 +223,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     },
     backstop: natives.condition,
     evicting: ({ kind, name }) => (kind === 'TaintPolicy' ? nodeRepair.evicting(name) : undefined),
-    troubles: () => [nodeRepair, patching, recovery, natives].flatMap((one) => one.troubles()),
+    troubles: () => [rights, nodeRepair, patching, recovery, natives].flatMap((one) => one.troubles()),
     metrics,
   });
   const status = controller(
@@ -216,6 +231,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     () => Promise.all([synced, attempted.promise]).then(writeStatus),
     STATUS_PAUSE_MS,
   );
+  const permitting = controller('permissions', rights.reconcile);
   const rotation = secret
     ? controller(
         'certificate-rotation',
@@ -238,6 +254,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
       switch (what) {
         case 'policies':
           revision++;
+          permitting.trigger();
           nodeRepair.policiesChanged();
           patching.changed();
           recovery.policiesChanged();
@@ -254,7 +271,10 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     },
     async stop() {
       // First, so that nothing begins any more, and what fails now is no failure.
-      const controllers = [registration, backing, status, nodeRepair, patching, recovery, rotation, defaults];
+      const controllers = [
+        ...[permitting, registration, backing, status],
+        ...[nodeRepair, patching, recovery, rotation, defaults],
+      ];
       const ended = Promise.all(controllers.map((one) => one?.stop()));
       attempted.resolve();
       await Promise.all([nodes.stop(), daemonSets.stop()]);

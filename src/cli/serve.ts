@@ -28,7 +28,6 @@ interface ServeOptions extends Listeners, ClusterOptions {
   readonly identity: string;
   readonly defaultPolicies?: string;
   readonly ownerClusterRole?: string;
-  readonly nativePolicies: boolean;
   readonly nodeEvictionRate: number;
   readonly shutdownDelay: number;
   readonly caOverlap: number;
@@ -48,7 +47,6 @@ const CLUSTER_ONLY = [
   'identity',
   'defaultPolicies',
   'ownerClusterRole',
-  'nativePolicies',
   'nodeEvictionRate',
   'shutdownDelay',
   'caOverlap',
@@ -102,7 +100,6 @@ export function serveCommand(): Command {
       '--owner-cluster-role <name>',
       'what taintkeeper registers, and what puts its native policies in force, is deleted together with this ClusterRole',
     )
-    .option('--no-native-policies', 'write no native policies, whatever policies ask for with backstop: Native')
     .option(
       '--node-eviction-rate <nodes>',
       'how many nodes a second get a taint that evicts pods, in each zone; 0: none',

@@ -1,7 +1,10 @@
 import { ApiError } from '../cluster/client/api-error.ts';
+import { NATIVE_RESOURCES, type NativeObject } from '../cluster/native-policies.ts';
+import { howToPermit, notPermitted } from '../cluster/optional-rights.ts';
 import type { NativeLimit } from '../policy/native/native-objects.ts';
 import type { ConditionState } from '../policy/policy-status.ts';
 import { atMost, printable } from '../policy/text.ts';
+import { NATIVE_SELECTOR } from './desired-native-policies.ts';
 
 /** How the native policies stand that one of our policies asks for. */
 export type BackstopState =
@@ -17,8 +20,10 @@ export type BackstopState =
   | { readonly what: 'TypeChecking'; readonly warnings: readonly string[] }
   /** Nothing of the policy can be said natively. */
   | { readonly what: 'NothingNative'; readonly limits: readonly NativeLimit[] }
-  /** taintkeeper was told not to write any. */
-  | { readonly what: 'Disabled' }
+  /** taintkeeper may not write any. */
+  | { readonly what: 'NotPermitted' }
+  /** taintkeeper may not write any, nor remove what it wrote when it might: that decides as it did then. */
+  | { readonly what: 'LeftInForce'; readonly natives: readonly NativeObject[] }
   /** The API server has no native policies. */
   | { readonly what: 'Unsupported' }
   /** The API server could not evaluate it. */
@@ -68,12 +73,20 @@ export function backstopCondition(state: BackstopState): ConditionState {
         reason,
         message: `nothing of this policy can be said in the API server's own language${limitsOf(state.limits)}`,
       };
-    case 'Disabled':
+    case 'NotPermitted':
+      return { status: 'False', reason, message: notPermitted('nativePolicies', 'backstop: Native') };
+    case 'LeftInForce': {
+      const names = [...new Set(state.natives.map(({ metadata }) => metadata.name))];
+      // What puts them in force first.
+      const resources = [...new Set(state.natives.map(({ kind }) => NATIVE_RESOURCES[kind]))].sort().reverse();
       return {
         status: 'False',
         reason,
-        message: 'taintkeeper runs with --no-native-policies (in the chart, nativePolicies: false)',
+        message:
+          `still in force, as last written: ${names.join(', ')}. taintkeeper may no longer change or remove them. To let it: ` +
+          `${howToPermit('nativePolicies')}. To remove all of that kind: kubectl delete ${resources.join(',')} -l ${NATIVE_SELECTOR}`,
       };
+    }
     case 'Unsupported':
       return {
         status: 'False',

@@ -10,7 +10,7 @@ import type { Policy } from '../policy/policy.ts';
 import type { ConditionState } from '../policy/policy-status.ts';
 import { type BackstopState, backstopCondition, isForbidden, stateOfFault } from './backstop-condition.ts';
 import { NATIVE_LABELS, NATIVE_SUFFIX } from './desired-native-policies.ts';
-import { type NamedPolicy, type NativeRun, settleNatives, type TranslatedPolicy } from './native-run.ts';
+import { type NamedPolicy, type NativeRun, nativesOf, settleNatives, type TranslatedPolicy } from './native-run.ts';
 import { nativeWriter } from './native-writer.ts';
 import { ownedByClusterRole } from './owner-cluster-role.ts';
 import type { Trouble } from './trouble.ts';
@@ -25,8 +25,8 @@ const FIRST_CHECK_MS = 500;
 
 export interface BackstopOptions {
   readonly client: ApiClient;
-  /** Whether policies may have any. */
-  readonly isEnabled: boolean;
+  /** Whether native policies may be written; undefined while nobody knows. */
+  readonly mayWrite: () => boolean | undefined;
   readonly objects: () => readonly PolicyObject[];
   /** Every policy is taken to be in mode Audit. */
   readonly audit: boolean;
@@ -49,7 +49,7 @@ export interface Backstop {
 }
 
 export function backstop(options: BackstopOptions): Backstop {
-  const { client, isEnabled, objects, audit, namespace, translate, log } = options;
+  const { client, mayWrite, objects, audit, namespace, translate, log } = options;
   const writer = nativeWriter(client, log);
   const checks = createBackOff({ minMs: FIRST_CHECK_MS, maxMs: LOOK_AGAIN_MS });
   let translated: { readonly of: string; readonly policies: readonly TranslatedPolicy[] } | undefined;
@@ -63,10 +63,8 @@ export function backstop(options: BackstopOptions): Backstop {
       );
       const asking = inForce.filter(({ policy }) => asksForBackstop(policy)).map(({ object }) => object);
       const every = (state: BackstopState) => new Map(asking.map((object) => [versionOf(object), state]));
-      if (!isEnabled) {
-        states = every({ what: 'Disabled' });
-        return undefined;
-      }
+      const isPermitted = mayWrite();
+      if (isPermitted === undefined) return undefined;
       let isSettled = false;
       try {
         const versions = await servedVersions(client);
@@ -76,6 +74,10 @@ export function backstop(options: BackstopOptions): Backstop {
         }
         const found = (await listNative(client, versions, NATIVE_LABELS)).filter(isOurs);
         if (asking.length + found.length === 0) return undefined;
+        if (!isPermitted) {
+          states = new Map([...every({ what: 'NotPermitted' }), ...leftInForce(objects(), found)]);
+          return LOOK_AGAIN_MS;
+        }
         // Each time: who applies the installation anew makes another ClusterRole of that name.
         const installation = await ownedByClusterRole(client, options.ownerClusterRole);
         const backed = translateAll(inForce, versions.mutating !== undefined);
@@ -107,6 +109,9 @@ export function backstop(options: BackstopOptions): Backstop {
   };
 
   function condition(object: PolicyObject): ConditionState | 'pending' | undefined {
+    // What is in force is told of, whether it is asked for or not.
+    const left = states.get(versionOf(object));
+    if (left?.what === 'LeftInForce') return backstopCondition(left);
     const version = versionInForce(object);
     if (!object.inForce || version === undefined || !asksForBackstop(object.inForce.policy)) return undefined;
     const state = states.get(version);
@@ -137,6 +142,17 @@ export function backstop(options: BackstopOptions): Backstop {
     const isChecked = [...states.values()].every((state) => state.what !== 'InForce' || state.isChecked);
     return Math.min(LOOK_AGAIN_MS, ...waits, isChecked ? LOOK_AGAIN_MS : checks.next());
   }
+}
+
+/** Of each policy, by its version, what is in force of what was once written for it. */
+function leftInForce(objects: readonly NamedPolicy[], found: readonly NativeObject[]): [string, BackstopState][] {
+  return objects.flatMap((object): [string, BackstopState][] => {
+    const natives = nativesOf(object, found);
+    // Without a binding, it does nothing.
+    return natives.some(({ kind }) => kind.endsWith('Binding'))
+      ? [[versionOf(object), { what: 'LeftInForce', natives }]]
+      : [];
+  });
 }
 
 /** A label can be put on anything. */

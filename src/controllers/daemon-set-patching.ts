@@ -24,6 +24,8 @@ export interface DaemonSetPatchingOptions extends Omit<SurveyOptions, 'settleMs'
   readonly client: ApiClient;
   /** When nodes and DaemonSets are known. */
   readonly synced: Promise<unknown>;
+  /** Whether DaemonSets may be patched; undefined while nobody knows. */
+  readonly mayPatch: () => boolean | undefined;
   readonly record: (event: RecordedEvent) => void;
   readonly onTroubles: () => void;
   readonly metrics: Pick<Metrics, 'repaired' | 'reconciled' | 'swept'>;
@@ -33,7 +35,7 @@ export interface DaemonSetPatchingOptions extends Omit<SurveyOptions, 'settleMs'
 }
 
 export interface DaemonSetPatching {
-  /** Nodes, DaemonSets or policies have changed. */
+  /** Nodes, DaemonSets, policies or `mayPatch` have changed. */
   changed(): void;
   troubles(): readonly Trouble[];
   stop(): Promise<void>;
@@ -78,7 +80,7 @@ export function startDaemonSetPatching(options: DaemonSetPatchingOptions): Daemo
     const waiting = new Set(found.filter(({ lacks }) => lacks.length > 0).map(({ entry }) => entry.uid));
     for (const uid of refusals.keys()) if (!waiting.has(uid)) refusals.delete(uid);
     const isBusy = found.some(({ patched, standing }) => patched && !standing.settled);
-    const next = isBusy ? undefined : found.find((daemonSet) => isDue(daemonSet, now));
+    const next = isBusy || !options.mayPatch() ? undefined : found.find((daemonSet) => isDue(daemonSet, now));
     report(found);
     metrics.swept(NAME, Date.now());
     if (next) {

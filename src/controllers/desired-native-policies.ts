@@ -9,6 +9,10 @@ import type { Ownership } from './owner-cluster-role.ts';
 
 /** On every native policy and binding of ours. */
 export const NATIVE_LABELS = { 'app.kubernetes.io/managed-by': 'taintkeeper' };
+/** The same as kubectl takes it. */
+export const NATIVE_SELECTOR = Object.entries(NATIVE_LABELS)
+  .map(([key, value]) => `${key}=${value}`)
+  .join(',');
 /** The names of all of them end so. */
 export const NATIVE_SUFFIX = '.taintkeeper.dev';
 

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
 import type { RecordedEvent } from '../cluster/events/event.ts';
+import { howToPermit, OPTIONAL_RIGHTS } from '../cluster/optional-rights.ts';
 import type { Entry } from '../cluster/watch/cached-objects.ts';
 import {
   displacedPods,
@@ -209,7 +210,7 @@ export function startEvictions(options: EvictionsOptions): Evictions {
     } catch (error) {
       // Without the right to see them there is the pace.
       if (!(error instanceof ApiError) || error.status !== FORBIDDEN) throw error;
-      podsHidden = error.message;
+      podsHidden = `taintkeeper may not ${OPTIONAL_RIGHTS.listPods.to} (${howToPermit('listPods')})`;
       return undefined;
     }
   }

@@ -80,10 +80,8 @@ export async function settleNatives(
   }
 
   /** What there is of a policy is better than nothing. */
-  function keep({ uid }: NamedPolicy): void {
-    const owned = found.filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid));
-    const names = new Set(owned.map(({ metadata }) => metadata.name));
-    for (const object of found) if (names.has(object.metadata.name)) wanted.add(titleOf(object));
+  function keep(policy: NamedPolicy): void {
+    for (const object of nativesOf(policy, found)) wanted.add(titleOf(object));
   }
 
   async function settleOne(desired: DesiredNative): Promise<NativeObject> {
@@ -106,6 +104,13 @@ export async function settleNatives(
       }
     }
   }
+}
+
+/** Those that were written for the policy: what decides is owned by it, and what puts that in force has the same name. */
+export function nativesOf({ uid }: Pick<NamedPolicy, 'uid'>, found: readonly NativeObject[]): NativeObject[] {
+  const owned = found.filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid));
+  const names = new Set(owned.map(({ metadata }) => metadata.name));
+  return found.filter(({ metadata }) => names.has(metadata.name));
 }
 
 /** What the API server says of the native policies as they stand. */

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import type { RecordedEvent } from '../cluster/events/event.ts';
+import type { OptionalRight } from '../policy/optional-rights.ts';
 import type { StuckPod } from '../policy/policy-findings.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import type { Metrics } from '../server/metrics.ts';
@@ -19,6 +20,8 @@ export interface PodRecoveryOptions {
   readonly nodes: Nodes;
   readonly daemonSets: DaemonSets;
   readonly compiled: () => PolicySet;
+  /** What may be done with pods; undefined while nobody knows. */
+  readonly permits: (right: OptionalRight) => boolean | undefined;
   readonly record: (event: RecordedEvent) => void;
   readonly metrics: Metrics;
   /** Called when `troubles()` or `stuckPods()` may say something else. */
@@ -28,6 +31,7 @@ export interface PodRecoveryOptions {
 
 /** Frees daemon pods that stay Failed on nodes where they could run. */
 export interface PodRecovery {
+  /** Policies, or what is permitted, have changed. */
   policiesChanged(): void;
   nodeChanged(name: string): void;
   daemonSetChanged(namespace: string, name: string): void;
@@ -112,7 +116,7 @@ export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
   }
 
   function watchIfNeeded(): void {
-    if (compiled().recoveryPolicies.length === 0) endWatch();
+    if (compiled().recoveryPolicies.length === 0 || !options.permits('watchPods')) endWatch();
     else failed ??= beginWatch();
   }
 

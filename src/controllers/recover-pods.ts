@@ -4,6 +4,7 @@ import { ApiError } from '../cluster/client/api-error.ts';
 import type { RecordedEvent } from '../cluster/events/event.ts';
 import { LeadershipLostError } from '../cluster/leader/leadership.ts';
 import type { Entry } from '../cluster/watch/watch-cache.ts';
+import { type OptionalRight, RIGHT_OF_STRATEGY } from '../policy/optional-rights.ts';
 import type { CompiledRecoveryPolicy, PolicySet } from '../policy/policy-set.ts';
 import { isRecoverable, judgeFailedPod } from '../policy/recovery.ts';
 import { isRolledOut } from '../policy/rollout.ts';
@@ -20,6 +21,7 @@ export interface RecoverPodsOptions {
   readonly nodes: Nodes;
   readonly daemonSets: DaemonSets;
   readonly compiled: () => PolicySet;
+  readonly permits: (right: OptionalRight) => boolean | undefined;
   readonly freeings: Freeings;
   readonly troubles: RecoveryTroubles;
   readonly record: (event: RecordedEvent) => void;
@@ -105,7 +107,8 @@ export function recoverPods(options: RecoverPodsOptions) {
           tell(patient, verdict.because);
           return [verdict.forMs];
         case 'free':
-          return [await free(patient)];
+          // Whoever is permitted later looks again.
+          return options.permits(RIGHT_OF_STRATEGY[policy.strategy]) ? [await free(patient)] : [];
       }
     }
 

@@ -5,7 +5,7 @@ import { checkIgnoredDaemonSets } from './configuration-checks/ignored-daemon-se
 import { checkLeader } from './configuration-checks/leader.ts';
 import { checkOtherWebhooks } from './configuration-checks/other-webhooks.ts';
 import { checkPolicies } from './configuration-checks/policies-in-force.ts';
-import { checkRights } from './configuration-checks/rights.ts';
+import { checkPermissions, checkRights } from './configuration-checks/rights.ts';
 import { checkSelectors } from './configuration-checks/selectors.ts';
 import { checkVersions } from './configuration-checks/versions.ts';
 import type { ConfigurationFacts } from './configuration-facts.ts';
@@ -18,16 +18,19 @@ import type { ConfigurationFacts } from './configuration-facts.ts';
 export function checkConfiguration(facts: ConfigurationFacts, elsewhere: readonly CheckResult[]): CheckResult[] {
   const trouble = (results: readonly CheckResult[]) => results.find(({ state }) => state === 'trouble');
   const rights = checkRights(facts);
+  // What some policies ask for keeps nobody from leading.
+  const permissions = checkPermissions(facts);
   const cause = trouble([...elsewhere, ...rights]);
   const leader = checkLeader(facts, cause);
   // A webhook that refuses what the leader writes.
   const webhooks = checkOtherWebhooks(facts);
   return [
-    ...checkPolicies(facts, cause ?? trouble([...leader, ...webhooks])),
+    ...checkPolicies(facts, cause ?? trouble([...leader, ...webhooks]), trouble(permissions)),
     ...checkSelectors(facts),
     ...checkContradictions(facts),
     ...webhooks,
     ...rights,
+    ...permissions,
     ...leader,
     ...checkFailedCalls(facts),
     ...checkVersions(facts),

@@ -1,6 +1,7 @@
 import type { PolicyObject } from '../cluster/policies.ts';
 import type { DaemonSetView } from '../policy/daemon-set.ts';
 import type { NodeView } from '../policy/node.ts';
+import type { OptionalRight } from '../policy/optional-rights.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { Reading } from './reading.ts';
 
@@ -49,8 +50,8 @@ export interface Installation {
   readonly secret: string | undefined;
   /** The ConfigMap with default policies, if there is one. */
   readonly defaultPolicies: string | undefined;
-  /** Whether it may write native policies. */
-  readonly nativePolicies: boolean;
+  /** Whether it takes every policy to be in mode Audit. */
+  readonly audit: boolean;
   /** The ClusterRole that owns the webhook configurations, if one does. */
   readonly ownerClusterRole: string | undefined;
   /** Undefined where it was not installed by Helm. */
@@ -76,6 +77,8 @@ export interface RightsReview {
   readonly asked: number;
   /** What it may not do; a right is there with those verbs that are missing. */
   readonly lacking: readonly Right[];
+  /** What it may not do of that which only some policies ask for. */
+  readonly notPermitted: readonly OptionalRight[];
 }
 
 /** The Lease, looked at for some seconds. Clocks play no part: one that is renewed changes. */

@@ -1,6 +1,8 @@
 import { NATIVE_RESOURCES } from '../cluster/native-policies.ts';
+import { OPTIONAL_RIGHTS } from '../cluster/optional-rights.ts';
 import { POLICY_RESOURCES } from '../cluster/policies.ts';
 import { CONFIGURATION_NAME, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
+import type { OptionalRight } from '../policy/optional-rights.ts';
 import type { Installation, Right } from './configuration-facts.ts';
 
 const POLICIES = Object.values(POLICY_RESOURCES);
@@ -8,9 +10,9 @@ const WEBHOOK_CONFIGURATIONS = Object.values(CONFIGURATIONS).map(({ resource }) 
 
 const NATIVE_POLICIES = Object.values(NATIVE_RESOURCES);
 
-/** What the service account has to be allowed: what the roles of the manifests grant, and nothing besides. */
+/** What the service account has to be allowed whatever the policies are: what install.yaml grants, and nothing besides. */
 export function neededRights(installation: Installation): Right[] {
-  const { namespace, service, secret, lease, defaultPolicies, nativePolicies, ownerClusterRole } = installation;
+  const { namespace, service, secret, lease, defaultPolicies, ownerClusterRole } = installation;
   const policies = { group: 'taintkeeper.dev' };
   const webhooks = { group: 'admissionregistration.k8s.io' };
   return [
@@ -19,17 +21,12 @@ export function neededRights(installation: Installation): Right[] {
       { ...policies, resource: `${resource}/status`, verbs: ['patch'] },
     ]),
     { group: '', resource: 'nodes', verbs: ['get', 'list', 'watch', 'patch'] },
-    { group: 'apps', resource: 'daemonsets', verbs: ['get', 'list', 'watch', 'patch'] },
-    { group: '', resource: 'pods', verbs: ['list', 'watch', 'delete'] },
+    { group: 'apps', resource: 'daemonsets', verbs: ['get', 'list', 'watch'] },
     ...WEBHOOK_CONFIGURATIONS.flatMap((resource) => [
       { ...webhooks, resource, name: CONFIGURATION_NAME, verbs: ['get', 'list', 'watch', 'update', 'delete'] },
       { ...webhooks, resource, verbs: ['create'] },
     ]),
-    ...(nativePolicies ? NATIVE_POLICIES : []).map((resource) => ({
-      ...webhooks,
-      resource,
-      verbs: ['get', 'list', 'create', 'update', 'delete'],
-    })),
+    ...NATIVE_POLICIES.map((resource) => ({ ...webhooks, resource, verbs: ['list'] })),
     ...(ownerClusterRole
       ? [{ group: 'rbac.authorization.k8s.io', resource: 'clusterroles', name: ownerClusterRole, verbs: ['get'] }]
       : []),
@@ -47,4 +44,10 @@ export function neededRights(installation: Installation): Right[] {
       ? [{ group: '', resource: 'configmaps', name: defaultPolicies, namespace, verbs: ['get', 'patch'] }]
       : []),
   ];
+}
+
+/** What it has to be allowed besides where a policy asks for that. */
+export function optionalRights(right: OptionalRight): Right[] {
+  const { group, resources, verbs } = OPTIONAL_RIGHTS[right];
+  return resources.map((resource) => ({ group, resource, verbs }));
 }

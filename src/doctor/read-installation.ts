@@ -29,7 +29,7 @@ export async function readInstallation(
   const reading = await read(() => client.request<Deployment>('GET', path));
   const installation = { namespace, service, account: DEPLOYMENT, lease: DEPLOYMENT, helmRelease: undefined };
   if (!reading.ok) {
-    return { ...installation, secret, defaultPolicies: undefined, nativePolicies: false, ownerClusterRole: undefined };
+    return { ...installation, secret, defaultPolicies: undefined, audit: false, ownerClusterRole: undefined };
   }
   const { metadata, spec } = reading.value;
   const { serviceAccountName = 'default', containers } = spec.template.spec;
@@ -40,7 +40,7 @@ export async function readInstallation(
     lease: option(args, 'lease') ?? installation.lease,
     secret: option(args, 'cert-dir') === undefined ? (option(args, 'secret') ?? secret) : undefined,
     defaultPolicies: option(args, 'default-policies'),
-    nativePolicies: !args.includes('--no-native-policies'),
+    audit: args.includes('--audit'),
     ownerClusterRole: option(args, 'owner-cluster-role'),
     helmRelease: metadata.annotations?.['meta.helm.sh/release-name'],
   };

@@ -1,7 +1,8 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
+import { OPTIONAL_RIGHT_NAMES } from '../cluster/optional-rights.ts';
 import type { Installation, Right, RightsReview } from './configuration-facts.ts';
-import { neededRights } from './needed-rights.ts';
+import { neededRights, optionalRights } from './needed-rights.ts';
 
 const AUTHORIZATION = '/apis/authorization.k8s.io/v1';
 const FORBIDDEN = 403;
@@ -18,17 +19,24 @@ export async function reviewRights(client: ApiClient, installation: Installation
   const needed = neededRights(installation);
   const kind = await kindOfReview();
 
-  const lacking = await Promise.all(
-    needed.map(async (right): Promise<Right> => {
-      const allowed = await Promise.all(right.verbs.map((verb) => isAllowed(right, verb)));
-      return { ...right, verbs: right.verbs.filter((_, index) => !allowed[index]) };
-    }),
-  );
+  const optional = OPTIONAL_RIGHT_NAMES.map(async (name) => {
+    const missing = await lackingOf(optionalRights(name));
+    return missing.length > 0 ? [name] : [];
+  });
   return {
     user,
     asked: needed.reduce((sum, { verbs }) => sum + verbs.length, 0),
-    lacking: lacking.filter(({ verbs }) => verbs.length > 0),
+    lacking: await lackingOf(needed),
+    notPermitted: (await Promise.all(optional)).flat(),
   };
+
+  async function lackingOf(rights: readonly Right[]): Promise<Right[]> {
+    const lacking = rights.map(async (right): Promise<Right> => {
+      const allowed = await Promise.all(right.verbs.map((verb) => isAllowed(right, verb)));
+      return { ...right, verbs: right.verbs.filter((_, index) => !allowed[index]) };
+    });
+    return (await Promise.all(lacking)).filter(({ verbs }) => verbs.length > 0);
+  }
 
   async function isAllowed({ group, resource, name, namespace: within }: Right, verb: string): Promise<boolean> {
     const [type, subresource] = resource.split('/');

@@ -8,7 +8,8 @@ export const BackstopSchema = Type.Enum(['None', 'Native'], {
   description:
     'What holds while taintkeeper cannot be asked. Native: in the cluster, taintkeeper writes the policy once more in the API ' +
     "server's own language, as far as that goes (ValidatingAdmissionPolicy and MutatingAdmissionPolicy), and keeps it so; " +
-    'the condition Backstop says what of it is in force. None: nothing but failurePolicy.',
+    'the condition Backstop says what of it is in force. That takes the right to write such policies, which is off by default. ' +
+    'None: nothing but failurePolicy.',
 });
 
 /** A policy that can have a backstop. */

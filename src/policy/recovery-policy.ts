@@ -62,7 +62,9 @@ export const RecoveryPolicySpecSchema = Type.Object(
     ),
   },
   {
-    description: 'Which DaemonSets have their pods freed that stay Failed on a node that is Ready.',
+    description:
+      'Which DaemonSets have their pods freed that stay Failed on a node that is Ready. It takes the right to watch and delete ' +
+      'pods, which is off by default.',
     additionalProperties: false,
   },
 );

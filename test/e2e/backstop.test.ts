@@ -54,7 +54,7 @@ describeWithControlPlane('native policies under the webhook', { components: ['ku
   const startLeader = (name: string) => installation.start([name], { args: ['--owner-cluster-role', 'taintkeeper'] });
 
   beforeAll(async () => {
-    installation = await install(cp());
+    installation = await install(cp(), ['nativePolicies']);
     await startLeader('a');
     for (const policy of POLICIES) expect((await createPolicy(cp(), policy)).status).toBe(201);
     await register('storage-1', 'storage', [STORAGE]);

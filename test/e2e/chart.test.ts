@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { CHART, IMAGE, INSTALL, NAMESPACE, renderChart, renderInstall } from '../../scripts/chart.ts';
+import { CHART, IMAGE, INSTALL, NAMESPACE, renderChart, renderInstall, renderRights } from '../../scripts/chart.ts';
 import { VERSION } from '../../src/version.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { obstacleToHelm, runHelm } from '../control-plane/helm.ts';
@@ -17,6 +17,7 @@ const ALL_ON = [
   'namespace.create=true,resourceQuota.enabled=true,serviceMonitor.enabled=true,serviceMonitor.labels.release=prometheus',
   'networkPolicy.adminFrom[0].namespaceSelector.matchLabels.name=monitoring,networkPolicy.egress[0].ports[0].port=6443',
   'listenAddress=::,podLabels.a=b,podAnnotations.c=d,tolerations[0].operator=Exists,imagePullSecrets[0].name=mirror,extraArgs[0]=--audit',
+  'nativePolicies=true,patchDaemonSets=true,recoverPods=true',
   'apiServer.host=localhost,apiServer.port=7445,certificate.existingSecret=tls',
   'clientCertificate.caConfigMap=api-servers,clientCertificate.commonName=kube-apiserver',
 ].flatMap((values) => ['--set', values]);
@@ -42,8 +43,9 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     expect(await runHelm(['lint', '--strict', CHART, ...image])).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('is what manifests/install.yaml was rendered from', async () => {
+  it('is what manifests/install.yaml and manifests/rights were rendered from', async () => {
     expect(readFileSync(INSTALL, 'utf8'), 'run `npm run generate`').toBe(await renderInstall());
+    for (const [file, text] of await renderRights()) expect(readFileSync(file, 'utf8'), file).toBe(text);
   });
 
   it.each([
@@ -108,17 +110,26 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     expect(deploymentOf(await render(['--set', 'page=false'])).container.args).toContain('--no-page');
   });
 
-  it('native policies may be written, unless they are switched off', async () => {
-    const rightsIn = (objects: readonly KubernetesObject[]) =>
-      objects
-        .filter(({ kind }) => kind === 'ClusterRole')
-        .flatMap(({ rules }) => rules as { resources: string[] }[])
-        .flatMap(({ resources }) => resources)
-        .filter((resource) => resource.includes('admissionpolic'));
-    expect(rightsIn(await render())).toHaveLength(4);
-    const without = await render(['--set', 'nativePolicies=false']);
-    expect(rightsIn(without)).toEqual([]);
-    expect(deploymentOf(without).container.args).toContain('--no-native-policies');
+  it.each([
+    { value: 'nativePolicies', name: 'taintkeeper-native-policies' },
+    { value: 'patchDaemonSets', name: 'taintkeeper-patch-daemon-sets' },
+    { value: 'recoverPods', name: 'taintkeeper-recover-pods' },
+  ])('$value grants what only some policies ask for, by a role of its own: Helm takes it away again', async (given) => {
+    const byDefault = (await render()).filter(({ kind }) => kind.startsWith('ClusterRole'));
+    expect(byDefault.map(({ metadata }) => metadata.name)).toEqual(['taintkeeper', 'taintkeeper']);
+    const granted = (await render(['--set', `${given.value}=true`])).filter(({ kind }) =>
+      kind.startsWith('ClusterRole'),
+    );
+    expect(granted).toEqual(expect.arrayContaining(byDefault));
+    const added = granted.filter(({ metadata }) => metadata.name !== 'taintkeeper');
+    expect(added.map(({ kind, metadata }) => [kind, metadata.name])).toEqual([
+      ['ClusterRole', given.name],
+      ['ClusterRoleBinding', given.name],
+    ]);
+    expect(added[1]).toMatchObject({
+      roleRef: { name: given.name },
+      subjects: [{ kind: 'ServiceAccount', name: 'taintkeeper', namespace: NAMESPACE }],
+    });
   });
 
   it('preset host-network: the pods are in the network of their nodes, and nothing is left that needs one of their own', async () => {

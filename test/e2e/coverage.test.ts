@@ -102,7 +102,7 @@ describeWithControlPlane(
     describe('--fix, applied', () => {
       let installation: Installation;
       beforeAll(async () => {
-        installation = await install(cp());
+        installation = await install(cp(), ['patchDaemonSets']);
         await installation.start(['a']);
       });
       afterAll(() => installation.stop());

@@ -26,7 +26,7 @@ describeWithControlPlane('a taint that evicts, new to 1,000 nodes that run', {},
   const figures: string[] = [];
 
   beforeAll(async () => {
-    installation = await install(cp());
+    installation = await install(cp(), ['listPods']);
     await forEachNode(NAMES, async (name) => {
       const zone = ZONES[Number(name.slice(1)) % ZONES.length];
       const metadata = { name, labels: { pool: 'out', 'topology.kubernetes.io/zone': zone } };

@@ -46,7 +46,7 @@ describeWithControlPlane(
       await createFakeNode(cp(), 'both', [MASTER_TAINT, CONTROL_PLANE_TAINT]);
       await createFakeNode(cp(), 'worker', []);
       await runFlannel(cp(), 'kube-flannel', 'kube-flannel-ds', MAIN);
-      installation = await install(cp());
+      installation = await install(cp(), ['patchDaemonSets']);
       replicas = await installation.start(['a', 'b']);
       // Without a way to them, they register no webhook: nobody stands by when a toleration is taken out.
       for (const { name } of replicas) installation.proxy.remove(name);

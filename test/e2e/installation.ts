@@ -1,3 +1,4 @@
+import { type GrantingValue, INSTALL, RIGHTS } from '../../scripts/chart.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import {
@@ -14,7 +15,6 @@ import { waitUntil } from '../control-plane/wait-until.ts';
 import { createWebhookService } from '../control-plane/webhook-service.ts';
 import { attempt, path } from './nodes.ts';
 
-const MANIFEST = new URL('../../manifests/install.yaml', import.meta.url).pathname;
 const PROTECTED_TIMEOUT_MS = 60_000;
 
 export const CONTROL_PLANE_TAINT = { key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' };
@@ -32,9 +32,13 @@ export interface Installation {
   stop(): Promise<void>;
 }
 
-/** Applies manifests/install.yaml, and leads its Service to this machine. */
-export async function install(cp: ControlPlane): Promise<Installation> {
-  const { code, stderr } = await cp.kubectl(['apply', '-f', MANIFEST]);
+/**
+ * Applies manifests/install.yaml, and leads its Service to this machine.
+ * @param rights what is granted besides: see docs/install.md, What it may do
+ */
+export async function install(cp: ControlPlane, rights: readonly GrantingValue[] = []): Promise<Installation> {
+  const files = [INSTALL, ...rights.map((value) => RIGHTS[value])];
+  const { code, stderr } = await cp.kubectl(['apply', ...files.flatMap((file) => ['-f', file])]);
   if (code !== 0) throw new Error(stderr);
   await createWebhookService(cp, NAMESPACE, SERVICE);
   const proxy = await startServiceProxy();

@@ -51,7 +51,7 @@ describeWithControlPlane(
       await cp().request(admin, 'POST', NODES, { body: { metadata: { name: DEAD, labels: { pool: 'dead' } } } });
       await setReady('False');
       pods = await followDaemonPods(cp());
-      installation = await install(cp());
+      installation = await install(cp(), ['patchDaemonSets', 'recoverPods']);
       await installation.start(['a', 'b']);
 
       await createDaemonSets(...HANDED_OVER);

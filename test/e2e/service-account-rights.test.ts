@@ -1,8 +1,9 @@
 import { beforeAll, expect, it } from 'vitest';
-import { INSTALL, NAMESPACE } from '../../scripts/chart.ts';
+import { type GrantingValue, INSTALL, NAMESPACE, RIGHTS } from '../../scripts/chart.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, serviceAccount } from '../control-plane/users.ts';
 
+const RBAC_TIMEOUT_MS = 10_000;
 const { name: user, groups } = serviceAccount(NAMESPACE, 'taintkeeper');
 
 /** What is asked for: `group/resource/subresource name`, where `*` is any name. Our own namespace where the resource has one. */
@@ -29,7 +30,7 @@ const READ = ['get', 'list', 'watch'];
 const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection'];
 const without = (...verbs: string[]) => WRITE.filter((verb) => !verbs.includes(verb));
 
-const RIGHTS: readonly Right[] = [
+const RIGHTS_BY_DEFAULT: readonly Right[] = [
   ...['taintpolicies', 'tolerationpolicies', 'recoverypolicies'].flatMap((resource) => [
     {
       what: 'policies, and creating the default ones',
@@ -78,12 +79,12 @@ const RIGHTS: readonly Right[] = [
     },
   ]),
   ...NATIVE.map((resource) => ({
-    what: 'native policies: RBAC knows no patterns of names',
+    what: 'native policies: to see which there are',
     group: ADMISSION,
     resource,
     namespace: '',
-    may: ['get', 'list', 'create', 'update', 'delete'],
-    mayNot: ['patch', 'deletecollection'],
+    may: ['list'],
+    mayNot: ['get', ...WRITE],
   })),
   { what: 'nodes', resource: 'nodes', namespace: '', may: [...READ, 'patch'], mayNot: without('patch') },
   {
@@ -99,8 +100,8 @@ const RIGHTS: readonly Right[] = [
     group: 'apps',
     resource: 'daemonsets',
     namespace: '',
-    may: [...READ, 'patch'],
-    mayNot: without('patch'),
+    may: READ,
+    mayNot: WRITE,
   },
   {
     what: 'Events of the older kind',
@@ -213,8 +214,8 @@ const RIGHTS: readonly Right[] = [
     what: 'pods everywhere',
     resource: 'pods',
     namespace: '',
-    may: ['list', 'watch', 'delete'],
-    mayNot: ['get', ...without('delete')],
+    may: [],
+    mayNot: [...READ, ...WRITE],
   },
   {
     what: 'what is in pods',
@@ -243,10 +244,54 @@ const RIGHTS: readonly Right[] = [
   },
 ];
 
+/** With a file of manifests/rights, the rights that it is about. */
+const GRANTED: Readonly<Record<GrantingValue, readonly Right[]>> = {
+  nativePolicies: NATIVE.map((resource) => ({
+    what: 'native policies: RBAC knows no patterns of names',
+    group: ADMISSION,
+    resource,
+    namespace: '',
+    may: ['get', 'list', 'create', 'update', 'delete'],
+    mayNot: ['patch', 'deletecollection'],
+  })),
+  patchDaemonSets: [
+    {
+      what: 'DaemonSets everywhere',
+      group: 'apps',
+      resource: 'daemonsets',
+      namespace: '',
+      may: [...READ, 'patch'],
+      mayNot: without('patch'),
+    },
+  ],
+  recoverPods: [
+    {
+      what: 'pods everywhere',
+      resource: 'pods',
+      namespace: '',
+      may: ['list', 'watch', 'delete'],
+      mayNot: ['get', ...without('delete')],
+    },
+  ],
+  listPods: [
+    { what: 'pods everywhere', resource: 'pods', namespace: '', may: ['list'], mayNot: ['get', 'watch', ...WRITE] },
+  ],
+};
+
 describeWithControlPlane("the service account's rights", {}, (cp) => {
   beforeAll(async () => {
     expect(await cp().kubectl(['apply', '-f', INSTALL])).toMatchObject({ code: 0 });
   });
+
+  /** RBAC looks at its copy of the rules. */
+  async function expectRights(right: Right): Promise<void> {
+    const asked = [...right.may, ...right.mayNot];
+    const granted = async () => {
+      const answers = await Promise.all(asked.map((verb) => allowed(right, verb)));
+      return asked.filter((_, index) => answers[index]);
+    };
+    await expect.poll(granted, { timeout: RBAC_TIMEOUT_MS }).toEqual(right.may);
+  }
 
   async function allowed(
     { group = '', resource, subresource, name, namespace }: Right,
@@ -270,10 +315,8 @@ describeWithControlPlane("the service account's rights", {}, (cp) => {
     return body.status.allowed;
   }
 
-  it.each(RIGHTS)('$what: $group $resource $subresource $name', async (right) => {
-    const asked = [...right.may, ...right.mayNot];
-    const answers = await Promise.all(asked.map((verb) => allowed(right, verb)));
-    expect(asked.filter((_, index) => answers[index])).toEqual(right.may);
+  it.each(RIGHTS_BY_DEFAULT)('$what: $group $resource $subresource $name', async (right) => {
+    await expectRights(right);
   });
 
   it('there is no rule that the table does not know', async () => {
@@ -289,7 +332,7 @@ describeWithControlPlane("the service account's rights", {}, (cp) => {
     );
     // What every user may: ask about itself.
     const ofEverybody = ['authorization.k8s.io/', 'authentication.k8s.io/'];
-    const known = RIGHTS.map(
+    const known = RIGHTS_BY_DEFAULT.map(
       ({ group = '', resource, subresource }) => `${group}/${resource}${subresource ? `/${subresource}` : ''}`,
     );
     const unknown = granted.filter(
@@ -297,4 +340,17 @@ describeWithControlPlane("the service account's rights", {}, (cp) => {
     );
     expect(unknown).toEqual([]);
   });
+
+  it.each(Object.entries(GRANTED) as [GrantingValue, readonly Right[]][])(
+    'with %s, that and no other; taken away again, as before',
+    async (value, rights) => {
+      const others = RIGHTS_BY_DEFAULT.filter(
+        ({ resource, subresource }) => subresource || !rights.some((right) => right.resource === resource),
+      );
+      expect(await cp().kubectl(['apply', '-f', RIGHTS[value]])).toMatchObject({ code: 0 });
+      for (const right of [...rights, ...others]) await expectRights(right);
+      expect(await cp().kubectl(['delete', '-f', RIGHTS[value]])).toMatchObject({ code: 0 });
+      for (const right of RIGHTS_BY_DEFAULT) await expectRights(right);
+    },
+  );
 });

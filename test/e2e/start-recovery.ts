@@ -38,6 +38,7 @@ export async function startRecovery(
     nodes,
     daemonSets,
     compiled: () => compiled,
+    permits: () => true,
     record: () => {},
     metrics: createMetrics('test'),
     onFindings() {

@@ -13,10 +13,12 @@ const MAX_NAMED = 5;
 /**
  * Whether every policy is valid, in force, and done as it says.
  * @param cause what another check has found: what only the leader can bring about is then a consequence
+ * @param notPermitted what another check has found of rights that policies ask for
  */
 export function checkPolicies(
   { policies, installation }: Pick<ConfigurationFacts, 'policies' | 'installation'>,
   cause: CheckResult | undefined,
+  notPermitted?: CheckResult,
 ): CheckResult[] {
   if (!policies.ok) {
     if (policies.status !== NOT_FOUND) return [found(NAME, 'skipped', policies.why)];
@@ -30,7 +32,7 @@ export function checkPolicies(
   if (policies.value.length === 0) {
     return [found(NAME, 'note', 'there are no policies: nothing is protected', 'see docs/reference/policies.md')];
   }
-  const results = policies.value.flatMap((policy) => checkPolicy(policy, cause));
+  const results = policies.value.flatMap((policy) => checkPolicy(policy, cause, notPermitted));
   const audited = policies.value.filter(({ status }) => ready(status)?.message.includes('--audit'));
   if (audited.length > 0) {
     results.push(found(NAME, 'note', 'taintkeeper runs with --audit: it reports, and changes and refuses nothing'));
@@ -41,7 +43,11 @@ export function checkPolicies(
   ];
 }
 
-function checkPolicy(policy: PolicyObject, cause: CheckResult | undefined): CheckResult[] {
+function checkPolicy(
+  policy: PolicyObject,
+  cause: CheckResult | undefined,
+  notPermitted: CheckResult | undefined,
+): CheckResult[] {
   const { kind, name, result, generation } = policy;
   const status = policy.status as PolicyStatus | undefined;
   const look = `kubectl describe ${kind.toLowerCase()} ${name}`;
@@ -82,7 +88,8 @@ function checkPolicy(policy: PolicyObject, cause: CheckResult | undefined): Chec
   const stalled = status?.conditions?.find(({ type, status: holds }) => type === 'Stalled' && holds === 'True');
   if (stalled) {
     const evidence = `${nameOf(policy)} is stalled (${stalled.reason}): ${stalled.message}`;
-    results.push(consequence(cause, evidence, `${look}, and docs/repairs.md on ${stalled.reason}`));
+    const why = stalled.reason.endsWith('NotPermitted') ? (notPermitted ?? cause) : cause;
+    results.push(consequence(why, evidence, `${look}, and docs/repairs.md on ${stalled.reason}`));
   }
   if (results.length === 0 && (status?.violating ?? 0) > 0) results.push(violating(policy, status, look));
   return results;

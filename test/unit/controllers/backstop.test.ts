@@ -53,7 +53,7 @@ function controller(api: NativeApi, options: Partial<BackstopOptions> = {}) {
   const objects = [policy('a')];
   const { reconcile, condition, troubles } = backstop({
     client: api.client,
-    isEnabled: true,
+    mayWrite: () => true,
     objects: () => objects,
     audit: false,
     namespace: 'taintkeeper',
@@ -368,11 +368,11 @@ describe('the condition', () => {
       said: 'spec.mode: no mutation',
     },
     {
-      what: 'native policies that are switched off',
+      what: 'native policies that nobody has permitted',
       served: { v1: ['mutating', 'validating'] },
-      options: { isEnabled: false },
-      reason: 'Disabled',
-      said: 'nativePolicies: false',
+      options: { mayWrite: () => false },
+      reason: 'NotPermitted',
+      said: "set nativePolicies: true in the chart's values, or kubectl apply -f manifests/rights/native-policies.yaml",
     },
   ])('is False with $what', async ({ served, options, reason, said }) => {
     const api = nativeApi(served);
@@ -422,6 +422,80 @@ describe('the condition', () => {
     objects.pop();
     await expect(reconcile()).resolves.toBeUndefined();
   });
+});
+
+describe('once native policies may not be written any more', () => {
+  const start = async () => {
+    const api = nativeApi();
+    let may: boolean | undefined = true;
+    const cluster = controller(api, { mayWrite: () => may });
+    await cluster.reconcile();
+    return {
+      ...cluster,
+      api,
+      permit(next: boolean | undefined) {
+        may = next;
+        return cluster.reconcile();
+      },
+    };
+  };
+  const left = {
+    status: 'False',
+    reason: 'LeftInForce',
+    message: expect.stringMatching(
+      /^still in force, as last written: a\.\w+\.taintkeeper\.dev, a\.\w+\.taintkeeper\.dev\. .*nativePolicies: true/,
+    ),
+  };
+
+  it('what is still in force is named, with the command that ends it, and nobody tries to remove it', async () => {
+    const { permit, conditionOf, troubles, api } = await start();
+    expect(await permit(false)).toBe(10_000);
+    expect(conditionOf()).toMatchObject(left);
+    const [, command] = /(kubectl delete .*)$/.exec((conditionOf() as { message: string }).message) ?? [];
+    expect(command).toBe(
+      'kubectl delete validatingadmissionpolicybindings,validatingadmissionpolicies,mutatingadmissionpolicybindings,mutatingadmissionpolicies -l app.kubernetes.io/managed-by=taintkeeper',
+    );
+    expect(troubles()).toMatchObject([{ policy: 'a', reason: 'BackstopLeftInForce' }]);
+    expect(api.writes).toHaveLength(4);
+  });
+
+  it('so also where the policy asks for it no more', async () => {
+    const { permit, conditionOf, objects } = await start();
+    objects[0] = policy('a', { ...SPEC, backstop: 'None' }, 2);
+    await permit(false);
+    expect(conditionOf()).toMatchObject(left);
+  });
+
+  it('what was deleted by hand is not told of any more', async () => {
+    const { permit, conditionOf, objects, api } = await start();
+    await permit(false);
+    for (const key of [...api.stored.keys()]) if (key.includes('bindings/')) api.stored.delete(key);
+    await permit(false);
+    expect(conditionOf()).toMatchObject({ reason: 'NotPermitted' });
+    objects[0] = policy('a', { ...SPEC, backstop: 'None' }, 2);
+    await permit(false);
+    expect(conditionOf()).toBeUndefined();
+  });
+
+  it('it is followed again, or removed, once they may', async () => {
+    const { permit, conditionOf, objects, api } = await start();
+    await permit(false);
+    await permit(true);
+    expect(conditionOf()).toMatchObject({ reason: 'InForce' });
+    objects[0] = policy('a', { ...SPEC, backstop: 'None' }, 2);
+    await permit(false);
+    await permit(true);
+    expect(api.stored.size).toBe(0);
+    expect(conditionOf()).toBeUndefined();
+  });
+});
+
+it('nothing is said, and nothing tried, before it is known whether native policies may be written', async () => {
+  const api = nativeApi();
+  const { reconcile, conditionOf } = controller(api, { mayWrite: () => undefined });
+  expect(await reconcile()).toBeUndefined();
+  expect(conditionOf()).toBe('pending');
+  expect(api.writes).toEqual([]);
 });
 
 it.each([

@@ -69,6 +69,19 @@ describe('leaves alone', () => {
   });
 });
 
+it('tries nothing that is not permitted, and sets to work once it is', async () => {
+  const cluster = startPatching();
+  cluster.permit(undefined);
+  cluster.add('a/a');
+  await soon();
+  cluster.permit(false);
+  await soon();
+  expect([cluster.patches, cluster.events, cluster.troubles()]).toEqual([[], [], []]);
+  cluster.permit(true);
+  await soon();
+  expect(cluster.patched()).toEqual(['a/a']);
+});
+
 describe('one at a time', () => {
   it('by namespace and name, the next once the one before is well; what ails at first is overtaken', async () => {
     const cluster = startPatching();

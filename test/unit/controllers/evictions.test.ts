@@ -225,7 +225,7 @@ it('without the right to list pods there is the pace alone, and that is said', a
   await pass(2 * INTERVAL_MS + 3 * PROMPT_MS);
   expect(outOf(repair)).toHaveLength(3);
   expect(repair.repair.evicting('p').condition?.message).toMatch(
-    /; pods that find no node are not waited for: .*cannot list pods$/,
+    /; pods that find no node are not waited for: taintkeeper may not list pods \(set listPods: true /,
   );
 });
 

@@ -21,6 +21,39 @@ async function start(...parameters: Parameters<typeof startInCluster>) {
 const deletedBy = (cluster: { writes: readonly { method: string; path: string }[] }) =>
   cluster.writes.map(({ method, path }) => `${method} ${path.slice(path.lastIndexOf('/') + 1)}`);
 
+describe('what is not permitted', () => {
+  it.each([
+    { strategy: 'DeletePod', right: 'deletePods', other: 'patchDaemonSets' },
+    { strategy: 'RestartRollout', right: 'patchDaemonSets', other: 'deletePods' },
+  ] as const)('is not tried: $strategy without $right. The pod counts as stuck', async ({ strategy, right, other }) => {
+    const cluster = await start({ daemons: { strategy } });
+    cluster.forbid(right);
+    cluster.addPod('cni-1');
+    await pass(60);
+    expect([cluster.writes, cluster.recovery.troubles()]).toEqual([[], []]);
+    expect(cluster.recovery.stuckPods()).toHaveLength(1);
+    cluster.forbid(other);
+    await settle();
+    expect(cluster.writes).toHaveLength(1);
+  });
+
+  it('is not watched, nor complained about: pods, until they may be', async () => {
+    const cluster = await start({});
+    cluster.forbid('watchPods');
+    cluster.setReadable(false);
+    cluster.setPolicies({ daemons: {} });
+    await pass(120);
+    expect([cluster.calls.watches, cluster.recovery.troubles(), cluster.logged()]).toEqual([0, [], []]);
+    cluster.setReadable(true);
+    cluster.forbid();
+    await settle();
+    expect(cluster.watching()).toBe(1);
+    cluster.forbid('watchPods');
+    await settle();
+    expect(cluster.watching()).toBe(0);
+  });
+});
+
 describe('a pod that stays Failed', () => {
   it('is deleted after the time of the policy, this one and no other one of its name', async () => {
     const cluster = await start({ daemons: { stuckSeconds: 10 } });

@@ -5,6 +5,7 @@ import type { RecordedEvent } from '../../../src/cluster/events/event.ts';
 import type { Entry } from '../../../src/cluster/watch/watch-cache.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../../src/controllers/cluster-objects.ts';
 import { startPodRecovery } from '../../../src/controllers/pod-recovery.ts';
+import type { OptionalRight } from '../../../src/policy/optional-rights.ts';
 import type { RecoveryPolicySpec } from '../../../src/policy/recovery-policy.ts';
 import { createMetrics } from '../../../src/server/metrics.ts';
 import { captureLog } from '../captured-log.ts';
@@ -34,6 +35,7 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
   const metrics = createMetrics('test');
   let version = 100;
   let readable = true;
+  let forbidden: readonly OptionalRight[] = [];
   let answer: (write: Write) => Answer = () => 'done';
   let compiled = compile(specs);
 
@@ -90,6 +92,11 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
     /** From now on. */
     answers(next: typeof answer) {
       answer = next;
+    },
+    /** What is not permitted, from now on. */
+    forbid(...rights: readonly OptionalRight[]) {
+      forbidden = rights;
+      recovery.policiesChanged();
     },
     /** Whether pods may be listed. */
     setReadable(may: boolean) {
@@ -149,6 +156,7 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
       entries: () => daemonSets.values(),
     },
     compiled: () => compiled,
+    permits: (right) => !forbidden.includes(right),
     record: (event) => events.push(event),
     metrics,
     onFindings: () => calls.findings++,

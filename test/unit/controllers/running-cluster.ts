@@ -55,6 +55,7 @@ export function startRunningCluster(compiled: () => PolicySet) {
   let version = 1;
   let fail: ((patch: Patch) => unknown) | undefined;
   let following = true;
+  let permitted: boolean | undefined = true;
 
   /** As the watch would bring it. */
   function observe(): void {
@@ -112,6 +113,7 @@ export function startRunningCluster(compiled: () => PolicySet) {
     daemonSets: { get: (name, namespace) => cached.get(`${namespace}/${name}`), entries: () => cached.values() },
     synced: Promise.resolve(),
     compiled,
+    mayPatch: () => permitted,
     record: (event) => events.push(event),
     onTroubles: () => told.push(reasons()),
     metrics: { repaired: (kind, policy) => repairs.push(`${kind} ${policy}`), reconciled: () => {}, swept: () => {} },
@@ -139,6 +141,11 @@ export function startRunningCluster(compiled: () => PolicySet) {
     /** What a PATCH fails with from now on. */
     failWith(failure: typeof fail) {
       fail = failure;
+    },
+    /** Whether DaemonSets may be patched, from now on. */
+    permit(may: boolean | undefined) {
+      permitted = may;
+      patching.changed();
     },
     /** Whether the cache follows. */
     follow(does: boolean) {

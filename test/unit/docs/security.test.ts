@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { INSTALL, RIGHTS } from '../../../scripts/chart.ts';
 import { readBuiltinPolicies } from '../../../src/builtin-policies.ts';
 import { parsePolicies, readPolicyFiles } from '../../../src/files/policy-files.ts';
 import { webhookEntries } from '../../../src/policy/webhooks/entries.ts';
@@ -30,7 +31,11 @@ function rowsAfter(text: string): string[][] {
 }
 
 function rulesOf(kind: 'ClusterRole' | 'Role'): Rule[] {
-  const manifests = parseAllDocuments(readFileSync(join(ROOT, 'manifests/install.yaml'), 'utf8'));
+  return rulesIn(INSTALL, kind);
+}
+
+function rulesIn(file: string, kind: 'ClusterRole' | 'Role'): Rule[] {
+  const manifests = parseAllDocuments(readFileSync(file, 'utf8'));
   return manifests.flatMap((document) => {
     const object = document.toJS() as { kind?: string; rules?: Rule[] } | null;
     return object?.kind === kind ? (object.rules ?? []) : [];
@@ -49,6 +54,19 @@ it.each([
   }));
   expect(listed).toEqual(rulesOf(kind));
   expect(listed.length).toBeGreaterThan(4);
+});
+
+it('the rights that the page lists for each value of the chart are those of manifests/rights', () => {
+  const listed = rowsAfter('Only where you [say so]').map(([group = '', resources = '', verbs = '', value = '']) => ({
+    value,
+    apiGroups: [group === 'core' ? '' : group],
+    resources: resources.split(', '),
+    verbs: verbs.split(', '),
+  }));
+  const granted = Object.entries(RIGHTS).flatMap(([value, file]) =>
+    rulesIn(file, 'ClusterRole').map((rule) => ({ value, ...rule })),
+  );
+  expect(listed).toEqual(granted);
 });
 
 it('each threat has something that holds it, and a test that shows it', () => {

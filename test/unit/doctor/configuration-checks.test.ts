@@ -2,7 +2,16 @@ import { describe, expect, it } from 'vitest';
 import type { CheckResult } from '../../../src/doctor/check.ts';
 import { checkConfiguration } from '../../../src/doctor/configuration-checks.ts';
 import type { ConfigurationFacts } from '../../../src/doctor/configuration-facts.ts';
-import { healthyFacts, seen, taintPolicy, unseen, webhook } from './configuration-facts.ts';
+import {
+  daemonSet,
+  healthyFacts,
+  policyObject,
+  READY,
+  seen,
+  taintPolicy,
+  unseen,
+  webhook,
+} from './configuration-facts.ts';
 
 const ELSEWHERE: CheckResult = { area: 'network', name: 'round trip', state: 'trouble', evidence: 'no answer' };
 const DEAD_LEASE = seen({
@@ -23,7 +32,26 @@ const LACKING = seen({
       verbs: ['update'],
     },
   ],
+  notPermitted: [],
 });
+const NOT_PERMITTED = seen({ user: 'u', asked: 50, lacking: [], notPermitted: ['deletePods' as const] });
+const RECOVERY = policyObject(
+  'RecoveryPolicy',
+  'reboots',
+  { daemonSets: { namespaces: ['kube-system'] } },
+  {
+    status: {
+      ...READY,
+      conditions: [
+        ...(READY.conditions ?? []),
+        {
+          ...{ type: 'Stalled', status: 'True', reason: 'NotPermitted', message: 'delete pods', observedGeneration: 1 },
+          lastTransitionTime: '2026-11-21T00:00:00Z',
+        },
+      ],
+    },
+  },
+);
 const OTHERS = seen([{ resource: 'validatingwebhookconfigurations', name: 'c', webhooks: [webhook()] } as const]);
 const STALE = seen([taintPolicy('gpu', {}, { generation: 2 })]);
 
@@ -49,6 +77,23 @@ describe('only causes are trouble', () => {
       facts: { lease: DEAD_LEASE, policies: STALE, rights: LACKING },
       elsewhere: [],
       expected: { policies: 'skipped', rights: 'trouble', leader: 'skipped' },
+    },
+    {
+      what: 'a policy that waits for a right',
+      facts: { policies: seen([RECOVERY]), rights: NOT_PERMITTED, daemonSets: seen([daemonSet('kube-system/a')]) },
+      elsewhere: [],
+      expected: { policies: 'skipped', rights: 'trouble' },
+    },
+    {
+      what: 'no leader, which a right that a policy waits for has nothing to do with',
+      facts: {
+        lease: DEAD_LEASE,
+        policies: seen([RECOVERY]),
+        rights: NOT_PERMITTED,
+        daemonSets: seen([daemonSet('kube-system/a')]),
+      },
+      elsewhere: [],
+      expected: { policies: 'skipped', rights: 'trouble', leader: 'trouble' },
     },
     {
       what: 'a status that is behind, as nobody leads',

@@ -18,7 +18,7 @@ export const INSTALLATION: Installation = {
   lease: 'taintkeeper',
   secret: 'taintkeeper-certs',
   defaultPolicies: 'taintkeeper-default-policies',
-  nativePolicies: true,
+  audit: false,
   ownerClusterRole: 'taintkeeper',
   helmRelease: undefined,
 };
@@ -40,7 +40,7 @@ export function healthyFacts(differences: Partial<ConfigurationFacts> = {}): Con
     nodes: seen([node('n1')]),
     daemonSets: seen([]),
     webhooks: seen([]),
-    rights: seen({ user: 'system:serviceaccount:taintkeeper:taintkeeper', asked: 50, lacking: [] }),
+    rights: seen({ user: 'system:serviceaccount:taintkeeper:taintkeeper', asked: 50, lacking: [], notPermitted: [] }),
     lease: seen({
       holder: 'taintkeeper-0',
       renewed: true,

@@ -32,7 +32,7 @@ it('sees that it came by Helm, with certificates of somebody else', async () => 
 });
 
 it('takes what the manifests have where there is no Deployment', async () => {
-  const expected = { ...INSTALLATION, defaultPolicies: undefined, nativePolicies: false, ownerClusterRole: undefined };
+  const expected = { ...INSTALLATION, defaultPolicies: undefined, ownerClusterRole: undefined };
   expect(await installation(undefined)).toEqual(expected);
 });
 

@@ -1,13 +1,17 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { INSTALL } from '../../../scripts/chart.ts';
-import { checkRights } from '../../../src/doctor/configuration-checks/rights.ts';
+import { INSTALL, RIGHTS } from '../../../scripts/chart.ts';
+import { OPTIONAL_RIGHT_NAMES, OPTIONAL_RIGHTS } from '../../../src/cluster/optional-rights.ts';
+import { checkPermissions, checkRights } from '../../../src/doctor/configuration-checks/rights.ts';
 import type { Right } from '../../../src/doctor/configuration-facts.ts';
-import { neededRights } from '../../../src/doctor/needed-rights.ts';
+import { neededRights, optionalRights } from '../../../src/doctor/needed-rights.ts';
 import { reviewRights } from '../../../src/doctor/review-rights.ts';
 import { objectsOf } from '../../e2e/kubernetes-objects.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
-import { healthyFacts, INSTALLATION, seen } from './configuration-facts.ts';
+import { healthyFacts, INSTALLATION, policyObject, seen, taintPolicy } from './configuration-facts.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..', '..');
 
 interface Role {
   readonly kind: string;
@@ -23,11 +27,12 @@ interface Role {
 const line = (verb: string, group: string, resource: string, name = '*', namespace = '') =>
   `${verb} ${group}/${resource} ${name} ${namespace}`;
 
-it('asks for what the manifests grant, no more and no less', () => {
-  const roles = objectsOf(readFileSync(INSTALL, 'utf8')).filter(({ kind }) =>
+/** All that the roles of a manifest grant. */
+function grantedBy(file: string): string[] {
+  const roles = objectsOf(readFileSync(file, 'utf8')).filter(({ kind }) =>
     /^(Cluster)?Role$/.test(kind),
   ) as unknown as Role[];
-  const granted = roles.flatMap(({ rules, metadata }) =>
+  return roles.flatMap(({ rules, metadata }) =>
     rules.flatMap(({ apiGroups, resources, verbs, resourceNames = [undefined] }) =>
       apiGroups.flatMap((group) =>
         resources.flatMap((resource) =>
@@ -36,18 +41,37 @@ it('asks for what the manifests grant, no more and no less', () => {
       ),
     ),
   );
+}
+
+it('asks for what the manifests grant, no more and no less', () => {
   const needed = neededRights(INSTALLATION).flatMap(({ group, resource, name, namespace, verbs }) =>
     verbs.map((verb) => line(verb, group, resource, name, namespace)),
   );
-  expect(needed.sort()).toEqual(granted.sort());
+  expect(needed.sort()).toEqual(grantedBy(INSTALL).sort());
 });
 
-it('asks for nothing that an installation with certificates of its own, no default policies and no native ones, is not granted', () => {
-  const bare = { ...INSTALLATION, secret: undefined, defaultPolicies: undefined, nativePolicies: false };
+it.each(OPTIONAL_RIGHT_NAMES)('asks for what manifests/rights grant: %s', (right) => {
+  const { manifest } = OPTIONAL_RIGHTS[right];
+  const needed = optionalRights(right).flatMap(({ group, resource, verbs }) =>
+    verbs.map((verb) => line(verb, group, resource)),
+  );
+  expect(grantedBy(join(ROOT, manifest))).toEqual(expect.arrayContaining(needed));
+});
+
+it('manifests/rights grant no more than is asked for', () => {
+  const manifests = [...new Set(Object.values(OPTIONAL_RIGHTS).map(({ manifest }) => join(ROOT, manifest)))];
+  expect(manifests.sort()).toEqual(Object.values(RIGHTS).sort());
+  const needed = OPTIONAL_RIGHT_NAMES.flatMap(optionalRights).flatMap(({ group, resource, verbs }) =>
+    verbs.map((verb) => line(verb, group, resource)),
+  );
+  expect(manifests.flatMap(grantedBy).sort()).toEqual(needed.sort());
+});
+
+it('asks for nothing that an installation with certificates of its own and no default policies is not granted', () => {
+  const bare = { ...INSTALLATION, secret: undefined, defaultPolicies: undefined };
   const resources = neededRights(bare).map(({ resource }) => resource);
   expect(resources).not.toContain('secrets');
   expect(resources).not.toContain('configmaps');
-  expect(resources).not.toContain('validatingadmissionpolicies');
 });
 
 describe('the review', () => {
@@ -77,17 +101,19 @@ describe('the review', () => {
 
   it('names the verbs that are missing', async () => {
     const { result, received } = await review(
-      ['patch nodes', 'watch pods', 'delete pods', 'patch taintpolicies/status'],
+      ['patch nodes', 'watch daemonsets', 'list daemonsets', 'watch pods', 'patch taintpolicies/status'],
       ['subjectaccessreviews'],
     );
     expect(result.lacking.map(({ resource, verbs }) => [resource, verbs])).toEqual([
       ['taintpolicies/status', ['patch']],
       ['nodes', ['patch']],
-      ['pods', ['watch', 'delete']],
+      ['daemonsets', ['list', 'watch']],
     ]);
+    expect(result.notPermitted).toEqual(['watchPods']);
     const bodies = received.map(({ body }) => (JSON.parse(body) as Asked).spec.user);
     expect(new Set(bodies)).toEqual(new Set([USER]));
-    expect(result.asked).toBe(received.length - 1);
+    const optional = OPTIONAL_RIGHT_NAMES.flatMap(optionalRights).reduce((sum, { verbs }) => sum + verbs.length, 0);
+    expect(result.asked).toBe(received.length - 1 - optional);
   });
 
   it('asks about itself where it is the service account, and may not ask about others', async () => {
@@ -111,7 +137,7 @@ describe('the check', () => {
       verbs: ['update'],
     },
   ];
-  const rights = seen({ user: 'system:serviceaccount:taintkeeper:taintkeeper', asked: 50, lacking });
+  const rights = seen({ user: 'system:serviceaccount:taintkeeper:taintkeeper', asked: 50, lacking, notPermitted: [] });
 
   it.each([
     { differs: {}, remedy: 'kubectl apply -f manifests/install.yaml' },
@@ -125,5 +151,27 @@ describe('the check', () => {
     const evidence =
       'system:serviceaccount:taintkeeper:taintkeeper may not watch, delete pods; update leases.coordination.k8s.io taintkeeper in taintkeeper';
     expect(checkRights(facts)).toMatchObject([{ state: 'trouble', evidence, remedy }]);
+  });
+
+  it.each([
+    { differs: {}, remedy: 'kubectl apply -f manifests/rights/recover-pods.yaml' },
+    {
+      differs: { helmRelease: 'keeper' },
+      remedy: 'helm upgrade keeper manifests/chart --namespace taintkeeper --reuse-values --set recoverPods=true',
+    },
+  ])('says which policy asks for what nobody has permitted: $remedy', ({ differs, remedy }) => {
+    const daemonSets = { namespaces: ['*'] };
+    const facts = healthyFacts({
+      rights: seen({ user: 'u', asked: 50, lacking: [], notPermitted: ['deletePods', 'nativePolicies'] }),
+      policies: seen([policyObject('RecoveryPolicy', 'reboots', { daemonSets }), taintPolicy('gpu', {})]),
+      installation: { ...INSTALLATION, ...differs },
+    });
+    const evidence = expect.stringMatching(
+      /^RecoveryPolicy reboots: strategy: DeletePod takes the right to delete pods/,
+    );
+    expect(checkPermissions(facts)).toMatchObject([{ state: 'trouble', evidence, remedy }]);
+    // It is reported, and changes nothing.
+    const audited = { ...facts, installation: { ...facts.installation, audit: true } };
+    expect(checkPermissions(audited)).toEqual([]);
   });
 });

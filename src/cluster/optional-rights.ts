@@ -1,0 +1,104 @@
+import type { OptionalRight } from '../policy/optional-rights.ts';
+import type { ApiClient } from './client/api-client.ts';
+import { ApiError } from './client/api-error.ts';
+import { NATIVE_RESOURCES } from './native-policies.ts';
+
+/** What a right is to the API server, and who grants it. */
+export interface RightRules {
+  /** The value of the chart that grants it. */
+  readonly value: 'nativePolicies' | 'patchDaemonSets' | 'recoverPods' | 'listPods';
+  /** The same for kubectl: a file of the repository. */
+  readonly manifest: string;
+  /** In words, after "the right to". */
+  readonly to: string;
+  /** '' for the core group. */
+  readonly group: string;
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+export const OPTIONAL_RIGHTS: Readonly<Record<OptionalRight, RightRules>> = {
+  nativePolicies: {
+    value: 'nativePolicies',
+    manifest: 'manifests/rights/native-policies.yaml',
+    to: 'write admission policies',
+    group: 'admissionregistration.k8s.io',
+    resources: Object.values(NATIVE_RESOURCES),
+    verbs: ['get', 'create', 'update', 'delete'],
+  },
+  patchDaemonSets: {
+    value: 'patchDaemonSets',
+    manifest: 'manifests/rights/patch-daemon-sets.yaml',
+    to: 'patch DaemonSets',
+    group: 'apps',
+    resources: ['daemonsets'],
+    verbs: ['patch'],
+  },
+  watchPods: {
+    value: 'recoverPods',
+    manifest: 'manifests/rights/recover-pods.yaml',
+    to: 'list and watch pods',
+    group: '',
+    resources: ['pods'],
+    verbs: ['list', 'watch'],
+  },
+  deletePods: {
+    value: 'recoverPods',
+    manifest: 'manifests/rights/recover-pods.yaml',
+    to: 'delete pods',
+    group: '',
+    resources: ['pods'],
+    verbs: ['delete'],
+  },
+  listPods: {
+    value: 'listPods',
+    manifest: 'manifests/rights/list-pods.yaml',
+    to: 'list pods',
+    group: '',
+    resources: ['pods'],
+    verbs: ['list'],
+  },
+};
+export const OPTIONAL_RIGHT_NAMES = Object.keys(OPTIONAL_RIGHTS) as OptionalRight[];
+
+/** What is missing and who grants it, in one sentence; `by` is what asks for it, such as `existing: Patch`. */
+export function notPermitted(right: OptionalRight, by: string): string {
+  return `${by} takes the right to ${OPTIONAL_RIGHTS[right].to}, which taintkeeper does not have: ${howToPermit(right)}`;
+}
+
+export function howToPermit(right: OptionalRight): string {
+  const { value, manifest } = OPTIONAL_RIGHTS[right];
+  return `set ${value}: true in the chart's values, or kubectl apply -f ${manifest}`;
+}
+
+const FORBIDDEN = 403;
+
+/**
+ * Whether whoever asks has the right, with all its verbs and resources. Where the API server does not say: true, so that it is tried.
+ * @throws ApiError, Error
+ */
+export async function isPermitted(client: ApiClient, right: OptionalRight): Promise<boolean> {
+  const { group, resources, verbs } = OPTIONAL_RIGHTS[right];
+  const asked = resources.flatMap((resource) => verbs.map((verb) => ({ group, resource, verb })));
+  try {
+    const answers = await Promise.all(
+      asked.map((resourceAttributes) =>
+        client.request<{ status?: { allowed?: boolean } }>(
+          'POST',
+          '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+          {
+            body: {
+              apiVersion: 'authorization.k8s.io/v1',
+              kind: 'SelfSubjectAccessReview',
+              spec: { resourceAttributes },
+            },
+          },
+        ),
+      ),
+    );
+    return answers.every(({ status }) => status?.allowed ?? false);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === FORBIDDEN) return true;
+    throw error;
+  }
+}

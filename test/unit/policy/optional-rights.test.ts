@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { readBuiltinPolicies } from '../../../src/builtin-policies.ts';
+import { parsePolicies } from '../../../src/files/policy-files.ts';
+import { askedRights } from '../../../src/policy/optional-rights.ts';
+import { type PolicyKind, parsePolicy } from '../../../src/policy/policy.ts';
+import { manifest } from './policies.ts';
+
+const daemonSets = { namespaces: ['kube-system'] };
+
+describe('the rights that a policy asks for', () => {
+  it.each<{ what: string; kind: PolicyKind; spec: object; rights: string[]; audited: string[] }>([
+    {
+      what: 'a TaintPolicy',
+      kind: 'TaintPolicy',
+      spec: { mode: 'Restore', taints: [{ key: 'a' }] },
+      rights: [],
+      audited: [],
+    },
+    {
+      what: 'a backstop, which there is with Audit, too',
+      kind: 'TaintPolicy',
+      spec: { mode: 'Restore', taints: [{ key: 'a' }], backstop: 'Native' },
+      rights: ['nativePolicies by backstop: Native'],
+      audited: ['nativePolicies by backstop: Native'],
+    },
+    {
+      what: 'tolerations of what is created',
+      kind: 'TolerationPolicy',
+      spec: { mode: 'Mutate', daemonSets },
+      rights: [],
+      audited: [],
+    },
+    {
+      what: 'tolerations of what runs, and a backstop',
+      kind: 'TolerationPolicy',
+      spec: { mode: 'Mutate', daemonSets, existing: 'Patch', backstop: 'Native' },
+      rights: ['nativePolicies by backstop: Native', 'patchDaemonSets by existing: Patch'],
+      audited: ['nativePolicies by backstop: Native'],
+    },
+    {
+      what: 'a RecoveryPolicy with its defaults',
+      kind: 'RecoveryPolicy',
+      spec: { daemonSets },
+      rights: ['watchPods by a RecoveryPolicy', 'deletePods by strategy: DeletePod'],
+      audited: ['watchPods by a RecoveryPolicy'],
+    },
+    {
+      what: 'a RecoveryPolicy that restarts',
+      kind: 'RecoveryPolicy',
+      spec: { daemonSets, strategy: 'RestartRollout' },
+      rights: ['watchPods by a RecoveryPolicy', 'patchDaemonSets by strategy: RestartRollout'],
+      audited: ['watchPods by a RecoveryPolicy'],
+    },
+    {
+      what: 'a RecoveryPolicy that reports',
+      kind: 'RecoveryPolicy',
+      spec: { daemonSets, mode: 'Audit' },
+      rights: ['watchPods by a RecoveryPolicy'],
+      audited: ['watchPods by a RecoveryPolicy'],
+    },
+  ])('$what', ({ kind, spec, rights, audited }) => {
+    const result = parsePolicy(manifest(kind, 'p', spec));
+    if (!result.ok) throw new Error(JSON.stringify(result.problems));
+    const asked = (audit: boolean) => askedRights(result.policy, audit).map(({ right, by }) => `${right} by ${by}`);
+    expect(asked(false)).toEqual(rights);
+    expect(asked(true)).toEqual(audited);
+  });
+
+  it('the default policies ask for none', async () => {
+    const policies = parsePolicies(await readBuiltinPolicies());
+    expect(policies.flatMap((policy) => askedRights(policy, false))).toEqual([]);
+  });
+});
