@@ -224,6 +224,10 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
       containers: [{ image: container.image, securityContext: container.securityContext }],
     });
     expect(pod.spec.serviceAccountName).toBeUndefined();
+    // Where the image has Node.js: the image starts the program by the same path.
+    const dockerfile = readFileSync(join(CHART, '..', '..', 'Dockerfile'), 'utf8');
+    const [, node] = /^ENTRYPOINT \["([^"]+)"/m.exec(dockerfile) ?? [];
+    expect(pod.spec.containers[0]?.command).toEqual([node, '--eval', expect.any(String)]);
     const selected = objects.find(({ kind }) => kind === 'Service')?.spec as { selector: object };
     expect(pod.metadata.labels).not.toMatchObject(selected.selector);
   });
