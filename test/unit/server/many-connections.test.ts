@@ -14,19 +14,19 @@ const CONNECTIONS = Math.min(WANTED, Math.floor((LIMIT - 500) / 2));
 /** As many as a client can have open without sending anything. */
 const HELD = { ...CLIENT_TIMEOUTS, handshake: 60_000, headers: 60_000 };
 
-async function open(count: number, connect: () => Promise<Socket>): Promise<Socket[]> {
+/** A few at a time: what waits to be accepted is bounded by the system, and all handshakes are this process's own work. */
+async function open(count: number, atOnce: number, connect: () => Promise<Socket>): Promise<Socket[]> {
   const sockets: Socket[] = [];
-  // A few at a time: what waits to be accepted is bounded by the system.
   const openSome = async () => {
     while (sockets.length < count) sockets.push(await connect());
   };
-  await Promise.all(Array.from({ length: 100 }, openSome));
+  await Promise.all(Array.from({ length: atOnce }, openSome));
   return sockets;
 }
 
 it(`a request is answered beside ${CONNECTIONS} connections that say nothing`, { timeout: 20_000 }, async () => {
   const server = await startServer({ timeouts: HELD });
-  await open(CONNECTIONS, () => openRaw(server.port));
+  await open(CONNECTIONS, 100, () => openRaw(server.port));
 
   expect(await server.aliveAnswer()).toEqual(ALIVE);
 });
@@ -39,7 +39,11 @@ it('connections that say nothing are cut off, all of them, with and without a ha
   });
   const connections = () =>
     new Promise<number>((resolve) => server.app.server.getConnections((_error, count) => resolve(count)));
-  const silent = [...(await open(500, () => openRaw(server.port))), ...(await open(100, () => openTls(server.port)))];
+  // Each handshake has to end within its time: on a busy machine a hundred at once do not.
+  const silent = [
+    ...(await open(500, 100, () => openRaw(server.port))),
+    ...(await open(100, 4, () => openTls(server.port))),
+  ];
   for (const socket of silent) socket.resume();
 
   await vi.waitFor(async () => expect(await connections()).toBe(0), { timeout: 10_000, interval: 50 });
