@@ -100,7 +100,7 @@ function compileTaintPolicy({ name, spec }: TaintPolicy, mode: TaintMode): Compi
   const rules = spec.taints.map((rule, index) => ({ rule, index }));
   const patterns = rules
     .filter(({ rule }) => isPattern(rule.key))
-    .map((stated) => ({ ...stated, matches: compilePattern(stated.rule.key) }));
+    .map((stated) => ({ ...stated, matches: compileKey(stated.rule) }));
   const exact = Map.groupBy(
     rules.filter(({ rule }) => !isPattern(rule.key)),
     ({ rule }) => rule.key,
@@ -121,11 +121,7 @@ function compileTaintPolicy({ name, spec }: TaintPolicy, mode: TaintMode): Compi
     protectedBy(taint) {
       const found =
         exact.get(taint.key)?.find(({ rule }) => meansValueAndEffect(rule, taint)) ??
-        // A pattern never means a key that comes and goes by itself.
-        patterns.find(
-          ({ rule, matches }) =>
-            matches(taint.key) && !isTransientTaintKey(taint.key) && meansValueAndEffect(rule, taint),
-        );
+        patterns.find(({ rule, matches }) => matches(taint.key) && meansValueAndEffect(rule, taint));
       return found && taintField(found.index);
     },
   };
@@ -157,6 +153,13 @@ function compileRecoveryPolicy({ name, spec }: RecoveryPolicy, mode: RecoveryMod
     },
     selectsDaemonSet: compileDaemonSetSelection(spec.daemonSets),
   };
+}
+
+/** A pattern never means a key that comes and goes by itself, nor one that its rule excepts. */
+function compileKey({ key: pattern, except = [] }: TaintRule): (key: string) => boolean {
+  const matches = compilePattern(pattern);
+  const isExcepted = matcherOfAny(except);
+  return (key) => matches(key) && !isTransientTaintKey(key) && !isExcepted(key);
 }
 
 function meansValueAndEffect({ value, effect }: TaintRule, taint: Taint): boolean {

@@ -28,7 +28,15 @@ const KEY_CONSTRAINTS: readonly Constraint<string>[] = [
   },
 ];
 
-const RULE_CONSTRAINTS: readonly Constraint<{ key: string; effect?: string; ensure?: string; mayEvict?: boolean }>[] = [
+interface ConstrainedRule {
+  readonly key: string;
+  readonly effect?: string;
+  readonly ensure?: string;
+  readonly mayEvict?: boolean;
+  readonly except?: readonly string[];
+}
+
+const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
   {
     holds: ({ key, ensure }) => ensure !== 'Present' || !isPattern(key),
     cel: "!has(self.ensure) || self.ensure != 'Present' || !self.key.contains('*')",
@@ -46,6 +54,12 @@ const RULE_CONSTRAINTS: readonly Constraint<{ key: string; effect?: string; ensu
     message: 'only a Present taint with effect NoExecute evicts anything: leave mayEvict out',
     field: 'mayEvict',
   },
+  {
+    holds: ({ key, except }) => except === undefined || isPattern(key),
+    cel: "!has(self.except) || self.key.contains('*')",
+    message: 'only a key with "*" means more than one taint: leave except out',
+    field: 'except',
+  },
 ];
 
 const TRANSIENT = matchesAny(
@@ -59,6 +73,8 @@ const NOT_IDLE: CelRule = {
   message: 'protects nothing: such taints come and go, so name an exact key',
   field: 'key',
 };
+/** What a rule excepts at most: the API server's CEL looks at each of them. */
+const MAX_EXCEPT = 32;
 
 const TaintRuleSchema = Type.Object(
   {
@@ -66,6 +82,15 @@ const TaintRuleSchema = Type.Object(
       'Key of the taint. `*` stands for any run of characters; a key with `*` never covers taints that come and go by ' +
         'themselves, such as node.kubernetes.io/not-ready or the start-up taints of well-known agents.',
       KEY_CONSTRAINTS,
+    ),
+    except: Type.Optional(
+      Type.Array(QualifiedNamePattern('A key, or a pattern of keys.', KEY_CONSTRAINTS), {
+        description:
+          'Beside a key with `*`: keys that it does not mean, such as the taint that an operator sets while it prepares a ' +
+          'node, and takes off again. `*` stands for any run of characters.',
+        minItems: 1,
+        maxItems: MAX_EXCEPT,
+      }),
     ),
     value: Type.Optional(LabelValue('Value of the taint. Without it, any value is meant (and none is set).')),
     effect: Type.Optional(EffectSchema('Effect of the taint. Without it, any effect is meant.')),
@@ -175,6 +200,9 @@ export function checkTaintPolicy(spec: TaintPolicySpec): Problem[] {
       const path = ['spec', 'taints', index];
       return [
         ...brokenConstraints(KEY_CONSTRAINTS, rule.key, [...path, 'key']),
+        ...(rule.except ?? []).flatMap((key, number) =>
+          brokenConstraints(KEY_CONSTRAINTS, key, [...path, 'except', number]),
+        ),
         ...brokenConstraints(RULE_CONSTRAINTS, rule, path),
         ...checkPattern(rule, [...path, 'key']),
         ...checkContradiction(spec.taints, index),

@@ -36,6 +36,12 @@ const KEY_PATTERNS = [
   'd*d',
   '*-not-ready',
 ];
+const EXCEPTIONS = [
+  ['example.com/a'],
+  ['example.com/*', 'dedicated'],
+  ['*/a', 'd*d', '*b*'],
+  ['nothing.example.com/*'],
+];
 const VALUES = ['', 'x', 'y'];
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
 
@@ -213,13 +219,19 @@ const exempt = fc.constantFrom<TaintPolicySpec['exempt']>(
   { users: ['nobody'], groups: ['dev*s', 'x*y*z'] },
 );
 
+/** A key, or a pattern that mostly excepts nothing. */
+const meant = fc.oneof(
+  fc.record({ key }),
+  fc.record({ key: fc.constantFrom(...KEY_PATTERNS) }),
+  fc.record({ key: fc.constantFrom(...KEY_PATTERNS), except: fc.constantFrom(...EXCEPTIONS) }),
+);
+
 const taintRule = fc.oneof(
   // Rules that ask for little: what they protect is dropped often.
-  { arbitrary: fc.record({ key: fc.oneof(key, fc.constantFrom(...KEY_PATTERNS)) }), weight: 3 },
-  fc.record(
-    { key: fc.oneof(key, fc.constantFrom(...KEY_PATTERNS)), value, effect, ensure: fc.constant('Preserved' as const) },
-    { requiredKeys: ['key'] },
-  ),
+  { arbitrary: meant, weight: 3 },
+  fc
+    .tuple(meant, fc.record({ value, effect, ensure: fc.constant('Preserved' as const) }, { requiredKeys: [] }))
+    .map(([which, how]) => ({ ...which, ...how })),
   { arbitrary: presentRule(key), weight: 2 },
 );
 

@@ -49,6 +49,7 @@ const value = mostly(
   1,
 );
 const effect = oneOf('NoSchedule', 'PreferNoSchedule', 'NoExecute');
+const pattern = mostly(fc.constantFrom(...PATTERNS), 'a*b c', '.*');
 
 const list = (item: fc.Arbitrary<unknown>, { minLength = 0, maxLength = 3 } = {}) =>
   mostly(fc.array(item, { minLength, maxLength }), 'a', {}, 3);
@@ -109,6 +110,11 @@ const evicting = { effect: fc.constant('NoExecute'), ensure: fc.constant('Presen
 const mayEvict = mostly(fc.boolean(), 'true', 1, {});
 
 const taint = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fields({ key: pattern, value, effect, except: list(keyOrPattern, { minLength: 1 }) }, ['key']),
+  },
+  { weight: 1, arbitrary: fields({ key, except: list(keyOrPattern, { minLength: 1 }) }, ['key']) },
   { weight: 4, arbitrary: fields({ key: keyOrPattern, value, effect, ensure: oneOf('Preserved') }, ['key']) },
   { weight: 4, arbitrary: fields({ key, value, effect, ensure: oneOf('Present') }, ['key', 'effect', 'ensure']) },
   { weight: 2, arbitrary: fields({ key, value, ...evicting, mayEvict }, ['key', 'effect', 'ensure', 'mayEvict']) },

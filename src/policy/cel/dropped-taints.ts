@@ -55,7 +55,7 @@ export function whenTaintsChange({ exact, protectedKeys: { rules, condition: key
 export function keyCondition(rules: readonly TaintRule[]): Expression {
   const keys = [...new Set(rules.map(({ key }) => key))].sort();
   const isCheap = ({ cost, text }: Expression) => cost(0) <= MAX_KEY_COST && text.length <= MAX_KEY_LENGTH;
-  const exact = hasKeyOf(keys);
+  const exact = hasKeyOf(rules);
   if (isCheap(exact)) return exact;
   const wider = isLastingOrOneOf(keys);
   return isCheap(wider) ? wider : isLastingOrLikeOneOf(keys);

@@ -73,15 +73,16 @@ export function lasting(taints: string, rules: readonly TaintRule[]): Variable {
   };
 }
 
-/** True for a taint `t` whose key one of the keys means, whatever its value and effect. */
-export function hasKeyOf(keys: readonly string[]): Expression {
-  const patterns = keys.filter(isPattern);
+/** True for a taint `t` whose key one of the rules means, whatever its value and effect. */
+export function hasKeyOf(rules: readonly TaintRule[]): Expression {
+  const patterns = rules.filter(({ key }) => isPattern(key));
+  const names = rules.map(({ key }) => key).filter((key) => !isPattern(key));
   return any([
-    isOneOf(
-      KEY,
-      keys.filter((key) => !isPattern(key)),
-    ),
-    all([matchesAny(KEY, patterns), not(isTransient(patterns))]),
+    isOneOf(KEY, [...new Set(names)].sort()),
+    all([
+      meets(patterns.map(({ key, except }) => ({ key, ...(except ? { except } : {}) }))),
+      not(isTransient(patterns.map(({ key }) => key))),
+    ]),
   ]);
 }
 
@@ -133,14 +134,15 @@ function isTransient(patterns: readonly string[]): Expression {
   );
 }
 
-/** True for a taint `t` that a rule means; rules of one effect and value are asked about together. */
+/** True for a taint `t` that a rule means; rules of one effect and value, and with the same exceptions, are asked about together. */
 function meets(rules: readonly TaintRule[]): Expression {
-  const shapes = Map.groupBy(rules, ({ value, effect }) => JSON.stringify([value, effect]));
+  const shapes = Map.groupBy(rules, ({ value, effect, except }) => JSON.stringify([value, effect, except]));
   return any(
     [...shapes.values()].map((alike) => {
-      const [{ value, effect } = {}] = alike;
+      const [{ value, effect, except = [] } = {}] = alike;
       return all([
         matchesAny(KEY, alike.map(({ key }) => key).sort()),
+        not(matchesAny(KEY, except.toSorted())),
         ...(effect === undefined ? [] : [isOneOf(EFFECT, [effect])]),
         ...(value === undefined ? [] : [isOneOf(VALUE, [value])]),
       ]);

@@ -1,4 +1,4 @@
-import { isPattern } from '../pattern.ts';
+import { isPattern, matchesPattern } from '../pattern.ts';
 import { overlap } from '../pattern-overlap.ts';
 import type { TaintRule } from '../taint-policy.ts';
 import { isTransientTaintKey } from '../transient-taints.ts';
@@ -21,7 +21,8 @@ function mayBeEqual(a: string | undefined, b: string | undefined): boolean {
   return a === undefined || b === undefined || a === b;
 }
 
-/** A key that comes and goes is meant only by its name. */
-function isBeyondPattern({ key }: TaintRule, { key: pattern }: TaintRule): boolean {
-  return isPattern(pattern) && !isPattern(key) && isTransientTaintKey(key);
+/** A key that comes and goes is meant only by its name, and one that is excepted, not at all. */
+function isBeyondPattern({ key }: TaintRule, { key: pattern, except = [] }: TaintRule): boolean {
+  const isExcepted = () => except.some((one) => matchesPattern(one, key));
+  return isPattern(pattern) && !isPattern(key) && (isTransientTaintKey(key) || isExcepted());
 }

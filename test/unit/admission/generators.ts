@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { formatTaint, type Taint } from '../../../src/policy/taint.ts';
-import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import type { TaintPolicySpec, TaintRule } from '../../../src/policy/taint-policy.ts';
 import type { Toleration } from '../../../src/policy/toleration.ts';
 import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
 import { daemonSetSelection, labelSelector, labels } from '../policy/selector-cases.ts';
@@ -74,9 +74,16 @@ export const presentRule = (keys: fc.Arbitrary<string>) => {
   );
 };
 
-const taintRule = fc.oneof(
+const preserved = { value, effect, ensure: fc.constant('Preserved' as const) };
+
+const taintRule: fc.Arbitrary<TaintRule> = fc.oneof(
+  fc.record({ key, ...preserved }, { requiredKeys: ['key'] }),
   fc.record(
-    { key: fc.constantFrom(...KEYS, 'example.com/*', '*'), value, effect, ensure: fc.constant('Preserved' as const) },
+    {
+      key: fc.constantFrom('example.com/*', '*'),
+      except: fc.constantFrom<string[]>(['example.com/a'], ['example.com/*', 'other'], ['*']),
+      ...preserved,
+    },
     { requiredKeys: ['key'] },
   ),
   { weight: 2, arbitrary: presentRule(key) },

@@ -158,6 +158,9 @@ describe('which taints a policy protects', () => {
       taint: { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule' },
       yes: false,
     },
+    { why: 'an exception', rule: { key: '*', except: ['dedicated'] }, taint: gpu, yes: false },
+    { why: 'an exception by pattern', rule: { key: '*', except: ['a', 'dedi*'] }, taint: gpu, yes: false },
+    { why: 'what is no exception', rule: { key: '*', except: ['dedicated/*'] }, taint: gpu, yes: true },
     { why: "Kubernetes' own, by its exact key", rule: { key: notReady.key }, taint: notReady, yes: true },
     {
       why: 'a Present taint is preserved, too',
