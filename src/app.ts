@@ -12,6 +12,7 @@ import { createDecisionLog } from './page/decision-log.ts';
 import { openPage } from './page/page.ts';
 import { filedPolicyStates } from './page/policy-states.ts';
 import { printable } from './policy/text.ts';
+import { wildcardNotesWithoutLeader } from './policy/wildcard-notes.ts';
 import { certificateCheck, policyCheck, stoppingCheck } from './readiness.ts';
 import { createMetrics, type Metrics } from './server/metrics.ts';
 import { type Listeners, type RunningAdmin, type RunningAdmission, startAdmin, startAdmission } from './servers.ts';
@@ -140,5 +141,8 @@ function announceLoad(load: PolicyLoad, audit: boolean, metrics: Metrics, log: L
   announcePolicies(load.policies, { audit, at: load.at.getTime() }, metrics, log);
   for (const { kind, name } of load.policies) {
     if (kind === 'RecoveryPolicy') log.warn(`${kind} ${name} does nothing here: it takes taintkeeper in a cluster`);
+  }
+  for (const policy of load.policies) {
+    for (const note of wildcardNotesWithoutLeader(policy)) log.warn(`${policy.kind} ${policy.name}: ${note}`);
   }
 }

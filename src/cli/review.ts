@@ -1,11 +1,15 @@
 import { Command } from 'commander';
 import { type Admission, admit } from '../admission/admit.ts';
 import { MalformedObjectError } from '../admission/malformed-object-error.ts';
+import { asNode, viewNode } from '../admission/node-object.ts';
+import type { AdmissionRequest } from '../admission/review.ts';
 import { readBuiltinPolicies } from '../builtin-policies.ts';
 import { InputError } from '../files/input-error.ts';
 import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
 import { type Reviewable, reviewablesOf, updatesBetween } from '../files/reviewables.ts';
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
+import { printable } from '../policy/text.ts';
+import { notesOfUnsettled, wildcardNotes } from '../policy/wildcard-notes.ts';
 import { EXIT } from './exit.ts';
 import { type OutputFormat, outputOption } from './output-format.ts';
 import { readDocuments } from './read-documents.ts';
@@ -59,13 +63,30 @@ Examples:
       if (reviewables.length + others.length === 0)
         throw new InputError([`${inputOf(files, options)}: nothing to judge`]);
       const reviewed = reviewables.map((reviewable) => review(reviewable, policies));
+      for (const { request } of reviewables) for (const note of notesOf(request, policies)) tell(note);
       process.stdout.write(formatReview({ reviewed, others }, options.output, options.patched));
       exit(reviewed.some(({ admission }) => admission.verdict === 'denied') ? EXIT.denied : EXIT.ok);
     });
 }
 
 async function readPolicies(paths: readonly string[] | undefined): Promise<PolicySet> {
-  return compilePolicies(parsePolicies(await (paths ? readPolicyFiles(paths) : readBuiltinPolicies())));
+  const policies = parsePolicies(await (paths ? readPolicyFiles(paths) : readBuiltinPolicies()));
+  for (const policy of policies) {
+    for (const note of wildcardNotes(policy)) tell(`${policy.kind} ${policy.name}: ${note}`);
+  }
+  return compilePolicies(policies);
+}
+
+/** What there is to know of an update that a policy might have been expected to hold. */
+function notesOf({ operation, resource, name, object, oldObject }: AdmissionRequest, policies: PolicySet): string[] {
+  if (operation !== 'UPDATE' || resource.resource !== 'nodes') return [];
+  const [before, after] = [oldObject, object].map((node) => viewNode(asNode(node, []), name ?? ''));
+  const notes = before && after ? notesOfUnsettled(before, after, policies.taintPolicies) : [];
+  return notes.map((note) => `nodes/${name}: ${note}`);
+}
+
+function tell(text: string): void {
+  process.stderr.write(`taintkeeper: ${printable(text)}\n`);
 }
 
 async function readInput(files: readonly string[], options: ReviewOptions) {

@@ -1,29 +1,29 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
-import type { ObjectReference, RecordedEvent } from '../cluster/events/event.ts';
+import type { RecordedEvent } from '../cluster/events/event.ts';
 import { isFinal } from '../cluster/events/object-uid.ts';
 import { pause } from '../cluster/pause.ts';
 import { tokenBucket } from '../cluster/token-bucket.ts';
 import type { Entry } from '../cluster/watch/cached-objects.ts';
 import { evictingTaints } from '../policy/eviction-pace.ts';
-import type { IdleMemory } from '../policy/memory.ts';
 import type { DesiredNode } from '../policy/node.ts';
-import { type Loss, type NodeDrift, nodeDrift } from '../policy/node-drift.ts';
+import { type NodeDrift, nodeDrift } from '../policy/node-drift.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
-import { nativeViolation } from '../policy/restored-natively.ts';
-import { formatTaint, identity, type Taint } from '../policy/taint.ts';
+import { identity, type Taint } from '../policy/taint.ts';
 import type { Metrics } from '../server/metrics.ts';
 import type { ClusterNode, Nodes } from './cluster-objects.ts';
 import { type Evicting, startEvictions, type Turn } from './evictions.ts';
 import { FIELD_MANAGER } from './field-owner.ts';
+import { trackFullMemories } from './full-memories.ts';
 import { trackIdleMemories } from './idle-memories.ts';
 import { countMemoryWrites } from './memory-writes.ts';
-import { eventOfRelease, eventsOfLoss, eventsOfNative, noteOfLoss } from './node-events.ts';
 import { patchOf } from './node-patch.ts';
+import { trackNodeReports } from './node-reports.ts';
 import { startReconciler } from './reconciler.ts';
 import { trackRefusedRepairs } from './refused-repairs.ts';
 import { trackTaintContests } from './taint-contests.ts';
+import { trackTaintStays } from './taint-stays.ts';
 import type { Trouble } from './trouble.ts';
 import { startWorkQueue } from './work-queue.ts';
 
@@ -78,8 +78,9 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
   const memories = countMemoryWrites(log);
   const idle = trackIdleMemories();
   const refusals = trackRefusedRepairs(onTroubles);
-  /** Of each node, the losses that were reported. */
-  const reported = new Map<string, ReadonlySet<string>>();
+  const stays = trackTaintStays();
+  const full = trackFullMemories(onTroubles);
+  const reports = trackNodeReports({ contests, record, metrics, log });
   /** Of a node that somebody else had changed, the version that was known: it is of no use to write to that again. */
   const outdated = new Map<string, string>();
   const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
@@ -102,9 +103,15 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
   const sweep = startReconciler({ name: 'node-sweep', reconcile: lookAtAll, log });
 
   return {
-    nodeChanged: (name) => queue.add(name),
+    nodeChanged(name) {
+      const entry = nodes.get(name);
+      // At once: a node that was not Ready for a moment begins anew.
+      if (entry) stays.look(entry);
+      else stays.gone(name);
+      queue.add(name);
+    },
     policiesChanged: () => sweep.trigger(),
-    troubles: () => [...contests.troubles(), ...refusals.troubles(), ...evictions.troubles()],
+    troubles: () => [...contests.troubles(), ...refusals.troubles(), ...evictions.troubles(), ...full.troubles()],
     evicting: evictions.stateOf,
     isContested(name, taint) {
       const entry = nodes.get(name);
@@ -124,10 +131,15 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
     memories.forget();
     let count = 0;
     for (const entry of nodes.entries()) {
-      const { losses, desired } = driftOf(entry, false);
+      const { losses, desired, settlesInMs, unlisted } = driftOf(entry, false);
       // What was told of it, or stood in its way, may be over.
-      const isKnown = reported.has(entry.name) || refusals.has(entry.name) || idle.nextLookMs(entry) !== undefined;
-      if (losses.length > 0 || desired || isKnown) queue.add(entry.name);
+      const isKnown =
+        reports.has(entry.name) ||
+        refusals.has(entry.name) ||
+        full.has(entry.name) ||
+        idle.nextLookMs(entry) !== undefined;
+      if (losses.length > 0 || desired || unlisted.length > 0 || isKnown) queue.add(entry.name);
+      else if (settlesInMs !== undefined) queue.add(entry.name, settlesInMs);
       if (++count % SWEEP_SLICE === 0) await new Promise(setImmediate);
       if (stopping.signal.aborted) return undefined;
     }
@@ -138,65 +150,45 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
   async function look(name: string, turn: Turn): Promise<number | undefined> {
     const entry = nodes.get(name);
     if (!entry) {
-      reported.delete(name);
+      reports.gone(name);
       outdated.delete(name);
       idle.gone(name);
       refusals.over(name);
       evictions.gone(name);
+      full.found(name, [], []);
       return undefined;
     }
     // What is newer comes by the watch, however long that takes.
     if (outdated.get(name) === entry.resourceVersion) return undefined;
     outdated.delete(name);
     const drift = driftOf(entry, turn.granted);
-    const { losses, desired } = drift;
+    const { losses, desired, settlesInMs, unlisted } = drift;
     const paced = losses.filter(({ hindrance }) => hindrance === 'paced');
     evictions.waits(entry, new Set(paced.map(({ policy }) => policy.name)));
     const isLost = desired !== undefined && !audit && !(await write(entry, desired, drift, turn));
     // Of a refused eviction nobody knows more before its next turn.
     if (desired !== undefined || paced.length === 0) refusals.over(name);
     for (const loss of losses) if (loss.hindrance === 'contested') await contests.open(entry, loss);
-    report(entry, losses);
-    if (isLost) return CONFLICT_PAUSE_MS;
-    const waits = [contests.nextLookMs(entry), idle.nextLookMs(entry)].filter((ms) => ms !== undefined);
-    return waits.length === 0 ? undefined : Math.min(...waits);
+    reports.staying(entry, losses);
+    full.found(name, unlisted, compiled().taintPolicies);
+    return isLost ? CONFLICT_PAUSE_MS : earliest(contests.nextLookMs(entry), idle.nextLookMs(entry), settlesInMs);
   }
 
   function driftOf(entry: NodeEntry, hasTurn: boolean): NodeDrift {
-    const isContested = (taint: Taint) => contests.isContested(entry, taint);
-    const forgetting = { isComplete: isComplete(), isOver: (memory: IdleMemory) => idle.isOver(entry, memory) };
+    stays.look(entry);
     const { desired, ...drift } = nodeDrift(entry.value, compiled().taintPolicies, {
-      isContested,
+      isContested: (taint) => contests.isContested(entry, taint),
       hasTurn,
-      forgetting,
+      forgetting: { isComplete: isComplete(), isOver: (memory) => idle.isOver(entry, memory) },
+      stayedMs: (taint) => stays.stayedMs(entry.name, taint),
     });
     idle.seen(entry, drift.idle);
     return { ...drift, desired: desired && memories.isFought(entry, desired) ? undefined : desired };
   }
 
-  /** Says once of each loss why it stays. */
-  function report(entry: NodeEntry, losses: readonly Loss[]): void {
-    // Who only waits for a turn gets what it lacks: the policy says that there are some.
-    const staying = losses.filter(({ hindrance }) => hindrance !== undefined && hindrance !== 'paced');
-    const before = reported.get(entry.name);
-    const keyOf = ({ policy, taint, hindrance }: Loss) => [policy.name, formatTaint(taint), hindrance].join(' ');
-    for (const loss of staying) {
-      if (before?.has(keyOf(loss))) continue;
-      tell(entry, loss);
-      // Of many at once, most Events find no room.
-      log.warn(`Node ${entry.name}: ${noteOfLoss(loss, contests.rivalOf(entry, loss.taint))}`);
-    }
-    if (staying.length === 0) reported.delete(entry.name);
-    else reported.set(entry.name, new Set(staying.map(keyOf)));
-  }
-
   /** False when the node has changed since it was looked at. */
-  async function write(
-    entry: NodeEntry,
-    desired: DesiredNode,
-    { losses, released, natively }: NodeDrift,
-    turn: Turn,
-  ): Promise<boolean> {
+  async function write(entry: NodeEntry, desired: DesiredNode, drift: NodeDrift, turn: Turn): Promise<boolean> {
+    const { losses } = drift;
     while (!writes.take()) {
       await pause(writes.waitMs(), stopping.signal);
       stopping.signal.throwIfAborted();
@@ -222,23 +214,13 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
     const repaired = losses.filter(({ hindrance }) => hindrance === undefined);
     for (const taint of new Map(repaired.map(({ taint }) => [identity(taint), taint])).values()) {
       contests.repaired(entry, taint);
-      log.info(`put back taint ${formatTaint(taint)} on Node ${entry.name}`);
     }
-    for (const policy of new Set(repaired.map(({ policy }) => policy.name))) metrics.repaired('Node', policy);
-    for (const loss of repaired) tell(entry, loss);
-    for (const taint of released) record(eventOfRelease(referenceTo(entry), taint));
-    for (const one of natively) {
-      metrics.violationFound('Node', nativeViolation(one));
-      for (const event of eventsOfNative(referenceTo(entry), one)) record(event);
-    }
+    reports.written(entry, drift);
     return true;
-  }
-
-  function tell(entry: NodeEntry, loss: Loss): void {
-    for (const event of eventsOfLoss(referenceTo(entry), loss, contests.rivalOf(entry, loss.taint))) record(event);
   }
 }
 
-function referenceTo({ name, uid }: NodeEntry): ObjectReference {
-  return { apiVersion: 'v1', kind: 'Node', name, uid };
+function earliest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
 }

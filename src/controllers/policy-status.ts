@@ -8,6 +8,7 @@ import type { NodeView } from '../policy/node.ts';
 import { daemonSetFindings, nodeFindings, podFindings, type StuckPod } from '../policy/policy-findings.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { type ConditionState, type Findings, nextPolicyStatus, type PolicyStatus } from '../policy/policy-status.ts';
+import { wildcardNotes } from '../policy/wildcard-notes.ts';
 import type { Metrics } from '../server/metrics.ts';
 import type { Evicting } from './evictions.ts';
 import type { Trouble } from './trouble.ts';
@@ -87,6 +88,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
         inForce: policy.inForce,
         notRegistered: state === 'registered' ? undefined : state.fault,
         audit,
+        notes: policy.result.ok ? wildcardNotes(policy.result.policy) : [],
         stalled: stalled.filter(({ kind, policy: name }) => kind === policy.kind && name === policy.name),
         backstop: backing,
         evicting: awaited?.condition,

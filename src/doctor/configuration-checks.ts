@@ -8,6 +8,7 @@ import { checkPolicies } from './configuration-checks/policies-in-force.ts';
 import { checkPermissions, checkRights } from './configuration-checks/rights.ts';
 import { checkSelectors } from './configuration-checks/selectors.ts';
 import { checkVersions } from './configuration-checks/versions.ts';
+import { checkWildcards } from './configuration-checks/wildcards.ts';
 import type { ConfigurationFacts } from './configuration-facts.ts';
 
 /**
@@ -28,6 +29,7 @@ export function checkConfiguration(facts: ConfigurationFacts, elsewhere: readonl
     ...checkPolicies(facts, cause ?? trouble([...leader, ...webhooks]), trouble(permissions)),
     ...checkSelectors(facts),
     ...checkContradictions(facts),
+    ...checkWildcards(facts),
     ...webhooks,
     ...rights,
     ...permissions,

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ClusterNode } from '../controllers/cluster-objects.ts';
+import { settledOn } from '../policy/memory.ts';
 import { type Hindrance, type Loss, nodeDrift } from '../policy/node-drift.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
@@ -74,8 +75,9 @@ function rowOf(
   // Of several that one rule with a pattern is for, the first is told.
   const lost = new Map(losses.toReversed().map((loss) => [`${loss.policy.name} ${loss.field}`, loss]));
   const carried = valuesOf(node.taints);
+  const isSettled = settledOn(node.remembered);
   const kept = new Map(
-    [...selecting].map((policy) => [policy.name, new Set(node.taints.map((taint) => policy.protectedBy(taint)))]),
+    [...selecting].map((policy) => [policy.name, new Set(node.taints.map((taint) => policy.heldBy(taint, isSettled)))]),
   );
   const notes: number[] = [];
   const cells = columns.map((column): NodeCell => {

@@ -22,6 +22,25 @@ export function parseRemembered(annotation: string | undefined): Taint[] {
   return [...new Map(taints.map((taint) => [identity(taint), taint])).values()];
 }
 
+/** A longer one is not looked at for what has settled: {@link MAX_REMEMBERED} of the longest taints take less. In characters. */
+export const MAX_SETTLED_LENGTH = 32_768;
+
+/**
+ * The taints that have settled on a node with this annotation: its first {@link MAX_REMEMBERED} entries, as the API server's own
+ * language reads them too, without knowing what a taint is.
+ */
+export function settledOn(annotation: string | undefined = ''): (taint: Taint) => boolean {
+  if (annotation === '' || annotation.length > MAX_SETTLED_LENGTH) return NONE_SETTLED;
+  const parts = annotation.split(',');
+  const entries = new Set(
+    [...parts.slice(0, MAX_REMEMBERED), parts.slice(MAX_REMEMBERED).join(',')].map((one) => one.trim()),
+  );
+  return (taint) => entries.has(formatTaint(taint));
+}
+
+/** Where nothing is known of a node, or it is new. */
+export const NONE_SETTLED = (): boolean => false;
+
 /** What a memory is made from. */
 export interface Remembering {
   /** The annotation until now. */
@@ -34,6 +53,8 @@ export interface Remembering {
   readonly protects: (taint: Taint) => boolean;
   /** Whether a taint that is listed and not protected stays listed. Admission forgets none for want of a policy: the leader does, late. */
   readonly keeps?: ((taint: Taint) => boolean) | undefined;
+  /** Which of the carried taints are to be listed that are not yet; by default, all that are protected. */
+  readonly settles?: (taint: Taint) => boolean;
   /** How long it may get, in bytes: see {@link NodeView.room}. */
   readonly room?: number | undefined;
 }
@@ -44,10 +65,10 @@ export interface Remembering {
  * until it is forgotten. What is there already keeps its place. Where there is no room for all, what is protected comes first.
  */
 export function remember(remembering: Remembering): string | undefined {
-  const { before, carried, forgotten = [], protects, keeps = () => true, room } = remembering;
+  const { before, carried, forgotten = [], protects, keeps = () => true, settles = () => true, room } = remembering;
   const listed = parseRemembered(before).filter((taint) => protects(taint) || keeps(taint));
   const byIdentity = new Map(listed.map((taint) => [identity(taint), taint]));
-  const present = new Map(carried.map((taint) => [identity(taint), taint]));
+  const present = new Map(carried.filter(settles).map((taint) => [identity(taint), taint]));
   for (const key of forgotten.map(identity)) {
     const successor = present.get(key);
     if (successor && protects(successor)) byIdentity.set(key, successor);
@@ -95,6 +116,15 @@ export interface IdleMemory {
 
 /** Whether a taint is to be remembered on a node with these labels: a policy protects it that does not only watch. */
 export function protectionOn(labels: StringMap, policies: readonly CompiledTaintPolicy[]): (taint: Taint) => boolean {
+  return holdOn(labels, policies, () => true);
+}
+
+/** The same for a node on which these taints have settled. */
+export function holdOn(
+  labels: StringMap,
+  policies: readonly CompiledTaintPolicy[],
+  isSettled: (taint: Taint) => boolean,
+): (taint: Taint) => boolean {
   const binding = policies.filter((policy) => policy.mode !== 'Audit' && policy.selectsNode(labels));
-  return (taint) => binding.some((policy) => policy.protectedBy(taint) !== undefined);
+  return (taint) => binding.some((policy) => policy.heldBy(taint, isSettled) !== undefined);
 }

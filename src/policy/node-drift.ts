@@ -1,9 +1,18 @@
-import { type Forgetting, type IdleMemory, MAX_REMEMBERED, parseRemembered, protectionOn, remember } from './memory.ts';
+import {
+  type Forgetting,
+  holdOn,
+  type IdleMemory,
+  MAX_REMEMBERED,
+  parseRemembered,
+  protectionOn,
+  remember,
+} from './memory.ts';
 import type { DesiredNode, NodeView } from './node.ts';
 import type { CompiledTaintPolicy } from './policy-set.ts';
 import { presentTaints, satisfies } from './present-taints.ts';
 import { consumeRelease, isReleased, parseRelease } from './release.ts';
 import { type RestoredNatively, restoredNatively } from './restored-natively.ts';
+import { settling } from './settling.ts';
 import { droppedTaints, identity, type Taint, valuesOf, withTaints } from './taint.ts';
 import { isTransientTaintKey } from './transient-taints.ts';
 
@@ -41,6 +50,10 @@ export interface NodeDrift {
   readonly natively: readonly RestoredNatively[];
   /** The node as it should be made, with the very list of taints that it has where that is right; undefined when there is nothing to do. */
   readonly desired: DesiredNode | undefined;
+  /** In how many milliseconds a taint will have settled that has not yet; undefined for none. */
+  readonly settlesInMs: number | undefined;
+  /** Taints that have settled, and find no room in the node's memory: no key with a wildcard protects them. */
+  readonly unlisted: readonly Taint[];
 }
 
 /** What is known besides the node and the policies. */
@@ -51,6 +64,8 @@ export interface Circumstances {
   readonly hasTurn?: boolean;
   /** By default a taint is forgotten as soon as it is gone and nobody wants it. */
   readonly forgetting?: Forgetting;
+  /** How long a taint that the node carries has been seen on it while it was Ready; undefined for one that has not. */
+  readonly stayedMs?: (taint: Taint) => number | undefined;
 }
 
 const AT_ONCE: Forgetting = { isComplete: true, isOver: ({ isCarried }) => !isCarried };
@@ -79,7 +94,7 @@ interface Claim {
 export function nodeDrift(
   node: NodeView,
   policies: readonly CompiledTaintPolicy[],
-  { isContested = () => false, hasTurn = true, forgetting = AT_ONCE }: Circumstances = {},
+  { isContested = () => false, hasTurn = true, forgetting = AT_ONCE, stayedMs = () => undefined }: Circumstances = {},
 ): NodeDrift {
   const { isComplete, isOver } = forgetting;
   const selecting = policies.filter((policy) => policy.selectsNode(node.labels));
@@ -106,6 +121,9 @@ export function nodeDrift(
   });
   const repaired = judged.filter(({ hindrance }) => hindrance === undefined).map(({ target }) => target);
   const taints = repaired.length === 0 ? node.taints : withTaints(node.taints, repaired);
+  const settled = settling(node, selecting, stayedMs);
+  const known = valuesOf([...memory, ...repaired]);
+  const isAsRemembered = (taint: Taint) => known.get(identity(taint)) === (taint.value ?? '');
   const desired: DesiredNode = {
     taints,
     release: released.length === 0 ? node.release : consumeRelease(release, released),
@@ -116,6 +134,7 @@ export function nodeDrift(
       forgotten: [...transient, ...released, ...repaired],
       protects,
       keeps: (taint) => !over.has(identity(taint)),
+      settles: holdOn(node.labels, selecting, (taint) => settled.isSettled(taint) || isAsRemembered(taint)),
       room: node.room,
     }),
   };
@@ -130,6 +149,8 @@ export function nodeDrift(
     idle,
     natively: restoredNatively(node.restored, policies),
     desired: changes ? desired : undefined,
+    settlesInMs: settled.settlesInMs,
+    unlisted: settled.unlisted(desired.remembered),
   };
 
   function hindranceOf(group: readonly Claim[], target: Taint): Hindrance | undefined {

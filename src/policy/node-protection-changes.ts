@@ -1,4 +1,5 @@
 import type { Violation } from './decision.ts';
+import { settledOn } from './memory.ts';
 import type { NodeUpdate } from './node.ts';
 import type { CompiledTaintPolicy } from './policy-set.ts';
 import { isReleased, parseRelease, RELEASE_ANNOTATION, unreadableEntries } from './release.ts';
@@ -19,7 +20,7 @@ export function changesOfProtection(request: NodeUpdate, policies: readonly Comp
   const { node, oldNode, requester } = request;
   const binding = policies.filter((policy) => !policy.exempts(requester));
   const left = binding.filter((policy) => policy.selectsNode(oldNode.labels) && !policy.selectsNode(node.labels));
-  const departures = protections(left, node.taints).map(({ policy, taint, field }) => ({
+  const departures = protections(left, node.taints, request).map(({ policy, taint, field }) => ({
     violation: taintViolation(policy, field, taint, 'unselected'),
     warning: `TaintPolicy ${policy.name} no longer protects taint ${formatTaint(taint)}: the node left it`,
   }));
@@ -37,7 +38,8 @@ interface Change {
 }
 
 /** Says at once whether a new release annotation will do what its author thinks. */
-function announcements({ node }: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Change[] {
+function announcements(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Change[] {
+  const { node } = request;
   const release = parseRelease(node.release);
   const holding = policies.filter((policy) => policy.mode !== 'Audit' && policy.selectsNode(node.labels));
   if (release.entries.length === 0 || holding.length === 0) return [];
@@ -45,6 +47,7 @@ function announcements({ node }: NodeUpdate, policies: readonly CompiledTaintPol
   const named = protections(
     holding,
     node.taints.filter((taint) => isReleased(release, taint)),
+    request,
   ).map(
     ({ policy, taint, field }): Change =>
       policy.releasable
@@ -75,10 +78,15 @@ function comesBack({ mode, present }: CompiledTaintPolicy, taint: Taint): string
   return mode === 'Restore' && returns ? '; in a cluster, a Present taint is put back' : '';
 }
 
-function protections(policies: readonly CompiledTaintPolicy[], taints: readonly Taint[]) {
+function protections(
+  policies: readonly CompiledTaintPolicy[],
+  taints: readonly Taint[],
+  { oldNode }: Pick<NodeUpdate, 'oldNode'>,
+) {
+  const isSettled = settledOn(oldNode.remembered);
   return policies.flatMap((policy) =>
     taints.flatMap((taint) => {
-      const field = policy.protectedBy(taint);
+      const field = policy.heldBy(taint, isSettled);
       return field === undefined ? [] : [{ policy, taint, field }];
     }),
   );

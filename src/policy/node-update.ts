@@ -1,5 +1,5 @@
 import { allow, type Decision, deny, type Outcome, patch, type Violation } from './decision.ts';
-import { protectionOn, remember } from './memory.ts';
+import { holdOn, NONE_SETTLED, protectionOn, remember, settledOn } from './memory.ts';
 import type { DesiredNode, NodeUpdate } from './node.ts';
 import { changesOfProtection } from './node-protection-changes.ts';
 import { refusal } from './node-refusal.ts';
@@ -44,7 +44,9 @@ export function judgeNodeUpdate(request: NodeUpdate, policies: readonly Compiled
   // Both sets of labels: a node cannot leave a policy in the same update that drops the taint.
   const selecting = policies.filter((policy) => policy.selectsNode(oldNode.labels) || policy.selectsNode(node.labels));
   const releases = releaseCheck(request);
-  const rulings = dropped.map((taint) => rule(taint, selecting, request.requester, releases));
+  // As with a release: no single write can take a taint out of the memory and off the node.
+  const isSettled = settledOn(oldNode.remembered);
+  const rulings = dropped.map((taint) => rule(taint, selecting, request, { releases, isSettled }));
   return phase === 'mutate'
     ? mutate(request, rulings, added, natively, selecting)
     : validate(request, rulings, selecting);
@@ -63,14 +65,14 @@ function releaseCheck({ phase, node, oldNode }: NodeUpdate): (taint: Taint) => b
 function rule(
   taint: Taint,
   policies: readonly CompiledTaintPolicy[],
-  requester: Requester,
-  releases: (taint: Taint) => boolean,
+  { requester }: NodeUpdate,
+  { releases, isSettled }: Record<'releases' | 'isSettled', (taint: Taint) => boolean>,
 ): Ruling {
   const standing: Protection[] = [];
   const released: Protection[] = [];
   const exempt: Protection[] = [];
   for (const policy of policies) {
-    const field = policy.protectedBy(taint);
+    const field = policy.heldBy(taint, isSettled);
     if (field === undefined) continue;
     if (policy.exempts(requester)) exempt.push({ policy, field });
     else if (policy.releasable && releases(taint)) released.push({ policy, field });
@@ -90,8 +92,7 @@ function mutate(
 ): Decision<DesiredNode> {
   // NodeRestriction judges the patched object as the node's own and would refuse all of it.
   if (isNode(requester)) return allow();
-  const protects = protectionOn(node.labels, policies);
-  const concerns = rulings.some(isBinding) || added.some(protects);
+  const concerns = rulings.some(isBinding) || added.some(holdOn(node.labels, policies, NONE_SETTLED));
   if (!concerns && !natively.isNew) return allow();
 
   const refused = rulings.some(({ mode }) => mode === 'Deny');
@@ -109,7 +110,8 @@ function mutate(
           before: node.remembered,
           carried: taints,
           forgotten: rulings.filter(goesWithLeave).map(({ taint }) => taint),
-          protects,
+          protects: protectionOn(node.labels, policies),
+          settles: holdOn(node.labels, policies, settledOn(oldNode.remembered)),
           room: node.room,
         });
   const isRight = restored.length === 0 && consumed.length === 0 && remembered === node.remembered;

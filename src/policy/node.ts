@@ -1,6 +1,6 @@
 import { allow, type Decision, type Phase, patch } from './decision.ts';
 import type { StringMap } from './label-selector.ts';
-import { protectionOn, remember } from './memory.ts';
+import { holdOn, NONE_SETTLED, remember } from './memory.ts';
 import { judgeNodeUpdate } from './node-update.ts';
 import type { CompiledTaintPolicy, PolicySet, Requester } from './policy-set.ts';
 import { presentTaints, satisfies, type Want } from './present-taints.ts';
@@ -97,7 +97,12 @@ function judgeNodeCreation(
   // Whatever a new node says that it remembers, it has carried nothing yet. Policies in Audit have no say in that.
   const remembered = policies.every(({ mode }) => mode === 'Audit')
     ? node.remembered
-    : remember({ before: undefined, carried: taints, protects: protectionOn(node.labels, policies), room: node.room });
+    : remember({
+        before: undefined,
+        carried: taints,
+        protects: holdOn(node.labels, policies, NONE_SETTLED),
+        room: node.room,
+      });
   if (additions.length === 0 && remembered === node.remembered) return allow();
 
   const values = valuesOf(taints);

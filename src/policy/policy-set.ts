@@ -4,6 +4,7 @@ import { type LabelSelector, type StringMap, selects } from './label-selector.ts
 import { compilePattern, isPattern } from './pattern.ts';
 import type { Policy, RecoveryPolicy, TaintPolicy, TolerationPolicy } from './policy.ts';
 import { RECOVERY_DEFAULTS, RECOVERY_MODES, type RecoveryMode, type RecoveryStrategy } from './recovery-policy.ts';
+import { SETTLE_SECONDS, waitsToSettle } from './settle-seconds.ts';
 import type { Taint } from './taint.ts';
 import { TAINT_MODES, type TaintMode, type TaintRule } from './taint-policy.ts';
 import type { Toleration } from './toleration.ts';
@@ -34,8 +35,12 @@ export interface CompiledTaintPolicy {
   readonly present: readonly Stated<PresentTaint>[];
   selectsNode(labels: StringMap): boolean;
   exempts(requester: Requester): boolean;
-  /** The field that protects the taint, or undefined where none does. */
+  /** How long a taint has to stay before a key with a wildcard protects it; 0 for one that protects at once. */
+  readonly settleMs: number;
+  /** The field that protects the taint, or undefined where none does; one with a wildcard, once the taint has settled. */
   protectedBy(taint: Taint): string | undefined;
+  /** The same on a node on which these taints have settled: see {@link settledOn}. */
+  heldBy(taint: Taint, isSettled: (taint: Taint) => boolean): string | undefined;
 }
 
 export interface PresentTaint {
@@ -105,6 +110,10 @@ function compileTaintPolicy({ name, spec }: TaintPolicy, mode: TaintMode): Compi
     rules.filter(({ rule }) => !isPattern(rule.key)),
     ({ rule }) => rule.key,
   );
+  const waits = patterns.some(({ rule }) => waitsToSettle(rule, spec, mode));
+  const exactly = (taint: Taint) => exact.get(taint.key)?.find(({ rule }) => meansValueAndEffect(rule, taint));
+  const byPattern = (taint: Taint) =>
+    patterns.find(({ rule, matches }) => matches(taint.key) && meansValueAndEffect(rule, taint));
   return {
     name,
     mode,
@@ -118,10 +127,13 @@ function compileTaintPolicy({ name, spec }: TaintPolicy, mode: TaintMode): Compi
     }),
     selectsNode: compileSelector(spec.nodeSelector),
     exempts: ({ username, groups }) => isExemptUser(username) || groups.some(isExemptGroup),
+    settleMs: waits ? 1_000 * (spec.settleSeconds ?? SETTLE_SECONDS) : 0,
     protectedBy(taint) {
-      const found =
-        exact.get(taint.key)?.find(({ rule }) => meansValueAndEffect(rule, taint)) ??
-        patterns.find(({ rule, matches }) => matches(taint.key) && meansValueAndEffect(rule, taint));
+      const found = exactly(taint) ?? byPattern(taint);
+      return found && taintField(found.index);
+    },
+    heldBy(taint, isSettled) {
+      const found = exactly(taint) ?? (!waits || isSettled(taint) ? byPattern(taint) : undefined);
       return found && taintField(found.index);
     },
   };

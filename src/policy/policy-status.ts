@@ -115,6 +115,8 @@ export interface StatusInput {
   readonly notRegistered: string | undefined;
   /** True where every policy is taken to be in mode Audit. */
   readonly audit: boolean;
+  /** What its author should know of a policy that is in force. */
+  readonly notes?: readonly string[];
   /** What keeps the leader from doing what the policy says. */
   readonly stalled: readonly { readonly reason: string; readonly message: string }[];
   /** How its native policies stand, if it asks for any. */
@@ -134,6 +136,7 @@ export function nextPolicyStatus({
   inForce,
   notRegistered,
   audit,
+  notes = [],
   stalled,
   backstop,
   evicting,
@@ -149,7 +152,7 @@ export function nextPolicyStatus({
   return {
     observedGeneration: generation,
     conditions: [
-      condition('Ready', readiness({ generation, problems, inForce, notRegistered, audit })),
+      condition('Ready', readiness({ generation, problems, inForce, notRegistered, audit, notes })),
       ...(inForce && inForce.ignored.length > 0 ? [condition('FieldsIgnored', ignorance(inForce.ignored))] : []),
       ...(first
         ? [
@@ -179,7 +182,10 @@ function readiness({
   inForce,
   notRegistered,
   audit,
-}: Pick<StatusInput, 'generation' | 'problems' | 'inForce' | 'notRegistered' | 'audit'>): ConditionState {
+  notes,
+}: Pick<StatusInput, 'generation' | 'problems' | 'inForce' | 'notRegistered' | 'audit'> & {
+  readonly notes: readonly string[];
+}): ConditionState {
   if (problems.length > 0) {
     const stands = inForce
       ? `generation ${inForce.generation} stays in force; generation ${generation} cannot be used: `
@@ -194,7 +200,10 @@ function readiness({
     ? {
         status: 'True',
         reason: 'InForce',
-        message: `the policy is in force${audit ? ', as Audit: taintkeeper runs with --audit' : ''}`,
+        message: [
+          `the policy is in force${audit ? ', as Audit: taintkeeper runs with --audit' : ''}`,
+          ...atMost(MAX_PROBLEMS, notes),
+        ].join('; '),
       }
     : {
         status: 'False',

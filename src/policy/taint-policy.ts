@@ -1,86 +1,33 @@
 import Type, { type Static } from 'typebox';
 import { BackstopSchema } from './backstop.ts';
-import { matchesAny } from './cel/pattern.ts';
-import { brokenConstraints, type CelRule, type Constraint, celValidations } from './constraint.ts';
+import { brokenConstraints, celValidations } from './constraint.ts';
 import { LabelSelectorSchema } from './label-selector-schema.ts';
 import { isPattern } from './pattern.ts';
 import type { Path, Problem } from './problem.ts';
+import { EffectSchema, LabelValue, NamePatterns, QualifiedNamePattern } from './schema.ts';
+import { MAX_SETTLE_SECONDS, SETTLE_SECONDS } from './settle-seconds.ts';
 import {
-  celIsQualifiedName,
-  EffectSchema,
-  isQualifiedName,
-  LabelValue,
-  NamePatterns,
-  QUALIFIED_NAME_LENGTH,
-  QualifiedNamePattern,
-} from './schema.ts';
-import { isTransientTaintKey, TRANSIENT_TAINT_KEYS } from './transient-taints.ts';
+  KEY_CONSTRAINTS,
+  NO_CONTRADICTION,
+  NOT_IDLE,
+  RULE_CONSTRAINTS,
+  SPEC_CONSTRAINTS,
+} from './taint-policy-constraints.ts';
+import { isTransientTaintKey } from './transient-taints.ts';
 
 /** What a dropped taint leads to, the strongest first. */
 export const TAINT_MODES = ['Deny', 'Restore', 'Audit'] as const;
 export type TaintMode = (typeof TAINT_MODES)[number];
 
-const KEY_CONSTRAINTS: readonly Constraint<string>[] = [
-  {
-    holds: (key) => isPattern(key) || isQualifiedName(key),
-    cel: `self.contains('*') || ${celIsQualifiedName('self')}`,
-    message: 'expected a taint key, NAME or DOMAIN/NAME',
-  },
-];
-
-interface ConstrainedRule {
-  readonly key: string;
-  readonly effect?: string;
-  readonly ensure?: string;
-  readonly mayEvict?: boolean;
-  readonly except?: readonly string[];
-}
-
-const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
-  {
-    holds: ({ key, ensure }) => ensure !== 'Present' || !isPattern(key),
-    cel: "!has(self.ensure) || self.ensure != 'Present' || !self.key.contains('*')",
-    message: 'a Present taint needs a key without "*": it has to be set',
-    field: 'key',
-  },
-  {
-    holds: ({ effect, ensure }) => ensure !== 'Present' || effect !== undefined,
-    cel: "!has(self.ensure) || self.ensure != 'Present' || has(self.effect)",
-    message: 'a Present taint needs an effect: add NoSchedule, PreferNoSchedule or NoExecute',
-  },
-  {
-    holds: ({ effect, ensure, mayEvict }) => mayEvict === undefined || (ensure === 'Present' && effect === 'NoExecute'),
-    cel: "!has(self.mayEvict) || (has(self.ensure) && self.ensure == 'Present' && has(self.effect) && self.effect == 'NoExecute')",
-    message: 'only a Present taint with effect NoExecute evicts anything: leave mayEvict out',
-    field: 'mayEvict',
-  },
-  {
-    holds: ({ key, except }) => except === undefined || isPattern(key),
-    cel: "!has(self.except) || self.key.contains('*')",
-    message: 'only a key with "*" means more than one taint: leave except out',
-    field: 'except',
-  },
-];
-
-const TRANSIENT = matchesAny(
-  { text: 'self.key', maxLength: QUALIFIED_NAME_LENGTH },
-  TRANSIENT_TAINT_KEYS.filter(isPattern),
-).text;
-
-/** {@link checkPattern} for the API server. */
-const NOT_IDLE: CelRule = {
-  cel: `!self.key.contains('*') || (has(self.ensure) && self.ensure == 'Present') || !(${TRANSIENT})`,
-  message: 'protects nothing: such taints come and go, so name an exact key',
-  field: 'key',
-};
 /** What a rule excepts at most: the API server's CEL looks at each of them. */
 const MAX_EXCEPT = 32;
 
 const TaintRuleSchema = Type.Object(
   {
     key: QualifiedNamePattern(
-      'Key of the taint. `*` stands for any run of characters; a key with `*` never covers taints that come and go by ' +
-        'themselves, such as node.kubernetes.io/not-ready or the start-up taints of well-known agents.',
+      'Key of the taint. `*` stands for any run of characters. A key with `*` protects a taint once it has stayed for ' +
+        '`settleSeconds`, and never one that comes and goes by itself, such as node.kubernetes.io/not-ready or the ' +
+        'start-up taints of well-known agents. A key without `*` protects at once.',
       KEY_CONSTRAINTS,
     ),
     except: Type.Optional(
@@ -116,25 +63,6 @@ const TaintRuleSchema = Type.Object(
   { additionalProperties: false, ...celValidations([...RULE_CONSTRAINTS, NOT_IDLE]) },
 );
 
-const SPEC_CONSTRAINTS: readonly Constraint<{ mode: string; failurePolicy?: string }>[] = [
-  {
-    holds: ({ mode, failurePolicy }) => mode !== 'Audit' || failurePolicy !== 'Fail',
-    cel: "self.mode != 'Audit' || !has(self.failurePolicy) || self.failurePolicy != 'Fail'",
-    message: 'an Audit policy refuses nothing: leave failurePolicy out',
-    field: 'failurePolicy',
-  },
-];
-
-/** {@link checkContradiction} for the API server. */
-const NO_CONTRADICTION: CelRule = {
-  cel:
-    "self.taints.all(a, !has(a.ensure) || a.ensure != 'Present' || !has(a.value) || " +
-    "self.taints.all(b, !has(b.ensure) || b.ensure != 'Present' || !has(b.value) || b.key != a.key || " +
-    'has(a.effect) != has(b.effect) || (has(a.effect) && a.effect != b.effect) || a.value == b.value))',
-  message: 'a node carries one taint of a key and an effect: two Present ones cannot have different values',
-  field: 'taints',
-};
-
 /** `spec` of a TaintPolicy: the TypeScript type, the validation and the CRD all come from here. */
 export const TaintPolicySpecSchema = Type.Object(
   {
@@ -150,6 +78,20 @@ export const TaintPolicySpecSchema = Type.Object(
       ),
     ),
     taints: Type.Array(TaintRuleSchema, { description: 'The protected taints.', minItems: 1, maxItems: 64 }),
+    // No default, because most policies have no such key.
+    settleSeconds: Type.Optional(
+      Type.Integer({
+        description:
+          'How many seconds a taint has to stay on a Ready node before a key with `*` protects it, so that whatever comes ' +
+          `and goes while a node starts may go. Without it, ${SETTLE_SECONDS}. Taintkeeper's leader measures it, and then lists the ` +
+          'taint in the annotation taintkeeper.dev/remembered of the node; of several policies the shortest counts. ' +
+          '0: at once, without the annotation. Where no leader runs (serve --policies, export), only 0 protects. ' +
+          'Mode Audit does not wait.',
+        format: 'int32',
+        minimum: 0,
+        maximum: MAX_SETTLE_SECONDS,
+      }),
+    ),
     exempt: Type.Optional(
       Type.Object(
         {

@@ -90,6 +90,7 @@ describeWithControlPlane('nodes that changed while taintkeeper was down', {}, (c
     const [first] = await installation.start(['a']);
     await createTaintPolicy(cp(), 'keep', {
       taints: [{ ...GPU, ensure: 'Present' }, { key: 'own.example.com/*' }],
+      settleSeconds: 0,
       exempt: { users: [developer.name] },
     });
     const names = [...OUTAGES.map(({ name }) => name), 'busy'];

@@ -65,7 +65,10 @@ describeWithControlPlane(
     it('while taintkeeper is up takes no taint from any node at any time, and does its own work', {
       timeout: TEST_TIMEOUT_MS,
     }, async () => {
-      await createTaintPolicy(cp(), 'pool', { taints: [{ ...GPU, ensure: 'Present' }, { key: 'own.example.com/*' }] });
+      await createTaintPolicy(cp(), 'pool', {
+        taints: [{ ...GPU, ensure: 'Present' }, { key: 'own.example.com/*' }],
+        settleSeconds: 0,
+      });
       // These are for the controller: they are older than the policy.
       for (const name of NAMES) await waitForTaints(cp(), name, GPU_TEXT);
       await installation.proxy.waitForReady('a', 'b');

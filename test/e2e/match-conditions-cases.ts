@@ -7,7 +7,7 @@ import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
 import type { Toleration } from '../../src/policy/toleration.ts';
 import type { TolerationPolicySpec } from '../../src/policy/toleration-policy.ts';
 import type { User } from '../control-plane/users.ts';
-import { backstop, presentRule } from '../unit/admission/generators.ts';
+import { backstop, presentRule, settleSeconds, settling } from '../unit/admission/generators.ts';
 import { manifest } from '../unit/policy/policies.ts';
 import { daemonSetSelection, labelSelector, labels } from '../unit/policy/selector-cases.ts';
 
@@ -76,7 +76,8 @@ const remembered = fc.oneof(
   },
   { arbitrary: taints.map((listed) => listed.map(formatTaint).join(', ')), weight: 1 },
   { arbitrary: fc.constant(ALL_WITH_VALUE), weight: 1 },
-  allTaints,
+  // Otherwise hardly any taint has settled, and wildcards hold nothing.
+  { ...allTaints, weight: 8 },
 );
 
 const release = fc.constantFrom(
@@ -249,12 +250,15 @@ const taintPolicy = fc
       exempt,
       release: fc.constantFrom('ByAnnotation', 'Never'),
       failurePolicy: fc.constantFrom('Fail', 'Ignore'),
+      settleSeconds,
       backstop,
     } as never,
     { requiredKeys: ['mode', 'taints'] },
   )
   // An Audit policy may not say Fail.
-  .map((spec) => withoutUndefined(spec.mode === 'Audit' ? { ...spec, failurePolicy: undefined } : spec));
+  .map((spec) =>
+    withoutUndefined({ ...settling(spec), ...(spec.mode === 'Audit' ? { failurePolicy: undefined } : {}) }),
+  );
 
 /** With those that some pods tolerate by themselves, and one that has no value by convention. */
 const tolerationKey = fc.oneof(

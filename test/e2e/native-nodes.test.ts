@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { REMEMBERED_ANNOTATION } from '../../src/policy/memory.ts';
 import type { NativePolicy } from '../../src/policy/native/native-objects.ts';
 import { type TranslationOptions, translate } from '../../src/policy/native/translate.ts';
 import type { TaintPolicy } from '../../src/policy/policy.ts';
+import { formatTaint } from '../../src/policy/taint.ts';
 import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer, node, type User } from '../control-plane/users.ts';
@@ -52,9 +54,13 @@ describeWithControlPlane('native policies for nodes', { mutatingPolicies: true }
 
   const withTaints = (taints: readonly Taint[]) => (live: Node) => ({ spec: { ...live.spec, taints } });
   const label = (live: Node) => ({ metadata: { ...live.metadata, labels: { ...live.metadata.labels, x: 'y' } } });
-  const annotated = (text: string) => (live: Node) => ({
-    metadata: { ...live.metadata, annotations: { ...live.metadata.annotations, [RELEASE]: text } },
-  });
+  const annotated =
+    (text: string, annotation = RELEASE) =>
+    (live: Node) => ({
+      metadata: { ...live.metadata, annotations: { ...live.metadata.annotations, [annotation]: text } },
+    });
+  const remembering = (taints: readonly Taint[]) =>
+    annotated(taints.map(formatTaint).join(', '), REMEMBERED_ANNOTATION);
 
   describe('of a Restore policy', () => {
     beforeAll(() => native.enforce(translated({ gpu: GPU_SPEC }, { purpose: 'Backstop' })));
@@ -134,6 +140,26 @@ describeWithControlPlane('native policies for nodes', { mutatingPolicies: true }
     });
   });
 
+  describe.each(['Deny', 'Restore'] as const)('under a wildcard in mode %s', (mode) => {
+    const starting: Taint = { key: 'boot.example.com/preparing', value: 'yes', effect: 'NoExecute' };
+
+    it('a node that starts becomes usable: its operator takes its taint off, and the one that has settled stays', async () => {
+      await native.enforce(translated({ all: { mode, taints: [{ key: '*', except: ['own.example.com/*'] }] } }));
+      const own = { key: 'own.example.com/a', effect: 'NoSchedule' };
+      const { metadata } = await createNode([GPU, own, starting]);
+      await put(admin, metadata.name, remembering([GPU, own]));
+      expect((await put(developer, metadata.name, withTaints([GPU, own]))).body.spec.taints).toEqual([GPU, own]);
+      expect((await put(developer, metadata.name, withTaints([GPU]))).body.spec.taints).toEqual([GPU]);
+      const { status, body } = await put(developer, metadata.name, (live) => ({
+        ...withTaints([])(live),
+        metadata: { ...live.metadata, annotations: {} },
+      }));
+      expect(status === 200 ? body.spec.taints : body.message).toEqual(
+        mode === 'Restore' ? [GPU] : expect.stringContaining('must keep taint dedicated=gpu:NoSchedule'),
+      );
+    });
+  });
+
   describe('at their limits', () => {
     /** Keys of the greatest length. */
     const manyTaints = (amount: number): Taint[] =>
@@ -143,24 +169,30 @@ describeWithControlPlane('native policies for nodes', { mutatingPolicies: true }
         effect: 'NoSchedule',
       }));
     /** Every policy is for every node and every taint, and so has to know of all the others. */
-    const policies = Object.fromEntries(
-      Array.from({ length: 20 }, (_, index): [string, TaintPolicySpec] => [
-        `p${index}`,
-        {
-          mode: index === 0 ? 'Deny' : 'Restore',
-          nodeSelector: { matchLabels: { pool: 'gpu' } },
-          taints: [{ key: '*' }, { key: `example.com/${index}` }],
-          exempt: { users: index === 0 ? [developer.name] : [`*:controller-of-${index}`] },
-        },
-      ]),
-    );
+    const policies = (settleSeconds: number) =>
+      Object.fromEntries(
+        Array.from({ length: 20 }, (_, index): [string, TaintPolicySpec] => [
+          `p${index}`,
+          {
+            mode: index === 0 ? 'Deny' : 'Restore',
+            nodeSelector: { matchLabels: { pool: 'gpu' } },
+            taints: [{ key: '*' }, { key: `example.com/${index}` }],
+            exempt: { users: index === 0 ? [developer.name] : [`*:controller-of-${index}`] },
+            settleSeconds,
+          },
+        ]),
+      );
 
-    it('20 policies put back 64 taints, and refuse nothing for their cost', async () => {
-      await native.enforce(translated(policies));
-      const { metadata } = await createNode(manyTaints(64));
-      const { status, body } = await put(developer, metadata.name, withTaints([]));
-      expect([status, body.spec.taints]).toEqual([200, expect.arrayContaining(manyTaints(64))]);
-    });
+    it.each([0, 600])(
+      '20 policies put back 64 taints, and refuse nothing for their cost: settleSeconds %i',
+      async (seconds) => {
+        await native.enforce(translated(policies(seconds)));
+        const { metadata } = await createNode(manyTaints(64));
+        await put(admin, metadata.name, remembering(manyTaints(64)));
+        const { status, body } = await put(developer, metadata.name, withTaints([]));
+        expect([status, body.spec.taints]).toEqual([200, expect.arrayContaining(manyTaints(64))]);
+      },
+    );
 
     it('whatever stands in the annotations, a taint is put back', async () => {
       await native.enforce(translated({ gpu: GPU_SPEC }, { purpose: 'Backstop' }));
@@ -178,7 +210,12 @@ describeWithControlPlane('native policies for nodes', { mutatingPolicies: true }
     });
 
     it('as many taints as they say are put back; with far more, the failure policy decides', async () => {
-      const spec: TaintPolicySpec = { mode: 'Restore', taints: [{ key: 'x*' }], failurePolicy: 'Fail' };
+      const spec: TaintPolicySpec = {
+        mode: 'Restore',
+        taints: [{ key: 'x*' }],
+        failurePolicy: 'Fail',
+        settleSeconds: 0,
+      };
       const one = { gpu: spec };
       const among: TaintPolicy[] = [{ kind: 'TaintPolicy', name: 'gpu', spec }];
       const limits = among.flatMap((policy) => translate(policy, { among, mutates: true, purpose: 'Backstop' }).limits);

@@ -17,6 +17,7 @@ spec:
   mode: ${mode}
   nodeSelector: { matchLabels: { pool: ${mode} } }
   taints: [{ key: "*" }]
+  settleSeconds: 0
 `;
 
 const PROTECTED = 'dedicated=gpu:NoSchedule';

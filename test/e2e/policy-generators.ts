@@ -172,6 +172,7 @@ export const SPECS: Readonly<Record<PolicyKind, fc.Arbitrary<unknown>>> = {
       exempt: fields({ users: names, groups: names }),
       release: oneOf('ByAnnotation', 'Never'),
       failurePolicy: oneOf('Fail', 'Ignore'),
+      settleSeconds: whole(0, 86_400),
       backstop,
     },
     ['mode', 'taints'],

@@ -71,6 +71,7 @@ export const VERDICTS: readonly Verdict[] = [
     exempt: { users: ['system:serviceaccount:kube-system:*'], groups: ['system:masters', 'größte Gruppe'] },
     release: 'Never',
     failurePolicy: 'Fail',
+    settleSeconds: 86_400,
     backstop: 'Native',
   }),
   taint('every list and text at its bounds', {
@@ -81,6 +82,16 @@ export const VERDICTS: readonly Verdict[] = [
   taint('as many exceptions as there can be', {
     taints: times(64, () => ({ key: '*', except: times(32, () => KEY_OF_317) })),
   }),
+  taint('a wildcard that does not wait', { taints: [{ key: 'a' }, { key: 'b*' }], settleSeconds: 0 }),
+  taint('half a second', { taints: [{ key: '*' }], settleSeconds: 0.5 }, 'spec.settleSeconds'),
+  taint('more than a day', { taints: [{ key: '*' }], settleSeconds: 86_401 }, 'spec.settleSeconds'),
+  taint('less than nothing', { taints: [{ key: '*' }], settleSeconds: -1 }, 'spec.settleSeconds'),
+  taint(
+    'seconds for a key that does not wait',
+    { taints: [{ key: 'a' }], settleSeconds: 0 },
+    'spec.settleSeconds',
+    'only what a key with "*" means has to settle: leave settleSeconds out',
+  ),
   taint('no exceptions', { taints: [{ key: '*', except: [] }] }, 'spec.taints[0].except'),
   taint('too many exceptions', { taints: [{ key: '*', except: times(33, () => 'a') }] }, 'spec.taints[0].except'),
   taint(

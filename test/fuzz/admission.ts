@@ -34,8 +34,9 @@ spec:
   taints:
     - { key: dedicated, value: gpu, effect: NoSchedule, ensure: Present }
     - { key: evicting, effect: NoExecute, ensure: Present, mayEvict: true }
-    - { key: 'example.com/*' }
+    - { key: 'example.com/*', except: ['example.com/a*', '*b'] }
     - { key: '*' }
+  settleSeconds: 0
 ---
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TaintPolicy

@@ -1,7 +1,15 @@
-import type { TaintRule } from '../taint-policy.ts';
 import { LONG_LIST_BUDGET } from './budget.ts';
 import { all, any, bind, choose, type Expression, FALSE, filtered, other } from './expression.ts';
-import { ADDED, DROPPED, hasKeyOf, isLastingOrLikeOneOf, isLastingOrOneOf, lasting } from './taints.ts';
+import { SETTLED, settledOf } from './settled.ts';
+import {
+  ADDED,
+  DROPPED,
+  hasKeyOf,
+  isLastingOrLikeOneOf,
+  isLastingOrOneOf,
+  lasting,
+  type ProtectingRule,
+} from './taints.ts';
 
 /** Of a comprehension that keeps items: for each one. */
 const FILTER_ITEM_COST = 20;
@@ -12,18 +20,18 @@ const MAX_KEY_LENGTH = 8_000;
 
 /** The keys that rules protect. It takes time to write the condition: once for all sizes of lists. */
 export interface ProtectedKeys {
-  readonly rules: readonly TaintRule[];
+  readonly rules: readonly ProtectingRule[];
   /** See {@link keyCondition}. */
   readonly condition: Expression;
 }
 
-export function protectedKeys(rules: readonly TaintRule[]): ProtectedKeys {
+export function protectedKeys(rules: readonly ProtectingRule[]): ProtectedKeys {
   return { rules, condition: keyCondition(rules) };
 }
 
 /** A question about the taints that an update drops or adds. */
 interface Question {
-  /** In terms of `dropped` and `added`, and of `lastingDropped` and `lastingAdded` for keys with a wildcard. */
+  /** In terms of `dropped` and `added`, of `lastingDropped` and `lastingAdded` for keys with a wildcard, and of `settledLastingDropped`. */
   readonly exact: Expression;
   readonly protectedKeys: ProtectedKeys;
   /** How many taints a node may have for the exact question to be asked. */
@@ -43,7 +51,9 @@ export function whenTaintsChange({ exact, protectedKeys: { rules, condition: key
     other(`${filtered('before', 't', key)} !=\n${filtered('after', 't', key)}`, LONG_LIST_BUDGET, ['before', 'after']),
   ]);
   const long = any(['before', 'after'].map((taints) => other(`size(${taints}) > ${size}`, 3, [taints])));
-  const question = bind([DROPPED, lasting('dropped', rules), ADDED, lasting('added', rules)], exact);
+  const lastingDropped = lasting('dropped', rules);
+  const variables = [DROPPED, lastingDropped, SETTLED, settledOf(lastingDropped.name), ADDED, lasting('added', rules)];
+  const question = bind(variables, exact);
   // Most updates of a node leave its taints alone, and are done with here.
   return all([other('before != after', (n) => n / 10 + 3, ['before', 'after']), choose(long, changed, question)]);
 }
@@ -52,7 +62,7 @@ export function whenTaintsChange({ exact, protectedKeys: { rules, condition: key
  * True for every taint `t` that a rule protects, and never for one that comes and goes by itself unless a rule names it: a
  * node must get rid of its `not-ready` taint while nobody can be asked.
  */
-export function keyCondition(rules: readonly TaintRule[]): Expression {
+export function keyCondition(rules: readonly ProtectingRule[]): Expression {
   const keys = [...new Set(rules.map(({ key }) => key))].sort();
   const isCheap = ({ cost, text }: Expression) => cost(0) <= MAX_KEY_COST && text.length <= MAX_KEY_LENGTH;
   const exact = hasKeyOf(rules);

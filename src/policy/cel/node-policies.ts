@@ -2,11 +2,12 @@ import { restoresNatively } from '../backstop.ts';
 import { type FailurePolicy, failurePolicyOf } from '../failure-policy.ts';
 import type { LabelSelector } from '../label-selector.ts';
 import type { TaintPolicy } from '../policy.ts';
-import type { TaintMode, TaintRule } from '../taint-policy.ts';
+import { waitsToSettle } from '../settle-seconds.ts';
+import type { TaintMode } from '../taint-policy.ts';
 import { all, any, type Expression, exists, FALSE, LIST_COST, not, TOO_LONG, TRUE } from './expression.ts';
 import { isAmong } from './requester.ts';
 import { selectsIn } from './selector.ts';
-import { hasProtected } from './taints.ts';
+import { hasProtected, type ProtectingRule } from './taints.ts';
 
 /** The names that the labels of a node have: before the update, after it, and one of the two. */
 type Labels = 'oldLabels' | 'labels' | 'l';
@@ -25,12 +26,13 @@ export interface NodePolicy {
   readonly selects: Readonly<Record<Labels, Expression>>;
   /** True when it does not exempt the requester. */
   readonly notExempt: Expression;
-  readonly taints: readonly TaintRule[];
+  readonly taints: readonly ProtectingRule[];
 }
 
 export function readNodePolicy({ spec }: TaintPolicy, audit: boolean): NodePolicy {
   const mode = audit ? 'Audit' : spec.mode;
-  const { nodeSelector, exempt, taints } = spec;
+  const { nodeSelector, exempt } = spec;
+  const taints = spec.taints.map((rule) => (waitsToSettle(rule, spec, mode) ? { ...rule, waits: true } : rule));
   const nodes = JSON.stringify([nodeSelector]);
   const notExempt = not(isAmong(exempt ?? {}));
   return {
@@ -63,7 +65,7 @@ export function selectsBeforeOrAfter({ selects: { l } }: Pick<NodePolicy, 'selec
 /** One condition for all policies: those with the same nodes and the same exemptions are asked about together. */
 export function anyPolicy(
   policies: readonly NodePolicy[],
-  condition: (policy: Subject, rules: readonly TaintRule[]) => Expression,
+  condition: (policy: Subject, rules: readonly ProtectingRule[]) => Expression,
 ): Expression {
   const groups = Map.groupBy(policies, ({ subject }) => subject);
   return any(
@@ -80,10 +82,10 @@ export function dropsProtected(policies: readonly NodePolicy[]): Expression {
   return anyPolicy(whoever, (policy, rules) => all([hasProtected('dropped', rules), selectsBeforeOrAfter(policy)]));
 }
 
-/** True when one of the taints of the list is protected by a policy that is for the node as it is after the request. */
+/** True when one of the taints of the list is protected at once by a policy that is for the node as it is after the request. */
 export function carriesProtected(taints: 'added' | 'taints', policies: readonly NodePolicy[]): Expression {
   const whoever = policies.map((policy) => ({ ...policy, subject: policy.nodes, notExempt: TRUE }));
-  return anyPolicy(whoever, ({ selects }, rules) => all([hasProtected(taints, rules), selects.labels]));
+  return anyPolicy(whoever, ({ selects }, rules) => all([hasProtected(taints, atOnce(rules)), selects.labels]));
 }
 
 /** The same as {@link dropsProtected}, where a policy does not count that exempts the requester. */
@@ -93,6 +95,11 @@ export function dropsProtectedUnlessExempt(policies: readonly NodePolicy[]): Exp
   );
 }
 
-export function rulesOf(policies: readonly NodePolicy[]): TaintRule[] {
+export function rulesOf(policies: readonly NodePolicy[]): ProtectingRule[] {
   return policies.flatMap(({ taints }) => taints);
+}
+
+/** Those that do not wait for a taint to settle. */
+export function atOnce(rules: readonly ProtectingRule[]): ProtectingRule[] {
+  return rules.filter(({ waits }) => !waits);
 }

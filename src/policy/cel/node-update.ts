@@ -1,7 +1,8 @@
 import { type Chosen, narrowest } from './budget.ts';
 import { keyCondition } from './dropped-taints.ts';
-import { bind, type Expression, exists, FALSE, type Variable } from './expression.ts';
+import { any, bind, type Expression, exists, FALSE, type Variable } from './expression.ts';
 import {
+  atOnce,
   carriesProtected,
   dropsProtected,
   dropsProtectedUnlessExempt,
@@ -19,6 +20,7 @@ import {
 import { REQUESTER_VARIABLES } from './requester.ts';
 import { RESTORED_AFTER, RESTORED_BEFORE } from './restored.ts';
 import { LABELS, LABELS_BEFORE } from './selector.ts';
+import { settledName } from './settled.ts';
 import { TAINTS_AFTER, TAINTS_BEFORE } from './taints.ts';
 
 const VARIABLES: readonly Variable[] = [
@@ -60,8 +62,18 @@ const WIDE_CHANGES = {
   announces: (binding: readonly NodePolicy[]) => (binding.length === 0 ? FALSE : RELEASE_CHANGES),
 };
 
-const hasKey = (taints: string) => (policies: readonly NodePolicy[]) =>
-  exists(taints, 't', keyCondition(rulesOf(policies)));
+function dropsKey(policies: readonly NodePolicy[]): Expression {
+  const rules = rulesOf(policies);
+  const waiting = rules.filter(({ waits }) => waits);
+  return any([
+    exists('dropped', 't', keyCondition(atOnce(rules))),
+    exists(settledName('lastingDropped'), 't', keyCondition(waiting)),
+  ]);
+}
+
+function addsKey(policies: readonly NodePolicy[]): Expression {
+  return exists('added', 't', keyCondition(atOnce(rulesOf(policies))));
+}
 
 /** The narrowest first. */
 const CANDIDATES: readonly { readonly questions: Questions; readonly widened?: string }[] = [
@@ -72,9 +84,9 @@ const CANDIDATES: readonly { readonly questions: Questions; readonly widened?: s
   },
   {
     questions: {
-      byAnyone: hasKey('dropped'),
-      unlessExempt: hasKey('dropped'),
-      adds: hasKey('added'),
+      byAnyone: dropsKey,
+      unlessExempt: dropsKey,
+      adds: addsKey,
       ...WIDE_CHANGES,
     },
     widened:

@@ -2,6 +2,7 @@ import { RELEASE_ANNOTATION } from '../release.ts';
 import { annotationOf } from './annotations.ts';
 import { all, any, bind, type Expression, FALSE, not, other, TRUE, type Variable } from './expression.ts';
 import { anyPolicy, type NodePolicy, rulesOf } from './node-policies.ts';
+import { SETTLED, settledOf } from './settled.ts';
 import { hasProtected, lasting } from './taints.ts';
 
 /** The release annotation of the node before an update, and after it; empty without one. */
@@ -43,9 +44,10 @@ export function leavesPolicy(policies: readonly NodePolicy[], size: number): Exp
     all([policy.selects.oldLabels, not(policy.selects.labels), policy.notExempt, hasProtected('after', rules)]),
   );
   if (leaving === FALSE) return FALSE;
+  const lastingAfter = lasting('after', rulesOf(selective));
   const guarded = any([
     other(`size(after) > ${size}`, 3, ['after']),
-    bind([lasting('after', rulesOf(selective))], leaving),
+    bind([lastingAfter, SETTLED, settledOf(lastingAfter.name)], leaving),
   ]);
   return all([LABELS_CHANGE, guarded]);
 }

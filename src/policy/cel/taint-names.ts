@@ -10,12 +10,6 @@ export const IDENTITY: Expression = other('t.key + ":" + t.effect', 80);
 /** `key=value:Effect`, with the `=` also where there is no value. */
 export const EXACT_NAME: Expression = other(`t.key + "=" + ${taintValue('t')} + ":" + t.effect`, 175);
 
-/** `key=value:Effect` or `key:Effect`, as kubectl writes a taint `t`. */
-export const WRITTEN: Expression = other(
-  't.key + (has(t.value) && t.value != "" ? "=" + t.value : "") + ":" + t.effect',
-  180,
-);
-
 /** What an update leaves of the taints. */
 export const LEFT: Variable = { name: 'left', definition: each('after', EXACT_NAME) };
 

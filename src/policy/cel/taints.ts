@@ -4,6 +4,13 @@ import type { TaintRule } from '../taint-policy.ts';
 import { isTransientTaintKey, TRANSIENT_TAINT_KEYS } from '../transient-taints.ts';
 import { all, any, type Expression, exists, filtered, literal, not, other, TRUE, type Variable } from './expression.ts';
 import { isOneOf, matchesAny, type Operand } from './pattern.ts';
+import { HAS_SETTLED, settledName } from './settled.ts';
+
+/** A rule as it stands in a policy. */
+export interface ProtectingRule extends TaintRule {
+  /** See {@link waitsToSettle}. */
+  readonly waits?: boolean;
+}
 
 /** A qualified name: 253 + 1 + 63. */
 const KEY: Operand = { text: 't.key', maxLength: 317 };
@@ -35,11 +42,27 @@ function without(taints: string, others: string): Expression {
   );
 }
 
-/** True when the list of taints has one that a rule protects. For keys with a wildcard see {@link lasting}. */
-export function hasProtected(taints: string, rules: readonly TaintRule[]): Expression {
-  const patterns = rules.filter(({ key }) => isPattern(key));
-  const names = rules.filter(({ key }) => !isPattern(key));
-  return any([exists(taints, 't', meets(names)), exists(lastingName(taints), 't', meets(patterns))]);
+/**
+ * True when the list of taints has one that a rule protects. For keys with a wildcard see {@link lasting}, and for those that
+ * wait, {@link settledOf}.
+ */
+export function hasProtected(taints: string, rules: readonly ProtectingRule[]): Expression {
+  const { names, patterns, waiting } = sorted(rules);
+  return any([
+    exists(taints, 't', meets(names)),
+    exists(lastingName(taints), 't', meets(patterns)),
+    exists(settledName(lastingName(taints)), 't', meets(waiting)),
+  ]);
+}
+
+/** By how they protect: at once, at once unless the taint comes and goes, and once it has settled. */
+function sorted(rules: readonly ProtectingRule[]): Record<'names' | 'patterns' | 'waiting', ProtectingRule[]> {
+  const wild = rules.filter(({ key }) => isPattern(key));
+  return {
+    names: rules.filter(({ key }) => !isPattern(key)),
+    patterns: wild.filter(({ waits }) => !waits),
+    waiting: wild.filter(({ waits }) => waits),
+  };
 }
 
 /**
@@ -47,11 +70,11 @@ export function hasProtected(taints: string, rules: readonly TaintRule[]): Expre
  *
  * @param passing true for one that a wildcard never means; for any taint, unless more is known of it
  */
-export function isProtected(rules: readonly TaintRule[], passing?: Expression): Expression {
-  const patterns = rules.filter(({ key }) => isPattern(key));
-  const names = rules.filter(({ key }) => !isPattern(key));
-  const isPassing = passing ?? isTransient(patterns.map(({ key }) => key));
-  return any([meets(names), all([meets(patterns), not(isPassing)])]);
+export function isProtected(rules: readonly ProtectingRule[], passing?: Expression): Expression {
+  const { names, patterns, waiting } = sorted(rules);
+  const isPassing = passing ?? isTransient([...patterns, ...waiting].map(({ key }) => key));
+  const isMeant = any([meets(patterns), all([meets(waiting), HAS_SETTLED])]);
+  return any([meets(names), all([isMeant, not(isPassing)])]);
 }
 
 /** True for a taint `t` that a wildcard never means, but one of the rules, each of which means it by its name. */

@@ -1,8 +1,7 @@
 import { all, any, type Expression, FALSE, not, other, TRUE, type Variable } from '../cel/expression.ts';
 import { isIn } from '../cel/lists.ts';
 import { selectsBeforeOrAfter } from '../cel/node-policies.ts';
-import { comesAndGoesByName, isProtected } from '../cel/taints.ts';
-import type { TaintRule } from '../taint-policy.ts';
+import { comesAndGoesByName, isProtected, type ProtectingRule } from '../cel/taints.ts';
 import type { NamedNodePolicy } from './node-subject.ts';
 
 /** Policies of one mode that are for the same nodes, exempt the same requesters, and release alike. */
@@ -12,7 +11,7 @@ export interface Holder {
   /** True for an update of a node that they are for, by somebody whom they do not exempt. */
   readonly binds: Expression;
   readonly variables: readonly Variable[];
-  readonly rules: readonly TaintRule[];
+  readonly rules: readonly ProtectingRule[];
 }
 
 export function holdersOf(policies: readonly NamedNodePolicy[]): Holder[] {
@@ -38,7 +37,7 @@ export function holdersOf(policies: readonly NamedNodePolicy[]): Holder[] {
  * True for a taint `t` that one of them holds back, of those that a policy with these rules protects: it neither exempts the
  * requester nor releases the taint. The list `released` has those that were announced.
  */
-export function isHeldBy(holders: readonly Holder[], protecting: readonly TaintRule[]): Expression {
+export function isHeldBy(holders: readonly Holder[], protecting: readonly ProtectingRule[]): Expression {
   // What the policy protects by a wildcard does not come and go.
   const passing = comesAndGoesByName(protecting);
   return any(

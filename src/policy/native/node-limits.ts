@@ -1,6 +1,7 @@
 import { REMEMBERED_ANNOTATION } from '../memory.ts';
 import type { TaintPolicy } from '../policy.ts';
 import { RELEASE_ANNOTATION } from '../release.ts';
+import { waitsToSettle } from '../settle-seconds.ts';
 import type { NativeLimit } from './native-objects.ts';
 import { MAX_RELEASES } from './node-subject.ts';
 import type { TranslationOptions } from './translate.ts';
@@ -11,6 +12,7 @@ export function nodeLimits({ spec }: TaintPolicy, { mutates, purpose }: Translat
   const releasable = !audit && spec.release !== 'Never';
   const exempts = (spec.exempt?.users?.length ?? 0) + (spec.exempt?.groups?.length ?? 0) > 0;
   const present = spec.taints.some(({ ensure }) => ensure === 'Present');
+  const waits = spec.taints.some((rule) => waitsToSettle(rule, spec, spec.mode));
   const limits: (NativeLimit | false)[] = [
     spec.mode === 'Restore' &&
       !mutates && {
@@ -27,6 +29,11 @@ export function nodeLimits({ spec }: TaintPolicy, { mutates, purpose }: Translat
       field: 'spec.taints',
       message: `what a node carries is not remembered in ${REMEMBERED_ANNOTATION}, only forgotten there when it goes with leave: nothing can be put back later`,
     },
+    waits &&
+      purpose === 'Alone' && {
+        field: 'spec.settleSeconds',
+        message: `a key with "*" protects what ${REMEMBERED_ANNOTATION} lists, which nobody writes without taintkeeper in the cluster: nothing, unless settleSeconds is 0`,
+      },
     present &&
       !audit &&
       !mutates && {

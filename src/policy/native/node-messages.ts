@@ -1,6 +1,6 @@
 import { choose, type Expression, LIST_COST, literal, other, type Variable } from '../cel/expression.ts';
 import { each, mapped } from '../cel/lists.ts';
-import { WRITTEN } from '../cel/taint-names.ts';
+import { WRITTEN } from '../cel/written-taint.ts';
 import { RELEASE_ANNOTATION } from '../release.ts';
 import { isNamedIn, MAX_RELEASES, type NodeSubject } from './node-subject.ts';
 

@@ -15,6 +15,7 @@ import { type NodePolicy, readNodePolicy } from '../cel/node-policies.ts';
 import { RELEASE_AFTER, RELEASE_BEFORE } from '../cel/protection-changes.ts';
 import { REQUESTER_VARIABLES } from '../cel/requester.ts';
 import { LABELS, LABELS_BEFORE } from '../cel/selector.ts';
+import { SETTLED } from '../cel/settled.ts';
 import { DROPPED_BY_NAME, EXACT_NAME, IDENTITY, LEFT, notAmong } from '../cel/taint-names.ts';
 import { isProtected, TAINTS_AFTER, TAINTS_BEFORE } from '../cel/taints.ts';
 import type { LabelSelector } from '../label-selector.ts';
@@ -53,6 +54,7 @@ const UPDATE_VARIABLES: readonly Variable[] = [
   ...REQUESTER_VARIABLES,
   RELEASE_BEFORE,
   RELEASE_AFTER,
+  SETTLED,
   // What was announced before the request, and what is after it.
   { name: 'announced', definition: entriesOf('oldRelease', MAX_RELEASES) },
   { name: 'entries', definition: entriesOf('release', MAX_RELEASES) },

@@ -1,7 +1,7 @@
 import { annotationOf } from '../cel/annotations.ts';
 import { type Expression, literal, other, type Variable } from '../cel/expression.ts';
 import { mapped } from '../cel/lists.ts';
-import { WRITTEN } from '../cel/taint-names.ts';
+import { WRITTEN } from '../cel/written-taint.ts';
 import { pathOf } from './annotation-path.ts';
 import { entriesOf, SPLIT_COST } from './node-subject.ts';
 import { MAX_RESTORED_LENGTH, RESTORED_ANNOTATION, RESTORED_SEPARATOR } from './restored-annotation.ts';

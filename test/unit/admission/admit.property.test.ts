@@ -6,6 +6,7 @@ import { asDaemonSet, viewDaemonSet } from '../../../src/admission/daemon-set-ob
 import { judge } from '../../../src/admission/judge.ts';
 import type { DesiredDaemonSet } from '../../../src/policy/daemon-set.ts';
 import type { Decision } from '../../../src/policy/decision.ts';
+import { settledOn } from '../../../src/policy/memory.ts';
 import type { DesiredNode } from '../../../src/policy/node.ts';
 import { droppedTaints, formatTaint, sameTaint } from '../../../src/policy/taint.ts';
 import { policySet } from '../policy/policies.ts';
@@ -110,10 +111,11 @@ describe('a Node request, whatever the policies', () => {
         const admission = admit(request, compiled);
         if (admission.verdict === 'denied') return;
         const after = viewOf(admission.object);
+        const isSettled = settledOn(generated.before.remembered);
         for (const taint of droppedTaints(generated.before.taints, after.taints)) {
           for (const policy of compiled.taintPolicies) {
             const selected = policy.selectsNode(generated.before.labels) || policy.selectsNode(generated.after.labels);
-            if (!selected || !policy.protectedBy(taint) || policy.mode === 'Audit') continue;
+            if (!selected || !policy.heldBy(taint, isSettled) || policy.mode === 'Audit') continue;
             const excused =
               policy.exempts(generated.user) || (policy.releasable && generated.before.release?.includes(taint.key));
             expect(excused).toBeTruthy();

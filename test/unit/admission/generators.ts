@@ -91,6 +91,15 @@ const taintRule: fc.Arbitrary<TaintRule> = fc.oneof(
 
 export const backstop = fc.constantFrom('Native', 'None');
 
+/** Whether a wildcard protects at once, and if not, after how long, makes no difference to a request. */
+export const settleSeconds = fc.constantFrom(0, 0, 60);
+
+/** Without a wildcard, a policy may not say how long it waits. */
+export function settling({ settleSeconds: seconds, ...spec }: TaintPolicySpec): TaintPolicySpec {
+  const waits = seconds !== undefined && spec.taints.some(({ key: meant }) => meant.includes('*'));
+  return waits ? { ...spec, settleSeconds: seconds } : spec;
+}
+
 const taintPolicy = fc
   .record<TaintPolicySpec>(
     {
@@ -105,6 +114,7 @@ const taintPolicy = fc
       exempt: fc.constantFrom({ users: ['dev'] }, { groups: ['system:*'] }, {}),
       release: fc.constantFrom('ByAnnotation', 'Never'),
       failurePolicy: fc.constantFrom('Fail', 'Ignore'),
+      settleSeconds,
       backstop,
     },
     { requiredKeys: ['mode', 'taints'] },
@@ -112,7 +122,8 @@ const taintPolicy = fc
   // An Audit policy may not say Fail.
   .map(({ failurePolicy, ...spec }) =>
     spec.mode === 'Audit' || failurePolicy === undefined ? spec : { ...spec, failurePolicy },
-  );
+  )
+  .map(settling);
 
 export const taintPolicies = fc.dictionary(fc.constantFrom('p1', 'p2', 'p3'), taintPolicy, { noNullPrototype: true });
 

@@ -248,7 +248,14 @@ describe('an object that is not what its resource says', () => {
 it('keys that every object inherits are read as they stand', () => {
   const labels = JSON.parse('{"__proto__":"x","constructor":"y"}');
   const selecting = policySet({
-    taint: { p: { mode: 'Deny', nodeSelector: { matchLabels: { constructor: 'y' } }, taints: [{ key: '*' }] } },
+    taint: {
+      p: {
+        mode: 'Deny',
+        nodeSelector: { matchLabels: { constructor: 'y' } },
+        taints: [{ key: '*' }],
+        settleSeconds: 0,
+      },
+    },
   });
   const update = (metadata: object) =>
     nodeRequest({ object: { metadata, spec: {} }, oldObject: { metadata, spec: { taints: [gpu] } } });

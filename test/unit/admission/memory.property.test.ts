@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/admission/admit.ts';
-import { parseRemembered } from '../../../src/policy/memory.ts';
+import { NONE_SETTLED, parseRemembered, settledOn } from '../../../src/policy/memory.ts';
 import { droppedTaints, formatTaint, sameTaint, type Taint, withTaints } from '../../../src/policy/taint.ts';
 import { type NodeState, nodeCases, nodeCreation, nodeUpdate, toNodeCase, viewOf } from './node-cases.ts';
 
@@ -20,23 +20,31 @@ describe('a Node, whatever the policies,', () => {
         const binding = compiled.taintPolicies.filter(({ mode }) => mode !== 'Audit');
         const protects = (taint: Taint, ...nodes: NodeState[]) =>
           binding.some((policy) => policy.protectedBy(taint) && nodes.some(({ labels }) => policy.selectsNode(labels)));
+        const isSettled = settledOn(before.remembered);
+        const holds = (taint: Taint, settled: (taint: Taint) => boolean, ...nodes: NodeState[]) =>
+          binding.some(
+            (policy) => policy.heldBy(taint, settled) && nodes.some(({ labels }) => policy.selectsNode(labels)),
+          );
         const changes =
-          droppedTaints(before.taints, after.taints).some((taint) => protects(taint, before, after)) ||
-          droppedTaints(after.taints, before.taints).some((taint) => protects(taint, after));
+          droppedTaints(before.taints, after.taints).some((taint) => holds(taint, isSettled, before, after)) ||
+          droppedTaints(after.taints, before.taints).some((taint) => holds(taint, NONE_SETTLED, after));
         seen[changes ? 'changed' : 'unchanged']++;
         if (!changes) {
           expect(remembered).toBe(after.remembered);
           return;
         }
 
-        const gone = droppedTaints(before.taints, taints).filter((taint) => protects(taint, before, after));
+        const gone = droppedTaints(before.taints, taints).filter((taint) => holds(taint, isSettled, before, after));
         // Of two values for one taint, the last one counts.
         const listed = withTaints([], parseRemembered(after.remembered));
         // What nobody protects any more is for the leader to forget; it makes room for another value that is protected.
         const gives = (taint: Taint) =>
-          !protects(taint, after) && taints.some((one) => sameTaint(one, taint) && protects(one, after));
+          !protects(taint, after) && taints.some((one) => sameTaint(one, taint) && holds(one, isSettled, after));
         const kept = listed.filter((taint) => !gone.some((one) => sameTaint(one, taint)) && !gives(taint));
-        const fresh = taints.filter((taint) => protects(taint, after) && !kept.some((one) => sameTaint(one, taint)));
+        // Of those that only a wildcard means, none is new to the memory: that is the leader's work.
+        const fresh = taints.filter(
+          (taint) => holds(taint, isSettled, after) && !kept.some((one) => sameTaint(one, taint)),
+        );
         const expected = [...kept, ...fresh].map(formatTaint);
         expect(new Set(parseRemembered(remembered).map(formatTaint))).toEqual(new Set(expected));
         expect(remembered).not.toBe('');
@@ -74,7 +82,7 @@ describe('a Node, whatever the policies,', () => {
         const { labels, taints, remembered } = viewOf(admit(request, compiled).object);
         const binding = compiled.taintPolicies.filter(({ mode }) => mode !== 'Audit');
         const selecting = binding.filter((policy) => policy.selectsNode(labels));
-        const carried = taints.filter((taint) => selecting.some((policy) => policy.protectedBy(taint)));
+        const carried = taints.filter((taint) => selecting.some((policy) => policy.heldBy(taint, NONE_SETTLED)));
         const memory = carried.length === 0 ? undefined : carried.map(formatTaint).join(', ');
         expect(remembered).toBe(binding.length === 0 ? generated.after.remembered : memory);
       }),

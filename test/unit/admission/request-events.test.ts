@@ -204,14 +204,21 @@ describe('a DaemonSet', () => {
 it('many taints lead to one Event, and its note is not endless', () => {
   const taints = Array.from({ length: 50 }, (_, n) => ({ ...GPU, key: `key-${n}` }));
   const request = nodeRequest({ object: node([]), oldObject: node(taints) });
-  const events = found(request, policySet({ taint: { p: { mode: 'Deny', taints: [{ key: '*' }] } } }), 'validate');
+  const events = found(
+    request,
+    policySet({ taint: { p: { mode: 'Deny', taints: [{ key: '*' }], settleSeconds: 0 } } }),
+    'validate',
+  );
   expect(events).toHaveLength(2);
   expect(events[0]?.note).toContain('key-6=gpu:NoSchedule, and 43 more (user dev)');
 });
 
 it('each policy has its own Events', () => {
   const policies = policySet({
-    taint: { p: { mode: 'Deny', taints: [{ key: 'dedicated' }] }, q: { mode: 'Deny', taints: [{ key: '*' }] } },
+    taint: {
+      p: { mode: 'Deny', taints: [{ key: 'dedicated' }] },
+      q: { mode: 'Deny', taints: [{ key: '*' }], settleSeconds: 0 },
+    },
   });
   expect(found(DROP, policies, 'validate').map(({ regarding }) => regarding.name)).toEqual(['n1', 'p', 'n1', 'q']);
 });

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { checkPolicies } from '../../../src/doctor/configuration-checks/policies-in-force.ts';
+import { checkWildcards } from '../../../src/doctor/configuration-checks/wildcards.ts';
 import type { PolicyStatus } from '../../../src/policy/policy-status.ts';
 import { healthyFacts, READY, seen, taintPolicy, unseen } from './configuration-facts.ts';
 
@@ -80,4 +81,15 @@ it.each([
 it('names the command that installs the definitions', () => {
   const [result] = checkPolicies(healthyFacts({ policies: unseen('404 NotFound', 404) }), undefined);
   expect(result).toMatchObject({ state: 'trouble', remedy: 'kubectl apply -f manifests/install.yaml' });
+});
+
+it('of a policy that means every taint, there is something to know', () => {
+  const policies = seen([taintPolicy('gpu', {}), taintPolicy('all', { taints: [{ key: '*' }] })]);
+  expect(checkWildcards({ policies })).toMatchObject([
+    {
+      state: 'note',
+      evidence: expect.stringMatching(/^TaintPolicy all: spec\.taints\[0\]\.key: "\*" means every taint/),
+      remedy: 'kubectl edit taintpolicy all',
+    },
+  ]);
 });

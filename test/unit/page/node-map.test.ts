@@ -57,7 +57,13 @@ describe('a cell', () => {
 
   it.each([
     { why: 'never carried', taints: [], remembered: undefined, cell: 'a' },
-    { why: 'a pattern that matches', taints: [{ key: 'example.com/a', effect: 'NoSchedule' }], cell: 'k' },
+    {
+      why: 'a pattern that matches, once the taint has settled',
+      taints: [{ key: 'example.com/a', effect: 'NoSchedule' }],
+      remembered: 'example.com/a:NoSchedule',
+      cell: 'k',
+    },
+    { why: 'not settled yet', taints: [{ key: 'example.com/a', effect: 'NoSchedule' }], cell: 'a' },
     { why: 'remembered, and gone', taints: [], remembered: 'example.com/a:NoSchedule', cell: 'm' },
   ])('of a Preserved taint: $cell, $why', async ({ taints, remembered, cell }) => {
     const { rows } = await mapOf({ all: PRESERVED }, [node('n', taints, { remembered })]);

@@ -74,7 +74,7 @@ describe('a node that registers', () => {
     { taints: [], remembered: undefined },
     { taints: [gpu], remembered: GPU },
   ])('remembers what it carries, whatever it says of itself: $remembered', ({ taints, remembered }) => {
-    const deny = policySet({ taint: { p: { mode: 'Deny', taints: [{ key: '*' }] } } });
+    const deny = policySet({ taint: { p: { mode: 'Deny', taints: [{ key: '*' }], settleSeconds: 0 } } });
     expect(judgeCreation(deny, taints, 'mutate', 'other:NoSchedule, rubbish')).toMatchObject({
       verdict: 'patch',
       desired: { taints, remembered },

@@ -75,7 +75,7 @@ describe('a remembered taint that is gone', () => {
     },
     {
       why: 'is one of several',
-      policies: { p: rule('Restore', { key: '*' }) },
+      policies: { p: rule('Restore', { key: '*' }, { settleSeconds: 0 }) },
       node: nodeOf([], { remembered: `${GPU}, other:NoSchedule, ,rubbish` }),
       losses: [`p ${GPU}`, 'p other:NoSchedule'],
       taints: [gpu, { ...other, value: '' }],
@@ -240,7 +240,7 @@ describe('the memory', () => {
     const keys = Array.from({ length: 10_000 }, (_, index) => `example.com/${index}`);
     const taints = keys.map((key) => ({ key, effect: 'NoSchedule' }));
     const remembered = keys.map((key) => `${key}:NoExecute`).join(',');
-    const policies = { p: rule('Restore', { key: '*' }) };
+    const policies = { p: rule('Restore', { key: '*' }, { settleSeconds: 0 }) };
     expect(driftOf(policies, nodeOf(taints, { remembered })).desired?.taints).toHaveLength(10_000 + MAX_REMEMBERED);
     expect(driftOf(policies, nodeOf(taints, { remembered, release: remembered })).losses).toEqual([]);
   });

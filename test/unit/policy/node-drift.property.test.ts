@@ -37,7 +37,10 @@ function always(property: (node: NodeView, policies: PolicySet) => void): void {
   );
 }
 
-const driftOf = (node: NodeView, { taintPolicies }: PolicySet) => nodeDrift(node, taintPolicies);
+/** By its key: taints of some have been there for an hour, of others not at all. */
+const stayedMs = ({ key, value }: Taint) => (key === 'dedicated' ? undefined : value === 'x' ? 0 : 3_600_000);
+
+const driftOf = (node: NodeView, { taintPolicies }: PolicySet) => nodeDrift(node, taintPolicies, { stayedMs });
 const repaired = (node: NodeView, policies: PolicySet): NodeView => ({ ...node, ...driftOf(node, policies).desired });
 const isRepaired = ({ hindrance }: Loss) => hindrance === undefined;
 

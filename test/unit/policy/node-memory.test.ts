@@ -87,7 +87,7 @@ describe('what an update of a node leaves in its memory', () => {
   });
 
   it('what Restore puts back is remembered', () => {
-    const restore = policyOf('Restore', [{ key: '*' }]);
+    const restore = policyOf('Restore', [{ key: '*' }], { settleSeconds: 0 });
     const decision = judgeUpdate(restore, 'mutate', { before: [gpu, other], after: [other] });
     expect(decision).toMatchObject({ desired: { taints: [other, gpu], remembered: `${OTHER}, ${GPU}` } });
   });

@@ -7,7 +7,7 @@ import { policySet } from './policies.ts';
 
 describe('release by annotation', () => {
   const RELEASE = 'dedicated=gpu:NoSchedule';
-  const deny = policyOf('Deny', [{ key: '*' }]);
+  const deny = policyOf('Deny', [{ key: '*' }], { settleSeconds: 0 });
 
   it.each<TaintMode>(['Deny', 'Restore'])('lets the taint go in mode %s, and takes the annotation along', (mode) => {
     const policies = policyOf(mode, [{ key: 'dedicated' }]);
@@ -36,7 +36,7 @@ describe('release by annotation', () => {
   });
 
   it('is used up when somebody exempt removes the taint, too', () => {
-    const exempting = policyOf('Deny', [{ key: '*' }], { exempt: { users: ['dev'] } });
+    const exempting = policyOf('Deny', [{ key: '*' }], { settleSeconds: 0, exempt: { users: ['dev'] } });
     const update = { before: [gpu], after: [], oldRelease: RELEASE, newRelease: RELEASE };
     expect(judgeUpdate(exempting, 'mutate', update)).toMatchObject({
       verdict: 'patch',
@@ -79,7 +79,7 @@ describe('release by annotation', () => {
   });
 
   it('does not count with release: Never, and the message says so', () => {
-    const never = policyOf('Deny', [{ key: '*' }], { release: 'Never' });
+    const never = policyOf('Deny', [{ key: '*' }], { settleSeconds: 0, release: 'Never' });
     expect(judgeUpdate(never, 'validate', { before: [gpu], after: [], oldRelease: RELEASE })).toMatchObject({
       verdict: 'deny',
       message: expect.stringContaining('TaintPolicy "p" allows no release'),
@@ -89,8 +89,8 @@ describe('release by annotation', () => {
   it('does not count for a policy with release: Never next to one without', () => {
     const policies = policySet({
       taint: {
-        open: { mode: 'Deny', taints: [{ key: '*' }] },
-        closed: { mode: 'Restore', taints: [{ key: '*' }], release: 'Never' },
+        open: { mode: 'Deny', taints: [{ key: '*' }], settleSeconds: 0 },
+        closed: { mode: 'Restore', taints: [{ key: '*' }], settleSeconds: 0, release: 'Never' },
       },
     });
     const decision = judgeUpdate(policies, 'mutate', {
@@ -104,7 +104,7 @@ describe('release by annotation', () => {
   });
 
   describe('is recorded when it is set, with what it will do:', () => {
-    const never = policyOf('Deny', [{ key: '*' }], { release: 'Never' });
+    const never = policyOf('Deny', [{ key: '*' }], { settleSeconds: 0, release: 'Never' });
     it.each<{
       why: string;
       policies: PolicySet;

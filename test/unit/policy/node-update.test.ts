@@ -169,7 +169,8 @@ describe('which taints a policy protects', () => {
       yes: true,
     },
   ])('$why: $yes', ({ rule, taint, yes }) => {
-    const verdict = judgeUpdate(policyOf('Deny', [rule]), 'validate', { before: [taint], after: [] }).verdict;
+    const more = rule.key.includes('*') ? { settleSeconds: 0 } : {};
+    const verdict = judgeUpdate(policyOf('Deny', [rule], more), 'validate', { before: [taint], after: [] }).verdict;
     expect(verdict).toBe(yes ? 'deny' : 'allow');
   });
 });
@@ -229,7 +230,10 @@ describe('several policies on one taint', () => {
   const modes = ['Audit', 'Restore', 'Deny'] as const;
   it.each(modes.flatMap((a) => modes.map((b) => ({ a, b }))))('$a and $b: the stronger wins', ({ a, b }) => {
     const policies = policySet({
-      taint: { a: { mode: a, taints: [{ key: 'dedicated' }] }, b: { mode: b, taints: [{ key: '*' }] } },
+      taint: {
+        a: { mode: a, taints: [{ key: 'dedicated' }] },
+        b: { mode: b, taints: [{ key: '*' }], settleSeconds: 0 },
+      },
     });
     const stronger = modes[Math.max(modes.indexOf(a), modes.indexOf(b))];
     const mutation = judgeUpdate(policies, 'mutate', { before: [gpu], after: [] });

@@ -40,6 +40,11 @@ it('says what generation it is about, how many objects match, and which of them 
   });
 });
 
+it('says what its author should know', () => {
+  const [ready] = status({ notes: ['"*" means every taint', 'and so on'] }).conditions ?? [];
+  expect(ready?.message).toBe('the policy is in force; "*" means every taint; and so on');
+});
+
 it('does not change by the passing of time', () => {
   const before = status();
   expect(status({ before, now: LATER })).toEqual(before);

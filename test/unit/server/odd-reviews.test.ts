@@ -106,6 +106,7 @@ spec:
   mode: Deny
   nodeSelector: { matchExpressions: [{ key: constructor, operator: Exists }] }
   taints: [{ key: '*' }]
+  settleSeconds: 0
 `,
   });
   const labelled = nodeObject([CONTROL_PLANE_TAINT], { labels: { constructor: '' } });

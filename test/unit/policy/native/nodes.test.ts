@@ -148,6 +148,7 @@ describe('what it does not say', () => {
       [
         'spec.mode: taints are put back without a word to whoe',
         'spec.taints: what a node carries is not remembered in t',
+        'spec.settleSeconds: a key with "*" protects what taintkeeper.d',
         'spec.taints: a node that runs gets no Present taint tha',
         'spec.nodeSelector: that a node leaves the policy by its label',
         'spec.exempt: no pattern exempts a user whose name has m',

@@ -212,6 +212,44 @@ describe('the entries', () => {
   });
 });
 
+describe('a wildcard that waits for taints to settle', () => {
+  const memory = 'taintkeeper.dev/remembered';
+  const entriesOf = (spec: Partial<TaintPolicySpec>) =>
+    webhookEntries([taintPolicy({ mode: 'Deny', taints: [{ key: 'example.com/*' }, { key: 'exact' }], ...spec })]);
+  const text = (entries: readonly WebhookEntry[], name: string) =>
+    entries
+      .filter((entry) => entry.name === `${name}.taintkeeper.dev`)
+      .flatMap(({ matchConditions }) => matchConditions.map(({ expression }) => expression))
+      .join();
+
+  it('asks the memory of the node before the update', () => {
+    for (const name of ['protect', 'restore', 'report']) {
+      expect(text(entriesOf({}), name)).toContain(`oldObject.metadata.annotations["${memory}"].split(",", 65)`);
+    }
+  });
+
+  it.each<[why: string, spec: Partial<TaintPolicySpec>]>([
+    ['does not wait', { settleSeconds: 0 }],
+    ['is in mode Audit', { mode: 'Audit' }],
+  ])('does not when it %s', (_why, spec) => {
+    for (const name of ['protect', 'restore', 'report']) expect(text(entriesOf(spec), name)).not.toContain('.split(');
+  });
+
+  it('does not have the webhook called for taints that a node registers with, or is given', () => {
+    expect(text(entriesOf({}), 'register')).not.toContain('example.com/');
+    expect(text(entriesOf({ settleSeconds: 0 }), 'register')).toContain('example.com/');
+  });
+
+  it('is exact up to as many taints as one that does not wait', () => {
+    const sizesOf = (spec: Partial<TaintPolicySpec>) =>
+      [...text(entriesOf({ taints: [{ key: '*' }], ...spec }), 'protect').matchAll(/size\(before\) > (\d+) \|\|/g)].map(
+        ([, size]) => Number(size),
+      );
+    expect(sizesOf({})).toEqual([128]);
+    expect(sizesOf({ settleSeconds: 0 })).toEqual([128]);
+  });
+});
+
 describe('more policies than one expression holds', () => {
   const many = (count: number) =>
     Array.from({ length: count }, (_, index) =>

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MERGE_PATCH, STRATEGIC_MERGE_PATCH } from '../control-plane/content-types.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { admin, developer } from '../control-plane/users.ts';
+import { createNodes, createTaintPolicy, REMEMBERED, waitForAnnotation, waitForTaints } from './drift.ts';
+import { type Installation, install } from './installation.ts';
+import { attempt, GPU, getNode, path, type Taint, taintsOf } from './nodes.ts';
+
+const GPU_TEXT = 'dedicated=gpu:NoSchedule';
+/** No list has it. */
+const STARTING: Taint = { key: 'boot.example.com/preparing', value: 'yes', effect: 'NoExecute' };
+const SETTLE_SECONDS = 5;
+
+describeWithControlPlane('a taint that an operator sets while a node starts, under a wildcard', {}, (cp) => {
+  let installation: Installation;
+
+  beforeAll(async () => {
+    installation = await install(cp());
+    await installation.start(['a']);
+    for (const mode of ['Deny', 'Restore']) {
+      const spec = { mode, taints: [{ key: '*' }], settleSeconds: SETTLE_SECONDS };
+      await createTaintPolicy(cp(), mode.toLowerCase(), spec);
+    }
+    await installation.proxy.waitForReady('a');
+  });
+  afterAll(() => installation?.stop());
+
+  const setTaints = (name: string, taints: readonly Taint[]) =>
+    attempt(cp(), developer, 'PATCH', path(name), { spec: { taints } }, MERGE_PATCH);
+
+  async function setReady(name: string): Promise<void> {
+    const body = { status: { conditions: [{ type: 'Ready', status: 'True', reason: 'Test' }] } };
+    expect(await attempt(cp(), admin, 'PATCH', `${path(name)}/status`, body, STRATEGIC_MERGE_PATCH)).toMatchObject({
+      passed: true,
+      error: '',
+    });
+  }
+
+  describe.each(['deny', 'restore'])('in mode %s', (pool) => {
+    const ready = `${pool}-ready`;
+    const unready = `${pool}-unready`;
+
+    beforeAll(async () => {
+      await createNodes(cp(), [ready, unready], pool, [GPU, STARTING]);
+      await setReady(ready);
+    });
+
+    it('goes when its operator takes it off, and stays away: the node becomes usable', async () => {
+      expect(await setTaints(ready, [GPU])).toMatchObject({ passed: true, warnings: [] });
+      expect(await taintsOf(cp(), ready)).toEqual([GPU_TEXT]);
+    });
+
+    it('the other one is remembered once it has stayed, and kept from then on', async () => {
+      await waitForAnnotation(cp(), ready, REMEMBERED, GPU_TEXT);
+      const dropped = await setTaints(ready, []);
+      expect(dropped.passed ? dropped.warnings : dropped.error).toEqual(
+        pool === 'restore'
+          ? ['TaintPolicy restore put back taint dedicated=gpu:NoSchedule']
+          : expect.stringContaining('must keep taint dedicated=gpu:NoSchedule, protected by TaintPolicy "deny"'),
+      );
+      await waitForTaints(cp(), ready, GPU_TEXT);
+    });
+
+    it('a node that never was Ready may lose both', async () => {
+      expect((await getNode(cp(), unready)).metadata.annotations?.[REMEMBERED]).toBeUndefined();
+      expect((await setTaints(unready, [])).passed).toBe(true);
+      expect(await taintsOf(cp(), unready)).toEqual([]);
+    });
+  });
+});
