@@ -9,7 +9,7 @@ export type SelectorResult =
 type Requirement = NonNullable<PolicySelector['matchExpressions']>[number];
 
 /** A term, and the comma after it: those within brackets belong to the term. */
-const TERM = /((?:[^,()]|\([^()]*\))+)(?:,|$)/y;
+const TERM = /((?:[^,()]|\([^()]*\))+)(,|$)/y;
 const EQUALS = /^([^\s=!]+)\s*==?\s*([^\s=!]*)$/;
 const DIFFERS = /^([^\s=!]+)\s*!=\s*([^\s=!]*)$/;
 const AMONG = /^(\S+)\s+(in|notin)\s*\(([^()]*)\)$/;
@@ -23,11 +23,12 @@ export function parseSelector(text: string): SelectorResult {
   const matchLabels: Record<string, string> = {};
   const matchExpressions: Requirement[] = [];
   TERM.lastIndex = 0;
-  while (TERM.lastIndex < text.length || (matchExpressions.length === 0 && Object.keys(matchLabels).length === 0)) {
-    const term = TERM.exec(text)?.[1]?.trim();
+  for (let more = true; more; ) {
+    const [, term, comma] = TERM.exec(text) ?? [];
     if (term === undefined) return refused(text);
-    const requirement = parseTerm(term);
-    if (requirement === undefined) return refused(term);
+    more = comma === ',';
+    const requirement = parseTerm(term.trim());
+    if (requirement === undefined) return refused(term.trim() || text);
     if (!isQualifiedName(requirement.key)) {
       return { ok: false, problem: `"${requirement.key}" is no label key: expected NAME or DOMAIN/NAME` };
     }
