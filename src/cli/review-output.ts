@@ -20,7 +20,7 @@ export interface Review {
   readonly others: readonly string[];
 }
 
-/** The result of `taintkeeper review` as text. With `patched`, the objects as they come out of admission are part of it. */
+/** The result of `taintkeeper review` as text. With `patched`, the objects that come out of admission are part of it. */
 export function formatReview(review: Review, format: OutputFormat, patched: boolean): string {
   switch (format) {
     case 'table':
@@ -37,7 +37,7 @@ function data({ reviewed, others }: Review, patched: boolean): object {
     reviewed: reviewed.map(({ admission: { object, ...admission }, ...what }) => ({
       ...what,
       ...admission,
-      ...(patched ? { object } : {}),
+      ...(patched && isAdmitted(admission) ? { object } : {}),
     })),
     others,
   };
@@ -48,7 +48,8 @@ const HEADINGS = ['OBJECT', 'OPERATION', 'VERDICT', 'POLICY', 'WHAT'];
 function table({ reviewed, others }: Review, patched: boolean): string {
   const rows = reviewed.flatMap(({ resource, namespace, name, operation, admission }) => {
     const object = printable([resource, namespace, name].filter((part) => part !== undefined).join('/'));
-    const findings = admission.violations.map(({ policy, outcome, subject }) => [policy, `${outcome} ${subject}`]);
+    const found = admission.violations.map(({ policy, outcome, subject }) => [policy, `${outcome} ${subject}`]);
+    const findings = found.length > 0 ? found : annotated(admission.patch).map((what) => ['', what]);
     const [first = ['', ''], ...rest] = findings;
     return [[object, operation, admission.verdict, ...first], ...rest.map((finding) => ['', '', '', ...finding])];
   });
@@ -57,8 +58,35 @@ function table({ reviewed, others }: Review, patched: boolean): string {
     ...(rows.length > 0 ? [columns([HEADINGS, ...rows])] : []),
     ...messages.map((message) => `\n${message}\n`),
     ...(others.length > 0 ? [`\nnot judged: ${summary(others)}\n`] : []),
-    ...(patched ? reviewed.map(({ admission }) => `---\n${stringify(admission.object, KUBECTL_YAML)}`) : []),
+    ...(patched
+      ? reviewed
+          .filter(({ admission }) => isAdmitted(admission))
+          .map(({ admission }) => `---\n${stringify(admission.object, KUBECTL_YAML)}`)
+      : []),
   ].join('');
+}
+
+function isAdmitted({ verdict }: Pick<Admission, 'verdict'>): boolean {
+  return verdict !== 'denied';
+}
+
+const ANNOTATIONS = '/metadata/annotations';
+
+/** What a patch does to annotations: all that it may do where no policy finds fault, such as remembering taints. */
+function annotated(patch: Admission['patch']): string[] {
+  return patch.flatMap((operation) => {
+    const { path } = operation;
+    if (path !== ANNOTATIONS && !path.startsWith(`${ANNOTATIONS}/`)) return [];
+    const value = 'value' in operation ? operation.value : undefined;
+    const name = path
+      .slice(ANNOTATIONS.length + 1)
+      .replaceAll('~1', '/')
+      .replaceAll('~0', '~');
+    const values = name === '' ? Object.entries(value ?? {}) : [[name, value]];
+    return values.map(([key, text]) =>
+      printable(text === undefined ? `unannotated ${key}` : `annotated ${key}: ${text}`),
+    );
+  });
 }
 
 /** `2 ConfigMap, 1 Namespace`. */

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { type Admission, admit } from '../admission/admit.ts';
 import { MalformedObjectError } from '../admission/malformed-object-error.ts';
+import { nestedTooDeep } from '../admission/nested-too-deep.ts';
 import { asNode, viewNode } from '../admission/node-object.ts';
 import type { AdmissionRequest } from '../admission/review.ts';
 import { readBuiltinPolicies } from '../builtin-policies.ts';
@@ -44,7 +45,7 @@ export function reviewCommand(exit: (code: number) => void): Command {
     .option('--user <name>', 'who makes the request, for manifests', 'kubernetes-admin')
     .option('--group <name>', 'a group of the user; may be repeated', repeatable, ['system:authenticated'])
     .option('-n, --namespace <name>', 'namespace of DaemonSets that name none', 'default')
-    .option('--patched', 'show the objects as they come out of admission, too', false)
+    .option('--patched', 'show the objects that are admitted as they come out of admission, too', false)
     .addOption(outputOption())
     .addHelpText(
       'after',
@@ -116,8 +117,8 @@ function review({ request, locate }: Reviewable, policies: PolicySet): ReviewedO
   });
   try {
     return describe(admit(request, policies));
-  } catch (error) {
-    if (error instanceof RangeError) throw new InputError([`${locate(['request', 'object'])}: nested too deep`]);
+  } catch (thrown) {
+    const error = nestedTooDeep(thrown, request) ?? thrown;
     if (!(error instanceof MalformedObjectError)) throw error;
     throw new InputError([`${locate(error.path)}: ${error.problem}`]);
   }

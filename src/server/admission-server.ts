@@ -5,6 +5,7 @@ import Fastify, { type FastifyError } from 'fastify';
 import type { Logger } from 'pino';
 import { type Judgement, judge } from '../admission/judge.ts';
 import { MalformedObjectError } from '../admission/malformed-object-error.ts';
+import { nestedTooDeep } from '../admission/nested-too-deep.ts';
 import { answer, badRequest, internalError } from '../admission/response.ts';
 import { type AdmissionRequest, decodeReview } from '../admission/review.ts';
 import type { Phase } from '../policy/decision.ts';
@@ -252,9 +253,7 @@ export function createAdmissionServer({
       onJudged?.({ phase, request, judgement });
       return { status: 200, body: answer(request.uid, judgement) };
     } catch (thrown) {
-      // Lists in lists in lists, until the stack ends. No object of Kubernetes is like that.
-      const error =
-        thrown instanceof RangeError ? new MalformedObjectError(['request', 'object'], 'nested too deep') : thrown;
+      const error = nestedTooDeep(thrown, request) ?? thrown;
       if (error instanceof MalformedObjectError) {
         count('malformed');
         const level = request.dryRun ? 'debug' : 'warn';

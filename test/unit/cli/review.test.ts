@@ -58,6 +58,15 @@ describe('with the built-in policies', () => {
       ],
     },
     {
+      why: 'what is only remembered is said, too',
+      contents: [tainted],
+      code: 0,
+      rows: [
+        /^OBJECT/,
+        /^nodes\/cp-1 +CREATE +patched +annotated taintkeeper\.dev\/remembered: node-role\.kubernetes\.io\/control-plane:NoSchedule$/,
+      ],
+    },
+    {
       why: 'of several documents each has its rows',
       contents: [taintDropReview(), flannel, pod, configMap, untainted, configMap],
       code: 1,
@@ -239,6 +248,15 @@ describe('output', () => {
     });
     expect(json.reviewed.map(({ object }: { object: object }) => object)).toEqual([patched, untainted]);
     expect(tableDocuments.map((document) => document.toJS())).toEqual([patched, untainted]);
+  });
+
+  it('with --patched has nothing of an object that is denied: it does not come out of admission', async () => {
+    const path = file(taintDropReview(), flannel);
+    const json = JSON.parse((await run('review', '--patched', '-o', 'json', path)).stdout);
+    const { stdout } = await run('review', '--patched', path);
+
+    expect(json.reviewed.map((one: object) => 'object' in one)).toEqual([false, true]);
+    expect(stdout.match(/^kind: .*/gm)).toEqual(['kind: DaemonSet']);
   });
 
   it('holds no control characters of a name or a kind', async () => {

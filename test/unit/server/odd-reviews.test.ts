@@ -135,6 +135,18 @@ it('a DaemonSet update whose template is nested too deep to compare is a malform
   expect(await server.aliveAnswer()).toEqual(ALIVE);
 });
 
+it('a fault of ours is not blamed on the object, whatever sort of error it is', async () => {
+  const server = await startServer({
+    onJudged() {
+      throw new RangeError('Invalid array length');
+    },
+  });
+  const { status, text } = await server.post(JSON.stringify(taintDropReview()), { path: '/validate' });
+
+  expect(status).toBe(500);
+  expect(JSON.parse(text)).toMatchObject({ response: { allowed: false, status: { reason: 'InternalError' } } });
+});
+
 it('fields of a taint that is put back lead no reader of the patch into a prototype', async () => {
   const judged: JudgedRequest[] = [];
   const server = await startServer({
