@@ -30,6 +30,8 @@ export interface AppOptions extends Listeners {
   readonly clients: ClientFile | undefined;
   /** Whether the plain listener has a page for people. */
   readonly page: boolean;
+  /** Whether the page is for whoever reaches that listener, and not only for those who do by loopback. */
+  readonly exposePage: boolean;
   readonly log: Logger;
   /** See {@link startAdmission}. */
   readonly stopGraceMs?: number;
@@ -106,7 +108,7 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
   let stopping = false;
   const checks = () => [policyCheck(store, options.audit), certificateCheck(certificates), stoppingCheck(stopping)];
   const page = decisions
-    ? await openPage(decisions, {
+    ? await openPage(decisions, options.exposePage, {
         replica: hostname(),
         mode: 'standalone',
         audit: options.audit,

@@ -63,6 +63,8 @@ export interface ClusterAppOptions extends Listeners {
   readonly clients: ClientFile | undefined;
   /** Whether the plain listener has a page for people. */
   readonly page: boolean;
+  /** Whether the page is for whoever reaches that listener, and not only for those who do by loopback. */
+  readonly exposePage: boolean;
   readonly log: Logger;
 }
 
@@ -121,7 +123,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   ];
   const decisions = options.page ? createDecisionLog({ replica: identity }) : undefined;
   const page = decisions
-    ? await openPage(decisions, {
+    ? await openPage(decisions, options.exposePage, {
         replica: identity,
         mode: 'cluster',
         audit,

@@ -32,6 +32,7 @@ interface ServeOptions extends Listeners, ClusterOptions {
   readonly shutdownDelay: number;
   readonly caOverlap: number;
   readonly page: boolean;
+  readonly exposePage: boolean;
 }
 
 /** Options that mean nothing with `--cluster`, or nothing without it. */
@@ -58,7 +59,7 @@ const DEFAULT_CERT_DIR = 'certs';
 export function serveCommand(): Command {
   return new Command('serve')
     .description(
-      'Answer AdmissionReviews over HTTPS: POST /validate and POST /mutate. A second, plain listener has /livez, /readyz, /metrics, and a page to look at.',
+      'Answer AdmissionReviews over HTTPS: POST /validate and POST /mutate. A second, plain listener has /livez, /readyz, /metrics, and, for those who come by loopback, a page to look at.',
     )
     .option(
       '--policies <path...>',
@@ -70,6 +71,11 @@ export function serveCommand(): Command {
     .option('--admin-port <port>', 'port of the plain listener; 0 takes a free one', parsePort, 8080)
     .option('--admin-host <address>', 'address of the plain listener', '127.0.0.1')
     .option('--no-page', 'no page on the plain listener: it shows policies, nodes, and who asked for what')
+    .option(
+      '--expose-page',
+      'the page is for whoever reaches the plain listener, without a login (default: for connections by loopback, such as port-forwards)',
+      false,
+    )
     .option(
       '--cert-dir <directory>',
       `where ca.crt, tls.crt and their keys are; what is missing or expires soon is issued, unless tls.crt and tls.key are there without ca.key (default: "${DEFAULT_CERT_DIR}"; with --cluster: the Secret)`,

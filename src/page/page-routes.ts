@@ -3,6 +3,7 @@ import type { DecisionLog } from './decision-log.ts';
 import { createEventStreams, STREAM_LIMITS, type StreamEvent, type StreamLimits } from './event-streams.ts';
 import type { KeptDecision } from './kept-decision.ts';
 import { PAGE_HEADERS } from './page-headers.ts';
+import { isReachedByLoopback } from './reached-by-loopback.ts';
 import type { StateFeed } from './state-feed.ts';
 import { type PageFiles, staticFiles } from './static-files.ts';
 import { refusal } from './trusted-request.ts';
@@ -11,19 +12,24 @@ export interface Page {
   readonly files: PageFiles;
   readonly feed: StateFeed;
   readonly decisions: Pick<DecisionLog, 'latest' | 'follow'>;
+  /** For whoever reaches the listener; otherwise for those who reach it by loopback. */
+  readonly exposed: boolean;
 }
 
 /** How often the state is looked at while somebody watches, in milliseconds. */
 const LOOK_MS = 1_000;
+
+const LOOPBACK_ONLY =
+  'the page shows users and nodes, and is for connections by loopback: kubectl port-forward, or taintkeeper dashboard (see --expose-page)';
 
 /** What is served is small, and may be another one after an upgrade: asked for each time, and seldom sent. */
 const REVALIDATE = { 'cache-control': 'no-cache' } as const;
 
 /**
  * A Fastify plugin with the page, its state and its events: `/` and the files, `/api/state`, `/api/events`; see `state.ts`. All of it is
- * read-only, and for the reader's own browser: see `trusted-request.ts`.
+ * read-only, for whoever reaches it by loopback unless it is exposed, and for the reader's own browser: see `trusted-request.ts`.
  */
-export function pageRoutes({ files, feed, decisions }: Page, limits: StreamLimits = STREAM_LIMITS) {
+export function pageRoutes({ files, feed, decisions, exposed }: Page, limits: StreamLimits = STREAM_LIMITS) {
   return async (app: FastifyInstance): Promise<void> => {
     const streams = createEventStreams(PAGE_HEADERS, limits);
     const endFollowing = decisions.follow((decision) => {
@@ -43,7 +49,7 @@ export function pageRoutes({ files, feed, decisions }: Page, limits: StreamLimit
 
     app.addHook('onRequest', async (request, reply) => {
       reply.headers(PAGE_HEADERS);
-      const reason = refusal(request.headers);
+      const reason = exposed || isReachedByLoopback(request.raw.socket) ? refusal(request.headers) : LOOPBACK_ONLY;
       if (reason !== undefined) return reply.code(403).type('text/plain').send(`${reason}\n`);
     });
 

@@ -19,7 +19,9 @@ export async function servePage(
 ): Promise<PageServer> {
   const app = Fastify({ forceCloseConnections: true });
   if (at) app.addHook('onRequest', async (_request, reply) => void reply.header('date', at.toUTCString()));
-  await app.register(pageRoutes({ files: await readPageFiles(), feed: createStateFeed(sources), decisions }));
+  await app.register(
+    pageRoutes({ files: await readPageFiles(), feed: createStateFeed(sources), decisions, exposed: false }),
+  );
   const url = await app.listen({ host: '127.0.0.1', port });
   return { url, stop: () => app.close() };
 }

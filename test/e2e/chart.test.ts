@@ -110,10 +110,16 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     expect(deploymentOf(await render(['--set', 'page=false'])).container.args).toContain('--no-page');
   });
 
+  it('the page is exposed to other pods only where that is asked for', async () => {
+    expect(deploymentOf(await render()).container.args).not.toContain('--expose-page');
+    expect(deploymentOf(await render(['--set', 'exposePage=true'])).container.args).toContain('--expose-page');
+  });
+
   it.each([
     { value: 'nativePolicies', name: 'taintkeeper-native-policies' },
     { value: 'patchDaemonSets', name: 'taintkeeper-patch-daemon-sets' },
     { value: 'recoverPods', name: 'taintkeeper-recover-pods' },
+    { value: 'listPods', name: 'taintkeeper-list-pods' },
   ])('$value grants what only some policies ask for, by a role of its own: Helm takes it away again', async (given) => {
     const byDefault = (await render()).filter(({ kind }) => kind.startsWith('ClusterRole'));
     expect(byDefault.map(({ metadata }) => metadata.name)).toEqual(['taintkeeper', 'taintkeeper']);

@@ -30,6 +30,7 @@ export async function start(options: Partial<AppOptions> = {}) {
     names: NAMES,
     clients: undefined,
     page: true,
+    exposePage: false,
     log: captured.log,
     // Long enough for what should end by itself to do so, and soon over.
     stopGraceMs: 300,

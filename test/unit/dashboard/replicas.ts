@@ -29,7 +29,11 @@ export async function startReplica(name: string, leader = name): Promise<Running
     { maxAgeMs: 0, pauseMs: 0 },
   );
   const files = { 'index.html': `<!doctype html><title>${name}</title>` };
-  const admin = createAdminServer({ checks: () => [], registry: new Registry(), page: { files, feed, decisions } });
+  const admin = createAdminServer({
+    checks: () => [],
+    registry: new Registry(),
+    page: { files, feed, decisions, exposed: false },
+  });
   await admin.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(() => admin.close());
   const { port } = admin.server.address() as AddressInfo;

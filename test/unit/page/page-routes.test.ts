@@ -21,7 +21,8 @@ function adminWithPage() {
   const admin = createAdminServer({
     checks: () => [],
     registry: new Registry(),
-    page: { files: FILES, feed, decisions },
+    // An injected request comes by no address.
+    page: { files: FILES, feed, decisions, exposed: true },
   });
   onTestFinished(() => admin.close());
   return {

@@ -1,11 +1,18 @@
 import { writeFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { PageState } from '../../../src/page/state.ts';
+import { skipFor } from '../../skip-for.ts';
 import { taintDropReview, taintPolicyYaml } from '../reviews.ts';
 import { postReview, start } from '../running-app.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { openStream } from './streams.ts';
+
+/** One of this machine's, to be reached by as by another pod. */
+const ADDRESS = Object.values(networkInterfaces())
+  .flatMap((addresses) => addresses ?? [])
+  .find(({ internal, family }) => !internal && family === 'IPv4')?.address;
 
 const stateOf = async (adminUrl: string) => (await (await fetch(`${adminUrl}/api/state`)).json()) as PageState;
 
@@ -55,6 +62,27 @@ it('without a page, the listener has probes and metrics alone', async () => {
   const status = async (path: string) => (await fetch(`${adminUrl}${path}`)).status;
   expect([await status('/'), await status('/api/state'), await status('/api/events')]).toEqual([404, 404, 404]);
   expect([await status('/livez'), await status('/metrics')]).toEqual([200, 200]);
+});
+
+describe('on every address', skipFor(ADDRESS ? undefined : 'this machine has no address but those of loopback'), () => {
+  const PAGE = ['/', '/api/state', '/api/events'];
+
+  it('the page is for those who come by loopback: another pod reads no users and no nodes', async () => {
+    const { adminUrl, adminPort } = await start({ adminHost: '0.0.0.0' });
+    const others = `http://${ADDRESS}:${adminPort}`;
+    const statuses = (paths: readonly string[]) =>
+      Promise.all(paths.map(async (path) => (await fetch(`${others}${path}`)).status));
+
+    expect(await statuses(PAGE)).toEqual([403, 403, 403]);
+    expect(await (await fetch(others)).text()).toContain('kubectl port-forward');
+    expect(await statuses(['/livez', '/readyz', '/metrics'])).toEqual([200, 200, 200]);
+    expect(await stateOf(adminUrl.replace('0.0.0.0', '127.0.0.1'))).toMatchObject({ mode: 'standalone' });
+  });
+
+  it('the page is for everybody where it is meant to be', async () => {
+    const { adminPort } = await start({ adminHost: '0.0.0.0', exposePage: true });
+    expect(await stateOf(`http://${ADDRESS}:${adminPort}`)).toMatchObject({ mode: 'standalone' });
+  });
 });
 
 it('a stop ends the streams, and does not wait for them', async () => {
