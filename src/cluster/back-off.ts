@@ -1,7 +1,7 @@
 /** Growing pauses between attempts. */
 export interface BackOff {
-  /** How long to wait before the next attempt, in milliseconds. */
-  next(): number;
+  /** How long to wait before the next attempt, in milliseconds: `atLeastMs`, if somebody has said that. */
+  next(atLeastMs?: number): number;
   /** There was progress: the next pause is the shortest again. */
   reset(): void;
 }
@@ -10,10 +10,10 @@ export interface BackOff {
 export function createBackOff({ minMs, maxMs }: { minMs: number; maxMs: number }): BackOff {
   let step = minMs;
   return {
-    next() {
+    next(atLeastMs = 0) {
       const pause = step * (0.5 + Math.random() / 2);
       step = Math.min(step * 2, maxMs);
-      return pause;
+      return Math.max(pause, atLeastMs);
     },
     reset() {
       step = minMs;

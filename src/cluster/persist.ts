@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { createBackOff } from './back-off.ts';
+import { toldToWaitMs } from './client/retry-after.ts';
 import { followFault } from './standing-fault.ts';
 
 const RETRY_MIN_MS = 200;
@@ -22,7 +23,7 @@ export async function persist<T>(name: string, log: Logger, work: () => Promise<
     } catch (error) {
       const { message } = error as Error;
       fault.is(message, `${name}: ${message}`);
-      await delay(backOff.next());
+      await delay(backOff.next(toldToWaitMs(error)));
     }
   }
 }

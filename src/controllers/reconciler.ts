@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { createBackOff } from '../cluster/back-off.ts';
+import { toldToWaitMs } from '../cluster/client/retry-after.ts';
 import { followFault } from '../cluster/standing-fault.ts';
 
 /** Brings something into its desired state, again and again. */
@@ -82,7 +83,7 @@ export function startReconciler({ name, reconcile, log, pauseMs = 0, onResult }:
       const { message } = error as Error;
       fault.is(message, `${name}: ${message}`);
       onResult?.('error');
-      notBefore = performance.now() + backOff.next();
+      notBefore = performance.now() + backOff.next(toldToWaitMs(error));
       ask(0);
     }
   }

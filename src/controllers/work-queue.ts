@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { type BackOff, createBackOff } from '../cluster/back-off.ts';
+import { toldToWaitMs } from '../cluster/client/retry-after.ts';
 
 /** Looks at one thing after the other, each by its key; never at one thing twice at a time. */
 export interface WorkQueue {
@@ -102,7 +103,7 @@ export function startWorkQueue({ name, work, concurrency, log, onResult }: WorkQ
       ready.delete(key);
       clearTimeout(waiting.get(key)?.timer);
       waiting.delete(key);
-      add(key, backOff.next());
+      add(key, backOff.next(toldToWaitMs(error)));
     }
   }
 }

@@ -1,9 +1,11 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { pause } from '../pause.ts';
 import { ApiError, toApiError } from './api-error.ts';
-import { startDeadline, TimeoutError } from './deadline.ts';
+import { type Deadline, startDeadline, TimeoutError } from './deadline.ts';
 import { jsonLines } from './json-lines.ts';
 import { type ClusterChoice, findConfig, loadConfig } from './kube-config.ts';
+import { parseRetryAfter } from './retry-after.ts';
 import { serverClock } from './server-clock.ts';
 import { createTransport, type Transport } from './transport.ts';
 
@@ -11,6 +13,7 @@ const REQUEST_TIMEOUT_MS = 10_000;
 /** The API server sends the head of a watch as soon as it accepts it. */
 const OPEN_TIMEOUT_MS = 10_000;
 const UNAUTHORIZED = 401;
+const TOO_MANY_REQUESTS = 429;
 const JSON_TYPE = 'application/json';
 
 /** Entries that are undefined are left out. */
@@ -43,7 +46,8 @@ export interface LinesOptions {
 /** Raw JSON to and from the API server. Typed models are not used: they lose the fields that they do not know. */
 export interface ApiClient {
   /**
-   * One request.
+   * One request. While the API server is busy and says when to come back (429 with Retry-After), it is sent again then, as
+   * long as its time lasts.
    * @param path without the query
    * @throws ApiError for any status from 300 on; Error for a connection that fails or a time that runs out, with method and
    * path in its message, and nothing secret
@@ -99,8 +103,9 @@ function createApiClient(
     method: string,
     path: string,
     { query, body, contentType = JSON_TYPE, accept = JSON_TYPE, onHeaders }: RequestOptions,
-    signal: AbortSignal,
+    deadline: Deadline,
   ): Promise<IncomingMessage> {
+    const { signal } = deadline;
     const content = body === undefined ? undefined : JSON.stringify(body);
     const headers = {
       accept,
@@ -109,13 +114,22 @@ function createApiClient(
         ? {}
         : { 'content-type': contentType, 'content-length': String(Buffer.byteLength(content)) }),
     };
-    const response = await transport.send({ method, target: path + queryText(query), headers, body: content }, signal);
-    clock.heard(response.headers.date);
-    onHeaders?.(response.headers);
-    const { statusCode = 0 } = response;
-    if (statusCode >= 200 && statusCode < 300) return response;
-    if (statusCode === UNAUTHORIZED) transport.reload();
-    throw toApiError(method, path, statusCode, await text(response));
+    const wire = { method, target: path + queryText(query), headers, body: content };
+    for (;;) {
+      const response = await transport.send(wire, signal);
+      clock.heard(response.headers.date);
+      onHeaders?.(response.headers);
+      const { statusCode = 0 } = response;
+      if (statusCode >= 200 && statusCode < 300) return response;
+      if (statusCode === UNAUTHORIZED) transport.reload();
+      // Then the API server has not begun with it, whatever the method. Any other answer may have left something behind.
+      const told =
+        statusCode === TOO_MANY_REQUESTS ? parseRetryAfter(response.headers['retry-after'], clock.now()) : undefined;
+      const error = toApiError(method, path, statusCode, await text(response), told);
+      if (told === undefined || told >= deadline.leftMs()) throw error;
+      await pause(told, signal);
+      signal.throwIfAborted();
+    }
   }
 
   /** What went wrong on the way, said with method and path. */
@@ -134,7 +148,7 @@ function createApiClient(
       const { timeoutMs = REQUEST_TIMEOUT_MS } = options;
       const deadline = startDeadline(timeoutMs, `no answer within ${timeoutMs} ms`, options.signal);
       try {
-        const content = await text(await open(method, path, options, deadline.signal));
+        const content = await text(await open(method, path, options, deadline));
         if ((options.accept ?? JSON_TYPE) !== JSON_TYPE) return content as T;
         return (content === '' ? undefined : JSON.parse(content)) as T;
       } catch (error) {
@@ -148,7 +162,7 @@ function createApiClient(
       const deadline = startDeadline(openMs, `not accepted within ${openMs} ms`, signal);
       let response: IncomingMessage | undefined;
       try {
-        response = await open('GET', path, { query }, deadline.signal);
+        response = await open('GET', path, { query }, deadline);
         const stillAlive = () => deadline.extend(idleMs, `no byte for ${idleMs} ms`);
         stillAlive();
         onOpen?.();

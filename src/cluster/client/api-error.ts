@@ -10,12 +10,15 @@ export class ApiError extends Error {
   readonly status: number;
   /** The `reason` of the metav1.Status, such as `NotFound` or `Expired`; '' if there was none. */
   readonly reason: string;
+  /** How long the server said to wait before the next attempt, in milliseconds. */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(method: string, path: string, status: number, reason: string, message: string) {
+  constructor(method: string, path: string, status: number, reason: string, message: string, retryAfterMs?: number) {
     const said = printable(message.slice(0, MESSAGE_MAX_LENGTH));
     super(`${method} ${path}: ${status}${reason ? ` ${reason}` : ''}${said ? `: ${said}` : ''}`);
     this.status = status;
     this.reason = reason;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -23,9 +26,15 @@ export class ApiError extends Error {
  * The error for an answer that was no success.
  * @param body as it came: a metav1.Status in most cases, but proxies and API servers that start up answer with plain text
  */
-export function toApiError(method: string, path: string, status: number, body: string): ApiError {
+export function toApiError(
+  method: string,
+  path: string,
+  status: number,
+  body: string,
+  retryAfterMs?: number,
+): ApiError {
   const { reason, message } = readStatus(parse(body));
-  return new ApiError(method, path, status, reason ?? '', message ?? body);
+  return new ApiError(method, path, status, reason ?? '', message ?? body, retryAfterMs);
 }
 
 /** The parts of a metav1.Status that errors are made from, whatever was sent in its place. */

@@ -2,6 +2,8 @@
 export interface Deadline {
   /** Aborted with an Error that says why. */
   readonly signal: AbortSignal;
+  /** Until the time runs out, in milliseconds. */
+  leftMs(): number;
   /** Sets the time anew, from now. */
   extend(ms: number, what: string): void;
   /** Forgets timer and listener. Has to be called, or a long-lived outer signal collects listeners. */
@@ -15,9 +17,11 @@ export interface Deadline {
 export function startDeadline(ms: number, what: string, outer?: AbortSignal): Deadline {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
+  let end = 0;
   const giveUp = () => controller.abort(outer?.reason);
   const extend = (later: number, message: string) => {
     clearTimeout(timer);
+    end = performance.now() + later;
     timer = setTimeout(() => controller.abort(new TimeoutError(message)), later).unref();
   };
 
@@ -27,6 +31,7 @@ export function startDeadline(ms: number, what: string, outer?: AbortSignal): De
 
   return {
     signal: controller.signal,
+    leftMs: () => end - performance.now(),
     extend,
     clear() {
       clearTimeout(timer);

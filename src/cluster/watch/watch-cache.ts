@@ -1,6 +1,7 @@
 import { createBackOff } from '../back-off.ts';
 import { ApiError } from '../client/api-error.ts';
 import { startDeadline } from '../client/deadline.ts';
+import { toldToWaitMs } from '../client/retry-after.ts';
 import { pause } from '../pause.ts';
 import { followFault } from '../standing-fault.ts';
 import { createCachedObjects } from './cached-objects.ts';
@@ -179,7 +180,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
       fault.is(kind, message);
       report({ connected: false, error: (error as Error).message });
     }
-    await pause(backOff.next(), signal);
+    await pause(backOff.next(toldToWaitMs(error)), signal);
   }
 
   function report(next: WatchState, always = false): void {

@@ -1,0 +1,122 @@
+import type { ServerResponse } from 'node:http';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { parseRetryAfter } from '../../../../src/cluster/client/retry-after.ts';
+import { watchResource } from '../../../../src/cluster/watch/watch-cache.ts';
+import { captureLog } from '../../captured-log.ts';
+import { answer, clientFor, type Received, refusal, startFakeApi } from './fake-api.ts';
+
+/** As the API server answers by priority and fairness, and while it ends: after so many seconds, or without a word of that. */
+function tooMany(response: ServerResponse, retryAfter: string | undefined): void {
+  if (retryAfter !== undefined) response.setHeader('retry-after', retryAfter);
+  answer(response, refusal(429, 'TooManyRequests', 'too many requests, please try again later'), 429);
+}
+
+/** A client, and a server that refuses the first requests: by one Retry-After for each. */
+async function busyCluster(retryAfters: readonly (string | undefined)[]) {
+  const times: number[] = [];
+  const api = await startFakeApi((request: Received, response) => {
+    times.push(performance.now());
+    const turn = times.length - 1;
+    if (turn < retryAfters.length) return tooMany(response, retryAfters[turn]);
+    response.end(`${JSON.stringify({ method: request.method, body: request.body })}\n`);
+  });
+  const pauses = () => times.slice(1).map((time, index) => time - (times[index] ?? 0));
+  return { api, pauses, ...(await clientFor(api.url)) };
+}
+
+describe('an API server that is busy', () => {
+  it.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const)('is asked again by %s when it said', async (method) => {
+    const { client, pauses } = await busyCluster(['1']);
+    const body = method === 'GET' ? undefined : { a: 1 };
+
+    expect(await client.request(method, '/x', { body })).toEqual({ method, body: body ? '{"a":1}' : '' });
+    expect(pauses()).toHaveLength(1);
+    expect(pauses()[0]).toBeGreaterThanOrEqual(1_000);
+  });
+
+  it('is not asked again at once because it says so: that is what it is busy with', async () => {
+    const { client, pauses } = await busyCluster(['0', '-1']);
+
+    await expect(client.request('GET', '/x')).rejects.toMatchObject({ status: 429, retryAfterMs: undefined });
+    expect(pauses()).toHaveLength(1);
+    expect(pauses()[0]).toBeGreaterThanOrEqual(1_000);
+  });
+
+  it('that does not say when is left to the back-off of whoever asks', async () => {
+    const { client, api } = await busyCluster([undefined]);
+
+    await expect(client.request('GET', '/x')).rejects.toMatchObject({ status: 429, retryAfterMs: undefined });
+    expect(api.received).toHaveLength(1);
+  });
+
+  it('that says a time which the request does not have is left to them, too, with what it said', async () => {
+    const { client, api } = await busyCluster(['2']);
+    const begun = performance.now();
+
+    await expect(client.request('GET', '/x', { timeoutMs: 1_500 })).rejects.toMatchObject({
+      status: 429,
+      retryAfterMs: 2_000,
+    });
+    expect(performance.now() - begun).toBeLessThan(1_000);
+    expect(api.received).toHaveLength(1);
+  });
+
+  it('keeps nobody waiting who has given up', async () => {
+    const { client, api } = await busyCluster(['5']);
+    const giving = new AbortController();
+    const asked = client.request('GET', '/x', { signal: giving.signal });
+    await expect.poll(() => api.received.length).toBe(1);
+    giving.abort(new Error('given up'));
+
+    await expect(asked).rejects.toThrow('GET /x: given up');
+  });
+
+  it('refuses a watch for a while only', async () => {
+    const { client, pauses } = await busyCluster(['1']);
+    const lines: unknown[] = [];
+    for await (const line of client.lines('/x', { idleMs: 5_000 })) lines.push(line);
+
+    expect(lines).toEqual([{ method: 'GET', body: '' }]);
+    expect(pauses()[0]).toBeGreaterThanOrEqual(1_000);
+  });
+});
+
+it('a watch that is refused for longer than it may take to open waits as it was told', async () => {
+  const watches: number[] = [];
+  const api = await startFakeApi(({ query }, response) => {
+    if (!query.watch) return answer(response, { metadata: { resourceVersion: '1' }, items: [] });
+    watches.push(performance.now());
+    return tooMany(response, '2');
+  });
+  const { client } = await clientFor(api.url);
+  const cache = watchResource({
+    client,
+    path: '/api/v1/nodes',
+    project: (object) => object,
+    log: captureLog().log,
+    // Otherwise it would be tried 20 times a second.
+    timings: { watchMs: 1_000, graceMs: 100, backOffMinMs: 10, backOffMaxMs: 50 },
+  });
+  onTestFinished(() => cache.stop());
+
+  await expect.poll(() => watches.length, { timeout: 5_000 }).toBe(2);
+  expect((watches[1] ?? 0) - (watches[0] ?? 0)).toBeGreaterThanOrEqual(2_000);
+});
+
+describe('how long to wait', () => {
+  const now = new Date('2026-03-01T08:00:00Z');
+  it.each([
+    { header: '7', ms: 7_000 },
+    { header: 'Sun, 01 Mar 2026 08:00:30 GMT', ms: 30_000 },
+    { header: '3600', ms: 60_000, why: 'nobody waits for an hour because a proxy says so' },
+    { header: 'Sun, 01 Mar 2026 09:00:30 GMT', ms: 60_000 },
+    { header: '0', ms: 1_000 },
+    { header: 'Sun, 01 Mar 2026 07:00:30 GMT', ms: 1_000 },
+    { header: 'soon', ms: undefined },
+    { header: '-1', ms: undefined },
+    { header: '', ms: undefined },
+    { header: undefined, ms: undefined },
+  ])('for "$header" is $ms ms', ({ header, ms }) => {
+    expect(parseRetryAfter(header, now)).toBe(ms);
+  });
+});
