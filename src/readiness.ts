@@ -30,19 +30,23 @@ export function policyCheck(store: PolicyStore, audit: boolean): Check {
     : { name: 'policies', state: 'degraded', detail: `${inForce}, the last good ones: ${load.faults.join('; ')}` };
 }
 
-/** Failed until the cluster's policies have been read; degraded while some of them cannot be used. */
+/**
+ * Failed until the cluster's policies have been read; degraded while some of them cannot be used, or nothing has been heard of them
+ * for long. Not failed: by old policies requests are judged better than by nobody, and all replicas lose the API server together.
+ */
 export function clusterPoliciesCheck(policies: ClusterPolicies, audit: boolean): Check {
   const name = 'policies';
   if (!policies.isSynced()) return { name, state: 'failed', detail: 'not read yet' };
+  const staleSince = policies.staleSince();
   const inForce = `${policies.snapshot().policies.length} in force${audit ? ', all as Audit' : ''}`;
   const invalid = policies.objects().filter(({ result }) => !result.ok);
-  return invalid.length === 0
-    ? { name, state: 'ok', detail: inForce }
-    : {
-        name,
-        state: 'degraded',
-        detail: `${inForce}; not usable: ${atMost(MAX_NAMED, invalid.map(nameOf)).join(', ')}`,
-      };
+  const stale = staleSince && `, as of ${staleSince.toISOString()}: the API server has told nothing of them since`;
+  const unusable = invalid.length > 0 && `; not usable: ${atMost(MAX_NAMED, invalid.map(nameOf)).join(', ')}`;
+  return {
+    name,
+    state: stale || unusable ? 'degraded' : 'ok',
+    detail: `${inForce}${stale || ''}${unusable || ''}`,
+  };
 }
 
 function nameOf({ kind, name, inForce }: PolicyObject): string {

@@ -14,6 +14,9 @@ export const POLICY_RESOURCES = {
 } as const;
 export const POLICY_GROUP = '/apis/taintkeeper.dev/v1alpha1';
 
+/** A watch shows every 30 s that all is as it was, and one that is dead is noticed after 35: see WATCH_TIMINGS. */
+const STALE_AFTER_MS = 60_000;
+
 /** The policies in force at one time. */
 export interface PolicySnapshot {
   readonly policies: readonly Policy[];
@@ -34,6 +37,8 @@ export interface ClusterPolicies {
    * Whether all policies of the kind are known as they are in force: they are watched, and there is none that could never be used.
    */
   isComplete(kind: PolicyKind): boolean;
+  /** When they were last known to be current, once that is too long ago; undefined while they are followed. */
+  staleSince(): Date | undefined;
   /** What to judge by; another one whenever it differs. */
   snapshot(): PolicySnapshot;
   objects(): readonly PolicyObject[];
@@ -94,6 +99,10 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
     synced,
     isSynced: () => isSynced,
     isComplete: (kind) => isSynced && watched.has(kind) && !incomplete.has(kind),
+    staleSince() {
+      const stale = caches.filter((cache) => (cache.ageMs() ?? 0) >= STALE_AFTER_MS);
+      return stale.length > 0 ? new Date(Math.min(...stale.map((cache) => cache.lastCurrent() ?? 0))) : undefined;
+    },
     snapshot: () => snapshot,
     objects,
     stop: () => Promise.all(caches.map((cache) => cache.stop())),

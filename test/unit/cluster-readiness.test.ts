@@ -78,6 +78,7 @@ describe('the policies check', () => {
   const policies = (synced: boolean, ...objects: PolicyObject[]) =>
     ({
       isSynced: () => synced,
+      staleSince: () => undefined,
       objects: () => objects,
       snapshot: () => ({ policies: objects.flatMap(({ inForce }) => inForce?.policy ?? []) }),
     }) as unknown as ClusterPolicies;

@@ -56,7 +56,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
   /** Where the next watch goes on; undefined when a list is due. */
   let version: string | undefined;
   let relistAt = 0;
-  let current: number | undefined;
+  let current: { readonly at: number; readonly tick: number } | undefined;
   let state: WatchState | undefined;
   /** Whether something failed since the state of the API server was last looked at. */
   let inDoubt = false;
@@ -74,7 +74,8 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     get unreadable() {
       return objects.unreadable;
     },
-    lastCurrent: () => current,
+    lastCurrent: () => current?.at,
+    ageMs: () => current && performance.now() - current.tick,
     async stop() {
       stopping.abort(new Error('stopped'));
       await running;
@@ -111,7 +112,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     relistAt = performance.now() + jittered(timings.relistMs);
     inDoubt = false;
     fruitless = 0;
-    current = Date.now();
+    isCurrent();
     report({ connected: true }, true);
     synced.resolve();
   }
@@ -149,13 +150,13 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
       for await (const event of events) {
         if (signal.aborted) return;
         version = takeEvent(event, path, objects);
-        current = Date.now();
+        isCurrent();
         backOff.reset();
       }
       if (openedAt !== undefined && performance.now() - openedAt < PROGRESS_MS && version === from) {
         throw new Error(`GET ${path}: the watch ended as soon as it began`);
       }
-      current = Date.now();
+      isCurrent();
       fruitless = 0;
     } catch (error) {
       if (openedAt !== undefined && version === from) fruitless++;
@@ -181,6 +182,10 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
       report({ connected: false, error: (error as Error).message });
     }
     await pause(backOff.next(toldToWaitMs(error)), signal);
+  }
+
+  function isCurrent(): void {
+    current = { at: Date.now(), tick: performance.now() };
   }
 
   function report(next: WatchState, always = false): void {

@@ -19,6 +19,8 @@ export interface WatchCache<T> {
    * came, or the API server ended a watch in good order. Undefined before the first list.
    */
   lastCurrent(): number | undefined;
+  /** How long ago that was, in milliseconds, by a clock that nobody sets. */
+  ageMs(): number | undefined;
   /** Ends the watch; no callback is called once this has resolved. */
   stop(): Promise<void>;
 }
