@@ -4,6 +4,7 @@ import { InputError } from '../files/input-error.ts';
 import { printable } from '../policy/text.ts';
 import { VERSION } from '../version.ts';
 import { certsCommand } from './certs.ts';
+import { cleanupCommand } from './cleanup.ts';
 import { completionCommand } from './completion.ts';
 import { coverageCommand } from './coverage.ts';
 import { dashboardCommand } from './dashboard.ts';
@@ -55,6 +56,7 @@ Examples:
   taintkeeper export | kubectl apply -f -             policies that the API server holds by itself
   taintkeeper doctor --namespace taintkeeper          is it well, and if not, what is to blame?
   taintkeeper dashboard --namespace taintkeeper       all of it in a browser
+  taintkeeper cleanup --dry-run                       what an installation has left behind
   taintkeeper coverage                                which DaemonSets run on which nodes, and why not
   taintkeeper talos lint worker.yaml                  what a machine configuration says in vain`,
     )
@@ -69,6 +71,7 @@ Examples:
     coverageCommand(exit),
     doctorCommand(exit),
     dashboardCommand(),
+    cleanupCommand(exit),
     talosCommand(exit),
     certsCommand(exit),
     completionCommand(),

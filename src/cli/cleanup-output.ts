@@ -1,0 +1,69 @@
+import { stringify } from 'yaml';
+import { count, printable } from '../policy/text.ts';
+import { formatToleration } from '../policy/toleration.ts';
+import type { Cleaned, CleaningOptions } from './cleanup-cluster.ts';
+import { addedTo, titleOf } from './cleanup-object.ts';
+import { columns } from './columns.ts';
+import type { OutputFormat } from './output-format.ts';
+
+type Told = Pick<CleaningOptions, 'tolerations' | 'dryRun'>;
+
+/** What `taintkeeper cleanup` has done. */
+export function formatCleanup(cleaned: readonly Cleaned[], told: Told, format: OutputFormat): string {
+  switch (format) {
+    case 'table':
+      return table(cleaned, told);
+    case 'json':
+      return `${JSON.stringify(data(cleaned, told), null, 2)}\n`;
+    case 'yaml':
+      return stringify(data(cleaned, told));
+  }
+}
+
+function data(cleaned: readonly Cleaned[], { tolerations, dryRun }: Told): object {
+  return {
+    dryRun,
+    objects: cleaned.map(({ leftover, result, problem }) => ({
+      resource: leftover.resource,
+      ...(leftover.namespace === undefined ? {} : { namespace: leftover.namespace }),
+      name: leftover.name,
+      annotations: Object.fromEntries(leftover.annotations.map(({ name, value }) => [name, value])),
+      [tolerations ? 'tolerations' : 'keptTolerations']: addedTo(leftover),
+      result,
+      ...(problem === undefined ? {} : { problem }),
+    })),
+  };
+}
+
+/** As kubectl says it. */
+const SUFFIXES = { none: '', client: ' (dry run)', server: ' (server dry run)' } as const;
+
+function table(cleaned: readonly Cleaned[], { tolerations, dryRun }: Told): string {
+  if (cleaned.length === 0) return 'nothing of taintkeeper is left on nodes and DaemonSets\n';
+  const suffix = SUFFIXES[dryRun];
+  const rows = cleaned.flatMap(({ leftover, result }) => {
+    const title = printable(titleOf(leftover));
+    const added = addedTo(leftover).map(formatToleration);
+    return [
+      ...leftover.annotations.map(({ name, value }) => [title, `annotation ${name}: ${value}`, `${result}${suffix}`]),
+      ...added.map((text) => [title, `toleration ${text}`, tolerations ? `${result}${suffix}` : 'kept']),
+    ].map((row) => row.map(printable));
+  });
+  const problems = cleaned.flatMap(({ leftover, problem }) =>
+    problem === undefined ? [] : [`${printable(titleOf(leftover))}: ${printable(problem)}\n`],
+  );
+  const kept = tolerations ? 0 : cleaned.flatMap(({ leftover }) => addedTo(leftover)).length;
+  return [
+    columns([['OBJECT', 'WHAT', 'RESULT'], ...rows]),
+    ...(problems.length > 0 ? ['\n', ...problems] : []),
+    ...(kept > 0 ? [`\n${keptAdvice(kept, dryRun)}\n`] : []),
+  ].join('');
+}
+
+/** Once the annotation is gone, nobody knows any more. */
+function keptAdvice(kept: number, dryRun: Told['dryRun']): string {
+  const what = `${count(kept, 'toleration')} that taintkeeper added`;
+  return dryRun === 'none'
+    ? `${what}: kept, and no longer marked as added. To take them out, edit the DaemonSets`
+    : `${what}: kept. --tolerations takes them out, which replaces the pods; without the annotation nobody knows them any more`;
+}

@@ -1,0 +1,148 @@
+import { Command, Option } from 'commander';
+import { type ApiClient, connect } from '../cluster/client/api-client.ts';
+import { ApiError } from '../cluster/client/api-error.ts';
+import { listNative, servedVersions } from '../cluster/native-policies.ts';
+import { ADMISSION_REGISTRATION, CONFIGURATION_NAME, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
+import { InputError } from '../files/input-error.ts';
+import { atMost, count, printable } from '../policy/text.ts';
+import { VERSION } from '../version.ts';
+import { type Cleaned, type CleaningOptions, clean, DRY_RUNS, findLeftovers } from './cleanup-cluster.ts';
+import { formatCleanup } from './cleanup-output.ts';
+import { CLUSTER_OPTIONS, parseSeconds } from './cluster-options.ts';
+import { EXIT } from './exit.ts';
+import { type OutputFormat, outputOption } from './output-format.ts';
+import { withProgress } from './progress.ts';
+
+interface CleanupOptions extends Pick<CleaningOptions, 'tolerations' | 'dryRun'> {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly timeout: number;
+  readonly output: OutputFormat;
+}
+
+/** Of native policies that still act. */
+const MAX_NAMED = 5;
+
+/** `taintkeeper cleanup`: takes away what an installation leaves on Nodes and DaemonSets. */
+export function cleanupCommand(exit: (code: number) => void): Command {
+  return new Command('cleanup')
+    .description(
+      'Take away what taintkeeper leaves on nodes and DaemonSets once it is uninstalled: its annotations and, with --tolerations, the tolerations that it added to DaemonSets while they ran.',
+    )
+    .addOption(CLUSTER_OPTIONS.kubeconfig())
+    .addOption(CLUSTER_OPTIONS.context())
+    .addOption(
+      new Option(
+        '--dry-run [how]',
+        'client: only show what would be taken away; server: have the API server try it, too, without keeping it',
+      )
+        .choices(DRY_RUNS)
+        .default('none')
+        .preset('client'),
+    )
+    .option(
+      '--tolerations',
+      'take the added tolerations out of DaemonSets, too; this replaces their pods, and nodes with such taints get none',
+      false,
+    )
+    .option(
+      '--timeout <seconds>',
+      'with --tolerations: how long the pods of one DaemonSet may take to be replaced',
+      parseSeconds,
+      600,
+    )
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      `
+Uninstall taintkeeper first: while its webhooks are registered it would write all of that again, and nothing is done. Only tolerations
+that were added to DaemonSets that ran (existing: Patch) are known; what was added when a DaemonSet was created or changed is a part of it.
+With --tolerations the pods of one DaemonSet are replaced before the next one is changed.
+
+It takes the rights to get, list and patch nodes and daemonsets, and to get webhook configurations.
+
+Exit code: 0 all of it is gone (or nothing was there), 1 something is not, 2 it could not be looked at, or taintkeeper is installed.
+
+Examples:
+  taintkeeper cleanup --dry-run                  what is left, in the current context
+  taintkeeper cleanup                            annotations go, tolerations stay
+  taintkeeper cleanup --tolerations              tolerations go, too, one DaemonSet after the other`,
+    )
+    .action(async (options: CleanupOptions) => {
+      const cleaned = await cleanUp(options);
+      process.stdout.write(formatCleanup(cleaned, options, options.output));
+      exit(cleaned.every(({ result }) => result === 'removed') ? EXIT.ok : EXIT.trouble);
+    });
+}
+
+/** @throws InputError for a cluster that cannot be looked at, or where taintkeeper is at work */
+async function cleanUp({ timeout, ...options }: CleanupOptions): Promise<Cleaned[]> {
+  const { kubeconfig, context } = options;
+  const client = await connect({ kubeconfig, context, userAgent: `taintkeeper/${VERSION}` });
+  try {
+    await refuseWhileInstalled(client, options.dryRun !== 'none');
+    const leftovers = await withProgress('reading nodes and DaemonSets', findLeftovers(client));
+    const rolling = options.tolerations ? leftovers.objects.filter(({ tolerations }) => tolerations.length > 0) : [];
+    if (rolling.length > 0 && options.dryRun === 'none') {
+      note(`the pods of ${count(rolling.length, 'DaemonSet')} are replaced, one DaemonSet after the other`);
+    }
+    let what = 'cleaning up';
+    const onProgress = (next: string) => {
+      what = next;
+    };
+    const work = clean(client, leftovers, { ...options, rolloutTimeoutMs: timeout * 1000, onProgress });
+    return await withProgress(() => what, work);
+  } catch (error) {
+    throw error instanceof InputError ? error : new InputError([`${client.server}: ${(error as Error).message}`]);
+  } finally {
+    client.close();
+  }
+}
+
+async function refuseWhileInstalled(client: ApiClient, isTrial: boolean): Promise<void> {
+  for (const { kind, resource } of Object.values(CONFIGURATIONS)) {
+    if (!(await exists(client, `${ADMISSION_REGISTRATION}/${resource}/${CONFIGURATION_NAME}`))) continue;
+    const fault = `${kind} ${CONFIGURATION_NAME} is there: taintkeeper is installed, and would write again what is taken away`;
+    if (!isTrial)
+      throw new InputError([`${fault}. Uninstall it first (docs/install.md, Uninstall), or look with --dry-run`]);
+    note(fault);
+    return;
+  }
+  const native = await nativePolicies(client);
+  if (native.length === 0) return;
+  note(
+    `native policies are in force, and remember taints by themselves as long as they are: ${atMost(MAX_NAMED, native).join(', ')}`,
+  );
+}
+
+async function exists(client: ApiClient, path: string): Promise<boolean> {
+  try {
+    await client.request('GET', path);
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return false;
+    throw error;
+  }
+}
+
+/** The mutating ones of taintkeeper that are bound, by name; none for whoever may not read them. */
+async function nativePolicies(client: ApiClient): Promise<string[]> {
+  try {
+    const { mutating } = await servedVersions(client);
+    const found = await listNative(client, { mutating, validating: undefined }, {});
+    return found
+      .filter(({ kind, metadata }) => kind === 'MutatingAdmissionPolicyBinding' && isOurs(metadata.name))
+      .map(({ metadata }) => metadata.name);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return [];
+    throw error;
+  }
+}
+
+function isOurs(name: string): boolean {
+  return name.endsWith('.taintkeeper.dev');
+}
+
+function note(text: string): void {
+  process.stderr.write(`taintkeeper: note: ${printable(text)}\n`);
+}

@@ -1,0 +1,210 @@
+import { beforeAll, beforeEach, expect, it } from 'vitest';
+import { type Cleaned, clean, findLeftovers } from '../../src/cli/cleanup-cluster.ts';
+import { connect } from '../../src/cluster/client/api-client.ts';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { PROGRAM } from '../control-plane/program.ts';
+import { runTool } from '../control-plane/run-tool.ts';
+import { admin, type User } from '../control-plane/users.ts';
+import {
+  createDaemonSet,
+  createFakeNode,
+  daemonSetManifest,
+  daemonSetPath,
+  getDaemonSet,
+  isAvailable,
+  MASTER,
+  nodesWithPods,
+  waitForDaemonSet,
+} from './daemon-sets.ts';
+import { getNode, path as nodePath } from './nodes.ts';
+
+const NAMESPACE = 'cleanup';
+const OWN = { key: 'example.com/own', operator: 'Exists' };
+const ON_NODES = {
+  'taintkeeper.dev/remembered': 'dedicated=gpu:NoSchedule',
+  'taintkeeper.dev/restored': 'gpu-pool dedicated=gpu:NoSchedule',
+  'taintkeeper.dev/release': 'dedicated:NoSchedule',
+};
+const ADDED = 'taintkeeper.dev/tolerations-added';
+const MARK = { [ADDED]: `${MASTER.key}:${MASTER.effect}` };
+const CONFIGURATION = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
+const TIMEOUT_MS = 90_000;
+
+const looker: User = { name: 'looker@example.com', groups: [] };
+const stranger: User = { name: 'stranger@example.com', groups: [] };
+
+describeWithControlPlane(
+  'what an installation leaves behind',
+  { components: ['kube-controller-manager', 'kube-scheduler', 'kubelets'], nodeMonitorGraceSeconds: 600 },
+  (cp) => {
+    const run = async (user: User, ...args: string[]) =>
+      runTool(process.execPath, [PROGRAM, 'cleanup', '--kubeconfig', await cp().kubeconfigFile(user), ...args], {
+        env: process.env,
+      });
+
+    beforeAll(async () => {
+      await cp().request(admin, 'POST', '/api/v1/namespaces', { body: { metadata: { name: NAMESPACE } } });
+      await createFakeNode(cp(), 'master', [{ key: MASTER.key, effect: 'NoSchedule' }]);
+      await createFakeNode(cp(), 'worker', []);
+      for (const name of ['a', 'b']) {
+        await createDaemonSet(cp(), daemonSetManifest(NAMESPACE, name, { tolerations: [OWN, MASTER] }));
+        await waitForDaemonSet(cp(), NAMESPACE, name, isAvailable);
+      }
+      const rbac = '/apis/rbac.authorization.k8s.io/v1';
+      const rules = [
+        { apiGroups: ['', 'apps'], resources: ['nodes', 'daemonsets'], verbs: ['get', 'list'] },
+        {
+          apiGroups: ['admissionregistration.k8s.io'],
+          resources: ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'],
+          verbs: ['get'],
+        },
+      ];
+      await cp().request(admin, 'POST', `${rbac}/clusterroles`, { body: { metadata: { name: 'looker' }, rules } });
+      await cp().request(admin, 'POST', `${rbac}/clusterrolebindings`, {
+        body: {
+          metadata: { name: 'looker' },
+          roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'looker' },
+          subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: looker.name }],
+        },
+      });
+    });
+
+    const annotate = (path: string, annotations: object) =>
+      cp().request(admin, 'PATCH', path, { body: { metadata: { annotations } }, contentType: MERGE_PATCH });
+
+    beforeEach(async () => {
+      await annotate(nodePath('worker'), ON_NODES);
+      await annotate(nodePath('master'), { 'example.com/theirs': 'stays' });
+      for (const name of ['a', 'b']) await annotate(daemonSetPath(NAMESPACE, name), MARK);
+    });
+
+    const left = async () => ({
+      node: Object.keys((await getNode(cp(), 'worker')).metadata.annotations ?? {})
+        .filter((name) => name in ON_NODES)
+        .sort(),
+      daemonSets: await Promise.all(
+        ['a', 'b'].map(async (name) => (await getDaemonSet(cp(), NAMESPACE, name)).metadata.annotations?.[ADDED]),
+      ),
+    });
+    const ALL = { node: Object.keys(ON_NODES).sort(), daemonSets: [MARK[ADDED], MARK[ADDED]] };
+    const NOTHING = { node: [], daemonSets: [undefined, undefined] };
+
+    it.each([
+      { args: ['--dry-run'], suffix: 'dry run' },
+      { args: ['--dry-run=server', '--tolerations'], suffix: 'server dry run' },
+    ])('is shown by $args, and stays', async ({ args, suffix }) => {
+      const { code, stdout, stderr } = await run(admin, ...args);
+
+      expect([code, stderr]).toEqual([0, '']);
+      expect(stdout).toMatch(
+        new RegExp(
+          `^nodes/worker +annotation taintkeeper\\.dev/remembered: dedicated=gpu:NoSchedule +removed \\(${suffix}\\)$`,
+          'm',
+        ),
+      );
+      expect(stdout).not.toContain('nodes/master');
+      expect(await left()).toEqual(ALL);
+    });
+
+    it('is not taken away while taintkeeper is there, and would write it again', async () => {
+      await cp().request(admin, 'POST', CONFIGURATION, { body: { metadata: { name: 'taintkeeper' }, webhooks: [] } });
+      try {
+        const refused = await run(admin);
+        expect([refused.code, refused.stdout]).toEqual([2, '']);
+        expect(refused.stderr).toMatch(
+          /^taintkeeper: ValidatingWebhookConfiguration taintkeeper is there: .*Uninstall/,
+        );
+
+        const looked = await run(admin, '--dry-run');
+        expect([looked.code, looked.stdout.match(/\(dry run\)$/gm)?.length]).toEqual([0, 5]);
+        expect(looked.stderr).toMatch(/^taintkeeper: note: ValidatingWebhookConfiguration taintkeeper is there/);
+        expect(await left()).toEqual(ALL);
+      } finally {
+        await cp().request(admin, 'DELETE', `${CONFIGURATION}/taintkeeper`);
+      }
+    });
+
+    it('is named with the right that is missing to take it away', async () => {
+      const blind = await run(stranger);
+      expect([blind.code, blind.stdout]).toEqual([2, '']);
+      expect(blind.stderr).toMatch(/"stranger@example\.com" cannot get resource "mutatingwebhookconfigurations"/);
+
+      const looking = await run(looker, '-o', 'json');
+      expect([looking.code, looking.stderr]).toEqual([1, '']);
+      const { objects } = JSON.parse(looking.stdout) as {
+        objects: { resource: string; result: string; problem: string }[];
+      };
+      expect(objects.map(({ resource, result }) => [resource, result])).toEqual([
+        ['nodes', 'failed'],
+        ['daemonsets', 'failed'],
+        ['daemonsets', 'failed'],
+      ]);
+      expect(objects[0]?.problem).toContain('cannot patch resource "nodes"');
+      expect(await left()).toEqual(ALL);
+    });
+
+    it('goes, and no pod is replaced for it', async () => {
+      const before = await getDaemonSet(cp(), NAMESPACE, 'a');
+      const { code, stdout, stderr } = await run(admin);
+
+      expect([code, stderr]).toEqual([0, '']);
+      expect(stdout.match(/ removed$/gm)).toHaveLength(5);
+      expect(stdout).toMatch(
+        /^daemonsets\/cleanup\/a +toleration node-role\.kubernetes\.io\/master:NoSchedule +kept$/m,
+      );
+      expect(await left()).toEqual(NOTHING);
+      expect((await getNode(cp(), 'master')).metadata.annotations).toMatchObject({ 'example.com/theirs': 'stays' });
+      const after = await getDaemonSet(cp(), NAMESPACE, 'a');
+      expect([after.metadata.generation, after.spec]).toEqual([before.metadata.generation, before.spec]);
+      expect((await run(admin)).stdout).toBe('nothing of taintkeeper is left on nodes and DaemonSets\n');
+    });
+
+    it('goes although somebody writes the same object meanwhile', async () => {
+      const client = await connect({ kubeconfig: await cp().kubeconfigFile(admin), userAgent: 'cleanup.test' });
+      const found = await findLeftovers(client);
+      await annotate(nodePath('worker'), { 'taintkeeper.dev/remembered': 'other:NoSchedule' });
+      await annotate(daemonSetPath(NAMESPACE, 'a'), { [ADDED]: null });
+      const options = { tolerations: false, dryRun: 'none', rolloutTimeoutMs: 0, onProgress() {} } as const;
+      const cleaned: Cleaned[] = await clean(client, found, options);
+      client.close();
+
+      expect(cleaned.map(({ result, problem }) => [result, problem])).toEqual(Array(3).fill(['removed', undefined]));
+      expect(await left()).toEqual(NOTHING);
+    });
+
+    it('goes with the tolerations where that is asked for, one DaemonSet after the other', {
+      timeout: TIMEOUT_MS,
+    }, async () => {
+      expect(await nodesWithPods(cp(), NAMESPACE, 'a')).toEqual(['master', 'worker']);
+      const { code, stdout, stderr } = await run(admin, '--tolerations');
+
+      expect([code, stderr]).toEqual([
+        0,
+        'taintkeeper: note: the pods of 2 DaemonSets are replaced, one DaemonSet after the other\n',
+      ]);
+      expect(stdout).toMatch(
+        /^daemonsets\/cleanup\/b +toleration node-role\.kubernetes\.io\/master:NoSchedule +removed$/m,
+      );
+      expect(await left()).toEqual(NOTHING);
+      for (const name of ['a', 'b']) {
+        const daemonSet = await getDaemonSet(cp(), NAMESPACE, name);
+        expect(daemonSet.spec.template.spec.tolerations).toEqual([OWN]);
+        expect(isAvailable(daemonSet)).toBe(true);
+        expect(await nodesWithPods(cp(), NAMESPACE, name)).toEqual(['worker']);
+      }
+      // What the first one's rollout takes is over before the next one is changed.
+      const changes = cp()
+        .auditLog()
+        .filter(({ objectRef, verb }) => objectRef?.namespace === NAMESPACE && (verb === 'delete' || verb === 'patch'))
+        .map(({ verb, objectRef }) => `${verb} ${objectRef?.resource} ${objectRef?.name?.slice(0, 1)}`);
+      const rollout = (name: string) => [`patch daemonsets ${name}`, `delete pods ${name}`];
+      expect(dense(changes).slice(-4)).toEqual([...rollout('a'), ...rollout('b')]);
+    });
+  },
+);
+
+/** Of those that follow each other and are the same, one. */
+function dense(texts: readonly string[]): string[] {
+  return texts.filter((text, index) => text !== texts[index - 1]);
+}
