@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import type { RecordedEvent } from '../cluster/events/event.ts';
+import { ownUid } from '../cluster/own-uid.ts';
 import { compareResourceVersions } from '../cluster/watch/resource-version.ts';
 import type { Metrics } from '../server/metrics.ts';
 import { daemonSetSurvey, type SurveyOptions } from './daemon-set-survey.ts';
@@ -50,6 +51,8 @@ export function startDaemonSetPatching(options: DaemonSetPatchingOptions): Daemo
   const survey = daemonSetSurvey({ ...options, settleMs, stalledMs });
   const writer = daemonSetWriter(client);
   let troubles: readonly Trouble[] = [];
+  /** Who we are, once the API server has said so. */
+  let installation: { readonly uid: string | undefined } | undefined;
   /** By uid, who put it back. */
   const culprits = new Map<string, string>();
   /** By uid, why the API server refused the last patch, and when to try again. */
@@ -74,8 +77,9 @@ export function startDaemonSetPatching(options: DaemonSetPatchingOptions): Daemo
     // What is known is from before: in it, nothing has been patched.
     if (isAwaited()) return undefined;
 
+    installation ??= { uid: await ownUid(client) };
     const now = performance.now();
-    const found = survey.look(now);
+    const found = survey.look(now, installation.uid);
     await findCulprits(found.filter(({ putBack }) => putBack));
     const waiting = new Set(found.filter(({ lacks }) => lacks.length > 0).map(({ entry }) => entry.uid));
     for (const uid of refusals.keys()) if (!waiting.has(uid)) refusals.delete(uid);

@@ -1,5 +1,5 @@
 import { optsOut } from '../policy/daemon-set.ts';
-import { addedTolerations, judgeRunningDaemonSet } from '../policy/daemon-set-repair.ts';
+import { addedHere, addedTolerations, judgeRunningDaemonSet, recordOfAdded } from '../policy/daemon-set-repair.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { type DaemonSets, type Nodes, unreadyNodes } from './cluster-objects.ts';
 import { watchRollouts } from './rollout-watch.ts';
@@ -18,8 +18,11 @@ export interface SurveyOptions {
 }
 
 export interface DaemonSetSurvey {
-  /** Those that lack tolerations, and those that got some while they ran; by namespace and name. */
-  look(now: number): RunningDaemonSet[];
+  /**
+   * Those that lack tolerations, and those that got some while they ran; by namespace and name.
+   * @param installation see {@link addedHere}
+   */
+  look(now: number, installation: string | undefined): RunningDaemonSet[];
   /** It got what it lacked. */
   patched(daemonSet: RunningDaemonSet): void;
 }
@@ -31,7 +34,7 @@ export function daemonSetSurvey(options: SurveyOptions): DaemonSetSurvey {
   const given = new Map<string, readonly string[]>();
 
   return {
-    look(now) {
+    look(now, installation) {
       const policies = compiled();
       const unready = unreadyNodes(nodes);
       const entries = [...daemonSets.entries()].filter((entry) => entry.namespace !== namespace);
@@ -42,10 +45,11 @@ export function daemonSetSurvey(options: SurveyOptions): DaemonSetSurvey {
           given.delete(uid);
           return [];
         }
-        const annotated = addedTolerations(value.annotations);
+        const annotated = addedHere(value.annotations, installation);
         const added = new Set([...annotated, ...(given.get(uid) ?? [])]);
+        const patched = added.size > 0 || addedTolerations(value.annotations).length > 0;
         const decision = judgeRunningDaemonSet(value, policies);
-        if (decision.violations.length === 0 && added.size === 0) return [];
+        if (decision.violations.length === 0 && !patched) return [];
         const lost = decision.violations.filter(({ subject }) => added.has(subject));
         // The annotation has outlived the tolerations, and from now on speaks for itself: without it, all is as at first.
         if (lost.length > 0 && lost.every(({ subject }) => annotated.includes(subject))) given.delete(uid);
@@ -54,7 +58,8 @@ export function daemonSetSurvey(options: SurveyOptions): DaemonSetSurvey {
             entry,
             lacks: decision.violations,
             putBack: lost.length > 0,
-            patched: added.size > 0,
+            patched,
+            record: recordOfAdded(value, decision.violations, installation),
             tolerations: decision.verdict === 'patch' ? decision.desired.tolerations : value.tolerations,
             standing: rollouts.look(uid, value, unready, now),
           },

@@ -1,6 +1,5 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
-import { ADDED_ANNOTATION, withAdded } from '../policy/daemon-set-repair.ts';
 import { describeOwner, FIELD_MANAGER, fieldOwner, type ManagedFields } from './field-owner.ts';
 import type { RunningDaemonSet } from './running-daemon-set.ts';
 
@@ -40,7 +39,7 @@ export function daemonSetWriter(client: ApiClient): DaemonSetWriter {
           query: { fieldManager: FIELD_MANAGER },
           contentType: 'application/merge-patch+json',
           body: {
-            metadata: { uid, resourceVersion, annotations: { [ADDED_ANNOTATION]: markOf(daemonSet) } },
+            metadata: { uid, resourceVersion, annotations: daemonSet.record },
             spec: { template: { spec: { tolerations: daemonSet.tolerations } } },
           },
         });
@@ -65,7 +64,8 @@ export function daemonSetWriter(client: ApiClient): DaemonSetWriter {
 
   async function outcome(daemonSet: RunningDaemonSet): Promise<Written> {
     const found = await read(daemonSet);
-    if (!found || found.annotations?.[ADDED_ANNOTATION] !== markOf(daemonSet)) return 'changed';
+    const isRecorded = Object.entries(daemonSet.record).every(([name, text]) => found?.annotations?.[name] === text);
+    if (!found || !isRecorded) return 'changed';
     return { resourceVersion: found.resourceVersion };
   }
 
@@ -84,10 +84,6 @@ export function daemonSetWriter(client: ApiClient): DaemonSetWriter {
 /** The request itself is at fault, or somebody forbids it: what comes next is the same, for this DaemonSet. */
 function isRefusal({ status }: ApiError): boolean {
   return status >= 400 && status < 500 && ![401, 408, 429].includes(status);
-}
-
-function markOf({ entry, lacks }: RunningDaemonSet): string {
-  return withAdded(entry.value.annotations, lacks);
 }
 
 function pathOf({ entry }: RunningDaemonSet): string {

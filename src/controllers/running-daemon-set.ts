@@ -15,6 +15,8 @@ export interface RunningDaemonSet {
   readonly putBack: boolean;
   /** Whether it was ever patched. */
   readonly patched: boolean;
+  /** The annotations that a patch for what it lacks writes. */
+  readonly record: Readonly<Record<string, string>>;
   /** All tolerations as they should be. */
   readonly tolerations: readonly object[];
   readonly standing: RolloutStanding;

@@ -2,9 +2,13 @@ import { type DaemonSetView, type DesiredDaemonSet, judgeDaemonSet } from './dae
 import type { Decision, Violation } from './decision.ts';
 import { own, type StringMap } from './label-selector.ts';
 import type { PolicySet } from './policy-set.ts';
+import { formatToleration } from './toleration.ts';
 
 /** On a DaemonSet: the tolerations that were appended to it while it ran, `key=value:Effect, …`. */
 export const ADDED_ANNOTATION = 'taintkeeper.dev/tolerations-added';
+
+/** On a DaemonSet: which installation {@link ADDED_ANNOTATION} is of, by the uid of its service account. */
+export const ADDED_BY_ANNOTATION = 'taintkeeper.dev/tolerations-added-by';
 
 /**
  * Judges a DaemonSet that runs by the policies with `existing: Patch`: as if it were created now, as it is. Of one that opts out
@@ -21,7 +25,27 @@ export function addedTolerations(annotations: StringMap): string[] {
   return texts.filter((text) => text !== '');
 }
 
-/** The annotation once these are added, too. */
-export function withAdded(annotations: StringMap, added: readonly Violation[]): string {
-  return [...new Set([...addedTolerations(annotations), ...added.map(({ subject }) => subject)])].join(', ');
+/**
+ * What this installation answers for: of a record that another one has left it does not know who took out what is gone. A record
+ * without a name counts, and so does every record where `installation` is not known.
+ */
+export function addedHere(annotations: StringMap, installation: string | undefined): string[] {
+  const by = own(annotations, ADDED_BY_ANNOTATION);
+  const isOther = by !== undefined && installation !== undefined && by !== installation;
+  return isOther ? [] : addedTolerations(annotations);
+}
+
+/** The annotations once these are added, too. What an earlier installation added stays listed as long as it is there. */
+export function recordOfAdded(
+  { annotations, tolerations }: Pick<DaemonSetView, 'annotations' | 'tolerations'>,
+  added: readonly Violation[],
+  installation: string | undefined,
+): Record<string, string> {
+  const here = addedHere(annotations, installation);
+  const there = new Set(tolerations.map(formatToleration));
+  const before = addedTolerations(annotations).filter((text) => here.includes(text) || there.has(text));
+  return {
+    [ADDED_ANNOTATION]: [...new Set([...before, ...added.map(({ subject }) => subject)])].join(', '),
+    ...(installation === undefined ? {} : { [ADDED_BY_ANNOTATION]: installation }),
+  };
 }

@@ -1,4 +1,4 @@
-import { ADDED_ANNOTATION, addedTolerations } from './daemon-set-repair.ts';
+import { ADDED_ANNOTATION, ADDED_BY_ANNOTATION, addedTolerations } from './daemon-set-repair.ts';
 import { own, type StringMap } from './label-selector.ts';
 import { REMEMBERED_ANNOTATION } from './memory.ts';
 import { RESTORED_ANNOTATION } from './native/restored-annotation.ts';
@@ -9,7 +9,7 @@ import { formatToleration, type Toleration } from './toleration.ts';
 const NODE_ANNOTATIONS = [REMEMBERED_ANNOTATION, RESTORED_ANNOTATION, RELEASE_ANNOTATION];
 
 /** What taintkeeper writes on DaemonSets. */
-const DAEMON_SET_ANNOTATIONS = [ADDED_ANNOTATION];
+const DAEMON_SET_ANNOTATIONS = [ADDED_ANNOTATION, ADDED_BY_ANNOTATION];
 
 /** An annotation that has outlived the installation that it was for. */
 export interface LeftAnnotation {

@@ -1,7 +1,9 @@
 import { beforeAll, expect, it } from 'vitest';
 import { type GrantingValue, INSTALL, NAMESPACE, RIGHTS } from '../../scripts/chart.ts';
+import { ownUid } from '../../src/cluster/own-uid.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, serviceAccount } from '../control-plane/users.ts';
+import { clientFor } from '../unit/cluster/client/fake-api.ts';
 
 const RBAC_TIMEOUT_MS = 10_000;
 const { name: user, groups } = serviceAccount(NAMESPACE, 'taintkeeper');
@@ -317,6 +319,19 @@ describeWithControlPlane("the service account's rights", {}, (cp) => {
 
   it.each(RIGHTS_BY_DEFAULT)('$what: $group $resource $subresource $name', async (right) => {
     await expectRights(right);
+  });
+
+  it('it may ask who it is, which another installation is not', async () => {
+    const account = `/api/v1/namespaces/${NAMESPACE}/serviceaccounts/${OWN}`;
+    const { body } = await cp().request<{ metadata: { uid: string } }>(admin, 'GET', account);
+    const issued = await cp().request<{ status: { token: string } }>(admin, 'POST', `${account}/token`, {
+      body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} },
+    });
+    const { client } = await clientFor(cp().url, { user: { token: issued.body.status.token } });
+    expect(await ownUid(client)).toBe(body.metadata.uid);
+
+    const { client: nobody } = await clientFor(cp().url, { user: { token: 'of nobody' } });
+    await expect(ownUid(nobody)).rejects.toThrow('401 Unauthorized');
   });
 
   it('there is no rule that the table does not know', async () => {

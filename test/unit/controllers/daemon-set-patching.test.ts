@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../../../src/cluster/client/api-error.ts';
 import {
   ADDED,
+  ADDED_BY,
   ailing,
   GPU,
   MASTER,
@@ -16,7 +17,7 @@ import {
   well,
   withTolerations,
 } from './patched-daemon-sets.ts';
-import { apply, type Writable } from './running-cluster.ts';
+import { apply, INSTALLATION, type Writable } from './running-cluster.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -37,7 +38,7 @@ it('patches once, precisely, and tells of it', async () => {
   await soon();
   expect(cluster.patches.map(({ body }) => body)).toEqual([
     {
-      metadata: { uid, resourceVersion, annotations: { [ADDED]: 'master:NoSchedule' } },
+      metadata: { uid, resourceVersion, annotations: { [ADDED]: 'master:NoSchedule', [ADDED_BY]: INSTALLATION } },
       spec: { template: { spec: { tolerations: [OWN, MASTER] } } },
     },
   ]);

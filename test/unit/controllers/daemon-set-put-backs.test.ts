@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import {
   ADDED,
+  ADDED_BY,
+  fromEarlierInstallation,
   GPU,
   MASTER,
   MINUTE,
@@ -10,7 +12,7 @@ import {
   unmarked,
   withTolerations,
 } from './patched-daemon-sets.ts';
-import type { Writable } from './running-cluster.ts';
+import { INSTALLATION, type Writable } from './running-cluster.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -91,6 +93,21 @@ it('what is put back is tried again after it has opted out and in, where there i
   cluster.change('a/a', unmarked);
   await soon();
   expect(cluster.patched()).toEqual(['a/a', 'a/a']);
+});
+
+it('what an earlier installation added, and is gone since, is added once more, and by this one only once', async () => {
+  const cluster = startPatching();
+  cluster.add('a/a', fromEarlierInstallation);
+  await soon();
+  expect(cluster.patched()).toEqual(['a/a']);
+  expect(cluster.reasons()).toEqual([]);
+  // What is gone and was not added again is nobody's any more.
+  expect(cluster.get('a/a').metadata.annotations).toEqual({ [ADDED]: 'master:NoSchedule', [ADDED_BY]: INSTALLATION });
+
+  cluster.change('a/a', withTolerations());
+  await soon();
+  expect(cluster.patched()).toEqual(['a/a']);
+  expect(cluster.reasons()).toEqual(['cni PutBack a/a']);
 });
 
 it('a policy that wants more is something else: that is added', async () => {

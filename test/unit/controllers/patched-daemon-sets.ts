@@ -8,6 +8,7 @@ export const MASTER = { key: 'master', operator: 'Exists', effect: 'NoSchedule' 
 export const GPU = { key: 'gpu', operator: 'Exists', effect: 'NoSchedule' } as const;
 export const OWN = { key: 'own', operator: 'Exists', later: 'field of a later Kubernetes' };
 export const ADDED = 'taintkeeper.dev/tolerations-added';
+export const ADDED_BY = 'taintkeeper.dev/tolerations-added-by';
 const IGNORE = 'taintkeeper.dev/ignore';
 export const MINUTE = 60_000;
 
@@ -59,6 +60,11 @@ export const updated =
   ({ status }: Writable) => {
     status.updatedNumberScheduled = count;
   };
+/** As an installation that is gone has left it, and somebody who then took its toleration out. */
+export const fromEarlierInstallation = ({ metadata }: Writable) => {
+  metadata.annotations[ADDED] = 'master:NoSchedule, old:NoSchedule';
+  metadata.annotations[ADDED_BY] = 'uid-of-an-earlier-installation';
+};
 /** As another leader has left it. */
 export const patchedBefore = (object: Writable) => {
   object.metadata.annotations[ADDED] = 'master:NoSchedule';

@@ -41,6 +41,9 @@ export interface Patch {
   };
 }
 
+/** The uid of the service account in {@link startRunningCluster}: another one in each installation. */
+export const INSTALLATION = 'uid-of-this-installation';
+
 /** DaemonSets in memory, whose pods are replaced at once unless a test says otherwise, and the controller at work on them. */
 export function startRunningCluster(compiled: () => PolicySet) {
   const objects = new Map<string, Writable>();
@@ -91,6 +94,7 @@ export function startRunningCluster(compiled: () => PolicySet) {
 
   const client = {
     async request(method: string, path: string, { body }: { body?: Patch['body'] } = {}) {
+      if (path.endsWith('/selfsubjectreviews')) return { status: { userInfo: { uid: INSTALLATION } } };
       const [, namespace, name] = /namespaces\/([^/]+)\/daemonsets\/([^/]+)$/.exec(path) ?? [];
       const object = objects.get(`${namespace}/${name}`);
       if (!object) throw new Error(`nothing at ${path}`);
