@@ -5,6 +5,7 @@ import { REMEMBERED_ANNOTATION } from '../policy/memory.ts';
 import { RESTORED_ANNOTATION } from '../policy/native/restored-annotation.ts';
 import type { DesiredNode, NodeView } from '../policy/node.ts';
 import { RELEASE_ANNOTATION } from '../policy/release.ts';
+import { REMOVED_ANNOTATION } from '../policy/removal.ts';
 import type { Taint } from '../policy/taint.ts';
 import { listPatch } from './list-patch.ts';
 import { Nullish, ObjectMeta } from './object-meta.ts';
@@ -46,12 +47,12 @@ export function viewNode({ metadata, spec }: NodeObject, name: string): NodeView
   };
 }
 
-/** {@link NodeView.room}: what other annotations leave of it. The bytes of all names and values count. */
+/** {@link NodeView.room}: what other annotations leave. The bytes of all names and values count. */
 export function roomOn({ metadata }: NodeObject): number {
   const used = Object.entries(metadata.annotations ?? {})
-    .filter(([name]) => name !== REMEMBERED_ANNOTATION)
+    .filter(([name]) => name !== REMEMBERED_ANNOTATION && name !== REMOVED_ANNOTATION)
     .reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value ?? ''), 0);
-  return ANNOTATIONS_MAX_BYTES - used - REMEMBERED_ANNOTATION.length;
+  return ANNOTATIONS_MAX_BYTES - used - REMEMBERED_ANNOTATION.length - REMOVED_ANNOTATION.length;
 }
 
 /** The JSON patch (RFC 6902) that makes the Node look as desired. */
@@ -71,21 +72,26 @@ function patchTaints(spec: NodeObject['spec'], taints: readonly Taint[]): Operat
 }
 
 /** The annotations that are ours. */
-type OwnAnnotations = Pick<NodeView, 'release' | 'remembered' | 'restored'>;
+type OwnAnnotations = Pick<NodeView, 'release' | 'remembered' | 'removed' | 'restored'>;
 
 function annotationsOf({ annotations }: NodeObject['metadata']): OwnAnnotations {
   return {
     release: own(annotations ?? {}, RELEASE_ANNOTATION),
     remembered: own(annotations ?? {}, REMEMBERED_ANNOTATION),
+    removed: own(annotations ?? {}, REMOVED_ANNOTATION),
     restored: own(annotations ?? {}, RESTORED_ANNOTATION),
   };
 }
 
 /** Where there is no map of annotations yet, one must be added before anything can be put into it. */
-function pickAnnotations({ annotations }: NodeObject['metadata'], { release, remembered, restored }: OwnAnnotations) {
+function pickAnnotations(
+  { annotations }: NodeObject['metadata'],
+  { release, remembered, removed, restored }: OwnAnnotations,
+) {
   const values = {
     ...(release === undefined ? {} : { [RELEASE_ANNOTATION]: release }),
     ...(remembered === undefined ? {} : { [REMEMBERED_ANNOTATION]: remembered }),
+    ...(removed === undefined ? {} : { [REMOVED_ANNOTATION]: removed }),
     ...(restored === undefined ? {} : { [RESTORED_ANNOTATION]: restored }),
   };
   if (annotations || Object.keys(values).length > 0) return { annotations: values };

@@ -2,11 +2,12 @@ import type { Logger } from 'pino';
 import type { Entry } from '../cluster/watch/cached-objects.ts';
 import { REMEMBERED_ANNOTATION } from '../policy/memory.ts';
 import type { DesiredNode } from '../policy/node.ts';
+import { REMOVED_ANNOTATION } from '../policy/removal.ts';
 import { createAttempts } from './attempts.ts';
 import type { ClusterNode } from './cluster-objects.ts';
 import { FIGHT } from './taint-contests.ts';
 
-/** Breaks the circuit between taintkeeper and whoever takes its annotation off a node: the taints are as they should be. */
+/** Breaks the circuit between taintkeeper and whoever changes its annotations on a node: the taints are as they should be. */
 export interface MemoryWrites {
   /** The node was made as desired. */
   wrote(node: Entry<ClusterNode>, desired: DesiredNode): void;
@@ -18,7 +19,8 @@ export interface MemoryWrites {
 
 export function countMemoryWrites(log: Logger): MemoryWrites {
   const writes = createAttempts();
-  const keyOf = ({ uid }: Entry<ClusterNode>, { remembered = '' }: DesiredNode) => `${uid} ${remembered}`;
+  const keyOf = ({ uid }: Entry<ClusterNode>, { remembered = '', removed = '' }: DesiredNode) =>
+    `${uid} ${remembered} ${removed}`;
   const countOf = (key: string) => writes.within(key, FIGHT.windowMs, performance.now()).length;
 
   return {
@@ -28,7 +30,8 @@ export function countMemoryWrites(log: Logger): MemoryWrites {
       writes.record(key, performance.now());
       if (countOf(key) < FIGHT.limit) return;
       const times = `${FIGHT.limit} times in ${FIGHT.windowMs / 60_000} minutes`;
-      log.warn(`wrote the same ${REMEMBERED_ANNOTATION} to Node ${node.name} ${times}: somebody changes it each time`);
+      const annotation = desired.removed === node.value.removed ? REMEMBERED_ANNOTATION : REMOVED_ANNOTATION;
+      log.warn(`wrote the same ${annotation} to Node ${node.name} ${times}: somebody changes it each time`);
     },
     isFought: (node, desired) => desired.taints === node.value.taints && countOf(keyOf(node, desired)) >= FIGHT.limit,
     forget: () => writes.forget(FIGHT.windowMs, performance.now()),

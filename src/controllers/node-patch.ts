@@ -4,6 +4,7 @@ import { REMEMBERED_ANNOTATION } from '../policy/memory.ts';
 import { RESTORED_ANNOTATION } from '../policy/native/restored-annotation.ts';
 import type { DesiredNode } from '../policy/node.ts';
 import { RELEASE_ANNOTATION } from '../policy/release.ts';
+import { REMOVED_ANNOTATION } from '../policy/removal.ts';
 import type { ClusterNode } from './cluster-objects.ts';
 
 /**
@@ -12,12 +13,13 @@ import type { ClusterNode } from './cluster-objects.ts';
  */
 export function patchOf(
   { resourceVersion, value }: Entry<ClusterNode>,
-  { taints, release, remembered, restored }: DesiredNode,
+  { taints, release, remembered, removed, restored }: DesiredNode,
   now: Date,
 ): object {
   const annotations = {
     ...(release === value.release ? {} : { [RELEASE_ANNOTATION]: release ?? null }),
     ...(remembered === value.remembered ? {} : { [REMEMBERED_ANNOTATION]: remembered ?? null }),
+    ...(removed === value.removed ? {} : { [REMOVED_ANNOTATION]: removed ?? null }),
     ...(restored === value.restored ? {} : { [RESTORED_ANNOTATION]: restored ?? null }),
   };
   const spec = { taints: withTimeAdded(value.taints, taints, now) };

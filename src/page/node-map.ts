@@ -68,12 +68,13 @@ function rowOf(
   isContested: NodeMapInput['isContested'],
   known: Map<string, number>,
 ): NodeRow {
-  const { losses } = nodeDrift(node, [...selecting], {
+  const { losses, removed } = nodeDrift(node, [...selecting], {
     isContested: (taint) => isContested(node, taint),
     hasTurn: false,
   });
   // Of several that one rule with a pattern is for, the first is told.
   const lost = new Map(losses.toReversed().map((loss) => [`${loss.policy.name} ${loss.field}`, loss]));
+  const excused = new Set(removed.map(({ policy, field }) => `${policy.name} ${field}`));
   const carried = valuesOf(node.taints);
   const isSettled = settledOn(node.remembered);
   const kept = new Map(
@@ -93,6 +94,7 @@ function rowOf(
       if (loss.hindrance === 'contested') return 'c';
       return found === undefined ? 'm' : 'd';
     }
+    if (excused.has(`${column.policy} ${column.field}`)) return 'r';
     return fields.has(column.field) || isPresent(column.rule, carried) ? 'k' : 'a';
   });
   return { name: node.name, ready: node.ready, cells: cells.join(''), ...(notes.length > 0 ? { notes } : {}) };

@@ -3,10 +3,11 @@ import { own, type StringMap } from './label-selector.ts';
 import { REMEMBERED_ANNOTATION } from './memory.ts';
 import { RESTORED_ANNOTATION } from './native/restored-annotation.ts';
 import { RELEASE_ANNOTATION } from './release.ts';
+import { REMOVED_ANNOTATION } from './removal.ts';
 import { formatToleration, type Toleration } from './toleration.ts';
 
 /** What taintkeeper, or whoever releases a taint, writes on Nodes. `taintkeeper cleanup` takes away what is listed here. */
-const NODE_ANNOTATIONS = [REMEMBERED_ANNOTATION, RESTORED_ANNOTATION, RELEASE_ANNOTATION];
+const NODE_ANNOTATIONS = [REMEMBERED_ANNOTATION, REMOVED_ANNOTATION, RESTORED_ANNOTATION, RELEASE_ANNOTATION];
 
 /** What taintkeeper writes on DaemonSets. */
 const DAEMON_SET_ANNOTATIONS = [ADDED_ANNOTATION, ADDED_BY_ANNOTATION];

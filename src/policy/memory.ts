@@ -55,7 +55,7 @@ export interface Remembering {
   readonly keeps?: ((taint: Taint) => boolean) | undefined;
   /** Which of the carried taints are to be listed that are not yet; by default, all that are protected. */
   readonly settles?: (taint: Taint) => boolean;
-  /** How long it may get, in bytes: see {@link NodeView.room}. */
+  /** How long it may get, in bytes: what the record of removals leaves of {@link NodeView.room}. */
   readonly room?: number | undefined;
 }
 

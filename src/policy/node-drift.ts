@@ -9,8 +9,9 @@ import {
 } from './memory.ts';
 import type { DesiredNode, NodeView } from './node.ts';
 import type { CompiledTaintPolicy } from './policy-set.ts';
-import { presentTaints, satisfies } from './present-taints.ts';
+import { presentTaints, satisfies, type Want } from './present-taints.ts';
 import { consumeRelease, isReleased, parseRelease } from './release.ts';
+import { parseRemoved, recordRemovals, roomBeside, wasRemoved } from './removal.ts';
 import { type RestoredNatively, restoredNatively } from './restored-natively.ts';
 import { settling } from './settling.ts';
 import { droppedTaints, identity, type Taint, valuesOf, withTaints } from './taint.ts';
@@ -39,9 +40,14 @@ export interface Loss {
   readonly hindrance: Hindrance | undefined;
 }
 
+/** A Present taint that a node does without, because somebody removed it whom the policy exempts. */
+export type Removal = Omit<Loss, 'hindrance'>;
+
 /** How a node differs from what the policies declare, as it is, whoever made it so. */
 export interface NodeDrift {
   readonly losses: readonly Loss[];
+  /** No losses: these stay off until somebody sets them. */
+  readonly removed: readonly Removal[];
   /** Taints that are gone with leave, and are not to be remembered any more. */
   readonly released: readonly Taint[];
   /** What the node remembers for nobody: see {@link Forgetting}. */
@@ -84,6 +90,7 @@ interface Claim {
  * Compares a node with the policies: Present taints that it lacks, and protected taints that it was remembered to carry and
  * that went missing while nobody was asked. One that a release annotation names has gone with leave, and is forgotten. So is
  * one that comes and goes by itself, which is not missed either: whoever removed it from a node that runs may not do so again.
+ * Nor is a Present taint missed that somebody removed whom the policy exempts, as is recorded on the node.
  *
  * A taint that goes while no policy binds it is forgotten soon, or it would come back by surprise with the next policy. One
  * that the node still carries stays remembered while a policy has it, also in mode Audit, and for a while longer: modes change
@@ -113,8 +120,12 @@ export function nodeDrift(
   const released = gone.filter((taint) => isReleased(release, taint) && isReleasable(taint, selecting));
   const lost = gone.filter((taint) => !transient.includes(taint) && !released.includes(taint));
 
+  const removals = parseRemoved(node.removed);
+  const wants = presentTaints(node.labels, selecting).filter(({ taint }) => !isTransientTaintKey(taint.key));
+  const excused = wants.filter((want) => wasRemoved(removals, want));
+  const wanted = excused.length === 0 ? wants : wants.filter((want) => !excused.includes(want));
   const remembered = valuesOf(lost);
-  const groups = [...Map.groupBy(claims(node, carried, lost, selecting), ({ taint }) => identity(taint)).values()];
+  const groups = [...Map.groupBy(claims(wanted, carried, lost, selecting), ({ taint }) => identity(taint)).values()];
   const judged = groups.map((group) => {
     const target = targetOf(group);
     return { group, target, hindrance: hindranceOf(group, target) };
@@ -124,8 +135,16 @@ export function nodeDrift(
   const settled = settling(node, selecting, stayedMs);
   const known = valuesOf([...memory, ...repaired]);
   const isAsRemembered = (taint: Taint) => known.get(identity(taint)) === (taint.value ?? '');
+  const removed = recordRemovals({
+    before: node.removed,
+    carried: taints,
+    labels: node.labels,
+    policies: selecting,
+    room: node.room,
+  });
   const desired: DesiredNode = {
     taints,
+    removed,
     release: released.length === 0 ? node.release : consumeRelease(release, released),
     restored: undefined,
     remembered: remember({
@@ -135,16 +154,18 @@ export function nodeDrift(
       protects,
       keeps: (taint) => !over.has(identity(taint)),
       settles: holdOn(node.labels, selecting, (taint) => settled.isSettled(taint) || isAsRemembered(taint)),
-      room: node.room,
+      room: roomBeside(removed, node.room),
     }),
   };
   const changes =
     taints !== node.taints ||
     desired.release !== node.release ||
     desired.remembered !== node.remembered ||
+    desired.removed !== node.removed ||
     desired.restored !== node.restored;
   return {
     losses: judged.flatMap(({ group, target, hindrance }) => lossesOf(group, target, hindrance)),
+    removed: excused.filter((want) => !satisfies(valuesOf(taints), want)),
     released,
     idle,
     natively: restoredNatively(node.restored, policies),
@@ -170,15 +191,17 @@ export function nodeDrift(
 
 /** What each policy misses, every taint once: with the value that it declares, else with the remembered one, else with none. */
 function claims(
-  node: NodeView,
+  wants: readonly Want[],
   carried: ReadonlyMap<string, string>,
   lost: readonly Taint[],
   policies: readonly CompiledTaintPolicy[],
 ): Claim[] {
+  const unmet = Map.groupBy(
+    wants.filter((want) => !satisfies(carried, want)),
+    ({ policy }) => policy,
+  );
   return policies.flatMap((policy) => {
-    const present = presentTaints(node.labels, [policy])
-      .filter((want) => !satisfies(carried, want) && !isTransientTaintKey(want.taint.key))
-      .map((want) => ({ ...want, present: true }));
+    const present = (unmet.get(policy) ?? []).map((want) => ({ ...want, present: true }));
     const preserved = lost.flatMap((taint) => {
       const field = policy.protectedBy(taint);
       return field === undefined ? [] : [{ policy, field, taint, anyValue: false, mayEvict: false, present: false }];

@@ -1,12 +1,14 @@
 import { allow, type Decision, deny, type Outcome, patch, type Violation } from './decision.ts';
 import { holdOn, NONE_SETTLED, protectionOn, remember, settledOn } from './memory.ts';
-import type { DesiredNode, NodeUpdate } from './node.ts';
+import type { DesiredNode, NodeUpdate, NodeView } from './node.ts';
 import { changesOfProtection } from './node-protection-changes.ts';
 import { refusal } from './node-refusal.ts';
 import type { CompiledTaintPolicy, Requester } from './policy-set.ts';
+import { satisfies } from './present-taints.ts';
 import { consumeRelease, isReleased, parseRelease } from './release.ts';
+import { isPresentTaint, recordRemovals, roomBeside } from './removal.ts';
 import { type NativeRecord, NO_RECORD, nativeRecord, nativeViolation } from './restored-natively.ts';
-import { droppedTaints, formatTaint, type Taint, withTaints } from './taint.ts';
+import { droppedTaints, formatTaint, sameTaint, type Taint, valuesOf, withTaints } from './taint.ts';
 import type { TaintMode } from './taint-policy.ts';
 import { taintViolation } from './taint-violation.ts';
 
@@ -31,8 +33,8 @@ export interface Ruling {
 
 /**
  * Protects the taints that an update drops. Mutation puts back what Restore policies protect, takes spent entries out of the
- * release annotation, remembers what the node is left with, and tells what native policies put back before; validation refuses what is still dropped against a Deny or a
- * Restore policy, and records the rest.
+ * release annotation, remembers what the node is left with, records the Present taints that somebody exempt removes, and tells what
+ * native policies put back before; validation refuses what is still dropped against a Deny or a Restore policy, and records the rest.
  */
 export function judgeNodeUpdate(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Decision<DesiredNode> {
   const { phase, node, oldNode } = request;
@@ -103,6 +105,17 @@ function mutate(
   const consumed = spent.filter((taint) => isReleased(release, taint));
   const restoredTaints = restored.map(({ taint }) => taint);
   const taints = withTaints(node.taints, restoredTaints);
+  const removed =
+    refused || !concerns
+      ? node.removed
+      : recordRemovals({
+          before: node.removed,
+          gone: rulings.filter((ruling) => goesByExemption(ruling, node)).map(({ taint }) => taint),
+          carried: taints,
+          labels: node.labels,
+          policies,
+          room: node.room,
+        });
   const remembered =
     refused || !concerns
       ? node.remembered
@@ -112,9 +125,10 @@ function mutate(
           forgotten: rulings.filter(goesWithLeave).map(({ taint }) => taint),
           protects: protectionOn(node.labels, policies),
           settles: holdOn(node.labels, policies, settledOn(oldNode.remembered)),
-          room: node.room,
+          room: roomBeside(removed, node.room),
         });
-  const isRight = restored.length === 0 && consumed.length === 0 && remembered === node.remembered;
+  const isRight =
+    restored.length === 0 && consumed.length === 0 && remembered === node.remembered && removed === node.removed;
   if (isRight && !natively.isNew) return allow();
 
   // Of a request that validation refuses, nothing was done: there is nothing to report then.
@@ -125,6 +139,7 @@ function mutate(
       taints,
       release: consumed.length === 0 ? node.release : consumeRelease(release, consumed),
       remembered,
+      removed,
       // What was there before is for the leader to record.
       restored: natively.isNew ? oldNode.restored : node.restored,
     },
@@ -154,6 +169,17 @@ function goes({ mode }: Ruling): boolean {
 function goesWithLeave(ruling: Ruling): boolean {
   const { released, exempt } = ruling;
   return goes(ruling) && (released.length > 0 || exempt.some(({ policy }) => policy.mode !== 'Audit'));
+}
+
+/** Whether the node goes without a Present taint because the policy that declares it exempts the requester. */
+function goesByExemption(ruling: Ruling, { labels, taints }: NodeView): boolean {
+  const { taint, exempt } = ruling;
+  const left = valuesOf(taints.filter((one) => sameTaint(one, taint)));
+  const misses = ({ mode, present, selectsNode }: CompiledTaintPolicy) =>
+    mode !== 'Audit' &&
+    selectsNode(labels) &&
+    present.some(({ value }) => isPresentTaint(taint, value) && !satisfies(left, value));
+  return goes(ruling) && exempt.some(({ policy }) => misses(policy));
 }
 
 function validate(

@@ -16,8 +16,10 @@ export interface NodeView {
   readonly release: string | undefined;
   /** The annotation {@link REMEMBERED_ANNOTATION}, if there is one. */
   readonly remembered: string | undefined;
+  /** The annotation {@link REMOVED_ANNOTATION}, if there is one. */
+  readonly removed?: string | undefined;
   /**
-   * How many bytes the value of that annotation may have, by what the API server allows all annotations together. Absent
+   * How many bytes the values of those two annotations may have together, by what the API server allows all annotations. Absent
    * where that is not known. Whoever may write the node can fill it, and no taint must depend on that.
    */
   readonly room?: number;
@@ -30,6 +32,7 @@ export interface DesiredNode {
   readonly taints: readonly Taint[];
   readonly release: string | undefined;
   readonly remembered: string | undefined;
+  readonly removed: string | undefined;
   readonly restored: string | undefined;
 }
 
@@ -94,8 +97,10 @@ function judgeNodeCreation(
     node.taints,
     additions.map(({ taint }) => taint),
   );
-  // Whatever a new node says that it remembers, it has carried nothing yet. Policies in Audit have no say in that.
-  const remembered = policies.every(({ mode }) => mode === 'Audit')
+  // Whatever a new node says of itself, it has carried nothing yet, nor has anything been removed. Policies in Audit have no say in that.
+  const isOnlyWatched = policies.every(({ mode }) => mode === 'Audit');
+  const removed = isOnlyWatched ? node.removed : undefined;
+  const remembered = isOnlyWatched
     ? node.remembered
     : remember({
         before: undefined,
@@ -103,12 +108,12 @@ function judgeNodeCreation(
         protects: holdOn(node.labels, policies, NONE_SETTLED),
         room: node.room,
       });
-  if (additions.length === 0 && remembered === node.remembered) return allow();
+  if (additions.length === 0 && remembered === node.remembered && removed === node.removed) return allow();
 
   const values = valuesOf(taints);
   const added = lacking.filter((want) => binds(want) && satisfies(values, want));
   return patch(
-    { taints, release: node.release, remembered, restored: node.restored },
+    { taints, release: node.release, remembered, removed, restored: node.restored },
     added.map((want) => taintViolation(want.policy, want.field, want.taint, 'added')),
     added.map(({ taint, policy }) => `TaintPolicy ${policy.name} added taint ${formatTaint(taint)}`),
   );

@@ -35,6 +35,8 @@ export interface CompiledTaintPolicy {
   readonly present: readonly Stated<PresentTaint>[];
   selectsNode(labels: StringMap): boolean;
   exempts(requester: Requester): boolean;
+  /** Whether there is anybody whom it exempts. */
+  readonly exemptsAnybody: boolean;
   /** How long a taint has to stay before a key with a wildcard protects it; 0 for one that protects at once. */
   readonly settleMs: number;
   /** The field that protects the taint, or undefined where none does; one with a wildcard, once the taint has settled. */
@@ -126,6 +128,7 @@ function compileTaintPolicy({ name, spec }: TaintPolicy, mode: TaintMode): Compi
       return [{ value, field: taintField(index) }];
     }),
     selectsNode: compileSelector(spec.nodeSelector),
+    exemptsAnybody: [spec.exempt?.users, spec.exempt?.groups].some((names) => (names?.length ?? 0) > 0),
     exempts: ({ username, groups }) => isExemptUser(username) || groups.some(isExemptGroup),
     settleMs: waits ? 1_000 * (spec.settleSeconds ?? SETTLE_SECONDS) : 0,
     protectedBy(taint) {

@@ -99,7 +99,10 @@ export const TaintPolicySpecSchema = Type.Object(
           groups: Type.Optional(NamePatterns('Group names; `*` stands for any run of characters.')),
         },
         {
-          description: 'Who may remove the taints. Present taints are set at registration whoever registers the node.',
+          description:
+            'Who may remove the taints. What they remove stays off; a Present taint until somebody sets it or the node registers ' +
+            'anew, as the annotation taintkeeper.dev/removed of the node says. Present taints are set at registration whoever ' +
+            'registers the node.',
           additionalProperties: false,
         },
       ),

@@ -16,7 +16,7 @@ import {
   waitForTaints,
 } from './drift.ts';
 import { type Installation, install, leaderOf } from './installation.ts';
-import { GPU, OTHER, path, taintsOf } from './nodes.ts';
+import { GPU, OTHER, path, RELEASE, taintsOf } from './nodes.ts';
 
 const GPU_TEXT = 'dedicated=gpu:NoSchedule';
 const OTHER_TEXT = 'example.com/other:NoSchedule';
@@ -35,10 +35,7 @@ describeWithControlPlane('a taint that another controller takes away as soon as 
     // Beside another one: who empties a list leaves no trace in managedFields.
     await createNodes(cp(), ['n1'], 'fought', [OTHER]);
     rival = startRival('n1');
-    await createTaintPolicy(cp(), 'fought', {
-      taints: [{ ...GPU, ensure: 'Present' }],
-      exempt: { users: [developer.name] },
-    });
+    await createTaintPolicy(cp(), 'fought', { taints: [{ ...GPU, ensure: 'Present' }] });
     await waitForStatus(
       cp(),
       'fought',
@@ -50,16 +47,17 @@ describeWithControlPlane('a taint that another controller takes away as soon as 
     await installation?.stop();
   });
 
-  /** Whom the policy lets do it: admission has nothing to say. */
+  /** One that announces each removal: admission lets it go. */
   function startRival(name: string) {
     let stopped = false;
     const work = async () => {
       while (!stopped) {
         await delay(RIVAL_LOOKS_EVERY_MS);
         if ((await taintsOf(cp(), name)).includes(GPU_TEXT)) {
-          const query = 'fieldManager=rival-controller';
-          const body = { spec: { taints: [OTHER] } };
-          await cp().request(developer, 'PATCH', `${path(name)}?${query}`, { body, contentType: MERGE_PATCH });
+          const url = `${path(name)}?fieldManager=rival-controller`;
+          for (const body of [{ metadata: { annotations: { [RELEASE]: GPU_TEXT } } }, { spec: { taints: [OTHER] } }]) {
+            await cp().request(developer, 'PATCH', url, { body, contentType: MERGE_PATCH });
+          }
         }
       }
     };

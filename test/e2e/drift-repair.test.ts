@@ -91,7 +91,6 @@ describeWithControlPlane('nodes that changed while taintkeeper was down', {}, (c
     await createTaintPolicy(cp(), 'keep', {
       taints: [{ ...GPU, ensure: 'Present' }, { key: 'own.example.com/*' }],
       settleSeconds: 0,
-      exempt: { users: [developer.name] },
     });
     const names = [...OUTAGES.map(({ name }) => name), 'busy'];
     await createNodes(cp(), names, 'keep', [GPU, OWN]);
@@ -143,7 +142,9 @@ describeWithControlPlane('nodes that changed while taintkeeper was down', {}, (c
     };
     const labelling = label();
     try {
-      // As somebody whom the policy exempts. What is declared comes back; what is only kept is forgotten.
+      // What is declared comes back after a release; what is only kept is forgotten.
+      const released = { [RELEASE]: `${GPU_TEXT}, ${OWN_TEXT}` };
+      expect((await patchNode(cp(), developer, 'busy', { metadata: { annotations: released } })).error).toBe('');
       expect((await patchNode(cp(), developer, 'busy', { spec: { taints: null } })).error).toBe('');
       const lostAt = performance.now();
       await waitForTaints(cp(), 'busy', GPU_TEXT);

@@ -80,6 +80,13 @@ const remembered = fc.oneof(
   { ...allTaints, weight: 8 },
 );
 
+/** What somebody exempt removed before; or what anybody writes there. */
+const removed = fc.oneof(
+  { arbitrary: fc.constantFrom(undefined, '', 'dedicated=x:NoSchedule, rubbish, example.com/a:NoExecute'), weight: 3 },
+  { arbitrary: taints.map((listed) => listed.map(formatTaint).join(', ')), weight: 1 },
+  allTaints,
+);
+
 const release = fc.constantFrom(
   undefined,
   '',
@@ -94,6 +101,7 @@ export interface NodeState {
   readonly taints: readonly Taint[];
   readonly release: string | undefined;
   readonly remembered: string | undefined;
+  readonly removed?: string | undefined;
   /** What native policies wrote on it, where the policies on trial are not native ones themselves. */
   readonly restored?: string | undefined;
 }
@@ -104,9 +112,11 @@ const nodeState: fc.Arbitrary<NodeState> = fc
     taints,
     release: fc.oneof({ arbitrary: release, weight: 2 }, allTaints),
     remembered,
+    removed,
   })
   .map((state) => ({
     ...state,
+    removed: annotationOf(state.removed, state.taints),
     release: annotationOf(state.release, state.taints),
     remembered: annotationOf(state.remembered, state.taints),
   }));
@@ -121,6 +131,7 @@ export interface NodeEdit {
   readonly labels: NodeState['labels'] | 'kept';
   readonly release: string | undefined | 'kept';
   readonly remembered: string | undefined | 'kept';
+  readonly removed?: string | undefined | 'kept';
   /** What a native policy writes on the node. */
   readonly restored?: string | undefined | 'kept';
   /** Which taints stay, bit by bit. */
@@ -134,6 +145,7 @@ const nodeEdit: fc.Arbitrary<NodeEdit> = fc.record({
   labels: fc.oneof(kept, { arbitrary: labels, weight: 1 }),
   release: fc.oneof(kept, { arbitrary: release, weight: 1 }, allTaints),
   remembered: fc.oneof(kept, { arbitrary: remembered, weight: 1 }),
+  removed: fc.oneof(kept, { arbitrary: removed, weight: 1 }),
   stay: fc.oneof(
     { arbitrary: fc.constant(0b11111), weight: 1 },
     { arbitrary: fc.integer({ min: 0, max: 0b11111 }), weight: 2 },
@@ -174,6 +186,7 @@ export function edited(
     labels: newLabels,
     release: newRelease,
     remembered: newRemembered,
+    removed: newRemoved = 'kept',
     restored: newRestored = 'kept',
     stay,
     added,
@@ -184,6 +197,7 @@ export function edited(
     labels: newLabels === 'kept' ? before.labels : newLabels,
     release: newRelease === 'kept' ? before.release : annotationOf(newRelease, before.taints),
     remembered: newRemembered === 'kept' ? before.remembered : annotationOf(newRemembered, before.taints),
+    removed: newRemoved === 'kept' ? before.removed : annotationOf(newRemoved, before.taints),
     restored: newRestored === 'kept' ? before.restored : noteOf(newRestored, before.taints),
     taints: withTaints(
       left,
@@ -266,6 +280,20 @@ const tolerationKey = fc.oneof(
   fc.constantFrom('node.kubernetes.io/network-unavailable', 'node-role.kubernetes.io/master'),
 );
 
+/** One that lets everybody take off what it declares, which hardly ever comes about by chance. */
+const exemptingPolicy = fc.record<TaintPolicySpec>({
+  mode: fc.constantFrom('Deny', 'Restore'),
+  nodeSelector: labelSelector.map((selector) => selector ?? {}),
+  taints: fc.uniqueArray(
+    fc.record(
+      { key: fc.constantFrom(...LASTING_KEYS), value, effect, ensure: fc.constant('Present' as const) },
+      { requiredKeys: ['key', 'effect', 'ensure'] },
+    ),
+    { minLength: 4, maxLength: 12, size: 'max', selector: (rule) => `${rule.key}:${rule.effect}` },
+  ),
+  exempt: fc.constantFrom({ groups: ['system:auth*'] }, { users: ['*'] }),
+});
+
 const tolerationList = fc.array(
   fc.oneof(
     fc.record(
@@ -302,7 +330,11 @@ const tolerationPolicy = fc
 /** Policies of both kinds as they come out of their files, valid all of them. */
 export const policies: fc.Arbitrary<Policy[]> = fc
   .record({
-    taint: fc.array(taintPolicy, { minLength: 1, maxLength: TAINT_POLICIES.length, size: 'max' }),
+    taint: fc.array(fc.oneof({ arbitrary: taintPolicy, weight: 5 }, { arbitrary: exemptingPolicy, weight: 1 }), {
+      minLength: 1,
+      maxLength: TAINT_POLICIES.length,
+      size: 'max',
+    }),
     toleration: fc.array(tolerationPolicy, { maxLength: 3, size: 'max' }),
   })
   .map(({ taint: taintSpecs, toleration }) => [

@@ -2,6 +2,7 @@ import type { AdmissionRequest } from '../../src/admission/review.ts';
 import { REMEMBERED_ANNOTATION } from '../../src/policy/memory.ts';
 import { RESTORED_ANNOTATION } from '../../src/policy/native/restored-annotation.ts';
 import { RELEASE_ANNOTATION } from '../../src/policy/release.ts';
+import { REMOVED_ANNOTATION } from '../../src/policy/removal.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import type { Answer } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';
@@ -142,7 +143,7 @@ async function mustPass(answer: Promise<Answer>): Promise<void> {
 }
 
 function nodeObject(name: string, state: NodeState, live?: StoredObject): StoredObject {
-  const { labels, taints, release, remembered, restored } = state;
+  const { labels, taints, release, remembered, removed, restored } = state;
   return {
     ...live,
     metadata: {
@@ -152,6 +153,7 @@ function nodeObject(name: string, state: NodeState, live?: StoredObject): Stored
       annotations: {
         ...(release === undefined ? {} : { [RELEASE_ANNOTATION]: release }),
         ...(remembered === undefined ? {} : { [REMEMBERED_ANNOTATION]: remembered }),
+        ...(removed === undefined ? {} : { [REMOVED_ANNOTATION]: removed }),
         ...(restored === undefined ? {} : { [RESTORED_ANNOTATION]: restored }),
       },
     },

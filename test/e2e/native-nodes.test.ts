@@ -114,6 +114,42 @@ describeWithControlPlane('native policies for nodes', { mutatingPolicies: true }
     });
   });
 
+  describe('of a policy that exempts somebody', () => {
+    const REMOVED = 'taintkeeper.dev/removed';
+    const taints = [GPU_SPEC.taints[0], { key: 'example.com/*' }] as TaintPolicySpec['taints'];
+    const spec: TaintPolicySpec = { ...GPU_SPEC, taints, exempt: { users: [developer.name] } };
+    const GPU_TEXT = 'dedicated=gpu:NoSchedule';
+
+    describe.each(['Restore', 'Deny'] as const)('in mode %s, under the webhook', (mode) => {
+      beforeAll(() => native.enforce(translated({ gpu: { ...spec, mode } }, { purpose: 'Backstop' })));
+
+      it('record the Present taint that they remove, and no other', async () => {
+        const { metadata } = await createNode([GPU, OTHER]);
+        const { body } = await put(developer, metadata.name, withTaints([]));
+        expect([body.spec.taints, body.metadata.annotations]).toEqual([undefined, { [REMOVED]: GPU_TEXT }]);
+      });
+
+      it('record it once, behind what stands there, and another value as well', async () => {
+        const { metadata } = await createNode([GPU]);
+        const other = 'example.com/a:NoExecute';
+        await put(admin, metadata.name, (live) => ({
+          metadata: { ...live.metadata, annotations: { [REMOVED]: other } },
+        }));
+        await put(developer, metadata.name, withTaints([{ ...GPU, value: 'cpu' }]));
+        await put(admin, metadata.name, withTaints([GPU]));
+        const { body } = await put(developer, metadata.name, withTaints([]));
+        expect(body.metadata.annotations).toEqual({ [REMOVED]: `${other}, ${GPU_TEXT}` });
+      });
+    });
+
+    it('record nothing where there is no leader to put it back', async () => {
+      await native.enforce(translated({ gpu: spec }));
+      const { metadata } = await createNode([GPU]);
+      const { body } = await put(developer, metadata.name, withTaints([]));
+      expect([body.spec.taints, body.metadata.annotations]).toEqual([undefined, undefined]);
+    });
+  });
+
   describe('of a Deny policy', () => {
     beforeAll(() => native.enforce(translated({ gpu: { ...GPU_SPEC, mode: 'Deny' } })));
 

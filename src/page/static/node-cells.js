@@ -10,6 +10,7 @@ const CELLS = {
   m: { sign: '✕', word: 'missing' },
   d: { sign: '≠', word: 'different' },
   c: { sign: '⟳', word: 'contested' },
+  r: { sign: '', word: 'removed' },
   a: { sign: '', word: 'none' },
   '-': { sign: '', word: '' },
 };

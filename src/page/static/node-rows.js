@@ -12,7 +12,7 @@
 export const MAX_COLUMNS = 16;
 
 /** The worst first. */
-const WORST_FIRST = 'mdcka-';
+const WORST_FIRST = 'mdcrka-';
 
 /**
  * The columns to show, by index: those with trouble first, then in the order of the policies.

@@ -6,6 +6,7 @@ import { holdersOf, isHeldBy } from './node-holders.ts';
 import { NODE_UPDATES } from './node-protection.ts';
 import { DROPS_TAINTS, isNamedIn, type NamedNodePolicy, type NodeSubject } from './node-subject.ts';
 import { puttingTaints } from './put-taints.ts';
+import { removalRecord } from './removal-record.ts';
 import { RECORD, recordVariables } from './restored-record.ts';
 import { LEAVE_TAKEN, LEAVE_VARIABLES } from './taken-leave.ts';
 import type { TranslationOptions } from './translate.ts';
@@ -13,7 +14,7 @@ import type { TranslationOptions } from './translate.ts';
 /**
  * The mutation of an update: what a Restore policy protects is put back, unless a Deny policy holds it, so that the update is
  * refused and not mended; and of a taint that goes because this policy lets it, and that no other holds back, the release is spent and
- * the memory ends. What a node itself writes is not touched: the API server would refuse all of it.
+ * the memory ends; under the webhook, a Present one that goes by exemption is recorded. What a node itself writes is not touched: the API server would refuse all of it.
  *
  * @param others the other policies that may hold a taint of this one
  */
@@ -35,9 +36,12 @@ export function restoration(
   const leave = any([exempt, releasable ? isIn('released') : FALSE]);
   const gone = those('protected', all([leave, not(isHeldBy(holders, policy.taints))]));
   const put = puttingTaints('after', 'restored');
+  // Where no leader puts anything back, nobody would read it, nor ever tidy it up.
+  const record = purpose === 'Backstop' && gone !== EMPTY ? removalRecord(policy) : { variables: [], operations: [] };
   const operations = [
     ...(restored === EMPTY ? [] : [restore(put.operation, purpose)]),
     ...(gone === EMPTY ? [] : LEAVE_TAKEN),
+    ...record.operations,
   ];
   if (operations.length === 0) return [];
   return mutating({
@@ -55,6 +59,7 @@ export function restoration(
       ...recordVariables(name),
       { name: 'gone', definition: gone },
       ...LEAVE_VARIABLES,
+      ...record.variables,
     ],
     reinvocationPolicy: 'IfNeeded',
     // The API server writes and reads the whole node for each mutation.

@@ -10,6 +10,7 @@ import { LABELS } from '../cel/selector.ts';
 import { lasting, taintsOf } from '../cel/taints.ts';
 import { REMEMBERED_ANNOTATION } from '../memory.ts';
 import type { TaintPolicy } from '../policy.ts';
+import { REMOVED_ANNOTATION } from '../removal.ts';
 import { requirementsOfAny } from '../selector-overlap.ts';
 import { entry, type WebhookEntry } from './entry.ts';
 
@@ -25,10 +26,10 @@ function onUpdateOf(policies: readonly TaintPolicy[]): OnUpdate {
 
 const ON_CREATE = { resource: 'nodes', operations: ['CREATE'], failurePolicy: 'Ignore' } as const;
 
-/** True when the new node has the annotation already. */
-const REMEMBERS = other(
-  `(has(object.metadata.annotations) && ${literal(REMEMBERED_ANNOTATION)} in object.metadata.annotations)`,
-  10,
+/** True when the new node has one of the annotations already that say what became of its taints. */
+const SAYS_OF_ITSELF = other(
+  `(has(object.metadata.annotations) && [${[REMEMBERED_ANNOTATION, REMOVED_ANNOTATION].map(literal).join(', ')}].exists(a, a in object.metadata.annotations))`,
+  40,
 );
 
 /** The webhooks for nodes. */
@@ -52,11 +53,11 @@ export function nodeEntries(taintPolicies: readonly TaintPolicy[], audit: boolea
   ];
 }
 
-/** A node registers that lacks a Present taint, has a taint that is to be remembered, or says itself what it remembers. */
+/** A node registers that lacks a Present taint, has a taint that is to be remembered, or says itself what it remembers or was rid of. */
 function registration(binding: readonly NodePolicy[]): WebhookEntry[] {
   const concerns = onCreation(
     any([
-      binding.length === 0 ? FALSE : REMEMBERS,
+      binding.length === 0 ? FALSE : SAYS_OF_ITSELF,
       lacksPresentTaint(binding),
       bind([lasting('taints', rulesOf(binding))], carriesProtected('taints', binding)),
     ]),

@@ -40,6 +40,13 @@ const remembered = fc.oneof(
   taints.map(written),
 );
 
+/** What somebody exempt removed: a little of everything, now and then what the node carries all the same. */
+const removed = fc.oneof(
+  { arbitrary: fc.constant(undefined), weight: 2 },
+  fc.constantFrom(CARRIED, '', 'dedicated=x:NoSchedule, rubbish,dedicated:NoExecute'),
+  taints.map(written),
+);
+
 /** Of taints that native policies put back: mostly there is none. */
 const restored = fc.oneof(
   { arbitrary: fc.constant(undefined), weight: 4 },
@@ -51,9 +58,10 @@ const restored = fc.oneof(
 );
 
 /** The node's parts that change in an update. */
-export const nodeState = fc.record({ labels, taints, release, remembered, restored }).map((state) => ({
+export const nodeState = fc.record({ labels, taints, release, remembered, removed, restored }).map((state) => ({
   ...state,
   remembered: state.remembered === CARRIED ? written(state.taints) : state.remembered,
+  removed: state.removed === CARRIED ? written(state.taints) : state.removed,
 }));
 
 export const requester = fc.constantFrom<{ username: string; groups: string[] }>(

@@ -3,6 +3,7 @@ import { asNode, viewNode } from '../../../src/admission/node-object.ts';
 import { REMEMBERED_ANNOTATION } from '../../../src/policy/memory.ts';
 import { RESTORED_ANNOTATION } from '../../../src/policy/native/restored-annotation.ts';
 import { RELEASE_ANNOTATION } from '../../../src/policy/release.ts';
+import { REMOVED_ANNOTATION } from '../../../src/policy/removal.ts';
 import type { Taint } from '../../../src/policy/taint.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
@@ -14,6 +15,7 @@ export type NodeState = {
   taints: readonly Taint[];
   release: string | undefined;
   remembered: string | undefined;
+  removed: string | undefined;
   restored: string | undefined;
 };
 
@@ -24,10 +26,11 @@ export interface NodeObject {
 }
 
 /** A Node with other fields around those that matter, and without the ones that are empty: as the API server sends it. */
-export function nodeObject({ labels, taints, release, remembered, restored }: NodeState): NodeObject {
+export function nodeObject({ labels, taints, release, remembered, removed, restored }: NodeState): NodeObject {
   const annotations = {
     ...(release === undefined ? {} : { [RELEASE_ANNOTATION]: release, other: 'kept' }),
     ...(remembered === undefined ? {} : { [REMEMBERED_ANNOTATION]: remembered }),
+    ...(removed === undefined ? {} : { [REMOVED_ANNOTATION]: removed }),
     ...(restored === undefined ? {} : { [RESTORED_ANNOTATION]: restored }),
   };
   return {
@@ -54,14 +57,17 @@ export const nodeUpdate = fc
   .record({
     before: generate.nodeState,
     after: generate.nodeState,
-    /** Most updates leave the annotation alone. */
+    /** Most updates leave the annotations alone. */
     keepsMemory: fc.boolean(),
     user: generate.requester,
     policies: generate.taintPolicies,
   })
   .map(({ keepsMemory, ...update }) => ({
     ...update,
-    after: { ...update.after, ...(keepsMemory ? { remembered: update.before.remembered } : {}) },
+    after: {
+      ...update.after,
+      ...(keepsMemory ? { remembered: update.before.remembered, removed: update.before.removed } : {}),
+    },
   }));
 export const nodeCreation = nodeUpdate.map((update): NodeCase => ({ ...update, before: undefined }));
 
@@ -84,6 +90,7 @@ export function rest({
   const {
     [RELEASE_ANNOTATION]: _release,
     [REMEMBERED_ANNOTATION]: _remembered,
+    [REMOVED_ANNOTATION]: _removed,
     [RESTORED_ANNOTATION]: _restored,
     ...kept
   } = annotations;

@@ -30,7 +30,8 @@ describe('of a Node', () => {
       remembered: 'b:NoSchedule',
       room:
         262_144 -
-        ['taintkeeper.dev/release', 'a:NoSchedule', 'taintkeeper.dev/remembered', 'other', 'x'].join('').length,
+        ['taintkeeper.dev/release', 'a:NoSchedule', 'taintkeeper.dev/remembered', 'other', 'x'].join('').length -
+        'taintkeeper.dev/removed'.length,
       ready: true,
     });
   });

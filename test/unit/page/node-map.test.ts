@@ -28,6 +28,7 @@ const PRESENT: TaintPolicySpec = {
   nodeSelector: { matchLabels: { pool: 'gpu' } },
   taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' }],
 };
+const EXEMPTING: TaintPolicySpec = { ...PRESENT, exempt: { users: ['autoscaler'] } };
 const PRESERVED: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'example.com/*' }] };
 
 describe('a cell', () => {
@@ -68,6 +69,11 @@ describe('a cell', () => {
   ])('of a Preserved taint: $cell, $why', async ({ taints, remembered, cell }) => {
     const { rows } = await mapOf({ all: PRESERVED }, [node('n', taints, { remembered })]);
     expect(rows[0]?.cells).toBe(cell);
+  });
+
+  it('r: removed by somebody exempt, without a note', async () => {
+    const { rows } = await mapOf({ pool: EXEMPTING }, [node('n', [], { removed: 'dedicated=gpu:NoSchedule' })]);
+    expect(rows).toEqual([{ name: 'n', ready: true, cells: 'r' }]);
   });
 
   it('says what a mode does not do', async () => {

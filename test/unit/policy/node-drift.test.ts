@@ -36,7 +36,14 @@ describe('a Present taint', () => {
     'is for registration only when it is a start-up taint: %s',
     (key) => {
       const drift = driftOf({ p: rule('Restore', { ...PRESENT_GPU, key }) }, nodeOf([]));
-      expect(drift).toMatchObject({ losses: [], released: [], idle: [], natively: [], desired: undefined });
+      expect(drift).toMatchObject({
+        losses: [],
+        removed: [],
+        released: [],
+        idle: [],
+        natively: [],
+        desired: undefined,
+      });
     },
   );
 

@@ -368,7 +368,7 @@ describe('the built-in policies', async () => {
     expect(expressionOf(entries, 'register', 'concerns-a-policy')).toMatchInlineSnapshot(`
       "[has(object.spec) && has(object.spec.taints) ? object.spec.taints : []].exists(taints,
       size(taints) > 256 ||
-      (has(object.metadata.annotations) && "taintkeeper.dev/remembered" in object.metadata.annotations) ||
+      (has(object.metadata.annotations) && ["taintkeeper.dev/remembered", "taintkeeper.dev/removed"].exists(a, a in object.metadata.annotations)) ||
       taints.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]))"
     `);
   });
