@@ -1,8 +1,10 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Policy, parsePolicy } from '../policy/policy.ts';
-import { locateField, parseDocuments } from './documents.ts';
+import type { Path } from '../policy/problem.ts';
+import { locateField, parseDocuments, type SourceDocument } from './documents.ts';
 import { InputError } from './input-error.ts';
+import { isMap, objectsOf } from './objects.ts';
 import { readText } from './read-text.ts';
 
 /**
@@ -54,17 +56,22 @@ export function parsePolicies(sources: readonly PolicySource[]): Policy[] {
   for (const { name, text } of sources) {
     try {
       for (const document of parseDocuments(text, name)) {
-        const result = parsePolicy(document.value);
-        if (!result.ok) {
-          faults.push(...result.problems.map(({ path, message }) => `${locateField(document, path)}: ${message}`));
-          continue;
+        for (const { value, path } of manifestsOf(document)) {
+          const result = parsePolicy(value);
+          if (!result.ok) {
+            const said = result.problems.map(
+              (one) => `${locateField(document, [...path, ...one.path])}: ${one.message}`,
+            );
+            faults.push(...said);
+            continue;
+          }
+          const { kind, name } = result.policy;
+          const place = document.locate([...path, 'metadata', 'name']);
+          const first = places.get(`${kind}/${name}`);
+          if (first) faults.push(`${place}: ${kind} "${name}" is already defined at ${first}`);
+          else places.set(`${kind}/${name}`, place);
+          policies.push(result.policy);
         }
-        const { kind, name } = result.policy;
-        const place = document.locate(['metadata', 'name']);
-        const first = places.get(`${kind}/${name}`);
-        if (first) faults.push(`${place}: ${kind} "${name}" is already defined at ${first}`);
-        else places.set(`${kind}/${name}`, place);
-        policies.push(result.policy);
       }
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
@@ -75,4 +82,11 @@ export function parsePolicies(sources: readonly PolicySource[]): Policy[] {
   if (policies.length + faults.length === 0) faults.push('there is not one policy: nothing would be protected');
   if (faults.length > 0) throw new InputError(faults);
   return policies;
+}
+
+/** What is to be read for a policy, and where in the document it stands: the document itself, or the items of the list that it is. */
+function manifestsOf(document: SourceDocument): { value: unknown; path: Path }[] {
+  const { value } = document;
+  const isList = isMap(value) && typeof value.kind === 'string' && value.kind.endsWith('List');
+  return isList ? objectsOf(document).map(({ object, path }) => ({ value: object, path })) : [{ value, path: [] }];
 }

@@ -1,6 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
 import { BUILTIN_POLICY_FILES, readBuiltinPolicies } from '../../../src/builtin-policies.ts';
 import { InputError } from '../../../src/files/input-error.ts';
 import { listPolicyFiles, parsePolicies, readPolicyFiles } from '../../../src/files/policy-files.ts';
@@ -105,6 +106,46 @@ describe('parsePolicies', () => {
       'TolerationPolicy/cni',
       'TaintPolicy/json',
     ]);
+  });
+
+  describe('of a list, as kubectl get writes one, which a backup is,', () => {
+    const item = (name: string, mode: string) => ({
+      apiVersion: 'taintkeeper.dev/v1alpha1',
+      kind: 'TaintPolicy',
+      metadata: { name, uid: 'u', resourceVersion: '7' },
+      spec: { mode, taints: [{ key: 'a' }] },
+      status: { matched: 1 },
+    });
+    const list = (...items: readonly object[]) => stringify({ apiVersion: 'v1', kind: 'List', items });
+
+    it('are the items, beside other documents', () => {
+      const policies = parsePolicies([
+        { name: 'a.yaml', text: `${list(item('a', 'Deny'), item('b', 'Audit'))}---\n${TOLERATION_POLICY_YAML}` },
+      ]);
+      expect(policies.map(({ name }) => name)).toEqual(['a', 'b', 'cni']);
+    });
+
+    it('need not say what they are where the list says it, as the API server writes one', () => {
+      const { metadata, spec } = item('a', 'Deny');
+      const typed = { apiVersion: 'taintkeeper.dev/v1alpha1', kind: 'TaintPolicyList', items: [{ metadata, spec }] };
+      expect(parsePolicies([{ name: 'a.json', text: JSON.stringify(typed) }])).toMatchObject([{ name: 'a' }]);
+    });
+
+    it('are told by their place in it when they are wrong', () => {
+      const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } };
+      expect(faults({ 'a.yaml': list(item('a', 'Deny'), item('b', 'deny'), node, item('a', 'Deny')) })).toEqual([
+        'a.yaml:23:7: items[1].spec.mode: expected Deny or Restore or Audit, got "deny"',
+        'a.yaml:29:5: items[2].kind: expected kind TaintPolicy, TolerationPolicy or RecoveryPolicy, got "Node"',
+        'a.yaml:35:7: TaintPolicy "a" is already defined at a.yaml:7:7',
+      ]);
+    });
+
+    it('have to be objects, and some', () => {
+      expect(faults({ 'a.yaml': list('text' as never) })).toEqual([
+        'a.yaml:4:5: expected a Kubernetes object with apiVersion and kind',
+      ]);
+      expect(faults({ 'a.yaml': list() })).toEqual(['there is not one policy: nothing would be protected']);
+    });
   });
 
   it('allows one name for policies of two kinds', () => {
