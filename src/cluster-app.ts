@@ -212,9 +212,8 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
     async stop() {
       stopping = true;
       drain();
-      await election?.stop();
       // Until the endpoints are without this replica, requests keep coming.
-      await delay(options.shutdownDelayMs);
+      await Promise.all([election?.stop(), delay(options.shutdownDelayMs)]);
       await running.disposeAsync();
       client.close();
     },
@@ -227,6 +226,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
     if (signal.aborted) return;
     work = startLeaderWork({
       ...options,
+      signal,
       client: leaderClient(client, leadership),
       service,
       policies,

@@ -34,9 +34,13 @@ const NODES_PER_PAGE = 25;
 const POLICIES_SETTLE_MS = 200;
 
 export interface LeaderOptions {
+  /** Aborted when this process leads no longer: nothing waits for anything then. */
+  readonly signal: AbortSignal;
   /** Writes only while this process leads. */
   readonly client: ApiClient;
   readonly namespace: string;
+  /** The name of this replica's pod. */
+  readonly identity: string;
   readonly service: ServiceRef;
   readonly audit: boolean;
   readonly policies: ClusterPolicies;
@@ -151,9 +155,15 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
   });
 
   const entries = followPolicies(policies.snapshot, audit, log);
-  const { reconcile: register, complaint } = webhookRegistration({
+  const {
+    reconcile: register,
+    complaint,
+    unverified,
+  } = webhookRegistration({
     client,
     service,
+    pod: options.identity,
+    signal: options.signal,
     entries: entries.current,
     bundle: () => certificates.current().bundle,
     confirmBundle: secret ? bundleConfirmation(client, secret) : async () => {},
@@ -221,6 +231,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
       const fault = complaint();
       return fault === undefined ? 'pending' : { fault };
     },
+    unverified,
     backstop: natives.condition,
     evicting: ({ kind, name }) => (kind === 'TaintPolicy' ? nodeRepair.evicting(name) : undefined),
     troubles: () => [rights, nodeRepair, patching, recovery, natives].flatMap((one) => one.troubles()),

@@ -22,6 +22,8 @@ export interface PolicyStatusOptions {
   readonly daemonSets: () => Iterable<DaemonSetView>;
   readonly stuckPods: () => Iterable<StuckPod>;
   readonly standing: (policy: PolicyObject) => Standing;
+  /** Why it is not known whether the API server reaches the webhook that is registered, or undefined if it is. */
+  readonly unverified: () => string | undefined;
   /** How its native policies stand: undefined where it asks for none, `pending` while nobody has looked. */
   readonly backstop: (policy: PolicyObject) => ConditionState | 'pending' | undefined;
   readonly evicting: (policy: PolicyObject) => Evicting | undefined;
@@ -41,20 +43,8 @@ const LOOK_AGAIN_MS = 60_000;
  * milliseconds.
  */
 export function policyStatus(options: PolicyStatusOptions): () => Promise<number> {
-  const {
-    client,
-    objects,
-    compiled,
-    audit,
-    nodes,
-    daemonSets,
-    stuckPods,
-    standing,
-    backstop,
-    evicting,
-    troubles,
-    metrics,
-  } = options;
+  const { client, objects, compiled, audit, nodes, daemonSets, stuckPods } = options;
+  const { standing, unverified, backstop, evicting, troubles, metrics } = options;
   /** Of each policy all violators, by its uid; the status names only the first few. */
   let violators: ReadonlyMap<string, readonly string[]> = new Map();
 
@@ -87,6 +77,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
         problems: policy.result.ok ? [] : policy.result.problems,
         inForce: policy.inForce,
         notRegistered: state === 'registered' ? undefined : state.fault,
+        unverified: unverified(),
         audit,
         notes: policy.result.ok ? wildcardNotes(policy.result.policy) : [],
         stalled: stalled.filter(({ kind, policy: name }) => kind === policy.kind && name === policy.name),

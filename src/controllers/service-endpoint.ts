@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { json } from 'node:stream/consumers';
-import type { ApiClient } from '../cluster/client/api-client.ts';
+import { type ApiClient, messageOf } from '../cluster/client/api-client.ts';
 import { selfCheckReview } from '../cluster/self-check-review.ts';
 
 /** The Service by which the API server reaches the webhook. */
@@ -19,6 +19,11 @@ interface ServiceObject {
 /** What a webhook call of the API server may take at most here, in milliseconds. */
 const CALL_TIMEOUT_MS = 3_000;
 
+/** Nobody could be connected with at the Service's address: that may be the way from here, and no fault of the Service. */
+export class ServiceUnreachableError extends Error {
+  override name = 'ServiceUnreachableError';
+}
+
 /** The name that the API server asks for in the TLS handshake (k8s.io/apiserver/pkg/util/webhook, `clientConfigForService`). */
 export function serverName({ namespace, name }: Pick<ServiceRef, 'namespace' | 'name'>): string {
   return `${name}.${namespace}.svc`;
@@ -28,9 +33,15 @@ export function serverName({ namespace, name }: Pick<ServiceRef, 'namespace' | '
  * Calls the webhook as the API server does: at the Service's address (`ResolveCluster` of
  * k8s.io/kube-aggregator/pkg/apiserver/resolvers.go), over TLS, with a dry-run review that no policy is about.
  * @param bundle the CAs to trust, PEM; undefined: those of the system
- * @throws Error that says what did not work
+ * @param signal breaks it off
+ * @throws Error that says what did not work; ServiceUnreachableError where there was no connection
  */
-export async function callOverService(client: ApiClient, ref: ServiceRef, bundle: string | undefined): Promise<void> {
+export async function callOverService(
+  client: ApiClient,
+  ref: ServiceRef,
+  bundle: string | undefined,
+  signal: AbortSignal,
+): Promise<void> {
   const host = await serviceHost(client, ref);
   const review = selfCheckReview();
   const outgoing = request({
@@ -41,17 +52,20 @@ export async function callOverService(client: ApiClient, ref: ServiceRef, bundle
     servername: serverName(ref),
     headers: { host: serverName(ref), 'content-type': 'application/json' },
     agent: false,
-    signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]),
     ...(bundle === undefined ? {} : { ca: bundle }),
   });
+  let isConnected = false;
+  outgoing.once('socket', (socket) => socket.once('connect', () => (isConnected = true)));
   outgoing.end(review.body);
   try {
     const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
     const refusal = review.refusal(response.statusCode, await json(response));
     if (refusal !== undefined) throw new Error(refusal);
   } catch (error) {
-    const { message } = error as Error;
-    throw new Error(`Service ${ref.namespace}/${ref.name} (${host} port ${ref.port}) does not lead here: ${message}`);
+    const where = `Service ${ref.namespace}/${ref.name} (${host} port ${ref.port})`;
+    if (!isConnected) throw new ServiceUnreachableError(`${where} cannot be reached from here: ${messageOf(error)}`);
+    throw new Error(`${where} does not lead here: ${messageOf(error)}`);
   }
 }
 

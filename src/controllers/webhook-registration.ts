@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
@@ -16,7 +15,8 @@ import { covers, desiredWebhooks } from './desired-webhooks.ts';
 import { limitRepairs } from './limit-repairs.ts';
 import { knowsMatchConditions, withoutConditions } from './match-conditions.ts';
 import { type Ownership, ownedByClusterRole } from './owner-cluster-role.ts';
-import { callOverService, type ServiceRef } from './service-endpoint.ts';
+import type { ServiceRef } from './service-endpoint.ts';
+import { waitForService } from './wait-for-service.ts';
 
 /** The configurations are watched; this repairs what a watch may miss. */
 const LOOK_AGAIN_MS = 60_000;
@@ -25,12 +25,14 @@ const LOOK_AGAIN_MS = 60_000;
 const WEBHOOK_TIMEOUT_SECONDS = 2;
 
 const CONFLICT_PAUSE_MS = 200;
-const SERVICE_ATTEMPTS = 10;
-const SERVICE_PAUSE_MS = 500;
 
 export interface RegistrationOptions {
   readonly client: ApiClient;
   readonly service: ServiceRef;
+  /** The name of this replica's pod. */
+  readonly pod: string;
+  /** Ends what waits. */
+  readonly signal: AbortSignal;
   /** What the installed policies need. */
   readonly entries: () => readonly WebhookEntry[];
   /** The CAs that the API server has to trust, PEM; undefined where only somebody else knows. */
@@ -53,17 +55,21 @@ export interface RegistrationOptions {
 export interface Registration {
   /**
    * One run: no policy, no webhook, but that none goes while a policy cannot be read; never one before the webhook answers over the
-   * Service; and whatever somebody else changed is put right. Gives the time until the next look, in milliseconds.
+   * Service (see {@link waitForService}); and whatever somebody else changed is put right. Gives the time until the next look, in
+   * milliseconds.
    */
   reconcile(): Promise<number>;
   /** Why the last run failed, or undefined if it did not. */
   complaint(): string | undefined;
+  /** Why the webhooks were registered without having been called over the Service, or undefined if they were called. */
+  unverified(): string | undefined;
 }
 
 export function webhookRegistration(options: RegistrationOptions): Registration {
   const { client, service, bundle, actual, log } = options;
   const repairs = { mutate: limitRepairs(), validate: limitRepairs() };
   let complaint: string | undefined;
+  let unverified: string | undefined;
   /** Undefined until the API server was asked. */
   let conditions: boolean | undefined;
   let ownership: Ownership | undefined;
@@ -103,6 +109,7 @@ export function webhookRegistration(options: RegistrationOptions): Registration 
       }
     },
     complaint: () => complaint,
+    unverified: () => unverified,
   };
 
   function desired(phase: ConfigurationPhase) {
@@ -151,7 +158,8 @@ export function webhookRegistration(options: RegistrationOptions): Registration 
       return LOOK_AGAIN_MS;
     }
     if (!found) {
-      await waitForService();
+      unverified = await waitForService(options);
+      if (unverified) log.warn(`${kind}: registered without a call over the Service: ${unverified}`);
       const metadata = { name: CONFIGURATION_NAME, labels: LABELS, ...ownership };
       await client.request('POST', path, { body: { apiVersion: API_VERSION, kind, metadata, webhooks } });
       repairs[phase].written(webhooks);
@@ -176,18 +184,6 @@ export function webhookRegistration(options: RegistrationOptions): Registration 
     if (repairs[phase].written(webhooks))
       log.warn(`${kind} taintkeeper is changed again and again by somebody else: ${rival(found)}`);
     return LOOK_AGAIN_MS;
-  }
-
-  /** Right after a start, the endpoints may be a moment late. */
-  async function waitForService(): Promise<void> {
-    for (let attempts = SERVICE_ATTEMPTS; ; attempts--) {
-      try {
-        return await callOverService(client, service, bundle());
-      } catch (error) {
-        if (attempts === 1) throw error;
-        await delay(SERVICE_PAUSE_MS);
-      }
-    }
   }
 
   function rival({ webhooks = [] }: WebhookConfiguration): string {

@@ -28,7 +28,14 @@ export function neededRights(installation: Installation): Right[] {
     ]),
     ...NATIVE_POLICIES.map((resource) => ({ ...webhooks, resource, verbs: ['list'] })),
     ...(ownerClusterRole
-      ? [{ group: 'rbac.authorization.k8s.io', resource: 'clusterroles', name: ownerClusterRole, verbs: ['get'] }]
+      ? [
+          {
+            group: 'rbac.authorization.k8s.io',
+            resource: 'clusterroles',
+            name: ownerClusterRole,
+            verbs: ['get'],
+          },
+        ]
       : []),
     { group: 'events.k8s.io', resource: 'events', verbs: ['create', 'patch'] },
     ...(secret
@@ -40,6 +47,7 @@ export function neededRights(installation: Installation): Right[] {
     { group: 'coordination.k8s.io', resource: 'leases', name: lease, namespace, verbs: ['get', 'update'] },
     { group: 'coordination.k8s.io', resource: 'leases', namespace, verbs: ['create'] },
     { group: '', resource: 'services', name: service, namespace, verbs: ['get'] },
+    { group: 'discovery.k8s.io', resource: 'endpointslices', namespace, verbs: ['list'] },
     ...(defaultPolicies
       ? [{ group: '', resource: 'configmaps', name: defaultPolicies, namespace, verbs: ['get', 'patch'] }]
       : []),

@@ -8,6 +8,9 @@ export const MAX_VIOLATORS = 10;
 /** More than this many in one message are for nobody to read. */
 const MAX_PROBLEMS = 16;
 
+/** In the message of Ready, where the leader could not call the webhook as the API server does. */
+export const NOT_CALLED = 'the webhook was registered without a call over its Service';
+
 const INT32_MAX = 2 ** 31 - 1;
 
 const Count = (description: string) => Type.Integer({ description, format: 'int32', minimum: 0, maximum: INT32_MAX });
@@ -113,6 +116,8 @@ export interface StatusInput {
   readonly inForce: InForce | undefined;
   /** Why the API server does not call the webhook for it, or undefined if it does. */
   readonly notRegistered: string | undefined;
+  /** Why it is not known whether the API server reaches the webhook, or undefined if it is. */
+  readonly unverified?: string | undefined;
   /** True where every policy is taken to be in mode Audit. */
   readonly audit: boolean;
   /** What its author should know of a policy that is in force. */
@@ -135,6 +140,7 @@ export function nextPolicyStatus({
   problems,
   inForce,
   notRegistered,
+  unverified,
   audit,
   notes = [],
   stalled,
@@ -152,7 +158,7 @@ export function nextPolicyStatus({
   return {
     observedGeneration: generation,
     conditions: [
-      condition('Ready', readiness({ generation, problems, inForce, notRegistered, audit, notes })),
+      condition('Ready', readiness({ generation, problems, inForce, notRegistered, unverified, audit, notes })),
       ...(inForce && inForce.ignored.length > 0 ? [condition('FieldsIgnored', ignorance(inForce.ignored))] : []),
       ...(first
         ? [
@@ -181,9 +187,10 @@ function readiness({
   problems,
   inForce,
   notRegistered,
+  unverified,
   audit,
   notes,
-}: Pick<StatusInput, 'generation' | 'problems' | 'inForce' | 'notRegistered' | 'audit'> & {
+}: Pick<StatusInput, 'generation' | 'problems' | 'inForce' | 'notRegistered' | 'unverified' | 'audit'> & {
   readonly notes: readonly string[];
 }): ConditionState {
   if (problems.length > 0) {
@@ -202,6 +209,7 @@ function readiness({
         reason: 'InForce',
         message: [
           `the policy is in force${audit ? ', as Audit: taintkeeper runs with --audit' : ''}`,
+          ...(unverified ? [`${NOT_CALLED}: ${unverified}`] : []),
           ...atMost(MAX_PROBLEMS, notes),
         ].join('; '),
       }

@@ -171,6 +171,14 @@ const RIGHTS_BY_DEFAULT: readonly Right[] = [
   },
   { what: 'its Service', resource: 'services', name: OWN, namespace: NAMESPACE, may: ['get'], mayNot: WRITE },
   {
+    what: 'the endpoints of its Service',
+    group: 'discovery.k8s.io',
+    resource: 'endpointslices',
+    namespace: NAMESPACE,
+    may: ['list'],
+    mayNot: ['get', 'watch', ...WRITE],
+  },
+  {
     what: 'other Services',
     resource: 'services',
     name: 'kubernetes',

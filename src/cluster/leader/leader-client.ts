@@ -3,8 +3,9 @@ import { ApiError } from '../client/api-error.ts';
 import { type Leadership, LeadershipLostError } from './leadership.ts';
 
 /**
- * The same client for what only the leader writes. A write is sent only while the lease is held, is given up when the lease
- * is lost, and never waits for an answer longer than the lease lasts. Reads are left as they are.
+ * The same client for what only the leader does. A write is sent only while the lease is held, is given up when the lease
+ * is lost, and never waits for an answer longer than the lease lasts. A read ends with the lease as well: a stop does not wait
+ * for its answer. Watches are left as they are.
  *
  * What this cannot exclude: the process may be stopped after the lease was looked at and before the bytes are sent, or the
  * network or the API server may hold back a request that is on its way, until somebody else leads. No client can, and the
@@ -22,13 +23,13 @@ export function leaderClient(client: ApiClient, leadership: Leadership): ApiClie
       path: string,
       options: RequestOptions = {},
     ): Promise<T> {
-      if (method === 'GET') return client.request<T>(method, path, options);
       const leftMs = Math.floor(leadership.remainingMs());
       if (leftMs <= 0) throw lost(signal);
+      const bound = method === 'GET' ? {} : { timeoutMs: Math.min(options.timeoutMs ?? leftMs, leftMs) };
       try {
         return await client.request<T>(method, path, {
           ...options,
-          timeoutMs: Math.min(options.timeoutMs ?? leftMs, leftMs),
+          ...bound,
           signal: options.signal ? AbortSignal.any([signal, options.signal]) : signal,
         });
       } catch (error) {

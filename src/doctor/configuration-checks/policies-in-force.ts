@@ -1,5 +1,5 @@
 import type { PolicyObject } from '../../cluster/policies.ts';
-import type { PolicyCondition, PolicyStatus } from '../../policy/policy-status.ts';
+import { NOT_CALLED, type PolicyCondition, type PolicyStatus } from '../../policy/policy-status.ts';
 import { formatProblem } from '../../policy/problem.ts';
 import { atMost, count } from '../../policy/text.ts';
 import type { CheckResult } from '../check.ts';
@@ -36,6 +36,11 @@ export function checkPolicies(
   const audited = policies.value.filter(({ status }) => ready(status)?.message.includes('--audit'));
   if (audited.length > 0) {
     results.push(found(NAME, 'note', 'taintkeeper runs with --audit: it reports, and changes and refuses nothing'));
+  }
+  const uncalled = policies.value.find(({ status }) => ready(status)?.message.includes(NOT_CALLED));
+  if (uncalled) {
+    const [, why = ''] = ready(uncalled.status)?.message.split(`${NOT_CALLED}: `) ?? [];
+    results.push(found(NAME, 'note', `${NOT_CALLED}: ${why}`));
   }
   if (results.length > 0) return results;
   return [

@@ -32,6 +32,7 @@ it('a status that the API server refuses keeps back none of the others, and is a
     daemonSets: () => [],
     stuckPods: () => [],
     standing: () => 'registered',
+    unverified: () => undefined,
     backstop: () => undefined,
     evicting: () => undefined,
     troubles: () => [],

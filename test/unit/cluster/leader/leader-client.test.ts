@@ -51,9 +51,11 @@ describe.each(WRITES)('%s', (method) => {
   });
 });
 
+/** Never answered. */
+const broken = (signal: AbortSignal | undefined) =>
+  new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted'))));
+
 it('a write that is broken off by the loss of the lease says so', async () => {
-  const broken = (signal: AbortSignal | undefined) =>
-    new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted'))));
   const { client, term } = leading(0, ({ signal }) => broken(signal));
   const writing = client.request('PUT', '/x', { signal: new AbortController().signal });
   term.end(new LeadershipLostError('the lease is held by b'));
@@ -82,10 +84,12 @@ it('an answer of the API server is passed on as it is, also after the loss', asy
   await expect(client.request('PUT', '/x')).rejects.toBe(conflict);
 });
 
-it('reading needs no lease', async () => {
-  const { client, options } = leading(60_000);
-  await expect(client.request('GET', '/x')).resolves.toBe('done');
-  expect(options()).toEqual({});
+it('a read keeps its own time-out, and ends with the term: whoever stops does not wait for it', async () => {
+  const { client, term, options } = leading(6_000, ({ signal }) => broken(signal));
+  const reading = client.request('GET', '/x');
+  expect(options()).toEqual({ signal: term.signal });
+  term.end(new LeadershipLostError('it was told to stop'));
+  await expect(reading).rejects.toThrow(new LeadershipLostError('no longer the leader: it was told to stop'));
 });
 
 it.each([
