@@ -19,6 +19,7 @@ import { permissions } from './controllers/permissions.ts';
 import { startPodRecovery } from './controllers/pod-recovery.ts';
 import { policyStatus } from './controllers/policy-status.ts';
 import { startReconciler } from './controllers/reconciler.ts';
+import { roleOwnership } from './controllers/role-ownership.ts';
 import type { ServiceRef } from './controllers/service-endpoint.ts';
 import { webhookRegistration } from './controllers/webhook-registration.ts';
 import { translate } from './policy/native/translate.ts';
@@ -253,6 +254,11 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     ? controller('default-policies', defaultPolicies({ client, namespace, configMap: options.defaultPolicies, log }))
     : undefined;
 
+  const { ownerClusterRole: clusterRole } = options;
+  const ownership = clusterRole
+    ? controller('role-ownership', roleOwnership({ client, clusterRole, namespace, log }))
+    : undefined;
+
   return {
     survey: {
       isSynced: () => isSynced,
@@ -283,7 +289,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     async stop() {
       // First, so that nothing begins any more, and what fails now is no failure.
       const controllers = [
-        ...[permitting, registration, backing, status],
+        ...[permitting, registration, backing, status, ownership],
         ...[nodeRepair, patching, recovery, rotation, defaults],
       ];
       const ended = Promise.all(controllers.map((one) => one?.stop()));

@@ -104,7 +104,7 @@ export function serveCommand(): Command {
     .option('--default-policies <configmap>', 'a ConfigMap with policies that are created, each once ever')
     .option(
       '--owner-cluster-role <name>',
-      'what taintkeeper registers, and what puts its native policies in force, is deleted together with this ClusterRole',
+      'what taintkeeper registers, and what puts its native policies in force, is deleted together with this ClusterRole, and that with the namespace',
     )
     .option(
       '--node-eviction-rate <nodes>',

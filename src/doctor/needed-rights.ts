@@ -33,7 +33,7 @@ export function neededRights(installation: Installation): Right[] {
             group: 'rbac.authorization.k8s.io',
             resource: 'clusterroles',
             name: ownerClusterRole,
-            verbs: ['get'],
+            verbs: ['get', 'patch', 'delete'],
           },
         ]
       : []),
@@ -48,6 +48,7 @@ export function neededRights(installation: Installation): Right[] {
     { group: 'coordination.k8s.io', resource: 'leases', namespace, verbs: ['create'] },
     { group: '', resource: 'services', name: service, namespace, verbs: ['get'] },
     { group: 'discovery.k8s.io', resource: 'endpointslices', namespace, verbs: ['list'] },
+    ...(ownerClusterRole ? [{ group: '', resource: 'namespaces', name: namespace, namespace, verbs: ['get'] }] : []),
     ...(defaultPolicies
       ? [{ group: '', resource: 'configmaps', name: defaultPolicies, namespace, verbs: ['get', 'patch'] }]
       : []),

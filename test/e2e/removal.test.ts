@@ -9,6 +9,12 @@ import { admin, developer, node, serviceAccount } from '../control-plane/users.t
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { skipFor } from '../skip-for.ts';
 import { guideCommands } from './guide-commands.ts';
+import {
+  dropTaints,
+  install as installWithReplicas,
+  registerControlPlaneNode,
+  waitUntilProtected,
+} from './installation.ts';
 import { path } from './nodes.ts';
 
 const OWNER = '/apis/rbac.authorization.k8s.io/v1/clusterroles/taintkeeper';
@@ -140,6 +146,11 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
     stopLeader = await startStubbornLeader(cp());
   }
 
+  const owners = () =>
+    kubectl(
+      'kubectl get clusterrole taintkeeper -o jsonpath={.metadata.ownerReferences[*].kind}/{.metadata.ownerReferences[*].name}',
+    );
+
   /** As replicas do. A definition whose objects nobody has read yet is slow to delete. */
   async function readPolicies(): Promise<void> {
     for (const resource of RESOURCES) {
@@ -174,6 +185,35 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
     await kubectl('kubectl delete -f manifests/install.yaml --wait=false');
     await noneLeft(cp());
     await nodesAreFree();
+  });
+
+  it('deleting the namespace is enough: nothing is left that refuses, though nobody answers', async () => {
+    const installation = await installWithReplicas(cp());
+    try {
+      await installation.start(['a'], { args: ['--owner-cluster-role', 'taintkeeper'] });
+      await registerControlPlaneNode(cp(), 'cp-1');
+      await waitUntilProtected(cp(), 'cp-1');
+      await kubectl('kubectl patch taintpolicy control-plane-taints --type=merge -p {"spec":{"backstop":"Native"}}');
+      const bindings = () => kubectl('kubectl get validatingadmissionpolicybinding -o name');
+      await expect.poll(bindings, { timeout: GONE_TIMEOUT_MS }).toContain('control-plane-taints');
+      await expect.poll(owners, { timeout: GONE_TIMEOUT_MS }).toBe(`Namespace/${NAMESPACE}`);
+      await kubectl('kubectl apply -f manifests/install.yaml');
+      expect(await owners()).toBe(`Namespace/${NAMESPACE}`);
+
+      await kubectl(`kubectl delete namespace ${NAMESPACE} --wait=false`);
+      await installation.replica('a').kill();
+      const definitions = RESOURCES.map(
+        (resource) => `customresourcedefinition.apiextensions.k8s.io/${resource}.taintkeeper.dev`,
+      );
+      await noneLeft(cp(), [`clusterrolebinding.rbac.authorization.k8s.io/taintkeeper`, ...definitions]);
+      expect(await bindings()).toBe('');
+      expect(await dropTaints(cp(), 'cp-1')).toMatchObject({ passed: true });
+      // For the tests after this one.
+      await kubectl('kubectl delete -f manifests/install.yaml --ignore-not-found');
+      await noneLeft(cp());
+    } finally {
+      await installation.stop();
+    }
   });
 
   it('helm install, upgrade, uninstall, and install again', skipFor(obstacleToHelm()), async () => {

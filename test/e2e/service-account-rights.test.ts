@@ -1,6 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { type GrantingValue, INSTALL, NAMESPACE, RIGHTS } from '../../scripts/chart.ts';
 import { ownUid } from '../../src/cluster/own-uid.ts';
+import { JSON_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, serviceAccount } from '../control-plane/users.ts';
 import { clientFor } from '../unit/cluster/client/fake-api.ts';
@@ -178,6 +179,15 @@ const RIGHTS_BY_DEFAULT: readonly Right[] = [
     may: ['list'],
     mayNot: ['get', 'watch', ...WRITE],
   },
+  { what: 'its namespace', resource: 'namespaces', name: NAMESPACE, namespace: NAMESPACE, may: ['get'], mayNot: WRITE },
+  {
+    what: 'other namespaces',
+    resource: 'namespaces',
+    name: 'kube-system',
+    namespace: 'kube-system',
+    may: [],
+    mayNot: [...READ, ...WRITE],
+  },
   {
     what: 'other Services',
     resource: 'services',
@@ -203,13 +213,13 @@ const RIGHTS_BY_DEFAULT: readonly Right[] = [
     mayNot: [...READ, ...WRITE],
   },
   {
-    what: 'its own ClusterRole',
+    what: 'its own ClusterRole: who may patch it cannot give it a right that it lacks',
     group: 'rbac.authorization.k8s.io',
     resource: 'clusterroles',
     name: OWN,
     namespace: '',
-    may: ['get'],
-    mayNot: [...WRITE, 'bind', 'escalate'],
+    may: ['get', 'patch', 'delete'],
+    mayNot: ['create', 'update', 'deletecollection', 'bind', 'escalate'],
   },
   {
     what: 'other ClusterRoles',
@@ -340,6 +350,19 @@ describeWithControlPlane("the service account's rights", {}, (cp) => {
 
     const { client: nobody } = await clientFor(cp().url, { user: { token: 'of nobody' } });
     await expect(ownUid(nobody)).rejects.toThrow('401 Unauthorized');
+  });
+
+  it('cannot give itself a right', async () => {
+    const body = [{ op: 'add', path: '/rules/-', value: { apiGroups: [''], resources: ['secrets'], verbs: ['get'] } }];
+    const role = '/apis/rbac.authorization.k8s.io/v1/clusterroles/taintkeeper';
+    const answer = await cp().request<{ message: string }>({ name: user, groups }, 'PATCH', role, {
+      body,
+      contentType: JSON_PATCH,
+    });
+    expect(answer).toMatchObject({
+      status: 403,
+      body: { message: expect.stringContaining('grant RBAC permissions not currently held') },
+    });
   });
 
   it('there is no rule that the table does not know', async () => {

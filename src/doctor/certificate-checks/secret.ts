@@ -12,13 +12,16 @@ const CA_SOON_MS = 365 * 86_400_000;
 
 /** Whether the Secret has what is to be served. What is wrong with a leaf that is served already is for the other checks. */
 export function checkSecret(facts: Facts): CheckResult {
-  const { secret, source, site, serverName } = facts;
+  const { secret, service, source, site, serverName } = facts;
   const where = `Secret ${site.namespace}/${source.secret}`;
   if (source.secret === undefined) {
     return { ...AREA, state: 'ok', evidence: 'not used: the replicas serve files (--cert-dir)' };
   }
   if (!secret.ok) return { ...AREA, state: 'skipped', evidence: `${where}: ${secret.why}` };
   if (secret.value === undefined) {
+    // Nothing is there that could create it.
+    if (service.ok && service.value === undefined)
+      return { ...AREA, state: 'skipped', evidence: `${where} does not exist: see Service` };
     return { ...AREA, state: 'trouble', evidence: `${where} does not exist`, remedy: missing(facts) };
   }
   const files = secret.value;

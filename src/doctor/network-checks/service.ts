@@ -1,3 +1,4 @@
+import { CONFIGURATION_NAME } from '../../cluster/webhook-configurations.ts';
 import type { CheckResult } from '../check.ts';
 import type { Facts } from '../facts.ts';
 import { calledPort } from '../replicas.ts';
@@ -6,17 +7,20 @@ const AREA = { area: 'network', name: 'Service' } as const;
 
 const REINSTALL = 'apply the manifests again: kubectl apply -f manifests/install.yaml, or helm upgrade';
 
+const TAKE_AWAY = `kubectl delete --ignore-not-found clusterrole,mutatingwebhookconfiguration,validatingwebhookconfiguration ${CONFIGURATION_NAME}`;
+
 /** Whether the Service is there, has an address, and has the port that the API server calls. */
 export function checkService(facts: Facts): CheckResult {
   const { service, webhooks, site } = facts;
   const where = `Service ${site.namespace}/${site.service}`;
   if (!service.ok) return { ...AREA, state: 'skipped', evidence: `${where}: ${service.why}`, essential: true };
   if (service.value === undefined) {
+    const left = webhooks.ok && webhooks.value.length > 0;
     return {
       ...AREA,
       state: 'trouble',
-      evidence: `${where} does not exist`,
-      remedy: `is it somewhere else (--namespace, --service)? If not, ${REINSTALL}`,
+      evidence: `${where} does not exist${left ? ', and webhooks that call it are registered' : ''}`,
+      remedy: `is it somewhere else (--namespace, --service)? If not, ${left ? `to be rid of what is left: ${TAKE_AWAY}; or ` : ''}${REINSTALL}`,
     };
   }
   const elsewhere = (webhooks.ok ? webhooks.value : []).find(({ clientConfig }) => {

@@ -103,6 +103,17 @@ describe('certificates', () => {
       says: /Secret taintkeeper\/taintkeeper-certs does not exist/,
     },
     {
+      why: 'nothing is left of the installation: no Deployment could be restarted to create it',
+      facts: wellFacts(its, { secret: known(undefined), service: known(undefined), replicas: [] }),
+      found: {
+        Secret: 'skipped',
+        'agreement of replicas': 'skipped',
+        caBundle: 'skipped',
+        'certificate names': 'skipped',
+        'serving certificate': 'skipped',
+      },
+    },
+    {
       why: 'a Secret that has a part only',
       facts: wellFacts(its, {
         secret: known({ cert: its.serving.cert, key: undefined, caCert: its.ca.cert, caKey: its.ca.key }),
