@@ -101,10 +101,11 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   starting.defer(async () => void (await policies.stop()));
 
   let secret: LeaderOptions['secret'];
+  let recheckCertificates = () => {};
   const webhooks = watchWebhookConfigurations({
     client,
     onChange() {
-      secret?.keeper.recheck();
+      recheckCertificates();
       changed('webhooks');
     },
     log,
@@ -166,8 +167,13 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
     );
     secret = { keeper, ref, names };
     certificates = keeper;
+    recheckCertificates = keeper.recheck;
   } else {
-    certificates = await keepCertificates({ directory: options.certDirectory, names, onServe, onFault });
+    const onWait = () => log.info('a certificate of another CA is served once every caBundle has that CA');
+    const callers = { isTrusted: webhooks.trust, now: client.now, onWait };
+    const files = await keepCertificates({ directory: options.certDirectory, names, callers, onServe, onFault });
+    certificates = files;
+    recheckCertificates = files.recheck;
   }
   const keeper = certificates;
   starting.defer(() => keeper.stop());

@@ -9,6 +9,7 @@ import { type ClusterPolicies, versionInForce } from './cluster/policies.ts';
 import { watchResource } from './cluster/watch/watch-cache.ts';
 import type { RegisteredWebhooks } from './cluster/webhook-configurations.ts';
 import { backstop } from './controllers/backstop.ts';
+import { carriedCas } from './controllers/carried-cas.ts';
 import { certificateRotation } from './controllers/certificate-rotation.ts';
 import { type ClusterSurvey, isNews, projectDaemonSet, projectNode } from './controllers/cluster-objects.ts';
 import { startDaemonSetPatching } from './controllers/daemon-set-patching.ts';
@@ -155,6 +156,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     onFindings: () => status.trigger(),
   });
 
+  const carried = carriedCas({ registered: webhooks.caBundles, overlapMs: options.caOverlapMs, now: client.now });
   const entries = followPolicies(policies.snapshot, audit, log);
   const {
     reconcile: register,
@@ -166,7 +168,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     pod: options.identity,
     signal: options.signal,
     entries: entries.current,
-    bundle: () => certificates.current().bundle,
+    bundle: () => (secret ? certificates.current().bundle : carried.bundle(certificates.current().bundle)),
     confirmBundle: secret ? bundleConfirmation(client, secret) : async () => {},
     actual: webhooks.get,
     isComplete: () => policies.objects().every(({ inForce }) => inForce !== undefined),
@@ -182,7 +184,8 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
       try {
         const againInMs = await register();
         registered = entries.from().versions;
-        return entries.from() === policies.snapshot() ? againInMs : Math.min(againInMs, entries.dueInMs());
+        const dueInMs = Math.min(againInMs, carried.dueInMs());
+        return entries.from() === policies.snapshot() ? dueInMs : Math.min(dueInMs, entries.dueInMs());
       } catch (error) {
         if (!webhooks.get('mutate') && !webhooks.get('validate')) registered = new Set();
         throw error;

@@ -1,6 +1,8 @@
 import { watchFiles } from '../files/watch-files.ts';
 import { openCertificates, type ServableCertificates } from './certificate-directory.ts';
 import { certificateFiles } from './certificate-files.ts';
+import { invalidAt, joinBundles, parseCertificates } from './inspect.ts';
+import { type TrustOptions, trackTrust } from './trust-tracker.ts';
 
 /** How often the certificates are looked at even if no file changed: time alone makes them old. */
 const RENEWAL_CHECK_INTERVAL_MS = 3_600_000;
@@ -14,26 +16,51 @@ export interface CertificateKeeper {
   stop(): void;
 }
 
+/** A keeper of files. */
+export interface FileKeeper extends CertificateKeeper {
+  /** What {@link TrustOptions.isTrusted} says may have changed. */
+  recheck(): void;
+}
+
 export interface CertificateKeeperOptions {
   readonly directory: string;
   /** DNS names and IP addresses that the serving certificate has to be for. */
   readonly names: readonly string[];
-  /** Called with the first certificates, and again whenever the serving pair is another one. */
+  /** Who calls, where that is known: a pair of a CA that they do not trust yet waits. */
+  readonly callers?: Callers | undefined;
+  /** Called with the first certificates, and again whenever the serving pair or the bundle is another one. */
   readonly onServe: (certificates: ServableCertificates) => void;
   readonly onFault: (message: string) => void;
   /** How often the files are looked at; see {@link watchFiles}. */
   readonly pollIntervalMs?: number | undefined;
 }
 
+export interface Callers extends TrustOptions {
+  /** Their clock. */
+  readonly now: () => Date;
+  /** Called when a new pair begins to wait. */
+  readonly onWait: () => void;
+}
+
+/** However the callers' trust changes, the pair that is served may end. */
+const WAIT_CHECK_INTERVAL_MS = 10_000;
+
 /**
  * Opens the directory and keeps looking after it: renews in time, takes over files that somebody else replaced, and keeps
- * the last good pair while they are broken.
+ * the last good pair while they are broken. Where it is known who calls, a pair of another CA is served only once they trust
+ * that CA, or the pair of before is no longer valid; until then the bundle has the CAs of both.
  * @throws CertificateDirectoryError when the directory cannot be opened the first time
  */
-export async function keepCertificates(options: CertificateKeeperOptions): Promise<CertificateKeeper> {
-  const { directory, names, onServe, onFault, pollIntervalMs } = options;
-  let current = await openCertificates(directory, names, new Date());
+export async function keepCertificates(options: CertificateKeeperOptions): Promise<FileKeeper> {
+  const { directory, names, callers, onServe, onFault, pollIntervalMs } = options;
+  /** What the directory holds, as far as it is good. */
+  let latestGood = await openCertificates(directory, names, new Date());
+  /** What of that, or of before, is served. */
+  let served = latestGood;
+  let current = served;
   let fault = current.fault;
+  let waiting: NodeJS.Timeout | undefined;
+  const trust = callers && trackTrust(callers);
   onServe(current);
   if (fault) onFault(fault);
 
@@ -43,14 +70,17 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   // What changed after the reading and before the watch began.
   await refresh();
   const timer = setInterval(refresh, RENEWAL_CHECK_INTERVAL_MS).unref();
+  settle();
 
   return {
     current: () => current,
     fault: () => fault,
+    recheck: settle,
     stop() {
       stopped = true;
       watch.stop();
       clearInterval(timer);
+      clearTimeout(waiting);
     },
   };
 
@@ -68,16 +98,47 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
         directory,
         names,
         new Date(),
-        current.renews === 'nothing' ? 'nothing' : 'serving',
+        latestGood.renews === 'nothing' ? 'nothing' : 'serving',
       );
-      const changed = found.serving.cert !== current.serving.cert || found.serving.key !== current.serving.key;
-      current = found;
+      latestGood = found;
       if (found.fault && found.fault !== fault) onFault(found.fault);
       fault = found.fault;
-      if (changed) onServe(current);
+      settle();
     } catch (error) {
       fault = (error as Error).message;
       onFault(fault);
     }
   }
+
+  /** Serves what the directory holds as soon as that is safe. */
+  function settle(): void {
+    if (stopped) return;
+    const wasWaiting = waiting !== undefined;
+    clearTimeout(waiting);
+    waiting = undefined;
+    const waitMs = handOverMs();
+    if (waitMs <= 0) served = latestGood;
+    else {
+      waiting = setTimeout(settle, Math.min(waitMs, WAIT_CHECK_INTERVAL_MS)).unref();
+      if (!wasWaiting) callers?.onWait();
+    }
+    const bundle = served === latestGood ? latestGood.bundle : joinBundles(latestGood.bundle, served.bundle);
+    const before = current;
+    current = { ...served, bundle };
+    if (!isSamePair(current, before) || current.bundle !== before.bundle) onServe(current);
+  }
+
+  /** How long the pair of the directory has to wait until it is served, in milliseconds; Infinity while nobody knows. */
+  function handOverMs(): number {
+    const cas = parseCertificates(latestGood.bundle ?? '');
+    const waitMs = trust?.waitMs(cas) ?? 0;
+    if (callers === undefined || isSamePair(served, latestGood)) return 0;
+    // Without a CA beside it, it is trusted by those of the system, or by nobody whom we could tell.
+    if (cas.length === 0 || served.bundle === undefined) return 0;
+    return invalidAt(served.certificate, callers.now()) === undefined ? waitMs : 0;
+  }
+}
+
+function isSamePair({ serving: a }: ServableCertificates, { serving: b }: ServableCertificates): boolean {
+  return a.cert === b.cert && a.key === b.key;
 }

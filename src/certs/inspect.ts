@@ -66,3 +66,17 @@ export function parseCertificates(pem: string): X509Certificate[] {
 export function fingerprints(pem: string): string[] {
   return parseCertificates(pem).map(({ fingerprint256 }) => fingerprint256);
 }
+
+/** One bundle of all the certificates of several PEM texts, each once; undefined if there is none. */
+export function joinBundles(...bundles: readonly (string | undefined)[]): string | undefined {
+  const [first, ...others] = bundles.filter((bundle) => bundle !== undefined);
+  if (first === undefined) return undefined;
+  const known = new Set(fingerprints(first));
+  const added = others.flatMap(parseCertificates).filter(({ fingerprint256 }) => {
+    const isNew = !known.has(fingerprint256);
+    known.add(fingerprint256);
+    return isNew;
+  });
+  // As it was given: nothing has to be written because it is written another way.
+  return added.length === 0 ? first : [first.trimEnd(), ...added.map((ca) => ca.toString().trimEnd()), ''].join('\n');
+}

@@ -120,7 +120,7 @@ export function serveCommand(): Command {
     )
     .option(
       '--ca-overlap <seconds>',
-      `how long an earlier CA stays trusted after a rotation; with less than ${SAFE_CA_OVERLAP_SECONDS}, a replica that is slow to learn may for a while serve what nobody trusts`,
+      `how long an earlier CA stays trusted after a rotation; with less than ${SAFE_CA_OVERLAP_SECONDS} (with --cert-dir: ${SAFE_FILES_OVERLAP_SECONDS}), a replica that is slow to learn may for a while serve what nobody trusts`,
       parseSeconds,
       3600,
     )
@@ -158,9 +158,8 @@ function startFromFiles(options: ServeOptions, log: Logger): Promise<RunningApp>
 }
 
 async function startInCluster(options: ServeOptions, log: Logger): Promise<RunningApp> {
-  if (options.caOverlap < SAFE_CA_OVERLAP_SECONDS) {
-    log.warn(`--ca-overlap ${options.caOverlap}: less than ${SAFE_CA_OVERLAP_SECONDS} seconds is not safe`);
-  }
+  const safe = options.certDir === undefined ? SAFE_CA_OVERLAP_SECONDS : SAFE_FILES_OVERLAP_SECONDS;
+  if (options.caOverlap < safe) log.warn(`--ca-overlap ${options.caOverlap}: less than ${safe} seconds is not safe`);
   const { client, namespace } = await openCluster(options);
   return startClusterApp({
     ...options,
@@ -195,6 +194,9 @@ function refuseIdle(names: readonly string[], cluster: boolean, command: Command
 
 /** A replica knows of a new Secret within 45 s, also over a dead connection, and serves it 10 s later. */
 const SAFE_CA_OVERLAP_SECONDS = 60;
+
+/** A kubelet shows a changed Secret in the files of a pod within 100 s, and another one's may be as quick as none. */
+const SAFE_FILES_OVERLAP_SECONDS = 180;
 
 const DNS_NAME = /^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/i;
 

@@ -131,13 +131,14 @@ describeWithControlPlane('replicas that start', {}, (cp) => {
     };
     const everyBundleIs = (bundle: string) =>
       waitUntil(async () => ((await caBundles(cp())).every((found) => found === bundle) ? true : undefined), {
-        timeoutMs: 20_000,
+        // Trusted for 10 s, it is served; 5 s after that the one before it leaves; and the files are polled.
+        timeoutMs: 30_000,
         otherwise: () => 'the bundles are not the CA of the directory',
       });
     const secret = await readCertificates(cp());
 
     const first = await put();
-    await installation.start(['a'], { args: ['--cert-dir', directory] });
+    await installation.start(['a'], { args: ['--cert-dir', directory, '--ca-overlap', '5'] });
     await everyBundleIs(first);
     await waitUntilProtected(cp(), 'cp-1');
     await everyBundleIs(await put());

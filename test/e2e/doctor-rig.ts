@@ -90,7 +90,7 @@ export async function startDoctorRig(cp: ControlPlane, pair: Pair): Promise<Doct
     members,
     async add(name, itsPair, env) {
       const directory = workspace.path(name);
-      mkdirSync(directory);
+      mkdirSync(directory, { recursive: true });
       write(directory, itsPair);
       const args = ['--cert-dir', directory, '--admin-host', '0.0.0.0', '--shutdown-delay', '0'];
       const [replica] = await installation.start([name], { args, ...(env ? { env } : {}) });

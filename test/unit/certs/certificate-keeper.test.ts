@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { copyFileSync, mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
@@ -5,8 +6,8 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openCertificates } from '../../../src/certs/certificate-directory.ts';
 import { certificateFiles } from '../../../src/certs/certificate-files.ts';
 import { type CertificateKeeperOptions, keepCertificates } from '../../../src/certs/certificate-keeper.ts';
-import { uncoveredNames } from '../../../src/certs/inspect.ts';
-import type { KeyPair } from '../../../src/certs/issue.ts';
+import { fingerprints, uncoveredNames } from '../../../src/certs/inspect.ts';
+import { issueCa, issueServing, type KeyPair } from '../../../src/certs/issue.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { expectConsistent, filesOf } from './directories.ts';
 
@@ -17,7 +18,11 @@ const SOON = { timeout: 5_000, interval: 10 };
 
 async function keep(
   directory: string,
-  { names = NAMES, onFirstServe }: { names?: string[]; onFirstServe?: () => void } = {},
+  {
+    names = NAMES,
+    onFirstServe,
+    callers,
+  }: { names?: string[]; onFirstServe?: () => void; callers?: CertificateKeeperOptions['callers'] } = {},
 ) {
   const onServe = vi.fn<CertificateKeeperOptions['onServe']>();
   if (onFirstServe) onServe.mockImplementationOnce(onFirstServe);
@@ -25,6 +30,7 @@ async function keep(
   const keeper = await keepCertificates({
     directory,
     names,
+    callers,
     onServe,
     onFault,
     pollIntervalMs: POLL_INTERVAL_MS,
@@ -235,4 +241,65 @@ it('renews in time, though no file changes', async () => {
   expect(keeper.current().certificate.validToDate.getTime()).toBeGreaterThan(first.certificate.validToDate.getTime());
   expect(onServe.mock.lastCall?.[0].issued).toEqual([expect.stringMatching(/^serving certificate \(not valid after /)]);
   expect((await openCertificates(directory, NAMES, new Date())).issued).toEqual([]);
+});
+
+describe('a pair of another CA, where it is known who calls', () => {
+  const callersWho = () => {
+    const trusted = new Set<string>();
+    const onWait = vi.fn();
+    return {
+      trusted,
+      onWait,
+      callers: { isTrusted: (ca: X509Certificate) => trusted.has(ca.fingerprint256), now: () => new Date(), onWait },
+    };
+  };
+
+  /** @param days how long ago it was issued: it lasts 90 */
+  async function put(directory: string, days = 1) {
+    const issued = new Date(Date.now() - days * DAY_MS);
+    const ca = await issueCa(issued);
+    const serving = await issueServing(ca, NAMES, issued);
+    writePair(directory, serving);
+    writeFileSync(join(directory, 'ca.crt'), ca.cert);
+    return { serving, ca: new X509Certificate(ca.cert) };
+  }
+
+  async function start(days?: number) {
+    const directory = temporaryDirectory();
+    const first = await put(directory, days);
+    const { trusted, onWait, callers } = callersWho();
+    trusted.add(first.ca.fingerprint256);
+    const { keeper } = await keep(directory, { callers });
+    return { directory, first, keeper, trusted, onWait };
+  }
+
+  it('waits until they have trusted the CA for 10 s; until then the bundle has both CAs', async () => {
+    const { directory, first, keeper, trusted, onWait } = await start();
+    const next = await put(directory);
+    await expect.poll(() => onWait.mock.calls.length, SOON).toBe(1);
+    expect(keeper.current()).toMatchObject({ serving: first.serving, ca: { fingerprint256: first.ca.fingerprint256 } });
+    expect(fingerprints(keeper.current().bundle ?? '')).toEqual([next.ca.fingerprint256, first.ca.fingerprint256]);
+
+    const began = performance.now();
+    const clock = vi.spyOn(performance, 'now');
+    onTestFinished(() => clock.mockRestore());
+    trusted.add(next.ca.fingerprint256);
+    clock.mockReturnValue(began);
+    keeper.recheck();
+    clock.mockReturnValue(began + 9_999);
+    keeper.recheck();
+    expect(keeper.current().serving).toEqual(first.serving);
+    clock.mockReturnValue(began + 10_000);
+    keeper.recheck();
+    expect(keeper.current().serving).toEqual(next.serving);
+    expect(fingerprints(keeper.current().bundle ?? '')).toEqual([next.ca.fingerprint256]);
+    expect(onWait).toHaveBeenCalledTimes(1);
+  });
+
+  it('is served at once where the one before is no longer valid: that nobody trusts either', async () => {
+    const { directory, keeper, onWait } = await start(91);
+    const next = await put(directory);
+    await expect.poll(() => keeper.current().serving, SOON).toEqual(next.serving);
+    expect(onWait).not.toHaveBeenCalled();
+  });
 });
