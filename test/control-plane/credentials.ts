@@ -12,8 +12,8 @@ export interface KeyPair {
 export interface Authority {
   /** The authority's own certificate, in PEM. */
   readonly cert: string;
-  /** A serving certificate for 127.0.0.1 and localhost. */
-  serving(): Promise<KeyPair>;
+  /** A serving certificate for 127.0.0.1, localhost, and further names and addresses. */
+  serving(further?: { names?: readonly string[]; addresses?: readonly string[] }): Promise<KeyPair>;
   /** A client certificate that the API server reads as this user. */
   client(user: User): Promise<KeyPair>;
 }
@@ -32,7 +32,7 @@ export async function createAuthority(): Promise<Authority> {
   const issuer = { ...EC_SHA256, ca: { key: root.private, cert: root.cert } };
   return {
     cert: root.cert,
-    serving: async () => {
+    serving: async ({ names = [], addresses = [] } = {}) => {
       const pair = await generate([{ name: 'commonName', value: 'localhost' }], {
         ...issuer,
         extensions: [
@@ -41,8 +41,8 @@ export async function createAuthority(): Promise<Authority> {
           {
             name: 'subjectAltName',
             altNames: [
-              { type: 2, value: 'localhost' },
-              { type: 7, ip: '127.0.0.1' },
+              ...['localhost', ...names].map((value) => ({ type: 2 as const, value })),
+              ...['127.0.0.1', ...addresses].map((ip) => ({ type: 7 as const, ip })),
             ],
           },
         ],

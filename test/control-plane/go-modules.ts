@@ -47,12 +47,17 @@ export function oldestGo({ folder }: GoModule): string {
  * the key, so that a cache made elsewhere is found without Go; `go` in go.mod gives the oldest that will do.
  */
 export function cacheFolder({ folder }: GoModule): string {
-  const base =
-    process.env.TAINTKEEPER_CONTROL_PLANE_CACHE ||
-    join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'taintkeeper', 'control-plane');
   const key = createHash('sha256').update(`${process.platform} ${process.arch}\n`);
   for (const file of ['go.mod', 'go.sum']) key.update(readFileSync(join(folder, file)));
-  return join(base, key.digest('hex').slice(0, 16));
+  return join(cacheBase(), key.digest('hex').slice(0, 16));
+}
+
+/** The folder with all that is made once for many runs. */
+export function cacheBase(): string {
+  return (
+    process.env.TAINTKEEPER_CONTROL_PLANE_CACHE ||
+    join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'taintkeeper', 'control-plane')
+  );
 }
 
 /** Which of a module's programs are not built yet. */

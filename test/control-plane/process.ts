@@ -14,6 +14,8 @@ export interface Supervised {
   readonly pid: number;
   /** How it ended; `undefined` while it runs. */
   readonly exit: Exit | undefined;
+  /** Resolves with how it ended. */
+  readonly ended: Promise<Exit>;
   /** All that it printed until now; it can be asked after the end, when the file is gone. */
   log(): string;
   /** An error that names the process, says `what` happened, and shows the last 20 lines of its log. */
@@ -47,10 +49,13 @@ export async function launch(
   let exit: Exit | undefined;
   let finalLog: string | undefined;
   const forget = onExit(() => child.kill('SIGKILL'));
-  child.once('exit', (code, signal) => {
-    exit = { code, signal };
-    finalLog = readLog();
-    forget();
+  const ended = new Promise<Exit>((resolve) => {
+    child.once('exit', (code, signal) => {
+      exit = { code, signal };
+      finalLog = readLog();
+      forget();
+      resolve(exit);
+    });
   });
   const log = () => finalLog ?? readLog();
   return {
@@ -59,6 +64,7 @@ export async function launch(
     get exit() {
       return exit;
     },
+    ended,
     log,
     failure: (what) => new Error(`${name} ${what}; the end of its log:\n${lastLines(log(), TAIL_LINES)}`),
     signal: (name) => {

@@ -63,7 +63,8 @@ function sweep(): void {
   }
 }
 
-function isAlive(pid: number): boolean {
+/** Whether there is a process of this number, whosever it is. */
+export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {

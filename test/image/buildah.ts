@@ -17,6 +17,8 @@ export interface Buildah {
   /** @throws Error with what was printed when the build fails */
   build(tag: string, options: { dockerfile: string; context: string; args?: Readonly<Record<string, string>> }): void;
   config(tag: string): ImageConfig;
+  /** Writes the image, under its name, to an archive that container runtimes import. */
+  save(tag: string, archive: string): void;
   /** The image's files, as a folder, with the image's own as upper layer: whatever is written there stays out of the image. */
   mount(tag: string): string;
 }
@@ -47,6 +49,9 @@ export function createBuildah(workspace: Workspace): Buildah {
     },
     config: (tag) =>
       (JSON.parse(run('inspect', '--type', 'image', tag)) as { OCIv1: { config: ImageConfig } }).OCIv1.config,
+    save: (tag, archive) => {
+      run('push', tag, `oci-archive:${archive}:${tag}`);
+    },
     mount: (tag) => run('mount', run('from', '--pull-never', tag)),
   };
 }

@@ -1,4 +1,4 @@
-import { chownSync, globSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { chownSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { INSTALL } from '../../scripts/chart.ts';
@@ -9,8 +9,8 @@ import { waitUntil } from '../control-plane/wait-until.ts';
 import { createWorkspace, type Workspace } from '../control-plane/workspace.ts';
 import { deploymentOf, objectsOf } from '../e2e/kubernetes-objects.ts';
 import { skipFor } from '../skip-for.ts';
-import { fillBuildBase, fillRuntimeBase } from './base-images.ts';
 import { type Buildah, createBuildah, imageObstacle } from './buildah.ts';
+import { buildProductImage, RUNTIME_BASE } from './product-image.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const IMAGE = 'localhost/taintkeeper';
@@ -34,30 +34,13 @@ describe('the container image', skipFor(imageObstacle()), () => {
   beforeAll(() => {
     workspace = createWorkspace('image');
     buildah = createBuildah(workspace);
-    const base = (name: string, fill: (folder: string) => void) => {
-      const context = workspace.path(name);
-      fill(context);
-      const dockerfile = workspace.write(
-        `${name}.Dockerfile`,
-        'FROM scratch\nCOPY . /\nENV PATH=/usr/bin:/bin HOME=/root\n',
-      );
-      buildah.build(`localhost/${name}`, { dockerfile, context });
-      return `localhost/${name}`;
-    };
-    const nativeModules = globSync(join(ROOT, 'node_modules/@rolldown/binding-*/*.node'));
-    const args = {
-      BUILD_IMAGE: base('build-base', (folder) => fillBuildBase(folder, nativeModules)),
-      RUNTIME_IMAGE: base('runtime-base', fillRuntimeBase),
-      VERSION,
-      REVISION: 'abc123',
-    };
-    buildah.build(IMAGE, { dockerfile: join(ROOT, 'Dockerfile'), context: ROOT, args });
+    buildProductImage(buildah, workspace, IMAGE, 'abc123');
     root = buildah.mount(IMAGE);
   });
   afterAll(() => workspace?.remove());
 
   it('adds the program to its base, readable for everybody and writable for nobody: no npm, no shell, no sources', () => {
-    const inBase = filesIn(buildah.mount('localhost/runtime-base'));
+    const inBase = filesIn(buildah.mount(RUNTIME_BASE));
     const added = filesIn(root).filter((file) => !inBase.includes(file));
     expect(added).toContain('/app/taintkeeper.cjs');
     // All but what only a command loads that looks into pods.
