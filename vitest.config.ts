@@ -36,6 +36,16 @@ export default defineConfig({
       { test: { ...endToEnd, name: 'browser', include: ['test/browser/**/*.test.ts'] } },
       { test: { ...endToEnd, name: 'e2e', include: ['test/e2e/**/*.test.ts'] } },
       {
+        // Each file has the machine's two cores for its nodes.
+        test: {
+          ...endToEnd,
+          name: 'real-node',
+          include: ['test/real-node/**/*.test.ts'],
+          maxWorkers: 1,
+          sequence: { groupOrder: 3 },
+        },
+      },
+      {
         // On an older API server. What needs the other components, which are newer than it, skips itself.
         test: {
           ...endToEnd,

@@ -1,5 +1,6 @@
 import { findChromium } from '../browser/chromium.ts';
 import { buildAll } from '../control-plane/build.ts';
+import { provideRealNode } from '../real-node/provide.ts';
 import { isInstalled, SHELLS } from '../tools/shells.ts';
 import { installPackages } from './debian-packages.ts';
 
@@ -14,4 +15,5 @@ export async function provide(report: (line: string) => void): Promise<void> {
   const shells = SHELLS.filter((shell) => !isInstalled(shell)).map(({ name }) => name);
   installPackages([...(findChromium() ? [] : ['chromium']), ...shells], report);
   await buildAll(report);
+  await provideRealNode(report);
 }

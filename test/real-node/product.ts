@@ -1,0 +1,107 @@
+import { readFileSync } from 'node:fs';
+import { INSTALL, NAMESPACE } from '../../scripts/chart.ts';
+import { admin } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { PRODUCT_IMAGE } from './images.ts';
+import type { RealCluster } from './real-cluster.ts';
+
+const TIMEOUT_MS = 120_000;
+
+export interface Pod {
+  readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };
+  readonly spec: { readonly nodeName?: string };
+  readonly status: {
+    readonly phase: string;
+    readonly reason?: string;
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+  };
+}
+
+/** The manifest that users apply, with the image that the nodes have. */
+export function manifest(): string {
+  const image = /^( +image: ).*$/gm;
+  const text = readFileSync(INSTALL, 'utf8');
+  if (text.match(image)?.length !== 1) throw new Error(`${INSTALL} is to name one image`);
+  return text.replace(image, `$1${PRODUCT_IMAGE}`);
+}
+
+/** Applies the manifest, and waits until its replicas are ready and all policies in force. */
+export async function installProduct(cluster: RealCluster): Promise<void> {
+  await kubectl(cluster, ['apply', '-f', '-'], manifest());
+  await productReady(cluster, 2);
+  await policiesReady(cluster);
+}
+
+/** Runs kubectl. @throws Error with what it printed on stderr when it fails */
+export async function kubectl(cluster: RealCluster, args: readonly string[], input?: string): Promise<string> {
+  const { code, stdout, stderr } = await cluster.kubectl(args, input === undefined ? {} : { input });
+  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
+  return stdout;
+}
+
+export async function productPods(cluster: RealCluster): Promise<readonly Pod[]> {
+  const { body } = await cluster.request<{ items: Pod[] }>(admin, 'GET', `/api/v1/namespaces/${NAMESPACE}/pods`);
+  return body.items;
+}
+
+/** The pods that are ready and stay. */
+export function readyPods(pods: readonly Pod[]): Pod[] {
+  return pods.filter(
+    ({ metadata, status }) =>
+      !metadata.deletionTimestamp &&
+      status.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True'),
+  );
+}
+
+/** Waits until there are just so many pods, all of them ready. */
+export async function productReady(cluster: RealCluster, replicas: number): Promise<void> {
+  let last: readonly Pod[] = [];
+  await waitUntil(
+    async () => {
+      last = await productPods(cluster);
+      return last.length === replicas && readyPods(last).length === replicas ? true : undefined;
+    },
+    { timeoutMs: TIMEOUT_MS, otherwise: () => `${replicas} ready replicas are wanted: ${describePods(last)}` },
+  );
+}
+
+interface PolicyList {
+  readonly items: readonly {
+    readonly metadata: { readonly name: string };
+    readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+  }[];
+}
+
+/** Waits until there are policies, and all of them are Ready. */
+export async function policiesReady(cluster: RealCluster): Promise<void> {
+  let last = '';
+  await waitUntil(
+    async () => {
+      const answers = await Promise.all(
+        ['taintpolicies', 'tolerationpolicies'].map((resource) =>
+          cluster.request<PolicyList>(admin, 'GET', `/apis/taintkeeper.dev/v1alpha1/${resource}`),
+        ),
+      );
+      const policies = answers.flatMap(({ body }) => body.items ?? []);
+      last = JSON.stringify(policies.map(({ metadata, status }) => [metadata.name, status?.conditions]));
+      const isReady = policies.every(({ status }) =>
+        status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True'),
+      );
+      return policies.length >= 2 && isReady ? true : undefined;
+    },
+    { timeoutMs: TIMEOUT_MS, otherwise: () => `policies are not Ready: ${last}` },
+  );
+}
+
+export function describePods(pods: readonly Pod[]): string {
+  const texts = pods.map(({ metadata, spec, status }) =>
+    [
+      metadata.name,
+      spec.nodeName ?? 'nowhere',
+      status.phase,
+      status.reason,
+      metadata.deletionTimestamp && 'deleted',
+    ].filter(Boolean),
+  );
+  return texts.map((words) => words.join(' ')).join(', ');
+}

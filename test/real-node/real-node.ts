@@ -1,0 +1,171 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { nodeAddress, nodeName } from './addresses.ts';
+import { makeCgroup, removeCgroup } from './cgroups.ts';
+import { makeNamespaces, type Namespaces } from './namespaces.ts';
+import { connectNode, setLink } from './network.ts';
+import {
+  cniConfig,
+  containerdConfig,
+  foldersIn,
+  type KubeletFiles,
+  kubeletConfig,
+  type ProxyMode,
+  proxyConfig,
+} from './node-files.ts';
+import { type Service, startService } from './service.ts';
+
+const SOCKET_TIMEOUT_MS = 30_000;
+/** What all nodes would share in one file system: network namespaces of pods, locks, sockets of plugins, links to logs. */
+const OWN_FOLDERS = ['/run', '/var/lib', '/var/log'];
+
+export type NodeProgram = 'containerd' | 'kubelet' | 'kube-proxy';
+
+/** A node with a kernel that it shares with this machine, and all else its own. */
+export interface RealNode {
+  readonly name: string;
+  readonly number: number;
+  /** What it runs, by name: its own programs, and on the first node those of the control plane. */
+  service(name: string): Service;
+  /** Runs a command on the node, to its end. */
+  run(command: readonly string[]): Promise<string>;
+  /** As when the plug is pulled: all of its processes end at once, and what was in memory is gone. Without power, nothing happens. */
+  cutPower(): Promise<void>;
+  /** Starts what the node runs. Whether it gets Ready is seen in its Node. */
+  powerOn(): Promise<void>;
+  /** Takes it off the wire, or puts it back. */
+  setLink(state: 'up' | 'down'): Promise<void>;
+}
+
+export interface NodeOptions {
+  readonly number: number;
+  /** How many there are. */
+  readonly nodes: number;
+  readonly lab: Namespaces;
+  /** A folder of its own, for what outlives a power cut, and one for logs. */
+  readonly folder: string;
+  readonly logFile: (name: string) => string;
+  /** The path of a program. */
+  readonly program: (name: string) => string;
+  readonly cgroup: string;
+  readonly kubelet: Omit<KubeletFiles, 'cgroup'>;
+  readonly kubeletKubeconfig: string;
+  /** Fields of the kubelet's configuration that differ. */
+  readonly kubeletConfig: Readonly<Record<string, unknown>>;
+  readonly proxyKubeconfig: string;
+  readonly proxyMode: ProxyMode;
+  /** Archives of images. */
+  readonly images: readonly string[];
+  /** What it runs before the rest: programs with their arguments, by name. */
+  readonly controlPlane: Readonly<Record<string, readonly [string, ...string[]]>>;
+}
+
+/** A node that has no power yet. */
+export function createRealNode(options: NodeOptions): RealNode {
+  const { number, nodes, lab, folder, logFile, program, cgroup } = options;
+  const name = nodeName(number);
+  const folders = foldersIn(folder);
+  const services = new Map<string, Service>();
+  let namespaces: Namespaces | undefined;
+  const isOn = () => {
+    if (!namespaces) throw new Error(`node ${name} has no power`);
+    return namespaces;
+  };
+
+  return {
+    name,
+    number,
+    service(wanted) {
+      const found = services.get(wanted);
+      if (!found) throw new Error(`node ${name} runs no ${wanted}`);
+      return found;
+    },
+    run: (command) => isOn().run(command),
+    async cutPower() {
+      const last = namespaces;
+      if (!last) return;
+      namespaces = undefined;
+      for (const service of services.values()) service.abandon();
+      services.clear();
+      await last.end();
+      await removeCgroup(cgroup);
+      rmSync(join(folders.containerd, 'state'), { recursive: true, force: true });
+      rmSync(folders.socket, { force: true });
+    },
+    async powerOn() {
+      if (namespaces) throw new Error(`node ${name} has power`);
+      const made = await makeNamespaces(name, logFile(name), lab);
+      namespaces = made;
+      makeCgroup(cgroup);
+      await made.run(['hostname', name]);
+      for (const own of OWN_FOLDERS) await made.run(['mount', '-t', 'tmpfs', 'tmpfs', own]);
+      await made.run(['mkdir', '-p', '/run/netns', '/run/lock']);
+      await connectNode(lab, made, number, nodes);
+      writeFiles();
+      for (const [service, [command, ...args]] of Object.entries(options.controlPlane)) {
+        start(made, service, [program(command), ...args]);
+      }
+      start(made, 'containerd', [program('containerd'), '--config', join(folder, 'containerd.toml')]);
+      await importImages(made);
+      start(made, 'kubelet', [
+        program('kubelet'),
+        `--config=${join(folder, 'kubelet.json')}`,
+        `--kubeconfig=${options.kubeletKubeconfig}`,
+        `--hostname-override=${name}`,
+        `--node-ip=${nodeAddress(number)}`,
+        `--root-dir=${folders.kubelet}`,
+        `--cert-dir=${join(folder, 'kubelet-pki')}`,
+      ]);
+      start(made, 'kube-proxy', [
+        program('kube-proxy'),
+        `--config=${join(folder, 'kube-proxy.json')}`,
+        `--hostname-override=${name}`,
+      ]);
+    },
+    setLink: (state) => setLink(lab, number, state),
+  };
+
+  function start(made: Namespaces, service: string, command: readonly string[]): void {
+    services.set(
+      service,
+      startService(made, { name: service, command, logFile: logFile(`${name}-${service}`), env: pathTo(program) }),
+    );
+  }
+
+  function writeFiles(): void {
+    for (const made of [folders.cni, folders.kubelet, join(folder, 'manifests')]) mkdirSync(made, { recursive: true });
+    const files = { ...options.kubelet, cgroup };
+    writeFileSync(join(folder, 'containerd.toml'), containerdConfig(folders));
+    writeFileSync(join(folders.cni, '10-pods.conflist'), cniConfig(folders, number));
+    writeFileSync(join(folder, 'kubelet.json'), kubeletConfig(folders, number, files, options.kubeletConfig));
+    writeFileSync(join(folder, 'kube-proxy.json'), proxyConfig(options.proxyMode, options.proxyKubeconfig));
+  }
+
+  async function importImages(made: Namespaces): Promise<void> {
+    await waitUntil(() => (existsSync(folders.socket) ? true : undefined), {
+      timeoutMs: SOCKET_TIMEOUT_MS,
+      otherwise: () => `containerd of ${name} does not listen:\n${services.get('containerd')?.log()}`,
+    });
+    const note = join(folder, 'images');
+    if (existsSync(note)) return;
+    for (const archive of options.images) {
+      await made.run([
+        program('ctr'),
+        '--address',
+        folders.socket,
+        '--namespace',
+        'k8s.io',
+        'images',
+        'import',
+        archive,
+      ]);
+    }
+    writeFileSync(note, '');
+  }
+}
+
+/** containerd starts its shim by name. */
+function pathTo(program: (name: string) => string): Record<string, string> {
+  return { PATH: `${join(program('containerd-shim-runc-v2'), '..')}:${process.env.PATH}` };
+}
