@@ -110,6 +110,8 @@ export function kubeletConfig(
     clusterDomain: 'cluster.local',
     clusterDNS: ['10.45.0.10'],
     resolvConf: '',
+    shutdownGracePeriod: '30s',
+    shutdownGracePeriodCriticalPods: '15s',
     evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '1%', 'imagefs.available': '1%' },
     ...changes,
   });

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { INSTALL, NAMESPACE } from '../../scripts/chart.ts';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
+import type { Answer } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { PRODUCT_IMAGE } from './images.ts';
@@ -12,6 +14,7 @@ export interface Pod {
   readonly spec: { readonly nodeName?: string };
   readonly status: {
     readonly phase: string;
+    readonly podIP?: string;
     readonly reason?: string;
     readonly conditions?: readonly { readonly type: string; readonly status: string }[];
   };
@@ -104,4 +107,10 @@ export function describePods(pods: readonly Pod[]): string {
     ].filter(Boolean),
   );
   return texts.map((words) => words.join(' ')).join(', ');
+}
+
+/** One dry run that drops all taints of a node, which a policy is to refuse. */
+export function dropTaints(cluster: RealCluster, node: string): Promise<Answer> {
+  const payload = { body: { spec: { taints: null } }, contentType: MERGE_PATCH };
+  return cluster.request(admin, 'PATCH', `/api/v1/nodes/${node}?dryRun=All`, payload);
 }

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NAMESPACE } from '../../scripts/chart.ts';
-import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { skipFor } from '../skip-for.ts';
 import { obstacleToRealNode } from './obstacle.ts';
-import { installProduct, kubectl, policiesReady, productPods, productReady, readyPods } from './product.ts';
+import { dropTaints, installProduct, kubectl, policiesReady, productPods, productReady, readyPods } from './product.ts';
 import { type RealCluster, startRealCluster } from './real-cluster.ts';
 
 const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
@@ -57,7 +56,7 @@ describe('on two real nodes', skipFor(obstacleToRealNode()), () => {
     const wrong: unknown[] = [];
     await waitUntil(
       async () => {
-        const { status, body } = await dropTaints();
+        const { status, body } = await dropTaints(cluster, 'n1');
         if (status !== 403) wrong.push(body);
         const ready = readyPods(await productPods(cluster)).map(({ metadata }) => metadata.name);
         return ready.length === 2 && !ready.some((name) => before.includes(name)) ? true : undefined;
@@ -69,7 +68,7 @@ describe('on two real nodes', skipFor(obstacleToRealNode()), () => {
 
   it('lets a node be drained, and goes on protecting', async () => {
     await kubectl(cluster, ['drain', 'n2', '--ignore-daemonsets', '--timeout=60s']);
-    expect(await dropTaints()).toMatchObject({ status: 403 });
+    expect(await dropTaints(cluster, 'n1')).toMatchObject({ status: 403 });
     await kubectl(cluster, ['uncordon', 'n2']);
     await productReady(cluster, 2);
     await policiesReady(cluster);
@@ -78,14 +77,12 @@ describe('on two real nodes', skipFor(obstacleToRealNode()), () => {
   it('protects again after a power cut of all nodes, without help', async () => {
     await Promise.all(cluster.nodes.map((node) => node.cutPower()));
     await Promise.all(cluster.nodes.map((node) => node.powerOn()));
-    await waitUntil(async () => ((await dropTaints().catch(() => undefined))?.status === 403 ? true : undefined), {
-      timeoutMs: 120_000,
-      otherwise: () => 'the taint is not protected',
-    });
+    await waitUntil(
+      async () => ((await dropTaints(cluster, 'n1').catch(() => undefined))?.status === 403 ? true : undefined),
+      {
+        timeoutMs: 120_000,
+        otherwise: () => 'the taint is not protected',
+      },
+    );
   }, 200_000);
-
-  function dropTaints() {
-    const body = { spec: { taints: null } };
-    return cluster.request(admin, 'PATCH', '/api/v1/nodes/n1?dryRun=All', { body, contentType: MERGE_PATCH });
-  }
 });

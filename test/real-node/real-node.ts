@@ -17,6 +17,8 @@ import {
 import { type Service, startService } from './service.ts';
 
 const SOCKET_TIMEOUT_MS = 30_000;
+/** More than the kubelet's grace period. */
+const SHUTDOWN_TIMEOUT_MS = 60_000;
 /** What all nodes would share in one file system: network namespaces of pods, locks, sockets of plugins, links to logs. */
 const OWN_FOLDERS = ['/run', '/var/lib', '/var/log'];
 
@@ -34,6 +36,11 @@ export interface RealNode {
   cutPower(): Promise<void>;
   /** Starts what the node runs. Whether it gets Ready is seen in its Node. */
   powerOn(): Promise<void>;
+  /**
+   * Tells the kubelet that the machine is about to shut down, and resolves when the kubelet has nothing against it any more: its pods
+   * have ended. Power is still on then.
+   */
+  announceShutdown(): Promise<void>;
   /** Takes it off the wire, or puts it back. */
   setLink(state: 'up' | 'down'): Promise<void>;
 }
@@ -100,14 +107,21 @@ export function createRealNode(options: NodeOptions): RealNode {
       makeCgroup(cgroup);
       await made.run(['hostname', name]);
       for (const own of OWN_FOLDERS) await made.run(['mount', '-t', 'tmpfs', 'tmpfs', own]);
-      await made.run(['mkdir', '-p', '/run/netns', '/run/lock']);
+      await made.run(['mkdir', '-p', '/run/netns', '/run/lock', '/run/dbus']);
       await connectNode(lab, made, number, nodes);
       writeFiles();
+      start(made, 'bus', ['dbus-daemon', `--config-file=${join(import.meta.dirname, 'bus.conf')}`, '--nofork']);
+      start(made, 'logind', ['/usr/bin/python3', join(import.meta.dirname, 'logind.py')]);
       for (const [service, [command, ...args]] of Object.entries(options.controlPlane)) {
         start(made, service, [program(command), ...args]);
       }
       start(made, 'containerd', [program('containerd'), '--config', join(folder, 'containerd.toml')]);
       await importImages(made);
+      // A kubelet that finds no logind does without, for good.
+      await waitUntil(() => (services.get('logind')?.log().includes('listening') ? true : undefined), {
+        timeoutMs: SOCKET_TIMEOUT_MS,
+        otherwise: () => `no logind on ${name}: ${services.get('logind')?.log()}`,
+      });
       start(made, 'kubelet', [
         program('kubelet'),
         `--config=${join(folder, 'kubelet.json')}`,
@@ -122,6 +136,16 @@ export function createRealNode(options: NodeOptions): RealNode {
         `--config=${join(folder, 'kube-proxy.json')}`,
         `--hostname-override=${name}`,
       ]);
+    },
+    async announceShutdown() {
+      const logind = this.service('logind');
+      const releases = () => logind.log().split('released').length - 1;
+      const before = releases();
+      logind.signal('SIGUSR1');
+      await waitUntil(() => (releases() > before ? true : undefined), {
+        timeoutMs: SHUTDOWN_TIMEOUT_MS,
+        otherwise: () => `the kubelet of ${name} holds the shutdown up:\n${logind.log()}`,
+      });
     },
     setLink: (state) => setLink(lab, number, state),
   };
