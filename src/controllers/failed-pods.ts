@@ -2,6 +2,9 @@ import type { Logger } from 'pino';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { type Entry, type WatchState, watchResource } from '../cluster/watch/watch-cache.ts';
 
+/** How the kubelet says so (pkg/kubelet/eviction); of a pod that exceeded a limit of its own it says something else. */
+const NODE_EVICTION = /^(?:Pod was rejected: )?The node (?:was low on resource|had condition)/;
+
 /** What is kept of a pod that is Failed. Most are of Jobs, and nobody's business here: of those, nothing. */
 export interface FailedPod {
   /** Name of the node that it is bound to. */
@@ -9,6 +12,8 @@ export interface FailedPod {
   readonly deleting: boolean;
   /** `status.reason`, such as `NodeShutdown`; '' if there is none. */
   readonly reason: string;
+  /** Whether the kubelet evicted or rejected it because the node had run out of something. */
+  readonly evicted: boolean;
   /** The DaemonSet that controls it. */
   readonly daemonSet: { readonly uid: string; readonly name: string };
 }
@@ -103,7 +108,7 @@ export function projectFailedPod(object: unknown): FailedPod | undefined {
       }[];
     };
     spec?: { nodeName?: string };
-    status?: { reason?: string };
+    status?: { reason?: string; message?: string };
   };
   const owner = metadata.ownerReferences?.find(({ controller }) => controller);
   if (owner?.kind !== 'DaemonSet' || !owner.apiVersion.startsWith('apps/') || !spec?.nodeName) return undefined;
@@ -111,6 +116,7 @@ export function projectFailedPod(object: unknown): FailedPod | undefined {
     node: spec.nodeName,
     deleting: metadata.deletionTimestamp !== undefined,
     reason: status?.reason ?? '',
+    evicted: status?.reason === 'Evicted' && NODE_EVICTION.test(status.message ?? ''),
     daemonSet: { uid: owner.uid, name: owner.name },
   };
 }

@@ -92,7 +92,7 @@ export function recoverPods(options: RecoverPodsOptions) {
       const { failedAt, since = now } = pod;
       const verdict = judgeFailedPod(
         policy,
-        { failedAt, since, freeings: freeings.before(place, what), rollingOut },
+        { failedAt, since, evicted: pod.entry.value.evicted, freeings: freeings.before(place, what), rollingOut },
         now,
       );
       switch (verdict.action) {

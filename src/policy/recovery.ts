@@ -26,7 +26,18 @@ export function isRecoverable({ pod, daemonSet, node }: RecoveryScene): boolean 
   if (pod.deleting || daemonSet?.uid !== pod.ownerUid) return false;
   if (daemonSet.value.deleting || optsOut(daemonSet.value)) return false;
   // A kubelet that shuts down in good order sets Ready to False first.
-  return node?.ready === true && !isDeparting(node.taints);
+  return node?.ready === true && !isDeparting(node.taints) && !isUnderPressure(node.taints);
+}
+
+/** Kubernetes' taints for a node on which the kubelet evicts pods, also those of DaemonSets, and rejects new ones. */
+const PRESSURE_TAINT_KEYS: readonly string[] = [
+  'node.kubernetes.io/disk-pressure',
+  'node.kubernetes.io/memory-pressure',
+  'node.kubernetes.io/pid-pressure',
+];
+
+function isUnderPressure(taints: readonly Taint[]): boolean {
+  return taints.some(({ key }) => PRESSURE_TAINT_KEYS.includes(key));
 }
 
 /** One earlier time that a pod of the same DaemonSet on the same node was freed, or that the DaemonSet was restarted. */
@@ -41,6 +52,8 @@ export interface RecoveryCase {
   readonly failedAt: number;
   /** Since when it has been so and recoverable, see {@link isRecoverable}. */
   readonly since: number;
+  /** Whether the kubelet evicted it because its node ran out of something: then it did not fail by itself. */
+  readonly evicted: boolean;
   readonly freeings: readonly Freeing[];
   /** Whether a rollout of the DaemonSet is in progress. */
   readonly rollingOut: boolean;
@@ -65,7 +78,7 @@ export type RecoveryVerdict =
 /** What a policy says of a pod that is Failed and recoverable. */
 export function judgeFailedPod(
   { mode, strategy, stuckMs, budget }: CompiledRecoveryPolicy,
-  { failedAt, since, freeings, rollingOut }: RecoveryCase,
+  { failedAt, since, evicted, freeings, rollingOut }: RecoveryCase,
   now: number,
 ): RecoveryVerdict {
   const stuckForMs = now - since;
@@ -74,7 +87,8 @@ export function judgeFailedPod(
   const restarts = strategy === 'RestartRollout';
   const spent = freeings.filter(({ at }) => now - at < budget.windowMs);
   // While a rollout is in progress, a pod may well be one from before it.
-  const again = restarts && rollingOut ? [] : spent.filter((freeing) => failedAtOnce(freeing, failedAt, stuckMs));
+  const again =
+    evicted || (restarts && rollingOut) ? [] : spent.filter((freeing) => failedAtOnce(freeing, failedAt, stuckMs));
   const [latest] = again.toSorted((a, b) => b.at - a.at);
   if (latest) return leave('PodFailsAgain', latest.at + budget.windowMs - now);
 

@@ -20,7 +20,7 @@ export interface Recovery {
 
 /** The recovery of pods by itself, as the user, in this process: two of them are two leaders that know nothing of each other. */
 export async function startRecovery(
-  cp: ControlPlane,
+  cp: Pick<ControlPlane, 'kubeconfigFile'>,
   user: User,
   policies: readonly PolicyObject[],
 ): Promise<Recovery> {

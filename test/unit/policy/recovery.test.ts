@@ -66,6 +66,10 @@ describe('a pod that is Failed is recoverable', () => {
       'karpenter.sh/disrupted',
       'aws-node-termination-handler/spot-itn',
       'medik8s.io/remediation',
+      // The kubelet would evict or reject the next pod as well.
+      'node.kubernetes.io/disk-pressure',
+      'node.kubernetes.io/memory-pressure',
+      'node.kubernetes.io/pid-pressure',
     ].map((key) => ({ what: `but not on a node with ${key}`, scene: tainted(key), recoverable: false })),
   ])('$what', ({ scene, recoverable }) => {
     expect(isRecoverable({ ...SCENE, ...scene } as RecoveryScene)).toBe(recoverable);
@@ -126,6 +130,11 @@ describe('a pod that is recoverable', () => {
       what: 'is left alone at once, for the rest of the window, if it failed right after the one before was freed',
       pod: { since: ago(1), failedAt: ago(1), freeings: [freed(8)] },
       verdict: { action: 'leave', because: 'PodFailsAgain', forMs: 592_000 },
+    },
+    {
+      what: 'is no such pod if the kubelet evicted it because the node ran out of something',
+      pod: { since: ago(10), failedAt: ago(10), evicted: true, freeings: [freed(18)] },
+      verdict: { action: 'wait', forMs: 10_000 },
     },
     {
       what: 'is no such pod if it failed later than that',
@@ -189,7 +198,7 @@ describe('a pod that is recoverable', () => {
       verdict: { action: 'leave', because: 'Audit' },
     },
   ])('$what', ({ policy = DELETE, pod, verdict }) => {
-    const whole = { failedAt: pod.since ?? NOW, since: NOW, freeings: [], rollingOut: false, ...pod };
+    const whole = { failedAt: pod.since ?? NOW, since: NOW, evicted: false, freeings: [], rollingOut: false, ...pod };
     expect(judgeFailedPod(policy, whole, NOW)).toEqual(verdict);
   });
 });
