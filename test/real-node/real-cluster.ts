@@ -23,12 +23,15 @@ import { createRealNode, type RealNode } from './real-node.ts';
 import { startRelay } from './relay.ts';
 
 const READY_TIMEOUT_MS = 120_000;
+const DISK_MIB = 512;
 
 export interface RealClusterOptions {
   readonly nodes?: number;
   readonly proxyMode?: ProxyMode;
   /** Further arguments of the API server. */
   readonly apiServerArgs?: readonly string[];
+  /** How large the disk of each node is, in MiB, on which the kubelet keeps its pods. */
+  readonly diskMiB?: number;
   /** Fields of all kubelets' configuration. */
   readonly kubeletConfig?: Readonly<Record<string, unknown>>;
 }
@@ -116,6 +119,7 @@ async function start({ options, images, workspace, lab, cleanUp, stop }: Site): 
         number,
         nodes: count,
         lab,
+        diskMiB: options.diskMiB ?? DISK_MIB,
         folder,
         logFile: workspace.logFile,
         program: findProgram,

@@ -41,6 +41,8 @@ export interface RealNode {
    * have ended. Power is still on then.
    */
   announceShutdown(): Promise<void>;
+  /** Uses up so much of the disk, in MiB, of which {@link NodeOptions.diskMiB} says how large it is; 0 frees it again. */
+  fillDisk(mebibytes: number): Promise<void>;
   /** Takes it off the wire, or puts it back. */
   setLink(state: 'up' | 'down'): Promise<void>;
 }
@@ -50,6 +52,8 @@ export interface NodeOptions {
   /** How many there are. */
   readonly nodes: number;
   readonly lab: Namespaces;
+  /** How large the disk is on which the kubelet keeps its pods. */
+  readonly diskMiB: number;
   /** A folder of its own, for what outlives a power cut, and one for logs. */
   readonly folder: string;
   readonly logFile: (name: string) => string;
@@ -102,6 +106,11 @@ export function createRealNode(options: NodeOptions): RealNode {
     },
     async powerOn() {
       if (namespaces) throw new Error(`node ${name} has power`);
+      // In the lab, so that it outlives a power cut.
+      if (!existsSync(folders.kubelet)) {
+        mkdirSync(folders.kubelet);
+        await lab.run(['mount', '-t', 'tmpfs', '-o', `size=${options.diskMiB}m`, 'tmpfs', folders.kubelet]);
+      }
       const made = await makeNamespaces(name, logFile(name), lab);
       namespaces = made;
       makeCgroup(cgroup);
@@ -147,6 +156,10 @@ export function createRealNode(options: NodeOptions): RealNode {
         otherwise: () => `the kubelet of ${name} holds the shutdown up:\n${logind.log()}`,
       });
     },
+    async fillDisk(mebibytes) {
+      await isOn().run(['fallocate', '--length', `${Math.max(mebibytes, 1)}MiB`, join(folders.kubelet, 'filling')]);
+      if (mebibytes === 0) await isOn().run(['rm', join(folders.kubelet, 'filling')]);
+    },
     setLink: (state) => setLink(lab, number, state),
   };
 
@@ -158,7 +171,7 @@ export function createRealNode(options: NodeOptions): RealNode {
   }
 
   function writeFiles(): void {
-    for (const made of [folders.cni, folders.kubelet, join(folder, 'manifests')]) mkdirSync(made, { recursive: true });
+    for (const made of [folders.cni, join(folder, 'manifests')]) mkdirSync(made, { recursive: true });
     const files = { ...options.kubelet, cgroup };
     writeFileSync(join(folder, 'containerd.toml'), containerdConfig(folders));
     writeFileSync(join(folders.cni, '10-pods.conflist'), cniConfig(folders, number));

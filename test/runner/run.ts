@@ -33,6 +33,7 @@ interface Part {
 
 const NIGHTLY_PARTS: readonly Part[] = [
   { projects: 'e2e', files: [...ONLY_NIGHTLY, ...DRAWN] },
+  { projects: 'real-node' },
   { projects: 'e2e-1.34' },
 ];
 

@@ -1,10 +1,11 @@
 const files = (...names: readonly string[]) => names.map((name) => `test/e2e/${name}.test.ts`);
 
 /** What `npm test` leaves to `npm run test:nightly`: it waits for minutes, or is about the rig itself. By its name each runs at any time. */
-export const ONLY_NIGHTLY = files(
-  ...['faults', 'cluster-trust', 'drift-leader'],
-  ...['rig', 'rig-faults', 'rig-kubelets', 'rig-replicas'],
-);
+export const ONLY_NIGHTLY = [
+  ...files('faults', 'cluster-trust', 'drift-leader'),
+  ...files('rig', 'rig-faults', 'rig-kubelets', 'rig-replicas'),
+  'test/real-node/disk-pressure.test.ts',
+];
 
 /** What draws its cases: every night others, and more of them. */
 export const DRAWN = files(
