@@ -20,6 +20,7 @@ import { permissions } from './controllers/permissions.ts';
 import { startPodRecovery } from './controllers/pod-recovery.ts';
 import { policyStatus } from './controllers/policy-status.ts';
 import { startReconciler } from './controllers/reconciler.ts';
+import { replicaSpread } from './controllers/replica-spread.ts';
 import { roleOwnership } from './controllers/role-ownership.ts';
 import type { ServiceRef } from './controllers/service-endpoint.ts';
 import { webhookRegistration } from './controllers/webhook-registration.ts';
@@ -253,6 +254,10 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
         certificateRotation({ client, ...secret, overlapMs: options.caOverlapMs, caBundles: webhooks.caBundles, log }),
       )
     : undefined;
+  const spread = controller(
+    'replica-spread',
+    replicaSpread({ client, service, self: options.identity, nodes, synced, log }),
+  );
   const defaults = options.defaultPolicies
     ? controller('default-policies', defaultPolicies({ client, namespace, configMap: options.defaultPolicies, log }))
     : undefined;
@@ -293,7 +298,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
       // First, so that nothing begins any more, and what fails now is no failure.
       const controllers = [
         ...[permitting, registration, backing, status, ownership],
-        ...[nodeRepair, patching, recovery, rotation, defaults],
+        ...[nodeRepair, patching, recovery, rotation, defaults, spread],
       ];
       const ended = Promise.all(controllers.map((one) => one?.stop()));
       attempted.resolve();

@@ -14,38 +14,38 @@ const Requirements = Type.Array(
   }),
 );
 
-/** The part of a DaemonSet that says where its pods run; what is null counts as absent, as in Go. */
+/** What of a pod's spec says where it runs; what is null counts as absent, as in Go. */
+const PodSpecSchema = Type.Object({
+  nodeName: Nullish(Type.String()),
+  nodeSelector: Nullish(StringMap),
+  affinity: Nullish(
+    Type.Object({
+      nodeAffinity: Nullish(
+        Type.Object({
+          requiredDuringSchedulingIgnoredDuringExecution: Nullish(
+            Type.Object({
+              nodeSelectorTerms: Nullish(
+                Type.Array(
+                  Type.Object({ matchExpressions: Nullish(Requirements), matchFields: Nullish(Requirements) }),
+                ),
+              ),
+            }),
+          ),
+        }),
+      ),
+    }),
+  ),
+  tolerations: Tolerations,
+  hostNetwork: Nullish(Type.Boolean()),
+});
+
+/** The part of a DaemonSet that says where its pods run. */
 const SchedulingSchema = Type.Object({
   metadata: Type.Object({ namespace: Nullish(Type.String()), name: Nullish(Type.String()) }),
-  spec: Type.Object({
-    template: Type.Object({
-      spec: Type.Object({
-        nodeName: Nullish(Type.String()),
-        nodeSelector: Nullish(StringMap),
-        affinity: Nullish(
-          Type.Object({
-            nodeAffinity: Nullish(
-              Type.Object({
-                requiredDuringSchedulingIgnoredDuringExecution: Nullish(
-                  Type.Object({
-                    nodeSelectorTerms: Nullish(
-                      Type.Array(
-                        Type.Object({ matchExpressions: Nullish(Requirements), matchFields: Nullish(Requirements) }),
-                      ),
-                    ),
-                  }),
-                ),
-              }),
-            ),
-          }),
-        ),
-        tolerations: Tolerations,
-        hostNetwork: Nullish(Type.Boolean()),
-      }),
-    }),
-  }),
+  spec: Type.Object({ template: Type.Object({ spec: PodSpecSchema }) }),
 });
 const asScheduled = reader(SchedulingSchema);
+const asPod = reader(Type.Object({ spec: PodSpecSchema }));
 
 /**
  * What decides where the pods of a DaemonSet, taken from parsed JSON, run; `path` is where in its document it stands, and
@@ -54,12 +54,30 @@ const asScheduled = reader(SchedulingSchema);
  */
 export function viewScheduling(value: unknown, path: Path, namespace = 'default'): SchedulingView {
   const { metadata, spec } = asScheduled(value, path);
-  const { nodeName, nodeSelector, affinity, tolerations, hostNetwork } = spec.template.spec;
-  const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  const { nodeName, hostNetwork } = spec.template.spec;
   return {
     namespace: metadata.namespace || namespace,
     name: metadata.name ?? '',
     nodeName: nodeName ?? '',
+    ...viewRequirementsOf(spec.template.spec),
+    hostNetwork: hostNetwork ?? false,
+  };
+}
+
+/**
+ * What decides where a single pod may run.
+ * @throws MalformedObjectError
+ */
+export function viewPodScheduling(
+  value: unknown,
+  path: Path,
+): Pick<SchedulingView, 'nodeSelector' | 'nodeAffinity' | 'tolerations'> {
+  return viewRequirementsOf(asPod(value, path).spec);
+}
+
+function viewRequirementsOf({ nodeSelector, affinity, tolerations }: Static<typeof PodSpecSchema>) {
+  const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  return {
     nodeSelector: nodeSelector ?? {},
     nodeAffinity: required
       ? (required.nodeSelectorTerms ?? []).map(({ matchExpressions, matchFields }) => ({
@@ -68,7 +86,6 @@ export function viewScheduling(value: unknown, path: Path, namespace = 'default'
         }))
       : undefined,
     tolerations: tolerations ?? [],
-    hostNetwork: hostNetwork ?? false,
   };
 }
 

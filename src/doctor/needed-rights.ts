@@ -46,6 +46,8 @@ export function neededRights(installation: Installation): Right[] {
       : []),
     { group: 'coordination.k8s.io', resource: 'leases', name: lease, namespace, verbs: ['get', 'update'] },
     { group: 'coordination.k8s.io', resource: 'leases', namespace, verbs: ['create'] },
+    { group: '', resource: 'pods', namespace, verbs: ['list'] },
+    { group: '', resource: 'pods/eviction', namespace, verbs: ['create'] },
     { group: '', resource: 'services', name: service, namespace, verbs: ['get'] },
     { group: 'discovery.k8s.io', resource: 'endpointslices', namespace, verbs: ['list'] },
     ...(ownerClusterRole ? [{ group: '', resource: 'namespaces', name: namespace, namespace, verbs: ['get'] }] : []),

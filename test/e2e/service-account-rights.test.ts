@@ -172,6 +172,21 @@ const RIGHTS_BY_DEFAULT: readonly Right[] = [
   },
   { what: 'its Service', resource: 'services', name: OWN, namespace: NAMESPACE, may: ['get'], mayNot: WRITE },
   {
+    what: 'the pods of its namespace',
+    resource: 'pods',
+    namespace: NAMESPACE,
+    may: ['list'],
+    mayNot: ['get', 'watch', ...WRITE],
+  },
+  {
+    what: 'to evict one of them',
+    resource: 'pods',
+    subresource: 'eviction',
+    namespace: NAMESPACE,
+    may: ['create'],
+    mayNot: [],
+  },
+  {
     what: 'the endpoints of its Service',
     group: 'discovery.k8s.io',
     resource: 'endpointslices',

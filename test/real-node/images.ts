@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
+import { IMAGE } from '../../scripts/chart.ts';
+import { VERSION } from '../../src/version.ts';
 import { cacheBase } from '../control-plane/go-modules.ts';
 import { createWorkspace } from '../control-plane/workspace.ts';
 import { createBuildah } from '../image/buildah.ts';
@@ -23,8 +25,8 @@ const INGREDIENTS = [
   ...['scripts/*.ts', 'Dockerfile', 'test/image/base-images.ts', 'test/image/product-image.ts'],
 ];
 
-/** The name under which nodes have this project's image. */
-export const PRODUCT_IMAGE = 'localhost/taintkeeper:test';
+/** The name by which manifests/install.yaml asks for this project's image. */
+export const PRODUCT_IMAGE = `${IMAGE}:${VERSION}`;
 
 const FAILURE_VARIABLE = 'TAINTKEEPER_IMAGE_FAILURE';
 

@@ -1,0 +1,97 @@
+import type { Logger } from 'pino';
+import { viewPodScheduling } from '../admission/daemon-set-scheduling.ts';
+import { createBackOff } from '../cluster/back-off.ts';
+import type { ApiClient } from '../cluster/client/api-client.ts';
+import { ApiError } from '../cluster/client/api-error.ts';
+import { formatSelector } from '../cluster/daemon-pods.ts';
+import { listObjects } from '../cluster/list-objects.ts';
+import { type ReplicaPod, replicaToMove } from '../policy/replica-spread.ts';
+import type { Nodes } from './cluster-objects.ts';
+import type { ServiceRef } from './service-endpoint.ts';
+
+const LOOK_MS = 15_000;
+/** From one eviction to the next: the first one may have been in vain, as the scheduler knows more of nodes. */
+const EVICTIONS = { minMs: 60_000, maxMs: 3_600_000 };
+
+export interface ReplicaSpreadOptions {
+  readonly client: ApiClient;
+  /** The Service whose pods are the replicas. */
+  readonly service: ServiceRef;
+  /** The name of this replica's own pod, which is not moved. */
+  readonly self: string;
+  readonly nodes: Nodes;
+  /** Resolves when `nodes` has all of them. */
+  readonly synced: Promise<unknown>;
+  readonly log: Logger;
+}
+
+/**
+ * Evicts a replica that shares its node with another one while a node that has none could take it. The PodDisruptionBudget is asked,
+ * as by every eviction; a refusal is no failure.
+ */
+export function replicaSpread({ client, service, self, nodes, synced, log }: ReplicaSpreadOptions) {
+  const backOff = createBackOff(EVICTIONS);
+  const path = `/api/v1/namespaces/${service.namespace}/pods`;
+  let notBefore = 0;
+
+  return async (): Promise<number> => {
+    await synced;
+    const replicas = await listReplicas();
+    const moved = replicaToMove(
+      replicas,
+      Array.from(nodes.entries(), ({ value }) => value),
+      self,
+    );
+    if (!moved) {
+      if (replicas.every(({ serves }) => serves)) backOff.reset();
+      return LOOK_MS;
+    }
+    if (performance.now() < notBefore) return LOOK_MS;
+    if (await evict(moved.name)) {
+      notBefore = performance.now() + backOff.next();
+      log.info(
+        `evicted Pod ${moved.name} from node ${moved.node}, which has another replica, to start on another node`,
+      );
+    }
+    return LOOK_MS;
+  };
+
+  async function listReplicas(): Promise<ReplicaPod[]> {
+    const { spec } = await client.request<{ spec?: { selector?: Record<string, string> } }>(
+      'GET',
+      `/api/v1/namespaces/${service.namespace}/services/${service.name}`,
+    );
+    // Whose endpoints somebody else writes has replicas that are not known here.
+    if (!spec?.selector) return [];
+    const labelSelector = formatSelector({ matchLabels: spec.selector });
+    return listObjects(client, path, viewReplica, { labelSelector });
+  }
+
+  /** False when it may not be evicted now, or is gone. */
+  async function evict(name: string): Promise<boolean> {
+    try {
+      await client.request('POST', `${path}/${name}/eviction`, {
+        body: { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace: service.namespace } },
+      });
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError && (error.status === 429 || error.status === 404)) return false;
+      throw error;
+    }
+  }
+}
+
+function viewReplica(object: unknown): ReplicaPod {
+  const { metadata, spec, status } = object as {
+    metadata: { name: string; deletionTimestamp?: string };
+    spec: { nodeName?: string };
+    status?: { conditions?: readonly { type: string; status: string }[] };
+  };
+  const isReady = status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
+  return {
+    ...viewPodScheduling(object, []),
+    name: metadata.name,
+    node: spec.nodeName ?? '',
+    serves: isReady && metadata.deletionTimestamp === undefined,
+  };
+}

@@ -1,0 +1,55 @@
+import { own, type StringMap } from './label-selector.ts';
+import { compileNodeAffinity, type NodeSelectorTerm } from './node-affinity.ts';
+import type { Taint } from './taint.ts';
+import { type Toleration, tolerates } from './toleration.ts';
+
+/** One of several pods that do the same, and where it may run. */
+export interface ReplicaPod {
+  readonly name: string;
+  /** The node that it is bound to; empty while it is not. */
+  readonly node: string;
+  /** Whether it serves, and is not about to end. */
+  readonly serves: boolean;
+  readonly nodeSelector: StringMap;
+  /** The terms of the required node affinity; undefined when there is none. */
+  readonly nodeAffinity: readonly NodeSelectorTerm[] | undefined;
+  readonly tolerations: readonly Toleration[];
+}
+
+/** What of a node says whether a pod may be put there. */
+export interface SpreadNode {
+  readonly name: string;
+  readonly labels: StringMap;
+  readonly taints: readonly Taint[];
+  readonly ready: boolean;
+}
+
+/**
+ * The replica to evict, so that it starts again on a node that has none: where two share a node, a failure of that node takes both. The
+ * scheduler puts them on two nodes, but never moves one when a node comes back. While any of them does not serve, nothing moves.
+ *
+ * @param staying the name of the one that is not to be evicted: whoever asks
+ */
+export function replicaToMove(
+  replicas: readonly ReplicaPod[],
+  nodes: Iterable<SpreadNode>,
+  staying: string,
+): ReplicaPod | undefined {
+  if (!replicas.every(({ serves }) => serves)) return undefined;
+  const crowded = [...Map.groupBy(replicas, ({ node }) => node).values()].filter(({ length }) => length > 1);
+  const candidates = crowded.flat().filter(({ name }) => name !== staying);
+  const taken = new Set(replicas.map(({ node }) => node));
+  const free = [...nodes].filter(({ name }) => !taken.has(name));
+  return candidates.find((replica) => free.some((node) => mayRunOn(replica, node)));
+}
+
+/** By labels and taints; what the node has left to give, the scheduler knows. */
+function mayRunOn({ nodeSelector, nodeAffinity, tolerations }: ReplicaPod, node: SpreadNode): boolean {
+  const repelling = node.taints.filter(({ effect }) => effect !== 'PreferNoSchedule');
+  return (
+    node.ready &&
+    Object.keys(nodeSelector).every((key) => own(node.labels, key) === own(nodeSelector, key)) &&
+    (nodeAffinity === undefined || compileNodeAffinity(nodeAffinity)(node) === undefined) &&
+    repelling.every((taint) => tolerations.some((toleration) => tolerates(toleration, taint)))
+  );
+}
