@@ -23,7 +23,7 @@ import { type Call, createEntryRig, type EntryRig } from './match-conditions-rig
  */
 const MORE_POLICY_SETS = process.env.TAINTKEEPER_POLICY_SETS;
 const POLICY_SETS = Number(MORE_POLICY_SETS ?? 8);
-const SEED = 49;
+const SEED = 1;
 const REQUESTS_PER_SET = 60;
 const SET_TIMEOUT_MS = 20_000;
 
