@@ -138,16 +138,26 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     });
   });
 
+  it.each(['', 'host-network', 'single-replica'])(
+    'no replica is sent to a node that is not ready, where a kubelet that shuts down rejects it: preset %j',
+    async (name) => {
+      const { tolerations } = deploymentOf(await render(name ? preset(name) : [])).deployment.spec.template.spec;
+      expect(tolerations).toContainEqual(
+        expect.objectContaining({ key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' }),
+      );
+      expect(tolerations).not.toContainEqual(
+        expect.objectContaining({ key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }),
+      );
+    },
+  );
+
   it('preset host-network: the pods are in the network of their nodes, and nothing is left that needs one of their own', async () => {
     const objects = await render(preset('host-network'));
     const { deployment, container } = deploymentOf(objects);
     expect(deployment.spec.template.spec).toMatchObject({
       hostNetwork: true,
       dnsPolicy: 'ClusterFirstWithHostNet',
-      tolerations: expect.arrayContaining([
-        expect.objectContaining({ key: 'node.kubernetes.io/network-unavailable' }),
-        expect.objectContaining({ key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }),
-      ]),
+      tolerations: expect.arrayContaining([expect.objectContaining({ key: 'node.kubernetes.io/network-unavailable' })]),
     });
     expect(deployment.spec).toMatchObject({ strategy: { rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } } });
     expect(container.args).toEqual(expect.arrayContaining(['--port=18443', '--admin-port=18080']));
