@@ -74,6 +74,27 @@ describe('on two real nodes', skipFor(obstacleToRealNode()), () => {
     await policiesReady(cluster);
   });
 
+  it('leaves nothing that refuses when its namespace is deleted, and comes back', async () => {
+    await kubectl(cluster, ['delete', 'namespace', NAMESPACE, '--wait=false']);
+    await waitUntil(async () => ((await dropTaints(cluster, 'n1')).status === 200 ? true : undefined), {
+      timeoutMs: TIMEOUT_MS,
+      otherwise: () => 'the taint is still held',
+    });
+    await waitUntil(
+      async () => {
+        const { code } = await cluster.kubectl(['get', 'namespace', NAMESPACE]);
+        return code === 0 ? undefined : true;
+      },
+      { timeoutMs: TIMEOUT_MS, otherwise: () => 'the namespace is still there' },
+    );
+    // Policies have outlived it, and what their status says.
+    await installProduct(cluster);
+    await waitUntil(async () => ((await dropTaints(cluster, 'n1')).status === 403 ? true : undefined), {
+      timeoutMs: TIMEOUT_MS,
+      otherwise: () => 'the taint is not protected again',
+    });
+  });
+
   it('protects again after a power cut of all nodes, without help', async () => {
     await Promise.all(cluster.nodes.map((node) => node.cutPower()));
     await Promise.all(cluster.nodes.map((node) => node.powerOn()));

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { NAMESPACE } from '../../scripts/chart.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { skipFor } from '../skip-for.ts';
@@ -8,6 +8,8 @@ import { type RealCluster, startRealCluster } from './real-cluster.ts';
 
 /** Until a node without power is not ready, its pods are evicted, and it is back. */
 const TIMEOUT_MS = 240_000;
+
+vi.setConfig({ testTimeout: TIMEOUT_MS });
 
 describe('two replicas and two nodes', skipFor(obstacleToRealNode()), () => {
   let cluster: RealCluster;
