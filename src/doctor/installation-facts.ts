@@ -10,7 +10,7 @@ import {
 } from '../cluster/webhook-configurations.ts';
 import { look, lookAtList, reasonOf } from './look.ts';
 import type { NetworkPolicyObject } from './network-policy.ts';
-import { type CertificateSource, isAlive, type PodObject, type PodView, viewPod } from './pod-view.ts';
+import { type CertificateSource, countRejected, isAlive, type PodObject, type PodView, viewPod } from './pod-view.ts';
 import { known, type Reading, unknown } from './reading.ts';
 
 /** Where taintkeeper is said to be. */
@@ -54,6 +54,8 @@ export interface InstallationFacts {
   readonly slices: Reading<readonly EndpointSliceObject[]>;
   /** Those that the Service selects and that are not about to end. */
   readonly pods: Reading<readonly PodView[]>;
+  /** How many pods of the Service were rejected by their nodes, by reason; empty where pods cannot be seen. */
+  readonly rejectedPods: ReadonlyMap<string, number>;
   readonly networkPolicies: Reading<readonly NetworkPolicyObject[]>;
   readonly source: CertificateSource;
   /** What the Secret holds; undefined where there is none, or the certificates are not of a Secret. */
@@ -75,7 +77,8 @@ export async function gatherInstallation(client: ApiClient, site: Site): Promise
     ),
     lookAtList<NetworkPolicyObject>(client, `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`),
   ]);
-  const pods = await lookAtPods();
+  const podObjects = await lookAtPods();
+  const pods = podObjects.ok ? known(podObjects.value.filter(isAlive).map(viewPod)) : podObjects;
   const source = (pods.ok && pods.value.find((pod) => pod.certificates)?.certificates) || {
     kind: 'secret' as const,
     secret: site.secret,
@@ -85,6 +88,7 @@ export async function gatherInstallation(client: ApiClient, site: Site): Promise
     service,
     slices,
     pods,
+    rejectedPods: countRejected(podObjects.ok ? podObjects.value : []),
     networkPolicies,
     source,
     secret: await lookAtSecret(source.secret),
@@ -94,14 +98,13 @@ export async function gatherInstallation(client: ApiClient, site: Site): Promise
     return look(client, `${ADMISSION_REGISTRATION}/${CONFIGURATIONS[phase].resource}/${CONFIGURATION_NAME}`);
   }
 
-  async function lookAtPods(): Promise<Reading<readonly PodView[]>> {
+  async function lookAtPods(): Promise<Reading<readonly PodObject[]>> {
     if (!service.ok) return unknown(service.why);
     const selector = Object.entries(service.value?.spec?.selector ?? {});
     // A Service without a selector selects nothing, and an empty selector everything.
     if (selector.length === 0) return known([]);
     const labels = selector.map(([key, value]) => `${key}=${value}`).join(',');
-    const pods = await lookAtList<PodObject>(client, `${core}/pods`, labels);
-    return pods.ok ? known(pods.value.filter(isAlive).map(viewPod)) : pods;
+    return lookAtList<PodObject>(client, `${core}/pods`, labels);
   }
 
   async function lookAtSecret(secret: string | undefined): Promise<Reading<StoredFiles | undefined>> {

@@ -18,6 +18,7 @@ export interface PodObject {
   readonly status?: {
     readonly phase?: string;
     readonly podIP?: string;
+    readonly reason?: string;
     readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
     readonly containerStatuses?: readonly {
       readonly restartCount?: number;
@@ -39,11 +40,28 @@ export interface PodView {
   readonly isReady: boolean;
   /** Why it is not ready, as far as its status says; '' if that says nothing. */
   readonly trouble: string;
+  /** What keeps it from starting, where somebody has to do something about it. */
+  readonly cannotStart: StartFailure | undefined;
   /** The ports that it says it listens on, by name. */
   readonly ports: ReadonlyMap<string, number>;
   /** Where its certificates come from; undefined where the pod's arguments do not say. */
   readonly certificates: CertificateSource | undefined;
 }
+
+/** `crash`: it starts and ends, again and again. `configuration`: of the pod, such as a ConfigMap that is not found. */
+export type StartFailure = 'image' | 'crash' | 'configuration' | 'unscheduled';
+
+/** By the kubelet's reasons for a container that waits. */
+const START_FAILURES: Readonly<Record<string, StartFailure>> = {
+  ErrImagePull: 'image',
+  ImagePullBackOff: 'image',
+  ErrImageNeverPull: 'image',
+  InvalidImageName: 'image',
+  CrashLoopBackOff: 'crash',
+  CreateContainerConfigError: 'configuration',
+  CreateContainerError: 'configuration',
+  RunContainerError: 'configuration',
+};
 
 /** `files`: those of a directory; `secret` is the Secret that is mounted there, if it is one. */
 export type CertificateSource =
@@ -60,6 +78,7 @@ export function viewPod({ metadata, spec, status }: PodObject): PodView {
     hostNetwork: spec?.hostNetwork ?? false,
     isReady: ready?.status === 'True',
     trouble: troubleOf(status),
+    cannotStart: startFailureOf(status),
     ports: new Map(
       containers.flatMap(({ ports = [] }) =>
         ports.map(({ name = '', containerPort }) => [name, containerPort] as const),
@@ -72,6 +91,25 @@ export function viewPod({ metadata, spec, status }: PodObject): PodView {
 /** Whether the pod is, or may become, a replica: one that has ended or is about to is none. */
 export function isAlive({ metadata, status }: PodObject): boolean {
   return metadata.deletionTimestamp === undefined && !['Succeeded', 'Failed'].includes(status?.phase ?? '');
+}
+
+/** How many pods were rejected by their nodes, by the reason of each. They ran nothing, and stay until somebody deletes them. */
+export function countRejected(pods: readonly PodObject[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { status } of pods) {
+    // One that has run has the status of a container.
+    if (status?.phase !== 'Failed' || (status.containerStatuses ?? []).length > 0) continue;
+    const reason = status.reason ?? 'no reason given';
+    counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function startFailureOf(status: PodObject['status']): StartFailure | undefined {
+  const reasons = (status?.containerStatuses ?? []).map(({ state }) => state?.waiting?.reason ?? '');
+  const [failure] = reasons.flatMap((reason) => START_FAILURES[reason] ?? []);
+  const isUnscheduled = status?.conditions?.some(({ type, status: is }) => type === 'PodScheduled' && is === 'False');
+  return failure ?? (isUnscheduled ? 'unscheduled' : undefined);
 }
 
 function troubleOf(status: PodObject['status']): string {

@@ -12,7 +12,7 @@ const CA_SOON_MS = 365 * 86_400_000;
 
 /** Whether the Secret has what is to be served. What is wrong with a leaf that is served already is for the other checks. */
 export function checkSecret(facts: Facts): CheckResult {
-  const { secret, service, source, site, serverName } = facts;
+  const { secret, service, pods, source, site, serverName } = facts;
   const where = `Secret ${site.namespace}/${source.secret}`;
   if (source.secret === undefined) {
     return { ...AREA, state: 'ok', evidence: 'not used: the replicas serve files (--cert-dir)' };
@@ -22,6 +22,18 @@ export function checkSecret(facts: Facts): CheckResult {
     // Nothing is there that could create it.
     if (service.ok && service.value === undefined)
       return { ...AREA, state: 'skipped', evidence: `${where} does not exist: see Service` };
+    if (
+      source.kind === 'secret' &&
+      pods.ok &&
+      pods.value.length > 0 &&
+      pods.value.every(({ cannotStart }) => cannotStart)
+    ) {
+      return {
+        ...AREA,
+        state: 'skipped',
+        evidence: `${where} does not exist, as no replica has started: see replicas`,
+      };
+    }
     return { ...AREA, state: 'trouble', evidence: `${where} does not exist`, remedy: missing(facts) };
   }
   const files = secret.value;

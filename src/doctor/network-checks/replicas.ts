@@ -1,6 +1,7 @@
 import { atMost } from '../../policy/text.ts';
 import type { CheckResult } from '../check.ts';
 import type { Facts } from '../facts.ts';
+import type { StartFailure } from '../pod-view.ts';
 import type { ReplicaFacts } from '../replica-facts.ts';
 
 const AREA = { area: 'network', name: 'replicas' } as const;
@@ -29,7 +30,13 @@ export function checkReplicas(facts: Facts, certificates: readonly CheckResult[]
   const unready = pods.value.filter(({ isReady }) => !isReady);
   const ready = pods.value.length - unready.length;
   const evidence = `${ready} of ${pods.value.length} pods are ready`;
-  if (unready.length === 0) return { ...AREA, state: 'ok', evidence };
+  const rejected = rejections(facts.rejectedPods);
+  const clearing = `kubectl delete pods --namespace ${namespace} --field-selector=status.phase=Failed`;
+  if (unready.length === 0) {
+    return rejected
+      ? { ...AREA, state: 'note', evidence: `${evidence}; ${rejected}`, remedy: clearing }
+      : { ...AREA, state: 'ok', evidence };
+  }
 
   const reasons = unready.map(({ name, trouble }) => ({
     name,
@@ -46,9 +53,30 @@ export function checkReplicas(facts: Facts, certificates: readonly CheckResult[]
   return {
     ...AREA,
     state: ready === 0 ? 'trouble' : 'note',
-    evidence: `${evidence}; ${told}`,
-    remedy: `kubectl describe pod --namespace ${namespace} ${reasons[0]?.name}; kubectl logs --namespace ${namespace} ${reasons[0]?.name}`,
+    evidence: [evidence, told, rejected].filter(Boolean).join('; '),
+    remedy: remedyFor(unready[0]?.cannotStart, `--namespace ${namespace} ${unready[0]?.name}`),
   };
+}
+
+function rejections(counts: ReadonlyMap<string, number>): string {
+  const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  if (total === 0) return '';
+  return `${total} ${total === 1 ? 'other was' : 'others were'} rejected by their node (${[...counts.keys()].join(', ')})`;
+}
+
+function remedyFor(cause: StartFailure | undefined, pod: string): string {
+  const describe = `kubectl describe pod ${pod}`;
+  switch (cause) {
+    case 'image':
+      return `its node cannot get the image, which is built and loaded as docs/install.md says; ${describe}`;
+    case 'crash':
+      return `kubectl logs --previous ${pod}`;
+    case 'configuration':
+    case 'unscheduled':
+      return describe;
+    default:
+      return `${describe}; kubectl logs ${pod}`;
+  }
 }
 
 function failuresOf(replica: ReplicaFacts | undefined): string {

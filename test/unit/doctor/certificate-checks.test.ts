@@ -103,6 +103,21 @@ describe('certificates', () => {
       says: /Secret taintkeeper\/taintkeeper-certs does not exist/,
     },
     {
+      why: 'no Secret, because no replica has started that would create it',
+      facts: wellFacts(its, {
+        secret: known(undefined),
+        replicas: [],
+        pods: known([pod('a', { isReady: false, trouble: 'ErrImagePull', cannotStart: 'image' })]),
+      }),
+      found: {
+        Secret: 'skipped',
+        'agreement of replicas': 'skipped',
+        caBundle: 'skipped',
+        'certificate names': 'skipped',
+        'serving certificate': 'skipped',
+      },
+    },
+    {
       why: 'nothing is left of the installation: no Deployment could be restarted to create it',
       facts: wellFacts(its, { secret: known(undefined), service: known(undefined), replicas: [] }),
       found: {

@@ -41,6 +41,7 @@ export function pod(name: string, changes: Partial<PodView> = {}): PodView {
     hostNetwork: false,
     isReady: true,
     trouble: '',
+    cannotStart: undefined,
     ports: new Map([
       ['webhook', 8443],
       ['admin', 8080],
@@ -94,6 +95,7 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     }),
     slices: known([]),
     pods: known(replicas.flatMap((one) => (one.pod ? [one.pod] : []))),
+    rejectedPods: new Map(),
     networkPolicies: known([]),
     source: { kind: 'secret', secret: 'taintkeeper-certs' },
     secret: known({ cert: its.serving.cert, key: its.serving.key, caCert: its.ca.cert, caKey: its.ca.key }),

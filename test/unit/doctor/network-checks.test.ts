@@ -104,6 +104,21 @@ describe('the network', () => {
       says: /^0 of 2 pods are ready; a: CrashLoopBackOff, restarted 7 times; /,
     },
     {
+      why: 'an image that no node can get',
+      facts: wellFacts(its, {
+        replicas: [],
+        pods: known([pod('a', { isReady: false, trouble: 'ErrImagePull', cannotStart: 'image' })]),
+      }),
+      found: { replicas: 'trouble', endpoints: 'skipped', NetworkPolicies: 'skipped', 'round trip': 'skipped' },
+      says: /^0 of 1 pods are ready; a: ErrImagePull$/,
+    },
+    {
+      why: 'pods that were rejected, beside those that run',
+      facts: wellFacts(its, { rejectedPods: new Map([['NodeShutdown', 478]]) }),
+      found: { replicas: 'note' },
+      says: /^2 of 2 pods are ready; 478 others were rejected by their node \(NodeShutdown\)$/,
+    },
+    {
       why: 'one of two pods is ready: it answers',
       facts: wellFacts(its, {
         replicas: [

@@ -38,6 +38,23 @@ describe('a pod', () => {
     expect(viewPod(podObject('a', [], { conditions })).trouble).toBe('0/3 nodes are available');
   });
 
+  it.each([
+    { reason: 'ErrImagePull', cannotStart: 'image' },
+    { reason: 'ImagePullBackOff', cannotStart: 'image' },
+    { reason: 'CrashLoopBackOff', cannotStart: 'crash' },
+    { reason: 'CreateContainerConfigError', cannotStart: 'configuration' },
+    { reason: 'ContainerCreating', cannotStart: undefined },
+  ])('that waits for $reason has a reason not to start: $cannotStart', ({ reason, cannotStart }) => {
+    expect(viewPod(podObject('a', [], { containerStatuses: [{ state: { waiting: { reason } } }] })).cannotStart).toBe(
+      cannotStart,
+    );
+  });
+
+  it('that no node takes does not start either', () => {
+    const conditions = [{ type: 'PodScheduled', status: 'False', message: '0/3 nodes are available' }];
+    expect(viewPod(podObject('a', [], { conditions })).cannotStart).toBe('unscheduled');
+  });
+
   it('that has ended, or is about to, is no replica', () => {
     expect(isAlive(podObject('a'))).toBe(true);
     expect(isAlive(podObject('a', [], { phase: 'Failed' }))).toBe(false);
@@ -60,6 +77,7 @@ describe('replicas', () => {
     service: known({ spec: { type: 'ClusterIP', ports: [{ name: 'webhook', port: 443 }] } }),
     slices: known([]),
     pods: known([]),
+    rejectedPods: new Map(),
     networkPolicies: known([]),
     source: { kind: 'secret', secret: 'x' },
     secret: known(undefined),
