@@ -58,6 +58,14 @@ describeWithControlPlane('an installation, from nothing', {}, (cp) => {
     expect(new Set(bundles)).toEqual(new Set([data['ca.crt']]));
   });
 
+  it('holds up no request for more than two seconds, and asks AKS not to keep it away from kube-system', async () => {
+    const configurations = await readConfigurations(cp());
+    const timeouts = configurations.flatMap(({ webhooks }) => webhooks.map(({ timeoutSeconds }) => timeoutSeconds));
+    expect(timeouts.length).toBeGreaterThan(0);
+    expect(Math.max(...timeouts)).toBeLessThanOrEqual(2);
+    for (const { metadata } of configurations) expect(metadata.labels['admissions.enforcer/disabled']).toBe('true');
+  });
+
   it('has replicas that are all ready, and one leader', async () => {
     await installation.proxy.waitForReady('a', 'b', 'c');
     const leading = await Promise.all(

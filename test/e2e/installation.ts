@@ -112,8 +112,16 @@ export async function readCertificates(cp: ControlPlane): Promise<Secret> {
 }
 
 interface Configuration {
-  readonly metadata: { readonly resourceVersion: string; readonly generation: number };
-  readonly webhooks: { readonly name: string; readonly clientConfig: { readonly caBundle?: string } }[];
+  readonly metadata: {
+    readonly resourceVersion: string;
+    readonly generation: number;
+    readonly labels: Readonly<Record<string, string>>;
+  };
+  readonly webhooks: {
+    readonly name: string;
+    readonly clientConfig: { readonly caBundle?: string };
+    readonly timeoutSeconds: number;
+  }[];
 }
 
 export const configurationPath = (kind: 'mutating' | 'validating') =>
