@@ -6,6 +6,7 @@ import { INSTALL, RIGHTS } from '../../../scripts/chart.ts';
 import { readBuiltinPolicies } from '../../../src/builtin-policies.ts';
 import { parsePolicies, readPolicyFiles } from '../../../src/files/policy-files.ts';
 import { webhookEntries } from '../../../src/policy/webhooks/entries.ts';
+import { isRun, testsLinkedIn } from './linked-tests.ts';
 import { ROOT } from './pages.ts';
 
 const PAGE = readFileSync(join(ROOT, 'docs/security.md'), 'utf8');
@@ -75,21 +76,9 @@ it('each threat has something that holds it, and a test that shows it', () => {
   const bare = threats.filter(([threat = '', held = '']) => !/\p{L}{3}/u.test(threat) || !/\p{L}{3}/u.test(held));
   expect(bare).toEqual([]);
   // What is there but tests nothing shows nothing.
-  const shown = threats.map(([threat, , shown = '']) => ({ threat, by: testsLinkedIn(shown) }));
+  const shown = threats.map(([threat, , shown = '']) => ({ threat, by: testsLinkedIn(shown).map(({ path }) => path) }));
   expect(shown.filter(({ by }) => by.length === 0 || !by.every(isRun))).toEqual([]);
 });
-
-/** The files below test/ that a cell leads to, from the project's root. */
-function testsLinkedIn(cell: string): string[] {
-  return [...cell.matchAll(/\]\(\.\.\/(test\/[^)#]+)/g)].map(([, path = '']) => path);
-}
-
-/** Whether vitest finds cases in the file, or `npm run fuzz` runs it. */
-function isRun(path: string): boolean {
-  const text = readFileSync(join(ROOT, path), 'utf8');
-  if (path.startsWith('test/fuzz/')) return /\btarget(<.*>)?\(/.test(text);
-  return path.endsWith('.test.ts') && /^\s*(it|test)(\.each|\.concurrent)?[(<]/m.test(text);
-}
 
 it('no role of the manifests gives anybody else the right to write policies', () => {
   const manifests = parseAllDocuments(readFileSync(join(ROOT, 'manifests/install.yaml'), 'utf8')).map(
