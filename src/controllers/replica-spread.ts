@@ -5,13 +5,20 @@ import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
 import { formatSelector } from '../cluster/daemon-pods.ts';
 import { listObjects } from '../cluster/list-objects.ts';
-import { type ReplicaPod, replicaToMove } from '../policy/replica-spread.ts';
+import { isNowhere, type ReplicaPod, replicaToMove } from '../policy/replica-spread.ts';
 import type { Nodes } from './cluster-objects.ts';
 import type { ServiceRef } from './service-endpoint.ts';
 
 const LOOK_MS = 15_000;
 /** From one eviction to the next: the first one may have been in vain, as the scheduler knows more of nodes. */
 const EVICTIONS = { minMs: 60_000, maxMs: 3_600_000 };
+
+/** Nodes that are asked whether they have the image; not all of a large cluster are given it by hand. */
+const MAX_LOOKED_AT = 10;
+
+interface NodeImage {
+  readonly names?: readonly string[];
+}
 
 export interface ReplicaSpreadOptions {
   readonly client: ApiClient;
@@ -37,21 +44,18 @@ export function replicaSpread({ client, service, self, nodes, synced, log }: Rep
   return async (): Promise<number> => {
     await synced;
     const replicas = await listReplicas();
-    const moved = replicaToMove(
-      replicas,
-      Array.from(nodes.entries(), ({ value }) => value),
-      self,
-    );
-    if (!moved) {
+    const known = Array.from(nodes.entries(), ({ value }) => value);
+    const move = replicaToMove(replicas, known, self);
+    if (!move) {
       if (replicas.every(({ serves }) => serves)) backOff.reset();
       return LOOK_MS;
     }
-    if (performance.now() < notBefore) return LOOK_MS;
-    if (await evict(moved.name)) {
+    const { replica, nodes: others } = move;
+    if (performance.now() < notBefore || !(await canStartOn(others, replica.image))) return LOOK_MS;
+    if (await evict(replica.name)) {
       notBefore = performance.now() + backOff.next();
-      log.info(
-        `evicted Pod ${moved.name} from node ${moved.node}, which has another replica, to start on another node`,
-      );
+      const from = `node ${replica.node}, which has another replica`;
+      log.info(`evicted Pod ${replica.name} from ${from}, to start on another node`);
     }
     return LOOK_MS;
   };
@@ -65,6 +69,18 @@ export function replicaSpread({ client, service, self, nodes, synced, log }: Rep
     if (!spec?.selector) return [];
     const labelSelector = formatSelector({ matchLabels: spec.selector });
     return listObjects(client, path, viewReplica, { labelSelector });
+  }
+
+  /** The scheduler may take any of these nodes: where the image cannot be pulled, all of them have to have it. */
+  async function canStartOn(names: readonly string[], image: string): Promise<boolean> {
+    if (!isNowhere(image)) return true;
+    if (names.length > MAX_LOOKED_AT) return false;
+    const found = await Promise.all(
+      names.map((name) =>
+        client.request<{ status?: { images?: readonly NodeImage[] } }>('GET', `/api/v1/nodes/${name}`),
+      ),
+    );
+    return found.every(({ status }) => status?.images?.some(({ names: known }) => known?.includes(image)) ?? false);
   }
 
   /** False when it may not be evicted now, or is gone. */
@@ -84,7 +100,7 @@ export function replicaSpread({ client, service, self, nodes, synced, log }: Rep
 function viewReplica(object: unknown): ReplicaPod {
   const { metadata, spec, status } = object as {
     metadata: { name: string; deletionTimestamp?: string };
-    spec: { nodeName?: string };
+    spec: { nodeName?: string; containers: readonly { image?: string }[] };
     status?: { conditions?: readonly { type: string; status: string }[] };
   };
   const isReady = status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
@@ -92,6 +108,7 @@ function viewReplica(object: unknown): ReplicaPod {
     ...viewPodScheduling(object, []),
     name: metadata.name,
     node: spec.nodeName ?? '',
+    image: spec.containers[0]?.image ?? '',
     serves: isReady && metadata.deletionTimestamp === undefined,
   };
 }

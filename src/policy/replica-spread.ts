@@ -10,6 +10,8 @@ export interface ReplicaPod {
   readonly node: string;
   /** Whether it serves, and is not about to end. */
   readonly serves: boolean;
+  /** The image that it runs, as its spec names it. */
+  readonly image: string;
   readonly nodeSelector: StringMap;
   /** The terms of the required node affinity; undefined when there is none. */
   readonly nodeAffinity: readonly NodeSelectorTerm[] | undefined;
@@ -25,7 +27,7 @@ export interface SpreadNode {
 }
 
 /**
- * The replica to evict, so that it starts again on a node that has none: where two share a node, a failure of that node takes both. The
+ * The replica to evict, so that it starts again on a node that has none, and the nodes that could take it: where two share a node, a failure of that node takes both. The
  * scheduler puts them on two nodes, but never moves one when a node comes back. While any of them does not serve, nothing moves.
  *
  * @param staying the name of the one that is not to be evicted: whoever asks
@@ -34,13 +36,17 @@ export function replicaToMove(
   replicas: readonly ReplicaPod[],
   nodes: Iterable<SpreadNode>,
   staying: string,
-): ReplicaPod | undefined {
+): { readonly replica: ReplicaPod; readonly nodes: readonly string[] } | undefined {
   if (!replicas.every(({ serves }) => serves)) return undefined;
   const crowded = [...Map.groupBy(replicas, ({ node }) => node).values()].filter(({ length }) => length > 1);
   const candidates = crowded.flat().filter(({ name }) => name !== staying);
   const taken = new Set(replicas.map(({ node }) => node));
   const free = [...nodes].filter(({ name }) => !taken.has(name));
-  return candidates.find((replica) => free.some((node) => mayRunOn(replica, node)));
+  const moves = candidates.map((replica) => ({
+    replica,
+    nodes: free.filter((node) => mayRunOn(replica, node)).map(({ name }) => name),
+  }));
+  return moves.find((move) => move.nodes.length > 0);
 }
 
 /** By labels and taints; what the node has left to give, the scheduler knows. */
@@ -52,4 +58,10 @@ function mayRunOn({ nodeSelector, nodeAffinity, tolerations }: ReplicaPod, node:
     (nodeAffinity === undefined || compileNodeAffinity(nodeAffinity)(node) === undefined) &&
     repelling.every((taint) => tolerations.some((toleration) => tolerates(toleration, taint)))
   );
+}
+
+/** Whether no registry has an image of this name: a node runs it only if somebody has put it there. */
+export function isNowhere(image: string): boolean {
+  const [host = ''] = image.split('/');
+  return /(^|\.)(invalid|localhost)(:\d+)?$/.test(host);
 }

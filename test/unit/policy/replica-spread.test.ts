@@ -1,10 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { type ReplicaPod, replicaToMove, type SpreadNode } from '../../../src/policy/replica-spread.ts';
+import { isNowhere, type ReplicaPod, replicaToMove, type SpreadNode } from '../../../src/policy/replica-spread.ts';
 
 const LINUX = { 'kubernetes.io/os': 'linux' };
 
 function replica(name: string, node: string, changes: Partial<ReplicaPod> = {}): ReplicaPod {
-  return { name, node, serves: true, nodeSelector: LINUX, nodeAffinity: undefined, tolerations: [], ...changes };
+  return {
+    name,
+    node,
+    serves: true,
+    image: 'registry.example.com/taintkeeper:1',
+    nodeSelector: LINUX,
+    nodeAffinity: undefined,
+    tolerations: [],
+    ...changes,
+  };
 }
 
 function node(name: string, changes: Partial<SpreadNode> = {}): SpreadNode {
@@ -30,7 +39,7 @@ describe('of two replicas on one node', () => {
       nodes: [node('n1'), node('n2', { taints: [taint('spare', 'PreferNoSchedule')] })],
     },
   ])('the one that does not lead moves $what', ({ nodes, replicas = SHARED }) => {
-    expect(replicaToMove(replicas, nodes, 'leader')?.name).toBe('other');
+    expect(replicaToMove(replicas, nodes, 'leader')).toMatchObject({ replica: { name: 'other' }, nodes: ['n2'] });
   });
 
   it.each<{ what: string; nodes: readonly SpreadNode[]; replicas?: readonly ReplicaPod[] }>([
@@ -70,4 +79,14 @@ describe('of two replicas on one node', () => {
 it('leaves replicas alone that have a node each', () => {
   const replicas = [replica('leader', 'n1'), replica('other', 'n2')];
   expect(replicaToMove(replicas, [node('n1'), node('n2'), node('n3')], 'leader')).toBeUndefined();
+});
+
+it.each([
+  { image: 'taintkeeper.invalid/taintkeeper:0.1.0', nowhere: true },
+  { image: 'localhost/taintkeeper', nowhere: true },
+  { image: 'localhost:5000/taintkeeper', nowhere: true },
+  { image: 'registry.example.com/taintkeeper:1', nowhere: false },
+  { image: 'taintkeeper:1', nowhere: false },
+])('whether no registry has $image: $nowhere', ({ image, nowhere }) => {
+  expect(isNowhere(image)).toBe(nowhere);
 });
