@@ -22,7 +22,7 @@ interface OwnerReference {
 const CONFLICT = 409;
 const CONFLICT_PAUSE_MS = 200;
 /** Who applies the installation anew may make another ClusterRole of that name. */
-const LOOK_AGAIN_MS = 60_000;
+const LOOK_AGAIN_MS = 10_000;
 
 export interface RoleOwnershipOptions {
   readonly client: ApiClient;

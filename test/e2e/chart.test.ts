@@ -151,6 +151,16 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     },
   );
 
+  it.each([
+    { values: 'nodeEvictionRate=null', says: '--reset-then-reuse-values, not --reuse-values' },
+    { values: 'extraArgs={--no-native-policies}', says: 'extraArgs: there is no --no-native-policies any more' },
+  ])(
+    'values of an older chart are refused, not rendered into pods that cannot start: $values',
+    async ({ values, says }) => {
+      await expect(render(['--set', values])).rejects.toThrow(says);
+    },
+  );
+
   it('preset host-network: the pods are in the network of their nodes, and nothing is left that needs one of their own', async () => {
     const objects = await render(preset('host-network'));
     const { deployment, container } = deploymentOf(objects);

@@ -55,3 +55,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 {{- end -}}
+
+{{/* What to say of a value that only an older chart's values lack: `helm upgrade --reuse-values` brings those. */}}
+{{- define "taintkeeper.oldValues" -}}
+{{ . }}: the values are those of an older chart, without the defaults of this one: use helm upgrade --reset-then-reuse-values, not --reuse-values
+{{- end -}}

@@ -45,7 +45,7 @@ function checkPolicy(
       const { value, manifest } = OPTIONAL_RIGHTS[right];
       const remedy =
         helmRelease !== undefined
-          ? `helm upgrade ${helmRelease} manifests/chart --namespace ${namespace} --reuse-values --set ${value}=true`
+          ? `helm upgrade ${helmRelease} manifests/chart --namespace ${namespace} --reset-then-reuse-values --set ${value}=true`
           : `kubectl apply -f ${namespace === MANIFEST_NAMESPACE ? manifest : `${manifest}, for the namespace ${namespace}`}`;
       return found(NAME, 'trouble', `${kind} ${name}: ${notPermitted(right, by)}`, remedy);
     });

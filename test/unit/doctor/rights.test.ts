@@ -157,7 +157,8 @@ describe('the check', () => {
     { differs: {}, remedy: 'kubectl apply -f manifests/rights/recover-pods.yaml' },
     {
       differs: { helmRelease: 'keeper' },
-      remedy: 'helm upgrade keeper manifests/chart --namespace taintkeeper --reuse-values --set recoverPods=true',
+      remedy:
+        'helm upgrade keeper manifests/chart --namespace taintkeeper --reset-then-reuse-values --set recoverPods=true',
     },
   ])('says which policy asks for what nobody has permitted: $remedy', ({ differs, remedy }) => {
     const daemonSets = { namespaces: ['*'] };
