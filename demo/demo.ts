@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
 import { type ControlPlane, startControlPlane } from '../test/control-plane/control-plane.ts';
 import { provideOrExit } from '../test/control-plane/provide-or-exit.ts';
 import { startTaintkeeper } from '../test/control-plane/taintkeeper.ts';
 import { admin, developer, node, type User } from '../test/control-plane/users.ts';
 import { registerWebhook } from '../test/control-plane/webhook.ts';
-
-const colour = process.stdout.isTTY && !process.env.NO_COLOR;
-const say = (text: string) => process.stdout.write(`${text}\n`);
-const chapter = (text: string) => say(colour ? `\n\x1b[1m${text}\x1b[0m` : `\n${text}`);
+import { chapter, say, secondsSince, showKubectl } from './printing.ts';
+import { playOnRealNodes } from './real-nodes.ts';
 
 const POLICIES = [
   '../manifests/policies/control-plane-taints.yaml',
@@ -26,9 +25,7 @@ async function main(): Promise<void> {
   await using cp = await startControlPlane();
   await using taintkeeper = await startTaintkeeper({ policies: POLICIES.join('---\n') });
   await registerWebhook(cp, taintkeeper);
-  say(
-    `… and taintkeeper, registered as their admission webhook: ${((performance.now() - start) / 1000).toFixed(1)} s.`,
-  );
+  say(`… and taintkeeper, registered as their admission webhook: ${secondsSince(start)}.`);
 
   await play(cp);
 
@@ -39,12 +36,7 @@ async function main(): Promise<void> {
 }
 
 async function play(cp: ControlPlane): Promise<void> {
-  /** Runs a command as somebody, and shows it with what it prints. */
-  const kubectl = async (user: User, args: string[], input?: string) => {
-    say(`$ kubectl ${args.map(quote).join(' ')}   # ${user.name}`);
-    const { stdout, stderr } = await cp.kubectl(args, { user, ...(input === undefined ? {} : { input }) });
-    process.stdout.write(`${stderr}${stdout}`.replace(/^(?=.)/gm, '  '));
-  };
+  const kubectl = (user: User, args: string[], input?: string) => showKubectl(cp, user, args, input);
 
   chapter('1. Two nodes register; the kubelet of gpu-1 does not know the taint that its pool should have');
   await register(cp, 'cp-1', {}, [{ key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' }]);
@@ -91,12 +83,9 @@ async function register(cp: ControlPlane, name: string, labels: object, taints: 
   say(`node ${name} registered as system:node:${name}: HTTP ${status}`);
 }
 
-function quote(argument: string): string {
-  return /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument}'`;
-}
-
 try {
-  await main();
+  const { values } = parseArgs({ options: { real: { type: 'boolean' } } });
+  await (values.real ? playOnRealNodes() : main());
 } catch (error) {
   process.stderr.write(`demo: ${error instanceof Error ? error.message : error}\n`);
   process.exitCode = 1;
