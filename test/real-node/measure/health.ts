@@ -1,0 +1,99 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { NAMESPACE } from '../../../scripts/chart.ts';
+import { admin } from '../../control-plane/users.ts';
+import { waitUntil } from '../../control-plane/wait-until.ts';
+import { type Pod, productPods, readyPods } from '../product.ts';
+import type { RealCluster } from '../real-cluster.ts';
+
+const INTERVAL_MS = 250;
+const TIMEOUT_MS = 120_000;
+/** A leader renews every 2 s. */
+const RENEWED_WITHIN_MS = 5_000;
+
+/** Looks again and again at what is wrong with the replicas, for the duration of an outage. */
+export interface HealthWatch {
+  /** When something was wrong last, by performance.now(); undefined if never. */
+  readonly lastWrongAt: number | undefined;
+  /** Waits until nothing was wrong for so long, in milliseconds. @throws Error that says what still is, after 2 minutes */
+  rightFor(ms: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function watchHealth(cluster: RealCluster): HealthWatch {
+  let lastWrongAt: number | undefined;
+  let last: string | undefined;
+  let isStopped = false;
+  const watching = (async () => {
+    while (!isStopped) {
+      const trouble = await troubleOf(cluster).catch((error: unknown) => `${error}`);
+      if (trouble !== undefined) {
+        lastWrongAt = performance.now();
+        last = trouble;
+      }
+      await delay(INTERVAL_MS);
+    }
+  })();
+  return {
+    get lastWrongAt() {
+      return lastWrongAt;
+    },
+    async rightFor(ms) {
+      const began = performance.now();
+      await waitUntil(() => (performance.now() - Math.max(began, lastWrongAt ?? 0) > ms ? true : undefined), {
+        timeoutMs: TIMEOUT_MS,
+        otherwise: () => `it does not get right again: ${last}`,
+      });
+    },
+    stop: async () => {
+      isStopped = true;
+      await watching;
+    },
+  };
+}
+
+/** The node of the replica that leads, if one does. */
+export async function leaderNode(cluster: RealCluster): Promise<string | undefined> {
+  const holder = await leaseHolder(cluster);
+  return (await productPods(cluster)).find(({ metadata }) => holder?.startsWith(metadata.name))?.spec.nodeName;
+}
+
+/** What is wrong: both nodes are to be Ready, the Deployment to be rolled out, two replicas to be ready, and one of them to lead. */
+async function troubleOf(cluster: RealCluster): Promise<string | undefined> {
+  const pods = (await productPods(cluster)).filter(({ status }) => !isOver(status));
+  const ready = readyPods(pods);
+  if (pods.length !== 2 || ready.length !== 2) return `${ready.length} of ${pods.length} pods are ready`;
+  if (!(await isRolledOut(cluster))) return 'the rollout is under way';
+  const holder = await leaseHolder(cluster);
+  if (!pods.some(({ metadata }) => holder?.startsWith(metadata.name))) return `nobody leads: ${holder}`;
+  const { body } = await cluster.request<{ items: { status?: Pod['status'] }[] }>(admin, 'GET', '/api/v1/nodes');
+  const isReady = ({ status }: { status?: Pod['status'] }) =>
+    status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True');
+  return body.items.every(isReady) ? undefined : 'a node is not Ready';
+}
+
+/** A pod that has ended, and stays to be seen. */
+function isOver({ phase }: Pod['status']): boolean {
+  return phase === 'Succeeded' || phase === 'Failed';
+}
+
+async function isRolledOut(cluster: RealCluster): Promise<boolean> {
+  const { body } = await cluster.request<{
+    metadata: { generation: number };
+    status: { observedGeneration: number; replicas: number; updatedReplicas: number; availableReplicas: number };
+  }>(admin, 'GET', `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/taintkeeper`);
+  const { observedGeneration, replicas, updatedReplicas, availableReplicas } = body.status;
+  const isSeen = observedGeneration >= body.metadata.generation;
+  return isSeen && replicas === 2 && updatedReplicas === 2 && availableReplicas === 2;
+}
+
+/** Who holds the Lease, and has renewed it lately. */
+async function leaseHolder(cluster: RealCluster): Promise<string | undefined> {
+  const { body } = await cluster.request<{ spec?: { holderIdentity?: string; renewTime?: string } }>(
+    admin,
+    'GET',
+    `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/taintkeeper`,
+  );
+  const { holderIdentity, renewTime } = body.spec ?? {};
+  const isRecent = renewTime !== undefined && Date.now() - Date.parse(renewTime) < RENEWED_WITHIN_MS;
+  return isRecent ? holderIdentity : undefined;
+}

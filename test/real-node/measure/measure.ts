@@ -1,0 +1,76 @@
+import { loadavg } from 'node:os';
+import { MERGE_PATCH } from '../../control-plane/content-types.ts';
+import { admin } from '../../control-plane/users.ts';
+import { webhookConnections } from '../backends.ts';
+import { type LoadSummary, startLoad, summarize } from '../load.ts';
+import { installProduct } from '../product.ts';
+import { startRealCluster } from '../real-cluster.ts';
+import { callOnly } from './called.ts';
+import { leaderNode, watchHealth } from './health.ts';
+import type { Outage } from './outage.ts';
+
+const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
+/** So long all has to be right before it counts as over: what comes late must be seen. Longer than a Lease lasts after its leader. */
+const RIGHT_FOR_MS = 16_000;
+
+export interface Measured {
+  readonly summary: LoadSummary;
+  /** From the end of what is done until the replicas and the requests were right for good. */
+  readonly rightAfterMs: number;
+  /** What the answers said that were not right, with how often. */
+  readonly reasons: readonly [string, number][];
+  /** The node whose replica was called when it began, and that of the leader. */
+  readonly called: string;
+  readonly leader: string;
+  /** Of the machine, at the end. */
+  readonly machineLoad: number;
+}
+
+/** Plays one outage on two nodes of its own. */
+export async function measure(outage: Outage, perSecond: number): Promise<Measured> {
+  await using cluster = await startRealCluster({ nodes: 2 });
+  await cluster.request(admin, 'PATCH', '/api/v1/nodes/n1', {
+    body: {
+      metadata: { labels: { [CONTROL_PLANE]: '' } },
+      spec: { taints: [{ key: CONTROL_PLANE, effect: 'NoSchedule' }] },
+    },
+    contentType: MERGE_PATCH,
+  });
+  await installProduct(cluster);
+  const health = watchHealth(cluster);
+  try {
+    await health.rightFor(2_000);
+    const leader = (await leaderNode(cluster)) ?? '';
+    const called = { leader, other: leader === 'n1' ? 'n2' : 'n1', n2: 'n2' }[outage.called];
+    const load = startLoad(cluster, { perSecond });
+    const startedAt = performance.now();
+    await callOnly(cluster, called);
+    await health.rightFor(2_000);
+    const connections = await webhookConnections(cluster);
+    if ([...connections.keys()].join() !== called)
+      throw new Error(`called is ${[...connections.keys()]}, not ${called}`);
+    const beganAt = performance.now();
+    await outage.run({ cluster, called });
+    const endedAt = performance.now();
+    await health.rightFor(RIGHT_FOR_MS);
+    const sent = (await load.stop()).filter(({ at, seconds }) => startedAt + (at + seconds) * 1000 >= beganAt);
+    const lastTrouble = sent
+      .filter(({ outcome, seconds }) => outcome !== 'right' || seconds > 1)
+      .map(({ at, seconds }) => startedAt + (at + seconds) * 1000);
+    const reasons = new Map<string, number>();
+    for (const { outcome, message } of sent.filter((one) => one.outcome !== 'right')) {
+      const reason = message || `${outcome}, without a word`;
+      reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+    }
+    return {
+      summary: summarize(sent),
+      rightAfterMs: Math.max(0, ...[...lastTrouble, health.lastWrongAt ?? 0].map((time) => time - endedAt)),
+      reasons: [...reasons].toSorted(([, one], [, other]) => other - one),
+      called,
+      leader,
+      machineLoad: loadavg()[0] ?? 0,
+    };
+  } finally {
+    await health.stop();
+  }
+}

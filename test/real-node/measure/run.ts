@@ -1,0 +1,63 @@
+import { parseArgs } from 'node:util';
+import { exitFor, provideOrExit } from '../../control-plane/provide-or-exit.ts';
+import { obstacleToRealNode } from '../obstacle.ts';
+import { provideRealNode } from '../provide.ts';
+import { type Measured, measure } from './measure.ts';
+import { OUTAGES } from './outages.ts';
+
+/**
+ * Lets one thing after the other go wrong on two real nodes, each on new ones, under a steady load, and prints the rows of
+ * docs/reliability.md. Linux only, as root.
+ *
+ *     npm run faults:real                                   all of them
+ *     npm run faults:real -- kill link [--per-second 20]    those whose names begin so
+ */
+const { values: flags, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { 'per-second': { type: 'string', default: '10' } },
+});
+const COLUMNS = ['what happens', 'requests', 'failed', 'missed', 'slow', 'trouble lasted', 'right again after'];
+
+const wanted = OUTAGES.filter(
+  ({ name }) => positionals.length === 0 || positionals.some((start) => name.startsWith(start)),
+);
+if (wanted.length === 0) exitFor(`there are ${OUTAGES.map(({ name }) => name).join(', ')}`);
+await provideOrExit();
+await provideRealNode((line) => process.stderr.write(`${line}\n`));
+const obstacle = obstacleToRealNode();
+if (obstacle) exitFor(obstacle);
+
+print(['outage', ...COLUMNS]);
+print(['outage', ...COLUMNS].map(() => '---'));
+let failed = false;
+for (const outage of wanted) {
+  try {
+    const measured = await measure(outage, Number(flags['per-second']));
+    print([`\`${outage.name}\``, outage.what, ...figures(measured)]);
+    explain(outage.name, measured);
+  } catch (error) {
+    failed = true;
+    process.stderr.write(`${outage.name}: ${error instanceof Error ? error.stack : error}\n`);
+  }
+}
+process.exit(failed ? 1 : 0);
+
+function figures({ summary, rightAfterMs }: Measured): string[] {
+  const { sent, failed: failures, missed, slow, troubledSeconds } = summary;
+  return [...[sent, failures, missed, slow].map(String), seconds(troubledSeconds), seconds(rightAfterMs / 1000)];
+}
+
+/** Beside the table: who was who, and why requests were not answered rightly. */
+function explain(name: string, { called, leader, reasons, summary, machineLoad }: Measured): void {
+  const times = `p50 ${seconds(summary.p50)}, p99 ${seconds(summary.p99)}, longest ${seconds(summary.max)}`;
+  process.stderr.write(`  ${name}: called ${called}, leader ${leader}; ${times}; load ${machineLoad.toFixed(1)}\n`);
+  for (const [reason, count] of reasons) process.stderr.write(`  ${name}: ${count} × ${reason}\n`);
+}
+
+function seconds(value: number): string {
+  return `${value.toFixed(1)} s`;
+}
+
+function print(cells: readonly string[]): void {
+  process.stdout.write(`| ${cells.join(' | ')} |\n`);
+}
