@@ -46,6 +46,11 @@ export async function connectNode(lab: Namespaces, node: Namespaces, number: num
   await node.run(['sysctl', '--quiet', '--write', 'net.ipv4.ip_forward=1']);
 }
 
+/** Takes the cable away. The kernel does so, too, once nobody is in the node's namespaces, but at a time of its own. */
+export async function disconnectNode(lab: Namespaces, number: number): Promise<void> {
+  await lab.run(['ip', 'link', 'delete', cableOf(number)]);
+}
+
 /** Takes a node off the wire, or puts it back. The node sees its own end of the cable go down. */
 export async function setLink(lab: Namespaces, number: number, state: 'up' | 'down'): Promise<void> {
   await lab.run(['ip', 'link', 'set', cableOf(number), state]);

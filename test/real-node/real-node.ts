@@ -4,7 +4,7 @@ import { waitUntil } from '../control-plane/wait-until.ts';
 import { nodeAddress, nodeName } from './addresses.ts';
 import { makeCgroup, removeCgroup } from './cgroups.ts';
 import { makeNamespaces, type Namespaces } from './namespaces.ts';
-import { connectNode, setLink } from './network.ts';
+import { connectNode, disconnectNode, setLink } from './network.ts';
 import {
   cniConfig,
   containerdConfig,
@@ -99,6 +99,8 @@ export function createRealNode(options: NodeOptions): RealNode {
       namespaces = undefined;
       for (const service of services.values()) service.abandon();
       services.clear();
+      // A kernel whose processes end says goodbye on their connections. One that was still to be connected has no cable.
+      await disconnectNode(lab, number).catch(() => {});
       await last.end();
       await removeCgroup(cgroup);
       rmSync(join(folders.containerd, 'state'), { recursive: true, force: true });
