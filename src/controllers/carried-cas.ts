@@ -19,13 +19,15 @@ export interface CarriedCasOptions {
 export interface CarriedCas {
   /** @param own the CAs of our own files, PEM */
   bundle(own: string | undefined): string | undefined;
-  /** When the next CA leaves the bundle, in milliseconds from now; Infinity if none is to. */
+  /** When the next CA of the last bundle leaves it, in milliseconds from now; Infinity if none is to. */
   dueInMs(): number;
 }
 
 export function carriedCas({ registered, overlapMs, now }: CarriedCasOptions): CarriedCas {
   /** Since when our files are without a CA, by fingerprint, by performance.now(). */
   const missing = new Map<string, number>();
+  /** The last bundle's CAs that our files do not have. */
+  let carriedNow: readonly string[] = [];
 
   return {
     bundle(own) {
@@ -36,11 +38,12 @@ export function carriedCas({ registered, overlapMs, now }: CarriedCasOptions): C
       const carried = registered()
         .flatMap(parseCertificates)
         .filter((ca) => !ours.includes(ca.fingerprint256) && invalidAt(ca, now()) === undefined && stays(ca));
+      carriedNow = carried.map(({ fingerprint256 }) => fingerprint256);
       return joinBundles(own, ...carried.map(String));
     },
     dueInMs() {
-      const left = [...missing.values()].map((since) => since + overlapMs - performance.now());
-      return Math.min(...left.filter((ms) => ms > 0));
+      // Its time may have ended while the bundle was written.
+      return Math.min(...carriedNow.map((one) => Math.max(0, (missing.get(one) ?? 0) + overlapMs - performance.now())));
     },
   };
 

@@ -15,6 +15,9 @@ function leaderWith(own: string, registered: readonly string[]) {
   const carried = carriedCas({ registered: () => registered, overlapMs: OVERLAP_MS, now: () => NOW });
   return {
     dueInMs: carried.dueInMs,
+    at(ms: number) {
+      passedMs = ms;
+    },
     bundleAfter(ms: number, files: string | undefined = own) {
       passedMs = ms;
       const bundle = carried.bundle(files);
@@ -34,6 +37,16 @@ it.each([
   expect(bundleAfter(OVERLAP_MS - 1)).toEqual(fingerprints(own + other));
   expect(bundleAfter(OVERLAP_MS)).toEqual(fingerprints(own));
   expect(dueInMs()).toBe(Number.POSITIVE_INFINITY);
+});
+
+it('a CA that was in the last bundle is due at once when its time ends before anybody asks', async () => {
+  const [own, other] = [await ca(), await ca()];
+  const { bundleAfter, dueInMs, at } = leaderWith(own, [other]);
+  bundleAfter(0);
+  expect(bundleAfter(OVERLAP_MS - 1)).toEqual(fingerprints(own + other));
+  // Writing the bundle has taken a moment.
+  at(OVERLAP_MS + 5);
+  expect(dueInMs()).toBe(0);
 });
 
 it('the overlap begins when the files lose the CA, and anew when they have had it again', async () => {
