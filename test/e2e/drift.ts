@@ -107,15 +107,18 @@ export async function waitForAnnotation(
 
 /** Waits until the API server asks taintkeeper before the node loses the taint: a dry run gets it back. */
 export async function waitUntilRestored(cp: ControlPlane, name: string, key: string): Promise<void> {
+  let last: unknown;
   await waitUntil(
     async () => {
-      const { body } = await cp.request<{ spec: { taints?: Taint[] } }>(admin, 'PATCH', `${path(name)}?dryRun=All`, {
+      const { body } = await cp.request<{ spec?: { taints?: Taint[] } }>(admin, 'PATCH', `${path(name)}?dryRun=All`, {
         body: { spec: { taints: null } },
         contentType: MERGE_PATCH,
       });
-      return body.spec.taints?.some((taint) => taint.key === key) || undefined;
+      // Of a node that is being written all the time, it may be a conflict.
+      last = body.spec?.taints ?? body;
+      return body.spec?.taints?.some((taint) => taint.key === key) || undefined;
     },
-    { timeoutMs: TIMEOUT_MS, otherwise: () => `taint ${key} of ${name} is not put back` },
+    { timeoutMs: TIMEOUT_MS, otherwise: () => `taint ${key} of ${name} is not put back: ${JSON.stringify(last)}` },
   );
 }
 
