@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { IMAGE } from '../../scripts/chart.ts';
 import { VERSION } from '../../src/version.ts';
@@ -28,6 +28,7 @@ const INGREDIENTS = [
 /** The name by which manifests/install.yaml asks for this project's image. */
 export const PRODUCT_IMAGE = `${IMAGE}:${VERSION}`;
 
+const MAX_KEPT = 4;
 const FAILURE_VARIABLE = 'TAINTKEEPER_IMAGE_FAILURE';
 
 /** Notes why an image cannot be built, for this process and those that it starts. */
@@ -95,6 +96,15 @@ function cached(name: string, make: (file: string) => void): string {
     const scratch = `${file}.${process.pid}`;
     make(scratch);
     renameSync(scratch, file);
+    discardOld(folder, name);
   }
   return file;
+}
+
+/** Each state of the sources has an image of its own, of 50 MB: the last few are kept. */
+function discardOld(folder: string, newest: string): void {
+  const [kind = ''] = newest.split('-');
+  const files = readdirSync(folder).filter((name) => name.startsWith(`${kind}-`) && name.endsWith('.tar'));
+  const byAge = files.map((name) => join(folder, name)).sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
+  for (const old of byAge.slice(MAX_KEPT)) rmSync(old, { force: true });
 }
