@@ -1,10 +1,10 @@
-import { own, type StringMap } from './label-selector.ts';
-import { compileNodeAffinity, type NodeSelectorTerm } from './node-affinity.ts';
-import type { Taint } from './taint.ts';
-import { type Toleration, tolerates } from './toleration.ts';
+import type { SchedulingNode, SchedulingView } from './coverage/coverage.ts';
+import { own } from './label-selector.ts';
+import { compileNodeAffinity } from './node-affinity.ts';
+import { tolerates } from './toleration.ts';
 
 /** One of several pods that do the same, and where it may run. */
-export interface ReplicaPod {
+export interface ReplicaPod extends Pick<SchedulingView, 'nodeSelector' | 'nodeAffinity' | 'tolerations'> {
   readonly name: string;
   /** The node that it is bound to; empty while it is not. */
   readonly node: string;
@@ -12,23 +12,17 @@ export interface ReplicaPod {
   readonly serves: boolean;
   /** The image that it runs, as its spec names it. */
   readonly image: string;
-  readonly nodeSelector: StringMap;
-  /** The terms of the required node affinity; undefined when there is none. */
-  readonly nodeAffinity: readonly NodeSelectorTerm[] | undefined;
-  readonly tolerations: readonly Toleration[];
 }
 
 /** What of a node says whether a pod may be put there. */
-export interface SpreadNode {
-  readonly name: string;
-  readonly labels: StringMap;
-  readonly taints: readonly Taint[];
+export interface SpreadNode extends SchedulingNode {
   readonly ready: boolean;
 }
 
 /**
- * The replica to evict, so that it starts again on a node that has none, and the nodes that could take it: where two share a node, a failure of that node takes both. The
- * scheduler puts them on two nodes, but never moves one when a node comes back. While any of them does not serve, nothing moves.
+ * The replica to evict, so that it starts again on a node that has none, and the nodes that could take it: where two share a node, a
+ * failure of that node takes both. The scheduler puts them on two nodes, but never moves one when a node comes back. While any of them
+ * does not serve, nothing moves.
  *
  * @param staying the name of the one that is not to be evicted: whoever asks
  */
