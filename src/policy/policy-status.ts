@@ -134,21 +134,8 @@ export interface StatusInput {
 }
 
 /** The status as it should be. It equals `before` where nothing changed but the time. */
-export function nextPolicyStatus({
-  before,
-  generation,
-  problems,
-  inForce,
-  notRegistered,
-  unverified,
-  audit,
-  notes = [],
-  stalled,
-  backstop,
-  evicting,
-  findings,
-  now,
-}: StatusInput): PolicyStatus {
+export function nextPolicyStatus(input: StatusInput): PolicyStatus {
+  const { before, generation, inForce, stalled, backstop, evicting, findings, now } = input;
   const condition = (type: string, state: ConditionState): PolicyCondition => {
     const previous = before?.conditions?.find((one) => one.type === type);
     const lastTransitionTime = previous?.status === state.status ? previous.lastTransitionTime : rfc3339(now);
@@ -158,7 +145,7 @@ export function nextPolicyStatus({
   return {
     observedGeneration: generation,
     conditions: [
-      condition('Ready', readiness({ generation, problems, inForce, notRegistered, unverified, audit, notes })),
+      condition('Ready', readiness(input)),
       ...(inForce && inForce.ignored.length > 0 ? [condition('FieldsIgnored', ignorance(inForce.ignored))] : []),
       ...(first
         ? [
@@ -182,17 +169,8 @@ export function nextPolicyStatus({
   };
 }
 
-function readiness({
-  generation,
-  problems,
-  inForce,
-  notRegistered,
-  unverified,
-  audit,
-  notes,
-}: Pick<StatusInput, 'generation' | 'problems' | 'inForce' | 'notRegistered' | 'unverified' | 'audit'> & {
-  readonly notes: readonly string[];
-}): ConditionState {
+function readiness(input: StatusInput): ConditionState {
+  const { generation, problems, inForce, notRegistered, unverified, audit, notes = [] } = input;
   if (problems.length > 0) {
     const stands = inForce
       ? `generation ${inForce.generation} stays in force; generation ${generation} cannot be used: `
