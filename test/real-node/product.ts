@@ -3,6 +3,7 @@ import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { Answer } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
+import { isReady } from './conditions.ts';
 import type { RealCluster } from './real-cluster.ts';
 
 const TIMEOUT_MS = 120_000;
@@ -39,11 +40,7 @@ export async function productPods(cluster: RealCluster): Promise<readonly Pod[]>
 
 /** The pods that are ready and stay. */
 export function readyPods(pods: readonly Pod[]): Pod[] {
-  return pods.filter(
-    ({ metadata, status }) =>
-      !metadata.deletionTimestamp &&
-      status.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True'),
-  );
+  return pods.filter(({ metadata, status }) => !metadata.deletionTimestamp && isReady(status));
 }
 
 /** Waits until there are just so many pods, all of them ready. */
@@ -77,10 +74,7 @@ export async function policiesReady(cluster: RealCluster): Promise<void> {
       );
       const policies = answers.flatMap(({ body }) => body.items ?? []);
       last = JSON.stringify(policies.map(({ metadata, status }) => [metadata.name, status?.conditions]));
-      const isReady = policies.every(({ status }) =>
-        status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True'),
-      );
-      return policies.length >= 2 && isReady ? true : undefined;
+      return policies.length >= 2 && policies.every(({ status }) => isReady(status)) ? true : undefined;
     },
     { timeoutMs: TIMEOUT_MS, otherwise: () => `policies are not Ready: ${last}` },
   );

@@ -13,6 +13,7 @@ import { waitUntil } from '../control-plane/wait-until.ts';
 import { createWorkspace, type Workspace } from '../control-plane/workspace.ts';
 import { API_ADDRESS, API_PORT, nodeAddress, nodeName } from './addresses.ts';
 import { cgroupOf, sweepCgroups } from './cgroups.ts';
+import { isReady } from './conditions.ts';
 import { type ControlPlaneFiles, controlPlaneCommands } from './control-plane-services.ts';
 import { provideImages } from './images.ts';
 import { makeNamespaces, type Namespaces } from './namespaces.ts';
@@ -181,7 +182,7 @@ async function waitForNode(name: string, get: (path: string) => Promise<Answer<N
     async () => {
       const { body } = await get(`/api/v1/nodes/${name}`);
       last = body.status?.conditions ?? body;
-      return body.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') || undefined;
+      return isReady(body.status) || undefined;
     },
     { timeoutMs: READY_TIMEOUT_MS, otherwise: () => `node ${name} is not Ready: ${JSON.stringify(last)}` },
   );

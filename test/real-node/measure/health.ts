@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { NAMESPACE } from '../../../scripts/chart.ts';
 import { admin } from '../../control-plane/users.ts';
 import { waitUntil } from '../../control-plane/wait-until.ts';
+import { isReady } from '../conditions.ts';
 import { type Pod, productPods, readyPods } from '../product.ts';
 import type { RealCluster } from '../real-cluster.ts';
 
@@ -66,9 +67,7 @@ async function troubleOf(cluster: RealCluster): Promise<string | undefined> {
   const holder = await leaseHolder(cluster);
   if (!pods.some(({ metadata }) => holder?.startsWith(metadata.name))) return `nobody leads: ${holder}`;
   const { body } = await cluster.request<{ items: { status?: Pod['status'] }[] }>(admin, 'GET', '/api/v1/nodes');
-  const isReady = ({ status }: { status?: Pod['status'] }) =>
-    status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True');
-  return body.items.every(isReady) ? undefined : 'a node is not Ready';
+  return body.items.every(({ status }) => isReady(status)) ? undefined : 'a node is not Ready';
 }
 
 /** A pod that has ended, and stays to be seen. */
