@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type Plugin } from 'rolldown';
 import { thirdPartyNotices } from './scripts/third-party-notices.ts';
-import { BUILTIN_POLICY_FILES } from './src/builtin-policies.ts';
+import { BUILTIN_POLICY_FILES } from './src/files/builtin-policies.ts';
 import { readPageFiles } from './src/page/static-files.ts';
 
 const builtinPolicies = BUILTIN_POLICY_FILES.map((file) => ({

@@ -1,6 +1,7 @@
-import { judgeDaemonSet } from '../src/policy/daemon-set.ts';
-import { judgeNode, type NodeView } from '../src/policy/node.ts';
-import { nodeDrift } from '../src/policy/node-drift.ts';
+import { judgeDaemonSet } from '../src/judge/daemon-set.ts';
+import { judgeNode } from '../src/judge/node.ts';
+import { nodeDrift } from '../src/judge/node-drift.ts';
+import type { NodeView } from '../src/judge/node-view.ts';
 import type { Policy } from '../src/policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../src/policy/policy-set.ts';
 import { printHead, printRow } from './markdown-table.ts';

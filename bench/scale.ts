@@ -31,7 +31,7 @@ import { type Stopwatch, stopwatch } from './stopwatch.ts';
 const NODE_COUNTS = [1_000, 5_000];
 const DAEMON_SETS = 20;
 
-/** The bare loop has as many requests on their way as the leader's repairs (src/controllers/node-repair.ts). */
+/** The bare loop has as many requests on their way as the leader's repairs (src/controllers/nodes/node-repair.ts). */
 const REPAIR_CONCURRENCY = 8;
 const QUEUE = /^taintkeeper_queue_depth\{controller="node-repair"\} (\S+)$/m;
 const SWEEP = /^taintkeeper_sweep_timestamp_seconds\{controller="node-repair"\} (\S+)$/m;

@@ -1,4 +1,4 @@
-import { RULES } from '../src/talos/lint/rules.ts';
+import { RULES } from '../src/talos/lint/lint.ts';
 
 /** The reference page of the rules of `taintkeeper talos lint`. */
 export function talosLintPage(): string {

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { parsePolicies, readPolicyFiles } from '../../src/files/policy-files.ts';
-import type { Phase } from '../../src/policy/decision.ts';
-import { webhookEntries } from '../../src/policy/webhooks/entries.ts';
+import type { Phase } from '../../src/judge/decision.ts';
+import { webhookEntries } from '../../src/webhooks/entries.ts';
 import { webhooksAtUrl } from '../../test/control-plane/webhooks-at-url.ts';
 import type { Contestant } from '../peers/contestants.ts';
 

@@ -1,8 +1,8 @@
-import type { ObjectReference, RecordedEvent } from '../cluster/events/event.ts';
-import type { Outcome, Violation } from '../policy/decision.ts';
+import type { Outcome, Violation } from '../judge/decision.ts';
+import type { ObjectReference, RecordedEvent } from '../kubernetes/event.ts';
+import { atMost, printable } from '../kubernetes/text.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
-import { atMost, printable } from '../policy/text.ts';
-import type { Judgement } from './judge.ts';
+import type { Judgement } from './admit.ts';
 import type { AdmissionRequest } from './review.ts';
 
 /** Taints and tolerations that one note lists. */

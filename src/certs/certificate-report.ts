@@ -1,7 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import type { StoredFiles } from './certificate-files.ts';
-import { SERVING_LOOKAHEAD_MS, servingFault } from './faults.ts';
-import { namesOf, parseCertificates } from './inspect.ts';
+import { namesOf, parseCertificates, SERVING_LOOKAHEAD_MS, servingFault } from './inspect.ts';
 import { unusable } from './rotation.ts';
 
 /** A `caBundle` as it is registered. */

@@ -1,7 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import type { FILES, StoredFiles } from './certificate-files.ts';
-import { caFault, SERVING_LOOKAHEAD_MS, servingFault } from './faults.ts';
-import { invalidAt, parseCertificates } from './inspect.ts';
+import { caFault, invalidAt, parseCertificates, SERVING_LOOKAHEAD_MS, servingFault } from './inspect.ts';
 import { BACKDATE_MS, issueCa, issueServing, type KeyPair } from './issue.ts';
 
 /** All four files; `caCert` is a bundle of every CA to be trusted, the one that issues (whose key `caKey` is) first. */

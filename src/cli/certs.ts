@@ -2,23 +2,21 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Command } from 'commander';
 import { stringify } from 'yaml';
 import { type CertificateReport, type RegisteredBundle, reportCertificates } from '../certs/certificate-report.ts';
-import { readSecret, type SecretRef, writeSecret } from '../certs/certificate-secret.ts';
 import { type CompleteFiles, introduceCa, isRotating, reissue, unusable } from '../certs/rotation.ts';
+import { readSecret, type SecretRef, writeSecret } from '../cluster/certificate-secret.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
+import { serverName } from '../cluster/service-endpoint.ts';
 import {
   ADMISSION_REGISTRATION,
   CONFIGURATION_NAME,
   CONFIGURATIONS,
   type WebhookConfiguration,
 } from '../cluster/webhook-configurations.ts';
-import { serverName } from '../controllers/service-endpoint.ts';
-import { InputError } from '../files/input-error.ts';
+import { InputError } from '../files/text-files.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, openCluster, parseSeconds } from './cluster-options.ts';
-import { columns } from './columns.ts';
-import { EXIT } from './exit.ts';
-import { type OutputFormat, outputOption } from './output-format.ts';
-import { withProgress } from './progress.ts';
+import { EXIT, type OutputFormat, outputOption } from './options.ts';
+import { columns, withProgress } from './output.ts';
 
 interface Site {
   readonly client: ApiClient;

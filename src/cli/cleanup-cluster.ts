@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
-import { listObjects } from '../cluster/list-objects.ts';
-import { tokenBucket } from '../cluster/token-bucket.ts';
-import { type ClusterNode, countCovered } from '../controllers/cluster-objects.ts';
-import { isHealthy } from '../policy/rollout.ts';
+import { listObjects } from '../cluster/watch/list-pages.ts';
+import { type ClusterNode, countCovered } from '../controllers/sources.ts';
+import { isHealthy } from '../coverage/rollout.ts';
+import { tokenBucket } from '../runtime/token-bucket.ts';
 import {
   cleaningPatch,
   type LeftOnDaemonSet,

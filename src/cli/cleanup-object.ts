@@ -1,13 +1,8 @@
 import type { Operation } from 'fast-json-patch';
-import {
-  type ClusterDaemonSet,
-  type ClusterNode,
-  projectDaemonSet,
-  projectNode,
-} from '../controllers/cluster-objects.ts';
-import type { StringMap } from '../policy/label-selector.ts';
-import { type LeftBehind, leftOnDaemonSet, leftOnNode } from '../policy/left-behind.ts';
-import type { Toleration } from '../policy/toleration.ts';
+import { type ClusterDaemonSet, type ClusterNode, projectDaemonSet, projectNode } from '../controllers/sources.ts';
+import { type LeftBehind, leftOnDaemonSet, leftOnNode } from '../judge/daemon-set-repair.ts';
+import type { StringMap } from '../kubernetes/label-selector.ts';
+import type { Toleration } from '../kubernetes/toleration.ts';
 
 /** A Node or a DaemonSet, and what is left on it. */
 export type Leftover = LeftOnNode | LeftOnDaemonSet;

@@ -1,10 +1,10 @@
 import { stringify } from 'yaml';
-import { count, printable } from '../policy/text.ts';
-import { formatToleration } from '../policy/toleration.ts';
+import { count, printable } from '../kubernetes/text.ts';
+import { formatToleration } from '../kubernetes/toleration.ts';
 import type { Cleaned, CleaningOptions } from './cleanup-cluster.ts';
 import { addedTo, titleOf } from './cleanup-object.ts';
-import { columns } from './columns.ts';
-import type { OutputFormat } from './output-format.ts';
+import type { OutputFormat } from './options.ts';
+import { columns } from './output.ts';
 
 type Told = Pick<CleaningOptions, 'tolerations' | 'dryRun'>;
 

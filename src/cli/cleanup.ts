@@ -3,15 +3,14 @@ import { type ApiClient, connect } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
 import { listNative, servedVersions } from '../cluster/native-policies.ts';
 import { ADMISSION_REGISTRATION, CONFIGURATION_NAME, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
-import { InputError } from '../files/input-error.ts';
-import { atMost, count, printable } from '../policy/text.ts';
+import { InputError } from '../files/text-files.ts';
+import { atMost, count, printable } from '../kubernetes/text.ts';
 import { VERSION } from '../version.ts';
 import { type Cleaned, type CleaningOptions, clean, DRY_RUNS, findLeftovers } from './cleanup-cluster.ts';
 import { formatCleanup } from './cleanup-output.ts';
 import { CLUSTER_OPTIONS, parseSeconds } from './cluster-options.ts';
-import { EXIT } from './exit.ts';
-import { type OutputFormat, outputOption } from './output-format.ts';
-import { withProgress } from './progress.ts';
+import { EXIT, type OutputFormat, outputOption } from './options.ts';
+import { withProgress } from './output.ts';
 
 interface CleanupOptions extends Pick<CleaningOptions, 'tolerations' | 'dryRun'> {
   readonly kubeconfig?: string;

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { type ApiClient, connect } from '../cluster/client/api-client.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
-import { InputError } from '../files/input-error.ts';
+import { InputError } from '../files/text-files.ts';
 import { VERSION } from '../version.ts';
 
 /** What tells where in which cluster taintkeeper is. */

@@ -1,11 +1,11 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
 import { type DaemonPodOwner, listDaemonPods } from '../cluster/daemon-pods.ts';
-import { listObjects } from '../cluster/list-objects.ts';
-import type { FixableDaemonSet } from '../policy/coverage/fix.ts';
-import type { LabelSelector } from '../policy/label-selector.ts';
-import { isPattern } from '../policy/pattern.ts';
-import { type DaemonSetCounts, type Placement, placementByStatus } from '../policy/placement.ts';
+import { listObjects } from '../cluster/watch/list-pages.ts';
+import type { FixableDaemonSet } from '../coverage/fix.ts';
+import { type DaemonSetCounts, type Placement, placementByStatus } from '../coverage/placement.ts';
+import type { LabelSelector } from '../kubernetes/label-selector.ts';
+import { isPattern } from '../kubernetes/pattern.ts';
 import { type CoverageInput, readDaemonSet, readNode } from './coverage-input.ts';
 
 export const POD_CHOICES = ['auto', 'all', 'none'] as const;

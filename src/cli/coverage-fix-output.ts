@@ -1,12 +1,12 @@
 import { stringify } from 'yaml';
-import { KUBECTL_YAML } from '../files/kubectl-yaml.ts';
-import type { SchedulingNode } from '../policy/coverage/coverage.ts';
-import type { CoverageFix, FixableDaemonSet, LeftGap } from '../policy/coverage/fix.ts';
-import type { CoverageReport } from '../policy/coverage/report.ts';
-import { IGNORE_ANNOTATION } from '../policy/daemon-set.ts';
-import { formatTaint } from '../policy/taint.ts';
-import { atMost, count, printable } from '../policy/text.ts';
-import type { OutputFormat } from './output-format.ts';
+import type { SchedulingNode } from '../coverage/coverage.ts';
+import type { CoverageFix, FixableDaemonSet, LeftGap } from '../coverage/fix.ts';
+import type { CoverageReport } from '../coverage/report.ts';
+import { KUBECTL_YAML } from '../files/documents.ts';
+import { IGNORE_ANNOTATION } from '../judge/daemon-set.ts';
+import { formatTaint } from '../kubernetes/taint.ts';
+import { atMost, count, printable } from '../kubernetes/text.ts';
+import type { OutputFormat } from './options.ts';
 
 type Fix = CoverageFix<FixableDaemonSet, SchedulingNode>;
 

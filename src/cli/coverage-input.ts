@@ -1,14 +1,14 @@
-import { asDaemonSet, viewDaemonSet } from '../admission/daemon-set-object.ts';
-import { viewScheduling } from '../admission/daemon-set-scheduling.ts';
-import { MalformedObjectError } from '../admission/malformed-object-error.ts';
-import { asNode, viewNode } from '../admission/node-object.ts';
+import type { SchedulingNode } from '../coverage/coverage.ts';
+import type { FixableDaemonSet } from '../coverage/fix.ts';
+import type { Placement } from '../coverage/placement.ts';
 import type { SourceDocument } from '../files/documents.ts';
-import { InputError } from '../files/input-error.ts';
-import { type KubernetesObject, objectsOf } from '../files/objects.ts';
-import type { SchedulingNode } from '../policy/coverage/coverage.ts';
-import type { FixableDaemonSet } from '../policy/coverage/fix.ts';
-import { matchesPattern } from '../policy/pattern.ts';
-import type { Placement } from '../policy/placement.ts';
+import { type KubernetesObject, objectsOf } from '../files/reviewables.ts';
+import { InputError } from '../files/text-files.ts';
+import { matchesPattern } from '../kubernetes/pattern.ts';
+import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
+import { asNode, viewNode } from '../objects/node-object.ts';
+import { MalformedObjectError } from '../objects/object-meta.ts';
+import { viewScheduling } from '../objects/workload-object.ts';
 import type { Path } from '../policy/problem.ts';
 
 /** Whose coverage is asked for. */

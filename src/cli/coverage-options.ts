@@ -1,7 +1,7 @@
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
-import { InputError } from '../files/input-error.ts';
+import { InputError } from '../files/text-files.ts';
 import type { PodChoice } from './coverage-cluster.ts';
-import type { OutputFormat } from './output-format.ts';
+import type { OutputFormat } from './options.ts';
 
 /** What `taintkeeper coverage` was asked. */
 export interface CoverageOptions extends ClusterChoice {

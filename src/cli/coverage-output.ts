@@ -1,9 +1,9 @@
 import { stringify } from 'yaml';
-import type { CoverageReport, ReportedCell, ReportedDaemonSet } from '../policy/coverage/report.ts';
-import type { Obstacle } from '../policy/obstacle.ts';
-import { atMost, printable } from '../policy/text.ts';
-import { columns } from './columns.ts';
-import type { OutputFormat } from './output-format.ts';
+import type { CoverageReport, ReportedCell, ReportedDaemonSet } from '../coverage/report.ts';
+import type { Obstacle } from '../kubernetes/obstacle.ts';
+import { atMost, printable } from '../kubernetes/text.ts';
+import type { OutputFormat } from './options.ts';
+import { columns } from './output.ts';
 
 /** The result of `taintkeeper coverage` as text. */
 export function formatCoverage(

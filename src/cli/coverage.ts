@@ -1,12 +1,12 @@
 import { Command, Option } from 'commander';
 import { type ApiClient, connect } from '../cluster/client/api-client.ts';
+import { fixGaps, ROLE_TAINT_KEYS } from '../coverage/fix.ts';
+import { gapsOf, reportCoverage } from '../coverage/report.ts';
+import { planMigration } from '../coverage/role-migration.ts';
+import { surveyRoles } from '../coverage/role-survey.ts';
 import type { SourceDocument } from '../files/documents.ts';
-import { InputError } from '../files/input-error.ts';
-import { fixGaps, ROLE_TAINT_KEYS } from '../policy/coverage/fix.ts';
-import { gapsOf, reportCoverage } from '../policy/coverage/report.ts';
-import { isPattern } from '../policy/pattern.ts';
-import { planMigration } from '../policy/role-migration/role-migration.ts';
-import { surveyRoles } from '../policy/role-migration/role-survey.ts';
+import { InputError } from '../files/text-files.ts';
+import { isPattern } from '../kubernetes/pattern.ts';
 import { VERSION } from '../version.ts';
 import { CLUSTER_OPTIONS } from './cluster-options.ts';
 import { POD_CHOICES, readCluster } from './coverage-cluster.ts';
@@ -14,13 +14,11 @@ import { formatFix } from './coverage-fix-output.ts';
 import { type CoverageInput, choose, coverageFrom } from './coverage-input.ts';
 import { type CoverageOptions, refuseIdleOptions } from './coverage-options.ts';
 import { formatCoverage } from './coverage-output.ts';
-import { EXIT } from './exit.ts';
 import { migrationFrom, readMigration } from './migration-input.ts';
 import { formatMigration, isDone } from './migration-output.ts';
-import { outputOption } from './output-format.ts';
-import { withProgress } from './progress.ts';
-import { readDocuments } from './read-documents.ts';
-import { repeatable } from './repeatable.ts';
+import { EXIT, outputOption, repeatable } from './options.ts';
+import { withProgress } from './output.ts';
+import { readDocuments } from './review.ts';
 
 /** `taintkeeper coverage`: where DaemonSets run, what keeps them off other nodes, and the policies that change it. */
 export function coverageCommand(exit: (code: number) => void): Command {

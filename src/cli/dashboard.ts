@@ -1,19 +1,30 @@
+import { spawn } from 'node:child_process';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { findConfig, loadConfig } from '../cluster/client/kube-config.ts';
-import { type FaultLog, followFault } from '../cluster/standing-fault.ts';
-import { clusterReplicas } from '../dashboard/cluster-replicas.ts';
+import { openTunnel } from '../cluster/tunnel.ts';
 import { startDashboard } from '../dashboard/dashboard-server.ts';
-import { givenReplicas } from '../dashboard/given-replicas.ts';
-import { type Replicas, replicaAt } from '../dashboard/replica.ts';
-import { openTunnel } from '../dashboard/tunnel.ts';
-import { InputError } from '../files/input-error.ts';
-import { printable } from '../policy/text.ts';
+import { clusterReplicas, givenReplicas, type Replicas, replicaAt } from '../dashboard/replicas.ts';
+import { InputError } from '../files/text-files.ts';
+import { printable } from '../kubernetes/text.ts';
+import { type FaultLog, followFault } from '../runtime/standing-fault.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, openCluster } from './cluster-options.ts';
-import { EXIT } from './exit.ts';
-import { openBrowser } from './open-browser.ts';
-import { parsePort } from './port.ts';
-import { withProgress } from './progress.ts';
-import { listenForStop } from './stop-signal.ts';
+import { EXIT, listenForStop, parsePort } from './options.ts';
+import { withProgress } from './output.ts';
+
+/** The program of each platform that opens a URL; `start` is one of cmd's own commands, whose first argument is a title. */
+const OPENERS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
+  darwin: ['open'],
+  win32: ['cmd', '/c', 'start', ''],
+};
+const OTHERS = ['xdg-open'] as const;
+
+/** Shows the URL in the user's browser, where there is one. Nobody is told if not: the URL is printed anyway. */
+export function openBrowser(url: string, platform: NodeJS.Platform = process.platform): void {
+  const [program, ...args] = OPENERS[platform] ?? OTHERS;
+  const opener = spawn(program, [...args, url], { stdio: 'ignore', detached: true });
+  opener.once('error', () => {});
+  opener.unref();
+}
 
 interface DashboardOptions extends Pick<ClusterOptions, 'kubeconfig' | 'context' | 'namespace' | 'service'> {
   readonly lease?: string;

@@ -1,18 +1,40 @@
 import { Command } from 'commander';
+import { stringify } from 'yaml';
 import { findConfig, loadConfig } from '../cluster/client/kube-config.ts';
 import { certificateChecks } from '../doctor/certificate-checks/certificate-checks.ts';
-import { type CheckResult, diagnose, type Verdict } from '../doctor/check.ts';
+import { type CheckResult, type Diagnosis, diagnose, type Verdict } from '../doctor/check.ts';
 import { checkConfiguration } from '../doctor/configuration-checks.ts';
 import { gatherFacts } from '../doctor/facts.ts';
 import { gatherConfiguration } from '../doctor/gather-configuration.ts';
 import { networkChecks } from '../doctor/network-checks/network-checks.ts';
 import { checkRegistration } from '../doctor/registration.ts';
-import { InputError } from '../files/input-error.ts';
+import { InputError } from '../files/text-files.ts';
+import { printable } from '../kubernetes/text.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, openCluster } from './cluster-options.ts';
-import { formatDiagnosis } from './doctor-output.ts';
-import { EXIT } from './exit.ts';
-import { type OutputFormat, outputOption } from './output-format.ts';
-import { withProgress } from './progress.ts';
+import { EXIT, type OutputFormat, outputOption } from './options.ts';
+import { columns, withProgress } from './output.ts';
+
+/** The verdict, and then every check: what was seen and, in the line below, what mends it. */
+export function formatDiagnosis(diagnosis: Diagnosis, output: OutputFormat): string {
+  switch (output) {
+    case 'json':
+      return `${JSON.stringify(diagnosis, null, 2)}\n`;
+    case 'yaml':
+      return stringify(diagnosis);
+    case 'table':
+      return `${diagnosis.verdict}: ${printable(diagnosis.summary)}\n\n${columns([
+        ['AREA', 'CHECK', 'STATE', 'EVIDENCE'],
+        ...diagnosis.checks.flatMap(rows),
+      ])}`;
+  }
+}
+
+function rows({ area, name, state, evidence, remedy }: CheckResult): string[][] {
+  return [
+    [area, name, state, printable(evidence)],
+    ...(remedy === undefined ? [] : [['', '', '', `-> ${printable(remedy)}`]]),
+  ];
+}
 
 /** `taintkeeper doctor`: which of certificate, network and configuration is to blame, and what to do. */
 export function doctorCommand(exit: (code: number) => void): Command {

@@ -1,9 +1,11 @@
+import { rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Document } from 'yaml';
-import { KUBECTL_YAML } from '../files/kubectl-yaml.ts';
-import type { NativeCapabilities } from '../policy/native/kubernetes-version.ts';
-import type { NativeManifest } from '../policy/native/manifests.ts';
-import type { ExportedPolicy } from '../policy/native/native-export.ts';
-import { printable } from '../policy/text.ts';
+import { KUBECTL_YAML } from '../files/documents.ts';
+import { InputError, makeDirectory } from '../files/text-files.ts';
+import { printable } from '../kubernetes/text.ts';
+import type { NativeManifest } from '../native/manifests.ts';
+import type { ExportedPolicy, NativeCapabilities } from '../native/native-export.ts';
 
 /** What of a policy becomes objects, and what does not. */
 export interface ExportedManifests extends Pick<ExportedPolicy, 'source' | 'limits'> {
@@ -70,4 +72,36 @@ function comment(lines: readonly string[]): string {
     .map((line) => `# ${printable(line)}`.trimEnd())
     .join('\n')
     .concat('\n');
+}
+
+const FOLDERS = { validating: 'ValidatingAdmissionPolicy', mutating: 'MutatingAdmissionPolicy' } as const;
+const FILE = 'taintkeeper.yaml';
+
+/**
+ * Writes the manifests for the API server, which reads each kind from a folder of its own and refuses to start over any other. A
+ * running one reads a changed file at once, and so never sees half of it. Where there is nothing of a kind the file is empty.
+ * @returns the paths of the files
+ * @throws InputError if it cannot write
+ */
+export async function writeStaticManifests(
+  directory: string,
+  exported: readonly ExportedManifests[],
+  capabilities: NativeCapabilities,
+): Promise<string[]> {
+  return Promise.all(
+    Object.entries(FOLDERS).map(async ([folder, kind]) => {
+      const ofKind = exported
+        .map((one) => ({ ...one, manifests: one.manifests.filter((manifest) => manifest.kind.startsWith(kind)) }))
+        .filter(({ manifests }) => manifests.length > 0);
+      const path = join(directory, folder, FILE);
+      try {
+        await makeDirectory(join(directory, folder));
+        await writeFile(`${path}.new`, formatExport(ofKind, capabilities));
+        await rename(`${path}.new`, path);
+      } catch (error) {
+        throw new InputError([`cannot write ${path}: ${(error as Error).message}`]);
+      }
+      return path;
+    }),
+  );
 }

@@ -1,21 +1,25 @@
 import { text } from 'node:stream/consumers';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { readBuiltinPolicies } from '../builtin-policies.ts';
-import { InputError } from '../files/input-error.ts';
+import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { type PolicySource, parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
+import { InputError } from '../files/text-files.ts';
+import { asStaticManifest, manifestsOf, tooLongForStatic } from '../native/manifests.ts';
 import {
   capabilitiesOf,
+  exportPolicies,
   type NativeCapabilities,
   NEWEST_KUBERNETES,
   OLDEST_NATIVE_KUBERNETES,
   parseMinor,
-} from '../policy/native/kubernetes-version.ts';
-import { manifestsOf } from '../policy/native/manifests.ts';
-import { exportPolicies } from '../policy/native/native-export.ts';
-import { asStaticManifest, tooLongForStatic } from '../policy/native/static-manifests.ts';
-import { type ExportedManifests, exportAsObject, formatExport, limitsOf } from './export-output.ts';
-import { repeatable } from './repeatable.ts';
-import { writeStaticManifests } from './static-manifest-files.ts';
+} from '../native/native-export.ts';
+import {
+  type ExportedManifests,
+  exportAsObject,
+  formatExport,
+  limitsOf,
+  writeStaticManifests,
+} from './export-output.ts';
+import { repeatable } from './options.ts';
 
 interface ExportOptions {
   readonly policies?: readonly string[];

@@ -1,7 +1,7 @@
 import { type Logger, type LoggerOptions, pino, stdTimeFunctions } from 'pino';
 import pretty from 'pino-pretty';
-import { InputError } from '../files/input-error.ts';
-import { usesColors } from './colors.ts';
+import { InputError } from '../files/text-files.ts';
+import { usesColors } from './output.ts';
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 

@@ -1,13 +1,13 @@
-import { viewWorkload, WORKLOAD_API_VERSIONS } from '../admission/workload-object.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
-import { listObjects } from '../cluster/list-objects.ts';
+import { listObjects } from '../cluster/watch/list-pages.ts';
+import type { SchedulingNode } from '../coverage/coverage.ts';
+import { type MigrationFacts, WORKLOAD_KINDS, type Workload } from '../coverage/role-facts.ts';
 import { locateField, type SourceDocument } from '../files/documents.ts';
-import { InputError } from '../files/input-error.ts';
-import { objectsOf } from '../files/objects.ts';
-import type { SchedulingNode } from '../policy/coverage/coverage.ts';
+import { objectsOf } from '../files/reviewables.ts';
+import { InputError } from '../files/text-files.ts';
+import { viewWorkload, WORKLOAD_API_VERSIONS } from '../objects/workload-object.ts';
 import { POLICY_API_VERSION, type Policy, parsePolicy } from '../policy/policy.ts';
-import { type MigrationFacts, WORKLOAD_KINDS, type Workload } from '../policy/role-migration/facts.ts';
 import { at, isKind, readNode } from './coverage-input.ts';
 
 /** What the plan is made of, and what could not be looked at. */

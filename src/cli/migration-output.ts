@@ -1,11 +1,11 @@
 import { stringify } from 'yaml';
-import { migrationCommands } from '../policy/role-migration/commands.ts';
-import { NEW_ROLE, OLD_ROLE, type Workload } from '../policy/role-migration/facts.ts';
-import { type MigrationStep, nameOf } from '../policy/role-migration/role-migration.ts';
-import type { RoleSurvey } from '../policy/role-migration/role-survey.ts';
-import { atMost, printable } from '../policy/text.ts';
-import { columns } from './columns.ts';
-import type { OutputFormat } from './output-format.ts';
+import { migrationCommands } from '../coverage/role-commands.ts';
+import { NEW_ROLE, OLD_ROLE, type Workload } from '../coverage/role-facts.ts';
+import { type MigrationStep, nameOf } from '../coverage/role-migration.ts';
+import type { RoleSurvey } from '../coverage/role-survey.ts';
+import { atMost, printable } from '../kubernetes/text.ts';
+import type { OutputFormat } from './options.ts';
+import { columns } from './output.ts';
 
 interface Migration {
   readonly survey: RoleSurvey;

@@ -1,9 +1,9 @@
 import { stringify } from 'yaml';
 import type { Admission } from '../admission/admit.ts';
-import { KUBECTL_YAML } from '../files/kubectl-yaml.ts';
-import { printable } from '../policy/text.ts';
-import { columns } from './columns.ts';
-import type { OutputFormat } from './output-format.ts';
+import { KUBECTL_YAML } from '../files/documents.ts';
+import { printable } from '../kubernetes/text.ts';
+import type { OutputFormat } from './options.ts';
+import { columns } from './output.ts';
 
 /** One object of the input, and what became of it. */
 export interface ReviewedObject {

@@ -1,21 +1,29 @@
+import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
 import { type Admission, admit } from '../admission/admit.ts';
-import { MalformedObjectError } from '../admission/malformed-object-error.ts';
-import { nestedTooDeep } from '../admission/nested-too-deep.ts';
-import { asNode, viewNode } from '../admission/node-object.ts';
-import type { AdmissionRequest } from '../admission/review.ts';
-import { readBuiltinPolicies } from '../builtin-policies.ts';
-import { InputError } from '../files/input-error.ts';
+import { type AdmissionRequest, nestedTooDeep } from '../admission/review.ts';
+import { readBuiltinPolicies } from '../files/builtin-policies.ts';
+import { parseDocuments, type SourceDocument } from '../files/documents.ts';
 import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
 import { type Reviewable, reviewablesOf, updatesBetween } from '../files/reviewables.ts';
+import { InputError, readText } from '../files/text-files.ts';
+import { notesOfUnsettled, wildcardNotes } from '../judge/findings.ts';
+import { printable } from '../kubernetes/text.ts';
+import { asNode, viewNode } from '../objects/node-object.ts';
+import { MalformedObjectError } from '../objects/object-meta.ts';
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
-import { printable } from '../policy/text.ts';
-import { notesOfUnsettled, wildcardNotes } from '../policy/wildcard-notes.ts';
-import { EXIT } from './exit.ts';
-import { type OutputFormat, outputOption } from './output-format.ts';
-import { readDocuments } from './read-documents.ts';
-import { repeatable } from './repeatable.ts';
+import { EXIT, type OutputFormat, outputOption, repeatable } from './options.ts';
 import { formatReview, type ReviewedObject } from './review-output.ts';
+
+/**
+ * The documents of a file that somebody named; `-` is standard input.
+ * @throws InputError
+ */
+export async function readDocuments(file: string): Promise<SourceDocument[]> {
+  return file === '-'
+    ? parseDocuments(await text(process.stdin), 'standard input')
+    : parseDocuments(await readText(file), file);
+}
 
 interface ReviewOptions {
   readonly policies?: readonly string[];

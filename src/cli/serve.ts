@@ -2,18 +2,15 @@ import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Logger } from 'pino';
-import { type RunningApp, startApp } from '../app.ts';
-import type { ClientFile } from '../client-file.ts';
-import { startClusterApp } from '../cluster-app.ts';
-import { InputError } from '../files/input-error.ts';
-import { DEFAULT_EVICTION_RATE } from '../policy/eviction-pace.ts';
-import type { Listeners } from '../servers.ts';
+import type { ClientFile } from '../certs/client-authority.ts';
+import { InputError } from '../files/text-files.ts';
+import { DEFAULT_EVICTION_RATE } from '../judge/eviction-pace.ts';
+import { type RunningApp, startApp } from '../replica/app.ts';
+import { startClusterApp } from '../replica/cluster-app.ts';
+import type { Listeners } from '../replica/servers.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, openCluster, parseSeconds } from './cluster-options.ts';
-import { parseEvictionRate } from './eviction-rate.ts';
-import { EXIT } from './exit.ts';
 import { createLogger } from './logger.ts';
-import { parsePort } from './port.ts';
-import { listenForStop } from './stop-signal.ts';
+import { EXIT, listenForStop, parseEvictionRate, parsePort } from './options.ts';
 
 interface ServeOptions extends Listeners, ClusterOptions {
   readonly policies?: readonly string[];

@@ -1,10 +1,10 @@
 import { stringify } from 'yaml';
-import { atMost, printable } from '../policy/text.ts';
+import { atMost, printable } from '../kubernetes/text.ts';
 import type { Assignment, Assignments } from '../talos/assignment.ts';
 import { ownLabels } from '../talos/declaration.ts';
 import type { Finding } from '../talos/drift.ts';
-import { columns } from './columns.ts';
-import type { OutputFormat } from './output-format.ts';
+import type { OutputFormat } from './options.ts';
+import { columns } from './output.ts';
 
 /** What became of each node. */
 export interface Drift extends Omit<Assignments, 'assigned'> {

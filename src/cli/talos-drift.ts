@@ -1,19 +1,18 @@
 import { Command } from 'commander';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
-import { InputError } from '../files/input-error.ts';
-import { selects } from '../policy/label-selector.ts';
-import { parseSelector } from '../policy/parse-selector.ts';
+import { InputError } from '../files/text-files.ts';
+import { selects } from '../kubernetes/label-selector.ts';
+import { parseSelector } from '../policy/selector.ts';
 import { assign } from '../talos/assignment.ts';
 import type { Declaration } from '../talos/declaration.ts';
 import { driftOf } from '../talos/drift.ts';
 import type { LiveNode } from '../talos/live-node.ts';
 import { CLUSTER_OPTIONS } from './cluster-options.ts';
-import { EXIT } from './exit.ts';
-import { type OutputFormat, outputOption } from './output-format.ts';
-import { withProgress } from './progress.ts';
-import { readDeclarations } from './talos-declarations.ts';
+import { EXIT, type OutputFormat, outputOption } from './options.ts';
+import { withProgress } from './output.ts';
 import { formatDrift } from './talos-drift-output.ts';
 import { nodesOfCluster, nodesOfFile } from './talos-nodes.ts';
+import { readDeclarations } from './talos-policies.ts';
 
 interface DriftOptions extends ClusterChoice {
   readonly nodes?: string;

@@ -1,12 +1,11 @@
 import { text } from 'node:stream/consumers';
-import { MalformedObjectError } from '../admission/malformed-object-error.ts';
 import { connect } from '../cluster/client/api-client.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
 import { listPages } from '../cluster/watch/list-pages.ts';
 import { parseDocuments } from '../files/documents.ts';
-import { InputError } from '../files/input-error.ts';
-import { readText } from '../files/read-text.ts';
 import { reviewablesOf } from '../files/reviewables.ts';
+import { InputError, readText } from '../files/text-files.ts';
+import { MalformedObjectError } from '../objects/object-meta.ts';
 import { asLiveNode, type LiveNode } from '../talos/live-node.ts';
 import { VERSION } from '../version.ts';
 

@@ -1,11 +1,36 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { PolicySelector } from '../policy/label-selector-schema.ts';
-import { parseSelector } from '../policy/parse-selector.ts';
+import { InputError } from '../files/text-files.ts';
+import { printable } from '../kubernetes/text.ts';
+import { type PolicySelector, parseSelector } from '../policy/selector.ts';
 import { TAINT_MODES, type TaintMode } from '../policy/taint-policy.ts';
-import { printable } from '../policy/text.ts';
+import { type Declaration, declarationOf } from '../talos/declaration.ts';
+import { type MachineConfiguration, readMachineConfigurations } from '../talos/machine-configuration.ts';
 import { derivePolicies } from '../talos/policies.ts';
 import { formatPolicies, notesOn, policiesAsObject } from '../talos/policy-text.ts';
-import { readDeclarations } from './talos-declarations.ts';
+
+/**
+ * What the files declare, in their order.
+ * @throws InputError with everything that is wrong in any of them
+ */
+export async function readDeclarations(files: readonly string[]): Promise<Declaration[]> {
+  const faults: string[] = [];
+  const declarations = (await readMachineConfigurations(files)).flatMap((configuration): Declaration[] => {
+    try {
+      faults.push(...unreadable(configuration));
+      return [declarationOf(configuration)];
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      faults.push(...error.faults);
+      return [];
+    }
+  });
+  if (faults.length > 0) throw new InputError(faults);
+  return declarations;
+}
+
+function unreadable({ malformed }: MachineConfiguration): string[] {
+  return malformed.map(({ document, path, message }) => `${document.locate(path)}: ${message}`);
+}
 
 interface PoliciesOptions {
   readonly nodeSelector?: PolicySelector;

@@ -1,7 +1,7 @@
-import type { LabelSelector, LabelSelectorRequirement } from '../policy/label-selector.ts';
-import { type PlacedPod, type Placement, type PodState, placementOf } from '../policy/placement.ts';
+import { type PlacedPod, type Placement, type PodState, placementOf } from '../coverage/placement.ts';
+import type { LabelSelector, LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import type { ApiClient } from './client/api-client.ts';
-import { listObjects } from './list-objects.ts';
+import { listObjects } from './watch/list-pages.ts';
 
 /** What says which pods are those of a DaemonSet. */
 export interface DaemonPodOwner {

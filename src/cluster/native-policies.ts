@@ -1,7 +1,7 @@
-import type { MutatingVersion } from '../policy/native/manifests.ts';
+import type { MutatingVersion } from '../native/manifests.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { ApiError } from './client/api-error.ts';
-import { listObjects } from './list-objects.ts';
+import { listObjects } from './watch/list-pages.ts';
 
 const GROUP = '/apis/admissionregistration.k8s.io';
 

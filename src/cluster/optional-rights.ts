@@ -1,7 +1,56 @@
-import type { OptionalRight } from '../policy/optional-rights.ts';
+import type { OptionalRight } from '../policy/backstop.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { ApiError } from './client/api-error.ts';
 import { NATIVE_RESOURCES } from './native-policies.ts';
+
+const PATH = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+
+/**
+ * The uid by which the API server knows us: for a service account, another one after each installation. Everybody may ask, unless a
+ * cluster has taken that away.
+ * @returns undefined for users that have none, such as those with client certificates, and where nobody may ask
+ * @throws ApiError and others, as the client does
+ */
+export async function ownUid(client: ApiClient): Promise<string | undefined> {
+  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+  try {
+    const { status } = await client.request<{ status?: { userInfo?: { uid?: string } } }>('POST', PATH, { body });
+    return status?.userInfo?.uid || undefined;
+  } catch (error) {
+    if (error instanceof ApiError && (error.status === 403 || error.status === 404)) return undefined;
+    throw error;
+  }
+}
+
+/** A dry-run AdmissionReview that no policy is about: it changes nothing, and whoever answers it is a webhook that works. */
+export interface SelfCheckReview {
+  readonly body: string;
+  /** Why the answer to it is none, or undefined if it is one. */
+  refusal(status: number | undefined, answer: unknown): string | undefined;
+}
+
+export function selfCheckReview(): SelfCheckReview {
+  const uid = `taintkeeper-self-check-${Date.now()}`;
+  return {
+    body: JSON.stringify({
+      apiVersion: 'admission.k8s.io/v1',
+      kind: 'AdmissionReview',
+      request: {
+        uid,
+        resource: { group: 'taintkeeper.dev', version: 'v1alpha1', resource: 'selfchecks' },
+        operation: 'CREATE',
+        userInfo: {},
+        dryRun: true,
+      },
+    }),
+    refusal(status, answer) {
+      // It takes calls from known clients only, which we are not.
+      if (status === 401) return undefined;
+      const answered = (answer as { response?: { uid?: string } } | undefined)?.response?.uid;
+      return status === 200 && answered === uid ? undefined : `it answered ${status}`;
+    },
+  };
+}
 
 /** What a right is to the API server, and who grants it. */
 export interface RightRules {

@@ -1,7 +1,12 @@
-import { POLICY_API_VERSION, type Policy, type PolicyKind, type PolicyResult } from '../policy/policy.ts';
+import {
+  POLICY_API_VERSION,
+  type Policy,
+  type PolicyKind,
+  type PolicyResult,
+  parseStoredPolicy,
+} from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
 import type { Path } from '../policy/problem.ts';
-import { parseStoredPolicy } from '../policy/stored-policy.ts';
 
 /** A policy as it is in force. */
 export interface PolicyInForce {

@@ -2,15 +2,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
 import { messageOf } from '../cluster/client/api-client.ts';
-import { orAborted, startDeadline } from '../cluster/client/deadline.ts';
-import { pause } from '../cluster/pause.ts';
-import { type FaultLog, followFault } from '../cluster/standing-fault.ts';
-import { InputError } from '../files/input-error.ts';
+import { InputError } from '../files/text-files.ts';
 import { createEventStreams, STREAM_LIMITS } from '../page/event-streams.ts';
-import { PAGE_HEADERS } from '../page/page-headers.ts';
-import { refusal } from '../page/trusted-request.ts';
+import { PAGE_HEADERS, refusal } from '../page/trusted-request.ts';
+import { orAborted, pause, startDeadline } from '../runtime/pause.ts';
+import { type FaultLog, followFault } from '../runtime/standing-fault.ts';
 import { MAX_MERGED, mergeEvents } from './merged-events.ts';
-import { get, type Replica, type Replicas } from './replica.ts';
+import { get, type Replica, type Replicas } from './replicas.ts';
 
 export interface DashboardOptions {
   /** Of the loopback; 0 takes a free one. */

@@ -73,7 +73,7 @@ export function readRefusal(error: unknown, what: string): Reading<Admission> {
   return unknown(reasonOf(error));
 }
 
-/** The names of our webhooks end like this; see src/policy/webhook-entries.ts. */
+/** The names of our webhooks end like this; see src/webhooks/entries.ts. */
 export function isOurs(webhook: string): boolean {
   return webhook.endsWith('.taintkeeper.dev');
 }

@@ -1,4 +1,4 @@
-import { count } from '../policy/text.ts';
+import { count } from '../kubernetes/text.ts';
 
 /** What can be to blame, first things first: without trust no call is made, and without calls no setting matters. */
 export const AREAS = ['certificate', 'network', 'configuration'] as const;

@@ -1,7 +1,7 @@
 import type { PolicyObject } from '../cluster/policies.ts';
-import type { DaemonSetView } from '../policy/daemon-set.ts';
-import type { NodeView } from '../policy/node.ts';
-import type { OptionalRight } from '../policy/optional-rights.ts';
+import type { DaemonSetView } from '../judge/daemon-set.ts';
+import type { NodeView } from '../judge/node-view.ts';
+import type { OptionalRight } from '../policy/backstop.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { Reading } from './reading.ts';
 

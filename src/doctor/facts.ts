@@ -1,5 +1,5 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { serverName } from '../controllers/service-endpoint.ts';
+import { serverName } from '../cluster/service-endpoint.ts';
 import { type Admission, tryAdmission } from './admission-facts.ts';
 import { clockAhead, type Dialled, dial } from './dial.ts';
 import { gatherInstallation, type InstallationFacts, type Site } from './installation-facts.ts';

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { asDaemonSet, viewDaemonSet } from '../admission/daemon-set-object.ts';
-import { asNode, viewNode } from '../admission/node-object.ts';
-import { readBuiltinPolicies } from '../builtin-policies.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { POLICY_GROUP, POLICY_RESOURCES, type PolicyObject, viewPolicy } from '../cluster/policies.ts';
 import { listPages } from '../cluster/watch/list-pages.ts';
 import { ADMISSION_REGISTRATION, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
+import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { parsePolicies } from '../files/policy-files.ts';
-import type { DaemonSetView } from '../policy/daemon-set.ts';
+import type { DaemonSetView } from '../judge/daemon-set.ts';
+import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
+import { asNode, viewNode } from '../objects/node-object.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
 import type {

@@ -1,5 +1,5 @@
 import type { StoredFiles } from '../certs/certificate-files.ts';
-import { readSecret } from '../certs/certificate-secret.ts';
+import { readSecret } from '../cluster/certificate-secret.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import {
   ADMISSION_REGISTRATION,

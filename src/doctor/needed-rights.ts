@@ -2,7 +2,7 @@ import { NATIVE_RESOURCES } from '../cluster/native-policies.ts';
 import { OPTIONAL_RIGHTS } from '../cluster/optional-rights.ts';
 import { POLICY_RESOURCES } from '../cluster/policies.ts';
 import { CONFIGURATION_NAME, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
-import type { OptionalRight } from '../policy/optional-rights.ts';
+import type { OptionalRight } from '../policy/backstop.ts';
 import type { Installation, Right } from './configuration-facts.ts';
 
 const POLICIES = Object.values(POLICY_RESOURCES);

@@ -1,4 +1,4 @@
-import { type LabelSelector, type StringMap, selects } from '../policy/label-selector.ts';
+import { type LabelSelector, type StringMap, selects } from '../kubernetes/label-selector.ts';
 
 /** A NetworkPolicy (networking.k8s.io/v1), as far as it says who may connect to a pod. */
 export interface NetworkPolicyObject {

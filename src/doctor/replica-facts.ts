@@ -1,8 +1,8 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
-import { TimeoutError } from '../cluster/client/deadline.ts';
-import { selfCheckReview } from '../cluster/self-check-review.ts';
-import { openTunnel } from '../dashboard/tunnel.ts';
+import { selfCheckReview } from '../cluster/optional-rights.ts';
+import { openTunnel } from '../cluster/tunnel.ts';
+import { TimeoutError } from '../runtime/pause.ts';
 import { type ConnectionFault, connectionFault } from './connection-fault.ts';
 import { type Dialled, dial } from './dial.ts';
 import { reasonOf } from './look.ts';

@@ -1,6 +1,6 @@
-import { judge } from '../admission/judge.ts';
+import { judge } from '../admission/admit.ts';
 import type { AdmissionRequest } from '../admission/review.ts';
-import { isPattern } from '../policy/pattern.ts';
+import { isPattern } from '../kubernetes/pattern.ts';
 import type { Policy } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
 

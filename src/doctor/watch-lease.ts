@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { holderOf, leaseStore } from '../cluster/leader/lease.ts';
+import { holderOf, leaseStore } from '../cluster/lease/lease.ts';
 import type { Installation, LeaseWatch } from './configuration-facts.ts';
 
 /** Three times the period in which a leader renews: one lost answer must not count. */

@@ -13,7 +13,13 @@ import {
   type YAMLMap,
 } from 'yaml';
 import { formatPath, type Path } from '../policy/problem.ts';
-import { InputError } from './input-error.ts';
+import { InputError } from './text-files.ts';
+
+/**
+ * Options of the package yaml for what others read. kubectl, like Talos, reads YAML 1.1, where `yes`, `on` and `1_000` are no texts
+ * unless they are quoted: a taint's value or an object's name may be one of them.
+ */
+export const KUBECTL_YAML = { compat: 'yaml-1.1' } as const;
 
 /** One document of a YAML stream, or a JSON text. */
 export interface SourceDocument {

@@ -1,11 +1,11 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Policy, parsePolicy } from '../policy/policy.ts';
+import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import type { Path } from '../policy/problem.ts';
 import { locateField, parseDocuments, type SourceDocument } from './documents.ts';
-import { InputError } from './input-error.ts';
-import { isMap, objectsOf } from './objects.ts';
-import { readText } from './read-text.ts';
+import { isMap, objectsOf } from './reviewables.ts';
+import { InputError, readText } from './text-files.ts';
 
 /**
  * The files that paths stand for: a file itself, and of a directory its `.yaml`, `.yml` and `.json` files (not those of its
@@ -89,4 +89,50 @@ function manifestsOf(document: SourceDocument): { value: unknown; path: Path }[]
   const { value } = document;
   const isList = isMap(value) && typeof value.kind === 'string' && value.kind.endsWith('List');
   return isList ? objectsOf(document).map(({ object, path }) => ({ value: object, path })) : [{ value, path: [] }];
+}
+
+/** How the latest reading of the policies ended. */
+export type PolicyLoad =
+  | { readonly ok: true; readonly policies: readonly Policy[]; readonly at: Date }
+  /** The last good policies stay in force. */
+  | { readonly ok: false; readonly faults: readonly string[] };
+
+/** The policies in force, read from sources that may change. */
+export interface PolicyStore {
+  policies(): PolicySet;
+  /** What those were compiled from. */
+  inForce(): readonly Policy[];
+  lastLoad(): PolicyLoad;
+  /** Reads the sources again. Broken ones leave the policies in force as they are; that is an outcome, not an error. */
+  reload(): Promise<PolicyLoad>;
+}
+
+/**
+ * Reads the policies for the first time.
+ * @param audit takes every policy to be in mode Audit
+ * @throws InputError when the sources are broken, or empty: there are no earlier policies to keep
+ */
+export async function openPolicyStore(read: () => Promise<PolicySource[]>, audit: boolean): Promise<PolicyStore> {
+  const load = async () => {
+    const policies = parsePolicies(await read());
+    return { policies, compiled: compilePolicies(policies, { audit }) };
+  };
+  const first = await load();
+  let inForce = first;
+  let last: PolicyLoad = { ok: true, policies: first.policies, at: new Date() };
+
+  return {
+    policies: () => inForce.compiled,
+    inForce: () => inForce.policies,
+    lastLoad: () => last,
+    async reload() {
+      try {
+        inForce = await load();
+        last = { ok: true, policies: inForce.policies, at: new Date() };
+      } catch (error) {
+        last = { ok: false, faults: error instanceof InputError ? error.faults : [String(error)] };
+      }
+      return last;
+    },
+  };
 }

@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
-import type { ClusterDaemonSet, ClusterNode } from '../controllers/cluster-objects.ts';
-import type { Coverage } from '../policy/coverage/coverage.ts';
-import { type NodeGroup as Alike, startGrouping, traitsOf } from '../policy/coverage/groups.ts';
-import { summarizeObstacle } from '../policy/obstacle.ts';
-import { formatTaint } from '../policy/taint.ts';
-import { isTransientTaintKey } from '../policy/transient-taints.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../controllers/sources.ts';
+import type { Coverage } from '../coverage/coverage.ts';
+import { type NodeGroup as Alike, startGrouping, traitsOf } from '../coverage/groups.ts';
+import { summarizeObstacle } from '../kubernetes/obstacle.ts';
+import { formatTaint } from '../kubernetes/taint.ts';
+import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CoverageAnswer, CoverageMatrix, CoverageRow, NodeGroup } from './state.ts';
 
 /** More columns are for nobody to look at. */

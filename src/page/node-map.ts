@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
-import type { ClusterNode } from '../controllers/cluster-objects.ts';
-import { settledOn } from '../policy/memory.ts';
-import { type Hindrance, type Loss, nodeDrift } from '../policy/node-drift.ts';
+import type { ClusterNode } from '../controllers/sources.ts';
+import { settledOn } from '../judge/memory.ts';
+import { type Hindrance, type Loss, nodeDrift } from '../judge/node-drift.ts';
+import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import { formatTaint, identity, type Taint, valuesOf } from '../policy/taint.ts';
 import type { TaintRule } from '../policy/taint-policy.ts';
 import type { NodeCell, NodeColumn, NodeMap, NodeRow } from './state.ts';
 

@@ -1,12 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import type { DecisionLog } from './decision-log.ts';
+import type { DecisionLog, KeptDecision } from './decision-log.ts';
 import { createEventStreams, STREAM_LIMITS, type StreamEvent, type StreamLimits } from './event-streams.ts';
-import type { KeptDecision } from './kept-decision.ts';
-import { PAGE_HEADERS } from './page-headers.ts';
-import { isReachedByLoopback } from './reached-by-loopback.ts';
-import type { StateFeed } from './state-feed.ts';
-import { type PageFiles, staticFiles } from './static-files.ts';
-import { refusal } from './trusted-request.ts';
+import { createStateFeed, type PageSources, type StateFeed } from './state-feed.ts';
+import { type PageFiles, readPageFiles, staticFiles } from './static-files.ts';
+import { isReachedByLoopback, PAGE_HEADERS, refusal } from './trusted-request.ts';
 
 export interface Page {
   readonly files: PageFiles;
@@ -132,4 +129,9 @@ function watchState(feed: StateFeed, tell: (etag: string) => void, isWatched: ()
 /** Whether the client has what the entity tag is for (RFC 9110, section 13.1.2). */
 function isKnown(etag: string, headers: { readonly 'if-none-match'?: string | undefined }): boolean {
   return (headers['if-none-match'] ?? '').split(',').some((known) => known.trim().replace(/^W\//, '') === etag);
+}
+
+/** Everything that the page is made of; it costs nothing while nobody looks. */
+export async function openPage(decisions: DecisionLog, exposed: boolean, sources: PageSources): Promise<Page> {
+  return { files: await readPageFiles(), feed: createStateFeed(sources), decisions, exposed };
 }

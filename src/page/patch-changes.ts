@@ -1,5 +1,5 @@
 import jsonPatch, { type Operation } from 'fast-json-patch';
-import { isMap } from '../files/objects.ts';
+import { isMap } from '../files/reviewables.ts';
 import type { DecidedChange } from './state.ts';
 
 /** How much of a patch, and of what it changes, is remembered: counted as in {@link weight}. */

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { ClusterSurvey } from '../controllers/cluster-objects.ts';
+import type { ClusterSurvey } from '../controllers/sources.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import type { Check } from '../server/admin-server.ts';

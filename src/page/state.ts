@@ -1,4 +1,4 @@
-import type { Violation } from '../policy/decision.ts';
+import type { Violation } from '../judge/decision.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import type { Check } from '../server/admin-server.ts';
 

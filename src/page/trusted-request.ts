@@ -1,4 +1,31 @@
-import { isIP } from 'node:net';
+import { isIP, type Socket } from 'node:net';
+
+/**
+ * Whether a connection came to an address of loopback: from the same machine or pod, or by a port-forward, which begins within the
+ * pod's network. No other pod and no Service gets there.
+ */
+export function isReachedByLoopback({ localAddress = '' }: Pick<Socket, 'localAddress'>): boolean {
+  // A listener on `::` has IPv4 addresses in IPv6's clothes.
+  return localAddress === '::1' || /^(::ffff:)?127\./.test(localAddress);
+}
+
+/** Sent with all that belongs to the page: it runs its own scripts alone, speaks to nobody else, and is framed by nobody. */
+export const PAGE_HEADERS = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self' data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+} as const;
 
 /** What of a request says where it comes from: header fields by their lower-case names. */
 export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;

@@ -1,16 +1,6 @@
-import Type from 'typebox';
 import type { Policy, TaintPolicy, TolerationPolicy } from './policy.ts';
+import { RECOVERY_DEFAULTS } from './recovery-policy.ts';
 import type { TaintMode, TaintPolicySpec } from './taint-policy.ts';
-
-/** `spec.backstop`: what stands under the webhook. */
-export const BackstopSchema = Type.Enum(['None', 'Native'], {
-  default: 'None',
-  description:
-    'What holds while taintkeeper cannot be asked. Native: in the cluster, taintkeeper writes the policy once more in the API ' +
-    "server's own language, as far as that goes (ValidatingAdmissionPolicy and MutatingAdmissionPolicy), and keeps it so; " +
-    'the condition Backstop says what of it is in force. That takes the right to write such policies, which is off by default. ' +
-    'None: nothing but failurePolicy.',
-});
 
 /** A policy that can have a backstop. */
 export type BackedPolicy = TaintPolicy | TolerationPolicy;
@@ -38,3 +28,41 @@ export function inAudit(policy: BackedPolicy): BackedPolicy {
     }
   }
 }
+
+/** What taintkeeper is not permitted unless somebody says so: the default policies need none of it. */
+export type OptionalRight = 'nativePolicies' | 'patchDaemonSets' | 'watchPods' | 'deletePods' | 'listPods';
+
+export interface AskedRight {
+  readonly right: OptionalRight;
+  /** What in the policy asks for it, such as `existing: Patch`. */
+  readonly by: string;
+}
+
+/**
+ * The rights without which a policy is not done as it says.
+ * @param audit every policy is taken to be in mode Audit
+ */
+export function askedRights(policy: Policy, audit: boolean): AskedRight[] {
+  const asked: AskedRight[] = [];
+  if (asksForBackstop(policy)) asked.push({ right: 'nativePolicies', by: 'backstop: Native' });
+  if (policy.kind === 'TolerationPolicy') {
+    const { mode, existing } = policy.spec;
+    if (!audit && mode === 'Mutate' && existing === 'Patch') {
+      asked.push({ right: 'patchDaemonSets', by: 'existing: Patch' });
+    }
+  }
+  if (policy.kind === 'RecoveryPolicy') {
+    const { mode = RECOVERY_DEFAULTS.mode, strategy = RECOVERY_DEFAULTS.strategy } = policy.spec;
+    asked.push({ right: 'watchPods', by: 'a RecoveryPolicy' });
+    if (!audit && mode === 'Recover') {
+      asked.push({ right: RIGHT_OF_STRATEGY[strategy], by: `strategy: ${strategy}` });
+    }
+  }
+  return asked;
+}
+
+/** What freeing a pod takes. */
+export const RIGHT_OF_STRATEGY = {
+  DeletePod: 'deletePods',
+  RestartRollout: 'patchDaemonSets',
+} as const satisfies Record<string, OptionalRight>;

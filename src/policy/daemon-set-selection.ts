@@ -1,9 +1,9 @@
 import Type, { type Static } from 'typebox';
-import type { LabelSelectorRequirement, StringMap } from './label-selector.ts';
-import { selects } from './label-selector.ts';
-import { LabelSelectorSchema } from './label-selector-schema.ts';
-import { compilePattern } from './pattern.ts';
+import type { LabelSelectorRequirement, StringMap } from '../kubernetes/label-selector.ts';
+import { selects } from '../kubernetes/label-selector.ts';
+import { compilePattern } from '../kubernetes/pattern.ts';
 import { NamePatterns } from './schema.ts';
+import { LabelSelectorSchema } from './selector.ts';
 
 /** `spec.daemonSets` of a policy. */
 export const DaemonSetSelectionSchema = Type.Object(

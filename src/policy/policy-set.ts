@@ -1,15 +1,14 @@
+import { type LabelSelector, type StringMap, selects } from '../kubernetes/label-selector.ts';
+import { compilePattern, isPattern } from '../kubernetes/pattern.ts';
+import type { Taint } from '../kubernetes/taint.ts';
+import type { Toleration } from '../kubernetes/toleration.ts';
+import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { restoresNatively } from './backstop.ts';
 import { compileDaemonSetSelection, type SelectableDaemonSet } from './daemon-set-selection.ts';
-import { type LabelSelector, type StringMap, selects } from './label-selector.ts';
-import { compilePattern, isPattern } from './pattern.ts';
 import type { Policy, RecoveryPolicy, TaintPolicy, TolerationPolicy } from './policy.ts';
 import { RECOVERY_DEFAULTS, RECOVERY_MODES, type RecoveryMode, type RecoveryStrategy } from './recovery-policy.ts';
-import { SETTLE_SECONDS, waitsToSettle } from './settle-seconds.ts';
-import type { Taint } from './taint.ts';
-import { TAINT_MODES, type TaintMode, type TaintRule } from './taint-policy.ts';
-import type { Toleration } from './toleration.ts';
+import { SETTLE_SECONDS, TAINT_MODES, type TaintMode, type TaintRule, waitsToSettle } from './taint-policy.ts';
 import { DEFAULT_TOLERATIONS, TOLERATION_MODES, type TolerationMode } from './toleration-policy.ts';
-import { isTransientTaintKey } from './transient-taints.ts';
 
 /** Who makes a request: `userInfo` of an AdmissionReview. */
 export interface Requester {

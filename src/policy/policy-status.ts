@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
+import { atMost } from '../kubernetes/text.ts';
 import { formatPath, formatProblem, type Path, type Problem } from './problem.ts';
-import { atMost } from './text.ts';
 
 /** How many violators a status names: enough to go and look, little enough to stay small however large the cluster is. */
 export const MAX_VIOLATORS = 10;

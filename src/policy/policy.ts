@@ -1,10 +1,11 @@
-import Type, { type TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
+import Type from 'typebox';
 import Value from 'typebox/value';
-import { checkSelector } from './label-selector-schema.ts';
 import type { Path, Problem } from './problem.ts';
 import { RECOVERY_DEFAULTS, type RecoveryPolicySpec, RecoveryPolicySpecSchema } from './recovery-policy.ts';
 import { ObjectName } from './schema.ts';
 import { schemaProblems, show, unknownFieldsIn } from './schema-problems.ts';
+import { checkSelector } from './selector.ts';
 import { checkTaintPolicy, type TaintPolicySpec, TaintPolicySpecSchema } from './taint-policy.ts';
 import { checkTolerationPolicy, type TolerationPolicySpec, TolerationPolicySpecSchema } from './toleration-policy.ts';
 
@@ -118,4 +119,29 @@ function checked<Schema extends TSchema>(
   if (!Value.Check(schema, value)) return { ok: false, problems: schemaProblems(schema, value) };
   const { policy, problems } = read(value);
   return problems.length === 0 ? { ok: true, policy } : { ok: false, problems };
+}
+
+/** What became of a policy that the API server holds. */
+export interface StoredPolicy {
+  readonly result: PolicyResult;
+  /** Fields that this version does not know. The result is as if they were not there. */
+  readonly ignored: readonly Path[];
+}
+
+/**
+ * Reads a policy as the API server holds it. Its definition may be newer than this program, or older: a field that is not known
+ * takes no policy out of force. In files it is an error, because there it is a slip of the pen (see {@link parsePolicy}).
+ */
+export function parseStoredPolicy(value: unknown): StoredPolicy {
+  const ignored = unknownFields(value);
+  return { result: parsePolicy(ignored.length === 0 ? value : without(value, ignored)), ignored };
+}
+
+function without(value: unknown, fields: readonly Path[]): unknown {
+  const copy = structuredClone(value);
+  for (const path of fields) {
+    const parent = path.slice(0, -1).reduce<unknown>((at, part) => (at as Record<string, unknown>)[part], copy);
+    delete (parent as Record<string, unknown>)[path.at(-1) as string];
+  }
+  return copy;
 }

@@ -1,30 +1,68 @@
 import Type from 'typebox';
-import { type Constraint, celValidations } from './constraint.ts';
-import { TAINT_EFFECTS } from './taint.ts';
+import {
+  DNS_SUBDOMAIN,
+  DNS_SUBDOMAIN_LENGTH,
+  LABEL_VALUE,
+  LABEL_VALUE_LENGTH,
+  QUALIFIED_NAME,
+  QUALIFIED_NAME_LENGTH,
+} from '../kubernetes/qualified-name.ts';
+import { TAINT_EFFECTS } from '../kubernetes/taint.ts';
+import type { Path, Problem } from './problem.ts';
+import { show } from './schema-problems.ts';
+
+/** `spec.backstop`: what stands under the webhook. */
+export const BackstopSchema = Type.Enum(['None', 'Native'], {
+  default: 'None',
+  description:
+    'What holds while taintkeeper cannot be asked. Native: in the cluster, taintkeeper writes the policy once more in the API ' +
+    "server's own language, as far as that goes (ValidatingAdmissionPolicy and MutatingAdmissionPolicy), and keeps it so; " +
+    'the condition Backstop says what of it is in force. That takes the right to write such policies, which is off by default. ' +
+    'None: nothing but failurePolicy.',
+});
+
+/** A rule of a CRD, which the API server holds. */
+export interface CelRule {
+  /** In CEL, where `self` is the value. */
+  readonly cel: string;
+  /** What is expected. */
+  readonly message: string;
+  /** The field of the value that is at fault; without it, the value as a whole. */
+  readonly field?: string;
+}
+
+/** What a JSON Schema cannot say of a value, said twice: in CEL for the API server, and for this program. */
+export interface Constraint<Value> extends CelRule {
+  readonly holds: (value: Value) => boolean;
+}
+
+/** The rules as a schema carries them: a keyword that a CRD knows and that TypeBox leaves alone. */
+export function celValidations(rules: readonly CelRule[]) {
+  return {
+    'x-kubernetes-validations': rules.map(({ cel, message, field }) => ({
+      rule: cel,
+      message,
+      ...(field === undefined ? {} : { fieldPath: `.${field}` }),
+    })),
+  };
+}
+
+/** One problem for each constraint that does not hold. `path` leads to the value. */
+export function brokenConstraints<Value>(
+  constraints: readonly Constraint<Value>[],
+  value: Value,
+  path: Path,
+): Problem[] {
+  return constraints
+    .filter(({ holds }) => !holds(value))
+    .map(({ message, field }) => ({
+      path: field === undefined ? path : [...path, field],
+      message: typeof value === 'string' ? `${message}, got ${show(value)}` : message,
+    }));
+}
 
 // Parts that the policies' schemas share. The bounds are those of Kubernetes' own validation
 // (k8s.io/apimachinery/pkg/util/validation), or, where it has none, generous ones that keep a policy readable.
-
-const LABEL_VALUE = '^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$';
-const LABEL_VALUE_LENGTH = 63;
-const DNS_SUBDOMAIN_LENGTH = 253;
-/** A DNS subdomain, a slash and a name. */
-export const QUALIFIED_NAME_LENGTH = DNS_SUBDOMAIN_LENGTH + 1 + 63;
-
-const DNS_SUBDOMAIN = '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*';
-
-/** A label or taint key: an optional DNS subdomain as prefix, and a name. */
-const QUALIFIED_NAME = `^(${DNS_SUBDOMAIN}/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$`;
-
-/** True for a label or taint key. */
-export function isQualifiedName(text: string): boolean {
-  return new RegExp(QUALIFIED_NAME).test(text) && DOMAIN_LENGTH.holds(text);
-}
-
-/** True for a label's value. */
-export function isLabelValue(text: string): boolean {
-  return text.length <= LABEL_VALUE_LENGTH && new RegExp(LABEL_VALUE).test(text);
-}
 
 /** {@link isQualifiedName} in CEL. */
 export const celIsQualifiedName = (text: string) =>

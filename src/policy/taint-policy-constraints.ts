@@ -1,8 +1,9 @@
-import { matchesAny } from './cel/pattern.ts';
-import type { CelRule, Constraint } from './constraint.ts';
-import { isPattern } from './pattern.ts';
-import { celIsQualifiedName, isQualifiedName, QUALIFIED_NAME_LENGTH } from './schema.ts';
-import { TRANSIENT_TAINT_KEYS } from './transient-taints.ts';
+import { matchesAny } from '../cel/pattern.ts';
+import { isPattern } from '../kubernetes/pattern.ts';
+import { isQualifiedName, QUALIFIED_NAME_LENGTH } from '../kubernetes/qualified-name.ts';
+import { TRANSIENT_TAINT_KEYS } from '../kubernetes/transient-taints.ts';
+import type { CelRule, Constraint } from './schema.ts';
+import { celIsQualifiedName } from './schema.ts';
 
 /*
  * What the types of a TaintPolicy's fields do not say, for the program and for the API server.

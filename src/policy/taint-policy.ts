@@ -1,11 +1,18 @@
-import Type, { type Static } from 'typebox';
-import { BackstopSchema } from './backstop.ts';
-import { brokenConstraints, celValidations } from './constraint.ts';
-import { LabelSelectorSchema } from './label-selector-schema.ts';
-import { isPattern } from './pattern.ts';
+import type { Static } from 'typebox';
+import Type from 'typebox';
+import { isPattern } from '../kubernetes/pattern.ts';
+import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { Path, Problem } from './problem.ts';
-import { EffectSchema, LabelValue, NamePatterns, QualifiedNamePattern } from './schema.ts';
-import { MAX_SETTLE_SECONDS, SETTLE_SECONDS } from './settle-seconds.ts';
+import {
+  BackstopSchema,
+  brokenConstraints,
+  celValidations,
+  EffectSchema,
+  LabelValue,
+  NamePatterns,
+  QualifiedNamePattern,
+} from './schema.ts';
+import { LabelSelectorSchema } from './selector.ts';
 import {
   KEY_CONSTRAINTS,
   NO_CONTRADICTION,
@@ -13,7 +20,34 @@ import {
   RULE_CONSTRAINTS,
   SPEC_CONSTRAINTS,
 } from './taint-policy-constraints.ts';
-import { isTransientTaintKey } from './transient-taints.ts';
+
+/** What the API server does with a request when it cannot ask the webhook (admissionregistration.k8s.io/v1). */
+export type FailurePolicy = 'Fail' | 'Ignore';
+
+/**
+ * What becomes of an update that drops a taint of the policy while the program cannot be asked. `mode` is the one in force:
+ * Audit refuses nothing, whatever the policy says.
+ */
+export function failurePolicyOf(spec: TaintPolicySpec, mode: TaintMode): FailurePolicy {
+  if (mode === 'Audit') return 'Ignore';
+  return spec.failurePolicy ?? (mode === 'Deny' ? 'Fail' : 'Ignore');
+}
+
+/** How long a taint stays before a key with a wildcard protects it, where a policy does not say. */
+export const SETTLE_SECONDS = 600;
+export const MAX_SETTLE_SECONDS = 86_400;
+
+/**
+ * Whether a taint that a rule means is protected only where the node's memory has it: one with a wildcard, unless the policy does
+ * not wait. In mode Audit there is no memory, and every taint is reported.
+ */
+export function waitsToSettle(
+  { key }: Pick<TaintRule, 'key'>,
+  { settleSeconds }: Pick<TaintPolicySpec, 'settleSeconds'>,
+  mode: TaintMode,
+): boolean {
+  return isPattern(key) && mode !== 'Audit' && settleSeconds !== 0;
+}
 
 /** What a dropped taint leads to, the strongest first. */
 export const TAINT_MODES = ['Deny', 'Restore', 'Audit'] as const;

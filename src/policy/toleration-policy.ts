@@ -1,9 +1,16 @@
 import Type, { type Static } from 'typebox';
-import { BackstopSchema } from './backstop.ts';
-import { brokenConstraints, type Constraint, celValidations } from './constraint.ts';
 import { DaemonSetSelectionSchema } from './daemon-set-selection.ts';
 import type { Problem } from './problem.ts';
-import { EffectSchema, LabelValue, QUALIFIED_NAME_CONSTRAINTS, QualifiedName } from './schema.ts';
+import {
+  BackstopSchema,
+  brokenConstraints,
+  type Constraint,
+  celValidations,
+  EffectSchema,
+  LabelValue,
+  QUALIFIED_NAME_CONSTRAINTS,
+  QualifiedName,
+} from './schema.ts';
 
 export const TOLERATION_MODES = ['Mutate', 'Audit'] as const;
 export type TolerationMode = (typeof TOLERATION_MODES)[number];

@@ -1,6 +1,5 @@
-import Fastify from 'fastify';
+import Fastify, { type FastifyPluginAsync } from 'fastify';
 import type { Registry } from 'prom-client';
-import { type Page, pageRoutes } from '../page/page-routes.ts';
 
 /** The state of one part of the program, as `/readyz` shows it. */
 export interface Check {
@@ -14,7 +13,7 @@ export interface AdminServerOptions {
   readonly checks: () => readonly Check[];
   readonly registry: Registry;
   /** What people look at; undefined for none. */
-  readonly page?: Page | undefined;
+  readonly page?: FastifyPluginAsync | undefined;
   readonly requestTimeoutMs?: number;
 }
 
@@ -53,7 +52,7 @@ export function createAdminServer({
 
   app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()));
 
-  if (page) app.register(pageRoutes(page));
+  if (page) app.register(page);
 
   return app;
 }

@@ -3,19 +3,18 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import Fastify, { type FastifyError } from 'fastify';
 import type { Logger } from 'pino';
-import { type Judgement, judge } from '../admission/judge.ts';
-import { MalformedObjectError } from '../admission/malformed-object-error.ts';
-import { nestedTooDeep } from '../admission/nested-too-deep.ts';
+import { type Judgement, judge } from '../admission/admit.ts';
 import { answer, badRequest, internalError } from '../admission/response.ts';
-import { type AdmissionRequest, decodeReview } from '../admission/review.ts';
-import type { Phase } from '../policy/decision.ts';
+import { type AdmissionRequest, decodeReview, nestedTooDeep } from '../admission/review.ts';
+import type { Phase } from '../judge/decision.ts';
+import { printable } from '../kubernetes/text.ts';
+import { MalformedObjectError } from '../objects/object-meta.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
-import { printable } from '../policy/text.ts';
-import { followArrivals } from './arrivals.ts';
+import { sparingly } from '../runtime/rate-limit.ts';
+import { followArrivals } from './connections.ts';
 import { countValues } from './json-values.ts';
 import { checkClients, type KnownClients } from './known-clients.ts';
 import type { Metrics, RequestResult } from './metrics.ts';
-import { sparingly } from './sparingly.ts';
 import { logViolations } from './violation-log.ts';
 
 /** Two objects of 3 MB, the most that etcd is ever set up to hold, and 1 MB around them; controller-runtime's figure. */

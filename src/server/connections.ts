@@ -1,4 +1,76 @@
+import type { IncomingMessage } from 'node:http';
 import type { Server, Socket } from 'node:net';
+
+export interface ArrivalLimits {
+  /** Of all bodies together, as long as they arrive. */
+  readonly bytes: number;
+  /** Of each request, in milliseconds, from the end of its headers to its own end. */
+  readonly time: number;
+  /** How often the time is looked at, in milliseconds. */
+  readonly checkInterval: number;
+  /** A connection was closed, because all requests together have sent too much. */
+  readonly onDropped: () => void;
+}
+
+export interface Arrivals {
+  /** The request's headers are there; `refuse` is called if the rest takes too long. */
+  begin(message: IncomingMessage, refuse: () => void): void;
+  /** Its body is about to be read, and to be kept in memory. */
+  reads(message: IncomingMessage): void;
+  stop(): void;
+}
+
+/**
+ * Bounds what requests take while they arrive. When they hold too much together, the one that has been arriving for the longest
+ * time goes: an API server's takes milliseconds, and whoever sends slowly makes room for it.
+ */
+export function followArrivals({ bytes, time, checkInterval, onDropped }: ArrivalLimits): Arrivals {
+  /** The oldest first. What was refused for its age is there until its connection ends. */
+  const arriving = new Map<
+    IncomingMessage,
+    { readonly since: number; bytes: number; refuse?: (() => void) | undefined }
+  >();
+  let held = 0;
+
+  function forget(message: IncomingMessage): void {
+    held -= arriving.get(message)?.bytes ?? 0;
+    arriving.delete(message);
+  }
+
+  // One for all: a timer for each request costs more than to judge it.
+  const check = setInterval(() => {
+    const tooOld = performance.now() - time;
+    for (const arrival of arriving.values()) {
+      if (arrival.since > tooOld) break;
+      arrival.refuse?.();
+      arrival.refuse = undefined;
+    }
+  }, checkInterval);
+  check.unref();
+
+  return {
+    begin(message, refuse) {
+      arriving.set(message, { since: performance.now(), bytes: 0, refuse });
+      for (const end of ['end', 'close']) message.once(end, () => forget(message));
+    },
+    reads(message) {
+      message.on('data', (chunk: Buffer) => {
+        const arrival = arriving.get(message);
+        if (arrival === undefined) return;
+        arrival.bytes += chunk.length;
+        held += chunk.length;
+        for (const [oldest, { bytes: sent }] of arriving) {
+          if (held <= bytes) break;
+          if (sent === 0) continue;
+          forget(oldest);
+          oldest.destroy();
+          onDropped();
+        }
+      });
+    },
+    stop: () => clearInterval(check),
+  };
+}
 
 export interface ConnectionLimits {
   /** How many may be open over which nothing was asked yet, and how many others. */

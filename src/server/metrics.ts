@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Phase, Violation } from '../policy/decision.ts';
+import type { Phase, Violation } from '../judge/decision.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import type { RecoveryStrategy } from '../policy/recovery-policy.ts';
 

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import type { Judgement } from '../admission/judge.ts';
+import type { Judgement } from '../admission/admit.ts';
 import type { AdmissionRequest } from '../admission/review.ts';
-import type { Outcome } from '../policy/decision.ts';
-import { printable } from '../policy/text.ts';
+import type { Outcome } from '../judge/decision.ts';
+import { printable } from '../kubernetes/text.ts';
 
 const LEVELS: Record<Outcome, 'info' | 'warn'> = {
   denied: 'warn',

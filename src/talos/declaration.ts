@@ -1,9 +1,26 @@
-import { InputError } from '../files/input-error.ts';
-import type { StringMap } from '../policy/label-selector.ts';
-import { formatTaint, identity, type Taint } from '../policy/taint.ts';
-import { CONTROL_PLANE_TAINT, impliedTaint } from './control-plane-taint.ts';
+import { InputError } from '../files/text-files.ts';
+import type { StringMap } from '../kubernetes/label-selector.ts';
+import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
 import type { MachineConfiguration } from './machine-configuration.ts';
+import type { DeclaredTaint } from './taint-notation.ts';
 import { kindOf, valueAt } from './tree.ts';
+
+/** The taint that keeps ordinary pods off control-plane nodes. */
+export const CONTROL_PLANE_TAINT: DeclaredTaint = {
+  key: 'node-role.kubernetes.io/control-plane',
+  value: '',
+  effect: 'NoSchedule',
+};
+
+/**
+ * The taint that Talos adds by itself: to control-plane nodes that do not allow scheduling. Only the older shape implies it;
+ * a KubeNodeConfig document says all there is (K8sNodeConfig of Talos' v1alpha1_k8s_bridge.go). A patch implies nothing.
+ */
+export function impliedTaint(configuration: MachineConfiguration): DeclaredTaint | undefined {
+  const { role, isPatch, allowSchedulingOnControlPlanes, documents } = configuration;
+  if (isPatch || role !== 'controlplane' || allowSchedulingOnControlPlanes?.value) return undefined;
+  return documents.some((document) => kindOf(document) === 'KubeNodeConfig') ? undefined : CONTROL_PLANE_TAINT;
+}
 
 /** The label by which Talos, like kubeadm, marks control planes; the taint that keeps workloads off them has the same key. */
 export const CONTROL_PLANE_KEY = CONTROL_PLANE_TAINT.key;

@@ -1,6 +1,6 @@
-import { own } from '../policy/label-selector.ts';
-import { formatTaint, sameTaint, type Taint } from '../policy/taint.ts';
-import { isTransientTaintKey } from '../policy/transient-taints.ts';
+import { own } from '../kubernetes/label-selector.ts';
+import { formatTaint, sameTaint, type Taint } from '../kubernetes/taint.ts';
+import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { Declaration } from './declaration.ts';
 import { type LiveNode, OWNED_LABELS, OWNED_TAINTS } from './live-node.ts';
 

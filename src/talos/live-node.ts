@@ -1,7 +1,7 @@
-import { asNode } from '../admission/node-object.ts';
-import { own, type StringMap } from '../policy/label-selector.ts';
+import { own, type StringMap } from '../kubernetes/label-selector.ts';
+import type { Taint } from '../kubernetes/taint.ts';
+import { asNode } from '../objects/node-object.ts';
 import type { Path } from '../policy/problem.ts';
-import type { Taint } from '../policy/taint.ts';
 
 /**
  * Where Talos writes down what it has put on a node, so that it takes it away when it is no longer declared: the keys, as a

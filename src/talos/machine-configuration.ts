@@ -1,13 +1,62 @@
-import type { SourceDocument } from '../files/documents.ts';
-import { InputError } from '../files/input-error.ts';
+import { parseDocuments, type SourceDocument } from '../files/documents.ts';
+import { InputError, readBoundedText } from '../files/text-files.ts';
 import type { Path } from '../policy/problem.ts';
-import type { Declared, Malformed } from './declared.ts';
-import { type DeclaredLabel, type LabelShape, readLabels } from './declared-labels.ts';
-import { readTaints, type TaintShape } from './declared-taints.ts';
-import { requireOwn, requireSingle } from './own-documents.ts';
+import {
+  type Declared,
+  type DeclaredLabel,
+  type LabelShape,
+  type Malformed,
+  readLabels,
+  readTaints,
+  type TaintShape,
+} from './declared.ts';
 import { declaring, isPatchOnly } from './patches.ts';
 import type { DeclaredTaint } from './taint-notation.ts';
-import { booleanAt, kindOf, valueAt } from './tree.ts';
+import { booleanAt, isMapping, kindOf, valueAt } from './tree.ts';
+
+/** The fields of the document without a kind. */
+export const ROOT_FIELDS = ['version', 'debug', 'persist', 'machine', 'cluster'] as const;
+
+/** @throws InputError for a document that Talos would not take for one of its own */
+export function requireOwn(document: SourceDocument): void {
+  const fault = foreignness(document.value);
+  if (fault !== undefined) throw new InputError([`${document.locate([])}: ${fault}`]);
+}
+
+/** What there is one of, of what says something of nodes; of undefined, the machine configuration itself. */
+const SINGLE: readonly unknown[] = [undefined, 'KubeNodeConfig', 'KubeletConfig', 'HostnameConfig'];
+
+/**
+ * Talos refuses a second one (container.New of its machinery), and here the taints of one machine would be taken for another's.
+ * @throws InputError for two machine configurations in one file
+ */
+export function requireSingle(documents: readonly SourceDocument[]): void {
+  const seen = new Map<unknown, SourceDocument>();
+  for (const document of documents) {
+    const { value } = document;
+    if (!isMapping(value) || value.$patch === 'delete' || !SINGLE.includes(value.kind)) continue;
+    const first = seen.get(value.kind);
+    if (first) {
+      const what = value.kind === undefined ? 'machine configuration' : value.kind;
+      throw new InputError([
+        `${document.locate([])}: a second ${what} in one file (the first: ${first.locate([])}): give each machine a file of its own`,
+      ]);
+    }
+    seen.set(value.kind, document);
+  }
+}
+
+function foreignness(value: unknown): string | undefined {
+  if (!isMapping(value)) return 'expected a machine configuration of Talos, or a patch of one';
+  if (value.kind !== undefined) {
+    return value.apiVersion === 'v1alpha1'
+      ? undefined
+      : 'this is no document of Talos: those have apiVersion: v1alpha1';
+  }
+  return ROOT_FIELDS.some((field) => Object.hasOwn(value, field))
+    ? undefined
+    : 'this is no machine configuration of Talos, nor a patch of one: it has neither machine nor cluster';
+}
 
 /** `init`, of a cluster's first machine in the days of old, counts as controlplane. */
 export type MachineRole = 'controlplane' | 'worker';
@@ -94,4 +143,40 @@ function firstOf<T>(
     if (value !== undefined) return { value, document, path };
   }
   return undefined;
+}
+
+/**
+ * Bytes of a file. Inline manifests make the largest configurations, some hundred kilobytes; YAML of this size takes about a
+ * second to parse.
+ */
+export const MAX_CONFIGURATION_BYTES = 2 * 1024 * 1024;
+
+/**
+ * Reads machine configurations and patches, one of each file; `-` is standard input.
+ * @throws InputError with one line for each file that cannot be used; nothing that stands in a file is quoted, for most of it
+ * is secret
+ */
+export async function readMachineConfigurations(files: readonly string[]): Promise<MachineConfiguration[]> {
+  const faults: string[] = [];
+  const found: MachineConfiguration[] = [];
+  for (const file of files) {
+    try {
+      found.push(await readOne(file));
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      // The first is the cause, and the others follow from it.
+      faults.push(...error.faults.slice(0, 1));
+    }
+  }
+  if (faults.length > 0) throw new InputError(faults);
+  return found;
+}
+
+async function readOne(file: string): Promise<MachineConfiguration> {
+  const source = file === '-' ? 'standard input' : file;
+  const text = await readBoundedText(file, MAX_CONFIGURATION_BYTES);
+  const documents = parseDocuments(text, source, { secret: true });
+  if (documents.length === 0)
+    throw new InputError([`${source}: there is nothing in it: expected a machine configuration`]);
+  return readMachineConfiguration(documents, source);
 }

@@ -1,5 +1,5 @@
 import type { SourceDocument } from '../files/documents.ts';
-import { InputError } from '../files/input-error.ts';
+import { InputError } from '../files/text-files.ts';
 import type { Path } from '../policy/problem.ts';
 import { isMapping } from './tree.ts';
 

@@ -1,14 +1,92 @@
-import { InputError } from '../files/input-error.ts';
-import type { PolicySelector } from '../policy/label-selector-schema.ts';
+import { InputError } from '../files/text-files.ts';
+import { selects } from '../kubernetes/label-selector.ts';
+import { formatTaint, identity } from '../kubernetes/taint.ts';
+import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { TaintPolicy } from '../policy/policy.ts';
-import { formatTaint, identity } from '../policy/taint.ts';
+import type { PolicySelector } from '../policy/selector.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
-import { isTransientTaintKey } from '../policy/transient-taints.ts';
-import { contradiction, type Declaration, type PlacedTaint } from './declaration.ts';
-import { taintsKeepLabelsOff } from './label-deadlock.ts';
+import {
+  CONTROL_PLANE_KEY,
+  contradiction,
+  type Declaration,
+  labelsOf,
+  ownLabels,
+  type PlacedTaint,
+} from './declaration.ts';
 import type { MachineConfiguration } from './machine-configuration.ts';
-import { isFor, selectorsFor } from './node-selectors.ts';
-import { policyName } from './policy-name.ts';
+import { taintsKeepLabelsOff } from './refused-taints.ts';
+
+/** Short enough to be a label's value, too, and to leave room for a number. */
+const MAX_LENGTH = 60;
+
+/**
+ * A name for the policy of the selected nodes, by what selects them: the same one each time, as long as that stays.
+ * @param taken names that other policies have; the new one is put in
+ */
+export function policyName(selector: PolicySelector, taken: Set<string>): string {
+  const terms = [
+    ...Object.entries(selector.matchLabels ?? {}).map(([key, value]) => [key, value ?? '']),
+    ...(selector.matchExpressions ?? []).map(({ key, operator, values = [] }) =>
+      key === CONTROL_PLANE_KEY && operator === 'Exists'
+        ? ['control-planes']
+        : [key, ...(operator === 'In' || operator === 'Exists' ? [] : [operator]), ...values],
+    ),
+  ];
+  const words = terms.flat().map((word) => word.slice(word.indexOf('/') + 1));
+  const base = `talos-${words.join('-')}`
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, MAX_LENGTH)
+    .replace(/-$/, '');
+  for (let number = 1; ; number += 1) {
+    const name = number === 1 ? base : `${base}-${number}`;
+    if (taken.has(name)) continue;
+    taken.add(name);
+    return name;
+  }
+}
+
+type Requirement = NonNullable<PolicySelector['matchExpressions']>[number];
+
+const IS_CONTROL_PLANE: Requirement = { key: CONTROL_PLANE_KEY, operator: 'Exists' };
+
+/** As many values as an expression of a policy's selector may have. */
+const MAX_VALUES = 64;
+
+/**
+ * The selectors that may stand for the nodes of these machine configurations, all control planes or none: the simplest first.
+ * Which of them tells these nodes from others depends on the others.
+ */
+export function selectorsFor(group: readonly Declaration[]): PolicySelector[] {
+  const labels = group.map(ownLabels);
+  const shared = [...(labels[0]?.keys() ?? [])].filter((key) => labels.every((each) => each.has(key))).sort();
+  const valuesOf = (key: string) => [...new Set(labels.map((each) => each.get(key) ?? ''))].sort();
+  const agreed = shared.filter((key) => valuesOf(key).length === 1);
+  const varied = shared.filter((key) => valuesOf(key).length > 1 && valuesOf(key).length <= MAX_VALUES);
+
+  const role = group[0]?.configuration.role === 'controlplane' ? [IS_CONTROL_PLANE] : [];
+  const matchLabels = Object.fromEntries(agreed.map((key) => [key, labels[0]?.get(key) ?? '']));
+  const among = varied.map((key): Requirement => ({ key, operator: 'In', values: valuesOf(key) }));
+  return [
+    compact({ matchExpressions: role }),
+    compact({ matchLabels, matchExpressions: role }),
+    compact({ matchLabels, matchExpressions: [...role, ...among] }),
+  ].filter(
+    (selector) => Object.keys(selector).length > 0 && group.every((declaration) => isFor(selector, declaration)),
+  );
+}
+
+/** True when the nodes of the machine configuration, with the labels that it declares, are selected. */
+export function isFor(selector: PolicySelector, declaration: Declaration): boolean {
+  return selects(selector, labelsOf(declaration));
+}
+
+function compact({ matchLabels = {}, matchExpressions = [] }: PolicySelector): PolicySelector {
+  return {
+    ...(Object.keys(matchLabels).length > 0 ? { matchLabels } : {}),
+    ...(matchExpressions.length > 0 ? { matchExpressions } : {}),
+  };
+}
 
 /** A policy that says for the cluster what machine configurations say for their machines. */
 export interface DerivedPolicy {

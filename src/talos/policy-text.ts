@@ -1,8 +1,8 @@
 import { Document, type YAMLMap } from 'yaml';
-import { KUBECTL_YAML } from '../files/kubectl-yaml.ts';
+import { KUBECTL_YAML } from '../files/documents.ts';
+import { formatTaint } from '../kubernetes/taint.ts';
+import { printable } from '../kubernetes/text.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
-import { formatTaint } from '../policy/taint.ts';
-import { printable } from '../policy/text.ts';
 import type { DerivedPolicy } from './policies.ts';
 
 /** The policies as one YAML stream for `kubectl apply`, with comments that say where each line comes from. */

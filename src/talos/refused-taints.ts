@@ -1,4 +1,5 @@
-import type { FoundTaint } from './declared-taints.ts';
+import type { PolicySelector } from '../policy/selector.ts';
+import type { FoundTaint } from './declared.ts';
 import type { MachineConfiguration } from './machine-configuration.ts';
 
 // Talos' NodeApplyController writes labels, annotations and taints of a node in one update: on control-plane nodes as an
@@ -35,4 +36,19 @@ export function isByKubelet({ shape }: FoundTaint): boolean {
 /** Whether this Talos hands a taint that is declared to it to the kubelet, to register with. */
 export function isHandedOver({ shape }: FoundTaint, version?: number): boolean {
   return version === undefined ? shape === 'KubeNodeConfig' : version >= MULTI_DOCUMENT_VERSION;
+}
+
+/**
+ * True where the labels that select a worker never get there: Talos sets labels and taints in one request, as the kubelet,
+ * and NodeRestriction refuses the whole of it because of the taints. What the kubelet registers with is there from the start.
+ */
+export function taintsKeepLabelsOff(
+  configuration: MachineConfiguration,
+  { matchLabels = {}, matchExpressions = [] }: PolicySelector,
+): boolean {
+  const { role, labels } = configuration;
+  if (role === 'controlplane' || refusedTaints(configuration).length === 0) return false;
+  const selecting = new Set([...Object.keys(matchLabels), ...matchExpressions.map(({ key }) => key)]);
+  const registered = new Set(labels.filter(({ shape }) => shape === 'node-labels').map(({ value }) => value.key));
+  return labels.some(({ value: { key } }) => selecting.has(key) && !registered.has(key));
 }

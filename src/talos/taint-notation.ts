@@ -1,5 +1,5 @@
-import { isLabelValue, isQualifiedName } from '../policy/schema.ts';
-import { TAINT_EFFECTS } from '../policy/taint.ts';
+import { isLabelValue, isQualifiedName } from '../kubernetes/qualified-name.ts';
+import { TAINT_EFFECTS } from '../kubernetes/taint.ts';
 
 /** A taint that a machine configuration declares. */
 export interface DeclaredTaint {

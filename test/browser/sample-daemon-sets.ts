@@ -1,5 +1,5 @@
-import { type ClusterDaemonSet, projectDaemonSet } from '../../src/controllers/cluster-objects.ts';
-import type { Toleration } from '../../src/policy/toleration.ts';
+import { type ClusterDaemonSet, projectDaemonSet } from '../../src/controllers/sources.ts';
+import type { Toleration } from '../../src/kubernetes/toleration.ts';
 
 interface Daemon {
   readonly namespace: string;

@@ -1,5 +1,5 @@
-import { type ClusterNode, projectNode } from '../../src/controllers/cluster-objects.ts';
-import type { Taint } from '../../src/policy/taint.ts';
+import { type ClusterNode, projectNode } from '../../src/controllers/sources.ts';
+import type { Taint } from '../../src/kubernetes/taint.ts';
 
 interface Pool {
   readonly name: string;

@@ -1,10 +1,10 @@
-import { judge } from '../../src/admission/judge.ts';
+import { judge } from '../../src/admission/admit.ts';
 import type { AdmissionRequest } from '../../src/admission/review.ts';
+import type { Phase } from '../../src/judge/decision.ts';
 import { createDecisionLog, type DecisionLog } from '../../src/page/decision-log.ts';
-import { clusterPolicyStates } from '../../src/page/policy-states.ts';
+import { clusterPolicyStates } from '../../src/page/registered-states.ts';
 import type { CertificateState, WebhookState } from '../../src/page/state.ts';
 import type { PageSources } from '../../src/page/state-feed.ts';
-import type { Phase } from '../../src/policy/decision.ts';
 import type { PolicySet } from '../../src/policy/policy-set.ts';
 import { sampleDaemonSets } from './sample-daemon-sets.ts';
 import { CONTESTED_NODE, sampleNodes } from './sample-nodes.ts';

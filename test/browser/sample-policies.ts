@@ -1,7 +1,7 @@
 import { type PolicyObject, viewPolicy } from '../../src/cluster/policies.ts';
-import type { ClusterDaemonSet, ClusterNode } from '../../src/controllers/cluster-objects.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../../src/controllers/sources.ts';
+import { daemonSetFindings, nodeFindings } from '../../src/judge/findings.ts';
 import type { Policy } from '../../src/policy/policy.ts';
-import { daemonSetFindings, nodeFindings } from '../../src/policy/policy-findings.ts';
 import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';
 import { nextPolicyStatus } from '../../src/policy/policy-status.ts';
 

@@ -1,6 +1,6 @@
-import { desiredWebhooks } from '../../src/controllers/desired-webhooks.ts';
-import type { Phase } from '../../src/policy/decision.ts';
-import type { WebhookEntry } from '../../src/policy/webhooks/entries.ts';
+import { desiredWebhooks } from '../../src/controllers/webhooks/desired-webhooks.ts';
+import type { Phase } from '../../src/judge/decision.ts';
+import type { WebhookEntry } from '../../src/webhooks/entry.ts';
 
 const SERVICE = { namespace: 'taintkeeper', name: 'taintkeeper', port: 443 };
 const TIMEOUT_SECONDS = 5;

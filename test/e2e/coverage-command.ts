@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect } from 'vitest';
-import type { CoverageReport } from '../../src/policy/coverage/report.ts';
+import type { CoverageReport } from '../../src/coverage/report.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { PROGRAM } from '../control-plane/program.ts';
 import { runTool, type ToolResult } from '../control-plane/run-tool.ts';

@@ -1,7 +1,7 @@
-import { viewScheduling } from '../../src/admission/daemon-set-scheduling.ts';
-import { asNode, viewNode } from '../../src/admission/node-object.ts';
-import { type Coverage, coverageMatrix } from '../../src/policy/coverage/coverage.ts';
-import { formatObstacle } from '../../src/policy/obstacle.ts';
+import { type Coverage, coverageMatrix } from '../../src/coverage/coverage.ts';
+import { formatObstacle } from '../../src/kubernetes/obstacle.ts';
+import { asNode, viewNode } from '../../src/objects/node-object.ts';
+import { viewScheduling } from '../../src/objects/workload-object.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { formatDiagnosis } from '../../src/cli/doctor-output.ts';
+import { formatDiagnosis } from '../../src/cli/doctor.ts';
 import type { CheckResult, Diagnosis } from '../../src/doctor/check.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';

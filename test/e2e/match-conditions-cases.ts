@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { parseRemembered } from '../../src/policy/memory.ts';
+import { parseRemembered } from '../../src/judge/memory.ts';
+import { formatTaint, type Taint, withTaints } from '../../src/kubernetes/taint.ts';
+import type { Toleration } from '../../src/kubernetes/toleration.ts';
 import type { Policy } from '../../src/policy/policy.ts';
 import { parsePolicy } from '../../src/policy/policy.ts';
-import { formatTaint, type Taint, withTaints } from '../../src/policy/taint.ts';
 import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
-import type { Toleration } from '../../src/policy/toleration.ts';
 import type { TolerationPolicySpec } from '../../src/policy/toleration-policy.ts';
 import type { User } from '../control-plane/users.ts';
 import { backstop, presentRule, settleSeconds, settling } from '../unit/admission/generators.ts';

@@ -1,8 +1,8 @@
 import type { AdmissionRequest } from '../../src/admission/review.ts';
-import { REMEMBERED_ANNOTATION } from '../../src/policy/memory.ts';
-import { RESTORED_ANNOTATION } from '../../src/policy/native/restored-annotation.ts';
-import { RELEASE_ANNOTATION } from '../../src/policy/release.ts';
-import { REMOVED_ANNOTATION } from '../../src/policy/removal.ts';
+import { REMEMBERED_ANNOTATION } from '../../src/judge/memory.ts';
+import { RELEASE_ANNOTATION } from '../../src/judge/release.ts';
+import { REMOVED_ANNOTATION } from '../../src/judge/removal.ts';
+import { RESTORED_ANNOTATION } from '../../src/judge/restored-natively.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import type { Answer } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { IGNORE_ANNOTATION } from '../../src/policy/daemon-set.ts';
+import { IGNORE_ANNOTATION } from '../../src/judge/daemon-set.ts';
+import type { Toleration } from '../../src/kubernetes/toleration.ts';
 import { type Policy, parsePolicy } from '../../src/policy/policy.ts';
-import type { Toleration } from '../../src/policy/toleration.ts';
 import type { TolerationPolicySpec } from '../../src/policy/toleration-policy.ts';
 import { manifest } from '../unit/policy/policies.ts';
 import { daemonSetSelection, labels } from '../unit/policy/selector-cases.ts';

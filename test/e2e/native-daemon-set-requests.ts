@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
 import type { Admission } from '../../src/admission/admit.ts';
-import { atMost } from '../../src/policy/text.ts';
+import { atMost } from '../../src/kubernetes/text.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import type { Answer } from '../control-plane/rest.ts';
 import { admin, developer } from '../control-plane/users.ts';

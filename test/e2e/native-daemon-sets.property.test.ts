@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
 import { admit } from '../../src/admission/admit.ts';
+import type { Toleration } from '../../src/kubernetes/toleration.ts';
+import { translate } from '../../src/native/translate.ts';
 import type { DaemonSetSelection } from '../../src/policy/daemon-set-selection.ts';
-import { translate } from '../../src/policy/native/translate.ts';
 import { type Policy, parsePolicy } from '../../src/policy/policy.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
-import type { Toleration } from '../../src/policy/toleration.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { isExploring, seed } from '../seed.ts';
 import { manifest } from '../unit/policy/policies.ts';

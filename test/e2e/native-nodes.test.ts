@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { REMEMBERED_ANNOTATION } from '../../src/policy/memory.ts';
-import type { NativePolicy } from '../../src/policy/native/native-objects.ts';
-import { type TranslationOptions, translate } from '../../src/policy/native/translate.ts';
+import { REMEMBERED_ANNOTATION } from '../../src/judge/memory.ts';
+import { formatTaint } from '../../src/kubernetes/taint.ts';
+import type { NativePolicy, TranslationOptions } from '../../src/native/native-policy.ts';
+import { translate } from '../../src/native/translate.ts';
 import type { TaintPolicy } from '../../src/policy/policy.ts';
-import { formatTaint } from '../../src/policy/taint.ts';
 import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer, node, type User } from '../control-plane/users.ts';

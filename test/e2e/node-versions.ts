@@ -1,5 +1,5 @@
 import { type V1Node, Watch } from '@kubernetes/client-node';
-import { formatTaint } from '../../src/policy/taint.ts';
+import { formatTaint } from '../../src/kubernetes/taint.ts';
 
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { admin } from '../control-plane/users.ts';

@@ -1,7 +1,7 @@
 import { connect } from '../../src/cluster/client/api-client.ts';
 import { watchResource } from '../../src/cluster/watch/watch-cache.ts';
-import { projectDaemonSet, projectNode } from '../../src/controllers/cluster-objects.ts';
-import { startPodRecovery } from '../../src/controllers/pod-recovery.ts';
+import { startPodRecovery } from '../../src/controllers/recovery/pod-recovery.ts';
+import { projectDaemonSet, projectNode } from '../../src/controllers/sources.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
 import { createMetrics } from '../../src/server/metrics.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';

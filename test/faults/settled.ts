@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
-import { readBuiltinPolicies } from '../../src/builtin-policies.ts';
 import { parseCertificates } from '../../src/certs/inspect.ts';
+import { readBuiltinPolicies } from '../../src/files/builtin-policies.ts';
 import { parsePolicies } from '../../src/files/policy-files.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { admin, developer } from '../control-plane/users.ts';

@@ -1,5 +1,5 @@
-import { microTime } from '../micro-time.ts';
-import { namespaceOf, printableWithin } from './event.ts';
+import { namespaceOf, printableWithin } from '../../kubernetes/event.ts';
+import { microTime } from '../../kubernetes/text.ts';
 import type { EventSeries } from './event-series.ts';
 
 export const REPORTING_CONTROLLER = 'taintkeeper.dev/taintkeeper';

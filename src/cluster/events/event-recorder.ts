@@ -1,11 +1,10 @@
 import type { Logger } from 'pino';
+import { boundedEvent, type RecordedEvent } from '../../kubernetes/event.ts';
+import { followFault } from '../../runtime/standing-fault.ts';
+import { tokenBucket } from '../../runtime/token-bucket.ts';
 import { type ApiClient, messageOf } from '../client/api-client.ts';
 import type { ApiError } from '../client/api-error.ts';
-import { followFault } from '../standing-fault.ts';
-import { tokenBucket } from '../token-bucket.ts';
-import { boundedEvent, type RecordedEvent } from './event.ts';
-import { type EventSeries, eventSeriesStore } from './event-series.ts';
-import { EVENT_TIMINGS, type EventTimings } from './event-timings.ts';
+import { EVENT_TIMINGS, type EventSeries, type EventTimings, eventSeriesStore } from './event-series.ts';
 import { type EventWrite, writeEvent } from './event-writer.ts';
 
 const WRITE_TIMEOUT_MS = 5_000;

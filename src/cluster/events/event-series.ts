@@ -1,6 +1,39 @@
-import { namespaceOf, type RecordedEvent } from './event.ts';
-import { eventName } from './event-name.ts';
-import type { EventTimings } from './event-timings.ts';
+import { randomBytes } from 'node:crypto';
+import { namespaceOf, type RecordedEvent } from '../../kubernetes/event.ts';
+
+const NAME_MAX_LENGTH = 253;
+const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+export interface EventTimings {
+  /** How long a new Event waits: for more of its kind, and for its object, which is being created. */
+  readonly settleMs: number;
+  /** How often the count of one Event is written while it grows. */
+  readonly patchIntervalMs: number;
+  /** How long after its last write an Event goes on being counted up, instead of a new one being made. */
+  readonly windowMs: number;
+  /** How many writes may follow one another at once, and how long it takes until one more may. */
+  readonly burst: number;
+  readonly refillMs: number;
+  /** How long a stop waits for what is still to be written. */
+  readonly flushMs: number;
+}
+
+/** The window is client-go's (`finishTime`); API servers forget an Event an hour after its last write. */
+export const EVENT_TIMINGS: EventTimings = {
+  settleMs: 1_000,
+  patchIntervalMs: 30_000,
+  windowMs: 360_000,
+  burst: 20,
+  refillMs: 2_000,
+  flushMs: 2_000,
+};
+
+/** A name that nobody else takes; it begins with the object's, as people expect of Events, where that is possible. */
+export function eventName(object: string): string {
+  const suffix = randomBytes(8).toString('hex');
+  const name = `${object}.${suffix}`;
+  return name.length <= NAME_MAX_LENGTH && DNS_SUBDOMAIN.test(name) ? name : `taintkeeper.${suffix}`;
+}
 
 /** Notes that one object may have at a time with the same reason; the ones beyond share an Event. As client-go's correlator. */
 const MAX_SIMILAR = 10;

@@ -1,4 +1,16 @@
-import { compareResourceVersions } from './resource-version.ts';
+/**
+ * Negative when the first resourceVersion is the older one, positive when it is the newer one, 0 when they are the same.
+ * They are decimal numbers without leading zeros that may outgrow a double (KEP-5504); for anything else the order is not
+ * known, and `undefined` is returned.
+ */
+export function compareResourceVersions(one: string, other: string): number | undefined {
+  if (one === other) return 0;
+  if (!NUMBER.test(one) || !NUMBER.test(other)) return undefined;
+  if (one.length !== other.length) return one.length - other.length;
+  return one < other ? -1 : 1;
+}
+
+const NUMBER = /^(0|[1-9]\d*)$/;
 
 /** What is kept of an object of the API server. */
 export interface Entry<T> {

@@ -1,20 +1,15 @@
-import { createBackOff } from '../back-off.ts';
+import { createBackOff, toldToWaitMs } from '../../runtime/back-off.ts';
+import { pause, startDeadline } from '../../runtime/pause.ts';
+import { followFault } from '../../runtime/standing-fault.ts';
 import { ApiError } from '../client/api-error.ts';
-import { startDeadline } from '../client/deadline.ts';
-import { toldToWaitMs } from '../client/retry-after.ts';
-import { pause } from '../pause.ts';
-import { followFault } from '../standing-fault.ts';
-import { createCachedObjects } from './cached-objects.ts';
+import { compareResourceVersions, createCachedObjects } from './cached-objects.ts';
 import { listPages } from './list-pages.ts';
-import { compareResourceVersions } from './resource-version.ts';
-import { isExpired, takeEvent } from './watch-events.ts';
-import { watchFault } from './watch-fault.ts';
+import { isExpired, takeEvent, watchFault } from './watch-events.ts';
 import type { WatchCache, WatchOptions, WatchState } from './watch-options.ts';
-import { jittered, WATCH_TIMINGS } from './watch-timings.ts';
+import { jittered, WATCH_TIMINGS } from './watch-options.ts';
 
 export type { Change, Entry } from './cached-objects.ts';
-export type { WatchCache, WatchOptions, WatchState } from './watch-options.ts';
-export type { WatchTimings } from './watch-timings.ts';
+export type { WatchCache, WatchOptions, WatchState, WatchTimings } from './watch-options.ts';
 
 /**
  * Not the 500 of kubectl and client-go: of nodes of 40 KB, that is a text of 20 MB at a time, for which a heap of 96 MB does

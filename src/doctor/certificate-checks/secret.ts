@@ -1,5 +1,4 @@
-import { caFault, servingFault } from '../../certs/faults.ts';
-import { invalidAt, parseCertificates } from '../../certs/inspect.ts';
+import { caFault, invalidAt, parseCertificates, servingFault } from '../../certs/inspect.ts';
 import type { CheckResult } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
 import { renewal } from './renewal.ts';

@@ -1,5 +1,5 @@
 import { invalidAt } from '../../certs/inspect.ts';
-import { count } from '../../policy/text.ts';
+import { count } from '../../kubernetes/text.ts';
 import { alike } from '../alike.ts';
 import type { CheckResult } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';

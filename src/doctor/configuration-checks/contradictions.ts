@@ -1,9 +1,9 @@
-import { nodeDrift } from '../../policy/node-drift.ts';
+import { nodeDrift } from '../../judge/node-drift.ts';
+import { implies, requirementsOf, satisfiable } from '../../kubernetes/selector-overlap.ts';
+import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
+import { atMost } from '../../kubernetes/text.ts';
 import type { TaintPolicy } from '../../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, type PresentTaint } from '../../policy/policy-set.ts';
-import { implies, requirementsOf, satisfiable } from '../../policy/selector-overlap.ts';
-import { formatTaint, identity, type Taint, valuesOf } from '../../policy/taint.ts';
-import { atMost } from '../../policy/text.ts';
 import type { CheckResult } from '../check.ts';
 import type { ConfigurationFacts, DoctorNode } from '../configuration-facts.ts';
 import { found, unread } from './found.ts';

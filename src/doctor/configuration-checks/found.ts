@@ -1,4 +1,4 @@
-import { printable } from '../../policy/text.ts';
+import { printable } from '../../kubernetes/text.ts';
 import type { CheckResult, CheckState } from '../check.ts';
 import type { Reading } from '../reading.ts';
 

@@ -1,6 +1,6 @@
-import { IGNORE_ANNOTATION, optsOut } from '../../policy/daemon-set.ts';
+import { IGNORE_ANNOTATION, optsOut } from '../../judge/daemon-set.ts';
+import { atMost } from '../../kubernetes/text.ts';
 import { compileDaemonSetSelection } from '../../policy/daemon-set-selection.ts';
-import { atMost } from '../../policy/text.ts';
 import type { CheckResult } from '../check.ts';
 import type { ConfigurationFacts } from '../configuration-facts.ts';
 import { found, unread } from './found.ts';

@@ -1,7 +1,7 @@
 import type { PolicyObject } from '../../cluster/policies.ts';
+import { atMost, count } from '../../kubernetes/text.ts';
 import { NOT_CALLED, type PolicyCondition, type PolicyStatus } from '../../policy/policy-status.ts';
 import { formatProblem } from '../../policy/problem.ts';
-import { atMost, count } from '../../policy/text.ts';
 import type { CheckResult } from '../check.ts';
 import type { ConfigurationFacts } from '../configuration-facts.ts';
 import { found } from './found.ts';

@@ -1,6 +1,6 @@
 import { notPermitted, OPTIONAL_RIGHTS } from '../../cluster/optional-rights.ts';
 import type { PolicyObject } from '../../cluster/policies.ts';
-import { askedRights, type OptionalRight } from '../../policy/optional-rights.ts';
+import { askedRights, type OptionalRight } from '../../policy/backstop.ts';
 import type { CheckResult } from '../check.ts';
 import type { ConfigurationFacts, Installation, Right } from '../configuration-facts.ts';
 import { found } from './found.ts';

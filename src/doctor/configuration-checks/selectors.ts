@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { DaemonSetView } from '../../policy/daemon-set.ts';
+import type { DaemonSetView } from '../../judge/daemon-set.ts';
+import { type LabelSelector, type StringMap, selects } from '../../kubernetes/label-selector.ts';
+import { isPattern, matchesPattern } from '../../kubernetes/pattern.ts';
+import { formatRequirement, requirementsOf, satisfiable } from '../../kubernetes/selector-overlap.ts';
+import { atMost, count } from '../../kubernetes/text.ts';
 import { compileDaemonSetSelection, type DaemonSetSelection } from '../../policy/daemon-set-selection.ts';
-import { type LabelSelector, type StringMap, selects } from '../../policy/label-selector.ts';
-import { isPattern, matchesPattern } from '../../policy/pattern.ts';
 import type { Policy } from '../../policy/policy.ts';
-import { formatRequirement, requirementsOf, satisfiable } from '../../policy/selector-overlap.ts';
-import { atMost, count } from '../../policy/text.ts';
 import type { CheckResult } from '../check.ts';
 import type { ConfigurationFacts, DoctorNode } from '../configuration-facts.ts';
 import { found, unread } from './found.ts';

@@ -1,4 +1,4 @@
-import { count } from '../../policy/text.ts';
+import { count } from '../../kubernetes/text.ts';
 import type { CheckResult } from '../check.ts';
 import type { ConfigurationFacts } from '../configuration-facts.ts';
 import { found } from './found.ts';

@@ -1,4 +1,4 @@
-import { wildcardNotes } from '../../policy/wildcard-notes.ts';
+import { wildcardNotes } from '../../judge/findings.ts';
 import type { CheckResult } from '../check.ts';
 import type { ConfigurationFacts } from '../configuration-facts.ts';
 import { found } from './found.ts';

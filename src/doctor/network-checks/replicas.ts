@@ -1,4 +1,4 @@
-import { atMost } from '../../policy/text.ts';
+import { atMost } from '../../kubernetes/text.ts';
 import type { CheckResult } from '../check.ts';
 import type { Facts } from '../facts.ts';
 import type { StartFailure } from '../pod-view.ts';

@@ -1,5 +1,5 @@
-import { formatTaint } from '../../policy/taint.ts';
-import { type FoundTaint, sameDeclaration } from '../declared-taints.ts';
+import { formatTaint } from '../../kubernetes/taint.ts';
+import { type FoundTaint, sameDeclaration } from '../declared.ts';
 import type { MachineConfiguration } from '../machine-configuration.ts';
 import { isByKubelet, isHandedOver } from '../refused-taints.ts';
 import { kindOf } from '../tree.ts';

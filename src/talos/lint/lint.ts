@@ -1,8 +1,32 @@
 import { FIRST_VERSION, LAST_VERSION } from '../fields.ts';
 import type { MachineConfiguration, MachineRole } from '../machine-configuration.ts';
 import { textAt } from '../tree.ts';
-import type { Finding, LintSubject } from './finding.ts';
-import { RULES } from './rules.ts';
+import { CERTIFICATE_NAMES } from './certificate-names.ts';
+import { CHANGED_REGISTRATION } from './changed-registration.ts';
+import { DEPRECATED_FIELD, FIELD_VERSION } from './field-version.ts';
+import { type Finding, type LintSubject, MALFORMED, type Rule } from './finding.ts';
+import { MISPLACED_FLAG } from './misplaced-flag.ts';
+import { CONTRADICTING_TAINT, CONTROL_PLANE, WORKER_TAINT } from './taints.ts';
+import { TWO_SHAPES } from './two-shapes.ts';
+import { MISPLACED_FIELD, UNKNOWN_FIELD } from './unknown-field.ts';
+import { WORKER_LABEL } from './worker-label.ts';
+
+/** All rules, as the reference page lists them. */
+export const RULES: readonly Rule[] = [
+  MALFORMED,
+  WORKER_TAINT,
+  CHANGED_REGISTRATION,
+  CONTRADICTING_TAINT,
+  CONTROL_PLANE,
+  WORKER_LABEL,
+  TWO_SHAPES,
+  MISPLACED_FIELD,
+  MISPLACED_FLAG,
+  CERTIFICATE_NAMES,
+  UNKNOWN_FIELD,
+  FIELD_VERSION,
+  DEPRECATED_FIELD,
+];
 
 /** What whoever asks knows, and a configuration may not say. */
 export interface LintOptions {

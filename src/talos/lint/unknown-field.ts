@@ -1,11 +1,85 @@
 import type { SourceDocument } from '../../files/documents.ts';
-import { formatPath } from '../../policy/problem.ts';
-import { documentKinds, documentLife } from '../fields.ts';
+import { formatPath, type Path } from '../../policy/problem.ts';
+import { documentKinds, documentLife, documentSection, type Section } from '../fields.ts';
 import { kindOf } from '../tree.ts';
-import { type FieldFact, fieldFacts } from './field-facts.ts';
+import { type FieldFact, fieldFacts } from './field-version.ts';
 import type { Finding, LintSubject, Rule } from './finding.ts';
-import { nearest } from './nearest.ts';
-import { kubeletSection, placesOf } from './places.ts';
+import { KUBELET_FLAGS } from './misplaced-flag.ts';
+
+let known: ReadonlyMap<string, readonly Path[]> | undefined;
+
+/** Where in `machine` and `cluster` there is a field of that name; nothing for names that are common, which tell nothing. */
+export function placesOf(name: string): readonly Path[] {
+  known ??= index();
+  const places = known.get(name) ?? [];
+  const ofKubelet = kubeletSection(name);
+  if (places.length === 0 && ofKubelet) return [['machine', 'kubelet', ofKubelet.older, name]];
+  return places.length <= MANY ? places : [];
+}
+
+/** The free section of the kubelet that a setting is for, by the names of the older shape and of KubeletConfig. */
+export function kubeletSection(name: string): { readonly older: string; readonly newer: string } | undefined {
+  if (KUBELET_FLAGS.includes(name)) return { older: 'extraArgs', newer: 'extraArgs' };
+  return KUBELET_SETTINGS.includes(name) ? { older: 'extraConfig', newer: 'config' } : undefined;
+}
+
+/** Of KubeletConfiguration: what people look for elsewhere, and what has no field of its own there. */
+const KUBELET_SETTINGS: readonly string[] = [
+  'registerWithTaints',
+  'registerNode',
+  'maxPods',
+  'evictionHard',
+  'kubeReserved',
+  'systemReserved',
+  'cpuManagerPolicy',
+  'serverTLSBootstrap',
+];
+
+/** More places than this, and the name alone does not say what is meant. */
+const MANY = 2;
+
+function index(): ReadonlyMap<string, readonly Path[]> {
+  const found = new Map<string, Path[]>();
+  const walk = (section: Section, path: Path): void => {
+    if (section.kind !== 'fields') return;
+    for (const [name, { section: below }] of section.fields) {
+      const at = [...path, name];
+      found.set(name, [...(found.get(name) ?? []), at]);
+      walk(below, at);
+    }
+  };
+  walk(documentSection(undefined), []);
+  return found;
+}
+
+/** The name that somebody probably meant: the nearest one, at most two typing errors away, or the same but for its case. */
+export function nearest(name: string, names: Iterable<string>): string | undefined {
+  let best: string | undefined;
+  let bestDistance = Math.min(3, name.length - 1);
+  for (const candidate of names) {
+    const distance = candidate.toLowerCase() === name.toLowerCase() ? 0 : typingErrors(name, candidate);
+    if (distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+/** Characters to add, drop or replace: Levenshtein's distance. Long names are far from everything. */
+function typingErrors(a: string, b: string): number {
+  if (Math.abs(a.length - b.length) > 2) return Infinity;
+  let before = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i += 1) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const replaced = (before[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row.push(Math.min(replaced, (before[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
+    }
+    before = row;
+  }
+  return before[b.length] ?? Infinity;
+}
 
 type Unknown = FieldFact & { readonly fact: 'unknown' };
 

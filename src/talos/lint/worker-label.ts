@@ -1,4 +1,4 @@
-import type { FoundLabel } from '../declared-labels.ts';
+import type { FoundLabel } from '../declared.ts';
 import type { Finding, Rule } from './finding.ts';
 
 /** Labels of Kubernetes' own that a kubelet may set on its node (k8s.io/kubelet/pkg/apis/well_known_labels.go). */

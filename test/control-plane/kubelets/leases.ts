@@ -1,8 +1,8 @@
 import { messageOf } from '../../../src/cluster/client/api-client.ts';
-import { microTime } from '../../../src/cluster/micro-time.ts';
-import { followFault } from '../../../src/cluster/standing-fault.ts';
-import { jittered } from '../../../src/cluster/watch/watch-timings.ts';
-import { startWorkQueue } from '../../../src/controllers/work-queue.ts';
+import { jittered } from '../../../src/cluster/watch/watch-options.ts';
+import { microTime } from '../../../src/kubernetes/text.ts';
+import { followFault } from '../../../src/runtime/standing-fault.ts';
+import { startWorkQueue } from '../../../src/runtime/work-queue.ts';
 import { APPLY_PATCH } from '../content-types.ts';
 import type { Surroundings } from './surroundings.ts';
 

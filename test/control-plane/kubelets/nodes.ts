@@ -1,5 +1,5 @@
 import { type WatchCache, watchResource } from '../../../src/cluster/watch/watch-cache.ts';
-import { startWorkQueue } from '../../../src/controllers/work-queue.ts';
+import { startWorkQueue } from '../../../src/runtime/work-queue.ts';
 import { STRATEGIC_MERGE_PATCH } from '../content-types.ts';
 import { type NodeStatus, nodeReport } from './node-report.ts';
 import { unlessOvertaken } from './overtaken.ts';

@@ -1,5 +1,5 @@
 import { type Entry, type WatchCache, watchResource } from '../../../src/cluster/watch/watch-cache.ts';
-import { startWorkQueue } from '../../../src/controllers/work-queue.ts';
+import { startWorkQueue } from '../../../src/runtime/work-queue.ts';
 import { STRATEGIC_MERGE_PATCH } from '../content-types.ts';
 import { unlessOvertaken } from './overtaken.ts';
 import { type Pod, type PodTask, podTask, runningReport } from './pod-report.ts';

@@ -1,14 +1,13 @@
 import fc from 'fast-check';
 import jsonPatch from 'fast-json-patch';
 import { describe, expect, it } from 'vitest';
-import { admit } from '../../../src/admission/admit.ts';
-import { asDaemonSet, viewDaemonSet } from '../../../src/admission/daemon-set-object.ts';
-import { judge } from '../../../src/admission/judge.ts';
-import type { DesiredDaemonSet } from '../../../src/policy/daemon-set.ts';
-import type { Decision } from '../../../src/policy/decision.ts';
-import { settledOn } from '../../../src/policy/memory.ts';
-import type { DesiredNode } from '../../../src/policy/node.ts';
-import { droppedTaints, formatTaint, sameTaint } from '../../../src/policy/taint.ts';
+import { admit, judge } from '../../../src/admission/admit.ts';
+import type { DesiredDaemonSet } from '../../../src/judge/daemon-set.ts';
+import type { Decision } from '../../../src/judge/decision.ts';
+import { settledOn } from '../../../src/judge/memory.ts';
+import type { DesiredNode } from '../../../src/judge/node-view.ts';
+import { droppedTaints, formatTaint, sameTaint } from '../../../src/kubernetes/taint.ts';
+import { asDaemonSet, viewDaemonSet } from '../../../src/objects/daemon-set-object.ts';
 import { policySet } from '../policy/policies.ts';
 import * as generate from './generators.ts';
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judge } from '../../../src/admission/judge.ts';
+import { judge } from '../../../src/admission/admit.ts';
 import type { AdmissionRequest } from '../../../src/admission/review.ts';
 import { policySet } from '../policy/policies.ts';
 import { daemonSetRequest, nodeRequest } from './requests.ts';

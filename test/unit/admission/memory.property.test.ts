@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/admission/admit.ts';
-import { NONE_SETTLED, parseRemembered, settledOn } from '../../../src/policy/memory.ts';
-import { droppedTaints, formatTaint, sameTaint, type Taint, withTaints } from '../../../src/policy/taint.ts';
+import { NONE_SETTLED, parseRemembered, settledOn } from '../../../src/judge/memory.ts';
+import { droppedTaints, formatTaint, sameTaint, type Taint, withTaints } from '../../../src/kubernetes/taint.ts';
 import { type NodeState, nodeCases, nodeCreation, nodeUpdate, toNodeCase, viewOf } from './node-cases.ts';
 
 const RUNS = { numRuns: 500 };

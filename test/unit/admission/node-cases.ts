@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { asNode, viewNode } from '../../../src/admission/node-object.ts';
-import { REMEMBERED_ANNOTATION } from '../../../src/policy/memory.ts';
-import { RESTORED_ANNOTATION } from '../../../src/policy/native/restored-annotation.ts';
-import { RELEASE_ANNOTATION } from '../../../src/policy/release.ts';
-import { REMOVED_ANNOTATION } from '../../../src/policy/removal.ts';
-import type { Taint } from '../../../src/policy/taint.ts';
+import { REMEMBERED_ANNOTATION } from '../../../src/judge/memory.ts';
+import { RELEASE_ANNOTATION } from '../../../src/judge/release.ts';
+import { REMOVED_ANNOTATION } from '../../../src/judge/removal.ts';
+import { RESTORED_ANNOTATION } from '../../../src/judge/restored-natively.ts';
+import type { Taint } from '../../../src/kubernetes/taint.ts';
+import { asNode, viewNode } from '../../../src/objects/node-object.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
 import * as generate from './generators.ts';

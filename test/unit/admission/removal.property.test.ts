@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { admit } from '../../../src/admission/admit.ts';
-import type { StringMap } from '../../../src/policy/label-selector.ts';
-import { nodeDrift } from '../../../src/policy/node-drift.ts';
+import { nodeDrift } from '../../../src/judge/node-drift.ts';
+import { isPresentTaint, parseRemoved, presentTaints, satisfies } from '../../../src/judge/removal.ts';
+import type { StringMap } from '../../../src/kubernetes/label-selector.ts';
+import { formatTaint, parseTaint, type Taint, valuesOf } from '../../../src/kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../../../src/policy/policy-set.ts';
-import { presentTaints, satisfies } from '../../../src/policy/present-taints.ts';
-import { isPresentTaint, parseRemoved } from '../../../src/policy/removal.ts';
-import { formatTaint, parseTaint, type Taint, valuesOf } from '../../../src/policy/taint.ts';
 import { nodeCreation, nodeUpdate, toNodeCase, viewOf } from './node-cases.ts';
 
 const RUNS = { numRuns: 1_000 };

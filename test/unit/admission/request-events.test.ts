@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { judge } from '../../../src/admission/judge.ts';
+import { judge } from '../../../src/admission/admit.ts';
 import { eventsOf } from '../../../src/admission/request-events.ts';
 import type { AdmissionRequest } from '../../../src/admission/review.ts';
-import type { RecordedEvent } from '../../../src/cluster/events/event.ts';
-import type { Phase } from '../../../src/policy/decision.ts';
+import type { Phase } from '../../../src/judge/decision.ts';
+import type { RecordedEvent } from '../../../src/kubernetes/event.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import { policySet } from '../policy/policies.ts';
 import { daemonSetRequest, nodeRequest } from './requests.ts';

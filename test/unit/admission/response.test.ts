@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { judge } from '../../../src/admission/judge.ts';
+import { judge } from '../../../src/admission/admit.ts';
 import { answer, badRequest, internalError } from '../../../src/admission/response.ts';
 import { policySet } from '../policy/policies.ts';
 import { nodeRequest } from './requests.ts';

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { usesColors } from '../../../src/cli/colors.ts';
+import { usesColors } from '../../../src/cli/output.ts';
 import { skipFor } from '../../skip-for.ts';
 import { PROGRAM } from './run-command.ts';
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import type { CoverageReport } from '../../../src/policy/coverage/report.ts';
+import type { CoverageReport } from '../../../src/coverage/report.ts';
 import { answer, clientFor, type FakeApi, type Received, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 import { run } from './run-command.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { formatDiagnosis } from '../../../src/cli/doctor-output.ts';
+import { formatDiagnosis } from '../../../src/cli/doctor.ts';
 import { diagnose } from '../../../src/doctor/check.ts';
 
 const DIAGNOSIS = diagnose([

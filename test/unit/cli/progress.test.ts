@@ -1,5 +1,5 @@
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import { withProgress } from '../../../src/cli/progress.ts';
+import { withProgress } from '../../../src/cli/output.ts';
 
 const CLEAR = '\r\x1b[K';
 

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { watchPolicies } from '../../../src/cluster/policies.ts';
-import { clusterPoliciesCheck } from '../../../src/readiness.ts';
+import { clusterPoliciesCheck } from '../../../src/replica/readiness.ts';
 import { captureLog } from '../captured-log.ts';
 import { answer, clientFor, startFakeApi } from './client/fake-api.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { MalformedObjectError } from '../../../src/admission/malformed-object-error.ts';
-import { isNews, projectDaemonSet, projectNode } from '../../../src/controllers/cluster-objects.ts';
-import { nodeEntry } from './node-entries.ts';
+import { isNews, projectDaemonSet, projectNode } from '../../../src/controllers/sources.ts';
+import { MalformedObjectError } from '../../../src/objects/object-meta.ts';
+import { nodeEntry } from './nodes/node-entries.ts';
 
 describe('of a Node', () => {
   const metadata = {

@@ -1,11 +1,11 @@
 import { onTestFinished } from 'vitest';
 import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
-import type { RecordedEvent } from '../../../src/cluster/events/event.ts';
 import type { Entry } from '../../../src/cluster/watch/watch-cache.ts';
-import { type ClusterDaemonSet, type ClusterNode, projectDaemonSet } from '../../../src/controllers/cluster-objects.ts';
-import { startDaemonSetPatching } from '../../../src/controllers/daemon-set-patching.ts';
+import { startDaemonSetPatching } from '../../../src/controllers/daemon-sets/daemon-set-patching.ts';
+import { type ClusterDaemonSet, type ClusterNode, projectDaemonSet } from '../../../src/controllers/sources.ts';
+import type { RecordedEvent } from '../../../src/kubernetes/event.ts';
+import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
-import type { Toleration } from '../../../src/policy/toleration.ts';
 import { captureLog } from '../captured-log.ts';
 
 export interface Writable {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { followFault } from '../../../src/cluster/standing-fault.ts';
-import { clusterReplicas } from '../../../src/dashboard/cluster-replicas.ts';
+import { clusterReplicas } from '../../../src/dashboard/replicas.ts';
+import { followFault } from '../../../src/runtime/standing-fault.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 
 const PORTS = [

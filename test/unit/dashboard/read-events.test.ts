@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type ReadEvent, readEvents } from '../../../src/dashboard/read-events.ts';
+import { type ReadEvent, readEvents } from '../../../src/dashboard/merged-events.ts';
 
 async function eventsOf(...chunks: (string | Buffer)[]) {
   async function* stream() {

@@ -1,8 +1,9 @@
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { Registry } from 'prom-client';
 import { onTestFinished } from 'vitest';
-import type { Replica } from '../../../src/dashboard/replica.ts';
+import type { Replica } from '../../../src/dashboard/replicas.ts';
 import { createDecisionLog } from '../../../src/page/decision-log.ts';
+import { pageRoutes } from '../../../src/page/page-routes.ts';
 import { createStateFeed } from '../../../src/page/state-feed.ts';
 import { createAdminServer } from '../../../src/server/admin-server.ts';
 import { nodeRequest } from '../admission/requests.ts';
@@ -32,7 +33,7 @@ export async function startReplica(name: string, leader = name): Promise<Running
   const admin = createAdminServer({
     checks: () => [],
     registry: new Registry(),
-    page: { files, feed, decisions, exposed: false },
+    page: pageRoutes({ files, feed, decisions, exposed: false }),
   });
   await admin.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(() => admin.close());

@@ -2,11 +2,11 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parsePolicies, readPolicyFiles } from '../../../src/files/policy-files.ts';
-import { failurePolicyOf } from '../../../src/policy/failure-policy.ts';
-import { nodeDrift } from '../../../src/policy/node-drift.ts';
+import { nodeDrift } from '../../../src/judge/node-drift.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../../../src/policy/policy-set.ts';
-import { lossesOf, nodeOf } from '../policy/node-drifts.ts';
+import { failurePolicyOf } from '../../../src/policy/taint-policy.ts';
+import { lossesOf, nodeOf } from '../judge/node-drifts.ts';
 import { allPages, ROOT } from './pages.ts';
 
 const PAGE = readFileSync(join(ROOT, 'docs/policies-by-example.md'), 'utf8');

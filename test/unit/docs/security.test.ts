@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { INSTALL, RIGHTS } from '../../../scripts/chart.ts';
-import { readBuiltinPolicies } from '../../../src/builtin-policies.ts';
+import { readBuiltinPolicies } from '../../../src/files/builtin-policies.ts';
 import { parsePolicies, readPolicyFiles } from '../../../src/files/policy-files.ts';
-import { webhookEntries } from '../../../src/policy/webhooks/entries.ts';
+import { webhookEntries } from '../../../src/webhooks/entries.ts';
 import { isRun, testsLinkedIn } from './linked-tests.ts';
 import { ROOT } from './pages.ts';
 

@@ -6,10 +6,10 @@ import type {
   RegisteredWebhook,
 } from '../../../src/doctor/configuration-facts.ts';
 import type { Reading } from '../../../src/doctor/reading.ts';
-import type { DaemonSetView } from '../../../src/policy/daemon-set.ts';
+import type { DaemonSetView } from '../../../src/judge/daemon-set.ts';
+import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { type PolicyKind, parsePolicy } from '../../../src/policy/policy.ts';
 import type { PolicyStatus } from '../../../src/policy/policy-status.ts';
-import type { Taint } from '../../../src/policy/taint.ts';
 
 export const INSTALLATION: Installation = {
   namespace: 'taintkeeper',

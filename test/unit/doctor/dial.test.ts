@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
-import { openTunnel } from '../../../src/dashboard/tunnel.ts';
+import { openTunnel } from '../../../src/cluster/tunnel.ts';
 import { dial } from '../../../src/doctor/dial.ts';
 
 const SERVER_NAME = 'taintkeeper.taintkeeper.svc';

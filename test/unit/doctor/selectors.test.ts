@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { readBuiltinPolicies } from '../../../src/builtin-policies.ts';
 import { checkSelectors } from '../../../src/doctor/configuration-checks/selectors.ts';
+import { readBuiltinPolicies } from '../../../src/files/builtin-policies.ts';
 import {
   daemonSet,
   healthyFacts,

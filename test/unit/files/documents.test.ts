@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseDocuments } from '../../../src/files/documents.ts';
-import { InputError } from '../../../src/files/input-error.ts';
+import { InputError } from '../../../src/files/text-files.ts';
 
 const values = (text: string) => parseDocuments(text, 'f.yaml').map(({ value }) => value);
 

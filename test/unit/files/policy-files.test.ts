@@ -2,9 +2,9 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { BUILTIN_POLICY_FILES, readBuiltinPolicies } from '../../../src/builtin-policies.ts';
-import { InputError } from '../../../src/files/input-error.ts';
+import { BUILTIN_POLICY_FILES, readBuiltinPolicies } from '../../../src/files/builtin-policies.ts';
 import { listPolicyFiles, parsePolicies, readPolicyFiles } from '../../../src/files/policy-files.ts';
+import { InputError } from '../../../src/files/text-files.ts';
 import { TOLERATION_POLICY_YAML, taintPolicyYaml } from '../reviews.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 

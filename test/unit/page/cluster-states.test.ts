@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { issueCa } from '../../../src/certs/issue.ts';
 import { type PolicyObject, viewPolicy } from '../../../src/cluster/policies.ts';
 import type { Webhook, WebhookConfiguration } from '../../../src/cluster/webhook-configurations.ts';
-import { clusterPolicyStates } from '../../../src/page/policy-states.ts';
-import { webhookStates } from '../../../src/page/webhook-states.ts';
+import { clusterPolicyStates, webhookStates } from '../../../src/page/registered-states.ts';
 
 const object = (name: string, spec: unknown, status?: unknown, generation = 1): PolicyObject =>
   viewPolicy('TaintPolicy', { metadata: { name, uid: name, generation, resourceVersion: '1' }, spec, status });

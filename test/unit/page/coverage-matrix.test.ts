@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import type { ClusterDaemonSet, ClusterNode } from '../../../src/controllers/cluster-objects.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../../../src/controllers/sources.ts';
+import type { SchedulingView } from '../../../src/coverage/coverage.ts';
+import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { coverageMatrix } from '../../../src/page/coverage-matrix.ts';
-import type { SchedulingView } from '../../../src/policy/coverage/coverage.ts';
-import type { Taint } from '../../../src/policy/taint.ts';
-import { CONTROL_PLANE, GPU, daemonSet as scheduling } from '../policy/scheduling.ts';
+import { CONTROL_PLANE, GPU, daemonSet as scheduling } from '../coverage/scheduling.ts';
 
 const node = (name: string, taints: readonly Taint[] = [], labels = {}): ClusterNode => ({
   ...{ name, labels, taints, release: undefined, remembered: undefined, ready: true },

@@ -1,6 +1,6 @@
-import { judge } from '../../../src/admission/judge.ts';
+import { judge } from '../../../src/admission/admit.ts';
 import type { AdmissionRequest } from '../../../src/admission/review.ts';
-import type { Phase } from '../../../src/policy/decision.ts';
+import type { Phase } from '../../../src/judge/decision.ts';
 import type { JudgedRequest } from '../../../src/server/admission-server.ts';
 import { policySet } from '../policy/policies.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { ClusterNode } from '../../../src/controllers/cluster-objects.ts';
+import type { ClusterNode } from '../../../src/controllers/sources.ts';
+import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { nodeMap } from '../../../src/page/node-map.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
-import type { Taint } from '../../../src/policy/taint.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 
 const GPU: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };

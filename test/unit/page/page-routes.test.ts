@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDecisionLog } from '../../../src/page/decision-log.ts';
+import { pageRoutes } from '../../../src/page/page-routes.ts';
 import { createStateFeed } from '../../../src/page/state-feed.ts';
 import { createAdminServer } from '../../../src/server/admin-server.ts';
 import { nodeRequest } from '../admission/requests.ts';
@@ -22,7 +23,7 @@ function adminWithPage() {
     checks: () => [],
     registry: new Registry(),
     // An injected request comes by no address.
-    page: { files: FILES, feed, decisions, exposed: true },
+    page: pageRoutes({ files: FILES, feed, decisions, exposed: true }),
   });
   onTestFinished(() => admin.close());
   return {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { PageState } from '../../../src/page/state.ts';
 import { skipFor } from '../../skip-for.ts';
+import { postReview, start } from '../replica/running-app.ts';
 import { taintDropReview, taintPolicyYaml } from '../reviews.ts';
-import { postReview, start } from '../running-app.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { openStream } from './streams.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { ClusterNode, ClusterSurvey } from '../../../src/controllers/cluster-objects.ts';
+import type { ClusterNode, ClusterSurvey } from '../../../src/controllers/sources.ts';
 import { createStateFeed, type PageSources } from '../../../src/page/state-feed.ts';
 import { VERSION } from '../../../src/version.ts';
 import { policySet } from '../policy/policies.ts';

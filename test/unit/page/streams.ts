@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { onTestFinished } from 'vitest';
-import { type ReadEvent, readEvents } from '../../../src/dashboard/read-events.ts';
+import { type ReadEvent, readEvents } from '../../../src/dashboard/merged-events.ts';
 
 export interface OpenStream {
   readonly status: number;

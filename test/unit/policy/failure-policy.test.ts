@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { type FailurePolicy, failurePolicyOf } from '../../../src/policy/failure-policy.ts';
 import type { TaintMode } from '../../../src/policy/taint-policy.ts';
+import { type FailurePolicy, failurePolicyOf } from '../../../src/policy/taint-policy.ts';
 
 it.each<[mode: TaintMode, field: FailurePolicy | undefined, effective: FailurePolicy]>([
   ['Deny', undefined, 'Fail'],

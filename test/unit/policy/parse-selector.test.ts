@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { PolicySelector } from '../../../src/policy/label-selector-schema.ts';
-import { parseSelector } from '../../../src/policy/parse-selector.ts';
+import type { PolicySelector } from '../../../src/policy/selector.ts';
+import { parseSelector } from '../../../src/policy/selector.ts';
 
 it.each<{ text: string; why?: string; selector: PolicySelector }>([
   { text: 'pool=gpu', selector: { matchLabels: { pool: 'gpu' } } },

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { DaemonSetSelection } from '../../../src/policy/daemon-set-selection.ts';
-import type { PolicySelector } from '../../../src/policy/label-selector-schema.ts';
+import type { PolicySelector } from '../../../src/policy/selector.ts';
 
 // Selectors of every form, and labels that they just fit and just do not.
 

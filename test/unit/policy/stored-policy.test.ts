@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parsePolicy } from '../../../src/policy/policy.ts';
+import { parsePolicy, parseStoredPolicy } from '../../../src/policy/policy.ts';
 import { formatPath } from '../../../src/policy/problem.ts';
-import { parseStoredPolicy } from '../../../src/policy/stored-policy.ts';
 import { manifest } from './policies.ts';
 
 const KEEP = { mode: 'Deny', taints: [{ key: 'a' }] };

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { connect } from 'node:tls';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { BODY_LIMIT_BYTES, RECEIVED_LIMIT_BYTES } from '../../../src/server/admission-server.ts';
-import { followArrivals } from '../../../src/server/arrivals.ts';
+import { followArrivals } from '../../../src/server/connections.ts';
 import { LEVEL } from '../captured-log.ts';
 import { closed } from './raw-connections.ts';
 import { reviewOfSize } from './review-texts.ts';

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { sparingly } from '../../../src/runtime/rate-limit.ts';
 import { followConnections } from '../../../src/server/connections.ts';
-import { sparingly } from '../../../src/server/sparingly.ts';
 import { openRaw, readAnswer } from './raw-connections.ts';
 
 async function serve(max: number) {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { parseDocuments } from '../../../src/files/documents.ts';
-import { impliedTaint } from '../../../src/talos/control-plane-taint.ts';
+import { impliedTaint } from '../../../src/talos/declaration.ts';
 import { readMachineConfiguration } from '../../../src/talos/machine-configuration.ts';
 
 it.each([

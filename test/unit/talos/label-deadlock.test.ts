@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { taintsKeepLabelsOff } from '../../../src/talos/label-deadlock.ts';
+import { taintsKeepLabelsOff } from '../../../src/talos/refused-taints.ts';
 import { machine, read } from './declarations.ts';
 
 const POOL = { matchLabels: { pool: 'gpu' } };

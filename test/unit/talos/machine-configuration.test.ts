@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseDocuments } from '../../../src/files/documents.ts';
-import { InputError } from '../../../src/files/input-error.ts';
-import { formatTaint } from '../../../src/policy/taint.ts';
+import { InputError } from '../../../src/files/text-files.ts';
+import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import { type MachineConfiguration, readMachineConfiguration } from '../../../src/talos/machine-configuration.ts';
 
 const read = (text: string) => readMachineConfiguration(parseDocuments(text, 'f.yaml'), 'f.yaml');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { InputError } from '../../../src/files/input-error.ts';
-import { formatTaint } from '../../../src/policy/taint.ts';
+import { InputError } from '../../../src/files/text-files.ts';
+import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import type { Declaration } from '../../../src/talos/declaration.ts';
 import { derivePolicies } from '../../../src/talos/policies.ts';
 import { formatPolicies } from '../../../src/talos/policy-text.ts';

@@ -1,7 +1,7 @@
 import { parsePolicies } from '../../../src/files/policy-files.ts';
-import { judgeNode } from '../../../src/policy/node.ts';
+import { judgeNode } from '../../../src/judge/node.ts';
+import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
-import { formatTaint } from '../../../src/policy/taint.ts';
 import { type Declaration, labelsOf } from '../../../src/talos/declaration.ts';
 
 /** What admission adds, by these policies, to a node that registers with the labels that a machine configuration declares. */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it, vi } from 'vitest';
-import { jsonLines } from '../../../../src/cluster/client/json-lines.ts';
+import { jsonLines } from '../../../../src/cluster/client/transport.ts';
 import { clientFor, type Handler, refusal, startFakeApi } from './fake-api.ts';
 
 async function linesOf(handler: Handler, options: { idleMs?: number; onOpen?: () => void; signal?: AbortSignal } = {}) {

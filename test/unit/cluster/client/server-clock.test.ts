@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { serverClock } from '../../../../src/cluster/client/server-clock.ts';
+import { serverClock } from '../../../../src/cluster/client/api-client.ts';
 
 const OURS = '2026-06-01T12:00:00.000Z';
 const THEIRS = 'Sun, 01 Mar 2026 08:00:00 GMT';

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import Schema from 'typebox/schema';
 import { describe, expect, it } from 'vitest';
 import { parseDocuments } from '../../../../src/files/documents.ts';
-import { formatTaint } from '../../../../src/policy/taint.ts';
-import { impliedTaint } from '../../../../src/talos/control-plane-taint.ts';
+import { formatTaint } from '../../../../src/kubernetes/taint.ts';
+import { impliedTaint } from '../../../../src/talos/declaration.ts';
 import { documentKinds } from '../../../../src/talos/fields.ts';
-import { RULES } from '../../../../src/talos/lint/rules.ts';
-import { readMachineConfigurations } from '../../../../src/talos/read-machine-configurations.ts';
+import { RULES } from '../../../../src/talos/lint/lint.ts';
+import { readMachineConfigurations } from '../../../../src/talos/machine-configuration.ts';
 import { skipFor } from '../../../skip-for.ts';
 import { BROKEN, HEALTHY, lintFile, REAL, yamlFiles } from './linted-files.ts';
 

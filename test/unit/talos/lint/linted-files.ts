@@ -1,10 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type LocatedFinding, locateFindings } from '../../../../src/cli/talos-lint-output.ts';
+import { type LocatedFinding, locateFindings } from '../../../../src/cli/talos-lint.ts';
 import { parseDocuments } from '../../../../src/files/documents.ts';
 import { type LintOptions, lint } from '../../../../src/talos/lint/lint.ts';
-import { readMachineConfiguration } from '../../../../src/talos/machine-configuration.ts';
-import { readMachineConfigurations } from '../../../../src/talos/read-machine-configurations.ts';
+import { readMachineConfiguration, readMachineConfigurations } from '../../../../src/talos/machine-configuration.ts';
 
 export const BROKEN = join(import.meta.dirname, '..', 'broken');
 export const HEALTHY = join(import.meta.dirname, '..', 'healthy');

@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { parseAst } from 'rolldown/parseAst';
+
+const SOURCE = join(import.meta.dirname, '..', 'src');
+
+/**
+ * The rooms of `src`, from the ground floor up: a room imports from itself and from floors below its own. Rooms of one floor know
+ * nothing of each other.
+ */
+export const FLOORS: readonly Readonly<Record<string, string>>[] = [
+  {
+    kubernetes: 'what Kubernetes itself means: taints, tolerations, selectors, affinity',
+    runtime: 'back-off, queues, reconcilers, clocks: nothing of Kubernetes',
+    version: 'of the program',
+  },
+  { cel: 'CEL as data: expressions with their cost' },
+  { policy: 'what a user declares: schemas, their checks, the compiled policies' },
+  { judge: 'what it comes to: requests, drift, memory, recovery' },
+  {
+    conditions: "the judge's questions in CEL",
+    coverage: 'which DaemonSet runs where and why not; migration of roles',
+  },
+  {
+    webhooks: 'which webhooks are registered',
+    native: "policies in the API server's own language",
+    objects: 'JSON of Nodes, DaemonSets and workloads: read, viewed, patched',
+  },
+  { admission: 'AdmissionReview in, AdmissionReview out' },
+  { server: 'HTTPS, probes, metrics', files: 'YAML and JSON files, with positions' },
+  { certs: 'certificates: issue, inspect, renew; in files', talos: 'machine configurations of Talos' },
+  { cluster: 'the API server: client, watches, Lease, Events, Secret' },
+  { controllers: 'what runs besides requests, a folder each' },
+  { page: 'what people look at', leader: 'the list of what only the leader does' },
+  {
+    replica: 'what a replica is, with files and in a cluster',
+    doctor: 'what is wrong with an installation',
+    dashboard: "all replicas' pages as one",
+  },
+  { cli: 'one file a command' },
+];
+
+/** Rooms without any I/O, clock or chance. */
+export const PURE_ROOMS = ['kubernetes', 'cel', 'policy', 'judge', 'conditions', 'coverage', 'webhooks', 'native'];
+
+export interface SourceFile {
+  /** Below `src`, such as `judge/node.ts`. */
+  readonly path: string;
+  readonly text: string;
+  /** Files below `src` that it imports from, for types alone included. */
+  readonly imports: readonly string[];
+  /** Packages and modules of Node.js that it imports from. */
+  readonly packages: readonly string[];
+}
+
+/** All TypeScript files of `src`. */
+export function sourceFiles(): SourceFile[] {
+  return readdirSync(SOURCE, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .sort()
+    .map((path) => {
+      const text = readFileSync(join(SOURCE, path), 'utf8');
+      const modules = [...importedBy(parseAst(text, { lang: 'ts' }))];
+      const isOwn = (module: string) => module.startsWith('.');
+      return {
+        path,
+        text,
+        imports: modules.filter(isOwn).map((module) => normalize(join(dirname(path), module))),
+        packages: modules.filter((module) => !isOwn(module)),
+      };
+    });
+}
+
+/** Every `from '…'` and `import('…')`, that of types included. */
+function importedBy(node: unknown, found = new Set<string>()): Set<string> {
+  if (Array.isArray(node)) for (const item of node) importedBy(item, found);
+  else if (typeof node === 'object' && node !== null) {
+    if ('source' in node && isText(node.source)) found.add(node.source.value);
+    for (const item of Object.values(node)) importedBy(item, found);
+  }
+  return found;
+}
+
+function isText(node: unknown): node is { readonly value: string } {
+  return typeof node === 'object' && node !== null && 'value' in node && typeof node.value === 'string';
+}
+
+/** The room of a file: its folder below `src`, or its own name. */
+export function roomOf(path: string): string {
+  return path.includes('/') ? path.slice(0, path.indexOf('/')) : path.replace(/\.ts$/, '');
+}
+
+/** The floor of a room, 0 for the ground; -1 for a room that the table does not have. */
+export function floorOf(room: string): number {
+  return FLOORS.findIndex((rooms) => Object.hasOwn(rooms, room));
+}

@@ -1,0 +1,94 @@
+import { isPattern } from '../kubernetes/pattern.ts';
+import { all, any, type Expression, literal, literals, other, TRUE } from './expression.ts';
+
+/** A value of type string, written in CEL. */
+export interface Operand {
+  readonly text: string;
+  /** Longest value that there can be, in characters: decides about the cost of looking at it. */
+  readonly maxLength: number;
+  /** The bound names that stand in it. */
+  readonly uses?: readonly string[];
+}
+
+/** What it costs to look at a string once, in the API server's units: one for ten characters. */
+export function traversal(length: number): number {
+  return Math.ceil(length / 10) + 1;
+}
+
+/** To read `t.key` and the like. */
+const READ_COST = 3;
+
+/** True when the operand is this text. */
+export function equals({ text, uses }: Operand, value: string): Expression {
+  return other(`${text} == ${literal(value)}`, READ_COST + traversal(value.length), uses);
+}
+
+/** True when the operand matches one of the patterns, as {@link matchesPattern} has it. */
+export function matchesAny(operand: Operand, patterns: readonly string[]): Expression {
+  // Half a surrogate pair is in no string that the API server ever has, and CEL has no way to write it.
+  const possible = [...new Set(patterns)].filter((pattern) => pattern.isWellFormed());
+  return any([
+    isOneOf(
+      operand,
+      possible.filter((pattern) => !isPattern(pattern)),
+    ),
+    isInOneOf(
+      operand,
+      possible.filter((pattern) => DOMAIN.test(pattern)),
+    ),
+    ...possible
+      .filter((pattern) => isPattern(pattern) && !DOMAIN.test(pattern))
+      .map((pattern) => matches(operand, pattern)),
+  ]);
+}
+
+/** All names of one domain. */
+const DOMAIN = /^[^*/]+\/\*$/;
+
+/** The same as `startsWith` for each domain, at the cost of one: what the text has up to its first slash is looked up. */
+function isInOneOf(operand: Operand, patterns: readonly string[]): Expression {
+  const { text, maxLength, uses } = operand;
+  const [first] = patterns;
+  if (first === undefined) return any([]);
+  if (patterns.length === 1) return matches(operand, first);
+  const domain = `${text}.substring(0, ${text}.indexOf("/") + 1)`;
+  const domains = patterns.map((pattern) => pattern.slice(0, -1));
+  return other(`${domain} in ${literals(domains)}`, 3 * READ_COST + 2 * traversal(maxLength) + domains.length, uses);
+}
+
+/** True when the operand is one of the texts. */
+export function isOneOf(operand: Operand, texts: readonly string[]): Expression {
+  const [first] = texts;
+  if (first === undefined) return any([]);
+  if (texts.length === 1) return equals(operand, first);
+  return other(`${operand.text} in ${literals(texts)}`, READ_COST + texts.length, operand.uses);
+}
+
+function matches(operand: Operand, pattern: string): Expression {
+  const { text, maxLength, uses } = operand;
+  const [head = '', ...rest] = pattern.replace(/\*+/g, '*').split('*');
+  const tail = rest.pop() ?? '';
+  const method = (name: string, argument: string, cost: number) =>
+    other(`${text}.${name}(${literal(argument)})`, READ_COST + cost, uses);
+
+  const [middle] = rest;
+  if (middle === undefined) {
+    // Head and tail may not share characters of a text that is shorter than both.
+    const length = [...head, ...tail].length;
+    return all([
+      head === '' ? TRUE : method('startsWith', head, traversal(maxLength)),
+      tail === '' ? TRUE : method('endsWith', tail, traversal(maxLength)),
+      head === '' || tail === '' ? TRUE : other(`size(${text}) >= ${length}`, READ_COST + 2, uses),
+    ]);
+  }
+  if (head === '' && tail === '' && rest.length === 1) {
+    return method('contains', middle, traversal(maxLength) * traversal(middle.length));
+  }
+  const regex = `(?s)^${pattern.split(/\*+/).map(quoted).join('.*')}$`;
+  return method('matches', regex, traversal(maxLength) * Math.ceil(regex.length / 4));
+}
+
+/** The text as a regular expression of RE2 that matches nothing else. */
+function quoted(text: string): string {
+  return text.replace(/[\\^$.|?*+()[\]{}-]/g, '\\$&');
+}

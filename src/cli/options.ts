@@ -1,0 +1,57 @@
+import { once } from 'node:events';
+import { InvalidArgumentError, Option } from 'commander';
+import { MAX_EVICTION_RATE } from '../judge/eviction-pace.ts';
+
+/** What a command ends with. */
+export const EXIT = {
+  ok: 0,
+  /** `review`: something is refused. */
+  denied: 1,
+  /** Whatever was looked at is not as it should be. */
+  trouble: 1,
+  badInput: 2,
+  /** A fault of taintkeeper's own: EX_SOFTWARE of sysexits.h. */
+  internalError: 70,
+} as const;
+
+/** Listens for the first signal to stop; a second one ends the program as it would any other. Disposed of, it listens no more. */
+export function listenForStop(): Disposable & { readonly signal: Promise<string> } {
+  const listening = new AbortController();
+  const names = ['SIGTERM', 'SIGINT'].map((name) => once(process, name, { signal: listening.signal }).then(() => name));
+  const signal = Promise.race(names).finally(() => listening.abort());
+  // Rejected when disposed of: then nobody waits for it.
+  signal.catch(() => {});
+  return { signal, [Symbol.dispose]: () => listening.abort() };
+}
+
+const OUTPUT_FORMATS = ['table', 'json', 'yaml'] as const;
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+
+/** `-o, --output`, for whatever prints a table. */
+export function outputOption(): Option {
+  return new Option('-o, --output <format>', 'output format').choices(OUTPUT_FORMATS).default('table');
+}
+
+/** Collects the values of an option that may be repeated. */
+export function repeatable(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+/**
+ * Nodes a second; small ones may come as Helm writes them, such as 1e-05.
+ * @throws InvalidArgumentError
+ */
+export function parseEvictionRate(text: string): number {
+  const rate = Number(text);
+  if (/^\d+(\.\d+)?(e-?\d+)?$/i.test(text) && rate <= MAX_EVICTION_RATE) return rate;
+  throw new InvalidArgumentError(`Expected nodes a second from 0 to ${MAX_EVICTION_RATE}, such as 0.1.`);
+}
+
+const MAX_PORT = 65_535;
+
+/** @throws InvalidArgumentError */
+export function parsePort(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= MAX_PORT) return port;
+  throw new InvalidArgumentError(`Expected a port from 0 to ${MAX_PORT}.`);
+}

@@ -1,0 +1,74 @@
+/** Where progress is shown: what it needs of `process.stderr`. */
+export interface ProgressStream {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
+/** What is over sooner says nothing: a line that flashes up tells nobody anything. */
+const QUIET_MS = 1000;
+const FRAME_MS = 100;
+const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const CLEAR_LINE = '\r\x1b[K';
+
+/**
+ * Waits for the work. What takes longer than a second says so meanwhile: one line on stderr with a spinner, what is being
+ * done and for how many seconds, gone when it is over. Nothing is shown where stderr is no terminal, or a dumb one.
+ * @param what such as `reading DaemonSets and nodes`; a function where that changes on the way
+ * @returns what the work gives, and throws what it throws
+ */
+export async function withProgress<T>(
+  what: string | (() => string),
+  work: Promise<T>,
+  stream: ProgressStream = process.stderr,
+): Promise<T> {
+  if (!stream.isTTY || process.env.TERM === 'dumb') return work;
+  const begin = performance.now();
+  let shown = false;
+  const show = () => {
+    const elapsedMs = performance.now() - begin;
+    if (elapsedMs < QUIET_MS) return;
+    const text = typeof what === 'string' ? what : what();
+    const frame = FRAMES[Math.floor(elapsedMs / FRAME_MS) % FRAMES.length];
+    stream.write(`${CLEAR_LINE}${withinLine(`${frame} ${text} (${Math.floor(elapsedMs / 1000)} s)`, stream.columns)}`);
+    shown = true;
+  };
+  const timer = setInterval(show, FRAME_MS);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+    if (shown) stream.write(CLEAR_LINE);
+  }
+}
+
+/** A line that wraps could not be cleared. Some terminals do not know how wide they are, and say 0. */
+function withinLine(line: string, columns = 0): string {
+  const width = columns || 80;
+  return line.length < width ? line : `${line.slice(0, Math.max(width - 2, 0))}…`;
+}
+
+/** Rows of a table as text, each column as wide as its widest cell; the first row is the headings. */
+export function columns(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}
+
+/**
+ * Whether to colour what goes to the stream: on a terminal that can, unless NO_COLOR or FORCE_COLOR=0 says no. FORCE_COLOR
+ * is for terminals that call themselves dumb; a file or a pipe never gets colours, because what reads those reads text.
+ * https://no-color.org: set, and not empty
+ */
+export function usesColors(stream: { readonly isTTY?: boolean }): boolean {
+  const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
+  if (!stream.isTTY || NO_COLOR || FORCE_COLOR === '0' || FORCE_COLOR === 'false') return false;
+  return Boolean(FORCE_COLOR) || TERM !== 'dumb';
+}

@@ -1,0 +1,94 @@
+import { FILES, type StoredFiles } from '../certs/certificate-files.ts';
+import type { CompleteFiles } from '../certs/rotation.ts';
+import type { ApiClient } from './client/api-client.ts';
+import { ApiError } from './client/api-error.ts';
+
+/** What a Secret holds of certificates, and the version to be replaced; without a version there is no Secret. */
+export interface SecretState {
+  readonly files: StoredFiles;
+  readonly resourceVersion: string | undefined;
+}
+
+export const NO_SECRET: SecretState = {
+  files: { cert: undefined, key: undefined, caCert: undefined, caKey: undefined },
+  resourceVersion: undefined,
+};
+
+/** Where the Secret is. */
+export interface SecretRef {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+interface SecretObject {
+  readonly metadata?: { readonly resourceVersion?: string };
+  readonly data?: Readonly<Record<string, string>> | null;
+}
+
+/** The path of the collection that the Secret is in. */
+export function secretsPath({ namespace }: SecretRef): string {
+  return `/api/v1/namespaces/${namespace}/secrets`;
+}
+
+/** Takes a Secret of core/v1 for what it holds of certificates; what else is in it is left alone. */
+export function viewSecret(secret: unknown): SecretState {
+  const { metadata, data } = secret as SecretObject;
+  const text = (key: string) => {
+    const value = data?.[key];
+    return typeof value === 'string' && value !== '' ? Buffer.from(value, 'base64').toString() : undefined;
+  };
+  return {
+    files: { cert: text(FILES.cert), key: text(FILES.key), caCert: text(FILES.caCert), caKey: text(FILES.caKey) },
+    resourceVersion: metadata?.resourceVersion,
+  };
+}
+
+/** @throws ApiError for an answer other than the Secret or 404 */
+export async function readSecret(client: ApiClient, ref: SecretRef): Promise<SecretState> {
+  try {
+    return viewSecret(await client.request('GET', `${secretsPath(ref)}/${ref.name}`));
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return NO_SECRET;
+    throw error;
+  }
+}
+
+/**
+ * Creates the Secret, or replaces what it holds if it is still the one that `before` shows.
+ * @returns what is stored now, or undefined when somebody else was first: read it again
+ * @throws ApiError
+ */
+export async function writeSecret(
+  client: ApiClient,
+  ref: SecretRef,
+  files: CompleteFiles,
+  before: SecretState,
+): Promise<SecretState | undefined> {
+  const encoded = Object.entries(FILES).map(([part, key]) => [
+    key,
+    Buffer.from(files[part as keyof typeof FILES]).toString('base64'),
+  ]);
+  const data = Object.fromEntries(encoded);
+  try {
+    return viewSecret(
+      before.resourceVersion === undefined
+        ? await client.request('POST', secretsPath(ref), {
+            body: {
+              apiVersion: 'v1',
+              kind: 'Secret',
+              type: 'kubernetes.io/tls',
+              metadata: { name: ref.name, labels: { 'app.kubernetes.io/managed-by': 'taintkeeper' } },
+              data,
+            },
+          })
+        : await client.request('PATCH', `${secretsPath(ref)}/${ref.name}`, {
+            contentType: 'application/merge-patch+json',
+            body: { metadata: { resourceVersion: before.resourceVersion }, data },
+          }),
+    );
+  } catch (error) {
+    const conflicts = before.resourceVersion === undefined ? [409] : [409, 404];
+    if (error instanceof ApiError && conflicts.includes(error.status)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,176 @@
+import { once } from 'node:events';
+import type { Logger } from 'pino';
+import type { Moment } from '../../runtime/moment.ts';
+import { pause } from '../../runtime/pause.ts';
+import { followFault } from '../../runtime/standing-fault.ts';
+import { type ApiClient, messageOf } from '../client/api-client.ts';
+import { ApiError } from '../client/api-error.ts';
+import { beginTerm, type Leadership, LeadershipLostError, type Term } from './leadership.ts';
+import { candidatePause, type LeaderTimings, leaderTimings } from './lease.ts';
+import { leaseContender, leaseFault } from './lease-contender.ts';
+
+/** Whether some process holds the Lease, or held it when it ended without giving it up. */
+export async function isLed(client: ApiClient, namespace: string, lease: string): Promise<boolean> {
+  const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${lease}`;
+  try {
+    const { spec } = await client.request<{ spec?: { holderIdentity?: string } }>('GET', path);
+    return Boolean(spec?.holderIdentity);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return false;
+    throw error;
+  }
+}
+
+export interface LeaderElectionOptions {
+  readonly client: ApiClient;
+  /** Namespace and name of the Lease; it is created when it is not there. */
+  readonly namespace: string;
+  readonly name: string;
+  /** Who this is: another one for each start of a process, or a restart would take itself for the one before. */
+  readonly identity: string;
+  readonly log: Logger;
+  /**
+   * Called each time this process becomes the leader. It runs until `leadership.signal` aborts and must end then: the next
+   * term starts only after it has. If it ends by itself, by an error or not, the lease is given up for others to try.
+   */
+  readonly lead: (leadership: Leadership) => Promise<void>;
+  /** Another leader was seen, or none. */
+  readonly onChange?: (leader: string | undefined) => void;
+  readonly timings?: Partial<LeaderTimings>;
+}
+
+export interface LeaderElection {
+  isLeader(): boolean;
+  /** Who leads, as far as this process has seen. */
+  leader(): string | undefined;
+  /** Ends the run, waits for it (no longer than the lease lasts) and gives the lease up, so that the next one need not wait. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Takes part in the election of one leader among processes, by a Lease (coordination.k8s.io/v1) and the rules of client-go's
+ * tools/leaderelection. It needs get, create and update of that Lease. Faults are logged, and tried again.
+ * @throws RangeError for timings that could make two lead
+ */
+export function electLeader(options: LeaderElectionOptions): LeaderElection {
+  const { identity, log, lead, onChange } = options;
+  const timings = leaderTimings(options.timings);
+  const contender = leaseContender({ ...options, timings });
+  const fault = followFault(log, 'leader election works again');
+  const stopping = new AbortController();
+  let term: Term | undefined;
+  /** Whether `lead` was called and has not ended. */
+  let running = false;
+  let announced: string | undefined;
+
+  const isLeader = () => term?.held() ?? false;
+  const leader = () => {
+    if (isLeader()) return identity;
+    const holder = contender.holder();
+    return holder === identity ? undefined : holder;
+  };
+
+  function announce(): void {
+    const now = leader();
+    if (now === announced) return;
+    announced = now;
+    log.info({ leader: now }, now === undefined ? 'there is no leader' : `the leader is ${now}`);
+    try {
+      onChange?.(now);
+    } catch (error) {
+      log.error({ err: error }, 'the change of the leader could not be reported');
+    }
+  }
+
+  /** What the API server's answer led to, or undefined when there was none. */
+  async function attempt<T>(ask: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+    try {
+      const answer = await ask(signal);
+      fault.isOver();
+      return answer;
+    } catch (error) {
+      if (!signal.aborted) fault.is(...leaseFault(error, options));
+      return undefined;
+    }
+  }
+
+  /** It says nothing of the API server when it works: there may have been nothing to release. */
+  async function release(signal: AbortSignal): Promise<void> {
+    try {
+      await contender.release();
+    } catch (error) {
+      if (!signal.aborted) fault.is(...leaseFault(error, options));
+    }
+  }
+
+  async function takePart(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const asked = await attempt(contender.acquire, stopping.signal);
+      if (asked && !stopping.signal.aborted) await serve(asked);
+      announce();
+      await pause(candidatePause(timings), stopping.signal);
+    }
+    // Not while the run goes on: whoever leads next must be the only one.
+    if (!running) await release(new AbortController().signal);
+    announce();
+  }
+
+  async function serve(asked: Moment): Promise<void> {
+    const own = beginTerm(timings, asked);
+    // Stopped for too long between the request and its answer.
+    if (!own.held()) return;
+    term = own;
+    announce();
+    const run = runOnce(own);
+
+    while (own.held()) {
+      await pause(timings.retryPeriodMs, own.signal);
+      if (!own.held()) break;
+      const renewal = await attempt(contender.renew, own.signal);
+      if (renewal?.ok) own.renewed(renewal.asked);
+      else if (renewal) own.end(new LeadershipLostError(renewal.why));
+    }
+    log.info(`no longer the leader: ${messageOf(own.signal.reason)}`);
+    announce();
+
+    const waiting = new AbortController();
+    await Promise.race([run, pause(timings.leaseDurationMs, waiting.signal)]);
+    waiting.abort();
+    if (running) {
+      log.warn('what only the leader does goes on after the lease: this process does not take part until it has ended');
+      if (!stopping.signal.aborted) await Promise.race([run, once(stopping.signal, 'abort')]);
+    } else if (own.signal.reason instanceof RunEnded && !stopping.signal.aborted) {
+      await release(stopping.signal);
+      // The others first: they may fare better.
+      await pause(timings.leaseDurationMs, stopping.signal);
+    }
+  }
+
+  /** Ends the term when the run ends before it. */
+  async function runOnce(own: Term): Promise<void> {
+    running = true;
+    try {
+      await lead(own);
+      own.end(new RunEnded('what only the leader does has ended'));
+    } catch (error) {
+      if (own.signal.aborted) log.debug({ err: error }, 'what only the leader does was broken off');
+      else log.error({ err: error }, 'what only the leader does has failed');
+      own.end(new RunEnded('what only the leader does has failed'));
+    }
+    running = false;
+  }
+
+  const done = takePart();
+  return {
+    isLeader,
+    leader,
+    stop() {
+      stopping.abort();
+      term?.end(new LeadershipLostError('it was told to stop'));
+      return done;
+    },
+  };
+}
+
+/** The run ended while the lease was held. */
+class RunEnded extends LeadershipLostError {}

@@ -1,0 +1,112 @@
+import { microTime } from '../../kubernetes/text.ts';
+import type { ApiClient, RequestOptions } from '../client/api-client.ts';
+import { ApiError } from '../client/api-error.ts';
+
+export interface LeaderTimings {
+  /** How long others wait, after they have seen the Lease change for the last time, until they take it. Whole seconds. */
+  readonly leaseDurationMs: number;
+  /** How long the leader goes on without a renewal that succeeded. */
+  readonly renewDeadlineMs: number;
+  /** How often the leader renews. Others look twice as often, so that a lease that was given up is taken within about a second. */
+  readonly retryPeriodMs: number;
+}
+
+/** Those of Kubernetes' own components (RecommendedDefaultLeaderElectionConfiguration of k8s.io/component-base). */
+export const LEADER_TIMINGS: LeaderTimings = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
+
+/** Spreads candidates, so that they do not all ask at once. */
+const JITTER = 0.2;
+
+/**
+ * The timings with defaults filled in.
+ * @throws RangeError unless lease > deadline > period: otherwise two could lead, or one would give up too soon
+ */
+export function leaderTimings(given: Partial<LeaderTimings> = {}): LeaderTimings {
+  const timings = { ...LEADER_TIMINGS, ...given };
+  const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = timings;
+  const ordered = leaseDurationMs > renewDeadlineMs && renewDeadlineMs > retryPeriodMs && retryPeriodMs > 0;
+  // A Lease counts in whole seconds, and one that said less than we take it for would be taken from us.
+  if (!ordered || leaseDurationMs % 1_000 !== 0) {
+    throw new RangeError(
+      `leader election: expected lease (whole seconds) > deadline > period, got ${JSON.stringify(timings)}`,
+    );
+  }
+  return timings;
+}
+
+/** How long a candidate waits until it looks again. */
+export function candidatePause({ retryPeriodMs }: LeaderTimings): number {
+  return (retryPeriodMs / 2) * (1 + Math.random() * JITTER);
+}
+
+/** The part of a Lease (coordination.k8s.io/v1) that leader election is about. The rest is kept as it is. */
+export interface Lease {
+  readonly metadata: { readonly resourceVersion: string };
+  readonly spec?: LeaseSpec;
+}
+
+export interface LeaseSpec {
+  readonly holderIdentity?: string;
+  readonly leaseDurationSeconds?: number;
+  readonly acquireTime?: string;
+  readonly renewTime?: string;
+  readonly leaseTransitions?: number;
+}
+
+/** Limits of one request. */
+export type Bounds = Required<Pick<RequestOptions, 'timeoutMs' | 'signal'>>;
+
+/** One Lease at the API server. Each write carries the resourceVersion of what it replaces, so that it never undoes another. */
+export interface LeaseStore {
+  /** @throws ApiError, but for a Lease that is not there; Error */
+  read(bounds: Bounds): Promise<Lease | undefined>;
+  /** @throws ApiError (409 when somebody else was first); Error */
+  create(spec: LeaseSpec, bounds: Bounds): Promise<Lease>;
+  /** @throws ApiError (409 when it has changed, 404 when it is gone); Error */
+  update(lease: Lease, spec: LeaseSpec, bounds: Bounds): Promise<Lease>;
+}
+
+export function leaseStore(client: ApiClient, namespace: string, name: string): LeaseStore {
+  const collection = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
+  const path = `${collection}/${encodeURIComponent(name)}`;
+  return {
+    async read(bounds) {
+      try {
+        return await client.request<Lease>('GET', path, bounds);
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 404) return undefined;
+        throw error;
+      }
+    },
+    create: (spec, bounds) =>
+      client.request<Lease>('POST', collection, {
+        ...bounds,
+        body: { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace, name }, spec },
+      }),
+    update: (lease, spec, bounds) => client.request<Lease>('PUT', path, { ...bounds, body: { ...lease, spec } }),
+  };
+}
+
+/** Who holds the lease, or undefined for one that was given up. */
+export function holderOf({ spec }: Lease): string | undefined {
+  return spec?.holderIdentity || undefined;
+}
+
+/** What a holder writes, following on what was there. Times are for people: nobody compares them. */
+export function heldBy(identity: string, durationMs: number, before?: LeaseSpec): LeaseSpec {
+  const now = microTime(Date.now());
+  const same = before?.holderIdentity === identity;
+  return {
+    holderIdentity: identity,
+    leaseDurationSeconds: durationMs / 1_000,
+    acquireTime: (same && before?.acquireTime) || now,
+    renewTime: now,
+    leaseTransitions: (before?.leaseTransitions ?? 0) + (before === undefined || same ? 0 : 1),
+  };
+}
+
+/** What the holder leaves behind: nobody's, and over in a second even for those who only look at the time (as client-go). */
+export function givenUp({ leaseTransitions = 0 }: LeaseSpec = {}): LeaseSpec {
+  const now = microTime(Date.now());
+  return { holderIdentity: '', leaseDurationSeconds: 1, acquireTime: now, renewTime: now, leaseTransitions };
+}

@@ -1,0 +1,200 @@
+import { X509Certificate } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { ServableCertificates } from '../certs/certificate-directory.ts';
+import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
+import { invalidAt, signerOf } from '../certs/inspect.ts';
+import { type CompleteFiles, nextStep, PROPAGATION_MS, unusable } from '../certs/rotation.ts';
+import {
+  NO_SECRET,
+  readSecret,
+  type SecretRef,
+  type SecretState,
+  secretsPath,
+  viewSecret,
+  writeSecret,
+} from './certificate-secret.ts';
+import type { ApiClient } from './client/api-client.ts';
+import { watchResource } from './watch/watch-cache.ts';
+
+/** How long a replica that starts leaves the repair of a broken Secret to those that still know the last good one. */
+const RESCUE_MS = 3_000;
+const RESCUE_POLL_MS = 200;
+/** Time alone makes the served certificate useless, and CAs of before needless. */
+const LOOK_AGAIN_MS = 60_000;
+
+/** The certificates of a Secret that many replicas serve. Only reads, but for the first: the leader renews. */
+export interface SecretKeeper extends CertificateKeeper {
+  /** The Secret as it was last seen, usable or not. */
+  stored(): SecretState;
+  /** The last usable contents of the Secret, the CA's key included. They need not be served yet. */
+  lastGood(): CompleteFiles;
+  /** What {@link SecretKeeperOptions.isTrusted} says may have changed. */
+  recheck(): void;
+}
+
+export interface SecretKeeperOptions {
+  readonly client: ApiClient;
+  readonly ref: SecretRef;
+  /** DNS names that the serving certificate has to be for. */
+  readonly names: readonly string[];
+  /** Whether another replica may be there to put back what is broken. */
+  readonly hasRescuer: () => Promise<boolean>;
+  /** Whether everybody who calls trusts this CA. */
+  readonly isTrusted: (ca: X509Certificate) => boolean;
+  /** How long a CA stays in the bundle after the last certificate of it was served here, in milliseconds. */
+  readonly overlapMs: number;
+  /** Called with the first certificates, and again whenever they or their bundle are others. */
+  readonly onServe: (certificates: ServableCertificates) => void;
+  readonly onFault: (message: string) => void;
+  /** Called whenever the Secret was seen to change. */
+  readonly onChange: () => void;
+  readonly log: Logger;
+}
+
+/**
+ * Reads the Secret, and creates or mends it first where that is needed: of many replicas that do so at the same time one is
+ * the first, and the others take what it wrote. From then on the Secret is watched. What is served changes only to what is
+ * trusted: a certificate of a CA that came out of nowhere (a Secret that was lost, or restored from a backup) waits until it
+ * is, and meanwhile the bundle has both CAs. The last good certificates are kept while the Secret is broken. What is valid is
+ * asked by the API server's clock: it is the API server that has to accept them.
+ * @throws ApiError, or the error of a connection that fails
+ */
+export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKeeper> {
+  const { client, ref, names, isTrusted, overlapMs, onServe, onFault, onChange, log } = options;
+  const first = await openSecret(options);
+  let stored = first.state;
+  let lastGood = stored.files as CompleteFiles;
+  /** What of {@link lastGood}, or of before, is served. */
+  let served = lastGood;
+  /** CAs that the stored bundle is without although they were in use here, and until when they are trusted all the same. */
+  let former: { readonly ca: X509Certificate; readonly until: number }[] = [];
+  /** Since when the CA that is to be served next is trusted. */
+  let trusted: { readonly ca: string; readonly since: number } | undefined;
+  let current = servable(served, bundle(), first.issued);
+  let fault: string | undefined;
+  let stopped = false;
+  let timer: NodeJS.Timeout | undefined;
+  /** When to look again, in milliseconds, if nothing changes before. */
+  let waitMs = LOOK_AGAIN_MS;
+  onServe(current);
+  settle();
+
+  const cache = watchResource({
+    client,
+    path: secretsPath(ref),
+    fieldSelector: `metadata.name=${ref.name}`,
+    project: viewSecret,
+    onChange: (change) => take(change.type === 'deleted' ? NO_SECRET : change.entry.value),
+    log,
+  });
+  // One that was deleted before the watch began is no change for the watch.
+  cache.synced.then(
+    () => cache.size === 0 && take(NO_SECRET),
+    () => {},
+  );
+
+  return {
+    current: () => current,
+    fault: () => fault,
+    stored: () => stored,
+    lastGood: () => lastGood,
+    recheck: settle,
+    stop() {
+      stopped = true;
+      clearTimeout(timer);
+      void cache.stop();
+    },
+  };
+
+  function take(state: SecretState): void {
+    stored = state;
+    const reason = unusable(state.files, names, client.now());
+    if (reason === undefined) {
+      lastGood = state.files as CompleteFiles;
+      fault = undefined;
+      settle();
+    } else {
+      fault = `Secret ${ref.namespace}/${ref.name}: ${reason}; the last good certificates are served`;
+      onFault(fault);
+    }
+    onChange();
+  }
+
+  /** Serves the last good certificates as soon as that is safe, and keeps the bundle right until then and after. */
+  function settle(): void {
+    former = former.filter(({ until }) => performance.now() < until);
+    waitMs = LOOK_AGAIN_MS;
+    if (served.cert === lastGood.cert || mayReplace()) served = lastGood;
+    clearTimeout(timer);
+    const nextMs = Math.min(waitMs, ...former.map(({ until }) => until - performance.now()));
+    if (!stopped) timer = setTimeout(settle, nextMs + 1).unref();
+    const found = servable(served, bundle(), []);
+    if (found.serving.cert === current.serving.cert && found.bundle === current.bundle) return;
+    current = found;
+    onServe(current);
+  }
+
+  function mayReplace(): boolean {
+    const inUse = new X509Certificate(served.cert);
+    const signer = signerOf(inUse, served.caCert);
+    const next = signerOf(new X509Certificate(lastGood.cert), lastGood.caCert);
+    if (signer === undefined || next === undefined || invalidAt(inUse, client.now()) !== undefined) return true;
+    if (next.fingerprint256 === signer.fingerprint256) return true;
+
+    if (signerOf(inUse, lastGood.caCert) === undefined) {
+      const others = former.filter(({ ca }) => ca.fingerprint256 !== signer.fingerprint256);
+      former = [...others, { ca: signer, until: performance.now() + overlapMs }];
+    }
+    if (!isTrusted(next)) {
+      trusted = undefined;
+      return false;
+    }
+    if (trusted?.ca !== next.fingerprint256) trusted = { ca: next.fingerprint256, since: performance.now() };
+    waitMs = Math.min(waitMs, trusted.since + PROPAGATION_MS - performance.now());
+    return waitMs <= 0;
+  }
+
+  function bundle(): string {
+    if (former.length === 0) return lastGood.caCert;
+    return [lastGood.caCert.trimEnd(), ...former.map(({ ca }) => ca.toString().trimEnd()), ''].join('\n');
+  }
+}
+
+async function openSecret({
+  client,
+  ref,
+  names,
+  hasRescuer,
+}: SecretKeeperOptions): Promise<{ state: SecretState; issued: string[] }> {
+  let rescueUntil: number | undefined;
+  for (;;) {
+    const state = await readSecret(client, ref);
+    const now = client.now();
+    if (unusable(state.files, names, now) === undefined) return { state, issued: [] };
+
+    rescueUntil ??= (await hasRescuer()) ? performance.now() + RESCUE_MS : 0;
+    if (performance.now() < rescueUntil) {
+      await delay(RESCUE_POLL_MS);
+      continue;
+    }
+    const step = await nextStep(state.files, { now, names, trusted: false, overlapMs: 0 });
+    if (step === undefined) throw new Error(`Secret ${ref.namespace}/${ref.name} is of no use, and cannot be mended`);
+    const written = await writeSecret(client, ref, step.files, state);
+    if (written) return { state: written, issued: [step.what] };
+  }
+}
+
+/** @param bundle of all CAs to be trusted: more than those of the files while they change */
+function servable(files: CompleteFiles, bundle: string, issued: readonly string[]): ServableCertificates {
+  const certificate = new X509Certificate(files.cert);
+  return {
+    serving: { cert: files.cert, key: files.key },
+    certificate,
+    ca: signerOf(certificate, files.caCert),
+    bundle,
+    renews: 'all',
+    uncovered: [],
+    issued,
+  };
+}

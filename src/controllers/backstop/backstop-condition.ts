@@ -1,0 +1,122 @@
+import { ApiError } from '../../cluster/client/api-error.ts';
+import { NATIVE_RESOURCES, type NativeObject } from '../../cluster/native-policies.ts';
+import { howToPermit, notPermitted } from '../../cluster/optional-rights.ts';
+import { atMost, printable } from '../../kubernetes/text.ts';
+import type { NativeLimit } from '../../native/native-policy.ts';
+import type { ConditionState } from '../../policy/policy-status.ts';
+import { NATIVE_SELECTOR } from './desired-native-policies.ts';
+
+/** How the native policies stand that one of our policies asks for. */
+export type BackstopState =
+  /** All that can be said natively is in force. */
+  | {
+      readonly what: 'InForce';
+      readonly natives: readonly string[];
+      readonly limits: readonly NativeLimit[];
+      /** Whether the API server has looked at the types in all of them. */
+      readonly isChecked: boolean;
+    }
+  /** They are in force, and the API server doubts that their expressions fit the types of objects. */
+  | { readonly what: 'TypeChecking'; readonly warnings: readonly string[] }
+  /** Nothing of the policy can be said natively. */
+  | { readonly what: 'NothingNative'; readonly limits: readonly NativeLimit[] }
+  /** taintkeeper may not write any. */
+  | { readonly what: 'NotPermitted' }
+  /** taintkeeper may not write any, nor remove what it wrote when it might: that decides as it did then. */
+  | { readonly what: 'LeftInForce'; readonly natives: readonly NativeObject[] }
+  /** The API server has no native policies. */
+  | { readonly what: 'Unsupported' }
+  /** The API server could not evaluate it. */
+  | { readonly what: 'NotTranslated'; readonly message: string }
+  /** Somebody else has an object of that name. */
+  | { readonly what: 'NotOurs'; readonly object: string }
+  /** The API server did not take them. */
+  | { readonly what: 'Refused'; readonly message: string }
+  /** The API server does not let taintkeeper write them. */
+  | { readonly what: 'Forbidden'; readonly message: string };
+
+/** More of them in one message are for nobody to read. */
+const MAX_LISTED = 8;
+
+const FORBIDDEN = 403;
+
+export function isForbidden(error: unknown): boolean {
+  return error instanceof ApiError && error.status === FORBIDDEN;
+}
+
+/** The state of a policy whose native policies could not be looked at or written. */
+export function stateOfFault(error: unknown): BackstopState {
+  return { what: isForbidden(error) ? 'Forbidden' : 'Refused', message: (error as Error).message };
+}
+
+/** What the condition `Backstop` of the policy says. */
+export function backstopCondition(state: BackstopState): ConditionState {
+  const { what: reason } = state;
+  switch (state.what) {
+    case 'InForce': {
+      const unchecked = state.isChecked ? '' : '; the API server has not yet said whether their types fit';
+      return {
+        status: 'True',
+        reason,
+        message: `in force: ${state.natives.join(', ')}${unchecked}${limitsOf(state.limits)}`,
+      };
+    }
+    case 'TypeChecking':
+      return {
+        status: 'False',
+        reason,
+        message: `the API server warns: ${list(state.warnings)}. That is a fault of taintkeeper: please report it`,
+      };
+    case 'NothingNative':
+      return {
+        status: 'False',
+        reason,
+        message: `nothing of this policy can be said in the API server's own language${limitsOf(state.limits)}`,
+      };
+    case 'NotPermitted':
+      return { status: 'False', reason, message: notPermitted('nativePolicies', 'backstop: Native') };
+    case 'LeftInForce': {
+      const names = [...new Set(state.natives.map(({ metadata }) => metadata.name))];
+      // What puts them in force first.
+      const resources = [...new Set(state.natives.map(({ kind }) => NATIVE_RESOURCES[kind]))].sort().reverse();
+      return {
+        status: 'False',
+        reason,
+        message:
+          `still in force, as last written: ${names.join(', ')}. taintkeeper may no longer change or remove them. To let it: ` +
+          `${howToPermit('nativePolicies')}. To remove all of that kind: kubectl delete ${resources.join(',')} -l ${NATIVE_SELECTOR}`,
+      };
+    }
+    case 'Unsupported':
+      return {
+        status: 'False',
+        reason,
+        message: 'the API server has no ValidatingAdmissionPolicy in version v1: it takes Kubernetes 1.30 or newer',
+      };
+    case 'NotOurs':
+      return {
+        status: 'False',
+        reason,
+        message: `${state.object} is there, and is not taintkeeper's: delete it, and it is written anew within a minute`,
+      };
+    case 'NotTranslated':
+    case 'Refused':
+      return { status: 'False', reason, message: printable(state.message) };
+    case 'Forbidden':
+      return {
+        status: 'False',
+        reason,
+        message: `${printable(state.message)}: compare the ClusterRole with that of the manifests`,
+      };
+  }
+}
+
+function limitsOf(limits: readonly NativeLimit[]): string {
+  return limits.length === 0
+    ? ''
+    : `; while taintkeeper is down: ${list(limits.map(({ field, message }) => `${field}: ${message}`))}`;
+}
+
+function list(texts: readonly string[]): string {
+  return atMost(MAX_LISTED, texts.map(printable)).join('; ');
+}

@@ -1,0 +1,162 @@
+import type { Logger } from 'pino';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { listNative, type NativeObject, servedVersions } from '../../cluster/native-policies.ts';
+import { type PolicyObject, versionInForce, versionOf } from '../../cluster/policies.ts';
+import type { NativeTranslation, TranslationOptions } from '../../native/native-policy.ts';
+import { asksForBackstop, type BackedPolicy, inAudit } from '../../policy/backstop.ts';
+import type { Policy } from '../../policy/policy.ts';
+import type { ConditionState } from '../../policy/policy-status.ts';
+import { createBackOff } from '../../runtime/back-off.ts';
+import { ownedByClusterRole } from '../replicas/role-ownership.ts';
+import type { Trouble } from '../sources.ts';
+import { type BackstopState, backstopCondition, isForbidden, stateOfFault } from './backstop-condition.ts';
+import { NATIVE_LABELS, NATIVE_SUFFIX } from './desired-native-policies.ts';
+import { type NamedPolicy, type NativeRun, nativesOf, settleNatives, type TranslatedPolicy } from './native-run.ts';
+import { nativeWriter } from './native-writer.ts';
+
+/**
+ * They are not watched but listed: whatever somebody does to them, the webhook stands beside them while there is a leader; and
+ * which versions there are changes with the API server.
+ */
+const LOOK_AGAIN_MS = 10_000;
+/** The first look at what the API server says of the types in expressions that were just written. */
+const FIRST_CHECK_MS = 500;
+
+export interface BackstopOptions {
+  readonly client: ApiClient;
+  /** Whether native policies may be written; undefined while nobody knows. */
+  readonly mayWrite: () => boolean | undefined;
+  readonly objects: () => readonly PolicyObject[];
+  /** Every policy is taken to be in mode Audit. */
+  readonly audit: boolean;
+  /** Where taintkeeper runs: its own DaemonSets are left alone. */
+  readonly namespace: string;
+  /** Name of the ClusterRole that puts the native policies out of force when it is deleted, if any. */
+  readonly ownerClusterRole: string | undefined;
+  readonly translate: (policy: BackedPolicy, options: TranslationOptions) => NativeTranslation;
+  readonly log: Logger;
+}
+
+/** The leader's care for the native policies that stand under the webhook. */
+export interface Backstop {
+  /** One run. Gives the time until the next look, in milliseconds; undefined while no policy asks for any. */
+  reconcile(): Promise<number | undefined>;
+  /** What the policy's status says of it: undefined where it asks for none, `pending` until the next run. */
+  condition(policy: PolicyObject): ConditionState | 'pending' | undefined;
+  /** The policies whose native ones are not in force. */
+  troubles(): readonly Trouble[];
+}
+
+export function backstop(options: BackstopOptions): Backstop {
+  const { client, mayWrite, objects, audit, namespace, translate, log } = options;
+  const writer = nativeWriter(client, log);
+  const checks = createBackOff({ minMs: FIRST_CHECK_MS, maxMs: LOOK_AGAIN_MS });
+  let translated: { readonly of: string; readonly policies: readonly TranslatedPolicy[] } | undefined;
+  /** By {@link versionOf} the policy. */
+  let states: ReadonlyMap<string, BackstopState> = new Map();
+
+  return {
+    async reconcile() {
+      const inForce = objects().flatMap(({ inForce, ...object }) =>
+        inForce ? [{ object: { ...object, generation: inForce.generation }, policy: inForce.policy }] : [],
+      );
+      const asking = inForce.filter(({ policy }) => asksForBackstop(policy)).map(({ object }) => object);
+      const every = (state: BackstopState) => new Map(asking.map((object) => [versionOf(object), state]));
+      const isPermitted = mayWrite();
+      if (isPermitted === undefined) return undefined;
+      let isSettled = false;
+      try {
+        const versions = await servedVersions(client);
+        if (versions.validating === undefined) {
+          states = every({ what: 'Unsupported' });
+          return asking.length === 0 ? undefined : LOOK_AGAIN_MS;
+        }
+        const found = (await listNative(client, versions, NATIVE_LABELS)).filter(isOurs);
+        if (asking.length + found.length === 0) return undefined;
+        if (!isPermitted) {
+          states = new Map([...every({ what: 'NotPermitted' }), ...leftInForce(objects(), found)]);
+          return LOOK_AGAIN_MS;
+        }
+        // Each time: who applies the installation anew makes another ClusterRole of that name.
+        const installation = await ownedByClusterRole(client, options.ownerClusterRole);
+        const backed = translateAll(inForce, versions.mutating !== undefined);
+        const unreadable = objects().filter(({ inForce }) => !inForce);
+        const run = await settleNatives(backed, found, { writer, versions, namespace, installation, unreadable });
+        states = run.states;
+        isSettled = true;
+        if (run.fault) throw run.fault;
+        return asking.length === 0 ? undefined : nextLookMs(run);
+      } catch (error) {
+        // Who may not see them has not written any.
+        if (isForbidden(error) && asking.length === 0) return undefined;
+        // What the API server said of single ones is known already; and what was in force is so while it does not answer.
+        const isKnown = asking.every((object) => states.has(versionOf(object)));
+        if (!isSettled && (isForbidden(error) || !isKnown)) states = every(stateOfFault(error));
+        throw error;
+      }
+    },
+    condition,
+    troubles: () =>
+      objects().flatMap((object) => {
+        const found = condition(object);
+        if (found === undefined || found === 'pending' || found.status === 'True') return [];
+        const { reason, message } = found;
+        return [
+          { kind: object.kind, policy: object.name, reason: `Backstop${reason}`, message: `backstop: ${message}` },
+        ];
+      }),
+  };
+
+  function condition(object: PolicyObject): ConditionState | 'pending' | undefined {
+    // What is in force is told of, whether it is asked for or not.
+    const left = states.get(versionOf(object));
+    if (left?.what === 'LeftInForce') return backstopCondition(left);
+    const version = versionInForce(object);
+    if (!object.inForce || version === undefined || !asksForBackstop(object.inForce.policy)) return undefined;
+    const state = states.get(version);
+    return state ? backstopCondition(state) : 'pending';
+  }
+
+  /** Hundreds of policies take most of a second, in which no request is answered: only when one of them has changed. */
+  function translateAll(inForce: readonly { object: NamedPolicy; policy: Policy }[], mutates: boolean) {
+    const of = JSON.stringify([mutates, inForce.map(({ object }) => versionOf(object))]);
+    if (translated?.of !== of) {
+      const among = inForce.map(({ policy }) => asInForce(policy));
+      const policies = inForce.flatMap(({ object, policy }) => {
+        const asked = asInForce(policy);
+        if (!asksForBackstop(asked)) return [];
+        return [{ object, translation: translate(asked, { among, mutates, purpose: 'Backstop' }) }];
+      });
+      translated = { of, policies };
+    }
+    return translated.policies;
+  }
+
+  function asInForce(policy: Policy): Policy {
+    return audit && policy.kind !== 'RecoveryPolicy' ? inAudit(policy) : policy;
+  }
+
+  function nextLookMs({ states, hasWritten, waits }: NativeRun): number {
+    if (hasWritten) checks.reset();
+    const isChecked = [...states.values()].every((state) => state.what !== 'InForce' || state.isChecked);
+    return Math.min(LOOK_AGAIN_MS, ...waits, isChecked ? LOOK_AGAIN_MS : checks.next());
+  }
+}
+
+/** Of each policy, by its version, what is in force of what was once written for it. */
+function leftInForce(objects: readonly NamedPolicy[], found: readonly NativeObject[]): [string, BackstopState][] {
+  return objects.flatMap((object): [string, BackstopState][] => {
+    const natives = nativesOf(object, found);
+    // Without a binding, it does nothing.
+    return natives.some(({ kind }) => kind.endsWith('Binding'))
+      ? [[versionOf(object), { what: 'LeftInForce', natives }]]
+      : [];
+  });
+}
+
+/** A label can be put on anything. */
+function isOurs({ metadata: { name, ownerReferences } }: NativeObject): boolean {
+  return name.endsWith(NATIVE_SUFFIX) && (ownerReferences ?? []).some(({ kind }) => OWNER_KINDS.includes(kind));
+}
+
+const OWNER_KINDS = ['TaintPolicy', 'TolerationPolicy', 'ClusterRole'];

@@ -1,0 +1,132 @@
+import { ApiError } from '../../cluster/client/api-error.ts';
+import type { NativeObject, NativeVersions } from '../../cluster/native-policies.ts';
+import { type PolicyObject, versionOf } from '../../cluster/policies.ts';
+import type { NativeLimit, NativeTranslation } from '../../native/native-policy.ts';
+import type { Ownership } from '../replicas/role-ownership.ts';
+import { type BackstopState, stateOfFault } from './backstop-condition.ts';
+import { type DesiredNative, desiredNatives } from './desired-native-policies.ts';
+import { type NativeWriter, NotOursError, titleOf } from './native-writer.ts';
+
+/** Which policy it is. */
+export type NamedPolicy = Pick<PolicyObject, 'kind' | 'name' | 'uid' | 'generation'>;
+
+/** A policy that asks for a backstop, and what it is in the API server's own language. */
+export interface TranslatedPolicy {
+  readonly object: NamedPolicy;
+  readonly translation: NativeTranslation;
+}
+
+export interface NativeRunContext {
+  readonly writer: NativeWriter;
+  readonly versions: NativeVersions;
+  /** Where taintkeeper runs. */
+  readonly namespace: string;
+  readonly installation: Ownership;
+  /** Policies that cannot be read: what is in force of them stays. */
+  readonly unreadable: readonly NamedPolicy[];
+}
+
+/** What came of a run. */
+export interface NativeRun {
+  /** By {@link versionOf} the policy. */
+  readonly states: ReadonlyMap<string, BackstopState>;
+  readonly hasWritten: boolean;
+  /** In how many milliseconds somebody wants another look. */
+  readonly waits: readonly number[];
+  /** The first thing that the API server did not take. */
+  readonly fault: ApiError | undefined;
+}
+
+/**
+ * Makes the native policies as they should be, and removes those that no policy asks for. A policy that the API server does not
+ * take keeps back none of the others, and what is in force of it stays.
+ * @param found all that are ours
+ */
+export async function settleNatives(
+  backed: readonly TranslatedPolicy[],
+  found: readonly NativeObject[],
+  { writer, versions, namespace, installation, unreadable }: NativeRunContext,
+): Promise<NativeRun> {
+  const present = new Map(found.map((object) => [titleOf(object), object]));
+  const states = new Map<string, BackstopState>();
+  const wanted = new Set<string>();
+  const waits: number[] = [];
+  const faults: ApiError[] = [];
+  let hasWritten = false;
+
+  for (const policy of unreadable) keep(policy);
+  for (const { object, translation } of backed) states.set(versionOf(object), await settle(object, translation));
+  await removeOthers();
+  return { states, hasWritten, waits, fault: faults[0] };
+
+  async function settle(policy: NamedPolicy, { policies, limits, refusal }: NativeTranslation): Promise<BackstopState> {
+    if (refusal !== undefined) {
+      keep(policy);
+      return { what: 'NotTranslated', message: refusal };
+    }
+    if (policies.length === 0) return { what: 'NothingNative', limits };
+    const desired = desiredNatives(policies, { policy, namespace, mutatingVersion: versions.mutating, installation });
+    for (const one of desired) wanted.add(titleOf(one));
+    const standing: NativeObject[] = [];
+    try {
+      for (const one of desired) standing.push(await settleOne(one));
+    } catch (error) {
+      if (error instanceof NotOursError) return { what: 'NotOurs', object: error.message };
+      if (!(error instanceof ApiError)) throw error;
+      faults.push(error);
+      return stateOfFault(error);
+    }
+    return stateOf(standing, limits);
+  }
+
+  /** What there is of a policy is better than nothing. */
+  function keep(policy: NamedPolicy): void {
+    for (const object of nativesOf(policy, found)) wanted.add(titleOf(object));
+  }
+
+  async function settleOne(desired: DesiredNative): Promise<NativeObject> {
+    const settled = await writer.settle(desired, present.get(titleOf(desired)), versions);
+    if (settled.written) hasWritten = true;
+    if (settled.waitMs !== undefined) waits.push(settled.waitMs);
+    return { ...settled.object, kind: desired.kind };
+  }
+
+  /** What puts one in force before what decides, and what refuses before what puts right. */
+  async function removeOthers(): Promise<void> {
+    const others = found.filter((object) => !wanted.has(titleOf(object)));
+    const last = (a: NativeObject, b: NativeObject) => (a.kind > b.kind ? -1 : a.kind < b.kind ? 1 : 0);
+    for (const one of others.toSorted(last)) {
+      try {
+        await writer.remove(one, versions);
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        faults.push(error);
+      }
+    }
+  }
+}
+
+/** Those that were written for the policy: what decides is owned by it, and what puts that in force has the same name. */
+export function nativesOf({ uid }: Pick<NamedPolicy, 'uid'>, found: readonly NativeObject[]): NativeObject[] {
+  const owned = found.filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid));
+  const names = new Set(owned.map(({ metadata }) => metadata.name));
+  return found.filter(({ metadata }) => names.has(metadata.name));
+}
+
+/** What the API server says of the native policies as they stand. */
+function stateOf(standing: readonly NativeObject[], limits: readonly NativeLimit[]): BackstopState {
+  // The controller manager looks at these alone.
+  const validating = standing.filter(({ kind }) => kind === 'ValidatingAdmissionPolicy');
+  const warnings = validating.flatMap(({ metadata, status }) =>
+    (status?.typeChecking?.expressionWarnings ?? []).map(({ fieldRef, warning }) => {
+      const [first = ''] = warning.split('\n');
+      return `${metadata.name}, ${fieldRef}: ${first}`;
+    }),
+  );
+  if (warnings.length > 0) return { what: 'TypeChecking', warnings };
+  const isChecked = validating.every(
+    ({ metadata, status }) => (status?.observedGeneration ?? 0) >= (metadata.generation ?? 1),
+  );
+  const natives = [...new Set(standing.map(({ metadata }) => metadata.name))];
+  return { what: 'InForce', natives, limits, isChecked };
+}

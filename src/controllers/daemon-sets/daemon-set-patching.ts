@@ -1,0 +1,181 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Logger } from 'pino';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { ownUid } from '../../cluster/optional-rights.ts';
+import { compareResourceVersions } from '../../cluster/watch/cached-objects.ts';
+import type { RecordedEvent } from '../../kubernetes/event.ts';
+import { startReconciler } from '../../runtime/reconciler.ts';
+import type { Metrics } from '../../server/metrics.ts';
+import type { Trouble } from '../sources.ts';
+import { daemonSetSurvey, daemonSetTroubles, type SurveyOptions } from './daemon-set-survey.ts';
+import {
+  daemonSetEvents,
+  daemonSetWriter,
+  listLacks,
+  policiesOf,
+  type RunningDaemonSet,
+  titleOf,
+  type Written,
+} from './daemon-set-writer.ts';
+
+const NAME = 'daemon-set-patching';
+/** Nodes and pods change all the time. */
+const PAUSE_MS = 1_000;
+/** A container that crashes is started again after 10 s at first. */
+const SETTLE_MS = 10_000;
+const STALLED_MS = 600_000;
+const REFUSED_PAUSE_MS = 300_000;
+
+export interface DaemonSetPatchingOptions extends Omit<SurveyOptions, 'settleMs' | 'stalledMs'> {
+  /** Writes only while this process leads. */
+  readonly client: ApiClient;
+  /** When nodes and DaemonSets are known. */
+  readonly synced: Promise<unknown>;
+  /** Whether DaemonSets may be patched; undefined while nobody knows. */
+  readonly mayPatch: () => boolean | undefined;
+  readonly record: (event: RecordedEvent) => void;
+  readonly onTroubles: () => void;
+  readonly metrics: Pick<Metrics, 'repaired' | 'reconciled' | 'swept'>;
+  readonly log: Logger;
+  readonly settleMs?: number;
+  readonly stalledMs?: number;
+}
+
+export interface DaemonSetPatching {
+  /** Nodes, DaemonSets, policies or `mayPatch` have changed. */
+  changed(): void;
+  troubles(): readonly Trouble[];
+  stop(): Promise<void>;
+}
+
+/**
+ * Appends the tolerations that policies with `existing: Patch` ask for to DaemonSets that already run: to one at a time, and
+ * only while every one that was patched before, by whichever leader, is healthy.
+ */
+export function startDaemonSetPatching(options: DaemonSetPatchingOptions): DaemonSetPatching {
+  const { client, daemonSets, compiled, record, metrics, log, settleMs = SETTLE_MS, stalledMs = STALLED_MS } = options;
+  const survey = daemonSetSurvey({ ...options, settleMs, stalledMs });
+  const writer = daemonSetWriter(client);
+  let troubles: readonly Trouble[] = [];
+  /** Who we are, once the API server has said so. */
+  let installation: { readonly uid: string | undefined } | undefined;
+  /** By uid, who put it back. */
+  const culprits = new Map<string, string>();
+  /** By uid, why the API server refused the last patch, and when to try again. */
+  const refusals = new Map<string, { readonly message: string; readonly until: number }>();
+  /** The last patch until the cache has it. */
+  let written: { readonly daemonSet: RunningDaemonSet; readonly resourceVersion: string } | undefined;
+  /** A patch of which nobody knows whether it arrived. */
+  let uncertain: RunningDaemonSet | undefined;
+
+  const reconciler = startReconciler({
+    name: NAME,
+    reconcile,
+    log,
+    pauseMs: PAUSE_MS,
+    onResult: (result) => metrics.reconciled(NAME, result),
+  });
+  return { changed: () => reconciler.trigger(), troubles: () => troubles, stop: () => reconciler.stop() };
+
+  async function reconcile(): Promise<number | undefined> {
+    await options.synced;
+    if (uncertain) conclude(uncertain, await writer.outcome(uncertain));
+    // What is known is from before: in it, nothing has been patched.
+    if (isAwaited()) return undefined;
+
+    installation ??= { uid: await ownUid(client) };
+    const now = performance.now();
+    const found = survey.look(now, installation.uid);
+    await findCulprits(found.filter(({ putBack }) => putBack));
+    const waiting = new Set(found.filter(({ lacks }) => lacks.length > 0).map(({ entry }) => entry.uid));
+    for (const uid of refusals.keys()) if (!waiting.has(uid)) refusals.delete(uid);
+    const isBusy = found.some(({ patched, standing }) => patched && !standing.settled);
+    const next = isBusy || !options.mayPatch() ? undefined : found.find((daemonSet) => isDue(daemonSet, now));
+    report(found);
+    metrics.swept(NAME, Date.now());
+    if (next) {
+      uncertain = next;
+      conclude(next, await writer.patch(next));
+      return PAUSE_MS;
+    }
+    const waits = [
+      ...found.map(({ standing }) => standing.changesInMs),
+      ...Array.from(refusals.values(), ({ until }) => until - now),
+    ].filter((ms) => ms > 0 && ms < Number.POSITIVE_INFINITY);
+    return waits.length === 0 ? undefined : Math.min(...waits);
+  }
+
+  /** Whether the cache has yet to see the last patch. */
+  function isAwaited(): boolean {
+    if (!written) return false;
+    const { name, namespace, uid } = written.daemonSet.entry;
+    const entry = daemonSets.get(name, namespace);
+    const awaited =
+      entry?.uid === uid && (compareResourceVersions(entry.resourceVersion, written.resourceVersion) ?? 0) < 0;
+    if (!awaited) written = undefined;
+    return awaited;
+  }
+
+  function isDue({ lacks, putBack, standing, entry }: RunningDaemonSet, now: number): boolean {
+    return lacks.length > 0 && !putBack && standing.settled && (refusals.get(entry.uid)?.until ?? now) <= now;
+  }
+
+  function conclude(daemonSet: RunningDaemonSet, outcome: Written): void {
+    uncertain = undefined;
+    if (outcome === 'changed') return;
+    if ('refused' in outcome) {
+      refusals.set(daemonSet.entry.uid, {
+        message: outcome.refused,
+        until: performance.now() + REFUSED_PAUSE_MS,
+      });
+      return;
+    }
+    refusals.delete(daemonSet.entry.uid);
+    written = { daemonSet, resourceVersion: outcome.resourceVersion };
+    survey.patched(daemonSet);
+    const policies = policiesOf(daemonSet);
+    for (const policy of policies) metrics.repaired('DaemonSet', policy);
+    log.info({ policies }, `${titleOf(daemonSet)}: added toleration ${listLacks(daemonSet)}; its pods are replaced`);
+    const wording = { type: 'Normal', reason: 'TolerationAdded', action: 'AddToleration' } as const;
+    const note = (policy: string) => `added toleration ${listLacks(daemonSet, policy)} while it ran`;
+    for (const event of daemonSetEvents(daemonSet, policies, wording, note)) record(event);
+  }
+
+  async function findCulprits(putBack: readonly RunningDaemonSet[]): Promise<void> {
+    const uids = new Set(putBack.map(({ entry }) => entry.uid));
+    for (const uid of culprits.keys()) if (!uids.has(uid)) culprits.delete(uid);
+    for (const daemonSet of putBack) {
+      const { uid } = daemonSet.entry;
+      if (!culprits.has(uid)) culprits.set(uid, await writer.culprit(daemonSet));
+    }
+  }
+
+  function report(found: readonly RunningDaemonSet[]): void {
+    const next = daemonSetTroubles({
+      daemonSets: found,
+      stalledMs,
+      refusal: ({ entry }) => refusals.get(entry.uid)?.message,
+      culprit: ({ entry }) => culprits.get(entry.uid) ?? '',
+      patchedBy: ({ entry }) =>
+        compiled()
+          .tolerationPolicies.filter((policy) => policy.patchesExisting && policy.selectsDaemonSet(entry.value))
+          .map(({ name }) => name),
+    });
+    const before = new Set(troubles.map(textOf));
+    const after = next.map(({ kind, policy, reason, message }): Trouble => ({ kind, policy, reason, message }));
+    if (isDeepStrictEqual(troubles, after)) return;
+    troubles = after;
+    for (const trouble of next) {
+      if (before.has(textOf(trouble))) continue;
+      log.warn(textOf(trouble));
+      const { daemonSet, policy, reason, note } = trouble;
+      const wording = { type: 'Warning', reason, action: 'LeaveAlone' } as const;
+      for (const event of daemonSetEvents(daemonSet, [policy], wording, () => note)) record(event);
+    }
+    options.onTroubles();
+  }
+}
+
+function textOf({ kind, policy, message }: Trouble): string {
+  return `${kind} ${policy}: ${message}`;
+}

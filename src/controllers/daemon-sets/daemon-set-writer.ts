@@ -1,0 +1,149 @@
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { ApiError } from '../../cluster/client/api-error.ts';
+import type { Entry } from '../../cluster/watch/watch-cache.ts';
+import type { Violation } from '../../judge/decision.ts';
+import type { ObjectReference, RecordedEvent } from '../../kubernetes/event.ts';
+import { atMost } from '../../kubernetes/text.ts';
+import { POLICY_API_VERSION } from '../../policy/policy.ts';
+import { describeOwner, FIELD_MANAGER, fieldOwner, type ManagedFields } from '../field-owner.ts';
+import type { ClusterDaemonSet } from '../sources.ts';
+import type { RolloutStanding } from './rollout-watch.ts';
+
+/** A DaemonSet that lacks tolerations, or that got some while it ran. */
+export interface RunningDaemonSet {
+  readonly entry: Entry<ClusterDaemonSet>;
+  /** What it lacks. */
+  readonly lacks: readonly Violation[];
+  /** Whether it got some of that before: somebody has taken it out. */
+  readonly putBack: boolean;
+  /** Whether it was ever patched. */
+  readonly patched: boolean;
+  /** The annotations that a patch for what it lacks writes. */
+  readonly record: Readonly<Record<string, string>>;
+  /** All tolerations as they should be. */
+  readonly tolerations: readonly object[];
+  readonly standing: RolloutStanding;
+}
+
+/** Tolerations that one text lists. */
+const MAX_SUBJECTS = 8;
+
+export function titleOf({ entry }: RunningDaemonSet): string {
+  return `DaemonSet ${entry.namespace}/${entry.name}`;
+}
+
+export function policiesOf({ lacks }: RunningDaemonSet): string[] {
+  return [...new Set(lacks.map(({ policy }) => policy))];
+}
+
+/** What it lacks, by one policy or by all. */
+export function listLacks({ lacks }: RunningDaemonSet, policy?: string): string {
+  const subjects = lacks.filter((one) => policy === undefined || one.policy === policy).map(({ subject }) => subject);
+  return atMost(MAX_SUBJECTS, [...new Set(subjects)]).join(', ');
+}
+
+/** For each of the policies, one Event on the DaemonSet and one on the policy. */
+export function daemonSetEvents(
+  daemonSet: RunningDaemonSet,
+  policies: readonly string[],
+  wording: Pick<RecordedEvent, 'type' | 'reason' | 'action'>,
+  note: (policy: string) => string,
+): RecordedEvent[] {
+  const { namespace, name, uid } = daemonSet.entry;
+  const regarding: ObjectReference = { apiVersion: 'apps/v1', kind: 'DaemonSet', namespace, name, uid };
+  return policies.flatMap((policy) => [
+    { ...wording, regarding, note: `TolerationPolicy ${policy}: ${note(policy)}` },
+    {
+      ...wording,
+      regarding: { apiVersion: POLICY_API_VERSION, kind: 'TolerationPolicy', name: policy },
+      note: `${titleOf(daemonSet)}: ${note(policy)}`,
+    },
+  ]);
+}
+
+const TOLERATIONS = ['spec', 'template', 'spec', 'tolerations'];
+
+/** Also for a webhook that does not answer the API server, which may go on for as long as that one is down. */
+const INTERNAL_ERROR = 500;
+
+interface DaemonSetObject {
+  readonly metadata: {
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly managedFields?: readonly ManagedFields[];
+  };
+}
+
+/** How a write ended: there is a new version, the object has changed meanwhile or is gone, or the API server does not want it. */
+export type Written = { readonly resourceVersion: string } | 'changed' | { readonly refused: string };
+
+/** Reads and writes DaemonSets past the cache. All of it fails as the client does. */
+export interface DaemonSetWriter {
+  /** Appends what the DaemonSet lacks, to the version that was looked at and no other, and marks it. */
+  patch(daemonSet: RunningDaemonSet): Promise<Written>;
+  /** What became of a patch whose answer was lost. */
+  outcome(daemonSet: RunningDaemonSet): Promise<Written>;
+  /** Who has changed its tolerations, in words. */
+  culprit(daemonSet: RunningDaemonSet): Promise<string>;
+}
+
+export function daemonSetWriter(client: ApiClient): DaemonSetWriter {
+  return {
+    async patch(daemonSet) {
+      const { uid, resourceVersion } = daemonSet.entry;
+      try {
+        const { metadata } = await client.request<DaemonSetObject>('PATCH', pathOf(daemonSet), {
+          query: { fieldManager: FIELD_MANAGER },
+          contentType: 'application/merge-patch+json',
+          body: {
+            metadata: { uid, resourceVersion, annotations: daemonSet.record },
+            spec: { template: { spec: { tolerations: daemonSet.tolerations } } },
+          },
+        });
+        return { resourceVersion: metadata.resourceVersion };
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        if (error.status === 404 || error.status === 409) return 'changed';
+        if (isRefusal(error)) return { refused: error.message };
+        if (error.status !== INTERNAL_ERROR) throw error;
+        const found = await outcome(daemonSet);
+        return found === 'changed' ? { refused: error.message } : found;
+      }
+    },
+    outcome,
+    async culprit(daemonSet) {
+      const { managedFields = [] } = (await read(daemonSet)) ?? {};
+      // Where no toleration is left, it was most likely the last one to write the spec.
+      const owner = fieldOwner(managedFields, TOLERATIONS) ?? fieldOwner(managedFields, ['spec']);
+      return owner ? describeOwner(owner) : 'by whom is not known';
+    },
+  };
+
+  async function outcome(daemonSet: RunningDaemonSet): Promise<Written> {
+    const found = await read(daemonSet);
+    const isRecorded = Object.entries(daemonSet.record).every(([name, text]) => found?.annotations?.[name] === text);
+    if (!found || !isRecorded) return 'changed';
+    return { resourceVersion: found.resourceVersion };
+  }
+
+  /** Undefined when it is gone. */
+  async function read(daemonSet: RunningDaemonSet): Promise<DaemonSetObject['metadata'] | undefined> {
+    try {
+      const { metadata } = await client.request<DaemonSetObject>('GET', pathOf(daemonSet));
+      return metadata.uid === daemonSet.entry.uid ? metadata : undefined;
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** The request itself is at fault, or somebody forbids it: what comes next is the same, for this DaemonSet. */
+function isRefusal({ status }: ApiError): boolean {
+  return status >= 400 && status < 500 && ![401, 408, 429].includes(status);
+}
+
+function pathOf({ entry }: RunningDaemonSet): string {
+  return `/apis/apps/v1/namespaces/${entry.namespace}/daemonsets/${entry.name}`;
+}

@@ -1,0 +1,248 @@
+import type { Logger } from 'pino';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { ApiError } from '../../cluster/client/api-error.ts';
+import { howToPermit, OPTIONAL_RIGHTS } from '../../cluster/optional-rights.ts';
+import type { Entry } from '../../cluster/watch/cached-objects.ts';
+import {
+  displacedPods,
+  evictionState,
+  evictionTimes,
+  type Hold,
+  holdText,
+  rateIn,
+  waitInZone,
+  type Zone,
+  zoneOf,
+  zonesOf,
+} from '../../judge/eviction-pace.ts';
+import type { RecordedEvent } from '../../kubernetes/event.ts';
+import type { ConditionState } from '../../policy/policy-status.ts';
+import { startReconciler } from '../../runtime/reconciler.ts';
+import type { Metrics } from '../../server/metrics.ts';
+import type { ClusterNode, Nodes, Trouble } from '../sources.ts';
+import { eventOfEvictions } from './node-events.ts';
+import { listUnboundPods } from './unbound-pods.ts';
+
+const NAME = 'node-eviction';
+/** What holds evictions up is looked at again after this time. */
+const LOOK_AGAIN_MS = 10_000;
+/** Each run looks at all nodes, and thousands may begin to wait within a second. */
+const PAUSE_MS = 200;
+/** Pods find a node, and nodes become ready, within this time: what takes longer waits for somebody. */
+const STALLED_MS = 60_000;
+const FORBIDDEN = 403;
+/** No zone has this name. */
+const ALL_ZONES = '*';
+
+export interface EvictionsOptions {
+  readonly client: ApiClient;
+  readonly nodes: Nodes;
+  /** Nodes a second in each zone. */
+  readonly rate: number;
+  /** It is the node's turn. */
+  readonly onTurn: (name: string) => void;
+  readonly record: (event: RecordedEvent) => void;
+  readonly metrics: Pick<Metrics, 'reconciled'>;
+  /** Called when states or troubles may have changed. */
+  readonly onChange: () => void;
+  readonly log: Logger;
+}
+
+/** One look at a node, which may be its turn. */
+export interface Turn {
+  /** Whether the node may get taints that evict its pods. */
+  readonly granted: boolean;
+  /** Whether such a write was sent, and may have been done. */
+  used: boolean;
+}
+
+/** Gives nodes their turns to get a taint that evicts their pods: as slowly as the rules of eviction-pace.ts say. */
+export interface Evictions {
+  /** The node lacks taints of these policies that would evict its pods; none: it has what it needs. */
+  waits(node: Pick<Entry<ClusterNode>, 'name' | 'value'>, policies: ReadonlySet<string>): void;
+  /** The node is there no more. */
+  gone(name: string): void;
+  /** Looks at a node, in its turn if it is. */
+  look<T>(name: string, work: (turn: Turn) => Promise<T>): Promise<T>;
+  stateOf(policy: string): Evicting;
+  troubles(): readonly Trouble[];
+  stop(): Promise<void>;
+}
+
+/** How far a policy is with a taint that evicts pods. */
+export interface Evicting {
+  /** How many nodes still lack it, those among them whose turn it is. */
+  readonly nodes: number;
+  /** The condition `Evicting`: undefined while none waits for its turn. */
+  readonly condition: ConditionState | undefined;
+}
+
+interface Waiter {
+  readonly zone: string;
+  readonly policies: ReadonlySet<string>;
+}
+
+export function startEvictions(options: EvictionsOptions): Evictions {
+  const { client, nodes, rate, onTurn, record, metrics, onChange, log } = options;
+  /** By node, whoever has waited longest first. */
+  const waiting = new Map<string, Waiter>();
+  /** Whose turn it is, with the zone: one node in each zone. */
+  const turns = new Map<string, string>();
+  /** When this process last wrote in a zone, by performance.now(). What was before it, nodes say. */
+  const last = new Map<string, number>();
+  /** What holds up zones, and since when. */
+  let holds = new Map<string, { readonly hold: Hold; readonly since: number }>();
+  let podsHidden: string | undefined;
+  const told = new Map<string, string>();
+  const stopping = new AbortController();
+  const pacing = startReconciler({
+    name: NAME,
+    reconcile,
+    log,
+    // Short against the time from one node to the next.
+    pauseMs: Math.min(PAUSE_MS, 100 / rate),
+    onResult: (result) => metrics.reconciled(NAME, result),
+  });
+
+  function end(name: string, used: boolean): void {
+    const zone = turns.get(name);
+    if (zone === undefined) return;
+    turns.delete(name);
+    // Whatever it still lacks: it comes back when it is looked at again.
+    waiting.delete(name);
+    if (used) last.set(zone, performance.now());
+    pacing.trigger();
+  }
+
+  return {
+    waits({ name, value }, policies) {
+      if (policies.size > 0) {
+        const isNew = !waiting.has(name);
+        waiting.set(name, { zone: zoneOf(value.labels), policies });
+        if (!isNew) return;
+        pacing.trigger();
+      } else if (!waiting.delete(name)) return;
+      onChange();
+    },
+    gone(name) {
+      end(name, false);
+      if (waiting.delete(name)) onChange();
+    },
+    async look(name, work) {
+      const turn = { granted: turns.has(name), used: false };
+      try {
+        return await work(turn);
+      } finally {
+        if (turn.granted) end(name, turn.used);
+      }
+    },
+    stateOf(policy) {
+      const zones = zonesOfWaiting(policy);
+      const lacking = [...waiting.values()].filter(({ policies }) => policies.has(policy)).length;
+      const holding = holdsOf(zones).map(({ hold }) => hold);
+      const condition = evictionState({ nodes: zones.length, rate, holds: holding, podsHidden });
+      return { nodes: lacking, condition: zones.length === 0 ? undefined : condition };
+    },
+    troubles() {
+      const now = performance.now();
+      return [...new Set(policiesOfWaiting())].sort().flatMap((policy) => {
+        const [first, ...more] = holdsOf(zonesOfWaiting(policy)).filter(({ since }) => now - since >= STALLED_MS);
+        if (!first) return [];
+        const message = `nodes lack a taint that evicts pods; ${holdText([first, ...more].map(({ hold }) => hold))}`;
+        return [{ kind: 'TaintPolicy', policy, reason: first.hold.reason, message }];
+      });
+    },
+    async stop() {
+      stopping.abort();
+      await pacing.stop();
+    },
+  };
+
+  async function reconcile(): Promise<number | undefined> {
+    if (waiting.size === 0 && holds.size === 0) return undefined;
+    const zones = zonesOf(nodeViews(), client.now().getTime());
+    const found = new Map<string, Hold>();
+    const waits: number[] = [];
+    const due: string[] = [];
+    for (const name of new Set([...waiting.values()].map(({ zone }) => zone))) {
+      const zone = zones.get(name);
+      if (!zone || [...turns.values()].includes(name)) continue;
+      const wait = waitInZone(rateIn(zone, rate), lastIn(name, zone), performance.now());
+      if (wait === 0) due.push(name);
+      else if (wait < Number.POSITIVE_INFINITY) waits.push(wait);
+      else found.set(name, holdOf(name, zone));
+    }
+    const pods = due.length > 0 ? await podsHold() : undefined;
+    if (pods) found.set(ALL_ZONES, pods);
+    else for (const zone of due) grant(zone);
+    const before = holds;
+    const now = performance.now();
+    holds = new Map([...found].map(([key, hold]) => [key, { hold, since: before.get(key)?.since ?? now }]));
+    tell();
+    onChange();
+    if (found.size > 0) waits.push(LOOK_AGAIN_MS);
+    return waits.length === 0 ? undefined : Math.min(...waits);
+  }
+
+  function holdOf(zone: string, { nodes: count, notReady }: Zone): Hold {
+    return rate === 0 ? { reason: 'RateIsZero' } : { reason: 'ZoneNotReady', zone, nodes: count, notReady };
+  }
+
+  function grant(zone: string): void {
+    const [name] = [...waiting].find(([, waiter]) => waiter.zone === zone) ?? [];
+    if (name === undefined) return;
+    turns.set(name, zone);
+    onTurn(name);
+  }
+
+  function lastIn(name: string, { lastAt }: Zone): number | undefined {
+    const before = lastAt === undefined ? undefined : performance.now() - (client.now().getTime() - lastAt);
+    return last.get(name) ?? before;
+  }
+
+  async function podsHold(): Promise<Hold | undefined> {
+    const times = [...nodeViews()].flatMap(({ taints }) => evictionTimes(taints));
+    if (times.length === 0) return undefined;
+    try {
+      const pods = await listUnboundPods(client, stopping.signal);
+      podsHidden = undefined;
+      const names = pods && displacedPods(pods, times);
+      return names?.length === 0 ? undefined : { reason: 'PodsWithoutNode', names: names ?? [] };
+    } catch (error) {
+      // Without the right to see them there is the pace.
+      if (!(error instanceof ApiError) || error.status !== FORBIDDEN) throw error;
+      podsHidden = `taintkeeper may not ${OPTIONAL_RIGHTS.listPods.to} (${howToPermit('listPods')})`;
+      return undefined;
+    }
+  }
+
+  /** Says of each policy once that nodes wait, and what for. */
+  function tell(): void {
+    const policies = new Set(policiesOfWaiting());
+    for (const policy of told.keys()) if (!policies.has(policy)) told.delete(policy);
+    for (const policy of policies) {
+      const [first] = holdsOf(zonesOfWaiting(policy));
+      const reason = first?.hold.reason ?? 'Paced';
+      if (told.get(policy) === reason) continue;
+      told.set(policy, reason);
+      record(eventOfEvictions(policy, first?.hold.reason, rate));
+    }
+  }
+
+  function* nodeViews(): Iterable<ClusterNode> {
+    for (const { value } of nodes.entries()) yield value;
+  }
+
+  /** Once for each node: those whose turn it is wait no more. */
+  function policiesOfWaiting(): string[] {
+    return [...waiting].flatMap(([name, { policies }]) => (turns.has(name) ? [] : [...policies]));
+  }
+
+  function zonesOfWaiting(policy: string): string[] {
+    return [...waiting].flatMap(([name, one]) => (!turns.has(name) && one.policies.has(policy) ? [one.zone] : []));
+  }
+
+  function holdsOf(zones: readonly string[]) {
+    return [...new Set([ALL_ZONES, ...zones])].flatMap((key) => holds.get(key) ?? []);
+  }
+}

@@ -1,0 +1,172 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Logger } from 'pino';
+import type { Entry } from '../../cluster/watch/cached-objects.ts';
+import { withTimeAdded } from '../../judge/eviction-pace.ts';
+import { type IdleMemory, REMEMBERED_ANNOTATION } from '../../judge/memory.ts';
+import type { DesiredNode } from '../../judge/node-view.ts';
+import { RELEASE_ANNOTATION } from '../../judge/release.ts';
+import { REMOVED_ANNOTATION } from '../../judge/removal.ts';
+import { RESTORED_ANNOTATION } from '../../judge/restored-natively.ts';
+import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
+import { atMost } from '../../kubernetes/text.ts';
+import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import { createAttempts } from '../../runtime/back-off.ts';
+import type { ClusterNode, Trouble } from '../sources.ts';
+import { FIGHT } from './taint-contests.ts';
+
+/** Whoever deletes a policy and creates it anew, as GitOps and installations do, is done by then. */
+export const FORGET_CARRIED_MS = 3_600_000;
+/** So is one command that replaces a policy: what its nodes lacked is not accepted by that. A taint that goes is to stay away. */
+export const FORGET_GONE_MS = 10_000;
+
+type NodeIdentity = Pick<Entry<unknown>, 'name' | 'uid'>;
+
+/** Since when nodes remember what they do for nobody, by the monotonic clock of this leader: another one begins anew. */
+export interface IdleMemories {
+  /** These are all of the node's at present. */
+  seen(node: NodeIdentity, memories: readonly IdleMemory[]): void;
+  /** Whether it was seen each time for long enough to be forgotten. */
+  isOver(node: NodeIdentity, memory: IdleMemory): boolean;
+  /** In how many milliseconds a taint that is gone may be forgotten; what is carried has time until the next sweep. */
+  nextLookMs(node: NodeIdentity): number | undefined;
+  /** The node is gone. */
+  gone(name: string): void;
+}
+
+interface Since {
+  readonly at: number;
+  readonly isCarried: boolean;
+}
+
+export function trackIdleMemories(): IdleMemories {
+  const known = new Map<string, { readonly uid: string; readonly memories: ReadonlyMap<string, Since> }>();
+  const sinceOf = ({ name, uid }: NodeIdentity, { taint, isCarried }: IdleMemory) => {
+    const found = known.get(name);
+    const since = found?.uid === uid ? found.memories.get(formatTaint(taint)) : undefined;
+    return since?.isCarried === isCarried ? since : undefined;
+  };
+  return {
+    seen(node, memories) {
+      const at = performance.now();
+      const now = memories.map((memory): [string, Since] => [
+        formatTaint(memory.taint),
+        sinceOf(node, memory) ?? { at, isCarried: memory.isCarried },
+      ]);
+      if (now.length === 0) known.delete(node.name);
+      else known.set(node.name, { uid: node.uid, memories: new Map(now) });
+    },
+    isOver(node, memory) {
+      const since = sinceOf(node, memory);
+      return (
+        since !== undefined && performance.now() - since.at >= (memory.isCarried ? FORGET_CARRIED_MS : FORGET_GONE_MS)
+      );
+    },
+    nextLookMs({ name, uid }) {
+      const found = known.get(name);
+      if (found?.uid !== uid) return undefined;
+      const gone = [...found.memories.values()].filter(({ isCarried }) => !isCarried);
+      if (gone.length === 0) return undefined;
+      return Math.max(1, Math.min(...gone.map(({ at }) => at)) + FORGET_GONE_MS - performance.now());
+    },
+    gone: (name) => void known.delete(name),
+  };
+}
+
+/** Nodes that a status names, and taints of each. */
+const MAX_NAMED = 5;
+
+/** Tells of nodes whose memory has no room for all that has settled on them: no key with a wildcard protects the rest. */
+export interface FullMemories {
+  /** What was found on a node; nothing, where it has room or is gone. */
+  found(node: string, unlisted: readonly Taint[], policies: readonly CompiledTaintPolicy[]): void;
+  has(node: string): boolean;
+  troubles(): readonly Trouble[];
+}
+
+export function trackFullMemories(onChange: () => void): FullMemories {
+  const nodes = new Map<string, { readonly text: string; readonly policies: readonly string[] }>();
+
+  return {
+    found(node, unlisted, policies) {
+      const before = nodes.get(node);
+      if (unlisted.length === 0) {
+        if (nodes.delete(node)) onChange();
+        return;
+      }
+      const waiting = policies.filter(
+        ({ mode, settleMs, protectedBy }) => mode !== 'Audit' && settleMs > 0 && unlisted.some(protectedBy),
+      );
+      const found = {
+        text: `${unlisted.length} of node ${node} (${atMost(MAX_NAMED, unlisted.map(formatTaint)).join(', ')})`,
+        policies: waiting.map(({ name }) => name),
+      };
+      if (isDeepStrictEqual(before, found)) return;
+      nodes.set(node, found);
+      onChange();
+    },
+    has: (node) => nodes.has(node),
+    troubles() {
+      const all = [...nodes.values()];
+      return [...new Set(all.flatMap(({ policies }) => policies))].sort().map((policy) => {
+        const texts = all.filter(({ policies }) => policies.includes(policy)).map(({ text }) => text);
+        const named = atMost(MAX_NAMED, texts).join('; ');
+        return {
+          kind: 'TaintPolicy',
+          policy,
+          reason: 'MemoryFull',
+          message: `taints that have no room in ${REMEMBERED_ANNOTATION} are not protected by a key with "*": ${named}`,
+        };
+      });
+    },
+  };
+}
+
+/** Breaks the circuit between taintkeeper and whoever changes its annotations on a node: the taints are as they should be. */
+export interface MemoryWrites {
+  /** The node was made as desired. */
+  wrote(node: Entry<ClusterNode>, desired: DesiredNode): void;
+  /** Whether it was made so too often to be worth another write. Never where taints change: they are counted by themselves. */
+  isFought(node: Entry<ClusterNode>, desired: DesiredNode): boolean;
+  /** Forgets what is out of the window. */
+  forget(): void;
+}
+
+export function countMemoryWrites(log: Logger): MemoryWrites {
+  const writes = createAttempts();
+  const keyOf = ({ uid }: Entry<ClusterNode>, { remembered = '', removed = '' }: DesiredNode) =>
+    `${uid} ${remembered} ${removed}`;
+  const countOf = (key: string) => writes.within(key, FIGHT.windowMs, performance.now()).length;
+
+  return {
+    wrote(node, desired) {
+      if (desired.taints !== node.value.taints) return;
+      const key = keyOf(node, desired);
+      writes.record(key, performance.now());
+      if (countOf(key) < FIGHT.limit) return;
+      const times = `${FIGHT.limit} times in ${FIGHT.windowMs / 60_000} minutes`;
+      const annotation = desired.removed === node.value.removed ? REMEMBERED_ANNOTATION : REMOVED_ANNOTATION;
+      log.warn(`wrote the same ${annotation} to Node ${node.name} ${times}: somebody changes it each time`);
+    },
+    isFought: (node, desired) => desired.taints === node.value.taints && countOf(keyOf(node, desired)) >= FIGHT.limit,
+    forget: () => writes.forget(FIGHT.windowMs, performance.now()),
+  };
+}
+
+/**
+ * A merge patch of what changes. A list of taints can only be written whole: never over one that has not been seen.
+ * @param now by the clock of the API server
+ */
+export function patchOf(
+  { resourceVersion, value }: Entry<ClusterNode>,
+  { taints, release, remembered, removed, restored }: DesiredNode,
+  now: Date,
+): object {
+  const annotations = {
+    ...(release === value.release ? {} : { [RELEASE_ANNOTATION]: release ?? null }),
+    ...(remembered === value.remembered ? {} : { [REMEMBERED_ANNOTATION]: remembered ?? null }),
+    ...(removed === value.removed ? {} : { [REMOVED_ANNOTATION]: removed ?? null }),
+    ...(restored === value.restored ? {} : { [RESTORED_ANNOTATION]: restored ?? null }),
+  };
+  const spec = { taints: withTimeAdded(value.taints, taints, now) };
+  return { metadata: { resourceVersion, annotations }, ...(taints === value.taints ? {} : { spec }) };
+}

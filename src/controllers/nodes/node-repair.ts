@@ -1,0 +1,220 @@
+import type { Logger } from 'pino';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { ApiError } from '../../cluster/client/api-error.ts';
+import { isFinal } from '../../cluster/events/event-writer.ts';
+import type { Entry } from '../../cluster/watch/cached-objects.ts';
+import { evictingTaints } from '../../judge/eviction-pace.ts';
+import { type NodeDrift, nodeDrift } from '../../judge/node-drift.ts';
+import type { DesiredNode } from '../../judge/node-view.ts';
+import type { RecordedEvent } from '../../kubernetes/event.ts';
+import { identity, type Taint } from '../../kubernetes/taint.ts';
+import type { PolicySet } from '../../policy/policy-set.ts';
+import { pause } from '../../runtime/pause.ts';
+import { startReconciler } from '../../runtime/reconciler.ts';
+import { tokenBucket } from '../../runtime/token-bucket.ts';
+import { startWorkQueue } from '../../runtime/work-queue.ts';
+import type { Metrics } from '../../server/metrics.ts';
+import { FIELD_MANAGER } from '../field-owner.ts';
+import type { ClusterNode, Nodes, Trouble } from '../sources.ts';
+import { type Evicting, startEvictions, type Turn } from './evictions.ts';
+import { countMemoryWrites, patchOf, trackFullMemories, trackIdleMemories } from './node-memories.ts';
+import { trackNodeReports, trackTaintStays } from './node-reports.ts';
+import { trackRefusedRepairs, trackTaintContests } from './taint-contests.ts';
+
+/** All nodes are looked at again, also when nothing is heard of them. */
+const SWEEP_MS = 600_000;
+/** Nodes that are looked at before others get a turn. */
+const SWEEP_SLICE = 200;
+const CONCURRENCY = 8;
+/** Writes in a burst, and the time for each further one, in milliseconds. */
+const WRITES = { burst: 100, refillMs: 10 };
+/** Somebody else has written the node: what they wrote is about to come by the watch. */
+const CONFLICT_PAUSE_MS = 500;
+const CONFLICT = 409;
+const NOT_FOUND = 404;
+
+type NodeEntry = Entry<ClusterNode>;
+
+export interface NodeRepairOptions {
+  readonly client: ApiClient;
+  /** Resolves when `nodes` has all of them. */
+  readonly synced: Promise<unknown>;
+  readonly nodes: Nodes;
+  readonly compiled: () => PolicySet;
+  /** Whether every TaintPolicy is known: what one that is not may protect is not forgotten. */
+  readonly isComplete: () => boolean;
+  /** Nothing is written, only reported. */
+  readonly audit: boolean;
+  /** How many nodes a second get a taint that evicts pods, in each zone. */
+  readonly evictionRate: number;
+  readonly record: (event: RecordedEvent) => void;
+  readonly metrics: Metrics;
+  /** Called when {@link NodeRepair.troubles} have changed. */
+  readonly onTroubles: () => void;
+  readonly log: Logger;
+}
+
+export interface NodeRepair {
+  nodeChanged(name: string): void;
+  policiesChanged(): void;
+  troubles(): readonly Trouble[];
+  /** How far a TaintPolicy is with a taint that evicts pods. */
+  evicting(policy: string): Evicting;
+  /** Whether the taint is left to whoever takes it away from the node each time. */
+  isContested(name: string, taint: Taint): boolean;
+  stop(): Promise<void>;
+}
+
+/** Keeps nodes as the policies declare them, whoever changed them, and whether or not the webhook saw it. */
+export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
+  const { client, synced, nodes, compiled, isComplete, audit, record, metrics, onTroubles, log } = options;
+  const contests = trackTaintContests({ client, onChange: onTroubles });
+  const memories = countMemoryWrites(log);
+  const idle = trackIdleMemories();
+  const refusals = trackRefusedRepairs(onTroubles);
+  const stays = trackTaintStays();
+  const full = trackFullMemories(onTroubles);
+  const reports = trackNodeReports({ contests, record, metrics, log });
+  /** Of a node that somebody else had changed, the version that was known: it is of no use to write to that again. */
+  const outdated = new Map<string, string>();
+  const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
+  const stopping = new AbortController();
+
+  const queue = startWorkQueue({
+    name: 'node-repair',
+    work: (name) => evictions.look(name, (turn) => look(name, turn)),
+    concurrency: CONCURRENCY,
+    log,
+    onResult: (result) => metrics.reconciled('node-repair', result),
+  });
+  metrics.watchQueue('node-repair', queue.depth);
+  const evictions = startEvictions({
+    ...options,
+    rate: options.evictionRate,
+    onTurn: (name) => queue.add(name),
+    onChange: onTroubles,
+  });
+  const sweep = startReconciler({ name: 'node-sweep', reconcile: lookAtAll, log });
+
+  return {
+    nodeChanged(name) {
+      const entry = nodes.get(name);
+      // At once: a node that was not Ready for a moment begins anew.
+      if (entry) stays.look(entry);
+      else stays.gone(name);
+      queue.add(name);
+    },
+    policiesChanged: () => sweep.trigger(),
+    troubles: () => [...contests.troubles(), ...refusals.troubles(), ...evictions.troubles(), ...full.troubles()],
+    evicting: evictions.stateOf,
+    isContested(name, taint) {
+      const entry = nodes.get(name);
+      return entry !== undefined && contests.isContested(entry, taint);
+    },
+    async stop() {
+      stopping.abort();
+      metrics.watchQueue('node-repair', undefined);
+      await Promise.all([sweep.stop(), queue.stop(), evictions.stop()]);
+    },
+  };
+
+  /** Looking is cheap, and does not wait for what there is to repair. */
+  async function lookAtAll(): Promise<number | undefined> {
+    await synced;
+    contests.closeOld();
+    memories.forget();
+    let count = 0;
+    for (const entry of nodes.entries()) {
+      const { losses, desired, settlesInMs, unlisted } = driftOf(entry, false);
+      // What was told of it, or stood in its way, may be over.
+      const isKnown =
+        reports.has(entry.name) ||
+        refusals.has(entry.name) ||
+        full.has(entry.name) ||
+        idle.nextLookMs(entry) !== undefined;
+      if (losses.length > 0 || desired || unlisted.length > 0 || isKnown) queue.add(entry.name);
+      else if (settlesInMs !== undefined) queue.add(entry.name, settlesInMs);
+      if (++count % SWEEP_SLICE === 0) await new Promise(setImmediate);
+      if (stopping.signal.aborted) return undefined;
+    }
+    metrics.swept('node-repair', Date.now());
+    return SWEEP_MS;
+  }
+
+  async function look(name: string, turn: Turn): Promise<number | undefined> {
+    const entry = nodes.get(name);
+    if (!entry) {
+      reports.gone(name);
+      outdated.delete(name);
+      idle.gone(name);
+      refusals.over(name);
+      evictions.gone(name);
+      full.found(name, [], []);
+      return undefined;
+    }
+    // What is newer comes by the watch, however long that takes.
+    if (outdated.get(name) === entry.resourceVersion) return undefined;
+    outdated.delete(name);
+    const drift = driftOf(entry, turn.granted);
+    const { losses, desired, settlesInMs, unlisted } = drift;
+    const paced = losses.filter(({ hindrance }) => hindrance === 'paced');
+    evictions.waits(entry, new Set(paced.map(({ policy }) => policy.name)));
+    const isLost = desired !== undefined && !audit && !(await write(entry, desired, drift, turn));
+    // Of a refused eviction nobody knows more before its next turn.
+    if (desired !== undefined || paced.length === 0) refusals.over(name);
+    for (const loss of losses) if (loss.hindrance === 'contested') await contests.open(entry, loss);
+    reports.staying(entry, losses);
+    full.found(name, unlisted, compiled().taintPolicies);
+    return isLost ? CONFLICT_PAUSE_MS : earliest(contests.nextLookMs(entry), idle.nextLookMs(entry), settlesInMs);
+  }
+
+  function driftOf(entry: NodeEntry, hasTurn: boolean): NodeDrift {
+    stays.look(entry);
+    const { desired, ...drift } = nodeDrift(entry.value, compiled().taintPolicies, {
+      isContested: (taint) => contests.isContested(entry, taint),
+      hasTurn,
+      forgetting: { isComplete: isComplete(), isOver: (memory) => idle.isOver(entry, memory) },
+      stayedMs: (taint) => stays.stayedMs(entry.name, taint),
+    });
+    idle.seen(entry, drift.idle);
+    return { ...drift, desired: desired && memories.isFought(entry, desired) ? undefined : desired };
+  }
+
+  /** False when the node has changed since it was looked at. */
+  async function write(entry: NodeEntry, desired: DesiredNode, drift: NodeDrift, turn: Turn): Promise<boolean> {
+    const { losses } = drift;
+    while (!writes.take()) {
+      await pause(writes.waitMs(), stopping.signal);
+      stopping.signal.throwIfAborted();
+    }
+    turn.used = evictingTaints(entry.value.taints, desired.taints).length > 0;
+    try {
+      await client.request('PATCH', `/api/v1/nodes/${entry.name}`, {
+        query: { fieldManager: FIELD_MANAGER },
+        contentType: 'application/merge-patch+json',
+        body: patchOf(entry, desired, client.now()),
+      });
+    } catch (error) {
+      if (error instanceof ApiError && error.status === NOT_FOUND) return true;
+      if (error instanceof ApiError && error.status === CONFLICT) {
+        outdated.set(entry.name, entry.resourceVersion);
+        turn.used = false;
+        return false;
+      }
+      if (error instanceof ApiError && isFinal(error)) refusals.refused(entry.name, losses, error.message);
+      throw error;
+    }
+    memories.wrote(entry, desired);
+    const repaired = losses.filter(({ hindrance }) => hindrance === undefined);
+    for (const taint of new Map(repaired.map(({ taint }) => [identity(taint), taint])).values()) {
+      contests.repaired(entry, taint);
+    }
+    reports.written(entry, drift);
+    return true;
+  }
+}
+
+function earliest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}

@@ -1,0 +1,118 @@
+import type { Logger } from 'pino';
+import type { Entry } from '../../cluster/watch/cached-objects.ts';
+import { settledOn } from '../../judge/memory.ts';
+import type { Loss, NodeDrift } from '../../judge/node-drift.ts';
+import { nativeViolation } from '../../judge/restored-natively.ts';
+import type { ObjectReference, RecordedEvent } from '../../kubernetes/event.ts';
+import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
+import { isTransientTaintKey } from '../../kubernetes/transient-taints.ts';
+import type { Metrics } from '../../server/metrics.ts';
+import type { ClusterNode } from '../sources.ts';
+import { eventOfRelease, eventsOfLoss, eventsOfNative, noteOfLoss } from './node-events.ts';
+import type { TaintContests } from './taint-contests.ts';
+
+/** Taints of one node whose time is taken; a node that carries more has those looked at first that stand first. */
+const MAX_FOLLOWED = 256;
+
+/**
+ * For how long nodes have carried their taints while they were Ready, as this leader has seen it. The next one begins anew: that only
+ * makes it later. What a node's memory has, it has carried for long enough.
+ */
+export interface TaintStays {
+  /** Takes notice of a node as it is now. */
+  look(node: Entry<ClusterNode>): void;
+  gone(name: string): void;
+  /** In milliseconds; undefined for a taint that the node does not carry, or while it is not Ready. */
+  stayedMs(name: string, taint: Taint): number | undefined;
+}
+
+export function trackTaintStays(now: () => number = () => performance.now()): TaintStays {
+  /** Of each node, since when it carries which taint. */
+  const nodes = new Map<string, { readonly uid: string; readonly since: ReadonlyMap<string, number> }>();
+
+  return {
+    look({ name, uid, value }) {
+      const { ready, taints, remembered } = value;
+      const followed = ready ? taints.filter(({ key }) => !isTransientTaintKey(key)).slice(0, MAX_FOLLOWED) : [];
+      if (followed.length === 0) {
+        nodes.delete(name);
+        return;
+      }
+      const known = nodes.get(name);
+      const before = known?.uid === uid ? known.since : undefined;
+      const isSettled = settledOn(remembered);
+      const since = followed.map((taint) => {
+        const text = formatTaint(taint);
+        return [text, before?.get(text) ?? (isSettled(taint) ? Number.NEGATIVE_INFINITY : now())] as const;
+      });
+      nodes.set(name, { uid, since: new Map(since) });
+    },
+    gone: (name) => nodes.delete(name),
+    stayedMs(name, taint) {
+      const since = nodes.get(name)?.since.get(formatTaint(taint));
+      return since === undefined ? undefined : now() - since;
+    },
+  };
+}
+
+export interface NodeReportsOptions {
+  readonly contests: Pick<TaintContests, 'rivalOf'>;
+  readonly record: (event: RecordedEvent) => void;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+}
+
+/** What is told of nodes: Events, log lines and counters. */
+export interface NodeReports {
+  /** Whether something was told of the node that may be over. */
+  has(name: string): boolean;
+  gone(name: string): void;
+  /** Says once of each loss why it stays. */
+  staying(entry: Entry<ClusterNode>, losses: readonly Loss[]): void;
+  /** Says what a write has put right. */
+  written(entry: Entry<ClusterNode>, drift: NodeDrift): void;
+}
+
+export function trackNodeReports({ contests, record, metrics, log }: NodeReportsOptions): NodeReports {
+  /** Of each node, the losses that were reported. */
+  const reported = new Map<string, ReadonlySet<string>>();
+  const tell = (entry: Entry<ClusterNode>, loss: Loss) => {
+    for (const event of eventsOfLoss(referenceTo(entry), loss, contests.rivalOf(entry, loss.taint))) record(event);
+  };
+
+  return {
+    has: (name) => reported.has(name),
+    gone: (name) => reported.delete(name),
+    staying(entry, losses) {
+      // Who only waits for a turn gets what it lacks: the policy says that there are some.
+      const staying = losses.filter(({ hindrance }) => hindrance !== undefined && hindrance !== 'paced');
+      const before = reported.get(entry.name);
+      const keyOf = ({ policy, taint, hindrance }: Loss) => [policy.name, formatTaint(taint), hindrance].join(' ');
+      for (const loss of staying) {
+        if (before?.has(keyOf(loss))) continue;
+        tell(entry, loss);
+        // Of many at once, most Events find no room.
+        log.warn(`Node ${entry.name}: ${noteOfLoss(loss, contests.rivalOf(entry, loss.taint))}`);
+      }
+      if (staying.length === 0) reported.delete(entry.name);
+      else reported.set(entry.name, new Set(staying.map(keyOf)));
+    },
+    written(entry, { losses, released, natively }) {
+      const repaired = losses.filter(({ hindrance }) => hindrance === undefined);
+      for (const text of new Set(repaired.map(({ taint }) => formatTaint(taint)))) {
+        log.info(`put back taint ${text} on Node ${entry.name}`);
+      }
+      for (const policy of new Set(repaired.map(({ policy }) => policy.name))) metrics.repaired('Node', policy);
+      for (const loss of repaired) tell(entry, loss);
+      for (const taint of released) record(eventOfRelease(referenceTo(entry), taint));
+      for (const one of natively) {
+        metrics.violationFound('Node', nativeViolation(one));
+        for (const event of eventsOfNative(referenceTo(entry), one)) record(event);
+      }
+    },
+  };
+}
+
+function referenceTo({ name, uid }: Entry<ClusterNode>): ObjectReference {
+  return { apiVersion: 'v1', kind: 'Node', name, uid };
+}

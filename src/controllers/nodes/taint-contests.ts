@@ -1,0 +1,159 @@
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { ApiError } from '../../cluster/client/api-error.ts';
+import type { Entry } from '../../cluster/watch/cached-objects.ts';
+import type { Loss } from '../../judge/node-drift.ts';
+import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
+import { atMost } from '../../kubernetes/text.ts';
+import { createAttempts } from '../../runtime/back-off.ts';
+import { describeOwner, fieldOwner, type ManagedFields } from '../field-owner.ts';
+import type { ClusterNode, Trouble } from '../sources.ts';
+
+/** Taints that a status names, and refusals that it repeats. */
+const MAX_NAMED = 5;
+
+/** Nodes that the API server does not let be put right: for want of a right, or because another webhook objects. */
+export interface RefusedRepairs {
+  /** @param message what the API server says, the node's name included */
+  refused(node: string, losses: readonly Loss[], message: string): void;
+  /** The node was written, needs nothing, or is gone. */
+  over(node: string): void;
+  has(node: string): boolean;
+  troubles(): readonly Trouble[];
+}
+
+export function trackRefusedRepairs(onChange: () => void): RefusedRepairs {
+  const refusals = new Map<string, { readonly policies: ReadonlySet<string>; readonly message: string }>();
+
+  return {
+    refused(node, losses, message) {
+      const policies = new Set(losses.flatMap(({ policy, hindrance }) => (hindrance ? [] : [policy.name])));
+      refusals.set(node, { policies, message });
+      onChange();
+    },
+    over(node) {
+      if (refusals.delete(node)) onChange();
+    },
+    has: (node) => refusals.has(node),
+    troubles() {
+      const all = [...refusals.values()];
+      return [...new Set(all.flatMap(({ policies }) => [...policies]))].sort().map((policy) => {
+        const messages = all.filter(({ policies }) => policies.has(policy)).map(({ message }) => message);
+        return {
+          kind: 'TaintPolicy',
+          policy,
+          reason: 'RepairRefused',
+          message: `the API server refuses to have taints put back: ${atMost(MAX_NAMED, messages).join(', ')}`,
+        };
+      });
+    },
+  };
+}
+
+/** A taint that was put back so often within the window, and is lost again, is fought over. */
+export const FIGHT = { limit: 3, windowMs: 600_000 } as const;
+
+/** Breaks the circuit between taintkeeper and whoever takes away what it puts back. */
+export interface TaintContests {
+  /** A taint was put back. */
+  repaired(node: Entry<ClusterNode>, taint: Taint): void;
+  isContested(node: Entry<ClusterNode>, taint: Taint): boolean;
+  /** Finds out who takes the taint of a contested loss away. */
+  open(node: Entry<ClusterNode>, loss: Loss): Promise<void>;
+  /** Who that was, for people. */
+  rivalOf(node: Entry<ClusterNode>, taint: Taint): string | undefined;
+  /** In how many milliseconds one of the node's contested taints may be put back again, or its contest is over. */
+  nextLookMs(node: Entry<ClusterNode>): number | undefined;
+  /** Ends those in which nothing has happened for the length of the window. */
+  closeOld(): void;
+  troubles(): readonly Trouble[];
+}
+
+interface NodeObject {
+  readonly metadata: { readonly managedFields?: readonly ManagedFields[] };
+}
+
+interface Contest {
+  /** Name of the node. */
+  readonly node: string;
+  readonly taint: Taint;
+  readonly policies: Set<string>;
+  readonly rival: string | undefined;
+}
+
+export function trackTaintContests(options: { client: ApiClient; onChange: () => void }): TaintContests {
+  const { client, onChange } = options;
+  const repairs = createAttempts();
+  const contests = new Map<string, Contest>();
+  /** The keys of each node's contests, by its name: each node is looked at in every sweep. */
+  const keysByNode = new Map<string, Set<string>>();
+  const keyOf = ({ uid }: Entry<ClusterNode>, taint: Taint) => `${uid} ${identity(taint)}`;
+  const repairsOf = (key: string) => repairs.within(key, FIGHT.windowMs, performance.now());
+
+  function close(key: string): void {
+    const name = contests.get(key)?.node ?? '';
+    contests.delete(key);
+    const keys = keysByNode.get(name);
+    keys?.delete(key);
+    if (keys?.size === 0) keysByNode.delete(name);
+    onChange();
+  }
+
+  /** Undefined also where no taint is left: a list that is gone has no owner. */
+  async function findRival(name: string): Promise<string | undefined> {
+    try {
+      const { metadata } = await client.request<NodeObject>('GET', `/api/v1/nodes/${name}`);
+      const owner = fieldOwner(metadata.managedFields ?? [], ['spec', 'taints']);
+      if (!owner) return undefined;
+      // Events without times are equal, and counted as one.
+      const { time: _, ...who } = owner;
+      return describeOwner(who);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
+  return {
+    repaired: (node, taint) => repairs.record(keyOf(node, taint), performance.now()),
+    isContested: (node, taint) => repairsOf(keyOf(node, taint)).length >= FIGHT.limit,
+    async open(node, { taint, policy }) {
+      const key = keyOf(node, taint);
+      const known = contests.get(key);
+      if (known?.policies.has(policy.name)) return;
+      const rival = known?.rival ?? (await findRival(node.name));
+      contests.set(key, { node: node.name, taint, policies: new Set(known?.policies).add(policy.name), rival });
+      keysByNode.set(node.name, (keysByNode.get(node.name) ?? new Set()).add(key));
+      onChange();
+    },
+    rivalOf: (node, taint) => contests.get(keyOf(node, taint))?.rival,
+    nextLookMs(node) {
+      const now = performance.now();
+      const waits = [...(keysByNode.get(node.name) ?? [])].flatMap((key) => {
+        const [first] = repairsOf(key);
+        if (first === undefined) close(key);
+        return first === undefined ? [] : [first + FIGHT.windowMs - now];
+      });
+      return waits.length === 0 ? undefined : Math.max(1, Math.min(...waits));
+    },
+    closeOld() {
+      repairs.forget(FIGHT.windowMs, performance.now());
+      for (const key of contests.keys()) if (repairsOf(key).length === 0) close(key);
+    },
+    troubles() {
+      const all = [...contests.values()];
+      return [...new Set(all.flatMap(({ policies }) => [...policies]))].sort().map((policy) => {
+        const texts = all.filter(({ policies }) => policies.has(policy)).map(textOf);
+        return {
+          kind: 'TaintPolicy',
+          policy,
+          reason: 'TaintContested',
+          message: `left alone for a while, because somebody takes them away each time: ${atMost(MAX_NAMED, texts).join(', ')}`,
+        };
+      });
+    },
+  };
+}
+
+function textOf({ node, taint, rival }: Contest): string {
+  return `taint ${formatTaint(taint)} of node ${node}${rival === undefined ? '' : `, by ${rival}`}`;
+}

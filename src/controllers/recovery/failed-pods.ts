@@ -1,0 +1,141 @@
+import type { Logger } from 'pino';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { type Entry, type WatchState, watchResource } from '../../cluster/watch/watch-cache.ts';
+
+/** How the kubelet says so (pkg/kubelet/eviction); of a pod that exceeded a limit of its own it says something else. */
+const NODE_EVICTION = /^(?:Pod was rejected: )?The node (?:was low on resource|had condition)/;
+
+/** What is kept of a pod that is Failed. Most are of Jobs, and nobody's business here: of those, nothing. */
+export interface FailedPod {
+  /** Name of the node that it is bound to. */
+  readonly node: string;
+  readonly deleting: boolean;
+  /** `status.reason`, such as `NodeShutdown`; '' if there is none. */
+  readonly reason: string;
+  /** Whether the kubelet evicted or rejected it because the node had run out of something. */
+  readonly evicted: boolean;
+  /** The DaemonSet that controls it. */
+  readonly daemonSet: { readonly uid: string; readonly name: string };
+}
+
+/** A daemon pod that is Failed, and what this process knows of it. Times are of performance.now(). */
+export interface TrackedPod {
+  entry: Entry<FailedPod>;
+  /** When it was first seen Failed. */
+  readonly failedAt: number;
+  /** Since when it has been recoverable besides; undefined while it is not. */
+  since: number | undefined;
+  /** What was last said of it in an Event. */
+  told: string | undefined;
+}
+
+export interface FailedPods {
+  /** The keys (`NAMESPACE/NAME`) of the DaemonSets that have any, or have any on that node. */
+  daemonSets(node?: string): Iterable<string>;
+  ofDaemonSet(key: string): readonly TrackedPod[];
+  all(): Iterable<TrackedPod>;
+  stop(): Promise<void>;
+}
+
+export interface FailedPodsOptions {
+  readonly client: ApiClient;
+  /** The pods of this namespace are left out. */
+  readonly leftOut: string;
+  /** Called with the key of the DaemonSet whose Failed pods have changed. */
+  readonly onChange: (daemonSet: string) => void;
+  readonly onState: (state: WatchState) => void;
+  readonly log: Logger;
+}
+
+/** Watches the pods that are Failed, and none of the others. */
+export function watchFailedPods({ client, leftOut, onChange, onState, log }: FailedPodsOptions): FailedPods {
+  /** By uid, for each DaemonSet and for each node. */
+  const byDaemonSet = new Map<string, Map<string, TrackedPod>>();
+  const byNode = new Map<string, Map<string, TrackedPod>>();
+  const watch = watchResource<FailedPod | undefined>({
+    client,
+    path: '/api/v1/pods',
+    fieldSelector: 'status.phase=Failed',
+    project: projectFailedPod,
+    onChange({ type, entry }) {
+      if (!isDaemonPod(entry) || entry.namespace === leftOut) return;
+      const key = keyOf(entry);
+      if (type === 'deleted') {
+        drop(byDaemonSet, key, entry.uid);
+        drop(byNode, entry.value.node, entry.uid);
+      } else {
+        const known = byDaemonSet.get(key)?.get(entry.uid);
+        if (known) known.entry = entry;
+        else add(entry, { entry, failedAt: performance.now(), since: undefined, told: undefined });
+      }
+      onChange(key);
+    },
+    onState,
+    log,
+  });
+  // Nobody waits for it.
+  watch.synced.catch(() => {});
+
+  return {
+    daemonSets: (node) =>
+      node === undefined
+        ? byDaemonSet.keys()
+        : new Set([...(byNode.get(node)?.values() ?? [])].map(({ entry }) => keyOf(entry))),
+    ofDaemonSet: (key) => [...(byDaemonSet.get(key)?.values() ?? [])],
+    *all() {
+      for (const pods of byDaemonSet.values()) yield* pods.values();
+    },
+    stop: () => watch.stop(),
+  };
+
+  function add(entry: Entry<FailedPod>, pod: TrackedPod): void {
+    put(byDaemonSet, keyOf(entry), entry.uid, pod);
+    put(byNode, entry.value.node, entry.uid, pod);
+  }
+}
+
+/** A pod that is not bound to a node, or not controlled by a DaemonSet, is nothing. */
+export function projectFailedPod(object: unknown): FailedPod | undefined {
+  const { metadata, spec, status } = object as {
+    metadata: {
+      deletionTimestamp?: string;
+      ownerReferences?: readonly {
+        kind: string;
+        apiVersion: string;
+        name: string;
+        uid: string;
+        controller?: boolean;
+      }[];
+    };
+    spec?: { nodeName?: string };
+    status?: { reason?: string; message?: string };
+  };
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller);
+  if (owner?.kind !== 'DaemonSet' || !owner.apiVersion.startsWith('apps/') || !spec?.nodeName) return undefined;
+  return {
+    node: spec.nodeName,
+    deleting: metadata.deletionTimestamp !== undefined,
+    reason: status?.reason ?? '',
+    evicted: status?.reason === 'Evicted' && NODE_EVICTION.test(status.message ?? ''),
+    daemonSet: { uid: owner.uid, name: owner.name },
+  };
+}
+
+function isDaemonPod(entry: Entry<FailedPod | undefined>): entry is Entry<FailedPod> {
+  return entry.value !== undefined;
+}
+
+function keyOf({ namespace, value }: Entry<FailedPod>): string {
+  return `${namespace}/${value.daemonSet.name}`;
+}
+
+function put(maps: Map<string, Map<string, TrackedPod>>, key: string, uid: string, pod: TrackedPod): void {
+  const pods = maps.get(key) ?? new Map<string, TrackedPod>();
+  maps.set(key, pods.set(uid, pod));
+}
+
+function drop(maps: Map<string, Map<string, TrackedPod>>, key: string, uid: string): void {
+  const pods = maps.get(key);
+  pods?.delete(uid);
+  if (pods?.size === 0) maps.delete(key);
+}

@@ -1,0 +1,127 @@
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { ApiError } from '../../cluster/client/api-error.ts';
+import type { Entry } from '../../cluster/watch/watch-cache.ts';
+import { type Freeing, failedAtOnce } from '../../judge/recovery.ts';
+import type { ClusterDaemonSet } from '../sources.ts';
+
+/** A freeing, and what was freed: the uid of a pod, or the generation of a DaemonSet. */
+interface KnownFreeing extends Freeing {
+  readonly what: string;
+  failedAgain: boolean;
+  /** The API server has said so; otherwise it may or may not have happened. */
+  done: boolean;
+  /** An earlier try of the same of which nobody knows whether it happened. */
+  readonly unanswered: KnownFreeing | undefined;
+}
+
+/**
+ * What was freed where, as long as this process remembers. A place is a DaemonSet, or a DaemonSet on a node. All times are those
+ * of one monotonic clock, in milliseconds.
+ */
+export interface Freeings {
+  /** To be called before it is tried: whatever becomes of the answer, it counts. Trying the same again counts once. */
+  tried(place: string, what: string, now: number): void;
+  /** It was done. */
+  done(place: string, what: string): void;
+  /** The API server has refused: this try does not count. An earlier one without an answer does: it may be why. */
+  refused(place: string, what: string): void;
+  isDone(place: string, what: string): boolean;
+  /** All at this place, but for those of the thing itself. */
+  before(place: string, what: string): readonly Freeing[];
+  /** Notes that a pod failed at once after a freeing. */
+  failedAgain(place: string, failedAt: number, stuckMs: number): void;
+  /** Forgets what is older than that. */
+  forget(ageMs: number, now: number): void;
+}
+
+export function createFreeings(): Freeings {
+  const places = new Map<string, KnownFreeing[]>();
+  const at = (place: string) => places.get(place) ?? [];
+  const others = (place: string, what: string) => at(place).filter((freeing) => freeing.what !== what);
+  const find = (place: string, what: string) => at(place).find((freeing) => freeing.what === what);
+  return {
+    tried(place, what, now) {
+      const unanswered = find(place, what);
+      const earlier = unanswered?.unanswered ?? unanswered;
+      places.set(place, [
+        ...others(place, what),
+        { what, at: now, failedAgain: false, done: false, unanswered: earlier },
+      ]);
+    },
+    done(place, what) {
+      const freeing = find(place, what);
+      if (freeing) freeing.done = true;
+    },
+    refused(place, what) {
+      const earlier = find(place, what)?.unanswered;
+      places.set(place, [...others(place, what), ...(earlier ? [earlier] : [])]);
+    },
+    isDone: (place, what) => find(place, what)?.done === true,
+    before: others,
+    failedAgain(place, failedAt, stuckMs) {
+      for (const freeing of at(place)) freeing.failedAgain = failedAtOnce(freeing, failedAt, stuckMs);
+    },
+    forget(ageMs, now) {
+      for (const [place, freeings] of places) {
+        const left = freeings.filter((freeing) => now - freeing.at < ageMs);
+        if (left.length === 0) places.delete(place);
+        else places.set(place, left);
+      }
+    },
+  };
+}
+
+/** On the pod template, by the strategy RestartRollout: when. */
+export const RESTARTED_ANNOTATION = 'taintkeeper.dev/restartedAt';
+
+/**
+ * Deletes this pod, as it is known, and no other one of its name. One that has failed is gone at once: for those the API server
+ * knows no grace period (CheckGracefulDelete of k8s.io/kubernetes/pkg/registry/core/pod/strategy.go).
+ * @returns false when the pod has changed or gone since
+ * @throws ApiError, Error
+ */
+export function deletePod(
+  client: ApiClient,
+  { namespace, name, uid, resourceVersion }: Entry<unknown>,
+): Promise<boolean> {
+  return unlessOutdated(
+    client.request('DELETE', `/api/v1/namespaces/${namespace}/pods/${name}`, {
+      body: { preconditions: { uid, resourceVersion } },
+    }),
+  );
+}
+
+/**
+ * Gives the pod template a new annotation: the back-off belongs to a generation of the DaemonSet, so there is none for the next.
+ * @returns false when the DaemonSet has changed or gone since
+ * @throws ApiError; Error, also when somebody takes the annotation out again in the same request
+ */
+export function restartRollout(client: ApiClient, daemonSet: Entry<ClusterDaemonSet>, at: Date): Promise<boolean> {
+  const { namespace, name, uid, resourceVersion, value } = daemonSet;
+  const annotations = { [RESTARTED_ANNOTATION]: at.toISOString() };
+  return unlessOutdated(
+    client
+      .request<{ metadata: { generation: number } }>(
+        'PATCH',
+        `/apis/apps/v1/namespaces/${namespace}/daemonsets/${name}`,
+        {
+          contentType: 'application/merge-patch+json',
+          body: { metadata: { uid, resourceVersion }, spec: { template: { metadata: { annotations } } } },
+        },
+      )
+      .then(({ metadata }) => {
+        if (metadata.generation <= value.generation)
+          throw new Error(`DaemonSet ${namespace}/${name}: somebody takes ${RESTARTED_ANNOTATION} out of its template`);
+      }),
+  );
+}
+
+async function unlessOutdated(request: Promise<unknown>): Promise<boolean> {
+  try {
+    await request;
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError && (error.status === 404 || error.status === 409)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,198 @@
+import type { Logger } from 'pino';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { ApiError } from '../../cluster/client/api-error.ts';
+import { LeadershipLostError } from '../../cluster/lease/leadership.ts';
+import type { Entry } from '../../cluster/watch/watch-cache.ts';
+import { isRolledOut } from '../../coverage/rollout.ts';
+import { isRecoverable, judgeFailedPod } from '../../judge/recovery.ts';
+import type { RecordedEvent } from '../../kubernetes/event.ts';
+import { type OptionalRight, RIGHT_OF_STRATEGY } from '../../policy/backstop.ts';
+import type { CompiledRecoveryPolicy, PolicySet } from '../../policy/policy-set.ts';
+import type { Metrics } from '../../server/metrics.ts';
+import { type ClusterDaemonSet, countCovered, type DaemonSets, type Nodes, unreadyNodes } from '../sources.ts';
+import type { TrackedPod } from './failed-pods.ts';
+import type { Freeings } from './freed-pods.ts';
+import { deletePod, restartRollout } from './freed-pods.ts';
+import type { RecoveryTroubles } from './recovery-reports.ts';
+import { type RecoveryNews, recoveryEvents, recoveryMessage } from './recovery-reports.ts';
+
+export interface RecoverPodsOptions {
+  readonly client: ApiClient;
+  readonly nodes: Nodes;
+  readonly daemonSets: DaemonSets;
+  readonly compiled: () => PolicySet;
+  readonly permits: (right: OptionalRight) => boolean | undefined;
+  readonly freeings: Freeings;
+  readonly troubles: RecoveryTroubles;
+  readonly record: (event: RecordedEvent) => void;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+  /** Aborted when nothing is to be begun any more. */
+  readonly signal: AbortSignal;
+}
+
+/** What has changed meanwhile is on its way to the caches. */
+const OUTDATED_PAUSE_MS = 1_000;
+
+/** A DaemonSet as it is now, and what the policies say of it. */
+interface Ward {
+  readonly daemonSet: Entry<ClusterDaemonSet> | undefined;
+  readonly policies: PolicySet;
+  readonly policy: CompiledRecoveryPolicy | undefined;
+  /** Whether a rollout is in progress that RestartRollout waits for. */
+  readonly rollingOut: boolean;
+}
+
+/** A pod that a policy is for. */
+interface Patient {
+  readonly pod: TrackedPod;
+  readonly daemonSet: Entry<ClusterDaemonSet>;
+  readonly policy: CompiledRecoveryPolicy;
+  readonly rollingOut: boolean;
+  /** Where earlier freeings count for this one. */
+  readonly place: string;
+  /** What would be freed. */
+  readonly what: string;
+}
+
+/** One look at the Failed pods of a DaemonSet (`NAMESPACE/NAME`). It says in how many milliseconds to look again; undefined: when something changes. */
+export function recoverPods(options: RecoverPodsOptions) {
+  const { client, nodes, daemonSets, compiled, freeings, troubles, metrics, log, signal } = options;
+
+  return async (key: string, pods: readonly TrackedPod[]): Promise<number | undefined> => {
+    const lookedAt = performance.now();
+    const faults: unknown[] = [];
+    const waits: (number | undefined)[] = [];
+    let ward: Ward | undefined;
+    for (const pod of pods) {
+      if (signal.aborted) return undefined;
+      ward = wardOf(key, ward);
+      const patient = admit(pod, ward);
+      if (!patient) continue;
+      try {
+        waits.push(...(await treat(patient)));
+      } catch (error) {
+        if (error instanceof LeadershipLostError) throw error;
+        // One that cannot be freed keeps back none of the others.
+        faults.push(error);
+        note(patient, 'RecoveryFailed', (error as Error).message);
+      }
+    }
+    waits.push(troubles.settle(key, lookedAt));
+    if (faults.length > 0) throw faults[0];
+    const due = waits.filter((ms) => ms !== undefined);
+    return due.length === 0 ? undefined : Math.ceil(Math.min(...due));
+
+    /** Says in how many milliseconds to look again. */
+    async function treat(patient: Patient): Promise<(number | undefined)[]> {
+      const { pod, policy, rollingOut, place, what } = patient;
+      // The cache does not show it yet.
+      if (freeings.isDone(place, what)) return [];
+      const now = performance.now();
+      const { failedAt, since = now } = pod;
+      const verdict = judgeFailedPod(
+        policy,
+        { failedAt, since, evicted: pod.entry.value.evicted, freeings: freeings.before(place, what), rollingOut },
+        now,
+      );
+      switch (verdict.action) {
+        case 'wait': {
+          // From then on it counts as stuck, though it may be freed only later.
+          const stuckInMs = since + policy.stuckMs - now;
+          return [verdict.forMs, stuckInMs > 0 ? stuckInMs : undefined];
+        }
+        case 'leave':
+          if (verdict.because === 'PodFailsAgain') freeings.failedAgain(place, failedAt, policy.stuckMs);
+          if (verdict.because !== 'Audit') note(patient, verdict.because);
+          tell(patient, verdict.because);
+          return [verdict.forMs];
+        case 'free':
+          // Whoever is permitted later looks again.
+          return options.permits(RIGHT_OF_STRATEGY[policy.strategy]) ? [await free(patient)] : [];
+      }
+    }
+
+    async function free(patient: Patient): Promise<number | undefined> {
+      const { pod, daemonSet, policy, place, what } = patient;
+      freeings.tried(place, what, performance.now());
+      try {
+        const done =
+          policy.strategy === 'DeletePod'
+            ? await deletePod(client, pod.entry)
+            : await restartRollout(client, daemonSet, new Date());
+        if (!done) {
+          freeings.refused(place, what);
+          return OUTDATED_PAUSE_MS;
+        }
+      } catch (error) {
+        // Without an answer, or after a server's error, it may have been done all the same.
+        if (error instanceof ApiError && error.status < 500) freeings.refused(place, what);
+        throw error;
+      }
+      freeings.done(place, what);
+      metrics.recovered(policy.name, policy.strategy);
+      tell(patient, policy.strategy);
+      // What a restart is to free is given time.
+      if (policy.strategy === 'RestartRollout') for (const other of pods) other.since &&= performance.now();
+      return undefined;
+    }
+
+    function note(
+      { pod, policy }: Patient,
+      reason: Parameters<RecoveryTroubles['note']>[0]['reason'],
+      detail?: string,
+    ) {
+      const trouble = { daemonSet: key, node: pod.entry.value.node, policy: policy.name, reason };
+      troubles.note({ ...trouble, ...(detail === undefined ? {} : { detail }) }, lookedAt);
+    }
+  };
+
+  /** Undefined for a pod that is not to be recovered now, or by nobody. */
+  function admit(pod: TrackedPod, ward: Ward): Patient | undefined {
+    const { uid, value } = pod.entry;
+    const { daemonSet, policy, rollingOut } = ward;
+    const node = nodes.get(value.node)?.value;
+    const scene = { pod: { ownerUid: value.daemonSet.uid, deleting: value.deleting }, daemonSet, node };
+    if (!daemonSet || !isRecoverable(scene)) {
+      pod.since = undefined;
+      return undefined;
+    }
+    pod.since ??= performance.now();
+    if (!policy) return undefined;
+    return policy.strategy === 'DeletePod'
+      ? { pod, daemonSet, policy, rollingOut, place: `${daemonSet.uid}/${value.node}`, what: uid }
+      : { pod, daemonSet, policy, rollingOut, place: daemonSet.uid, what: `${daemonSet.value.generation}` };
+  }
+
+  /** What all pods of a DaemonSet have in common is found out once, unless it changes: there may be one on each of 5,000 nodes. */
+  function wardOf(key: string, before: Ward | undefined): Ward {
+    const [namespace, name = ''] = key.split('/');
+    const daemonSet = daemonSets.get(name, namespace);
+    const policies = compiled();
+    if (before && before.daemonSet === daemonSet && before.policies === policies) return before;
+    const policy = daemonSet && policies.recoveryPolicies.find((one) => one.selectsDaemonSet(daemonSet.value));
+    const restarts = policy?.strategy === 'RestartRollout';
+    return {
+      daemonSet,
+      policies,
+      policy,
+      rollingOut: restarts && daemonSet !== undefined && isRollingOut(daemonSet.value),
+    };
+  }
+
+  function isRollingOut(daemonSet: ClusterDaemonSet): boolean {
+    return !isRolledOut(daemonSet, countCovered(daemonSet, unreadyNodes(nodes).values()));
+  }
+
+  /** Once of each pod. */
+  function tell({ pod, daemonSet, policy: { name: policy } }: Patient, news: RecoveryNews): void {
+    if (pod.told === news) return;
+    pod.told = news;
+    const { namespace, name, value } = pod.entry;
+    const subject = { policy, daemonSet, node: value.node, reason: value.reason };
+    const events = recoveryEvents(news, subject);
+    for (const event of events) options.record(event);
+    const level = events.some(({ type }) => type === 'Warning') ? 'warn' : 'info';
+    log[level]({ pod: `${namespace}/${name}` }, recoveryMessage(news, subject));
+  }
+}

@@ -1,0 +1,172 @@
+import type { Entry } from '../../cluster/watch/watch-cache.ts';
+import type { LeftBecause } from '../../judge/recovery.ts';
+import type { RecordedEvent } from '../../kubernetes/event.ts';
+import { atMost } from '../../kubernetes/text.ts';
+import { POLICY_API_VERSION } from '../../policy/policy.ts';
+import type { RecoveryStrategy } from '../../policy/recovery-policy.ts';
+import type { Trouble } from '../sources.ts';
+
+/** How many places one message names. */
+const MAX_PLACES = 5;
+/** A pod that fails again and again is gone for a moment each time: that is not the end of the trouble. */
+const LINGER_MS = 5_000;
+
+type Reason = Exclude<LeftBecause, 'Audit'> | 'RecoveryFailed';
+
+interface Noted {
+  readonly daemonSet: string;
+  readonly node: string;
+  readonly policy: string;
+  readonly reason: Reason;
+  /** For RecoveryFailed: why. */
+  readonly detail: string;
+  /** The look that found it last, by its time. */
+  readonly at: number;
+  /** The first look that did not find it any more. */
+  goneAt: number | undefined;
+}
+
+/** What keeps pods from being freed, by DaemonSet and node. */
+export interface RecoveryTroubles {
+  /** `now` is that of the look, by performance.now(). */
+  note(trouble: Omit<Noted, 'at' | 'goneAt' | 'detail'> & { readonly detail?: string }, now: number): void;
+  /** The look is over: what it did not note ends soon. Says in how many milliseconds to look again. */
+  settle(daemonSet: string, now: number): number | undefined;
+  /** The DaemonSets with any. */
+  daemonSets(): Iterable<string>;
+  /** One for each policy and reason. */
+  current(): readonly Trouble[];
+}
+
+export function createRecoveryTroubles(): RecoveryTroubles {
+  const byDaemonSet = new Map<string, Map<string, Noted>>();
+  return {
+    note({ detail = '', ...trouble }, now) {
+      const places = byDaemonSet.get(trouble.daemonSet) ?? new Map<string, Noted>();
+      byDaemonSet.set(trouble.daemonSet, places);
+      places.set(trouble.node, { ...trouble, detail, at: now, goneAt: undefined });
+    },
+    settle(daemonSet, now) {
+      const places = byDaemonSet.get(daemonSet);
+      if (!places) return undefined;
+      let next: number | undefined;
+      for (const [node, noted] of places) {
+        if (noted.at === now) continue;
+        noted.goneAt ??= now;
+        const leftMs = noted.goneAt + LINGER_MS - now;
+        if (leftMs <= 0) places.delete(node);
+        else next = Math.min(next ?? leftMs, leftMs);
+      }
+      if (places.size === 0) byDaemonSet.delete(daemonSet);
+      return next;
+    },
+    daemonSets: () => byDaemonSet.keys(),
+    current() {
+      // In an order of their own: the first one gives the condition its reason, and is not to change while others come and go.
+      const all = [...byDaemonSet.values()].flatMap((places) => [...places.values()]);
+      const groups = Map.groupBy(sortedBy(placeOf, all), ({ policy, reason }) => `${policy}/${reason}`);
+      return sortedBy(([key]) => key, [...groups]).map(([, noted]) => describe(noted as [Noted, ...Noted[]]));
+    },
+  };
+}
+
+const ADVICE = "kubectl describe shows why it fails; meanwhile it is left to the DaemonSet controller's back-off";
+
+const SAID: Record<Reason, string> = {
+  PodFailsAgain: `pods that were freed failed again at once: ${ADVICE}`,
+  RecoveryBudgetSpent: `pods fail again and again, and the budget is spent: ${ADVICE}`,
+  RolloutInProgress: 'pods stay Failed while a rollout is in progress: another one would not help them',
+  RecoveryFailed: 'pods cannot be freed',
+};
+
+function describe(noted: readonly [Noted, ...Noted[]]): Trouble {
+  const [{ policy, reason, detail }] = noted;
+  const places = atMost(MAX_PLACES, noted.map(placeOf));
+  return {
+    kind: 'RecoveryPolicy',
+    policy,
+    reason,
+    message: `${SAID[reason]}${detail && ` (${detail})`}: ${places.join(', ')}`,
+  };
+}
+
+function placeOf({ daemonSet, node }: Noted): string {
+  return `DaemonSet ${daemonSet} on node ${node}`;
+}
+
+function sortedBy<T>(keyOf: (one: T) => string, all: readonly T[]): T[] {
+  return all.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+}
+
+/** What can be said of a pod that is stuck. */
+export type RecoveryNews = RecoveryStrategy | LeftBecause;
+
+interface Wording {
+  readonly type: RecordedEvent['type'];
+  readonly reason: string;
+  readonly action: string;
+  readonly note: (pod: string) => string;
+}
+
+const WORDINGS: Record<RecoveryNews, Wording> = {
+  DeletePod: normal('PodFreed', 'DeletePod', (pod) => `deleted ${pod}, which stayed Failed`),
+  RestartRollout: normal('RolloutRestarted', 'RestartRollout', (pod) => `restarted the rollout: ${pod} stayed Failed`),
+  Audit: warning('PodStuck', (pod) => `in mode Audit, leaves alone ${pod}, which stays Failed`),
+  PodFailsAgain: warning(
+    'PodFailsAgain',
+    (pod) => `leaves ${pod} to the DaemonSet controller's back-off: it was freed and failed again at once`,
+  ),
+  RecoveryBudgetSpent: warning(
+    'RecoveryBudgetSpent',
+    (pod) => `leaves ${pod} to the DaemonSet controller's back-off: the budget is spent`,
+  ),
+  RolloutInProgress: warning(
+    'RolloutInProgress',
+    (pod) => `leaves alone ${pod}, which stays Failed: a rollout is in progress, and another one would not help`,
+  ),
+};
+
+export interface RecoverySubject {
+  readonly policy: string;
+  readonly daemonSet: Pick<Entry<unknown>, 'namespace' | 'name' | 'uid'>;
+  readonly node: string;
+  /** `status.reason` of the pod. */
+  readonly reason: string;
+}
+
+/** What happened to a pod of the DaemonSet on the node: one Event on the DaemonSet and one on the policy. */
+export function recoveryEvents(news: RecoveryNews, subject: RecoverySubject): RecordedEvent[] {
+  const { type, reason, action } = WORDINGS[news];
+  const { policy, daemonSet } = subject;
+  const { namespace, name, uid } = daemonSet;
+  return [
+    {
+      regarding: { apiVersion: 'apps/v1', kind: 'DaemonSet', namespace, name, uid },
+      ...{ type, reason, action },
+      note: recoveryMessage(news, subject),
+    },
+    {
+      regarding: { apiVersion: POLICY_API_VERSION, kind: 'RecoveryPolicy', name: policy },
+      ...{ type, reason, action },
+      note: `DaemonSet ${namespace}/${name}: ${said(news, subject)}`,
+    },
+  ];
+}
+
+/** The same in one sentence. */
+export function recoveryMessage(news: RecoveryNews, subject: RecoverySubject): string {
+  return `RecoveryPolicy ${subject.policy} ${said(news, subject)}`;
+}
+
+/** Without the pod's own name: each has another one, and what is done again and again is to be one Event. */
+function said(news: RecoveryNews, { node, reason }: RecoverySubject): string {
+  return WORDINGS[news].note(`the pod on node ${node}${reason && ` (${reason})`}`);
+}
+
+function normal(reason: string, action: string, note: Wording['note']): Wording {
+  return { type: 'Normal', reason, action, note };
+}
+
+function warning(reason: string, note: Wording['note']): Wording {
+  return { type: 'Warning', reason, action: 'LeavePod', note };
+}

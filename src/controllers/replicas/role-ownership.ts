@@ -1,0 +1,105 @@
+import type { Logger } from 'pino';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { ApiError } from '../../cluster/client/api-error.ts';
+
+/** `metadata.ownerReferences`, if anything. */
+export interface Ownership {
+  readonly ownerReferences?: readonly {
+    readonly apiVersion: string;
+    readonly kind: string;
+    readonly name: string;
+    readonly uid: string;
+  }[];
+}
+
+/**
+ * What makes an object go with the ClusterRole of that name; nothing without a name. An owner in a namespace would not do: garbage
+ * collection takes such a reference of a cluster-scoped object for a broken one.
+ * @throws ApiError
+ */
+export async function ownedByClusterRole(client: ApiClient, clusterRole: string | undefined): Promise<Ownership> {
+  if (clusterRole === undefined) return {};
+  const path = `/apis/rbac.authorization.k8s.io/v1/clusterroles/${clusterRole}`;
+  const { metadata } = await client.request<{ metadata: { name: string; uid: string } }>('GET', path);
+  const { name, uid } = metadata;
+  return { ownerReferences: [{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', name, uid }] };
+}
+
+interface OwnedRole {
+  readonly metadata: {
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly ownerReferences?: readonly OwnerReference[];
+    readonly managedFields?: readonly { readonly manager?: string }[];
+  };
+}
+
+interface OwnerReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+const CONFLICT = 409;
+const CONFLICT_PAUSE_MS = 200;
+/** Who applies the installation anew may make another ClusterRole of that name. */
+const LOOK_AGAIN_MS = 10_000;
+
+export interface RoleOwnershipOptions {
+  readonly client: ApiClient;
+  readonly clusterRole: string;
+  /** Where taintkeeper runs. */
+  readonly namespace: string;
+  readonly log: Logger;
+}
+
+/**
+ * One run that makes the Namespace the owner of the ClusterRole, which owns what taintkeeper registers: garbage collection then
+ * goes the whole way when somebody deletes the namespace alone. Gives the time until the next look, in milliseconds.
+ *
+ * Not where the ClusterRole has another owner: it would stay until both are gone. And not where Argo CD applies it: that deletes
+ * nothing that has an owner (gitops-engine, pkg/cache/cluster.go, `GetManagedLiveObjs`).
+ * @throws ApiError
+ */
+export function roleOwnership({ client, clusterRole, namespace, log }: RoleOwnershipOptions): () => Promise<number> {
+  const path = `/apis/rbac.authorization.k8s.io/v1/clusterroles/${clusterRole}`;
+
+  return async () => {
+    const { metadata } = await client.request<OwnedRole>('GET', path);
+    const { uid, resourceVersion, ownerReferences = [] } = metadata;
+    const others = ownerReferences.filter(({ kind }) => kind !== 'Namespace');
+    const wanted = others.length > 0 || isArgos(metadata) ? others : [await theNamespace()];
+    if (sameOwners(ownerReferences, wanted)) return LOOK_AGAIN_MS;
+    try {
+      await client.request('PATCH', path, {
+        contentType: 'application/merge-patch+json',
+        body: { metadata: { uid, resourceVersion, ownerReferences: wanted } },
+      });
+    } catch (error) {
+      if (error instanceof ApiError && error.status === CONFLICT) return CONFLICT_PAUSE_MS;
+      throw error;
+    }
+    const change = wanted === others ? 'no longer goes' : 'goes';
+    log.info(`ClusterRole ${clusterRole} ${change} with Namespace ${namespace} when that is deleted`);
+    return LOOK_AGAIN_MS;
+  };
+
+  async function theNamespace(): Promise<OwnerReference> {
+    const { metadata } = await client.request<{ metadata: { uid: string } }>('GET', `/api/v1/namespaces/${namespace}`);
+    return { apiVersion: 'v1', kind: 'Namespace', name: namespace, uid: metadata.uid };
+  }
+}
+
+/** By its tracking annotation, or by the fields that it has written. */
+function isArgos({ annotations = {}, managedFields = [] }: OwnedRole['metadata']): boolean {
+  return (
+    Object.keys(annotations).some((key) => key.startsWith('argocd.argoproj.io/')) ||
+    managedFields.some(({ manager }) => manager?.startsWith('argocd'))
+  );
+}
+
+function sameOwners(found: readonly OwnerReference[], wanted: readonly OwnerReference[]): boolean {
+  return found.length === wanted.length && found.every(({ uid }, index) => uid === wanted[index]?.uid);
+}

@@ -1,0 +1,135 @@
+import { setImmediate } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { ApiError } from '../../cluster/client/api-error.ts';
+import { POLICY_GROUP, POLICY_RESOURCES, type PolicyObject } from '../../cluster/policies.ts';
+import type { DaemonSetView } from '../../judge/daemon-set.ts';
+import { daemonSetFindings, nodeFindings, podFindings, type StuckPod, wildcardNotes } from '../../judge/findings.ts';
+import type { NodeView } from '../../judge/node-view.ts';
+import type { PolicySet } from '../../policy/policy-set.ts';
+import { type ConditionState, type Findings, nextPolicyStatus, type PolicyStatus } from '../../policy/policy-status.ts';
+import type { Metrics } from '../../server/metrics.ts';
+import type { Evicting } from '../nodes/evictions.ts';
+import type { Trouble } from '../sources.ts';
+
+export interface PolicyStatusOptions {
+  readonly client: ApiClient;
+  readonly objects: () => readonly PolicyObject[];
+  readonly compiled: () => PolicySet;
+  readonly audit: boolean;
+  readonly nodes: () => Iterable<NodeView>;
+  readonly daemonSets: () => Iterable<DaemonSetView>;
+  readonly stuckPods: () => Iterable<StuckPod>;
+  readonly standing: (policy: PolicyObject) => Standing;
+  /** Why it is not known whether the API server reaches the webhook that is registered, or undefined if it is. */
+  readonly unverified: () => string | undefined;
+  /** How its native policies stand: undefined where it asks for none, `pending` while nobody has looked. */
+  readonly backstop: (policy: PolicyObject) => ConditionState | 'pending' | undefined;
+  readonly evicting: (policy: PolicyObject) => Evicting | undefined;
+  readonly troubles: () => readonly Trouble[];
+  readonly metrics: Pick<Metrics, 'violating' | 'awaitingEviction' | 'stalled'>;
+}
+
+/** Whether the API server calls the webhook for what a valid policy needs: yes, soon, or why not. */
+export type Standing = 'registered' | 'pending' | { readonly fault: string };
+
+/** A status that could not be written because the policy changed meanwhile is looked at again after this time. */
+const CONFLICT_PAUSE_MS = 1_000;
+const LOOK_AGAIN_MS = 60_000;
+
+/**
+ * One run that writes the status of every policy whose status is no longer right. Gives the time until the next look, in
+ * milliseconds.
+ */
+export function policyStatus(options: PolicyStatusOptions): () => Promise<number> {
+  const { client, objects, compiled, audit, nodes, daemonSets, stuckPods } = options;
+  const { standing, unverified, backstop, evicting, troubles, metrics } = options;
+  /** Of each policy all violators, by its uid; the status names only the first few. */
+  let violators: ReadonlyMap<string, readonly string[]> = new Map();
+
+  return async () => {
+    const nodeViews = [...nodes()];
+    const daemonSetViews = [...daemonSets()];
+    const { taintPolicies, tolerationPolicies, recoveryPolicies } = compiled();
+    const stalled = troubles();
+    metrics.stalled(stalled);
+    const found = new Map<string, readonly string[]>();
+    const counts: Parameters<Metrics['violating']>[0][number][] = [];
+    const awaiting: Parameters<Metrics['awaitingEviction']>[0][number][] = [];
+    let conflicts = 0;
+    const faults: unknown[] = [];
+    for (const policy of objects()) {
+      // Many policies and many nodes take their time, and admissions do not wait.
+      await setImmediate();
+      const state = policy.inForce ? standing(policy) : 'registered';
+      const backing = backstop(policy);
+      if (state === 'pending' || backing === 'pending') continue;
+      const before = policy.status as PolicyStatus | undefined;
+      const findings = findingsOf(policy, violators.get(policy.uid) ?? before?.violators ?? []);
+      const awaited = evicting(policy);
+      if (awaited && awaited.nodes > 0) awaiting.push({ policy: policy.name, count: awaited.nodes });
+      found.set(policy.uid, findings?.violators ?? []);
+      counts.push({ kind: policy.kind, policy: policy.name, count: findings?.violators.length ?? 0 });
+      const after = nextPolicyStatus({
+        before,
+        generation: policy.generation,
+        problems: policy.result.ok ? [] : policy.result.problems,
+        inForce: policy.inForce,
+        notRegistered: state === 'registered' ? undefined : state.fault,
+        unverified: unverified(),
+        audit,
+        notes: policy.result.ok ? wildcardNotes(policy.result.policy) : [],
+        stalled: stalled.filter(({ kind, policy: name }) => kind === policy.kind && name === policy.name),
+        backstop: backing,
+        evicting: awaited?.condition,
+        findings,
+        now: new Date(),
+      });
+      try {
+        if (!isDeepStrictEqual(before, after) && !(await write(policy, after))) conflicts++;
+      } catch (error) {
+        // One that the API server does not take keeps back none of the others.
+        if (!(error instanceof ApiError)) throw error;
+        faults.push(error);
+      }
+    }
+    violators = found;
+    metrics.violating(counts);
+    metrics.awaitingEviction(awaiting);
+    if (faults.length > 0) throw faults[0];
+    return conflicts > 0 ? CONFLICT_PAUSE_MS : LOOK_AGAIN_MS;
+
+    function findingsOf({ kind, name }: PolicyObject, known: readonly string[]): Findings | undefined {
+      if (kind === 'TaintPolicy') {
+        const found = taintPolicies.find((policy) => policy.name === name);
+        return found && nodeFindings(found, nodeViews, known);
+      }
+      if (kind === 'TolerationPolicy') {
+        const found = tolerationPolicies.find((policy) => policy.name === name);
+        return found && daemonSetFindings(found, daemonSetViews, known);
+      }
+      const found = recoveryPolicies.find((policy) => policy.name === name);
+      return found && podFindings(found, daemonSetViews, stuckPods(), known);
+    }
+  };
+
+  /** False when the policy has changed or gone since. */
+  async function write({ kind, name, uid, resourceVersion }: PolicyObject, status: PolicyStatus): Promise<boolean> {
+    try {
+      await client.request('PATCH', `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}/${name}/status`, {
+        contentType: 'application/json-patch+json',
+        body: [
+          // Not onto another policy of the same name, nor over what another leader has written.
+          { op: 'replace', path: '/metadata/uid', value: uid },
+          { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion },
+          // Whole: a merge would keep fields of an earlier spec.
+          { op: 'add', path: '/status', value: status },
+        ],
+      });
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError && (error.status === 404 || error.status === 409)) return false;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import type { ServiceRef } from '../../cluster/service-endpoint.ts';
+import {
+  ADMISSION_REGISTRATION,
+  CONFIGURATIONS,
+  type ConfigurationPhase,
+  type Webhook,
+} from '../../cluster/webhook-configurations.ts';
+import type { LabelSelectorRequirement } from '../../kubernetes/label-selector.ts';
+import type { WebhookEntry } from '../../webhooks/entry.ts';
+
+/**
+ * A LabelSelector to compare with what is registered: all of it in one list, and what is undefined must not be there. Of a map, what
+ * somebody added to it would not be seen; the API server leaves empty lists out.
+ */
+export function exactSelector(requirements: readonly LabelSelectorRequirement[]) {
+  return { matchLabels: undefined, matchExpressions: requirements.length > 0 ? requirements : undefined };
+}
+
+const PROBE_NAME = 'probe.taintkeeper.dev';
+
+/**
+ * Whether the API server knows `matchConditions`: on by default since Kubernetes 1.28, and there may be others. One that
+ * does not drops the field without a word, so it is asked by a dry run.
+ * @throws ApiError
+ */
+export async function knowsMatchConditions(client: ApiClient): Promise<boolean> {
+  const { kind, resource } = CONFIGURATIONS.validate;
+  const answer = await client.request<{ webhooks?: { matchConditions?: unknown }[] }>(
+    'POST',
+    `${ADMISSION_REGISTRATION}/${resource}`,
+    {
+      query: { dryRun: 'All' },
+      body: {
+        apiVersion: 'admissionregistration.k8s.io/v1',
+        kind,
+        metadata: { generateName: 'taintkeeper-probe-' },
+        webhooks: [
+          {
+            name: PROBE_NAME,
+            clientConfig: { url: `https://${PROBE_NAME}/` },
+            rules: [],
+            matchConditions: [{ name: 'never', expression: 'false' }],
+            failurePolicy: 'Ignore',
+            sideEffects: 'None',
+            admissionReviewVersions: ['v1'],
+          },
+        ],
+      },
+    },
+  );
+  return answer.webhooks?.[0]?.matchConditions !== undefined;
+}
+
+/**
+ * The entries for an API server that knows no conditions: every request comes that the selectors do not rule out, once in each phase, and none fails because
+ * taintkeeper is down. What the conditions told apart would otherwise stop every update of a node.
+ */
+export function withoutConditions(entries: readonly WebhookEntry[]): WebhookEntry[] {
+  const open = entries.map((entry): WebhookEntry => ({ ...entry, failurePolicy: 'Ignore', matchConditions: [] }));
+  return open.filter(
+    ({ phase, resource, operations }, index) =>
+      !open
+        .slice(0, index)
+        .some(
+          (other) => other.phase === phase && other.resource === resource && `${other.operations}` === `${operations}`,
+        ),
+  );
+}
+
+export interface DesiredOptions {
+  readonly service: ServiceRef;
+  /** PEM; undefined leaves the field to whoever knows the CA. */
+  readonly bundle: string | undefined;
+  readonly timeoutSeconds: number;
+}
+
+/**
+ * The webhooks of one phase as they should be registered, in the order of the entries. A field that is undefined must not be there:
+ * nobody is to narrow a webhook unseen.
+ */
+export function desiredWebhooks(
+  entries: readonly WebhookEntry[],
+  phase: ConfigurationPhase,
+  { service, bundle, timeoutSeconds }: DesiredOptions,
+): Webhook[] {
+  const { namespace, name, port } = service;
+  return entries
+    .filter((entry) => entry.phase === phase)
+    .map((entry) => ({
+      name: entry.name,
+      clientConfig: {
+        service: { namespace, name, port, path: `/${phase}` },
+        ...(bundle === undefined ? {} : { caBundle: Buffer.from(bundle).toString('base64') }),
+      },
+      rules: [
+        {
+          apiGroups: [GROUPS[entry.resource]],
+          apiVersions: ['v1'],
+          resources: [entry.resource],
+          operations: [...entry.operations],
+          scope: '*',
+        },
+      ],
+      // A DaemonSet of our own must not wait for us. Nodes are in no namespace: the selector does not count for them.
+      namespaceSelector: exactSelector([
+        ...(entry.namespaceSelector ?? []),
+        { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [namespace] },
+      ]),
+      objectSelector: exactSelector(entry.objectSelector ?? []),
+      matchPolicy: 'Equivalent',
+      matchConditions: entry.matchConditions.length > 0 ? entry.matchConditions : undefined,
+      ...(phase === 'mutate' ? { reinvocationPolicy: entry.reinvocationPolicy ?? 'Never' } : {}),
+      failurePolicy: entry.failurePolicy,
+      sideEffects: 'None',
+      admissionReviewVersions: ['v1'],
+      timeoutSeconds,
+    }));
+}
+
+const GROUPS: Readonly<Record<WebhookEntry['resource'], string>> = { nodes: '', daemonsets: 'apps' };
+
+/**
+ * Whether `actual` has all that `desired` says: lists item by item, of maps the fields that are wanted. Fields that a newer
+ * API server adds by itself are no difference, or the configuration would be written forever.
+ */
+export function covers(actual: unknown, desired: unknown): boolean {
+  if (Array.isArray(desired)) {
+    return (
+      Array.isArray(actual) &&
+      actual.length === desired.length &&
+      desired.every((item, index) => covers(actual[index], item))
+    );
+  }
+  if (typeof desired === 'object' && desired !== null) {
+    return (
+      typeof actual === 'object' &&
+      actual !== null &&
+      Object.entries(desired).every(([field, value]) => covers((actual as Record<string, unknown>)[field], value))
+    );
+  }
+  return actual === desired;
+}

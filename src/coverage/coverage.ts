@@ -1,0 +1,112 @@
+import { secondsOf } from '../judge/needed-tolerations.ts';
+import type { NodeView } from '../judge/node-view.ts';
+import { daemonTolerations, outlastsItsSeconds } from '../kubernetes/daemon-tolerations.ts';
+import { own, type StringMap } from '../kubernetes/label-selector.ts';
+import { compileNodeAffinity, type NodeSelectorTerm } from '../kubernetes/node-affinity.ts';
+import type { Obstacle } from '../kubernetes/obstacle.ts';
+import { REPELLING_EFFECTS, type Taint } from '../kubernetes/taint.ts';
+import { type Toleration, tolerates } from '../kubernetes/toleration.ts';
+
+/** What decides where a DaemonSet's pods run; all but the names is that of the pod template's spec. */
+export interface SchedulingView {
+  readonly namespace: string;
+  readonly name: string;
+  /** The only node for the pods; any, when empty. */
+  readonly nodeName: string;
+  readonly nodeSelector: StringMap;
+  /** The terms of the *required* node affinity; undefined when there is none, which is not the same as no terms. */
+  readonly nodeAffinity: readonly NodeSelectorTerm[] | undefined;
+  readonly tolerations: readonly Toleration[];
+  readonly hostNetwork: boolean;
+}
+
+/** What of a node decides which DaemonSets run there. */
+export type SchedulingNode = Pick<NodeView, 'name' | 'labels' | 'taints'>;
+
+/** Whether a DaemonSet runs a pod on a node. */
+export type Coverage =
+  | {
+      readonly runs: true;
+      /** The taints that evict its pods again all the same; absent where none does. */
+      readonly evictions?: readonly Eviction[];
+    }
+  | {
+      readonly runs: false;
+      /** True when a pod that is already there stays: only taints that evict nobody are in its way. */
+      readonly staysIfThere: boolean;
+      /** All that keeps a pod off, at least one. */
+      readonly obstacles: readonly Obstacle[];
+    };
+
+/** A taint that evicts a pod which tolerates it with `tolerationSeconds`. The controller then makes another one. */
+export interface Eviction {
+  readonly taint: Taint;
+  readonly seconds: number;
+}
+
+/** One DaemonSet on one node. */
+export interface CoverageRow<DaemonSet extends SchedulingView, Node extends SchedulingNode> {
+  readonly daemonSet: DaemonSet;
+  readonly node: Node;
+  readonly coverage: Coverage;
+}
+
+const RUNS: Coverage = { runs: true };
+
+/**
+ * Prepares a DaemonSet for the question whether it runs a pod on a node. The answer is that of the DaemonSet controller,
+ * `NodeShouldRunDaemonPod` of k8s.io/kubernetes/pkg/controller/daemon, which looks neither at the node's conditions nor
+ * at its free resources; but where the controller stops at the first obstacle, this names them all.
+ *
+ * Tolerations are read as {@link tolerates} reads them: without `Gt` and `Lt`, which Kubernetes 1.36 has off by default.
+ */
+export function compileCoverage(daemonSet: SchedulingView): (node: SchedulingNode) => Coverage {
+  const { nodeName, nodeSelector, nodeAffinity, hostNetwork } = daemonSet;
+  const tolerations = daemonTolerations(daemonSet.tolerations, hostNetwork);
+  const limited = tolerations.some(({ tolerationSeconds }) => tolerationSeconds != null);
+  const selected = Object.keys(nodeSelector).map((key) => ({ key, wanted: own(nodeSelector, key) ?? '' }));
+  const mismatches = nodeAffinity && compileNodeAffinity(nodeAffinity);
+
+  return (node) => {
+    const obstacles: Obstacle[] = [];
+    if (nodeName !== '' && nodeName !== node.name) obstacles.push({ kind: 'nodeName', wanted: nodeName });
+    for (const { key, wanted } of selected) {
+      const found = own(node.labels, key);
+      if (found !== wanted) obstacles.push({ kind: 'nodeSelector', key, wanted, found });
+    }
+    const terms = mismatches?.(node);
+    if (terms) obstacles.push({ kind: 'nodeAffinity', terms });
+    for (const taint of node.taints) {
+      if (!REPELLING_EFFECTS.some((effect) => effect === taint.effect)) continue;
+      if (!tolerations.some((toleration) => tolerates(toleration, taint))) obstacles.push({ kind: 'taint', taint });
+    }
+    if (obstacles.length > 0) return { runs: false, staysIfThere: obstacles.every(evictsNobody), obstacles };
+    const evictions = limited ? evictionsBy(node.taints, tolerations) : [];
+    return evictions.length > 0 ? { runs: true, evictions } : RUNS;
+  };
+}
+
+function evictsNobody(obstacle: Obstacle): boolean {
+  return obstacle.kind === 'taint' && obstacle.taint.effect !== 'NoExecute';
+}
+
+function evictionsBy(taints: readonly Taint[], tolerations: readonly Toleration[]): Eviction[] {
+  return taints
+    .filter(({ effect }) => effect === 'NoExecute')
+    .flatMap((taint): Eviction[] => {
+      const first = tolerations.find((toleration) => tolerates(toleration, taint));
+      const seconds = first && !outlastsItsSeconds(first) ? secondsOf(first) : Number.POSITIVE_INFINITY;
+      return Number.isFinite(seconds) ? [{ taint, seconds }] : [];
+    });
+}
+
+/** Every DaemonSet on every node, one row after the other: all nodes of the first DaemonSet, then of the next one. */
+export function* coverageMatrix<DaemonSet extends SchedulingView, Node extends SchedulingNode>(
+  daemonSets: Iterable<DaemonSet>,
+  nodes: readonly Node[],
+): Generator<CoverageRow<DaemonSet, Node>, void> {
+  for (const daemonSet of daemonSets) {
+    const coverageOn = compileCoverage(daemonSet);
+    for (const node of nodes) yield { daemonSet, node, coverage: coverageOn(node) };
+  }
+}

@@ -1,0 +1,151 @@
+import { type DaemonSetView, optsOut } from '../judge/daemon-set.ts';
+import { matchesPattern } from '../kubernetes/pattern.ts';
+import { formatTaint, type TAINT_EFFECTS, type Taint } from '../kubernetes/taint.ts';
+import { POLICY_API_VERSION, parsePolicy } from '../policy/policy.ts';
+import type { PolicyToleration, TolerationPolicySpec } from '../policy/toleration-policy.ts';
+import type { SchedulingNode, SchedulingView } from './coverage.ts';
+import type { Gap } from './groups.ts';
+
+/** A DaemonSet as it is looked at for gaps, and for what a policy can do about them. */
+export type FixableDaemonSet = SchedulingView & Pick<DaemonSetView, 'annotations'>;
+
+/** A TolerationPolicy as it stands in a file. */
+export interface TolerationPolicyManifest {
+  readonly apiVersion: string;
+  readonly kind: 'TolerationPolicy';
+  readonly metadata: { readonly name: string };
+  readonly spec: TolerationPolicySpec;
+}
+
+/** Why a gap is left as it is. */
+export type LeftBecause =
+  /** A taint in the way is not among those that DaemonSets are to tolerate. */
+  | { readonly kind: 'notAsked'; readonly keys: readonly string[] }
+  /** The DaemonSet is annotated as one that policies leave alone. */
+  | { readonly kind: 'optsOut' }
+  /** No policy can name the DaemonSet or the taint: the API server would not take it, either. */
+  | { readonly kind: 'notValid' };
+
+export interface LeftGap<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode> {
+  readonly gap: Gap<DaemonSet, Node>;
+  readonly because: LeftBecause;
+}
+
+export interface CoverageFix<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode> {
+  /** They give to each DaemonSet what it needs for its gaps, and nothing to any other. */
+  readonly policies: readonly TolerationPolicyManifest[];
+  readonly closed: readonly Gap<DaemonSet, Node>[];
+  /** Those that pass by themselves are not among them. */
+  readonly left: readonly LeftGap<DaemonSet, Node>[];
+}
+
+/** The taints that keep workloads, and seldom daemons, off a control plane. */
+export const ROLE_TAINT_KEYS = ['node-role.kubernetes.io/master', 'node-role.kubernetes.io/control-plane'] as const;
+
+/** What the CRD allows in one policy. */
+const MAX_NAMES = 64;
+const MAX_TOLERATIONS = 64;
+
+/**
+ * The TolerationPolicies that close gaps. A gap is closed only if all of its taints may be tolerated: a toleration that wins no
+ * node is not given.
+ * @param keys of the taints that may be tolerated; `*` stands for any run of characters
+ */
+export function fixGaps<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode>(
+  gaps: readonly Gap<DaemonSet, Node>[],
+  keys: readonly string[],
+): CoverageFix<DaemonSet, Node> {
+  const lasting = gaps.filter(({ passing }) => !passing);
+  const left = lasting.flatMap((gap): LeftGap<DaemonSet, Node>[] => {
+    const because = leftBecause(gap, keys);
+    return because ? [{ gap, because }] : [];
+  });
+  const leftGaps = new Set(left.map(({ gap }) => gap));
+  const closed = lasting.filter((gap) => !leftGaps.has(gap));
+  return { policies: policiesFor(closed), closed, left };
+}
+
+function leftBecause(
+  { daemonSet, taints }: Gap<FixableDaemonSet, SchedulingNode>,
+  keys: readonly string[],
+): LeftBecause | undefined {
+  if (optsOut(daemonSet)) return { kind: 'optsOut' };
+  const others = taints.filter(({ key }) => !keys.some((pattern) => matchesPattern(pattern, key)));
+  if (others.length > 0) return { kind: 'notAsked', keys: [...new Set(others.map(({ key }) => key))] };
+  const [policy] = tolerationPolicies(daemonSet.namespace, [daemonSet.name], tolerationsFor(taints));
+  return policy && parsePolicy(policy).ok && !`${daemonSet.namespace}${daemonSet.name}`.includes('*')
+    ? undefined
+    : { kind: 'notValid' };
+}
+
+/** DaemonSets of one namespace that need the same share a policy; of several namespaces, a policy would select the product. */
+function policiesFor(gaps: readonly Gap<FixableDaemonSet, SchedulingNode>[]): TolerationPolicyManifest[] {
+  const byDaemonSet = Map.groupBy(gaps, ({ daemonSet }) => daemonSet);
+  const needs = [...byDaemonSet].map(([{ namespace, name }, own]) => ({
+    namespace,
+    name,
+    tolerations: tolerationsFor(own.flatMap(({ taints }) => taints)),
+  }));
+  return [...Map.groupBy(needs, ({ namespace }) => namespace)].flatMap(([namespace, inNamespace]) => {
+    const alike = Map.groupBy(inNamespace, ({ tolerations }) => JSON.stringify(tolerations));
+    return [...alike.values()].flatMap((same) => {
+      const names = same.map(({ name }) => name);
+      return tolerationPolicies(namespace, names, same[0]?.tolerations ?? []);
+    });
+  });
+}
+
+function tolerationPolicies(
+  namespace: string,
+  names: readonly string[],
+  tolerations: readonly PolicyToleration[],
+): TolerationPolicyManifest[] {
+  const parts = chunks(names, MAX_NAMES).flatMap((names) =>
+    chunks(tolerations, MAX_TOLERATIONS).map((tolerations) => ({ names, tolerations })),
+  );
+  return parts.map(({ names, tolerations }) => ({
+    apiVersion: POLICY_API_VERSION,
+    kind: 'TolerationPolicy',
+    metadata: { name: policyName(namespace, names, tolerations) },
+    spec: { mode: 'Mutate', daemonSets: { namespaces: [namespace], names }, tolerations, existing: 'Patch' },
+  }));
+}
+
+/**
+ * The same for the same gaps, and another one for others: what closes the gaps of today must not replace, when it is applied, what
+ * closed those of yesterday. A namespace has no dot, so that no two of them share a name.
+ */
+function policyName(namespace: string, names: readonly string[], tolerations: readonly PolicyToleration[]): string {
+  return `coverage-${namespace}.${hash(JSON.stringify([names, tolerations]))}`;
+}
+
+/** FNV-1a of 32 bits, over UTF-16 units, as eight hexadecimal digits. */
+function hash(text: string): string {
+  let found = 0x811c9dc5;
+  for (let index = 0; index < text.length; index += 1) found = Math.imul(found ^ text.charCodeAt(index), 0x01000193);
+  return (found >>> 0).toString(16).padStart(8, '0');
+}
+
+function chunks<Item>(items: readonly Item[], size: number): Item[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
+}
+
+/**
+ * The tolerations that cover the taints, each once, in an order of their own. A taint without a value is tolerated with any,
+ * which is how role taints are tolerated everywhere; then one with a value needs no toleration besides.
+ */
+export function tolerationsFor(taints: readonly Taint[]): PolicyToleration[] {
+  const bare = new Set(taints.filter(({ value }) => !value).map(({ key, effect }) => `${effect}:${key}`));
+  const needed = new Map(
+    taints
+      .filter(({ key, value, effect }) => !value || !bare.has(`${effect}:${key}`))
+      .map((taint) => [formatTaint(taint), taint]),
+  );
+  return [...needed]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, { key, value, effect }]) => ({
+      key,
+      ...(value ? { operator: 'Equal', value } : { operator: 'Exists' }),
+      effect: effect as (typeof TAINT_EFFECTS)[number],
+    }));
+}

@@ -1,0 +1,136 @@
+import { own } from '../kubernetes/label-selector.ts';
+import { summarizeObstacle } from '../kubernetes/obstacle.ts';
+import { formatTaint, type Taint } from '../kubernetes/taint.ts';
+import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import { type Coverage, compileCoverage, type SchedulingNode, type SchedulingView } from './coverage.ts';
+
+/** Nodes on which each DaemonSet fares the same, for the same reasons. */
+export interface NodeGroup<Node extends SchedulingNode> {
+  /** At least one, in the order in which they were given. */
+  readonly nodes: readonly Node[];
+  /** One for each DaemonSet, in their order. What an obstacle says was found on a node is that of the first one. */
+  readonly coverages: readonly Coverage[];
+}
+
+/** What the nodes of a group have in common. */
+export interface NodeTraits {
+  /** Of the labels `node-role.kubernetes.io/ROLE`. */
+  readonly roles: readonly string[];
+  readonly taints: readonly Taint[];
+  /** Labels by which some DaemonSet chooses its nodes. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+const ROLE_PREFIX = 'node-role.kubernetes.io/';
+
+/**
+ * Puts nodes that are alike into one group; the largest groups come first.
+ *
+ * What a node has in place of a label that a DaemonSet wants does not tell it apart from others: all lack what is wanted.
+ */
+export function groupNodes<Node extends SchedulingNode>(
+  daemonSets: readonly SchedulingView[],
+  nodes: readonly Node[],
+): NodeGroup<Node>[] {
+  const grouping = startGrouping<Node>(daemonSets);
+  for (const node of nodes) grouping.add(node);
+  return grouping.groups();
+}
+
+/** The same, one node after the other, for whoever has something else to do in between. */
+export function startGrouping<Node extends SchedulingNode>(daemonSets: readonly SchedulingView[]) {
+  const coveragesOn = daemonSets.map(compileCoverage);
+  const groups = new Map<string, { nodes: Node[]; coverages: Coverage[] }>();
+  return {
+    add(node: Node): void {
+      const coverages = coveragesOn.map((coverageOn) => coverageOn(node));
+      const likeness = JSON.stringify(coverages.map(reasons));
+      const group = groups.get(likeness);
+      if (group) group.nodes.push(node);
+      else groups.set(likeness, { nodes: [node], coverages });
+    },
+    groups: (): NodeGroup<Node>[] => [...groups.values()].sort((a, b) => b.nodes.length - a.nodes.length),
+  };
+}
+
+/** Each node as a group of its own, in the order in which they were given. */
+export function eachNode<Node extends SchedulingNode>(
+  daemonSets: readonly SchedulingView[],
+  nodes: readonly Node[],
+): NodeGroup<Node>[] {
+  const coveragesOn = daemonSets.map(compileCoverage);
+  return nodes.map((node) => ({ nodes: [node], coverages: coveragesOn.map((coverageOn) => coverageOn(node)) }));
+}
+
+function reasons(coverage: Coverage): readonly string[] {
+  if (!coverage.runs) return coverage.obstacles.map(summarizeObstacle).sort();
+  return (coverage.evictions ?? []).map(({ taint, seconds }) => `${formatTaint(taint)} ${seconds}`).sort();
+}
+
+/** What tells the nodes of a group from others, as far as it decides where these DaemonSets run. */
+export function traitsOf(nodes: readonly SchedulingNode[], daemonSets: readonly SchedulingView[]): NodeTraits {
+  const [first, ...others] = nodes;
+  if (!first) return { roles: [], taints: [], labels: {} };
+  const shared = (key: string) => others.every(({ labels }) => own(labels, key) === own(first.labels, key));
+  const tainted = others.map(({ taints }) => new Set(taints.map(formatTaint)));
+  const roles = Object.keys(first.labels).filter((key) => key.startsWith(ROLE_PREFIX) && shared(key));
+  const labels = [...labelKeysOf(daemonSets)].flatMap((key): [string, string][] => {
+    const value = own(first.labels, key);
+    return value !== undefined && !key.startsWith(ROLE_PREFIX) && shared(key) ? [[key, value]] : [];
+  });
+  return {
+    roles: roles.map((key) => key.slice(ROLE_PREFIX.length)).sort(),
+    taints: first.taints.filter((taint) => tainted.every((found) => found.has(formatTaint(taint)))),
+    labels: Object.fromEntries(labels.sort(([a], [b]) => (a < b ? -1 : 1))),
+  };
+}
+
+/** The keys of the labels by which DaemonSets choose their nodes. */
+function labelKeysOf(daemonSets: readonly SchedulingView[]): Set<string> {
+  return new Set(
+    daemonSets.flatMap(({ nodeSelector, nodeAffinity = [] }) => [
+      ...Object.keys(nodeSelector),
+      ...nodeAffinity.flatMap(({ matchExpressions }) => matchExpressions.map(({ key }) => key)),
+    ]),
+  );
+}
+
+/**
+ * A DaemonSet that taints, and nothing else, keep off nodes. Where a selector or an affinity does, the DaemonSet is not meant
+ * to run, and there is no gap.
+ */
+export interface Gap<DaemonSet extends SchedulingView, Node extends SchedulingNode> {
+  readonly daemonSet: DaemonSet;
+  /** Those that are not tolerated, and on all of the nodes the same. */
+  readonly taints: readonly Taint[];
+  readonly nodes: readonly Node[];
+  /** True where the taints come and go by themselves: nobody has to do anything about those. */
+  readonly passing: boolean;
+}
+
+/**
+ * The gaps of each DaemonSet, in their order. Where taints that stay and taints that pass are in the way, only those that
+ * stay are named.
+ * @param groups of these DaemonSets
+ */
+export function findGaps<DaemonSet extends SchedulingView, Node extends SchedulingNode>(
+  daemonSets: readonly DaemonSet[],
+  groups: readonly NodeGroup<Node>[],
+): Gap<DaemonSet, Node>[] {
+  return daemonSets.flatMap((daemonSet, index) => {
+    const gaps = new Map<string, { taints: readonly Taint[]; passing: boolean; nodes: Node[] }>();
+    for (const { nodes, coverages } of groups) {
+      const coverage = coverages[index];
+      if (!coverage || coverage.runs) continue;
+      const taints = coverage.obstacles.flatMap((obstacle) => (obstacle.kind === 'taint' ? obstacle.taint : []));
+      if (taints.length < coverage.obstacles.length) continue;
+      const lasting = taints.filter(({ key }) => !isTransientTaintKey(key));
+      const found = { taints: lasting.length > 0 ? lasting : taints, passing: lasting.length === 0, nodes: [...nodes] };
+      const likeness = JSON.stringify(found.taints.map(formatTaint).sort());
+      const gap = gaps.get(likeness);
+      if (gap) gap.nodes.push(...nodes);
+      else gaps.set(likeness, found);
+    }
+    return [...gaps.values()].map((gap) => ({ daemonSet, ...gap }));
+  });
+}

@@ -1,0 +1,117 @@
+import { own } from '../kubernetes/label-selector.ts';
+import { compileNodeAffinity } from '../kubernetes/node-affinity.ts';
+import { tolerates } from '../kubernetes/toleration.ts';
+import { compileCoverage, type SchedulingNode, type SchedulingView } from './coverage.ts';
+
+/** One of several pods that do the same, and where it may run. */
+export interface ReplicaPod extends Pick<SchedulingView, 'nodeSelector' | 'nodeAffinity' | 'tolerations'> {
+  readonly name: string;
+  /** The node that it is bound to; empty while it is not. */
+  readonly node: string;
+  /** Whether it serves, and is not about to end. */
+  readonly serves: boolean;
+  /** The image that it runs, as its spec names it. */
+  readonly image: string;
+}
+
+/** What of a node says whether a pod may be put there. */
+export interface SpreadNode extends SchedulingNode {
+  readonly ready: boolean;
+}
+
+/**
+ * The replica to evict, so that it starts again on a node that has none, and the nodes that could take it: where two share a node, a
+ * failure of that node takes both. The scheduler puts them on two nodes, but never moves one when a node comes back. While any of them
+ * does not serve, nothing moves.
+ *
+ * @param staying the name of the one that is not to be evicted: whoever asks
+ */
+export function replicaToMove(
+  replicas: readonly ReplicaPod[],
+  nodes: Iterable<SpreadNode>,
+  staying: string,
+): { readonly replica: ReplicaPod; readonly nodes: readonly string[] } | undefined {
+  if (!replicas.every(({ serves }) => serves)) return undefined;
+  const crowded = [...Map.groupBy(replicas, ({ node }) => node).values()].filter(({ length }) => length > 1);
+  const candidates = crowded.flat().filter(({ name }) => name !== staying);
+  const taken = new Set(replicas.map(({ node }) => node));
+  const free = [...nodes].filter(({ name }) => !taken.has(name));
+  const moves = candidates.map((replica) => ({
+    replica,
+    nodes: free.filter((node) => mayRunOn(replica, node)).map(({ name }) => name),
+  }));
+  return moves.find((move) => move.nodes.length > 0);
+}
+
+/** By labels and taints; what the node has left to give, the scheduler knows. */
+function mayRunOn({ nodeSelector, nodeAffinity, tolerations }: ReplicaPod, node: SpreadNode): boolean {
+  const repelling = node.taints.filter(({ effect }) => effect !== 'PreferNoSchedule');
+  return (
+    node.ready &&
+    Object.keys(nodeSelector).every((key) => own(node.labels, key) === own(nodeSelector, key)) &&
+    (nodeAffinity === undefined || compileNodeAffinity(nodeAffinity)(node) === undefined) &&
+    repelling.every((taint) => tolerations.some((toleration) => tolerates(toleration, taint)))
+  );
+}
+
+/** Whether no registry has an image of this name: a node runs it only if somebody has put it there. */
+export function isNowhere(image: string): boolean {
+  const [host = ''] = image.split('/');
+  return /(^|\.)(invalid|localhost)(:\d+)?$/.test(host);
+}
+
+/** What there is of a DaemonSet's pod on a node. */
+export type PodState =
+  /** Bound to the node, and neither ended nor being deleted. */
+  | { readonly state: 'scheduled' }
+  /** Not yet there, or on its way out; `why` in the words of Kubernetes, which may need escaping for a terminal. */
+  | { readonly state: 'pending' | 'failed' | 'deleting'; readonly why: string };
+
+/** Where the pods of a DaemonSet are, by the names of the nodes. */
+export type Placement = ReadonlyMap<string, PodState>;
+
+/** What the DaemonSet controller counts. */
+export interface DaemonSetCounts {
+  readonly generation: number;
+  readonly observedGeneration: number;
+  readonly desired: number;
+  readonly current: number;
+  readonly misscheduled: number;
+  readonly unavailable: number;
+}
+
+/**
+ * Where the pods are by the status alone: on each node where the DaemonSet is to run, and available. Undefined where the
+ * status does not add up to that, so that somebody has to look at the pods.
+ * @param nodes all of the cluster
+ */
+export function placementByStatus(
+  daemonSet: SchedulingView,
+  nodes: readonly SchedulingNode[],
+  counts: DaemonSetCounts,
+): Placement | undefined {
+  const coverageOn = compileCoverage(daemonSet);
+  const wanted = nodes.filter((node) => coverageOn(node).runs);
+  const addsUp =
+    counts.observedGeneration === counts.generation &&
+    counts.desired === wanted.length &&
+    counts.current === wanted.length &&
+    counts.misscheduled === 0 &&
+    counts.unavailable === 0;
+  return addsUp ? new Map(wanted.map(({ name }) => [name, { state: 'scheduled' }])) : undefined;
+}
+
+/** A pod of a DaemonSet, and the node that it is for. */
+export interface PlacedPod {
+  readonly node: string;
+  readonly state: PodState;
+}
+
+/** Where pods are; of several for one node, the one that is scheduled counts. */
+export function placementOf(pods: Iterable<PlacedPod>): Placement {
+  const placement = new Map<string, PodState>();
+  for (const { node, state } of pods) {
+    if (placement.get(node)?.state !== 'scheduled') placement.set(node, state);
+  }
+  return placement;
+}

@@ -1,0 +1,182 @@
+import { formatObstacle, type Obstacle, summarizeObstacle } from '../kubernetes/obstacle.ts';
+import { formatTaint } from '../kubernetes/taint.ts';
+import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import type { Coverage, SchedulingNode } from './coverage.ts';
+import { type FixableDaemonSet, fixGaps, ROLE_TAINT_KEYS } from './fix.ts';
+import { eachNode, findGaps, type Gap, groupNodes, type NodeGroup, traitsOf } from './groups.ts';
+import type { Placement, PodState } from './placement.ts';
+
+/** Where DaemonSets run, and why not elsewhere: what `taintkeeper coverage -o json` prints. */
+export interface CoverageReport {
+  readonly nodeGroups: readonly ReportedGroup[];
+  readonly daemonSets: readonly ReportedDaemonSet[];
+  readonly gaps: readonly ReportedGap[];
+  /** How many of the gaps a TolerationPolicy for the control plane's taints closes. */
+  readonly closable: number;
+}
+
+export interface ReportedGroup {
+  /** `A`, `B`, … */
+  readonly id: string;
+  readonly nodes: readonly string[];
+  /** What they have in common. */
+  readonly roles: readonly string[];
+  readonly taints: readonly string[];
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface ReportedDaemonSet {
+  readonly namespace: string;
+  readonly name: string;
+  /** One for each group, in their order. */
+  readonly cells: readonly ReportedCell[];
+}
+
+/** A DaemonSet on the nodes of a group. */
+export interface ReportedCell {
+  readonly group: string;
+  readonly runs: boolean;
+  /** Where it runs: the NoExecute taints that evict each pod again, and after how many seconds. */
+  readonly evictions?: readonly { readonly taint: string; readonly seconds: number }[];
+  /** Where it does not run, but a pod that is already there stays. */
+  readonly staysIfThere?: boolean;
+  /** Where it does not run, and only because of taints that come and go by themselves. */
+  readonly passing?: boolean;
+  /** All that keeps it off. */
+  readonly obstacles?: readonly ReportedObstacle[];
+  /** Where it is known. */
+  readonly pods?: {
+    /** On how many of the nodes a pod is scheduled. */
+    readonly scheduled: number;
+    /** The nodes where it is to run, and no pod is scheduled. */
+    readonly missing: readonly { readonly node: string; readonly why: string }[];
+    /** The nodes where it is not to run, and a pod is scheduled all the same. */
+    readonly staying: readonly string[];
+  };
+}
+
+export interface ReportedObstacle {
+  readonly kind: Obstacle['kind'];
+  /** In few words, such as `taint dedicated=gpu:NoSchedule`; where each node is by itself, with what the node has. */
+  readonly what: string;
+}
+
+export interface ReportedGap {
+  readonly namespace: string;
+  readonly name: string;
+  readonly taints: readonly string[];
+  readonly nodes: readonly string[];
+  readonly passing: boolean;
+}
+
+export interface ReportOptions<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode> {
+  readonly daemonSets: readonly DaemonSet[];
+  readonly nodes: readonly Node[];
+  /** Where pods are; nothing for a DaemonSet of which it is not known. */
+  readonly placements: ReadonlyMap<DaemonSet, Placement>;
+  /** False: each node is a group of its own. */
+  readonly grouped: boolean;
+  /** Only the DaemonSets that have gaps which stay. */
+  readonly onlyGaps: boolean;
+}
+
+export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode>(
+  options: ReportOptions<DaemonSet, Node>,
+): CoverageReport {
+  const { nodes, placements, grouped, onlyGaps } = options;
+  const gaps = gapsOf(options).filter(({ passing }) => !(passing && onlyGaps));
+  const withGaps = new Set(gaps.map(({ daemonSet }) => daemonSet));
+  const daemonSets = options.daemonSets.filter((daemonSet) => !onlyGaps || withGaps.has(daemonSet));
+  const groups = grouped ? groupNodes(daemonSets, nodes) : eachNode(daemonSets, nodes);
+  return {
+    nodeGroups: groups.map(({ nodes }, index) => {
+      const { roles, taints, labels } = traitsOf(nodes, daemonSets);
+      return { id: groupId(index), nodes: namesOf(nodes), roles, taints: taints.map(formatTaint), labels };
+    }),
+    daemonSets: daemonSets.map((daemonSet, index) => ({
+      namespace: daemonSet.namespace,
+      name: daemonSet.name,
+      cells: groups.map((group, at) => ({
+        group: groupId(at),
+        ...reportCoverageOf(group, index, grouped ? summarizeObstacle : formatObstacle),
+        ...reportPods(group, index, placements.get(daemonSet)),
+      })),
+    })),
+    gaps: gaps.map(({ daemonSet, taints, nodes, passing }) => ({
+      namespace: daemonSet.namespace,
+      name: daemonSet.name,
+      taints: taints.map(formatTaint),
+      nodes: namesOf(nodes),
+      passing,
+    })),
+    closable: fixGaps(gaps, ROLE_TAINT_KEYS).closed.length,
+  };
+}
+
+/** The gaps of the DaemonSets on the nodes. */
+export function gapsOf<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode>({
+  daemonSets,
+  nodes,
+}: Pick<ReportOptions<DaemonSet, Node>, 'daemonSets' | 'nodes'>): Gap<DaemonSet, Node>[] {
+  return findGaps(daemonSets, groupNodes(daemonSets, nodes));
+}
+
+function coverageOf({ coverages }: NodeGroup<SchedulingNode>, index: number): Coverage {
+  const coverage = coverages[index];
+  if (!coverage) throw new RangeError(`a group has no coverage ${index}`);
+  return coverage;
+}
+
+function reportCoverageOf(group: NodeGroup<SchedulingNode>, index: number, say: (obstacle: Obstacle) => string) {
+  const coverage = coverageOf(group, index);
+  if (coverage.runs) {
+    const evictions = (coverage.evictions ?? [])
+      .filter(({ taint }) => !isTransientTaintKey(taint.key))
+      .map(({ taint, seconds }) => ({ taint: formatTaint(taint), seconds }));
+    return { runs: true, ...(evictions.length > 0 ? { evictions } : {}) };
+  }
+  const { staysIfThere, obstacles } = coverage;
+  return {
+    runs: false,
+    staysIfThere,
+    ...(obstacles.every(passes) ? { passing: true } : {}),
+    obstacles: obstacles.map((obstacle) => ({ kind: obstacle.kind, what: say(obstacle) })),
+  };
+}
+
+function reportPods(
+  group: NodeGroup<SchedulingNode>,
+  index: number,
+  placement: Placement | undefined,
+): Pick<ReportedCell, 'pods'> {
+  if (!placement) return {};
+  const { runs } = coverageOf(group, index);
+  const isThere = ({ name }: SchedulingNode) => placement.get(name)?.state === 'scheduled';
+  const there = group.nodes.filter(isThere);
+  const absent = group.nodes.filter((node) => !isThere(node));
+  return {
+    pods: {
+      scheduled: there.length,
+      missing: runs ? absent.map(({ name }) => ({ node: name, why: whyMissing(placement.get(name)) })) : [],
+      staying: runs ? [] : namesOf(there),
+    },
+  };
+}
+
+function whyMissing(pod: PodState | undefined): string {
+  return pod === undefined || pod.state === 'scheduled' ? 'it has no pod' : pod.why;
+}
+
+function passes(obstacle: Obstacle): boolean {
+  return obstacle.kind === 'taint' && isTransientTaintKey(obstacle.taint.key);
+}
+
+function namesOf(nodes: readonly SchedulingNode[]): string[] {
+  return nodes.map(({ name }) => name);
+}
+
+/** `A` to `Z`, `AA`, `AB`, … */
+export function groupId(index: number): string {
+  const letter = String.fromCharCode('A'.charCodeAt(0) + (index % 26));
+  return index < 26 ? letter : `${groupId(Math.floor(index / 26) - 1)}${letter}`;
+}

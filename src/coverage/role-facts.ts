@@ -1,0 +1,148 @@
+import type { StringMap } from '../kubernetes/label-selector.ts';
+import type { NodeSelectorTerm } from '../kubernetes/node-affinity.ts';
+import { identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
+import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import type { Policy } from '../policy/policy.ts';
+import { compilePolicies } from '../policy/policy-set.ts';
+import type { PolicyToleration } from '../policy/toleration-policy.ts';
+import type { SchedulingNode, SchedulingView } from './coverage.ts';
+
+/** The names of the TaintPolicies for which a node is another one with other labels: those that it comes under, and those that it leaves. */
+export function policiesChangedBy(
+  policies: readonly Policy[],
+  before: StringMap,
+  after: StringMap,
+): { readonly entered: readonly string[]; readonly left: readonly string[] } {
+  const { taintPolicies } = compilePolicies(policies);
+  const changed = taintPolicies.filter((policy) => policy.selectsNode(before) !== policy.selectsNode(after));
+  const names = (selecting: boolean) =>
+    changed.filter((policy) => policy.selectsNode(after) === selecting).map(({ name }) => name);
+  return { entered: names(true), left: names(false) };
+}
+
+/** The taints that the controllers set on a node as soon as other labels bring it under policies that want them Present. */
+export function taintsSetBy(
+  policies: readonly Policy[],
+  { labels, taints }: SchedulingNode,
+  after: StringMap,
+): Taint[] {
+  const wanted = compilePolicies(policies)
+    .taintPolicies.filter(
+      (policy) => policy.mode === 'Restore' && policy.selectsNode(after) && !policy.selectsNode(labels),
+    )
+    .flatMap(({ present }) => present)
+    .filter(({ value: { taint, mayEvict } }) => {
+      const isThere = taints.some((other) => identity(other) === identity(taint));
+      return !isThere && !isTransientTaintKey(taint.key) && (taint.effect !== 'NoExecute' || mayEvict);
+    })
+    .map(({ value: { taint } }) => taint);
+  return [...new Map(wanted.map((taint) => [identity(taint), taint])).values()];
+}
+
+/** The names of the control plane's label and taint: kubeadm has the new one since 1.20 (label) and 1.24 (taint). */
+export const OLD_ROLE = 'node-role.kubernetes.io/master';
+export const NEW_ROLE = 'node-role.kubernetes.io/control-plane';
+
+export const WORKLOAD_KINDS = ['DaemonSet', 'Deployment', 'StatefulSet', 'CronJob'] as const;
+export type WorkloadKind = (typeof WORKLOAD_KINDS)[number];
+
+/** What makes pods from a template. */
+export interface Workload extends SchedulingView {
+  readonly kind: WorkloadKind;
+  /** Whose manifest it comes from, where it says so: a change by hand lasts until that is applied again. */
+  readonly managedBy: string | undefined;
+}
+
+/** What the migration from the old role to the new one depends on. */
+export interface MigrationFacts {
+  readonly nodes: readonly SchedulingNode[];
+  readonly workloads: readonly Workload[];
+  readonly policies: readonly Policy[];
+}
+
+/** One thing to change, by one command. */
+export type Change =
+  /** The node gets the new label, with the value of the old one. */
+  | { readonly kind: 'label'; readonly node: string; readonly value: string }
+  /** The pod template gets tolerations, and the old label's key becomes the new one's wherever it selects nodes. */
+  | {
+      readonly kind: 'template';
+      readonly workload: Workload;
+      readonly tolerations: readonly PolicyToleration[];
+      readonly selects: boolean;
+    }
+  | { readonly kind: 'taint'; readonly node: string; readonly taint: Taint }
+  /** With `release`, some policy lets the taint go only when that is announced. */
+  | { readonly kind: 'untaint'; readonly node: string; readonly taint: Taint; readonly release: boolean }
+  /** The node loses the old label. */
+  | { readonly kind: 'unlabel'; readonly node: string };
+
+/** The facts once the change is made. */
+export function withChange(facts: MigrationFacts, change: Change): MigrationFacts {
+  switch (change.kind) {
+    case 'label':
+      return withNode(facts, change.node, (node) =>
+        relabelled(facts, node, { ...node.labels, [NEW_ROLE]: change.value }),
+      );
+    case 'unlabel':
+      return withNode(facts, change.node, (node) => {
+        const { [OLD_ROLE]: _, ...labels } = node.labels;
+        return relabelled(facts, node, labels);
+      });
+    case 'taint':
+      return withNode(facts, change.node, (node) => ({ ...node, taints: [...node.taints, change.taint] }));
+    case 'untaint':
+      return withNode(facts, change.node, (node) => ({
+        ...node,
+        taints: node.taints.filter((taint) => !sameTaint(taint, change.taint)),
+      }));
+    case 'template': {
+      const { workload, tolerations, selects } = change;
+      const tolerating = { ...workload, tolerations: [...workload.tolerations, ...tolerations] };
+      const changed = selects ? selectingByNewRole(tolerating) : tolerating;
+      return { ...facts, workloads: facts.workloads.map((each) => (isSame(each, workload) ? changed : each)) };
+    }
+  }
+}
+
+/** The node with other labels, and with what policies do to it then. */
+function relabelled({ policies }: MigrationFacts, node: SchedulingNode, labels: StringMap): SchedulingNode {
+  return { ...node, labels, taints: [...node.taints, ...taintsSetBy(policies, node, labels)] };
+}
+
+function withNode(
+  facts: MigrationFacts,
+  name: string,
+  change: (node: SchedulingNode) => SchedulingNode,
+): MigrationFacts {
+  return { ...facts, nodes: facts.nodes.map((node) => (node.name === name ? change(node) : node)) };
+}
+
+/** Whether both are the same object, perhaps at different times. */
+export function isSame(a: Workload, b: Workload): boolean {
+  return a.kind === b.kind && a.namespace === b.namespace && a.name === b.name;
+}
+
+/** Whether the workload chooses nodes by the old label. */
+export function selectsByOldRole({ nodeSelector, nodeAffinity = [] }: Workload): boolean {
+  return (
+    Object.hasOwn(nodeSelector, OLD_ROLE) ||
+    nodeAffinity.some(({ matchExpressions }) => matchExpressions.some(({ key }) => key === OLD_ROLE))
+  );
+}
+
+function selectingByNewRole(workload: Workload): Workload {
+  const { [OLD_ROLE]: value, ...others } = workload.nodeSelector;
+  const rename = (term: NodeSelectorTerm): NodeSelectorTerm => ({
+    ...term,
+    matchExpressions: term.matchExpressions.map((requirement) =>
+      requirement.key === OLD_ROLE ? { ...requirement, key: NEW_ROLE } : requirement,
+    ),
+  });
+  return {
+    ...workload,
+    // What is selected by the new label already stays.
+    nodeSelector: value === undefined ? others : { [NEW_ROLE]: value, ...others },
+    nodeAffinity: workload.nodeAffinity?.map(rename),
+  };
+}

@@ -1,0 +1,115 @@
+import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import { compileCoverage, type SchedulingNode } from './coverage.ts';
+import {
+  type Change,
+  isSame,
+  type MigrationFacts,
+  policiesChangedBy,
+  type Workload,
+  withChange,
+} from './role-facts.ts';
+import { MIGRATION_RULES } from './role-rules.ts';
+
+/** A step of the migration. Each depends on those before it. */
+export interface MigrationStep {
+  /** What holds when it is done. */
+  readonly goal: string;
+  /** What is left to change; nothing, when it is done. */
+  readonly changes: readonly Change[];
+  /** What somebody has to see to, because no single command is right. */
+  readonly byHand: readonly string[];
+}
+
+/**
+ * What is left to do for a cluster to go from the role `master` to `control-plane`, in an order in which no workload loses a
+ * node on which it may run. Each change was tried on the facts as they are by then: one that would cost a workload a node is left
+ * to a person.
+ */
+export function planMigration(facts: MigrationFacts): MigrationStep[] {
+  let now: MigrationFacts = { ...facts, nodes: facts.nodes.map(atRest) };
+  return MIGRATION_RULES.map(({ goal, find }) => {
+    const found = find(now);
+    const byHand = [...found.byHand];
+    const changes = found.changes.flatMap((wanted) => {
+      const losses = lossesBetween(now, withChange(now, wanted), wanted);
+      byHand.push(...losses);
+      const change = losses.length === 0 ? wanted : harmlessPart(wanted);
+      if (change) now = withChange(now, change);
+      return change ?? [];
+    });
+    return { goal, changes, byHand };
+  });
+}
+
+/** What of a change is sure to cost nobody a node. */
+function harmlessPart(change: Change): Change | undefined {
+  return change.kind === 'template' && change.tolerations.length > 0 ? { ...change, selects: false } : undefined;
+}
+
+/** Without the taints that come and go by themselves: who may run on the node once they are gone must not lose it, either. */
+function atRest(node: SchedulingNode): SchedulingNode {
+  return { ...node, taints: node.taints.filter(({ key }) => !isTransientTaintKey(key)) };
+}
+
+/** The workloads that may run on a node, and after the change may not: a line for each, with what it was to be. */
+function lossesBetween(before: MigrationFacts, after: MigrationFacts, change: Change): string[] {
+  switch (change.kind) {
+    case 'template': {
+      // A toleration costs nobody a node.
+      if (!change.selects) return [];
+      const workload = after.workloads.find((each) => isSame(each, change.workload));
+      if (!workload) return [];
+      const mayRunOn = [change.workload, workload].map(compileCoverage);
+      const lost = before.nodes.filter((node) => mayRunOn[0]?.(node).runs && !mayRunOn[1]?.(node).runs);
+      const [first] = lost;
+      if (!first) return [];
+      const others = lost.length > 1 ? ` and ${lost.length - 1} more` : '';
+      return [
+        `${nameOf(workload)} chooses its nodes by the old label, and by the new one would lose ${first.name}${others}: change its template`,
+      ];
+    }
+    case 'label':
+    case 'unlabel':
+    case 'taint':
+    case 'untaint': {
+      const was = before.nodes.find(({ name }) => name === change.node);
+      const is = after.nodes.find(({ name }) => name === change.node);
+      if (!was || !is) return [];
+      const { entered, left } = policiesChangedBy(before.policies, was.labels, is.labels);
+      const tainting = entered.length > 0 && is.taints.length > was.taints.length;
+      const what = `${WORDS[change.kind]} ${change.node}${tainting ? `, with the taints of TaintPolicy ${entered.join(', ')},` : ''}`;
+      const lost = before.workloads
+        .filter((workload) => {
+          const coverageOn = compileCoverage(workload);
+          return coverageOn(was).runs && !coverageOn(is).runs;
+        })
+        .map((workload) => {
+          const advice = tainting ? ': do the other steps first, and look again' : '';
+          return `${what} would cost ${nameOf(workload)} this node${advice}`;
+        });
+      if (change.kind !== 'unlabel') return lost;
+      // A policy is not to lose its nodes, nor to get others, because of a name.
+      return [
+        ...lost,
+        ...left.map(
+          (name) => `${WORDS.unlabel} ${change.node} would take the node from TaintPolicy ${name}: change it first`,
+        ),
+        ...entered.map(
+          (name) => `${WORDS.unlabel} ${change.node} would bring the node under TaintPolicy ${name}: change it first`,
+        ),
+      ];
+    }
+  }
+}
+
+const WORDS = {
+  label: 'the new label on',
+  unlabel: 'taking the old label from',
+  taint: 'the new taint on',
+  untaint: 'taking the old taint from',
+} as const;
+
+/** `DaemonSet kube-system/etcd-backup`. */
+export function nameOf({ kind, namespace, name }: Workload): string {
+  return `${kind} ${namespace}/${name}`;
+}

@@ -1,0 +1,108 @@
+import { own } from '../kubernetes/label-selector.ts';
+import { formatTaint, type Taint } from '../kubernetes/taint.ts';
+import { tolerates } from '../kubernetes/toleration.ts';
+import type { PolicyToleration } from '../policy/toleration-policy.ts';
+import { compileCoverage } from './coverage.ts';
+import { tolerationsFor } from './fix.ts';
+import { type MigrationFacts, NEW_ROLE, OLD_ROLE, selectsByOldRole, type Workload } from './role-facts.ts';
+
+/** A taint of the old role, and the same of the new one. */
+export interface TaintPair {
+  readonly old: Taint;
+  readonly new: Taint;
+}
+
+/** The pairs of which one is on some node, and the one that kubeadm knows. */
+export function taintPairs({ nodes }: Pick<MigrationFacts, 'nodes'>): TaintPair[] {
+  const found = nodes.flatMap(({ taints }) => taints.filter(({ key }) => key === OLD_ROLE || key === NEW_ROLE));
+  const pairs = [{ key: OLD_ROLE, effect: 'NoSchedule' }, ...found]
+    .filter(({ effect }) => effect !== 'PreferNoSchedule')
+    .map(({ value, effect }) => ({
+      old: { key: OLD_ROLE, ...(value ? { value } : {}), effect },
+      new: { key: NEW_ROLE, ...(value ? { value } : {}), effect },
+    }));
+  return [...new Map(pairs.map((pair) => [formatTaint(pair.old), pair])).values()];
+}
+
+/**
+ * The tolerations that a workload lacks: of each pair it is to tolerate both, if it tolerates one.
+ *
+ * A toleration for any value may cover more than the taint that it is given for, and so ask for another one.
+ */
+export function lackingTolerations(
+  workload: Workload,
+  pairs: readonly TaintPair[],
+  facts: MigrationFacts,
+): PolicyToleration[] {
+  const found = tolerationsFor(lackingTaints(workload, pairs, facts));
+  if (found.length === 0) return found;
+  const tolerating = { ...workload, tolerations: [...workload.tolerations, ...found] };
+  return [...found, ...lackingTolerations(tolerating, pairs, facts)];
+}
+
+/**
+ * The taints that a workload does not tolerate, though it tolerates their counterpart. Nobody needs to tolerate an old taint that is
+ * on no node where the workload would run.
+ */
+function lackingTaints(workload: Workload, pairs: readonly TaintPair[], { nodes }: MigrationFacts): Taint[] {
+  const isTolerated = (taint: Taint) => workload.tolerations.some((toleration) => tolerates(toleration, taint));
+  return pairs.flatMap((pair) => {
+    if (isTolerated(pair.old)) return isTolerated(pair.new) ? [] : [pair.new];
+    return isTolerated(pair.new) && isKeptOffBy(pair.old) ? [pair.old] : [];
+  });
+
+  function isKeptOffBy(taint: Taint): boolean {
+    const coverageOn = compileCoverage(workload);
+    return nodes.some((node) => {
+      if (!node.taints.some((other) => formatTaint(other) === formatTaint(taint))) return false;
+      const coverage = coverageOn(node);
+      return !coverage.runs && coverage.obstacles.every(({ kind }) => kind === 'taint');
+    });
+  }
+}
+
+/** Which of the two roles something knows. */
+export type RoleNames = 'old' | 'new' | 'both' | 'none';
+
+/** How far a cluster has come from the old role to the new one. */
+export interface RoleSurvey {
+  /** The nodes that have anything of either role. */
+  readonly nodes: readonly { readonly name: string; readonly labels: RoleNames; readonly taints: RoleNames }[];
+  /** The workloads that tolerate one of the taints only, or choose nodes by the old label. */
+  readonly workloads: readonly {
+    readonly workload: Workload;
+    readonly tolerates: RoleNames;
+    readonly selectsByOldLabel: boolean;
+  }[];
+}
+
+export function surveyRoles(facts: MigrationFacts): RoleSurvey {
+  const pairs = taintPairs(facts);
+  return {
+    nodes: facts.nodes
+      .map(({ name, labels, taints }) => ({
+        name,
+        labels: which((role) => own(labels, role) !== undefined),
+        taints: which((role) => taints.some(({ key }) => key === role)),
+      }))
+      .filter(({ labels, taints }) => labels !== 'none' || taints !== 'none'),
+    workloads: facts.workloads
+      .map((workload) => ({
+        workload,
+        tolerates: which((role) =>
+          pairs
+            .map((pair) => (role === OLD_ROLE ? pair.old : pair.new))
+            .some((taint) => workload.tolerations.some((toleration) => tolerates(toleration, taint))),
+        ),
+        selectsByOldLabel: selectsByOldRole(workload),
+      }))
+      .filter(({ tolerates, selectsByOldLabel }) => tolerates === 'old' || tolerates === 'new' || selectsByOldLabel),
+  };
+}
+
+function which(knows: (role: string) => boolean): RoleNames {
+  const old = knows(OLD_ROLE);
+  const isNew = knows(NEW_ROLE);
+  if (old && isNew) return 'both';
+  return old ? 'old' : isNew ? 'new' : 'none';
+}

@@ -1,0 +1,182 @@
+import { type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { json } from 'node:stream/consumers';
+import type { ApiClient } from '../cluster/client/api-client.ts';
+import { ApiError } from '../cluster/client/api-error.ts';
+import { replicaOf } from '../cluster/lease/leadership.ts';
+import type { Lease } from '../cluster/lease/lease.ts';
+import type { PageState } from '../page/state.ts';
+import { orAborted } from '../runtime/pause.ts';
+import type { StandingFault } from '../runtime/standing-fault.ts';
+
+/** A running taintkeeper whose admin listener can be reached. */
+export interface Replica {
+  readonly name: string;
+  /** A new connection to that listener. */
+  readonly dial: () => Promise<Duplex>;
+}
+
+/** The replicas there are, and the name of the one that leads, if that is known. */
+export interface Replicas {
+  readonly replicas: readonly Replica[];
+  readonly leader: string | undefined;
+}
+
+/** A listener that can be reached as it is. */
+export function replicaAt(url: URL): Replica {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  return {
+    name: url.host,
+    dial: async () => connect({ host, port: Number(url.port || 80), noDelay: true }),
+  };
+}
+
+/**
+ * The head of the answer to a GET, over a connection of its own; the signal ends the body, too.
+ * @throws Error from the connection, or the signal's reason
+ */
+export async function get(
+  replica: Replica,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const dialled = replica.dial();
+  let connection: Duplex;
+  try {
+    connection = await orAborted(dialled, signal);
+  } catch (error) {
+    // One that comes too late is nobody's.
+    dialled.then(
+      (late) => late.destroy(),
+      () => {},
+    );
+    throw error;
+  }
+  return new Promise((resolve, reject) => {
+    const outgoing = request({
+      createConnection: () => connection,
+      path,
+      // That of the listener, whatever the way to it.
+      headers: { ...headers, host: 'localhost', connection: 'close' },
+      signal,
+    });
+    outgoing.once('response', (response) => {
+      // Whoever reads it is told; if nobody does any more, nobody minds.
+      response.on('error', () => {});
+      response.once('close', () => connection.destroy());
+      resolve(response);
+    });
+    outgoing.on('error', (error) => {
+      connection.destroy();
+      reject(signal.aborted ? signal.reason : error);
+    });
+    outgoing.end();
+  });
+}
+
+/** How long a replica may take to say whether it leads, in milliseconds. */
+const ANSWER_MS = 2_000;
+
+/** Replicas whose addresses are given: each is asked whether it leads, and asked again only when its state is another one. */
+export function givenReplicas(replicas: readonly Replica[]): () => Promise<Replicas> {
+  const known = new Map<string, { readonly etag: string; readonly leads: boolean }>();
+
+  async function leads(replica: Replica): Promise<boolean> {
+    const before = known.get(replica.name);
+    const headers: Record<string, string> = before ? { 'if-none-match': before.etag } : {};
+    try {
+      const response = await get(replica, '/api/state', headers, AbortSignal.timeout(ANSWER_MS));
+      if (response.statusCode !== 200) {
+        response.destroy();
+        return response.statusCode === 304 && before !== undefined && before.leads;
+      }
+      const { leader } = (await json(response)) as PageState;
+      known.set(replica.name, { etag: etagOf(response), leads: leader.isThis });
+      return leader.isThis;
+    } catch {
+      // Whoever follows its events says so.
+      return false;
+    }
+  }
+
+  return async () => {
+    const leading = await Promise.all(replicas.map(leads));
+    return { replicas, leader: replicas[leading.indexOf(true)]?.name };
+  };
+}
+
+function etagOf({ headers }: IncomingMessage): string {
+  return headers.etag ?? '';
+}
+
+/** What is read of an EndpointSlice (discovery.k8s.io/v1). */
+interface EndpointSlice {
+  readonly endpoints?: readonly {
+    readonly conditions?: { readonly ready?: boolean };
+    readonly targetRef?: { readonly kind?: string; readonly name?: string };
+  }[];
+  readonly ports?: readonly { readonly name?: string; readonly port?: number }[];
+}
+
+/** The Service's port that leads to the admin listener. */
+const ADMIN_PORT = 'metrics';
+
+export interface ClusterReplicasOptions {
+  readonly client: ApiClient;
+  readonly namespace: string;
+  readonly service: string;
+  readonly lease: string;
+  /** Connects to a port of a pod. */
+  readonly dial: (pod: string, port: number) => ReturnType<Replica['dial']>;
+  /** That the Lease cannot be read. */
+  readonly leaseFault: StandingFault;
+}
+
+/**
+ * The pods behind taintkeeper's Service, those that are ready first, and the one that holds the Lease.
+ * @throws ApiError; Error when there are none
+ */
+export async function clusterReplicas(options: ClusterReplicasOptions): Promise<Replicas> {
+  const { client, namespace, service, dial } = options;
+  const [slices, leader] = await Promise.all([
+    client.request<{ items?: readonly EndpointSlice[] }>(
+      'GET',
+      `/apis/discovery.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/endpointslices`,
+      { query: { labelSelector: `kubernetes.io/service-name=${service}` } },
+    ),
+    leaderOf(options),
+  ]);
+  const pods = new Map<string, { readonly port: number; readonly ready: boolean }>();
+  for (const { endpoints, ports } of slices.items ?? []) {
+    const port = ports?.find(({ name }) => name === ADMIN_PORT)?.port;
+    for (const { conditions, targetRef } of endpoints ?? []) {
+      if (port === undefined || targetRef?.kind !== 'Pod' || !targetRef.name) continue;
+      // Absent means ready, by the definition of the field.
+      pods.set(targetRef.name, { port, ready: conditions?.ready ?? true });
+    }
+  }
+  const sorted = [...pods].sort(
+    ([a, { ready: isReady }], [b, { ready }]) => Number(ready) - Number(isReady) || (a < b ? -1 : 1),
+  );
+  if (sorted.length === 0) {
+    throw new Error(`Service ${namespace}/${service} leads to no pod with a port named ${ADMIN_PORT}`);
+  }
+  return { replicas: sorted.map(([name, { port }]) => ({ name, dial: () => dial(name, port) })), leader };
+}
+
+/** Undefined also for whoever may not read the Lease, or named another one: any replica will do then. */
+async function leaderOf({ client, namespace, lease, leaseFault }: ClusterReplicasOptions): Promise<string | undefined> {
+  const path = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases/${encodeURIComponent(lease)}`;
+  try {
+    const { spec } = await client.request<Lease>('GET', path);
+    leaseFault.isOver();
+    return spec?.holderIdentity ? replicaOf(spec.holderIdentity) : undefined;
+  } catch (error) {
+    if (!(error instanceof ApiError && (error.status === 404 || error.status === 403))) throw error;
+    const { message } = error;
+    leaseFault.is(message, `who leads is not known, the page is that of any replica (see --lease): ${message}`);
+    return undefined;
+  }
+}

@@ -1,0 +1,82 @@
+import { createReadStream } from 'node:fs';
+import { mkdir, readFile, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/**
+ * Makes the directory and those above it, unless they are there, as `mkdir -p` does. Node.js' own way to do that never ends where a
+ * file system makes no directories and says that there is none, as /proc does.
+ * @throws the errors of mkdir and stat, such as EACCES; EEXIST or ENOTDIR where a file is in the way
+ */
+export async function makeDirectory(path: string): Promise<void> {
+  if (await isDirectory(path)) return;
+  await makeDirectory(dirname(path));
+  try {
+    await mkdir(path);
+  } catch (error) {
+    // Somebody else may have been quicker.
+    if (!(await isDirectory(path))) throw error;
+  }
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+/**
+ * Input that cannot be used: one line for each thing wrong, each with the place (`file:line:column`) and what is expected
+ * there.
+ */
+export class InputError extends Error {
+  override name = 'InputError';
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(faults.join('\n'));
+    this.faults = faults;
+  }
+}
+
+/**
+ * The contents of a file that somebody named.
+ * @throws InputError if it cannot be read
+ */
+export async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new InputError([`cannot read ${path}: ${(error as Error).message}`]);
+  }
+}
+
+/**
+ * The same, of `-` for standard input too, when nobody knows what is in it: at most `maxBytes` are read.
+ * @throws InputError if it cannot be read, is larger, or is no text
+ */
+export async function readBoundedText(path: string, maxBytes: number): Promise<string> {
+  const source = path === '-' ? 'standard input' : path;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of path === '-' ? process.stdin : createReadStream(path)) {
+      size += (chunk as Buffer).length;
+      if (size > maxBytes) break;
+      chunks.push(chunk as Buffer);
+    }
+  } catch (error) {
+    throw new InputError([`cannot read ${source}: ${(error as Error).message}`]);
+  }
+  if (size > maxBytes)
+    throw new InputError([`${source}: larger than ${maxBytes / 1024 / 1024} MiB: is it the right file?`]);
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+    if (!text.includes('\0')) return text;
+  } catch {
+    // Not UTF-8.
+  }
+  throw new InputError([`${source}: this is no text: is it the right file?`]);
+}

@@ -1,0 +1,160 @@
+import { daemonTolerations } from '../kubernetes/daemon-tolerations.ts';
+import { own, type StringMap } from '../kubernetes/label-selector.ts';
+import {
+  equalToleration,
+  formatSeconds,
+  formatToleration,
+  hasUnknownOperator,
+  type Toleration,
+} from '../kubernetes/toleration.ts';
+import type { CompiledTolerationPolicy, PolicySet } from '../policy/policy-set.ts';
+import { TOLERATION_MODES } from '../policy/toleration-policy.ts';
+import { allow, type Decision, type Outcome, type Phase, patch, type Violation } from './decision.ts';
+import { cutShortBy, lacks, type Need, needsOf, type Wish } from './needed-tolerations.ts';
+
+/** The annotation by which a DaemonSet opts out; any value but `false` counts. */
+export const IGNORE_ANNOTATION = 'taintkeeper.dev/ignore';
+
+/** What the policies look at in a DaemonSet. */
+export interface DaemonSetView {
+  readonly namespace: string;
+  readonly name: string;
+  readonly labels: StringMap;
+  readonly annotations: StringMap;
+  /** Of the pod template. */
+  readonly tolerations: readonly Toleration[];
+  /** Of the pod template: such pods get one toleration more. */
+  readonly hostNetwork: boolean;
+  /** True when it has a deletionTimestamp. */
+  readonly deleting: boolean;
+}
+
+/** What mutation makes of a DaemonSet: the rest of the object stays as it is. */
+export interface DesiredDaemonSet {
+  readonly tolerations: readonly Toleration[];
+}
+
+export interface DaemonSetRequest {
+  readonly phase: Phase;
+  readonly daemonSet: DaemonSetView;
+  /** For mutation: the DaemonSet before an update; undefined when the request creates it. */
+  readonly running?: {
+    readonly tolerations: readonly Toleration[];
+    /** True when the update leaves the pod template as it was, its tolerations not considered. */
+    readonly sameTemplate: boolean;
+  };
+}
+
+/** Whether the DaemonSet is to be left alone in everything. */
+export function optsOut({ annotations }: Pick<DaemonSetView, 'annotations'>): boolean {
+  return (own(annotations, IGNORE_ANNOTATION) ?? 'false') !== 'false';
+}
+
+/** A toleration that a policy asks for. */
+interface Want extends Wish {
+  readonly policy: CompiledTolerationPolicy;
+  readonly field: string;
+}
+
+/**
+ * Judges the creation or the update of a DaemonSet, in one of the two phases of admission. It is never refused. Tolerations
+ * are added only where they change what its pods can run on, and only where pods start anyway: otherwise a label, or a manifest
+ * applied again, would restart a network plugin on every node.
+ */
+export function judgeDaemonSet(
+  { phase, daemonSet, running }: DaemonSetRequest,
+  { tolerationPolicies }: PolicySet,
+): Decision<DesiredDaemonSet> {
+  if (daemonSet.deleting || optsOut(daemonSet)) return allow();
+
+  const { tolerations, hostNetwork } = daemonSet;
+  const wants = tolerationPolicies
+    .filter((policy) => (phase === 'validate' || policy.mode === 'Mutate') && policy.selectsDaemonSet(daemonSet))
+    .flatMap((policy) => policy.tolerations.map(({ value, field }) => wantOf(policy, field, value)));
+  const needs = needsOf(wants);
+  const ofPods = daemonTolerations(tolerations, hostNetwork);
+  const lacking = needs.filter((need) => lacks(ofPods, need)).map(({ wish }) => wish);
+  if (phase === 'validate') return validate(tolerations, lacking, needs);
+  if (lacking.length === 0) return allow();
+
+  const additions = (running && takenOut(tolerations, wants, running)) ?? lacking;
+  if (additions.length === 0) return allow();
+  return patch(
+    { tolerations: [...tolerations, ...additions.map(({ toleration }) => toleration)] },
+    additions.map((want) => report(want, 'added')),
+    additions.flatMap((want) => [`${source(want)} added toleration ${subject(want)}`, ...doubts(tolerations, want)]),
+  );
+}
+
+function wantOf(policy: CompiledTolerationPolicy, field: string, toleration: Toleration): Want {
+  return { policy, field, toleration, rank: TOLERATION_MODES.indexOf(policy.mode) };
+}
+
+/**
+ * What a request takes out of a running DaemonSet and otherwise leaves as it runs, if that is all asked for by policies; none
+ * where it leaves all as it runs. With that put back, no pod starts anew: whatever else is lacking has to wait.
+ */
+function takenOut(
+  tolerations: readonly Toleration[],
+  wants: readonly Want[],
+  { tolerations: ran, sameTemplate }: NonNullable<DaemonSetRequest['running']>,
+): Want[] | undefined {
+  const begins = tolerations.every((toleration, index) => {
+    const before = ran[index];
+    return before !== undefined && equalToleration(toleration, before);
+  });
+  if (!sameTemplate || !begins) return undefined;
+  const rest = ran.slice(tolerations.length);
+  const wanted = rest.flatMap((toleration) => {
+    const want = wants.find((other) => equalToleration(other.toleration, toleration));
+    // Spelled as it runs: `operator: Equal` more or less would be another template.
+    return want ? [{ ...want, toleration }] : [];
+  });
+  return wanted.length === rest.length ? wanted : undefined;
+}
+
+function validate(
+  tolerations: readonly Toleration[],
+  lacking: readonly Want[],
+  needs: readonly Need<Want>[],
+): Decision<never> {
+  const cut = needs.flatMap((need) => {
+    const by = cutShortBy(tolerations, need);
+    return by ? [{ want: need.wish, by }] : [];
+  });
+  const outcomeOf = ({ policy }: Want) => (policy.mode === 'Audit' ? 'audited' : 'missing');
+  const missing = (want: Want, what: string) =>
+    `${source(want)}${want.policy.mode === 'Audit' ? ', Audit' : ''}: toleration ${what} is missing`;
+  return allow(
+    [
+      ...lacking.map((want) => report(want, outcomeOf(want))),
+      ...cut.map(({ want }) => ({ ...report(want, outcomeOf(want)), subject: formatSeconds(want.toleration) })),
+    ],
+    [
+      ...lacking.flatMap((want) => [missing(want, subject(want)), ...doubts(tolerations, want)]),
+      ...cut.flatMap(({ want, by }) => [
+        missing(want, formatSeconds(want.toleration)),
+        `toleration ${formatSeconds(by)} comes first: change its tolerationSeconds in the DaemonSet`,
+      ]),
+    ],
+  );
+}
+
+/** Tolerations that might cover the lacking one by an operator that this program does not know. */
+function doubts(tolerations: readonly Toleration[], { toleration: wanted }: Want): string[] {
+  return tolerations
+    .filter((toleration) => hasUnknownOperator(toleration) && (!toleration.key || toleration.key === wanted.key))
+    .map((toleration) => `toleration ${formatToleration(toleration)}: operator not known, taken as not tolerating`);
+}
+
+function report({ policy: { name, mode }, field, toleration }: Want, outcome: Outcome): Violation {
+  return { policyKind: 'TolerationPolicy', policy: name, field, mode, outcome, subject: formatToleration(toleration) };
+}
+
+function source({ policy }: Want): string {
+  return `TolerationPolicy ${policy.name}`;
+}
+
+function subject({ toleration }: Want): string {
+  return formatToleration(toleration);
+}

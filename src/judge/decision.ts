@@ -1,0 +1,112 @@
+import type { Taint } from '../kubernetes/taint.ts';
+import { formatTaint } from '../kubernetes/taint.ts';
+import { atMost, presentableWarnings, printable } from '../kubernetes/text.ts';
+import type { PolicyKind } from '../policy/policy.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { TaintMode } from '../policy/taint-policy.ts';
+import type { TolerationMode } from '../policy/toleration-policy.ts';
+
+/** The record that `field` of the policy is not satisfied by a node's taint, and what came of it. */
+export function taintViolation(
+  { name, mode }: CompiledTaintPolicy,
+  field: string,
+  taint: Taint,
+  outcome: Outcome,
+): Violation {
+  return { policyKind: 'TaintPolicy', policy: name, field, mode, outcome, subject: formatTaint(taint) };
+}
+
+/**
+ * Which of the API server's two admission phases asks. Mutation reports what it changes, validation what is left to
+ * report on the final object, so that nothing is said or counted twice.
+ */
+export type Phase = 'mutate' | 'validate';
+
+/** What became of a violation. */
+export type Outcome =
+  /** The request is refused. */
+  | 'denied'
+  /** A dropped taint was put back. */
+  | 'restored'
+  /** A Present taint or a toleration was added. */
+  | 'added'
+  /** A taint or a toleration that should be there is not, and this request is not the one to add it. */
+  | 'missing'
+  /** The policy's mode is Audit: reported, let through. */
+  | 'audited'
+  /** The release annotation was set: the taint may be removed once. */
+  | 'announced'
+  /** Dropped on purpose, after the release annotation. */
+  | 'released'
+  /** Dropped by somebody whom the policy exempts. */
+  | 'exempt'
+  /** The node left the policy, by its labels, with the taint still on it: from now on nobody protects it. */
+  | 'unselected';
+
+/** One policy that one request does not satisfy, and what came of it. */
+export interface Violation {
+  readonly policyKind: PolicyKind;
+  readonly policy: string;
+  /** The field of the policy that says so, for example `spec.taints[0]`. */
+  readonly field: string;
+  readonly mode: TaintMode | TolerationMode;
+  readonly outcome: Outcome;
+  /** The taint or toleration, as kubectl would write it; printable. */
+  readonly subject: string;
+  /** Who acted, where it was not taintkeeper: the API server, by a native policy. */
+  readonly by?: 'native';
+}
+
+interface Findings {
+  readonly violations: readonly Violation[];
+  /** For the person at the other end, each on one line of at most 120 characters. */
+  readonly warnings: readonly string[];
+  /** For the API server's audit log, which puts the webhook's name before each key. */
+  readonly auditAnnotations: Readonly<Record<string, string>>;
+}
+
+/** What the engine says of one request. `Desired` is what the object should look like after mutation. */
+export type Decision<Desired> = Findings &
+  (
+    | { readonly verdict: 'allow' }
+    | { readonly verdict: 'deny'; readonly message: string }
+    | { readonly verdict: 'patch'; readonly desired: Desired }
+  );
+
+/** A node can carry thousands of taints; an audit event should stay readable. */
+const MAX_ANNOTATED = 32;
+
+/** Allowed as it is, with what there is to say of it. */
+export function allow(violations: readonly Violation[] = [], warnings: readonly string[] = []): Decision<never> {
+  return { verdict: 'allow', ...findings(violations, warnings) };
+}
+
+/** Refused; the message is for the requester. */
+export function deny(message: string, violations: readonly Violation[]): Decision<never> {
+  return { verdict: 'deny', message: printable(message), ...findings(violations, []) };
+}
+
+/** Allowed once the object looks as desired. */
+export function patch<Desired>(
+  desired: Desired,
+  violations: readonly Violation[],
+  warnings: readonly string[],
+): Decision<Desired> {
+  return { verdict: 'patch', desired, ...findings(violations, warnings) };
+}
+
+function findings(violations: readonly Violation[], warnings: readonly string[]): Findings {
+  const shown = violations.map((violation) => ({ ...violation, subject: printable(violation.subject) }));
+  return { violations: shown, warnings: presentableWarnings(warnings), auditAnnotations: auditAnnotations(shown) };
+}
+
+/** One annotation for each outcome: `policy: subject` for each violation, joined by `; `, bounded in number. */
+function auditAnnotations(violations: readonly Violation[]): Record<string, string> {
+  const byOutcome = Map.groupBy(violations, ({ outcome }) => outcome);
+  return Object.fromEntries(
+    [...byOutcome].map(([outcome, found]) => {
+      const entries = found.map(({ policy, subject }) => `${policy}: ${subject}`);
+      return [outcome, atMost(MAX_ANNOTATED, entries).join('; ')];
+    }),
+  );
+}

@@ -1,0 +1,191 @@
+import type { StringMap } from '../kubernetes/label-selector.ts';
+import { droppedTaints, type Taint } from '../kubernetes/taint.ts';
+import { atMost, count } from '../kubernetes/text.ts';
+import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import type { ConditionState } from '../policy/policy-status.ts';
+
+/** Pods or zones that a message names. */
+const MAX_NAMED = 3;
+
+/** Why no node gets a taint that evicts pods for now, in all zones or in one. */
+export type Hold =
+  /** `names` is empty where there are too many to be looked at. */
+  | { readonly reason: 'PodsWithoutNode'; readonly names: readonly string[] }
+  | { readonly reason: 'ZoneNotReady'; readonly zone: string; readonly nodes: number; readonly notReady: number }
+  | { readonly reason: 'RateIsZero' };
+
+/** The condition `Evicting` of a policy: how many nodes wait, and for what. */
+export interface Waiting {
+  readonly nodes: number;
+  /** Nodes a second in each zone. */
+  readonly rate: number;
+  readonly holds: readonly Hold[];
+  /** Why pods cannot be looked at; undefined where they can. */
+  readonly podsHidden: string | undefined;
+}
+
+export function evictionState({ nodes, rate, holds, podsHidden }: Waiting): ConditionState {
+  const [first] = holds;
+  const blind = podsHidden && `pods that find no node are not waited for: ${podsHidden}`;
+  const parts = [`${count(nodes, 'node')} still to get a taint that evicts pods`, paceOf(rate), holdText(holds), blind];
+  return { status: 'True', reason: first?.reason ?? 'Paced', message: parts.filter(Boolean).join('; ') };
+}
+
+/** What keeps nodes from getting the taint, in words; the empty text for nothing. */
+export function holdText(holds: readonly Hold[]): string {
+  return holds.length === 0 ? '' : `held up: ${atMost(MAX_NAMED, holds.map(textOf)).join(', ')}`;
+}
+
+/** `one node in 10 s in each zone at the most` */
+export function paceOf(rate: number): string {
+  if (rate === 0) return '';
+  const pace = rate <= 1 ? `one node in ${rounded(1 / rate)} s` : `${rounded(rate)} nodes in 1 s`;
+  return `${pace} in each zone at the most`;
+}
+
+function textOf(hold: Hold): string {
+  switch (hold.reason) {
+    case 'PodsWithoutNode': {
+      const { names } = hold;
+      if (names.length === 0) return 'too many pods have no node to run on';
+      const have = names.length === 1 ? 'has' : 'have';
+      const named = atMost(MAX_NAMED, names).join(', ');
+      return `${count(names.length, 'pod')} that came since ${have} no node to run on (${named})`;
+    }
+    case 'ZoneNotReady':
+      return `${hold.notReady} of ${hold.nodes} nodes ${hold.zone ? `in zone ${hold.zone} ` : ''}are not ready`;
+    case 'RateIsZero':
+      return 'the rate is 0 (serve --node-eviction-rate)';
+  }
+}
+
+function rounded(value: number): string {
+  return String(Math.round(value * 100) / 100);
+}
+
+/**
+ * How many nodes a second get a taint that evicts pods, in each zone: as many as Kubernetes takes the pods away from where
+ * nodes fail (`--node-eviction-rate` of kube-controller-manager).
+ */
+export const DEFAULT_EVICTION_RATE = 0.1;
+/** Nodes a second. */
+export const MAX_EVICTION_RATE = 100;
+
+// As `--unhealthy-zone-threshold`, `--large-cluster-size-threshold` and `--secondary-node-eviction-rate` of kube-controller-manager.
+const UNHEALTHY_SHARE = 0.55;
+const LARGE_ZONE = 50;
+const LARGE_UNHEALTHY_FACTOR = 0.1;
+
+/** The default toleration of a pod ends after five minutes, and ending takes a pod some time: its replacement comes no later. */
+const REPLACED_WITHIN_MS = 600_000;
+/** `timeAdded` counts whole seconds. */
+const SECOND_MS = 1_000;
+/** Clocks differ by less than that, or are not to be trusted. */
+const CLOCK_SKEW_MS = 60_000;
+
+/** What the nodes of a zone have in common. */
+export interface Zone {
+  readonly nodes: number;
+  readonly notReady: number;
+  /** When the last of them got a taint that evicts pods, in milliseconds since the epoch; undefined: none of them shows that. */
+  readonly lastAt: number | undefined;
+}
+
+/** A node as {@link zonesOf} looks at it. */
+interface ZonedNode {
+  readonly labels: StringMap;
+  readonly taints: readonly Taint[];
+  readonly ready: boolean;
+}
+
+/** `REGION/ZONE`, by the well-known labels; the empty text for a node that has neither. */
+export function zoneOf(labels: StringMap): string {
+  return ['topology.kubernetes.io/region', 'topology.kubernetes.io/zone']
+    .flatMap((name) => labels[name] || [])
+    .join('/');
+}
+
+/**
+ * The zones of all nodes, by name.
+ * @param now in milliseconds since the epoch: times that are yet to come are nobody's writes
+ */
+export function zonesOf(nodes: Iterable<ZonedNode>, now: number): ReadonlyMap<string, Zone> {
+  const zones = new Map<string, Zone>();
+  for (const { labels, taints, ready } of nodes) {
+    const name = zoneOf(labels);
+    const zone = zones.get(name) ?? { nodes: 0, notReady: 0, lastAt: undefined };
+    const times = evictionTimes(taints).filter((time) => time <= now + CLOCK_SKEW_MS);
+    zones.set(name, {
+      nodes: zone.nodes + 1,
+      notReady: zone.notReady + (ready ? 0 : 1),
+      lastAt: times.reduce((last: number | undefined, time) => Math.max(time + SECOND_MS, last ?? 0), zone.lastAt),
+    });
+  }
+  return zones;
+}
+
+/** When taints that evict pods were put on a node, as far as they say so: taints that come and go by themselves left out. */
+export function evictionTimes(taints: readonly Taint[]): number[] {
+  return taints.flatMap(({ key, effect, timeAdded }) => {
+    if (effect !== 'NoExecute' || !timeAdded || isTransientTaintKey(key)) return [];
+    const time = Date.parse(timeAdded);
+    return Number.isNaN(time) ? [] : [time];
+  });
+}
+
+/** The taints of a node as it is to be that evict pods from it, as it is. */
+export function evictingTaints(before: readonly Taint[], after: readonly Taint[]): Taint[] {
+  return droppedTaints(after, before).filter(({ effect }) => effect === 'NoExecute');
+}
+
+/** `after` with the time at each taint that evicts pods. The node says by it, to every leader, when it was that far. */
+export function withTimeAdded(before: readonly Taint[], after: readonly Taint[], now: Date): readonly Taint[] {
+  const evicting = new Set(evictingTaints(before, after));
+  if (evicting.size === 0) return after;
+  const timeAdded = `${now.toISOString().slice(0, -5)}Z`;
+  return after.map((taint) => (evicting.has(taint) ? { ...taint, timeAdded } : taint));
+}
+
+/**
+ * How many nodes a second get the taint in a zone like this, of those `rate` that may. As Kubernetes: a tenth of them where
+ * 55 % of the nodes or more are not ready, and none in a zone of no more than 50 nodes. Unlike Kubernetes, none either where no
+ * node is ready at all, and two nodes can be too many: nothing is lost by waiting here.
+ */
+export function rateIn({ nodes, notReady }: Pick<Zone, 'nodes' | 'notReady'>, rate: number): number {
+  if (notReady === nodes) return 0;
+  if (notReady / nodes < UNHEALTHY_SHARE) return rate;
+  return nodes > LARGE_ZONE ? rate * LARGE_UNHEALTHY_FACTOR : 0;
+}
+
+/**
+ * How long a zone has to wait for the next node, in milliseconds: Infinity while it has no turn at all.
+ * @param lastAt by the same clock as `now`, in milliseconds
+ */
+export function waitInZone(rate: number, lastAt: number | undefined, now: number): number {
+  if (rate === 0) return Number.POSITIVE_INFINITY;
+  if (lastAt === undefined) return 0;
+  return Math.max(0, Math.ceil(lastAt + 1_000 / rate - now));
+}
+
+/** A pod that is Pending and bound to no node. */
+export interface UnboundPod {
+  /** `NAMESPACE/NAME`. */
+  readonly name: string;
+  /** In milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** Kind of what controls it; undefined for a pod that nothing makes anew. */
+  readonly controller: string | undefined;
+  /** Whether it asks not to be scheduled yet (`spec.schedulingGates`). */
+  readonly gated: boolean;
+}
+
+/**
+ * The pods that may stand for evicted ones, and have no node to run on. It shows by the time: they were made within ten minutes
+ * of one of the evictions. Pods of DaemonSets are not moved to other nodes.
+ */
+export function displacedPods(pods: readonly UnboundPod[], evictions: readonly number[]): string[] {
+  const isReplacement = ({ controller, gated }: UnboundPod) => controller && controller !== 'DaemonSet' && !gated;
+  const isInTime = ({ createdAt }: UnboundPod) =>
+    evictions.some((time) => createdAt >= time && createdAt - time <= REPLACED_WITHIN_MS);
+  return pods.filter((pod) => isReplacement(pod) && isInTime(pod)).map(({ name }) => name);
+}

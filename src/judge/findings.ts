@@ -1,0 +1,144 @@
+import { isPattern } from '../kubernetes/pattern.ts';
+import { droppedTaints, formatTaint } from '../kubernetes/taint.ts';
+import type { Policy } from '../policy/policy.ts';
+import type { CompiledRecoveryPolicy, CompiledTaintPolicy, CompiledTolerationPolicy } from '../policy/policy-set.ts';
+import type { Findings } from '../policy/policy-status.ts';
+import { formatProblem, type Problem } from '../policy/problem.ts';
+import { SETTLE_SECONDS, type TaintPolicySpec, type TaintRule, waitsToSettle } from '../policy/taint-policy.ts';
+import { type DaemonSetView, judgeDaemonSet } from './daemon-set.ts';
+import { REMEMBERED_ANNOTATION, settledOn } from './memory.ts';
+import { nodeDrift } from './node-drift.ts';
+import type { NodeView } from './node-view.ts';
+
+/** What the author of a valid policy should know of each key that means every taint. */
+export function wildcardNotes(policy: Policy): string[] {
+  return notesOf(policy, (rule, spec) => (/^\*+$/.test(rule.key) ? noteOf(rule, spec) : undefined));
+}
+
+/** Where no leader runs. */
+export function wildcardNotesWithoutLeader(policy: Policy): string[] {
+  return notesOf(policy, (rule, spec) =>
+    waitsToSettle(rule, spec, spec.mode)
+      ? `protects nothing here: which taints have settled, only taintkeeper in a cluster writes down. Set settleSeconds: 0, and name in except what a node has to lose`
+      : undefined,
+  );
+}
+
+/** Which taints an update takes off a node that would be protected, had they settled. */
+export function notesOfUnsettled(
+  oldNode: NodeView,
+  node: NodeView,
+  policies: readonly CompiledTaintPolicy[],
+): string[] {
+  const isSettled = settledOn(oldNode.remembered);
+  const selecting = policies.filter((policy) => policy.selectsNode(oldNode.labels) || policy.selectsNode(node.labels));
+  return droppedTaints(oldNode.taints, node.taints).flatMap((taint) =>
+    selecting.flatMap((policy) => {
+      const field = policy.protectedBy(taint);
+      if (field === undefined || policy.heldBy(taint, isSettled) !== undefined) return [];
+      return [
+        `taint ${formatTaint(taint)} may go: TaintPolicy ${policy.name} (${field}) protects it once ${REMEMBERED_ANNOTATION} lists it`,
+      ];
+    }),
+  );
+}
+
+function noteOf(rule: TaintRule, spec: TaintPolicySpec): string {
+  const seconds = spec.settleSeconds ?? SETTLE_SECONDS;
+  if (spec.mode === 'Audit') {
+    return `means every taint: those are reported, too, that Deny or Restore would let go, as they have not stayed for ${seconds} s`;
+  }
+  return waitsToSettle(rule, spec, spec.mode)
+    ? `means every taint that has stayed on a Ready node for ${seconds} s: name in except what somebody takes off later than that`
+    : 'means every taint at once, also one that a node has to lose before it is of use: name those in except';
+}
+
+function notesOf(policy: Policy, note: (rule: TaintRule, spec: TaintPolicySpec) => string | undefined): string[] {
+  if (policy.kind !== 'TaintPolicy') return [];
+  const { spec } = policy;
+  return spec.taints.flatMap((rule, index) => {
+    const text = isPattern(rule.key) ? note(rule, spec) : undefined;
+    const path: Problem['path'] = ['spec', 'taints', index, 'key'];
+    return text === undefined ? [] : [formatProblem({ path, message: `"${rule.key}" ${text}` })];
+  });
+}
+
+/**
+ * The nodes that lack what the policy declares: see {@link nodeDrift}.
+ * @param before all violators as they were found the last time, the latest first
+ */
+export function nodeFindings(
+  policy: CompiledTaintPolicy,
+  nodes: Iterable<NodeView>,
+  before: readonly string[],
+): Findings {
+  return find(
+    nodes,
+    (node) => policy.selectsNode(node.labels),
+    (node) => nodeDrift(node, [policy]).losses.length > 0,
+    ({ name }) => name,
+    before,
+  );
+}
+
+/** What the policy would report if each of the DaemonSets were created as it is now; `before` as with {@link nodeFindings}. */
+export function daemonSetFindings(
+  policy: CompiledTolerationPolicy,
+  daemonSets: Iterable<DaemonSetView>,
+  before: readonly string[],
+): Findings {
+  const policies = { taintPolicies: [], tolerationPolicies: [policy], recoveryPolicies: [] };
+  return find(
+    daemonSets,
+    (daemonSet) => policy.selectsDaemonSet(daemonSet),
+    (daemonSet) => judgeDaemonSet({ phase: 'validate', daemonSet }, policies).violations.length > 0,
+    ({ namespace, name }) => `${namespace}/${name}`,
+    before,
+  );
+}
+
+/** A daemon pod that is Failed on a node where it could run. */
+export interface StuckPod {
+  /** `NAMESPACE/POD`. */
+  readonly name: string;
+  readonly daemonSet: DaemonSetView;
+  /** For how long, in milliseconds. */
+  readonly forMs: number;
+}
+
+/** The DaemonSets that the policy selects, and their pods that count as stuck by it; `before` as with {@link nodeFindings}. */
+export function podFindings(
+  policy: CompiledRecoveryPolicy,
+  daemonSets: Iterable<DaemonSetView>,
+  pods: Iterable<StuckPod>,
+  before: readonly string[],
+): Findings {
+  const stuck = [...pods].filter(
+    ({ daemonSet, forMs }) => forMs >= policy.stuckMs && policy.selectsDaemonSet(daemonSet),
+  );
+  return {
+    matched: [...daemonSets].filter((daemonSet) => policy.selectsDaemonSet(daemonSet)).length,
+    violators: latestFirst(
+      stuck.map(({ name }) => name),
+      before,
+    ),
+  };
+}
+
+function find<View>(
+  views: Iterable<View>,
+  selected: (view: View) => boolean,
+  violates: (view: View) => boolean,
+  nameOf: (view: View) => string,
+  before: readonly string[],
+): Findings {
+  const matching = [...views].filter(selected);
+  return { matched: matching.length, violators: latestFirst(matching.filter(violates).map(nameOf), before) };
+}
+
+/** Whoever violated before keeps the place, so that the first few change no more often than needed. */
+function latestFirst(names: readonly string[], before: readonly string[]): string[] {
+  const violators = new Set(names.toSorted());
+  const lasting = before.filter((name) => violators.delete(name));
+  return [...violators, ...lasting];
+}

@@ -1,0 +1,180 @@
+import type { StringMap } from '../kubernetes/label-selector.ts';
+import { formatTaint, identity, parseTaint, sameTaint, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { NodeView } from './node-view.ts';
+
+/**
+ * The annotation on a Node that says which protected taints it is to carry: those that it had when somebody last looked, without
+ * those that went with leave. `key=value:Effect, …`; no `=value` means that the taint has none.
+ */
+export const REMEMBERED_ANNOTATION = 'taintkeeper.dev/remembered';
+
+/** So many at most: an annotation is read with every copy of the node. */
+export const MAX_REMEMBERED = 64;
+
+const SEPARATOR = ', ';
+
+/** The taints of the annotation; what cannot be read is left out. Of one that is named twice, the last value counts. */
+export function parseRemembered(annotation: string | undefined): Taint[] {
+  const taints = (annotation ?? '').split(',').flatMap((text) => {
+    const taint = parseTaint(text.trim());
+    return taint ? [{ ...taint, value: taint.value ?? '' }] : [];
+  });
+  return [...new Map(taints.map((taint) => [identity(taint), taint])).values()];
+}
+
+/** A longer one is not looked at for what has settled: {@link MAX_REMEMBERED} of the longest taints take less. In characters. */
+export const MAX_SETTLED_LENGTH = 32_768;
+
+/**
+ * The taints that have settled on a node with this annotation: its first {@link MAX_REMEMBERED} entries, as the API server's own
+ * language reads them too, without knowing what a taint is.
+ */
+export function settledOn(annotation: string | undefined = ''): (taint: Taint) => boolean {
+  if (annotation === '' || annotation.length > MAX_SETTLED_LENGTH) return NONE_SETTLED;
+  const parts = annotation.split(',');
+  const entries = new Set(
+    [...parts.slice(0, MAX_REMEMBERED), parts.slice(MAX_REMEMBERED).join(',')].map((one) => one.trim()),
+  );
+  return (taint) => entries.has(formatTaint(taint));
+}
+
+/** Where nothing is known of a node, or it is new. */
+export const NONE_SETTLED = (): boolean => false;
+
+/** What a memory is made from. */
+export interface Remembering {
+  /** The annotation until now. */
+  readonly before: string | undefined;
+  /** The taints that the node carries. */
+  readonly carried: readonly Taint[];
+  /** Taints that went with leave. */
+  readonly forgotten?: readonly Taint[];
+  /** Whether a policy binds the taint: see {@link protectionOn}. */
+  readonly protects: (taint: Taint) => boolean;
+  /** Whether a taint that is listed and not protected stays listed. Admission forgets none for want of a policy: the leader does, late. */
+  readonly keeps?: ((taint: Taint) => boolean) | undefined;
+  /** Which of the carried taints are to be listed that are not yet; by default, all that are protected. */
+  readonly settles?: (taint: Taint) => boolean;
+  /** How long it may get, in bytes: what the record of removals leaves of {@link NodeView.room}. */
+  readonly room?: number | undefined;
+}
+
+/**
+ * The annotation as it is to be; undefined for none. It lists what is protected: the taints that the node carries, and those that
+ * were listed before and are gone; and what was listed before and is kept. A value that is listed stays, whatever the node carries,
+ * until it is forgotten. What is there already keeps its place. Where there is no room for all, what is protected comes first.
+ */
+export function remember(remembering: Remembering): string | undefined {
+  const { before, carried, forgotten = [], protects, keeps = () => true, settles = () => true, room } = remembering;
+  const listed = parseRemembered(before).filter((taint) => protects(taint) || keeps(taint));
+  const byIdentity = new Map(listed.map((taint) => [identity(taint), taint]));
+  const present = new Map(carried.filter(settles).map((taint) => [identity(taint), taint]));
+  for (const key of forgotten.map(identity)) {
+    const successor = present.get(key);
+    if (successor && protects(successor)) byIdentity.set(key, successor);
+    else byIdentity.delete(key);
+  }
+  const kept = new Set(byIdentity.values());
+  for (const [key, taint] of present) {
+    const known = byIdentity.get(key);
+    if (known === undefined || (!protects(known) && protects(taint))) byIdentity.set(key, taint);
+  }
+  const chosen = new Set<Taint>();
+  let left = room ?? Number.POSITIVE_INFINITY;
+  for (const isWanted of [protects, (taint: Taint) => kept.has(taint) && !chosen.has(taint)]) {
+    for (const taint of byIdentity.values()) {
+      // Of tens of thousands, most need not be looked at.
+      if (chosen.size === MAX_REMEMBERED) break;
+      if (!isWanted(taint) || !isLegible(taint)) continue;
+      left -= formatTaint(taint).length + (chosen.size === 0 ? 0 : SEPARATOR.length);
+      if (left < 0) break;
+      chosen.add(taint);
+    }
+  }
+  const texts = [...byIdentity.values()].filter((taint) => chosen.has(taint)).map(formatTaint);
+  return texts.length === 0 ? undefined : texts.join(SEPARATOR);
+}
+
+/** Whether it can be read again. Its effect may be too new for that, and its key one that nobody has validated yet. */
+function isLegible(taint: Taint): boolean {
+  return parseRemembered(formatTaint(taint)).some((read) => sameTaint(read, taint));
+}
+
+/** How the leader forgets what no policy binds any more; admission never does. */
+export interface Forgetting {
+  /** Whether every policy is known. One that is not may want any taint: nothing is forgotten meanwhile. */
+  readonly isComplete: boolean;
+  /** Whether it has been so for long enough. */
+  readonly isOver: (memory: IdleMemory) => boolean;
+}
+
+/** A remembered taint that no policy binds: one that the node carries, and that no policy has in any mode; or one that is gone. */
+export interface IdleMemory {
+  readonly taint: Taint;
+  readonly isCarried: boolean;
+}
+
+/** Whether a taint is to be remembered on a node with these labels: a policy protects it that does not only watch. */
+export function protectionOn(labels: StringMap, policies: readonly CompiledTaintPolicy[]): (taint: Taint) => boolean {
+  return holdOn(labels, policies, () => true);
+}
+
+/** The same for a node on which these taints have settled. */
+export function holdOn(
+  labels: StringMap,
+  policies: readonly CompiledTaintPolicy[],
+  isSettled: (taint: Taint) => boolean,
+): (taint: Taint) => boolean {
+  const binding = policies.filter((policy) => policy.mode !== 'Audit' && policy.selectsNode(labels));
+  return (taint) => binding.some((policy) => policy.heldBy(taint, isSettled) !== undefined);
+}
+
+/** Which taints of a node a key with a wildcard protects from now on, and which it does not yet. */
+export interface Settling {
+  /** Whether a taint that is not in the node's memory is to be there. */
+  isSettled(taint: Taint): boolean;
+  /** In how many milliseconds the next one has stayed long enough. */
+  readonly settlesInMs: number | undefined;
+  /** Those that have settled, and are not in this memory. */
+  unlisted(remembered: string | undefined): Taint[];
+}
+
+/**
+ * A taint has settled once it has stayed for as long as one of the policies says that mean it by a wildcard: what comes and goes while
+ * a node starts has gone by then.
+ *
+ * @param policies those that are for the node
+ */
+export function settling(
+  node: Pick<NodeView, 'labels' | 'taints' | 'remembered'>,
+  policies: readonly CompiledTaintPolicy[],
+  stayedMs: (taint: Taint) => number | undefined,
+): Settling {
+  const waiting = policies.filter(({ mode, settleMs }) => mode !== 'Audit' && settleMs > 0);
+  const leftMs = (taint: Taint): number | undefined => {
+    const stayed = stayedMs(taint);
+    const meaning = waiting.filter((policy) => policy.protectedBy(taint) !== undefined);
+    if (stayed === undefined || meaning.length === 0) return undefined;
+    return Math.min(...meaning.map(({ settleMs }) => settleMs)) - stayed;
+  };
+  const isSettled = (taint: Taint): boolean => {
+    const left = leftMs(taint);
+    return left !== undefined && left <= 0;
+  };
+  const isListed = settledOn(node.remembered);
+  const isHeld = holdOn(node.labels, policies, NONE_SETTLED);
+  const isMeant = protectionOn(node.labels, waiting);
+  const open = waiting.length === 0 ? [] : node.taints.filter((taint) => isMeant(taint) && !isHeld(taint));
+  const left = open.filter((taint) => !isListed(taint)).flatMap((taint) => leftMs(taint) ?? []);
+  const waits = left.filter((ms) => ms > 0);
+  return {
+    isSettled,
+    settlesInMs: waits.length === 0 ? undefined : Math.min(...waits),
+    unlisted(remembered) {
+      // One that is listed with another value is not in want of room.
+      const listed = valuesOf(parseRemembered(remembered));
+      return open.filter((taint) => isSettled(taint) && !listed.has(identity(taint)));
+    },
+  };
+}

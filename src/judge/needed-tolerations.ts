@@ -1,0 +1,92 @@
+import { outlastsItsSeconds } from '../kubernetes/daemon-tolerations.ts';
+import { contains, covers, rangesOf, reaches, type TaintRange } from '../kubernetes/taint-range.ts';
+import type { Toleration } from '../kubernetes/toleration.ts';
+
+/** A toleration that is asked for. */
+export interface Wish {
+  readonly toleration: Toleration;
+  /** Of two that ask for the same taints, the one of the lower rank is asked first. */
+  readonly rank: number;
+}
+
+/** A wish, and the taints for which no wish before it asks: at least one range. */
+export interface Need<T extends Wish> {
+  readonly wish: T;
+  readonly ranges: readonly TaintRange[];
+}
+
+/** For how many seconds a NoExecute taint is tolerated. */
+export function secondsOf({ tolerationSeconds }: Toleration): number {
+  return tolerationSeconds == null ? Number.POSITIVE_INFINITY : Math.max(0, tolerationSeconds);
+}
+
+/**
+ * By rank; then the longest first, because Kubernetes goes by the first toleration that matches; then the widest. So no wish
+ * makes one before it needless, whatever policies are called. Of equals, the order is kept.
+ */
+export function inOrder<T extends Wish>(wishes: readonly T[]): T[] {
+  const compareSeconds = (a: number, b: number) => (a === b ? 0 : b > a ? 1 : -1);
+  return wishes.toSorted(
+    (a, b) =>
+      a.rank - b.rank ||
+      compareSeconds(secondsOf(a.toleration), secondsOf(b.toleration)) ||
+      widthOf(b.toleration) - widthOf(a.toleration),
+  );
+}
+
+/** More for whoever is for more taints. Every key counts for more than any value, and that for more than every effect. */
+function widthOf(toleration: Toleration): number {
+  const { key, operator, effect } = toleration;
+  const anyValue = rangesOf(toleration).some(({ value }) => value === undefined);
+  return (key ? 0 : 8) + (anyValue ? 4 : 0) + (effect ? 0 : 2) + (operator === 'Exists' ? 1 : 0);
+}
+
+/** True when whoever asks for the first toleration need not ask for the second one because of the range, one of its own. */
+export function asksFor(one: Toleration, other: Toleration, range: TaintRange): boolean {
+  return (
+    rangesOf(one).some((own) => contains(own, range)) &&
+    (range.effect === 'NoSchedule' || secondsOf(one) >= secondsOf(other))
+  );
+}
+
+/**
+ * What is to be asked for, so that no wish asks for what another one does: then it does not matter which of them are there
+ * already, and in which order the others are added.
+ */
+export function needsOf<T extends Wish>(wishes: readonly T[]): Need<T>[] {
+  const asked = new Map<string, Toleration[]>();
+  return inOrder(wishes).flatMap((wish): Need<T>[] => {
+    const { toleration } = wish;
+    const key = toleration.key ?? '';
+    const alike = asked.get(key) ?? [];
+    const before = key === '' ? alike : [...(asked.get('') ?? []), ...alike];
+    const ranges = rangesOf(toleration).filter((range) => !before.some((one) => asksFor(one, toleration, range)));
+    if (ranges.length === 0) return [];
+    asked.set(key, [...alike, toleration]);
+    return [{ wish, ranges }];
+  });
+}
+
+/**
+ * True when a taint is not tolerated that is asked for: then to append the toleration changes what a node can run.
+ * @param tolerations of the pods: see {@link daemonTolerations}
+ */
+export function lacks(tolerations: readonly Toleration[], { ranges }: Pick<Need<Wish>, 'ranges'>): boolean {
+  return ranges.some((range) => !tolerations.some((toleration) => covers(toleration, range)));
+}
+
+/**
+ * The toleration by which a NoExecute taint is tolerated for a shorter time than is asked for. The first one that matches
+ * decides (`GetMatchingTolerations` of k8s.io/kubernetes/pkg/controller/tainteviction), so that nothing appended helps.
+ * @param tolerations of the template
+ */
+export function cutShortBy(tolerations: readonly Toleration[], { wish, ranges }: Need<Wish>): Toleration | undefined {
+  const range = ranges.find(({ effect }) => effect === 'NoExecute');
+  if (!range) return undefined;
+  const seconds = secondsOf(wish.toleration);
+  const isShort = (toleration: Toleration) => secondsOf(toleration) < seconds && !outlastsItsSeconds(toleration);
+  const first = tolerations.find(
+    (toleration) => reaches(toleration, range) && (isShort(toleration) || covers(toleration, range)),
+  );
+  return first && isShort(first) ? first : undefined;
+}

@@ -1,0 +1,247 @@
+import { droppedTaints, identity, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
+import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import {
+  type Forgetting,
+  holdOn,
+  type IdleMemory,
+  MAX_REMEMBERED,
+  parseRemembered,
+  protectionOn,
+  remember,
+  settling,
+} from './memory.ts';
+import type { DesiredNode, NodeView } from './node-view.ts';
+import { consumeRelease, isReleased, parseRelease } from './release.ts';
+import {
+  parseRemoved,
+  presentTaints,
+  recordRemovals,
+  roomBeside,
+  satisfies,
+  type Want,
+  wasRemoved,
+} from './removal.ts';
+import { type RestoredNatively, restoredNatively } from './restored-natively.ts';
+
+/** Why a taint that a node should carry is not put back. */
+export type Hindrance =
+  /** No policy that wants it is in mode Restore. */
+  | 'mode'
+  /** It would evict pods, the node is not known to have carried it, and no policy consents. */
+  | 'eviction'
+  /** The node carries it with another value, which is protected as well. */
+  | 'held'
+  /** Somebody takes it away again and again. */
+  | 'contested'
+  /** It evicts pods, and it is not the node's turn. */
+  | 'paced';
+
+/** A taint that a node should carry and does not, by one policy. */
+export interface Loss {
+  readonly policy: CompiledTaintPolicy;
+  /** The field of the policy that says so, for example `spec.taints[0]`. */
+  readonly field: string;
+  readonly taint: Taint;
+  /** Undefined when {@link NodeDrift.desired} has it. */
+  readonly hindrance: Hindrance | undefined;
+}
+
+/** A Present taint that a node does without, because somebody removed it whom the policy exempts. */
+export type Removal = Omit<Loss, 'hindrance'>;
+
+/** How a node differs from what the policies declare, as it is, whoever made it so. */
+export interface NodeDrift {
+  readonly losses: readonly Loss[];
+  /** No losses: these stay off until somebody sets them. */
+  readonly removed: readonly Removal[];
+  /** Taints that are gone with leave, and are not to be remembered any more. */
+  readonly released: readonly Taint[];
+  /** What the node remembers for nobody: see {@link Forgetting}. */
+  readonly idle: readonly IdleMemory[];
+  /** What native policies put back while nobody was asked, and is to be recorded. */
+  readonly natively: readonly RestoredNatively[];
+  /** The node as it should be made, with the very list of taints that it has where that is right; undefined when there is nothing to do. */
+  readonly desired: DesiredNode | undefined;
+  /** In how many milliseconds a taint will have settled that has not yet; undefined for none. */
+  readonly settlesInMs: number | undefined;
+  /** Taints that have settled, and find no room in the node's memory: no key with a wildcard protects them. */
+  readonly unlisted: readonly Taint[];
+}
+
+/** What is known besides the node and the policies. */
+export interface Circumstances {
+  /** Whether to leave a taint to whoever takes it away; by default, to nobody. */
+  readonly isContested?: (taint: Taint) => boolean;
+  /** Whether a taint that evicts pods may be put there now, as it may by default. */
+  readonly hasTurn?: boolean;
+  /** By default a taint is forgotten as soon as it is gone and nobody wants it. */
+  readonly forgetting?: Forgetting;
+  /** How long a taint that the node carries has been seen on it while it was Ready; undefined for one that has not. */
+  readonly stayedMs?: (taint: Taint) => number | undefined;
+}
+
+const AT_ONCE: Forgetting = { isComplete: true, isOver: ({ isCarried }) => !isCarried };
+
+interface Claim {
+  readonly policy: CompiledTaintPolicy;
+  readonly field: string;
+  readonly taint: Taint;
+  readonly anyValue: boolean;
+  readonly mayEvict: boolean;
+  /** Whether the policy declares the taint: otherwise it protects what the node is remembered to have carried. */
+  readonly present: boolean;
+}
+
+/**
+ * Compares a node with the policies: Present taints that it lacks, and protected taints that it was remembered to carry and
+ * that went missing while nobody was asked. One that a release annotation names has gone with leave, and is forgotten. So is
+ * one that comes and goes by itself, which is not missed either: whoever removed it from a node that runs may not do so again.
+ * Nor is a Present taint missed that somebody removed whom the policy exempts, as is recorded on the node.
+ *
+ * A taint that goes while no policy binds it is forgotten soon, or it would come back by surprise with the next policy. One
+ * that the node still carries stays remembered while a policy has it, also in mode Audit, and for a while longer: modes change
+ * back and forth, and policies are replaced, and each time all nodes would be written twice.
+ *
+ * @param policies the strongest mode first, as a PolicySet has them
+ */
+export function nodeDrift(
+  node: NodeView,
+  policies: readonly CompiledTaintPolicy[],
+  { isContested = () => false, hasTurn = true, forgetting = AT_ONCE, stayedMs = () => undefined }: Circumstances = {},
+): NodeDrift {
+  const { isComplete, isOver } = forgetting;
+  const selecting = policies.filter((policy) => policy.selectsNode(node.labels));
+  const protects = protectionOn(node.labels, selecting);
+  const carried = valuesOf(node.taints);
+  const release = parseRelease(node.release);
+  const remembers = parseRemembered(node.remembered);
+  const memory = remembers.filter(protects).slice(0, MAX_REMEMBERED);
+  const isWatched = (taint: Taint) => selecting.some((policy) => policy.protectedBy(taint) !== undefined);
+  const idle = (isComplete ? remembers.filter((taint) => !protects(taint)) : [])
+    .map((taint) => ({ taint, isCarried: carried.get(identity(taint)) === (taint.value ?? '') }))
+    .filter((one) => !one.isCarried || !isWatched(one.taint));
+  const over = new Set(idle.filter(isOver).map(({ taint }) => identity(taint)));
+  const gone = droppedTaints(memory, node.taints);
+  const transient = gone.filter(({ key }) => isTransientTaintKey(key));
+  const released = gone.filter((taint) => isReleased(release, taint) && isReleasable(taint, selecting));
+  const lost = gone.filter((taint) => !transient.includes(taint) && !released.includes(taint));
+
+  const removals = parseRemoved(node.removed);
+  const wants = presentTaints(node.labels, selecting).filter(({ taint }) => !isTransientTaintKey(taint.key));
+  const excused = wants.filter((want) => wasRemoved(removals, want));
+  const wanted = excused.length === 0 ? wants : wants.filter((want) => !excused.includes(want));
+  const remembered = valuesOf(lost);
+  const groups = [...Map.groupBy(claims(wanted, carried, lost, selecting), ({ taint }) => identity(taint)).values()];
+  const judged = groups.map((group) => {
+    const target = targetOf(group);
+    return { group, target, hindrance: hindranceOf(group, target) };
+  });
+  const repaired = judged.filter(({ hindrance }) => hindrance === undefined).map(({ target }) => target);
+  const taints = repaired.length === 0 ? node.taints : withTaints(node.taints, repaired);
+  const settled = settling(node, selecting, stayedMs);
+  const known = valuesOf([...memory, ...repaired]);
+  const isAsRemembered = (taint: Taint) => known.get(identity(taint)) === (taint.value ?? '');
+  const removed = recordRemovals({
+    before: node.removed,
+    carried: taints,
+    labels: node.labels,
+    policies: selecting,
+    room: node.room,
+  });
+  const desired: DesiredNode = {
+    taints,
+    removed,
+    release: released.length === 0 ? node.release : consumeRelease(release, released),
+    restored: undefined,
+    remembered: remember({
+      before: node.remembered,
+      carried: taints,
+      forgotten: [...transient, ...released, ...repaired],
+      protects,
+      keeps: (taint) => !over.has(identity(taint)),
+      settles: holdOn(node.labels, selecting, (taint) => settled.isSettled(taint) || isAsRemembered(taint)),
+      room: roomBeside(removed, node.room),
+    }),
+  };
+  const changes =
+    taints !== node.taints ||
+    desired.release !== node.release ||
+    desired.remembered !== node.remembered ||
+    desired.removed !== node.removed ||
+    desired.restored !== node.restored;
+  return {
+    losses: judged.flatMap(({ group, target, hindrance }) => lossesOf(group, target, hindrance)),
+    removed: excused.filter((want) => !satisfies(valuesOf(taints), want)),
+    released,
+    idle,
+    natively: restoredNatively(node.restored, policies),
+    desired: changes ? desired : undefined,
+    settlesInMs: settled.settlesInMs,
+    unlisted: settled.unlisted(desired.remembered),
+  };
+
+  function hindranceOf(group: readonly Claim[], target: Taint): Hindrance | undefined {
+    const restoring = group.filter(({ policy }) => policy.mode === 'Restore');
+    if (restoring.length === 0) return 'mode';
+    if (isContested(target)) return 'contested';
+    const present = carried.get(identity(target));
+    // Admission lets nobody replace a protected value: not us either. A kubelet can write what its node remembers.
+    if (present !== undefined && protects({ ...target, value: present })) return 'held';
+    if (target.effect !== 'NoExecute') return undefined;
+    const isRemembered = remembered.get(identity(target)) === (target.value ?? '');
+    if (!isRemembered && !restoring.some(({ mayEvict }) => mayEvict)) return 'eviction';
+    // Pods may have come since it was lost: it does not matter whether the node carried it before.
+    return hasTurn ? undefined : 'paced';
+  }
+}
+
+/** What each policy misses, every taint once: with the value that it declares, else with the remembered one, else with none. */
+function claims(
+  wants: readonly Want[],
+  carried: ReadonlyMap<string, string>,
+  lost: readonly Taint[],
+  policies: readonly CompiledTaintPolicy[],
+): Claim[] {
+  const unmet = Map.groupBy(
+    wants.filter((want) => !satisfies(carried, want)),
+    ({ policy }) => policy,
+  );
+  return policies.flatMap((policy) => {
+    const present = (unmet.get(policy) ?? []).map((want) => ({ ...want, present: true }));
+    const preserved = lost.flatMap((taint) => {
+      const field = policy.protectedBy(taint);
+      return field === undefined ? [] : [{ policy, field, taint, anyValue: false, mayEvict: false, present: false }];
+    });
+    const wanted = [...present.filter(({ anyValue }) => !anyValue), ...preserved, ...present];
+    return [...Map.groupBy(wanted, ({ taint }) => identity(taint)).values()].flatMap((group) => group.slice(0, 1));
+  });
+}
+
+/** With which value the taint is to be: the first one that a policy names which does not only watch. */
+function targetOf(group: readonly Claim[]): Taint {
+  const binding = group.filter(({ policy }) => policy.mode !== 'Audit');
+  const [first] = [...binding.filter(({ anyValue }) => !anyValue), ...binding, ...group];
+  if (first === undefined) throw new Error('a group without a claim');
+  return first.taint;
+}
+
+/** What is to be told of claims on one taint, which the node gets as the target has it where nothing hinders. */
+function lossesOf(group: readonly Claim[], target: Taint, hindrance: Hindrance | undefined): Loss[] {
+  if (hindrance !== undefined) return group.map(({ policy, field, taint }) => ({ policy, field, taint, hindrance }));
+  const isMet = ({ taint, anyValue }: Claim) => anyValue || (taint.value ?? '') === (target.value ?? '');
+  const unmet = group.filter((claim) => claim.present && !isMet(claim));
+  const left = unmet.some(({ policy }) => policy.mode === 'Restore') ? 'held' : 'mode';
+  return group.flatMap((claim): Loss[] => {
+    const { policy, field, taint } = claim;
+    if (unmet.includes(claim)) return [{ policy, field, taint, hindrance: left }];
+    // A remembered value may have given way to one that its policy does not mean.
+    return isMet(claim) || policy.protectedBy(target) ? [{ policy, field, taint: target, hindrance }] : [];
+  });
+}
+
+function isReleasable(taint: Taint, policies: readonly CompiledTaintPolicy[]): boolean {
+  return policies.every(
+    (policy) => policy.mode === 'Audit' || policy.releasable || policy.protectedBy(taint) === undefined,
+  );
+}

@@ -1,0 +1,116 @@
+import type { Taint } from '../kubernetes/taint.ts';
+import { isDeparting } from '../kubernetes/transient-taints.ts';
+import type { CompiledRecoveryPolicy } from '../policy/policy-set.ts';
+import { type DaemonSetView, optsOut } from './daemon-set.ts';
+
+// All times here are in milliseconds, by one monotonic clock of the process that asks.
+
+/** What is looked at before any policy is asked. */
+export interface RecoveryScene {
+  readonly pod: {
+    /** uid of the DaemonSet that controls it. */
+    readonly ownerUid: string;
+    readonly deleting: boolean;
+  };
+  /** The DaemonSet of the owner's name, if there is one. */
+  readonly daemonSet: { readonly uid: string; readonly value: DaemonSetView } | undefined;
+  /** The node that the pod is bound to, if there is one. */
+  readonly node: { readonly ready: boolean; readonly taints: readonly Taint[] } | undefined;
+}
+
+/**
+ * Whether taintkeeper has any business with a pod that is Failed: not while it is being deleted, when its DaemonSet is gone or
+ * has opted out, nor on a node where the next pod would fail as well. As long as it is false, no time is counted.
+ */
+export function isRecoverable({ pod, daemonSet, node }: RecoveryScene): boolean {
+  if (pod.deleting || daemonSet?.uid !== pod.ownerUid) return false;
+  if (daemonSet.value.deleting || optsOut(daemonSet.value)) return false;
+  // A kubelet that shuts down in good order sets Ready to False first.
+  return node?.ready === true && !isDeparting(node.taints) && !isUnderPressure(node.taints);
+}
+
+/** Kubernetes' taints for a node on which the kubelet evicts pods, also those of DaemonSets, and rejects new ones. */
+const PRESSURE_TAINT_KEYS: readonly string[] = [
+  'node.kubernetes.io/disk-pressure',
+  'node.kubernetes.io/memory-pressure',
+  'node.kubernetes.io/pid-pressure',
+];
+
+function isUnderPressure(taints: readonly Taint[]): boolean {
+  return taints.some(({ key }) => PRESSURE_TAINT_KEYS.includes(key));
+}
+
+/** One earlier time that a pod of the same DaemonSet on the same node was freed, or that the DaemonSet was restarted. */
+export interface Freeing {
+  readonly at: number;
+  /** Whether the pod after it was found to have failed at once. */
+  readonly failedAgain: boolean;
+}
+
+export interface RecoveryCase {
+  /** When this process saw first that the pod is Failed. */
+  readonly failedAt: number;
+  /** Since when it has been so and recoverable, see {@link isRecoverable}. */
+  readonly since: number;
+  /** Whether the kubelet evicted it because its node ran out of something: then it did not fail by itself. */
+  readonly evicted: boolean;
+  readonly freeings: readonly Freeing[];
+  /** Whether a rollout of the DaemonSet is in progress. */
+  readonly rollingOut: boolean;
+}
+
+/** Why a pod that is stuck is left alone. */
+export type LeftBecause =
+  /** The policy only reports. */
+  | 'Audit'
+  /** The pod before it was freed, and this one failed at once: the back-off exists for that. */
+  | 'PodFailsAgain'
+  | 'RecoveryBudgetSpent'
+  /** With RestartRollout: the rollout frees the pod; where it cannot, another one could not either. */
+  | 'RolloutInProgress';
+
+export type RecoveryVerdict =
+  | { readonly action: 'free' }
+  | { readonly action: 'wait'; readonly forMs: number }
+  /** `forMs`: how long at least; undefined: until something changes. */
+  | { readonly action: 'leave'; readonly because: LeftBecause; readonly forMs?: number };
+
+/** What a policy says of a pod that is Failed and recoverable. */
+export function judgeFailedPod(
+  { mode, strategy, stuckMs, budget }: CompiledRecoveryPolicy,
+  { failedAt, since, evicted, freeings, rollingOut }: RecoveryCase,
+  now: number,
+): RecoveryVerdict {
+  const stuckForMs = now - since;
+  if (mode === 'Audit') return stuckForMs < stuckMs ? waitFor(stuckMs - stuckForMs) : leave('Audit');
+
+  const restarts = strategy === 'RestartRollout';
+  const spent = freeings.filter(({ at }) => now - at < budget.windowMs);
+  // While a rollout is in progress, a pod may well be one from before it.
+  const again =
+    evicted || (restarts && rollingOut) ? [] : spent.filter((freeing) => failedAtOnce(freeing, failedAt, stuckMs));
+  const [latest] = again.toSorted((a, b) => b.at - a.at);
+  if (latest) return leave('PodFailsAgain', latest.at + budget.windowMs - now);
+
+  if (stuckForMs < stuckMs) return waitFor(stuckMs - stuckForMs);
+  if (restarts && rollingOut) return leave('RolloutInProgress');
+  if (spent.length >= budget.limit) {
+    const oldest = Math.min(...spent.map(({ at }) => at));
+    return leave('RecoveryBudgetSpent', oldest + budget.windowMs - now);
+  }
+  const delayMs = stuckMs * 2 ** spent.length;
+  return stuckForMs < delayMs ? waitFor(delayMs - stuckForMs) : { action: 'free' };
+}
+
+/** One that was Failed already when an earlier one was freed is not its successor. */
+export function failedAtOnce({ at, failedAgain }: Freeing, failedAt: number, stuckMs: number): boolean {
+  return failedAgain || (failedAt >= at && failedAt - at < stuckMs);
+}
+
+function waitFor(forMs: number): RecoveryVerdict {
+  return { action: 'wait', forMs };
+}
+
+function leave(because: LeftBecause, forMs?: number): RecoveryVerdict {
+  return { action: 'leave', because, ...(forMs === undefined ? {} : { forMs }) };
+}

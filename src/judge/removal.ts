@@ -1,0 +1,94 @@
+import type { StringMap } from '../kubernetes/label-selector.ts';
+import { formatTaint, identity, parseTaint, sameTaint, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import type { CompiledTaintPolicy, PresentTaint } from '../policy/policy-set.ts';
+
+/** A Present taint that a policy wants on a node. */
+export interface Want extends PresentTaint {
+  readonly policy: CompiledTaintPolicy;
+  readonly field: string;
+}
+
+/** The Present taints that policies want on a node with these labels, in the order of the policies. */
+export function presentTaints(labels: StringMap, policies: readonly CompiledTaintPolicy[]): Want[] {
+  return policies
+    .filter((policy) => policy.selectsNode(labels))
+    .flatMap((policy) => policy.present.map(({ value, field }): Want => ({ ...value, policy, field })));
+}
+
+/** Whether one of the taints, given as {@link valuesOf} gives them, is the wanted one. */
+export function satisfies(values: ReadonlyMap<string, string>, { taint, anyValue }: PresentTaint): boolean {
+  const value = values.get(identity(taint));
+  return value !== undefined && (anyValue || value === (taint.value ?? ''));
+}
+
+/**
+ * The annotation on a Node that lists the Present taints which somebody removed whom the policy exempts: they are not put back. One
+ * stays listed until the node carries it again, or no policy wants it there any more. `key=value:Effect, …`; no `=value` means that
+ * the taint had none.
+ */
+export const REMOVED_ANNOTATION = 'taintkeeper.dev/removed';
+
+/** So many at most: an annotation is read with every copy of the node. */
+export const MAX_REMOVED = 64;
+
+export const REMOVED_SEPARATOR = ', ';
+
+/** The taints of the annotation, as many as it may have; what cannot be read is left out. */
+export function parseRemoved(annotation: string | undefined): Taint[] {
+  const taints = (annotation ?? '').split(',').flatMap((text) => {
+    const taint = parseTaint(text.trim());
+    return taint ? [{ ...taint, value: taint.value ?? '' }] : [];
+  });
+  return taints.slice(0, MAX_REMOVED);
+}
+
+/** Whether the taint is the Present one that the policy means. */
+export function isPresentTaint(taint: Taint, { taint: present, anyValue }: PresentTaint): boolean {
+  return sameTaint(taint, present) && (anyValue || (taint.value ?? '') === (present.value ?? ''));
+}
+
+/**
+ * Whether the Present taint that a node lacks is one of those that were removed with leave. Whoever may write the node can write the
+ * annotation, its kubelet included: it counts only for a policy that exempts anybody at all.
+ */
+export function wasRemoved(removed: readonly Taint[], want: Want): boolean {
+  return want.policy.exemptsAnybody && removed.some((taint) => isPresentTaint(taint, want));
+}
+
+/** What a record is made from. */
+export interface Removals {
+  /** The annotation until now. */
+  readonly before: string | undefined;
+  /** Taints that go by exemption. */
+  readonly gone?: readonly Taint[];
+  /** The taints that the node carries. */
+  readonly carried: readonly Taint[];
+  readonly labels: StringMap;
+  /** In whatever mode: one that changes back and forth is not to change the record of every node. */
+  readonly policies: readonly CompiledTaintPolicy[];
+  /** How long it may get, in bytes: see {@link NodeView.room}. */
+  readonly room?: number | undefined;
+}
+
+/** What the record leaves of the room for the memory. */
+export function roomBeside(removed: string | undefined, room: number | undefined): number | undefined {
+  return room === undefined ? undefined : room - (removed?.length ?? 0);
+}
+
+/** The annotation as it is to be; undefined for none. What is there already keeps its place. */
+export function recordRemovals({ before, gone = [], carried, labels, policies, room }: Removals): string | undefined {
+  if (before === undefined && gone.length === 0) return undefined;
+  const values = valuesOf(carried);
+  const wants = Map.groupBy(presentTaints(labels, policies), ({ taint }) => identity(taint));
+  const isMissing = (taint: Taint) =>
+    (wants.get(identity(taint)) ?? []).some((want) => !satisfies(values, want) && wasRemoved([taint], want));
+  const listed = [...parseRemoved(before), ...gone].filter(isMissing);
+  const texts: string[] = [];
+  let left = room ?? Number.POSITIVE_INFINITY;
+  for (const text of new Set(listed.map(formatTaint))) {
+    left -= text.length + (texts.length === 0 ? 0 : REMOVED_SEPARATOR.length);
+    if (texts.length === MAX_REMOVED || left < 0) break;
+    texts.push(text);
+  }
+  return texts.length === 0 ? undefined : texts.join(REMOVED_SEPARATOR);
+}

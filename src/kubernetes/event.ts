@@ -1,0 +1,55 @@
+import { printable } from './text.ts';
+
+/** What an Event is about. */
+export interface ObjectReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  /** Absent for what is cluster-scoped. */
+  readonly namespace?: string;
+  /** kubectl finds the Events of an object by it; looked up when it is absent. */
+  readonly uid?: string;
+}
+
+/** Something that happened, to be shown as an Event (events.k8s.io/v1). */
+export interface RecordedEvent {
+  readonly regarding: ObjectReference;
+  readonly type: 'Normal' | 'Warning';
+  /** Why, in CamelCase: what people filter by. */
+  readonly reason: string;
+  /** What was done, in CamelCase. */
+  readonly action: string;
+  /** For people. What differs from one time to the next (ids, times) must not be in it: equal Events are counted as one. */
+  readonly note: string;
+}
+
+/** The Event's namespace: that of what it is about, `default` for what is cluster-scoped (as client-go's event recorder). */
+export function namespaceOf({ namespace }: ObjectReference): string {
+  return namespace || 'default';
+}
+
+// The bounds of ValidateEventCreate (k8s.io/kubernetes/pkg/apis/core/validation/events.go), which counts bytes.
+const NOTE_MAX_BYTES = 1_024;
+/** Of a DNS subdomain: nothing has a longer name. */
+const NAME_MAX_LENGTH = 253;
+
+/**
+ * The event as it can be shown, however long its texts are: those of a request have been validated by nobody yet.
+ * @returns undefined if it is about something that cannot exist
+ */
+export function boundedEvent(event: RecordedEvent): RecordedEvent | undefined {
+  const { name, namespace = '', uid = '' } = event.regarding;
+  if (name === '' || [name, namespace, uid].some(({ length }) => length > NAME_MAX_LENGTH)) return undefined;
+  return { ...event, note: printableWithin(event.note, NOTE_MAX_BYTES) };
+}
+
+/** The text on one line of printable characters, or its beginning with dots, in at most so many bytes of UTF-8. */
+export function printableWithin(text: string, bytes: number): string {
+  // A character takes a byte or more: what is longer need not be looked at.
+  const shown = printable(text.slice(0, bytes + 1));
+  if (Buffer.byteLength(shown) <= bytes) return shown;
+  const kept = Buffer.alloc(bytes - 3);
+  const { written } = new TextEncoder().encodeInto(shown, kept);
+  // By way of the bytes: a slice would keep the whole text in memory.
+  return `${kept.toString('utf8', 0, written)}...`;
+}

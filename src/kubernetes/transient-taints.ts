@@ -1,0 +1,73 @@
+import { compilePattern, matchesPattern } from './pattern.ts';
+import type { Taint } from './taint.ts';
+
+/** Taints of a node that is about to go, or that somebody repairs by making it start anew. A part of the transient ones. */
+export const DEPARTURE_TAINT_KEYS: readonly string[] = [
+  'node.kubernetes.io/out-of-service',
+  'node.cloudprovider.kubernetes.io/shutdown',
+  'ToBeDeletedByClusterAutoscaler',
+  'karpenter.sh/disrupted',
+  'karpenter.sh/disruption',
+  'cloud.google.com/impending-node-termination',
+  'aws-node-termination-handler/*',
+  'medik8s.io/remediation',
+  'remediator.kubernetes.azure.com/*',
+];
+
+/** True when the taints say that the node will soon be gone, deleted or restarted. */
+export function isDeparting(taints: readonly Taint[]): boolean {
+  return taints.some(({ key }) => DEPARTURE_TAINT_KEYS.some((pattern) => matchesPattern(pattern, key)));
+}
+
+/**
+ * Taints that come and go by themselves. A policy protects one of them only if it names the key exactly: restoring
+ * them through a wildcard makes nodes useless (kubernetes-sigs/karpenter#1772). Each stands with where it is documented; the list can
+ * never be complete, which is why a wildcard has `except`, and holds only what has stayed.
+ */
+export const TRANSIENT_TAINT_KEYS: readonly string[] = [
+  // Set and removed by Kubernetes itself: node life cycle, cloud controller managers, kubelet shutdown.
+  'node.kubernetes.io/*',
+  'node.cloudprovider.kubernetes.io/*',
+  // Set by autoscalers on nodes that come or go (kubernetes/autoscaler: cluster-autoscaler/utils/taints/taints.go).
+  'ToBeDeletedByClusterAutoscaler',
+  'DeletionCandidateOfClusterAutoscaler',
+  'startup-taint.cluster-autoscaler.kubernetes.io/*',
+  'status-taint.cluster-autoscaler.kubernetes.io/*',
+  'ignore-taint.cluster-autoscaler.kubernetes.io/*',
+  'karpenter.sh/*',
+  'cloud.google.com/impending-node-termination',
+  'aws-node-termination-handler/*',
+  'NodeWithImpairedVolumes', // AWS: an EBS volume is stuck while it is attached (the same file)
+  // Cluster API, and operators that drain, update or remediate nodes: set for a while, removed by whoever set them.
+  'node.cluster.x-k8s.io/*',
+  'medik8s.io/remediation',
+  'remediator.kubernetes.azure.com/*',
+  'kubevirt.io/drain',
+  'UpdateInProgress', // OpenShift (openshift/machine-config-operator: pkg/constants/constants.go)
+  // kubereboot/kured: cmd/kured/main.go, what --prefer-no-schedule-taint is to be set to, now and before
+  'kured.dev/kured-node-reboot',
+  'weave.works/kured-node-reboot',
+  // Start-up taints: an agent removes its own once it runs on the node.
+  '*/agent-not-ready', // Cilium, and CSI drivers of many vendors
+  'cni.istio.io/not-ready',
+  'readiness.k8s.io/*',
+  'nidhogg.uswitch.com/*',
+  'node.gardener.cloud/critical-components-not-ready', // gardener/gardener: docs/usage/advanced/node-readiness.md
+  'skyhook.nvidia.com', // NVIDIA/skyhook: docs/runtime_required.md
+  'odigos.io/needs-init', // odigos-io/odigos: common/consts/consts.go
+  'agent.datadoghq.com/not-ready', // DataDog/datadog-operator: the controller Untaint
+  'node.projectcalico.org/network-not-ready', // Calico: package nodestatus, CALICO_MANAGE_NETWORK_READY_TAINT
+  'egressgateway.kubernetes.azure.com/cni-not-ready', // Azure/karpenter-provider-azure: AllowedAKSStartupTaintKeys
+  'aci-containers-host/unavailable', // noironetworks/aci-containers#1263
+  // Deckhouse: node-manager registers nodes with them and takes them off (deckhouse/deckhouse: modules/040-node-manager).
+  'node.deckhouse.io/uninitialized',
+  'node.deckhouse.io/csi-not-bootstrapped',
+  'node.deckhouse.io/bashible-uninitialized',
+];
+
+const MATCHERS = TRANSIENT_TAINT_KEYS.map(compilePattern);
+
+/** True for a taint key that controllers or agents are known to add and remove in the normal life of a node. */
+export function isTransientTaintKey(key: string): boolean {
+  return MATCHERS.some((matches) => matches(key));
+}

@@ -1,0 +1,170 @@
+import { COST_BUDGET, LENGTH_LIMIT } from '../cel/budget.ts';
+import { bind, type Expression, FALSE, TRUE, type Variable } from '../cel/expression.ts';
+import type { LabelSelector } from '../kubernetes/label-selector.ts';
+import type { FailurePolicy } from '../policy/taint-policy.ts';
+import type { MutatingSpec, NativePolicy, NativeVariable, ResourceRule, ValidationAction } from './native-policy.ts';
+
+/**
+ * Cost units that the API server allows for all conditions of a policy, and for the rest of it: 2,500,000 and 10,000,000
+ * (k8s.io/apiserver/pkg/apis/cel/config.go), some of them kept back, as COST_BUDGET does with those for one expression.
+ */
+const CONDITIONS_BUDGET = 2_250_000;
+const POLICY_BUDGET = 9_000_000;
+
+/** Items of a list: more is no node's and no DaemonSet's. */
+const SIZES = [1024, 512, 256, 192, 128, 96, 64];
+
+/** How many items a list may have for the API server to evaluate a policy on it; undefined where not even the least. */
+export function sizeWithin(conditions: readonly Expression[], others: readonly Expression[]): number | undefined {
+  const all = [...conditions, ...others];
+  if (all.some(({ text }) => text.length > LENGTH_LIMIT)) return undefined;
+  return SIZES.find(
+    (size) =>
+      all.every(({ cost }) => cost(size) <= COST_BUDGET) &&
+      total(conditions, size) <= CONDITIONS_BUDGET &&
+      total(others, size) <= POLICY_BUDGET,
+  );
+}
+
+function total(expressions: readonly Expression[], size: number): number {
+  return expressions.reduce((sum, { cost }) => sum + cost(size), 0);
+}
+
+/** A string literal, or a name with what is before it: fields of objects are no variables. */
+const TOKEN = /"(?:[^"\\]|\\.)*"|[\w.]+/g;
+
+/**
+ * The text of an expression in which bound names are written as the API server's policies have them: `dropped` as
+ * `variables.dropped`. What a comprehension names, and what stands in a literal, is left alone.
+ */
+export function withVariables({ text, uses }: Pick<Expression, 'text' | 'uses'>): string {
+  return text.replace(TOKEN, (token) => {
+    const [name = ''] = token.split('.');
+    return uses.has(name) ? `variables.${token}` : token;
+  });
+}
+
+/** Those of the variables that the expressions use, and that the used ones use; in the order given, which must be that of use. */
+export function usedVariables(variables: readonly Variable[], expressions: readonly Expression[]): NativeVariable[] {
+  const used = new Set(expressions.flatMap(({ uses }) => [...uses]));
+  const kept = variables.toReversed().filter(({ name, definition }) => {
+    if (!used.has(name)) return false;
+    for (const other of definition.uses) used.add(other);
+    return true;
+  });
+  return kept.toReversed().map(({ name, definition }) => ({ name, expression: withVariables(definition) }));
+}
+
+/** A policy of the API server's own, and how large the objects may be that it is evaluated on. */
+export interface Assembled {
+  readonly policy: NativePolicy;
+  /** How many items a list of the object may have, for the API server to evaluate the policy; undefined where not even 64. */
+  readonly size: number | undefined;
+}
+
+interface Parts {
+  /** `POLICY.protect.taintkeeper.dev` */
+  readonly name: string;
+  readonly failurePolicy: FailurePolicy;
+  readonly resourceRules: readonly ResourceRule[];
+  /** To look at labels costs the API server nothing; for CEL it makes a copy of the object, for each policy. */
+  readonly objectSelector?: LabelSelector | undefined;
+  readonly namespaceSelector?: LabelSelector | undefined;
+  /** By name. The variables that they use are bound in them. */
+  readonly conditions: Readonly<Record<string, Expression>>;
+  /** In the order of use. Those that nothing uses are left out. */
+  readonly variables: readonly Variable[];
+}
+
+export interface ValidatingParts extends Parts {
+  readonly actions: readonly ValidationAction[];
+  readonly validations: readonly { readonly holds: Expression; readonly message: Expression }[];
+  /** By key. */
+  readonly auditAnnotations?: Readonly<Record<string, Expression>>;
+}
+
+export interface MutatingParts extends Parts {
+  readonly reinvocationPolicy: MutatingSpec['reinvocationPolicy'];
+  /** Each is a list of JSONPatch objects. */
+  readonly mutations: readonly Expression[];
+}
+
+/** A ValidatingAdmissionPolicy; none if a condition is never true. */
+export function validating(parts: ValidatingParts): Assembled[] {
+  const { name, actions, validations, auditAnnotations = {} } = parts;
+  const annotations = Object.entries(auditAnnotations);
+  return assembled(
+    parts,
+    [...validations.flatMap(({ holds, message }) => [holds, message]), ...annotations.map(([, value]) => value)],
+    VALIDATING_ROUNDS,
+    (common) => ({
+      kind: 'ValidatingAdmissionPolicy',
+      name,
+      spec: {
+        ...common,
+        validations: validations.map(({ holds, message }) => ({
+          expression: withVariables(holds),
+          messageExpression: withVariables(message),
+          reason: 'Forbidden',
+        })),
+        auditAnnotations: annotations.map(([key, value]) => ({ key, valueExpression: withVariables(value) })),
+      },
+      validationActions: actions,
+    }),
+  );
+}
+
+/** A MutatingAdmissionPolicy; none if a condition is never true. */
+export function mutating(parts: MutatingParts): Assembled[] {
+  const { name, mutations, reinvocationPolicy } = parts;
+  return assembled(parts, mutations, MUTATING_ROUNDS, (common) => ({
+    kind: 'MutatingAdmissionPolicy',
+    name,
+    spec: {
+      ...common,
+      reinvocationPolicy,
+      mutations: mutations.map((mutation) => ({
+        patchType: 'JSONPatch',
+        jsonPatch: { expression: withVariables(mutation) },
+      })),
+    },
+  }));
+}
+
+/** How often the variables are evaluated against one budget: for the validations, their messages and the annotations apart. */
+const VALIDATING_ROUNDS = 3;
+/** Each mutation has a budget of its own. */
+const MUTATING_ROUNDS = 1;
+
+function assembled(
+  { failurePolicy, resourceRules, objectSelector, namespaceSelector, conditions, variables }: Parts,
+  expressions: readonly Expression[],
+  rounds: number,
+  policy: (common: Omit<MutatingSpec, 'mutations' | 'reinvocationPolicy'>) => NativePolicy,
+): Assembled[] {
+  const bound = Object.entries(conditions)
+    .filter(([, condition]) => condition !== TRUE)
+    .map(([name, condition]) => ({ name, condition: bind(variables, condition) }));
+  if (bound.some(({ condition }) => condition === FALSE)) return [];
+  const used = usedVariables(variables, expressions);
+  const names = new Set(used.map(({ name }) => name));
+  const definitions = variables.filter(({ name }) => names.has(name)).map(({ definition }) => definition);
+  return [
+    {
+      policy: policy({
+        failurePolicy,
+        matchConstraints: {
+          resourceRules,
+          ...(objectSelector ? { objectSelector } : {}),
+          ...(namespaceSelector ? { namespaceSelector } : {}),
+        },
+        matchConditions: bound.map(({ name, condition }) => ({ name, expression: condition.text })),
+        variables: used,
+      }),
+      size: sizeWithin(
+        bound.map(({ condition }) => condition),
+        [...Array.from({ length: rounds }, () => definitions).flat(), ...expressions],
+      ),
+    },
+  ];
+}

@@ -1,0 +1,102 @@
+import type { LabelSelector } from '../kubernetes/label-selector.ts';
+import type { Policy } from '../policy/policy.ts';
+import type { FailurePolicy } from '../policy/taint-policy.ts';
+
+export interface TranslationOptions {
+  /** All policies that are in force, by whatever means: one may have to give way to another. */
+  readonly among: readonly Policy[];
+  /** Whether the API server has MutatingAdmissionPolicy, of whatever version. */
+  readonly mutates: boolean;
+  /**
+   * What it is for. Alone: the API server is all there is, and tells requesters with warnings. Backstop: it stands under the webhook, which
+   * says all that can be said.
+   */
+  readonly purpose: 'Alone' | 'Backstop';
+}
+
+/** A name for a value; expressions after it, in any field but `matchConditions`, use it as `variables.NAME`. */
+export interface NativeVariable {
+  readonly name: string;
+  readonly expression: string;
+}
+
+export interface NativeMatchCondition {
+  readonly name: string;
+  readonly expression: string;
+}
+
+/** What decides about requests without a webhook, as far as policies say it (admissionregistration.k8s.io). */
+interface NativeSpec {
+  readonly failurePolicy: FailurePolicy;
+  readonly matchConstraints: {
+    readonly resourceRules: readonly ResourceRule[];
+    /** Tried against the labels of the object before and after the request: one of the two suffices. Absent: every object. */
+    readonly objectSelector?: LabelSelector;
+    /** Tried against the labels of the object's namespace; not for nodes. Absent: every namespace. */
+    readonly namespaceSelector?: LabelSelector;
+  };
+  /** All must hold. They know no variables. */
+  readonly matchConditions: readonly NativeMatchCondition[];
+  readonly variables: readonly NativeVariable[];
+}
+
+export interface ResourceRule {
+  readonly apiGroups: readonly string[];
+  readonly apiVersions: readonly string[];
+  readonly resources: readonly string[];
+  readonly operations: readonly ('CREATE' | 'UPDATE')[];
+}
+
+/** `spec` of a ValidatingAdmissionPolicy. */
+export interface ValidatingSpec extends NativeSpec {
+  readonly validations: readonly {
+    readonly expression: string;
+    readonly messageExpression: string;
+    /** With which status a request is refused. */
+    readonly reason: 'Forbidden';
+  }[];
+  readonly auditAnnotations: readonly { readonly key: string; readonly valueExpression: string }[];
+}
+
+/** `spec` of a MutatingAdmissionPolicy. Each mutation sees what those before it made of the object. */
+export interface MutatingSpec extends NativeSpec {
+  readonly reinvocationPolicy: 'Never' | 'IfNeeded';
+  readonly mutations: readonly {
+    readonly patchType: 'JSONPatch';
+    readonly jsonPatch: { readonly expression: string };
+  }[];
+}
+
+/** What the API server does with a request that does not pass a ValidatingAdmissionPolicy. */
+export type ValidationAction = 'Deny' | 'Warn' | 'Audit';
+
+/** A policy of the API server's own, with the one binding that puts it in force everywhere. */
+export type NativePolicy =
+  | {
+      readonly kind: 'ValidatingAdmissionPolicy';
+      /** Of both objects: `POLICY.protect.taintkeeper.dev`, as the webhooks are named. */
+      readonly name: string;
+      readonly spec: ValidatingSpec;
+      readonly validationActions: readonly ValidationAction[];
+    }
+  | {
+      readonly kind: 'MutatingAdmissionPolicy';
+      readonly name: string;
+      readonly spec: MutatingSpec;
+    };
+
+/** Something that a policy says and the API server's own language does not. */
+export interface NativeLimit {
+  /** The field of the policy that says it, for example `spec.release`. */
+  readonly field: string;
+  /** What happens instead. */
+  readonly message: string;
+}
+
+/** What one of our policies becomes. */
+export interface NativeTranslation {
+  readonly policies: readonly NativePolicy[];
+  readonly limits: readonly NativeLimit[];
+  /** Why the API server could not evaluate it, and what to do; then there are no policies. */
+  readonly refusal?: string;
+}

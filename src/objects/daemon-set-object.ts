@@ -1,0 +1,62 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Operation } from 'fast-json-patch';
+import Type, { type Static } from 'typebox';
+import type { DaemonSetView, DesiredDaemonSet } from '../judge/daemon-set.ts';
+import { listPatch, Nullish, ObjectMeta, reader } from './object-meta.ts';
+
+/** The tolerations of a pod template; null counts as none. */
+export const Tolerations = Nullish(
+  Type.Array(
+    Type.Object({
+      key: Nullish(Type.String()),
+      operator: Nullish(Type.String()),
+      value: Nullish(Type.String()),
+      effect: Nullish(Type.String()),
+      tolerationSeconds: Nullish(Type.Number()),
+    }),
+  ),
+);
+
+/** The part of a DaemonSet that is read here; a null list or map counts as an empty one, as in Go. */
+const DaemonSetSchema = Type.Object({
+  metadata: ObjectMeta,
+  spec: Type.Object({
+    template: Type.Object({
+      spec: Type.Object({ tolerations: Tolerations, hostNetwork: Nullish(Type.Boolean()) }),
+    }),
+  }),
+});
+
+export type DaemonSetObject = Static<typeof DaemonSetSchema>;
+
+/** Takes parsed JSON for a DaemonSet: see {@link reader}. */
+export const asDaemonSet = reader(DaemonSetSchema);
+
+/** What the policies look at; `namespace` is that of the request, `name` stands in while the object has none. */
+export function viewDaemonSet({ metadata, spec }: DaemonSetObject, namespace: string, name: string): DaemonSetView {
+  return {
+    namespace,
+    // A name that is still to be generated is matched by its beginning.
+    name: metadata.name || name || (metadata.generateName ?? ''),
+    labels: metadata.labels ?? {},
+    annotations: metadata.annotations ?? {},
+    tolerations: spec.template.spec.tolerations ?? [],
+    hostNetwork: spec.template.spec.hostNetwork ?? false,
+    deleting: typeof metadata.deletionTimestamp === 'string',
+  };
+}
+
+/** True when the pod templates are the same but for their tolerations. */
+export function sameTemplate(before: DaemonSetObject, after: DaemonSetObject): boolean {
+  return isDeepStrictEqual(withoutTolerations(before), withoutTolerations(after));
+}
+
+function withoutTolerations({ spec: { template } }: DaemonSetObject): object {
+  const { tolerations: _, ...podSpec } = template.spec;
+  return { ...template, spec: podSpec };
+}
+
+/** The JSON patch (RFC 6902) that makes the DaemonSet look as desired. */
+export function patchDaemonSet({ spec }: DaemonSetObject, { tolerations }: DesiredDaemonSet): Operation[] {
+  return listPatch('/spec/template/spec/tolerations', spec.template.spec.tolerations, tolerations);
+}

@@ -1,0 +1,97 @@
+import jsonPatch, { type Operation } from 'fast-json-patch';
+import Type, { type Static } from 'typebox';
+import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
+import type { DesiredNode, NodeView } from '../judge/node-view.ts';
+import { RELEASE_ANNOTATION } from '../judge/release.ts';
+import { REMOVED_ANNOTATION } from '../judge/removal.ts';
+import { RESTORED_ANNOTATION } from '../judge/restored-natively.ts';
+import { own } from '../kubernetes/label-selector.ts';
+import type { Taint } from '../kubernetes/taint.ts';
+import { listPatch, Nullish, ObjectMeta, reader } from './object-meta.ts';
+
+/** TotalAnnotationSizeLimitB (k8s.io/apimachinery/pkg/api/validation/objectmeta.go). */
+const ANNOTATIONS_MAX_BYTES = 256 * 1024;
+
+/** The part of a Node that is read here; a null list or map counts as an empty one, as in Go. */
+const NodeSchema = Type.Object({
+  metadata: ObjectMeta,
+  spec: Nullish(
+    Type.Object({
+      taints: Nullish(
+        Type.Array(
+          Type.Object({
+            key: Type.String(),
+            value: Nullish(Type.String()),
+            effect: Type.String(),
+          }),
+        ),
+      ),
+    }),
+  ),
+});
+
+export type NodeObject = Static<typeof NodeSchema>;
+
+/** Takes parsed JSON for a Node: see {@link reader}. */
+export const asNode = reader(NodeSchema);
+
+/** What the policies look at. `name` stands in while the object has none of its own. */
+export function viewNode({ metadata, spec }: NodeObject, name: string): NodeView {
+  return {
+    name: metadata.name || name,
+    labels: metadata.labels ?? {},
+    taints: spec?.taints ?? [],
+    ...annotationsOf(metadata),
+  };
+}
+
+/** {@link NodeView.room}: what other annotations leave. The bytes of all names and values count. */
+export function roomOn({ metadata }: NodeObject): number {
+  const used = Object.entries(metadata.annotations ?? {})
+    .filter(([name]) => name !== REMEMBERED_ANNOTATION && name !== REMOVED_ANNOTATION)
+    .reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value ?? ''), 0);
+  return ANNOTATIONS_MAX_BYTES - used - REMEMBERED_ANNOTATION.length - REMOVED_ANNOTATION.length;
+}
+
+/** The JSON patch (RFC 6902) that makes the Node look as desired. */
+export function patchNode({ metadata, spec }: NodeObject, desired: DesiredNode): Operation[] {
+  // Only what may change is compared: a Node has 40 KB.
+  const before = pickAnnotations(metadata, annotationsOf(metadata));
+  return [
+    ...patchTaints(spec, desired.taints),
+    ...jsonPatch.compare({ metadata: before }, { metadata: pickAnnotations(metadata, desired) }),
+  ];
+}
+
+function patchTaints(spec: NodeObject['spec'], taints: readonly Taint[]): Operation[] {
+  if (taints.length === 0) return [];
+  if (!spec) return [{ op: spec === null ? 'replace' : 'add', path: '/spec', value: { taints } }];
+  return listPatch('/spec/taints', spec.taints, taints);
+}
+
+/** The annotations that are ours. */
+type OwnAnnotations = Pick<NodeView, 'release' | 'remembered' | 'removed' | 'restored'>;
+
+function annotationsOf({ annotations }: NodeObject['metadata']): OwnAnnotations {
+  return {
+    release: own(annotations ?? {}, RELEASE_ANNOTATION),
+    remembered: own(annotations ?? {}, REMEMBERED_ANNOTATION),
+    removed: own(annotations ?? {}, REMOVED_ANNOTATION),
+    restored: own(annotations ?? {}, RESTORED_ANNOTATION),
+  };
+}
+
+/** Where there is no map of annotations yet, one must be added before anything can be put into it. */
+function pickAnnotations(
+  { annotations }: NodeObject['metadata'],
+  { release, remembered, removed, restored }: OwnAnnotations,
+) {
+  const values = {
+    ...(release === undefined ? {} : { [RELEASE_ANNOTATION]: release }),
+    ...(remembered === undefined ? {} : { [REMEMBERED_ANNOTATION]: remembered }),
+    ...(removed === undefined ? {} : { [REMOVED_ANNOTATION]: removed }),
+    ...(restored === undefined ? {} : { [RESTORED_ANNOTATION]: restored }),
+  };
+  if (annotations || Object.keys(values).length > 0) return { annotations: values };
+  return annotations === undefined ? {} : { annotations };
+}

@@ -1,0 +1,89 @@
+import type { Operation } from 'fast-json-patch';
+import type { Static, TProperties, TSchema } from 'typebox';
+import Type from 'typebox';
+import { Compile, type Validator } from 'typebox/compile';
+import { formatPath, type Path } from '../policy/problem.ts';
+import { schemaProblems } from '../policy/schema-problems.ts';
+
+/** The object of a request is not what its resource says it is. */
+export class MalformedObjectError extends Error {
+  override name = 'MalformedObjectError';
+  /** The field, from the top of the review: `request`, `object`, … */
+  readonly path: Path;
+  /** What is expected there, and what stands there instead. */
+  readonly problem: string;
+
+  constructor(path: Path, problem: string) {
+    super(`${formatPath(path)}: ${problem}`);
+    this.path = path;
+    this.problem = problem;
+  }
+}
+
+/**
+ * The operations of a JSON patch (RFC 6902) that make of the list at `path`, which may be absent or null, another one. Items are
+ * kept when they are the same objects, and otherwise replaced or added whole: a path never has a name in it that a requester
+ * chose, such as `__proto__`, and how deep an item is does not matter.
+ */
+export function listPatch(
+  path: string,
+  before: readonly unknown[] | null | undefined,
+  after: readonly unknown[],
+): Operation[] {
+  if (!before) return [{ op: before === null ? 'replace' : 'add', path, value: after }];
+  const changes = after.flatMap((value, index): Operation[] =>
+    value === before[index] ? [] : [{ op: index < before.length ? 'replace' : 'add', path: `${path}/${index}`, value }],
+  );
+  return [
+    ...changes,
+    ...before.slice(after.length).map((): Operation => ({ op: 'remove', path: `${path}/${after.length}` })),
+  ];
+}
+
+/**
+ * What takes parsed JSON for what the schema says; `path` is where in the review it stands. Its check is compiled when it is first needed,
+ * in milliseconds that no start has to wait for.
+ * @throws MalformedObjectError
+ */
+export function reader<Schema extends TSchema>(schema: Schema): (value: unknown, path: Path) => Static<Schema> {
+  let validator: Validator<TProperties, Schema> | undefined;
+  return (value, path) => {
+    validator ??= Compile(schema);
+    if (!validator.Check(value)) throw malformed(schema, value, path);
+    return value;
+  };
+}
+
+/** The error for a value at `path` that its schema refuses, with the first thing wrong with it. */
+function malformed(schema: TSchema, value: unknown, path: Path): MalformedObjectError {
+  const [problem] = schemaProblems(schema, value);
+  return new MalformedObjectError([...path, ...(problem?.path ?? [])], problem?.message ?? 'not valid');
+}
+
+/** Absent or null, which Go's JSON takes for the same. */
+export const Nullish = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]));
+
+/**
+ * Labels, annotations or a selector of labels; null is Go's empty string. A large node has hundreds of them, and the check of a
+ * Record, which tries a pattern on every key, takes a tenth of the time of a review: it is left to say what is wrong.
+ */
+export const StringMap = Type.Union([
+  Type.Refine(Type.Unsafe<Record<string, string | null>>({}), isStringMap),
+  Type.Record(Type.String({ pattern: '' }), Type.Union([Type.String(), Type.Null()])),
+]);
+
+function isStringMap(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const map = value as Record<string, unknown>;
+  for (const key in map) if (typeof map[key] !== 'string' && map[key] !== null) return false;
+  return true;
+}
+
+/** The part of ObjectMeta (meta/v1) that is read here. */
+export const ObjectMeta = Type.Object({
+  name: Nullish(Type.String()),
+  generateName: Nullish(Type.String()),
+  labels: Nullish(StringMap),
+  annotations: Nullish(StringMap),
+  deletionTimestamp: Nullish(Type.String()),
+});

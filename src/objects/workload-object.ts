@@ -1,0 +1,143 @@
+import type { Static } from 'typebox';
+import Type from 'typebox';
+import type { SchedulingView } from '../coverage/coverage.ts';
+import type { Workload, WorkloadKind } from '../coverage/role-facts.ts';
+import type { NodeSelectorRequirement } from '../kubernetes/node-affinity.ts';
+import type { Path } from '../policy/problem.ts';
+import { Tolerations } from './daemon-set-object.ts';
+import { Nullish, reader, StringMap } from './object-meta.ts';
+
+const Requirements = Type.Array(
+  Type.Object({
+    key: Type.String(),
+    operator: Type.String(),
+    values: Nullish(Type.Array(Type.String())),
+  }),
+);
+
+/** What of a pod's spec says where it runs; what is null counts as absent, as in Go. */
+const PodSpecSchema = Type.Object({
+  nodeName: Nullish(Type.String()),
+  nodeSelector: Nullish(StringMap),
+  affinity: Nullish(
+    Type.Object({
+      nodeAffinity: Nullish(
+        Type.Object({
+          requiredDuringSchedulingIgnoredDuringExecution: Nullish(
+            Type.Object({
+              nodeSelectorTerms: Nullish(
+                Type.Array(
+                  Type.Object({ matchExpressions: Nullish(Requirements), matchFields: Nullish(Requirements) }),
+                ),
+              ),
+            }),
+          ),
+        }),
+      ),
+    }),
+  ),
+  tolerations: Tolerations,
+  hostNetwork: Nullish(Type.Boolean()),
+});
+
+/** The part of a DaemonSet that says where its pods run. */
+const SchedulingSchema = Type.Object({
+  metadata: Type.Object({ namespace: Nullish(Type.String()), name: Nullish(Type.String()) }),
+  spec: Type.Object({ template: Type.Object({ spec: PodSpecSchema }) }),
+});
+const asScheduled = reader(SchedulingSchema);
+const asPod = reader(Type.Object({ spec: PodSpecSchema }));
+
+/**
+ * What decides where the pods of a DaemonSet, taken from parsed JSON, run; `path` is where in its document it stands, and
+ * `namespace` stands in while it names none.
+ * @throws MalformedObjectError
+ */
+export function viewScheduling(value: unknown, path: Path, namespace = 'default'): SchedulingView {
+  const { metadata, spec } = asScheduled(value, path);
+  const { nodeName, hostNetwork } = spec.template.spec;
+  return {
+    namespace: metadata.namespace || namespace,
+    name: metadata.name ?? '',
+    nodeName: nodeName ?? '',
+    ...viewRequirementsOf(spec.template.spec),
+    hostNetwork: hostNetwork ?? false,
+  };
+}
+
+/**
+ * What decides where a single pod may run.
+ * @throws MalformedObjectError
+ */
+export function viewPodScheduling(
+  value: unknown,
+  path: Path,
+): Pick<SchedulingView, 'nodeSelector' | 'nodeAffinity' | 'tolerations'> {
+  return viewRequirementsOf(asPod(value, path).spec);
+}
+
+function viewRequirementsOf({ nodeSelector, affinity, tolerations }: Static<typeof PodSpecSchema>) {
+  const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  return {
+    nodeSelector: nodeSelector ?? {},
+    nodeAffinity: required
+      ? (required.nodeSelectorTerms ?? []).map(({ matchExpressions, matchFields }) => ({
+          matchExpressions: viewRequirements(matchExpressions ?? []),
+          matchFields: viewRequirements(matchFields ?? []),
+        }))
+      : undefined,
+    tolerations: tolerations ?? [],
+  };
+}
+
+function viewRequirements(requirements: Static<typeof Requirements>): NodeSelectorRequirement[] {
+  return requirements.map(({ key, operator, values }) => ({ key, operator, values: values ?? [] }));
+}
+
+const OwnedSchema = Type.Object({
+  metadata: Type.Object({
+    labels: Nullish(StringMap),
+    ownerReferences: Nullish(
+      Type.Array(Type.Object({ kind: Type.String(), name: Type.String(), controller: Nullish(Type.Boolean()) })),
+    ),
+  }),
+});
+const asOwned = reader(OwnedSchema);
+
+const CronJobSchema = Type.Object({
+  metadata: Type.Unknown(),
+  spec: Type.Object({ jobTemplate: Type.Object({ spec: Type.Unknown() }) }),
+});
+const asCronJob = reader(CronJobSchema);
+
+/** The version of each kind that is read. */
+export const WORKLOAD_API_VERSIONS: Readonly<Record<WorkloadKind, string>> = {
+  DaemonSet: 'apps/v1',
+  Deployment: 'apps/v1',
+  StatefulSet: 'apps/v1',
+  CronJob: 'batch/v1',
+};
+
+/** https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/ */
+const MANAGED_BY = 'app.kubernetes.io/managed-by';
+
+/**
+ * What of a workload, taken from parsed JSON, decides where its pods run; `path` is where in its document it stands, and
+ * `namespace` stands in while it names none.
+ * @throws MalformedObjectError
+ */
+export function viewWorkload(kind: WorkloadKind, value: unknown, path: Path, namespace = 'default'): Workload {
+  const { labels, ownerReferences } = asOwned(value, path).metadata;
+  const owner = ownerReferences?.find(({ controller }) => controller);
+  return {
+    ...viewScheduling(kind === 'CronJob' ? withoutJob(value, path) : value, path, namespace),
+    kind,
+    managedBy: owner ? `${owner.kind} ${owner.name}` : (labels?.[MANAGED_BY] ?? undefined),
+  };
+}
+
+/** A CronJob's pod template is two levels further down. */
+function withoutJob(value: unknown, path: Path): unknown {
+  const { metadata, spec } = asCronJob(value, path);
+  return { metadata, spec: spec.jobTemplate.spec };
+}

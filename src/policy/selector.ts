@@ -1,0 +1,174 @@
+import type { Static } from 'typebox';
+import Type from 'typebox';
+import type { LabelSelector } from '../kubernetes/label-selector.ts';
+import { isLabelValue, isQualifiedName } from '../kubernetes/qualified-name.ts';
+import type { Path, Problem } from './problem.ts';
+import {
+  brokenConstraints,
+  type CelRule,
+  type Constraint,
+  celIsQualifiedName,
+  celValidations,
+  LabelValue,
+  QUALIFIED_NAME_CONSTRAINTS,
+  QualifiedName,
+} from './schema.ts';
+
+// What a LabelSelector's schema cannot say is ValidateLabelSelector of k8s.io/apimachinery/pkg/apis/meta/v1/validation.
+
+const LABEL_KEY: Constraint<string> = {
+  holds: isQualifiedName,
+  cel: celIsQualifiedName('self'),
+  message: 'expected a label key, NAME or DOMAIN/NAME',
+};
+
+/** {@link LABEL_KEY} for a whole map: a CRD has no place for constraints on a map's keys. */
+const LABEL_KEYS: CelRule = {
+  cel: `self.all(key, ${celIsQualifiedName('key')})`,
+  message: LABEL_KEY.message,
+};
+
+interface Requirement {
+  readonly operator: string;
+  readonly values?: readonly string[];
+}
+
+const hasValues = ({ values = [] }: Requirement) => values.length > 0;
+const CEL_HAS_VALUES = '(has(self.values) && self.values.size() > 0)';
+
+const REQUIREMENT_CONSTRAINTS: readonly Constraint<Requirement>[] = [
+  {
+    holds: (requirement) => !['In', 'NotIn'].includes(requirement.operator) || hasValues(requirement),
+    cel: `!(self.operator in ['In', 'NotIn']) || ${CEL_HAS_VALUES}`,
+    message: 'operators In and NotIn need values',
+  },
+  {
+    holds: (requirement) => !['Exists', 'DoesNotExist'].includes(requirement.operator) || !hasValues(requirement),
+    cel: `!(self.operator in ['Exists', 'DoesNotExist']) || !${CEL_HAS_VALUES}`,
+    message: 'operators Exists and DoesNotExist take no values',
+    field: 'values',
+  },
+];
+
+const RequirementSchema = Type.Object(
+  {
+    key: QualifiedName('The label that the expression is about.'),
+    operator: Type.Enum(['In', 'NotIn', 'Exists', 'DoesNotExist'], {
+      description: 'How the label is compared with the values.',
+    }),
+    values: Type.Optional(
+      Type.Array(LabelValue('A value of the label.'), {
+        description: 'Needed by In and NotIn, forbidden for Exists and DoesNotExist.',
+        maxItems: 64,
+      }),
+    ),
+  },
+  { additionalProperties: false, ...celValidations(REQUIREMENT_CONSTRAINTS) },
+);
+
+/** A LabelSelector of meta/v1. */
+export const LabelSelectorSchema = (description: string) =>
+  Type.Object(
+    {
+      matchLabels: Type.Optional(
+        Type.Record(Type.String(), LabelValue('The value that the label must have.'), {
+          description: 'Labels that must all be there with these values.',
+          maxProperties: 64,
+          ...celValidations([LABEL_KEYS]),
+        }),
+      ),
+      matchExpressions: Type.Optional(
+        Type.Array(RequirementSchema, { description: 'Requirements that must all hold.', maxItems: 64 }),
+      ),
+    },
+    // Two appliers never share a selector: half of one is another one. As in meta/v1.
+    { description, additionalProperties: false, 'x-kubernetes-map-type': 'atomic' },
+  );
+
+/** A selector as it stands in a policy. */
+export type PolicySelector = Static<ReturnType<typeof LabelSelectorSchema>>;
+
+/** What is wrong with a LabelSelector that its schema cannot say. `path` leads to it. */
+export function checkSelector(path: Path, { matchLabels = {}, matchExpressions = [] }: LabelSelector = {}): Problem[] {
+  return [
+    ...Object.keys(matchLabels).flatMap((key) => brokenConstraints([LABEL_KEY], key, [...path, 'matchLabels', key])),
+    ...matchExpressions.flatMap((requirement, index) => {
+      const at = [...path, 'matchExpressions', index];
+      return [
+        ...brokenConstraints(QUALIFIED_NAME_CONSTRAINTS, requirement.key, [...at, 'key']),
+        ...brokenConstraints(REQUIREMENT_CONSTRAINTS, requirement, at),
+      ];
+    }),
+  ];
+}
+
+/** What a text says as a selector, or why it says nothing. */
+export type SelectorResult =
+  | { readonly ok: true; readonly selector: PolicySelector }
+  | { readonly ok: false; readonly problem: string };
+
+type MatchExpression = NonNullable<PolicySelector['matchExpressions']>[number];
+
+/** A term, and the comma after it: those within brackets belong to the term. */
+const TERM = /((?:[^,()]|\([^()]*\))+)(,|$)/y;
+const EQUALS = /^([^\s=!]+)\s*==?\s*([^\s=!]*)$/;
+const DIFFERS = /^([^\s=!]+)\s*!=\s*([^\s=!]*)$/;
+const AMONG = /^(\S+)\s+(in|notin)\s*\(([^()]*)\)$/;
+const THERE = /^(!?)\s*([^\s=!]+)$/;
+
+/**
+ * Reads a selector as kubectl writes them: `pool=gpu`, `pool in (gpu, tpu)`, `pool!=cpu`, `pool`, `!pool`, and several with
+ * commas between (labels.Parse of k8s.io/apimachinery, without its `>` and `<`).
+ */
+export function parseSelector(text: string): SelectorResult {
+  const matchLabels: Record<string, string> = {};
+  const matchExpressions: MatchExpression[] = [];
+  TERM.lastIndex = 0;
+  for (let more = true; more; ) {
+    const [, term, comma] = TERM.exec(text) ?? [];
+    if (term === undefined) return refused(text);
+    more = comma === ',';
+    const requirement = parseTerm(term.trim());
+    if (requirement === undefined) return refused(term.trim() || text);
+    if (!isQualifiedName(requirement.key)) {
+      return { ok: false, problem: `"${requirement.key}" is no label key: expected NAME or DOMAIN/NAME` };
+    }
+    if (requirement.operator === 'Equals' && !Object.hasOwn(matchLabels, requirement.key)) {
+      matchLabels[requirement.key] = requirement.value;
+    } else if (requirement.operator === 'Equals') {
+      matchExpressions.push({ key: requirement.key, operator: 'In', values: [requirement.value] });
+    } else {
+      matchExpressions.push(requirement);
+    }
+  }
+  const selector: PolicySelector = {
+    ...(Object.keys(matchLabels).length > 0 ? { matchLabels } : {}),
+    ...(matchExpressions.length > 0 ? { matchExpressions } : {}),
+  };
+  const values = [...Object.values(matchLabels), ...matchExpressions.flatMap(({ values = [] }) => values)];
+  const wrong = values.find((value) => !isLabelValue(value));
+  return wrong === undefined ? { ok: true, selector } : { ok: false, problem: `"${wrong}" is no label value` };
+}
+
+function refused(text: string): SelectorResult {
+  return {
+    ok: false,
+    problem: `expected KEY=VALUE, KEY!=VALUE, KEY in (A, B), KEY notin (A, B), KEY or !KEY, got "${text}"`,
+  };
+}
+
+type Term = MatchExpression | { readonly key: string; readonly operator: 'Equals'; readonly value: string };
+
+function parseTerm(text: string): Term | undefined {
+  const [, equalKey, equalValue] = EQUALS.exec(text) ?? [];
+  if (equalKey !== undefined) return { key: equalKey, operator: 'Equals', value: equalValue ?? '' };
+  const [, otherKey, otherValue] = DIFFERS.exec(text) ?? [];
+  if (otherKey !== undefined) return { key: otherKey, operator: 'NotIn', values: [otherValue ?? ''] };
+  const [, setKey, operator, list] = AMONG.exec(text) ?? [];
+  if (setKey !== undefined) {
+    const values = (list ?? '').split(',').map((value) => value.trim());
+    return { key: setKey, operator: operator === 'in' ? 'In' : 'NotIn', values };
+  }
+  const [, not, key] = THERE.exec(text) ?? [];
+  return key === undefined ? undefined : { key, operator: not ? 'DoesNotExist' : 'Exists' };
+}

@@ -1,0 +1,147 @@
+import { hostname } from 'node:os';
+import type { Logger } from 'pino';
+import { keepCertificates } from '../certs/certificate-keeper.ts';
+import { type ClientFile, followClients } from '../certs/client-authority.ts';
+import { readBuiltinPolicies } from '../files/builtin-policies.ts';
+import { listPolicyFiles, openPolicyStore, type PolicyLoad, readPolicyFiles } from '../files/policy-files.ts';
+import { fingerprint, watchFiles } from '../files/watch-files.ts';
+import { wildcardNotesWithoutLeader } from '../judge/findings.ts';
+import { printable } from '../kubernetes/text.ts';
+import { createDecisionLog } from '../page/decision-log.ts';
+import { openPage } from '../page/page-routes.ts';
+import { certificateState, filedPolicyStates } from '../page/registered-states.ts';
+import { createMetrics, type Metrics } from '../server/metrics.ts';
+import { VERSION } from '../version.ts';
+import { announceCertificates, announcePolicies, certificateCheck, policyCheck, stoppingCheck } from './readiness.ts';
+import { type Listeners, type RunningAdmin, type RunningAdmission, startAdmin, startAdmission } from './servers.ts';
+
+export interface AppOptions extends Listeners {
+  /** Files and directories with policies, or undefined for the built-in ones. */
+  readonly policyPaths: readonly string[] | undefined;
+  /** Take every policy to be in mode Audit. */
+  readonly audit: boolean;
+  readonly certDirectory: string;
+  /** DNS names and IP addresses that the serving certificate is issued for. */
+  readonly names: readonly string[];
+  /** Who may call the webhook; undefined: everybody. */
+  readonly clients: ClientFile | undefined;
+  /** Whether the plain listener has a page for people. */
+  readonly page: boolean;
+  /** Whether the page is for whoever reaches that listener, and not only for those who do by loopback. */
+  readonly exposePage: boolean;
+  readonly log: Logger;
+  /** See {@link startAdmission}. */
+  readonly stopGraceMs?: number;
+  /** How often policy and certificate files are looked at; see {@link watchFiles}. */
+  readonly pollIntervalMs?: number | undefined;
+}
+
+export interface RunningApp {
+  /** Of the HTTPS listener. */
+  readonly url: string;
+  /** Of the plain listener. */
+  readonly adminUrl: string;
+  /** Finishes what is in flight, for at most `stopGraceMs`, and ends. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts taintkeeper with policies and certificates from files: everything is wired here.
+ * @throws InputError for policies that cannot be read and addresses that cannot be listened on; CertificateDirectoryError
+ */
+export async function startApp(options: AppOptions): Promise<RunningApp> {
+  const { policyPaths, log, stopGraceMs, pollIntervalMs } = options;
+  const metrics = createMetrics(VERSION);
+
+  await using starting = new AsyncDisposableStack();
+
+  const listFiles = async () => (policyPaths ? listPolicyFiles(policyPaths) : []);
+  const before = await fingerprint(listFiles);
+  const store = await openPolicyStore(
+    policyPaths ? () => readPolicyFiles(policyPaths) : readBuiltinPolicies,
+    options.audit,
+  );
+  const announce = (load: PolicyLoad) => announceLoad(load, options.audit, metrics, log);
+  announce(store.lastLoad());
+  const policyWatch = await watchFiles(listFiles, async () => announce(await store.reload()), pollIntervalMs, before);
+  starting.defer(() => policyWatch.stop());
+
+  let admission: RunningAdmission | undefined;
+  const clients = await followClients(options, log, (bundle) => admission?.useClientCa(bundle));
+  starting.defer(async () => clients?.stop());
+  const certificates = await keepCertificates({
+    directory: options.certDirectory,
+    names: options.names,
+    pollIntervalMs,
+    onServe(found) {
+      for (const what of found.issued) log.info({ directory: options.certDirectory }, `issued ${what}`);
+      announceCertificates(found, metrics, log);
+      admission?.useCertificate(found.serving);
+    },
+    onFault: (message) => log.error(`certificates not replaced, the last good ones stay: ${message}`),
+  });
+  starting.defer(() => certificates.stop());
+
+  // Ends last: probes are answered until nobody is.
+  let admin: RunningAdmin | undefined;
+  starting.defer(async () => admin?.stop());
+  const tls = certificates.current().serving;
+  const decisions = options.page ? createDecisionLog({ replica: hostname() }) : undefined;
+  admission = await startAdmission({
+    listeners: options,
+    tls,
+    clients: clients?.known(),
+    policies: store.policies,
+    ...(decisions ? { onJudged: decisions.record } : {}),
+    metrics,
+    log,
+    stopGraceMs,
+  });
+  starting.defer(admission.stop);
+  // What was renewed while the server started.
+  admission.useCertificate(certificates.current().serving);
+  if (clients) admission.useClientCa(clients.known().ca);
+
+  let stopping = false;
+  const checks = () => [policyCheck(store, options.audit), certificateCheck(certificates), stoppingCheck(stopping)];
+  const page = decisions
+    ? await openPage(decisions, options.exposePage, {
+        replica: hostname(),
+        mode: 'standalone',
+        audit: options.audit,
+        leader: () => ({ isThis: true }),
+        checks,
+        certificate: () => certificateState(certificates),
+        webhooks: () => [],
+        policies: () => filedPolicyStates(store.inForce(), options.audit),
+        cluster: () => undefined,
+      })
+    : undefined;
+  // Last, so that nobody is told "ready" before.
+  admin = await startAdmin({ listeners: options, checks, metrics, page, log });
+
+  const running = starting.move();
+  return {
+    url: admission.url,
+    adminUrl: admin.url,
+    stop() {
+      stopping = true;
+      return running.disposeAsync();
+    },
+  };
+}
+
+function announceLoad(load: PolicyLoad, audit: boolean, metrics: Metrics, log: Logger): void {
+  if (!load.ok) {
+    metrics.policiesRefused();
+    for (const fault of load.faults) log.error(`policies not replaced, the last good ones stay: ${printable(fault)}`);
+    return;
+  }
+  announcePolicies(load.policies, { audit, at: load.at.getTime() }, metrics, log);
+  for (const { kind, name } of load.policies) {
+    if (kind === 'RecoveryPolicy') log.warn(`${kind} ${name} does nothing here: it takes taintkeeper in a cluster`);
+  }
+  for (const policy of load.policies) {
+    for (const note of wildcardNotesWithoutLeader(policy)) log.warn(`${policy.kind} ${policy.name}: ${note}`);
+  }
+}

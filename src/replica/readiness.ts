@@ -1,0 +1,161 @@
+import type { X509Certificate } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { ServableCertificates } from '../certs/certificate-directory.ts';
+import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
+import { fingerprints, invalidAt } from '../certs/inspect.ts';
+import type { ClusterPolicies, PolicyObject } from '../cluster/policies.ts';
+import type { RegisteredWebhooks } from '../cluster/webhook-configurations.ts';
+import type { PolicyStore } from '../files/policy-files.ts';
+import { atMost } from '../kubernetes/text.ts';
+import { modeOf, type Policy, type PolicyKind } from '../policy/policy.ts';
+import { formatPath, formatProblem } from '../policy/problem.ts';
+import type { Check } from '../server/admin-server.ts';
+import type { Metrics } from '../server/metrics.ts';
+
+/** What log and metrics say of the certificates that are served from now on. */
+export function announceCertificates({ certificate, ca }: ServableCertificates, metrics: Metrics, log: Logger): void {
+  metrics.certificateServed('serving', certificate.validToDate);
+  if (ca) metrics.certificateServed('ca', ca.validToDate);
+  log.info(`serving certificate expires ${certificate.validToDate.toISOString()}`);
+}
+
+/** What log and metrics say of the policies that are in force since `at`, in milliseconds since 1970. */
+export function announcePolicies(
+  policies: readonly Policy[],
+  { audit, at }: { audit: boolean; at: number },
+  metrics: Metrics,
+  log: Logger,
+): void {
+  metrics.policiesLoaded(countByKind(policies), at);
+  const inForce = policies.map((policy) => `${policy.kind}/${policy.name} (${modeOf(policy)})`);
+  log.info({ policies: inForce }, audit ? 'policies in force, all as Audit' : 'policies in force');
+}
+
+/** What is wrong with policies of the cluster, a line for each thing. */
+export function complaintsOf(policies: readonly PolicyObject[]): string[] {
+  return policies.flatMap(({ kind, name, generation, result, inForce }) => {
+    const ignored = (inForce?.ignored ?? []).map(formatPath).join(', ');
+    const what = inForce
+      ? `generation ${generation} of ${kind} ${name} cannot be used, and generation ${inForce.generation} stays in force`
+      : `${kind} ${name} is not in force`;
+    return [
+      ...(result.ok ? [] : [`${what}: ${result.problems.map(formatProblem).join('; ')}`]),
+      ...(ignored === '' ? [] : [`${kind} ${name}: fields that this version does not know are ignored: ${ignored}`]),
+    ];
+  });
+}
+
+/** How many there are of each kind. */
+export function countByKind(policies: readonly { readonly kind: PolicyKind }[]): Record<PolicyKind, number> {
+  const counts = { TaintPolicy: 0, TolerationPolicy: 0, RecoveryPolicy: 0 };
+  for (const { kind } of policies) counts[kind]++;
+  return counts;
+}
+
+/** How long before a CA's end somebody should look after it. */
+const CA_CONCERN_MS = 365 * 86_400_000;
+
+/** How long before the end of a certificate that is not ours to renew somebody should look after it. */
+const FOREIGN_CONCERN_MS = 14 * 86_400_000;
+
+/** How long an API server may take to know of a webhook configuration that is stored. */
+const TRUST_SETTLES_MS = 2_000;
+
+/** Of policies that cannot be used: a line has to stay readable. */
+const MAX_NAMED = 10;
+
+/** Degraded while the policy files are broken, and the last good policies in force. */
+export function policyCheck(store: PolicyStore, audit: boolean): Check {
+  const load = store.lastLoad();
+  const { taintPolicies, tolerationPolicies, recoveryPolicies } = store.policies();
+  const count = taintPolicies.length + tolerationPolicies.length + recoveryPolicies.length;
+  const inForce = `${count} in force${audit ? ', all as Audit' : ''}`;
+  return load.ok
+    ? { name: 'policies', state: 'ok', detail: inForce }
+    : { name: 'policies', state: 'degraded', detail: `${inForce}, the last good ones: ${load.faults.join('; ')}` };
+}
+
+/**
+ * Failed until the cluster's policies have been read; degraded while some of them cannot be used, or nothing has been heard of them
+ * for long. Not failed: by old policies requests are judged better than by nobody, and all replicas lose the API server together.
+ */
+export function clusterPoliciesCheck(policies: ClusterPolicies, audit: boolean): Check {
+  const name = 'policies';
+  if (!policies.isSynced()) return { name, state: 'failed', detail: 'not read yet' };
+  const staleSince = policies.staleSince();
+  const inForce = `${policies.snapshot().policies.length} in force${audit ? ', all as Audit' : ''}`;
+  const invalid = policies.objects().filter(({ result }) => !result.ok);
+  const stale = staleSince && `, as of ${staleSince.toISOString()}: the API server has told nothing of them since`;
+  const unusable = invalid.length > 0 && `; not usable: ${atMost(MAX_NAMED, invalid.map(nameOf)).join(', ')}`;
+  return {
+    name,
+    state: stale || unusable ? 'degraded' : 'ok',
+    detail: `${inForce}${stale || ''}${unusable || ''}`,
+  };
+}
+
+function nameOf({ kind, name, inForce }: PolicyObject): string {
+  return `${kind} ${name}${inForce ? ` (generation ${inForce.generation} stays in force)` : ''}`;
+}
+
+/**
+ * Failed until the API server trusts what is served: a replica that comes with another CA gets no requests before the webhook
+ * configurations know it. Once they have, it stays in service: without it nobody would be.
+ */
+export function trustCheck(webhooks: RegisteredWebhooks): (certificates: CertificateKeeper) => Check {
+  const name = 'webhooks';
+  let everTrusted = false;
+  let distrustedAt = Number.NEGATIVE_INFINITY;
+  return (certificates) => {
+    const bundles = webhooks.caBundles();
+    const { ca } = certificates.current();
+    const distrusting = ca ? bundles.filter((bundle) => !fingerprints(bundle).includes(ca.fingerprint256)).length : 0;
+    if (distrusting > 0) distrustedAt = performance.now();
+    const settled = performance.now() - distrustedAt >= TRUST_SETTLES_MS;
+    everTrusted ||= webhooks.isSynced() && settled;
+    if (distrusting > 0) {
+      const detail = `the caBundle of ${distrusting} of ${bundles.length} webhooks lacks the CA that is served`;
+      return { name, state: everTrusted ? 'degraded' : 'failed', detail };
+    }
+    if (!webhooks.isSynced() && !everTrusted) {
+      return { name, state: 'failed', detail: 'the webhook configurations have not been read yet' };
+    }
+    if (!everTrusted)
+      return { name, state: 'failed', detail: 'the API server is about to learn of the CA that is served' };
+    return { name, state: 'ok', detail: bundles.length > 0 ? `${bundles.length} registered` : 'none registered' };
+  };
+}
+
+/** Failed when no client can accept the certificate now, by the clients' clock; degraded when somebody should look after it. */
+export function certificateCheck(certificates: CertificateKeeper, now = new Date()): Check {
+  const { certificate, ca, renews, uncovered } = certificates.current();
+  const fault = certificates.fault();
+  const invalid = invalidAt(certificate, now) ?? (ca && caInvalidAt(ca, now));
+  const concerns = [
+    ...(uncovered.length > 0 ? [`it is not for ${uncovered.join(', ')}`] : []),
+    ...(renews === 'nothing' && !invalid && invalidAt(certificate, new Date(now.getTime() + FOREIGN_CONCERN_MS))
+      ? ['it expires soon, and nobody has replaced it']
+      : []),
+    ...(ca && renews === 'serving' && invalidAt(ca, new Date(now.getTime() + CA_CONCERN_MS))
+      ? [`its CA expires ${ca.validToDate.toISOString()}, and is not replaced by itself`]
+      : []),
+    ...(fault ? [fault] : []),
+  ];
+  if (invalid) return { name: 'certificate', state: 'failed', detail: [invalid, ...concerns].join('; ') };
+  const expires = `expires ${certificate.validToDate.toISOString()}, ${renews === 'nothing' ? 'not ours to renew' : 'renewed in time'}`;
+  return concerns.length > 0
+    ? { name: 'certificate', state: 'degraded', detail: [expires, ...concerns].join('; ') }
+    : { name: 'certificate', state: 'ok', detail: expires };
+}
+
+function caInvalidAt(ca: X509Certificate, time: Date): string | undefined {
+  const reason = invalidAt(ca, time);
+  return reason && `the CA is ${reason}`;
+}
+
+/** Failed from the beginning of a stop on. */
+export function stoppingCheck(stopping: boolean): Check {
+  return stopping
+    ? { name: 'shutdown', state: 'failed', detail: 'stopping' }
+    : { name: 'shutdown', state: 'ok', detail: 'not asked for' };
+}

@@ -1,0 +1,149 @@
+import { lookup } from 'node:dns/promises';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Logger } from 'pino';
+import { InputError } from '../files/text-files.ts';
+import { type Page, pageRoutes } from '../page/page-routes.ts';
+import type { PolicySet } from '../policy/policy-set.ts';
+import { sparingly } from '../runtime/rate-limit.ts';
+import { type Check, createAdminServer } from '../server/admin-server.ts';
+import { createAdmissionServer, type JudgedRequest, secureContext, type TlsPair } from '../server/admission-server.ts';
+import { type ConnectionLimits, followConnections } from '../server/connections.ts';
+import type { KnownClients } from '../server/known-clients.ts';
+import type { Metrics } from '../server/metrics.ts';
+
+/** Where both servers listen; port 0 takes a free one. */
+export interface Listeners {
+  /** Of the HTTPS listener. */
+  readonly host: string;
+  readonly port: number;
+  /** Of the plain listener for probes, metrics and the page. */
+  readonly adminHost: string;
+  readonly adminPort: number;
+}
+
+export interface AdminOptions {
+  readonly log: Logger;
+  readonly listeners: Pick<Listeners, 'adminHost' | 'adminPort'>;
+  readonly checks: () => readonly Check[];
+  readonly metrics: Metrics;
+  /** Undefined for no page. */
+  readonly page: Page | undefined;
+}
+
+export interface RunningAdmin {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the plain server with probes, metrics and the page.
+ * @throws InputError for an address that cannot be listened on
+ */
+export async function startAdmin({ listeners, checks, metrics, page, log }: AdminOptions): Promise<RunningAdmin> {
+  const admin = createAdminServer({ checks, registry: metrics.registry, page: page && pageRoutes(page) });
+  followConnections(admin.server, connectionLimits(listeners.adminPort, log));
+  await listen(admin, listeners.adminHost, listeners.adminPort, '--admin-port');
+  return { url: urlOf('http', admin.server.address() as AddressInfo), stop: () => admin.close() };
+}
+
+export interface AdmissionOptions {
+  readonly listeners: Pick<Listeners, 'host' | 'port'>;
+  readonly tls: TlsPair;
+  /** Who may call; undefined: everybody. */
+  readonly clients?: KnownClients | undefined;
+  readonly policies: () => PolicySet;
+  readonly onJudged?: (judged: JudgedRequest) => void;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+  /** How long a stop waits for requests in flight and connections that do not end by themselves. */
+  readonly stopGraceMs?: number | undefined;
+}
+
+export interface RunningAdmission {
+  readonly url: string;
+  /** Serves another certificate from now on. */
+  useCertificate(tls: TlsPair): void;
+  /** From now on takes clients of other CAs, PEM. Connections that are open end after their next answer. */
+  useClientCa(bundle: string): void;
+  /** From now on every connection ends after its next answer, so that clients look for another replica. */
+  drain(): void;
+  /** Finishes what is in flight, for at most `stopGraceMs`, and ends. */
+  stop(): Promise<void>;
+}
+
+export const STOP_GRACE_MS = 5_000;
+
+/** Of each listener: an API server keeps 25 when it is idle, and asks some hundred things at a time at most. */
+export const MAX_CONNECTIONS = 500;
+
+/**
+ * Starts the HTTPS server.
+ * @throws InputError for an address that cannot be listened on
+ */
+export async function startAdmission(options: AdmissionOptions): Promise<RunningAdmission> {
+  const { listeners, policies, metrics, log, onJudged, clients, stopGraceMs = STOP_GRACE_MS } = options;
+  let { tls } = options;
+  let clientCa = clients?.ca;
+  let draining = false;
+  // Those whose clients the present CAs have been asked about.
+  let current = new WeakSet<Socket>();
+  const admission = createAdmissionServer({
+    tls,
+    clients,
+    policies,
+    metrics,
+    log,
+    draining: (connection) => draining || (clientCa !== undefined && !current.has(connection)),
+    ...(onJudged ? { onJudged } : {}),
+  });
+  const { server } = admission;
+  const connections = followConnections(server, connectionLimits(listeners.port, log));
+  server.on('secureConnection', (connection) => current.add(connection));
+  await listen(admission, listeners.host, listeners.port, '--port');
+
+  return {
+    url: urlOf('https', server.address() as AddressInfo),
+    useCertificate(pair) {
+      tls = pair;
+      server.setSecureContext(secureContext(tls, clientCa));
+    },
+    useClientCa(bundle) {
+      clientCa = bundle;
+      server.setSecureContext(secureContext(tls, clientCa));
+      // Closed at once, a connection would take a request with it that is just then on its way.
+      current = new WeakSet();
+    },
+    drain() {
+      draining = true;
+    },
+    async stop() {
+      const bound = setTimeout(() => connections.destroyAll(), stopGraceMs);
+      await admission.close();
+      clearTimeout(bound);
+    },
+  };
+}
+
+function connectionLimits(port: number, log: Logger): ConnectionLimits {
+  const tell = (dropped: number) =>
+    log.warn({ port, dropped }, 'too many connections: dropped those that were quiet for the longest time');
+  return { max: MAX_CONNECTIONS, onDropped: sparingly(tell) };
+}
+
+/** Listens on one address: for a name that has several, Fastify makes further servers, and gives access to the first only. */
+async function listen(app: Listener, host: string, port: number, option: string): Promise<void> {
+  try {
+    const { address } = await lookup(host);
+    await app.listen({ host: address, port });
+  } catch (error) {
+    throw new InputError([`cannot listen on ${host} port ${port} (see ${option}): ${(error as Error).message}`]);
+  }
+}
+
+interface Listener {
+  listen(where: { host: string; port: number }): PromiseLike<unknown>;
+}
+
+function urlOf(scheme: string, { address, family, port }: AddressInfo): string {
+  return `${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}

@@ -1,0 +1,75 @@
+/** The end of one piece of work: by time, or because somebody else gave it up. */
+export interface Deadline {
+  /** Aborted with an Error that says why. */
+  readonly signal: AbortSignal;
+  /** Until the time runs out, in milliseconds. */
+  leftMs(): number;
+  /** Sets the time anew, from now. */
+  extend(ms: number, what: string): void;
+  /** Forgets timer and listener. Has to be called, or a long-lived outer signal collects listeners. */
+  clear(): void;
+}
+
+/**
+ * @param what the message of the error that the time running out leads to
+ * @param outer ends the work as well, with its own reason
+ */
+export function startDeadline(ms: number, what: string, outer?: AbortSignal): Deadline {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  let end = 0;
+  const giveUp = () => controller.abort(outer?.reason);
+  const extend = (later: number, message: string) => {
+    clearTimeout(timer);
+    end = performance.now() + later;
+    timer = setTimeout(() => controller.abort(new TimeoutError(message)), later).unref();
+  };
+
+  extend(ms, what);
+  if (outer?.aborted) giveUp();
+  else outer?.addEventListener('abort', giveUp, { once: true });
+
+  return {
+    signal: controller.signal,
+    leftMs: () => end - performance.now(),
+    extend,
+    clear() {
+      clearTimeout(timer);
+      outer?.removeEventListener('abort', giveUp);
+    },
+  };
+}
+
+/** A time ran out. */
+export class TimeoutError extends Error {
+  override name = 'TimeoutError';
+}
+
+/** What the promise becomes, unless the signal aborts first: then its reason is thrown. */
+export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  let abort: (() => void) | undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    abort = () => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    if (abort) signal.removeEventListener('abort', abort);
+  }
+}
+
+/** Waits; ends early, without an error, when the signal aborts. The timer keeps the process alive. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end, { once: true });
+  });
+}

@@ -1,0 +1,55 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { createBackOff, toldToWaitMs } from './back-off.ts';
+
+/** Where it is logged. */
+export interface FaultLog {
+  warn(message: string): void;
+  info(message: string): void;
+}
+
+/** A fault that lasts over many attempts, and is logged when it begins, changes and ends. */
+export interface StandingFault {
+  /** `kind` says what counts as the same fault: messages may differ in numbers and addresses. */
+  is(kind: string, message: string): void;
+  isOver(): void;
+}
+
+/** @param over what is logged when the fault has ended */
+export function followFault(log: FaultLog, over: string): StandingFault {
+  let standing: string | undefined;
+  return {
+    is(kind, message) {
+      if (kind !== standing) log.warn(message);
+      standing = kind;
+    },
+    isOver() {
+      if (standing !== undefined) log.info(over);
+      standing = undefined;
+    },
+  };
+}
+
+const RETRY_MIN_MS = 200;
+const RETRY_MAX_MS = 10_000;
+
+/**
+ * Does the work again and again until it succeeds: the API server may be away, or its administrator not be done yet. The same
+ * failure is logged once.
+ * @param name what the work is for, in the log
+ */
+export async function persist<T>(name: string, log: Logger, work: () => Promise<T>): Promise<T> {
+  const backOff = createBackOff({ minMs: RETRY_MIN_MS, maxMs: RETRY_MAX_MS });
+  const fault = followFault(log, `${name}: it works now`);
+  for (;;) {
+    try {
+      const result = await work();
+      fault.isOver();
+      return result;
+    } catch (error) {
+      const { message } = error as Error;
+      fault.is(message, `${name}: ${message}`);
+      await delay(backOff.next(toldToWaitMs(error)));
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import { stringify } from 'yaml';
+import { KUBECTL_YAML, type SourceDocument } from '../../files/documents.ts';
+import { formatTaint } from '../../kubernetes/taint.ts';
+import { CONTROL_PLANE_TAINT } from '../declaration.ts';
+import { type FoundTaint, sameDeclaration } from '../declared.ts';
+import { isByKubelet, isHandedOver, refusedTaints } from '../refused-taints.ts';
+import { kindOf } from '../tree.ts';
+import type { Finding, LintSubject, Rule } from './finding.ts';
+
+export const WORKER_TAINT: Rule = {
+  id: 'worker-taint',
+  about:
+    'Taints that Talos sets on a worker after it registered: NodeRestriction refuses the whole update. Up to Talos 1.13 that is every taint in `machine.nodeTaints` that the kubelet does not register with; since 1.14 those that `register-with-taints` keeps out of its hands.',
+  check(subject) {
+    const { configuration, role, version } = subject;
+    // Before, there is no nodeTaints: field-version says so.
+    if (role !== 'worker' || (version !== undefined && version < NODE_TAINTS_VERSION)) return [];
+    return refusedTaints(configuration, version).map((taint) =>
+      isHandedOver(taint, version) ? keptBack(taint) : refused(subject, taint),
+    );
+  },
+};
+
+const NODE_TAINTS_VERSION = 6;
+
+function keptBack({ document, path }: FoundTaint): Omit<Finding, 'rule'> {
+  return {
+    document,
+    path,
+    reason:
+      'register-with-taints in extraArgs keeps Talos from handing this taint to the kubelet, and after registration NodeRestriction refuses it; labels and annotations of the same update are lost with it',
+    fix: 'declare all taints here, and take register-with-taints out of extraArgs',
+  };
+}
+
+function refused({ version }: LintSubject, { document, path, value }: FoundTaint): Omit<Finding, 'rule'> {
+  const { key, effect } = value;
+  const item = [
+    `key: ${key}`,
+    ...(value.value === '' ? [] : [`value: ${stringify(value.value, KUBECTL_YAML).trim()}`]),
+    `effect: ${effect}`,
+  ].join(', ');
+  const versions = version === undefined ? 'up to Talos 1.13' : `Talos 1.${version}`;
+  return {
+    document,
+    path,
+    reason: `${versions}: a worker sets ${formatTaint(value)} as its kubelet, after it registered, and NodeRestriction refuses that; labels and annotations of the same update are lost with it`,
+    fix: `register with it: machine.kubelet.extraConfig.registerWithTaints: [{ ${item} }]; for nodes that are registered, apply the policy that "taintkeeper talos policies" makes of this file`,
+  };
+}
+
+export const CONTROL_PLANE: Rule = {
+  id: 'control-plane-taint',
+  about:
+    'Control-plane nodes whose taint is not what `allowSchedulingOnControlPlanes` says: a KubeNodeConfig without it (the document says all there is, Talos adds nothing), or a declared one that Talos overrides.',
+  check(subject) {
+    const { configuration, role } = subject;
+    if (role !== 'controlplane') return [];
+    const node = configuration.documents.find((document) => kindOf(document) === 'KubeNodeConfig');
+    return node ? missing(subject, node) : overridden(subject);
+  },
+};
+
+function missing({ configuration }: LintSubject, node: SourceDocument): Omit<Finding, 'rule'>[] {
+  const { taints, isPatch, allowSchedulingOnControlPlanes } = configuration;
+  if (isPatch || allowSchedulingOnControlPlanes?.value) return [];
+  if (taints.some(({ value }) => value.key === CONTROL_PLANE_TAINT.key)) return [];
+  return [
+    {
+      document: node,
+      path: ['taints'],
+      reason: `nothing keeps ordinary pods off this control-plane node: with a KubeNodeConfig, Talos adds no ${CONTROL_PLANE_TAINT.key} taint by itself`,
+      fix: `add to its taints: ${CONTROL_PLANE_TAINT.key}: ${CONTROL_PLANE_TAINT.effect}`,
+    },
+  ];
+}
+
+/** Talos writes its own taint over one of the same key in machine.nodeTaints, unless scheduling is allowed. */
+function overridden({ configuration }: LintSubject): Omit<Finding, 'rule'>[] {
+  const { taints, allowSchedulingOnControlPlanes: allow, isPatch } = configuration;
+  return taints.flatMap(({ shape, value, document, path }): Omit<Finding, 'rule'>[] => {
+    if (shape !== 'nodeTaints' || value.key !== CONTROL_PLANE_TAINT.key) return [];
+    const taint = formatTaint(value);
+    if (allow?.value) {
+      // This one leaves room for ordinary pods.
+      if (value.effect === 'PreferNoSchedule') return [];
+      return [
+        {
+          document: allow.document,
+          path: allow.path,
+          reason: `ordinary pods are not scheduled here: ${taint} is declared all the same (${document.locate(path)})`,
+          fix: 'take the taint out of nodeTaints, or this setting',
+        },
+      ];
+    }
+    if (isPatch || taint === formatTaint(CONTROL_PLANE_TAINT)) return [];
+    return [
+      {
+        document,
+        path,
+        reason: `Talos puts ${formatTaint(CONTROL_PLANE_TAINT)} in place of ${taint}: allowSchedulingOnControlPlanes is not set`,
+        fix: 'set cluster.allowSchedulingOnControlPlanes: true and keep this taint, or take it out',
+      },
+    ];
+  });
+}
+
+export const CONTRADICTING_TAINT: Rule = {
+  id: 'contradicting-taint',
+  about:
+    'Two declarations of taints of which one silently wins: Talos leaves a taint alone that has its key and that it did not set (`talos.dev/owned-taints`); the flag `register-with-taints` replaces the list `registerWithTaints`, and the last flag replaces those before it.',
+  check: ({ configuration: { taints } }) => [...overruledByKubelet(taints), ...replacedByFlag(taints)],
+};
+
+/** Of Talos, where the kubelet registers with another taint of that key. */
+function overruledByKubelet(taints: readonly FoundTaint[]): Omit<Finding, 'rule'>[] {
+  const byKey = Map.groupBy(taints.filter(isByKubelet), ({ value }) => value.key);
+  return taints.flatMap((taint) => {
+    if (isByKubelet(taint)) return [];
+    const rivals = byKey.get(taint.value.key) ?? [];
+    const [rival] = rivals;
+    if (!rival || rivals.some((other) => sameDeclaration(other, taint))) return [];
+    const { document, path, value } = taint;
+    return [
+      {
+        document,
+        path,
+        reason: `the kubelet registers with ${formatTaint(rival.value)} (${rival.document.locate(rival.path)}), and Talos leaves a taint of that key alone: ${formatTaint(value)} is never set`,
+        fix: 'declare the taint once, or the same in both places',
+      },
+    ];
+  });
+}
+
+function replacedByFlag(taints: readonly FoundTaint[]): Omit<Finding, 'rule'>[] {
+  const flags = taints.filter(({ shape }) => shape === 'register-with-taints');
+  const last = flags.at(-1);
+  if (!last) return [];
+  const inForce = Map.groupBy(
+    flags.filter((flag) => samePlace(flag, last)),
+    ({ value }) => value.key,
+  );
+  const replaced = taints.filter(
+    (taint) =>
+      (taint.shape === 'registerWithTaints' || (taint.shape === last.shape && !samePlace(taint, last))) &&
+      !inForce.get(taint.value.key)?.some((flag) => sameDeclaration(flag, taint)),
+  );
+  return replaced.map(({ document, path, value }) => ({
+    document,
+    path,
+    reason: `the kubelet takes register-with-taints (${last.document.locate(last.path)}) in place of this: ${formatTaint(value)} is not set`,
+    fix: 'declare all taints in one place, best in registerWithTaints: the flag is deprecated',
+  }));
+}
+
+function samePlace(a: FoundTaint, b: FoundTaint): boolean {
+  return a.document === b.document && a.path.join('\0') === b.path.join('\0');
+}

@@ -1,0 +1,33 @@
+import type { Policy } from '../policy/policy.ts';
+import { daemonSetEntries } from './daemon-set-entries.ts';
+import type { WebhookEntry } from './entry.ts';
+import { nodeEntries } from './node-entries.ts';
+
+/**
+ * The webhooks that the policies need, none for none. Their selectors and conditions let through exactly the requests of which
+ * {@link judgeNode} and {@link judgeDaemonSet} have something to say, in that phase or in the other one, and no request
+ * twice in one phase. More are let through, and never fewer, where the exact condition would cost the API server too much:
+ *
+ * - updates of nodes with more taints than the expression names, usually 128: those that change a taint with a protected
+ *   key, or the order of such taints; from some thousands of taints on, those that change any taint;
+ * - new nodes with more than 256 taints, and DaemonSets with more than 256 tolerations;
+ * - requesters with more than 64 groups, or names of more than 256 characters: no wildcard exempts them;
+ * - release annotations of more than 1,024 characters, or of nothing but white space that is no blank and no line break;
+ * - what `widened` says of an entry.
+ *
+ * The same policies give the same entries, in whatever order they come. With `audit`, every policy is taken to be in mode
+ * Audit.
+ */
+export function webhookEntries(policies: readonly Policy[], { audit = false } = {}): WebhookEntry[] {
+  const sorted = policies.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  return [
+    ...nodeEntries(
+      sorted.filter((policy) => policy.kind === 'TaintPolicy'),
+      audit,
+    ),
+    ...daemonSetEntries(
+      sorted.filter((policy) => policy.kind === 'TolerationPolicy'),
+      audit,
+    ),
+  ];
+}

@@ -1,0 +1,49 @@
+import type { Chosen } from '../cel/budget.ts';
+import type { Expression } from '../cel/expression.ts';
+import { FALSE, TRUE } from '../cel/expression.ts';
+import type { Phase } from '../judge/decision.ts';
+import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
+import type { FailurePolicy } from '../policy/taint-policy.ts';
+
+export type WebhookOperation = 'CREATE' | 'UPDATE';
+
+/** One webhook of a configuration (admissionregistration.k8s.io/v1), as far as the policies decide about it. */
+export interface WebhookEntry {
+  /** For example `protect.taintkeeper.dev`. */
+  readonly name: string;
+  readonly phase: Phase;
+  readonly resource: 'nodes' | 'daemonsets';
+  readonly operations: readonly WebhookOperation[];
+  readonly failurePolicy: FailurePolicy;
+  /**
+   * What the labels of the object must meet, before the update or after it, for the webhook to be called; nothing when absent.
+   * Cheaper than a condition: for each webhook with conditions, the API server converts the whole object, and the old one.
+   */
+  readonly objectSelector?: readonly LabelSelectorRequirement[];
+  /** What the labels of its namespace must meet. */
+  readonly namespaceSelector?: readonly LabelSelectorRequirement[];
+  /** All must hold for the webhook to be called. */
+  readonly matchConditions: readonly { readonly name: string; readonly expression: string }[];
+  /** For mutation: whether to ask again when another webhook has changed the object since; `Never` when absent. */
+  readonly reinvocationPolicy?: 'IfNeeded';
+  /** Why more requests than necessary are let through to the webhook; absent when none are. */
+  readonly widened?: string;
+}
+
+/** The webhook, unless its condition is never true. */
+export function entry(
+  { expression, widened }: Chosen,
+  {
+    conditions,
+    ...rest
+  }: Omit<WebhookEntry, 'matchConditions' | 'widened'> & {
+    /** By name. */
+    conditions: Readonly<Record<string, Expression>>;
+  },
+): WebhookEntry[] {
+  if (expression === FALSE) return [];
+  const matchConditions = Object.entries(conditions)
+    .filter(([, condition]) => condition !== TRUE)
+    .map(([condition, { text }]) => ({ name: condition, expression: text }));
+  return [{ ...rest, matchConditions, ...(widened === undefined ? {} : { widened }) }];
+}

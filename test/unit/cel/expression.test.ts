@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import {
+  all,
+  any,
+  bind,
+  choose,
+  exists,
+  FALSE,
+  listOf,
+  literal,
+  not,
+  other,
+  TOO_LONG,
+  TRUE,
+} from '../../../src/cel/expression.ts';
+
+const a = other('a == 1', 1);
+const b = other('b == 1', 1);
+const c = other('c == 1', 1);
+
+describe('literal', () => {
+  it.each([
+    ['plain', '"plain"', ''],
+    ['', '""', ''],
+    ['say "hi"', '"say \\"hi\\""', 'the text may not end the literal'],
+    ['\\', '"\\\\"', 'nor escape its end'],
+    ['two\nlines', '"two\\U0000000alines"', 'a literal ends with its line'],
+    ["it's", '"it\'s"', 'single quotes end nothing'],
+    ['größer 🦆', '"größer 🦆"', 'what can be read stays readable'],
+    ['a\u202eb', '"a\\U0000202eb"', 'what turns the text around is spelled out'],
+    ['" || true || "', '"\\" || true || \\""', 'an injection stays text'],
+  ])('%j becomes %s', (text, expected) => {
+    expect(literal(text)).toBe(expected);
+  });
+});
+
+describe('expressions', () => {
+  it.each([
+    ['and in or', any([all([a, b]), c]), '(a == 1 && b == 1) || c == 1'],
+    ['or in and', all([any([a, b]), c]), '(a == 1 || b == 1) && c == 1'],
+    ['or in or', any([any([a, b]), c]), 'a == 1 || b == 1 || c == 1'],
+    ['not', not(all([a, b])), '!(a == 1 && b == 1)'],
+    ['not not', not(not(a)), 'a == 1'],
+    ['one part', any([a]), 'a == 1'],
+    ['a part twice', all([a, a]), 'a == 1'],
+    ['nothing of any', any([]), 'false'],
+    ['nothing of all', all([]), 'true'],
+    ['true in any', any([a, TRUE]), 'true'],
+    ['false in any', any([a, FALSE]), 'a == 1'],
+    ['false in all', all([a, FALSE]), 'false'],
+    ['not true', not(TRUE), 'false'],
+    ['exists', exists('list', 'x', a), 'list.exists(x, a == 1)'],
+    ['exists, whatever it is', exists('list', 'x', TRUE), 'size(list) > 0'],
+    ['exists, never', exists('list', 'x', FALSE), 'false'],
+    ['not a name', not(other('known', 1, ['known'])), '!known'],
+    ['choose what is known', choose(FALSE, b, c), 'c == 1'],
+    ['choose what is known to be so', choose(TRUE, b, c), 'b == 1'],
+    ['choose', choose(a, b, c), '(\n  a == 1\n  ? b == 1\n  : c == 1\n)'],
+  ])('%s', (_what, expression, text) => {
+    expect(expression.text).toBe(text);
+  });
+
+  it('use what is bound around them, and not the item of a list', () => {
+    expect([...exists('list', 'x', other('x == y', 1, ['x', 'y'])).uses].sort()).toEqual(['list', 'y']);
+  });
+
+  it('are broken into lines where they get long', () => {
+    const long = ['one', 'two', 'three'].map((name) => other(`${name}.startsWith("${'x'.repeat(40)}")`, 1));
+    expect(not(any(long)).text.split('\n')).toEqual([
+      '!(',
+      `  ${long[0]?.text} ||`,
+      `  ${long[1]?.text} ||`,
+      `  ${long[2]?.text}`,
+      ')',
+    ]);
+    expect(listOf(long.map(({ text }) => text)).split('\n')).toHaveLength(5);
+  });
+
+  it('have no blanks at the end of a line, so that kubectl shows them as they are', () => {
+    const long = any(['one', 'two', 'three'].map((name) => other(`${name}.startsWith("${'x'.repeat(40)}")`, 1)));
+    expect(choose(a, exists('list', 'x', long), bind([{ name: 'list', definition: a }], long)).text).not.toMatch(/ $/m);
+  });
+
+  it('cost what their parts do, those of a list once for each item', () => {
+    const { cost } = all([a, exists('list', 'x', other('x', 10))]);
+    expect(cost(100) - cost(99)).toBe(cost(1) - cost(0));
+    expect(cost(1) - cost(0)).toBeGreaterThanOrEqual(10);
+  });
+});
+
+describe('bind', () => {
+  const variables = [
+    { name: 'outer', definition: other('1', 1) },
+    { name: 'inner', definition: other('outer + 1', 1, ['outer']) },
+    { name: 'idle', definition: other('2', 1) },
+  ];
+
+  it('defines what is used, also by another variable, and nothing else', () => {
+    const bound = bind(variables, other('inner == 2', 1, ['inner']));
+    expect(bound.text).toBe('[1].exists(outer,\n[outer + 1].exists(inner,\ninner == 2))');
+    expect([...bound.uses]).toEqual([]);
+  });
+
+  it('leaves an expression alone that uses none', () => {
+    expect(bind(variables, a)).toBe(a);
+  });
+});
+
+describe('an expression that is longer than anyone reads', () => {
+  const long = (character: string) => other(`x == "${character.repeat(60_000)}"`, 1);
+
+  it.each([
+    ['by itself', other('x'.repeat(100_001), 1)],
+    ['as the sum of its parts', any([long('a'), long('b')])],
+  ])('is not written: %s', (_what, expression) => {
+    expect(expression).toBe(TOO_LONG);
+  });
+
+  it.each([
+    ['a part twice counts once', any([long('a'), long('a')])],
+    ['nor do line breaks and indentation count', other(`x${`\n${' '.repeat(99)}`.repeat(2_000)}`, 1)],
+  ])('is another one: %s', (_what, expression) => {
+    expect(expression).not.toBe(TOO_LONG);
+  });
+
+  it('decides nothing where it does not matter', () => {
+    expect(any([TOO_LONG, TRUE])).toBe(TRUE);
+    expect(all([TOO_LONG, FALSE])).toBe(FALSE);
+  });
+
+  it.each([
+    ['any', any([a, TOO_LONG])],
+    ['all', all([a, TOO_LONG])],
+    ['not', not(TOO_LONG)],
+    ['choose', choose(a, TOO_LONG, b)],
+    ['exists', exists('list', 'x', TOO_LONG)],
+    ['bind', bind([{ name: 'v', definition: a }], all([other('v', 1, ['v']), TOO_LONG]))],
+  ])('makes no budget big enough for what it is a part of: %s', (_what, { cost }) => {
+    expect(cost(32)).toBe(Number.POSITIVE_INFINITY);
+  });
+});

@@ -1,0 +1,74 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import { WebSocketHandler } from '@kubernetes/client-node/dist/web-socket-handler.js';
+import { expect, it, onTestFinished } from 'vitest';
+import { openTunnel } from '../../../src/cluster/tunnel.ts';
+import { startPortForwardingApi } from '../dashboard/port-forwarding-api.ts';
+import { kubeconfigText } from './client/fake-api.ts';
+
+/** What listens in the pod: one connection after the other. */
+async function startPod(serve: (socket: Socket) => void) {
+  const server = createServer(serve).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+async function handlerFor(pods: Record<string, number>) {
+  const api = await startPortForwardingApi(pods, 'tk-a');
+  const config = new KubeConfig();
+  config.loadFromString(kubeconfigText(api.url));
+  return { api, handler: new WebSocketHandler(config) };
+}
+
+const POD = { namespace: 'taintkeeper', pod: 'tk-a', port: 8080 };
+
+it('carries bytes both ways, many of them, and ends when the pod does', async () => {
+  const port = await startPod((socket) => {
+    let heard = '';
+    socket.on('data', (bytes) => {
+      heard += bytes;
+      if (heard.endsWith('.')) socket.end(heard + 'x'.repeat(300_000));
+    });
+  });
+  const { api, handler } = await handlerFor({ 'tk-a': port });
+  const tunnel = await openTunnel(handler, POD);
+  tunnel.write(`hello ${'y'.repeat(70_000)}.`);
+  const chunks: Buffer[] = [];
+  for await (const chunk of tunnel) chunks.push(chunk);
+
+  const text = Buffer.concat(chunks).toString();
+  expect(text.length).toBe(6 + 70_000 + 1 + 300_000);
+  expect(text).toMatch(/^hello y+\.x+$/);
+  expect(api.forwarded).toEqual(['/api/v1/namespaces/taintkeeper/pods/tk-a/portforward?ports=8080']);
+});
+
+it("ends the pod's connection when it is destroyed", async () => {
+  const { promise, resolve } = Promise.withResolvers<Socket>();
+  const { handler } = await handlerFor({ 'tk-a': await startPod(resolve) });
+  const tunnel = await openTunnel(handler, POD);
+  tunnel.write('hello');
+  const socket = await promise;
+  const ended = once(
+    socket.resume().on('error', () => {}),
+    'close',
+  );
+  tunnel.destroy();
+  await ended;
+});
+
+it('says what the kubelet says of a port where nobody listens', async () => {
+  const { handler } = await handlerFor({ 'tk-a': 1 });
+  const tunnel = await openTunnel(handler, POD);
+  tunnel.resume();
+  const [error] = await once(tunnel, 'error');
+  expect((error as Error).message).toMatch(/^port 8080 of pod tk-a: connect ECONNREFUSED/);
+});
+
+it('says which rights it takes when it is not allowed', async () => {
+  const { handler } = await handlerFor({});
+  await expect(openTunnel(handler, POD)).rejects.toThrow(
+    'cannot forward port 8080 of pod tk-a: Unexpected server response: 403; it takes the rights to get and create pods/portforward',
+  );
+});

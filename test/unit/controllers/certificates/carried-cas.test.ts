@@ -1,0 +1,66 @@
+import { expect, it, vi } from 'vitest';
+import { fingerprints } from '../../../../src/certs/inspect.ts';
+import { issueCa } from '../../../../src/certs/issue.ts';
+import { carriedCas } from '../../../../src/controllers/certificates/carried-cas.ts';
+
+const OVERLAP_MS = 60_000;
+const NOW = new Date('2026-06-01T12:00:00Z');
+const DECADES_AGO = new Date('2006-06-01T12:00:00Z');
+const ca = async (issued = NOW) => (await issueCa(issued)).cert;
+
+/** The bundles of a leader that starts with files of that CA while others are registered. */
+function leaderWith(own: string, registered: readonly string[]) {
+  let passedMs = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => passedMs);
+  const carried = carriedCas({ registered: () => registered, overlapMs: OVERLAP_MS, now: () => NOW });
+  return {
+    dueInMs: carried.dueInMs,
+    at(ms: number) {
+      passedMs = ms;
+    },
+    bundleAfter(ms: number, files: string | undefined = own) {
+      passedMs = ms;
+      const bundle = carried.bundle(files);
+      return bundle === undefined ? undefined : fingerprints(bundle);
+    },
+  };
+}
+
+it.each([
+  'the earlier one, which replicas serve that see their files late',
+  'a later one, which replicas serve already that saw theirs before this leader',
+])('a CA that is registered and not in the files stays for the overlap: %s', async () => {
+  const [own, other] = [await ca(), await ca()];
+  const { bundleAfter, dueInMs } = leaderWith(own, [other, other]);
+  expect(bundleAfter(0)).toEqual(fingerprints(own + other));
+  expect(dueInMs()).toBe(OVERLAP_MS);
+  expect(bundleAfter(OVERLAP_MS - 1)).toEqual(fingerprints(own + other));
+  expect(bundleAfter(OVERLAP_MS)).toEqual(fingerprints(own));
+  expect(dueInMs()).toBe(Number.POSITIVE_INFINITY);
+});
+
+it('a CA that was in the last bundle is due at once when its time ends before anybody asks', async () => {
+  const [own, other] = [await ca(), await ca()];
+  const { bundleAfter, dueInMs, at } = leaderWith(own, [other]);
+  bundleAfter(0);
+  expect(bundleAfter(OVERLAP_MS - 1)).toEqual(fingerprints(own + other));
+  // Writing the bundle has taken a moment.
+  at(OVERLAP_MS + 5);
+  expect(dueInMs()).toBe(0);
+});
+
+it('the overlap begins when the files lose the CA, and anew when they have had it again', async () => {
+  const [own, other] = [await ca(), await ca()];
+  const { bundleAfter } = leaderWith(own, [own + other]);
+  expect(bundleAfter(0, own + other)).toEqual(fingerprints(own + other));
+  expect(bundleAfter(OVERLAP_MS)).toEqual(fingerprints(own + other));
+  expect(bundleAfter(1.5 * OVERLAP_MS, own + other)).toEqual(fingerprints(own + other));
+  expect(bundleAfter(2.5 * OVERLAP_MS - 1)).toEqual(fingerprints(own + other));
+});
+
+it('a CA that is no longer valid does not stay, and none where those of the system are to be trusted', async () => {
+  const [own, expired] = [await ca(), await ca(DECADES_AGO)];
+  const { bundleAfter } = leaderWith(own, [expired, own]);
+  expect(bundleAfter(0)).toEqual(fingerprints(own));
+  expect(carriedCas({ registered: () => [own], overlapMs: 1, now: () => NOW }).bundle(undefined)).toBeUndefined();
+});

@@ -1,0 +1,287 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ApiError } from '../../../../src/cluster/client/api-error.ts';
+import { apply, INSTALLATION, type Writable } from '../running-cluster.ts';
+import {
+  ADDED,
+  ADDED_BY,
+  ailing,
+  GPU,
+  MASTER,
+  MINUTE,
+  OWN,
+  optedOut,
+  patchedBefore,
+  soon,
+  startPatching,
+  unseen,
+  updated,
+  well,
+  withTolerations,
+} from './patched-daemon-sets.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+it('patches once, precisely, and tells of it', async () => {
+  const cluster = startPatching();
+  cluster.add('kube-flannel/flannel', ({ spec, metadata }) => {
+    spec.template.spec.tolerations = [OWN];
+    metadata.annotations['example.com/other'] = 'stays';
+  });
+  const { uid, resourceVersion } = cluster.get('kube-flannel/flannel').metadata;
+  await vi.advanceTimersByTimeAsync(9_000);
+  expect(cluster.patches).toEqual([]);
+  await soon();
+  expect(cluster.patches.map(({ body }) => body)).toEqual([
+    {
+      metadata: { uid, resourceVersion, annotations: { [ADDED]: 'master:NoSchedule', [ADDED_BY]: INSTALLATION } },
+      spec: { template: { spec: { tolerations: [OWN, MASTER] } } },
+    },
+  ]);
+  expect(cluster.events.map(({ regarding, reason, note }) => [regarding.kind, reason, note])).toEqual([
+    ['DaemonSet', 'TolerationAdded', 'TolerationPolicy cni: added toleration master:NoSchedule while it ran'],
+    [
+      'TolerationPolicy',
+      'TolerationAdded',
+      'DaemonSet kube-flannel/flannel: added toleration master:NoSchedule while it ran',
+    ],
+  ]);
+  expect(cluster.repairs).toEqual(['DaemonSet cni']);
+  expect(cluster.troubles()).toEqual([]);
+});
+
+describe('leaves alone', () => {
+  it.each<{ why: string; key?: string; edit?: (object: Writable) => void; audit?: boolean }>([
+    { why: 'all, under --audit', audit: true },
+    { why: 'its own namespace', key: 'taintkeeper/agent' },
+    { why: 'what opts out', edit: optedOut },
+    { why: 'what is not healthy', edit: ailing },
+    { why: 'what has no status yet', edit: unseen },
+    { why: 'what tolerates it already', edit: withTolerations(MASTER) },
+  ])('$why', async ({ key = 'a/a', edit, audit = false }) => {
+    const cluster = startPatching({ audit });
+    cluster.add(key, edit);
+    await soon();
+    expect(cluster.patches).toEqual([]);
+  });
+});
+
+it('tries nothing that is not permitted, and sets to work once it is', async () => {
+  const cluster = startPatching();
+  cluster.permit(undefined);
+  cluster.add('a/a');
+  await soon();
+  cluster.permit(false);
+  await soon();
+  expect([cluster.patches, cluster.events, cluster.troubles()]).toEqual([[], [], []]);
+  cluster.permit(true);
+  await soon();
+  expect(cluster.patched()).toEqual(['a/a']);
+});
+
+describe('one at a time', () => {
+  it('by namespace and name, the next once the one before is well; what ails at first is overtaken', async () => {
+    const cluster = startPatching();
+    for (const key of ['b/a', 'a/b', 'a/a']) cluster.add(key);
+    cluster.change('a/b', ailing);
+    cluster.failWith(
+      ({ path }) => void (path.endsWith('/a/daemonsets/a') && setTimeout(() => cluster.change('a/a', ailing))),
+    );
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a']);
+    cluster.change('a/a', well);
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a', 'b/a']);
+    cluster.change('a/b', well);
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a', 'b/a', 'a/b']);
+  });
+
+  it('also after another leader: its annotation says what it was at', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a', patchedBefore);
+    cluster.change('a/a', updated(1));
+    cluster.add('a/b');
+    await soon();
+    expect(cluster.patches).toEqual([]);
+    cluster.change('a/a', updated(3));
+    await soon();
+    expect(cluster.patched()).toEqual(['a/b']);
+  });
+
+  it('a dead node holds nobody up; OnDelete does not wait for its pods to be replaced', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a', ailing);
+    cluster.add('a/b', ({ spec, status }) => {
+      spec.updateStrategy.type = 'OnDelete';
+      status.updatedNumberScheduled = 0;
+    });
+    cluster.setUnreadyNodes(1);
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a', 'a/b']);
+  });
+
+  it('dead nodes where it does not run, or that the patch has broken, are no reason to go on', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a', ({ spec }) => {
+      spec.template.spec.nodeSelector = { pool: 'control-plane' };
+    });
+    cluster.add('a/b');
+    cluster.add('a/c');
+    cluster.setUnreadyNodes(3);
+    cluster.failWith(({ path }) => {
+      const key = path.endsWith('/a') ? 'a/a' : 'a/b';
+      setTimeout(() => {
+        cluster.change(key, ailing);
+        if (key === 'a/b') cluster.setUnreadyNodes(4);
+      });
+    });
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a']);
+    cluster.setUnreadyNodes(0);
+    cluster.change('a/a', well);
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a', 'a/b']);
+  });
+
+  it('waits until the cache has seen its own patch', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a');
+    cluster.add('a/b');
+    cluster.follow(false);
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a']);
+    cluster.follow(true);
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a', 'a/b']);
+  });
+
+  it('a rollout that hangs is reported, and nothing else is patched until it is well, opts out or is gone', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a', patchedBefore);
+    cluster.change('a/a', ailing);
+    cluster.add('a/b');
+    await vi.advanceTimersByTimeAsync(11 * MINUTE);
+    expect(cluster.patches).toEqual([]);
+    expect(cluster.reasons()).toEqual(['cni RolloutStalled a/a']);
+    expect(cluster.events.map(({ reason, regarding }) => `${reason} ${regarding.kind}`)).toEqual([
+      'RolloutStalled DaemonSet',
+      'RolloutStalled TolerationPolicy',
+    ]);
+    cluster.change('a/a', optedOut);
+    await soon();
+    expect(cluster.patched()).toEqual(['a/b']);
+    expect(cluster.reasons()).toEqual([]);
+  });
+
+  it('one that was patched long ago and ails now is nobody’s trouble while nobody waits', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a');
+    await soon();
+    cluster.change('a/a', ailing);
+    await vi.advanceTimersByTimeAsync(20 * MINUTE);
+    expect(cluster.reasons()).toEqual([]);
+  });
+
+  it('a rollout that hangs is reported once, also when the same DaemonSet waits for more', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a', patchedBefore);
+    cluster.change('a/a', ailing);
+    cluster.want(MASTER, GPU);
+    await vi.advanceTimersByTimeAsync(11 * MINUTE);
+    expect(cluster.reasons()).toEqual(['cni RolloutStalled a/a']);
+  });
+
+  it('what is never healthy is reported, and patched when it is', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a', ailing);
+    await vi.advanceTimersByTimeAsync(11 * MINUTE);
+    expect(cluster.reasons()).toEqual(['cni NotHealthy a/a']);
+    cluster.change('a/a', well);
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a']);
+    expect(cluster.reasons()).toEqual([]);
+  });
+});
+
+describe('a patch that fails', () => {
+  it('because somebody was faster: the newest state is tried', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a');
+    cluster.failWith(() => {
+      cluster.failWith(undefined);
+      setTimeout(() => cluster.change('a/a', withTolerations(OWN)));
+      return new ApiError('PATCH', 'there', 409, 'Conflict', 'it was changed');
+    });
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a', 'a/a']);
+    expect(cluster.get('a/a').spec.template.spec.tolerations).toEqual([OWN, MASTER]);
+  });
+
+  it('because somebody forbids it: reported, the others go on, and it is tried again later', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a');
+    cluster.add('a/b');
+    cluster.failWith(({ path }) =>
+      path.endsWith('/a') ? new ApiError('PATCH', path, 403, 'Forbidden', 'denied by another webhook') : undefined,
+    );
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a', 'a/b']);
+    expect(cluster.reasons()).toEqual(['cni PatchRefused a/a']);
+    expect(cluster.troubles()[0]?.message).toContain('denied by another webhook');
+    await vi.advanceTimersByTimeAsync(11 * MINUTE);
+    expect(cluster.patched()).toEqual(['a/a', 'a/b', 'a/a', 'a/a']);
+    cluster.failWith(undefined);
+    await vi.advanceTimersByTimeAsync(5 * MINUTE);
+    expect(cluster.patched()).toEqual(['a/a', 'a/b', 'a/a', 'a/a', 'a/a']);
+    // Not once more at each try.
+    expect(cluster.told).toEqual([['cni PatchRefused a/a'], []]);
+    expect(cluster.events.filter(({ reason }) => reason === 'PatchRefused')).toHaveLength(2);
+  });
+
+  it('because a webhook does not answer the API server: reported, and the others go on', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a');
+    cluster.add('a/b');
+    cluster.failWith(({ path }) =>
+      path.endsWith('/a') ? new ApiError('PATCH', path, 500, 'InternalError', 'failed calling webhook') : undefined,
+    );
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a', 'a/b']);
+    expect(cluster.reasons()).toEqual(['cni PatchRefused a/a']);
+  });
+
+  it('with an error of the API server, though it was done: done it is', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a');
+    cluster.failWith(({ body, path }) => {
+      cluster.change('a/a', apply(body));
+      return new ApiError('PATCH', path, 500, 'InternalError', 'etcdserver: request timed out');
+    });
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a']);
+    expect(cluster.repairs).toEqual(['DaemonSet cni']);
+    expect(cluster.reasons()).toEqual([]);
+  });
+
+  it.each([
+    { why: 'it had arrived', arrives: true, times: 1 },
+    { why: 'it had not', arrives: false, times: 2 },
+  ])('with its answer lost, is looked at before anything else: $why', async ({ arrives, times }) => {
+    const cluster = startPatching();
+    cluster.add('a/a');
+    cluster.add('a/b');
+    cluster.failWith(({ body }) => {
+      cluster.failWith(undefined);
+      if (arrives) setTimeout(() => cluster.change('a/a', apply(body)));
+      return new Error('no answer within 10000 ms');
+    });
+    await soon();
+    expect(cluster.patched()).toEqual([...Array(times).fill('a/a'), 'a/b']);
+    expect(cluster.events.filter(({ regarding }) => regarding.name === 'a')).toHaveLength(1);
+  });
+});

@@ -1,0 +1,121 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { INSTALLATION, type Writable } from '../running-cluster.ts';
+import {
+  ADDED,
+  ADDED_BY,
+  fromEarlierInstallation,
+  GPU,
+  MASTER,
+  MINUTE,
+  optedOut,
+  soon,
+  startPatching,
+  unmarked,
+  withTolerations,
+} from './patched-daemon-sets.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+async function putBack(edit: (object: Writable) => void = () => {}) {
+  const cluster = startPatching();
+  cluster.add('a/a');
+  await soon();
+  cluster.change('a/a', (object) => {
+    object.metadata.managedFields.push({
+      ...{ manager: 'operator', operation: 'Update', time: '2026-01-01T00:00:00Z' },
+      fieldsV1: { 'f:spec': { 'f:template': { 'f:spec': { 'f:tolerations': {} } } } },
+    });
+    withTolerations()(object);
+    edit(object);
+  });
+  await soon();
+  return cluster;
+}
+
+it.each([
+  { why: 'the annotation stays', edit: () => {} },
+  { why: 'the annotation goes, too', edit: unmarked },
+])('what is put back is not patched again, and reported with who did it: $why', async ({ edit }) => {
+  const cluster = await putBack(edit);
+  for (let round = 0; round < 20; round++) {
+    await vi.advanceTimersByTimeAsync(MINUTE);
+    cluster.change('a/a', () => {});
+  }
+  expect(cluster.patched()).toEqual(['a/a']);
+  expect(cluster.reasons()).toEqual(['cni PutBack a/a']);
+  expect(cluster.troubles()[0]?.message).toContain('(field manager "operator" (Update at 2026-01-01T00:00:00Z))');
+  const told = cluster.events.filter(({ reason }) => reason === 'PutBack');
+  expect(told.map(({ regarding }) => regarding.kind)).toEqual(['DaemonSet', 'TolerationPolicy']);
+  expect(told[0]?.note).not.toContain('2026');
+});
+
+it('what is put back does not hold up the others, nor is told of once more when one of them is', async () => {
+  const cluster = await putBack();
+  cluster.add('b/b');
+  await soon();
+  expect(cluster.patched()).toEqual(['a/a', 'b/b']);
+  cluster.change('b/b', withTolerations());
+  await soon();
+  expect(cluster.reasons()).toEqual(['cni PutBack a/a', 'cni PutBack b/b']);
+  expect(cluster.events.filter(({ reason }) => reason === 'PutBack')).toHaveLength(4);
+});
+
+it('what is put back is no trouble any more once it tolerates, or opts out', async () => {
+  const cluster = await putBack();
+  cluster.change('a/a', withTolerations(MASTER));
+  await soon();
+  expect(cluster.reasons()).toEqual([]);
+  cluster.change('a/a', withTolerations());
+  await soon();
+  expect(cluster.reasons()).toEqual(['cni PutBack a/a']);
+  cluster.change('a/a', optedOut);
+  await soon();
+  expect(cluster.reasons()).toEqual([]);
+  expect(cluster.patched()).toEqual(['a/a']);
+});
+
+it('what is put back is tried again when the annotation is removed afterwards', async () => {
+  const cluster = await putBack();
+  cluster.change('a/a', unmarked);
+  await soon();
+  expect(cluster.patched()).toEqual(['a/a', 'a/a']);
+});
+
+it('what is put back is tried again after it has opted out and in, where there is no annotation', async () => {
+  const cluster = await putBack(unmarked);
+  cluster.change('a/a', optedOut);
+  await soon();
+  cluster.change('a/a', unmarked);
+  await soon();
+  expect(cluster.patched()).toEqual(['a/a', 'a/a']);
+});
+
+it('what an earlier installation added, and is gone since, is added once more, and by this one only once', async () => {
+  const cluster = startPatching();
+  cluster.add('a/a', fromEarlierInstallation);
+  await soon();
+  expect(cluster.patched()).toEqual(['a/a']);
+  expect(cluster.reasons()).toEqual([]);
+  // What is gone and was not added again is nobody's any more.
+  expect(cluster.get('a/a').metadata.annotations).toEqual({ [ADDED]: 'master:NoSchedule', [ADDED_BY]: INSTALLATION });
+
+  cluster.change('a/a', withTolerations());
+  await soon();
+  expect(cluster.patched()).toEqual(['a/a']);
+  expect(cluster.reasons()).toEqual(['cni PutBack a/a']);
+});
+
+it('a policy that wants more is something else: that is added', async () => {
+  const cluster = startPatching();
+  cluster.add('a/a');
+  await soon();
+  cluster.want(MASTER, GPU);
+  await soon();
+  expect(cluster.get('a/a').spec.template.spec.tolerations).toEqual([MASTER, GPU]);
+  expect(cluster.get('a/a').metadata.annotations[ADDED]).toBe('master:NoSchedule, gpu:NoSchedule');
+});

@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest';
+import { watchRollouts } from '../../../../src/controllers/daemon-sets/rollout-watch.ts';
+import type { ClusterNode } from '../../../../src/controllers/sources.ts';
+import type { SchedulingView } from '../../../../src/coverage/coverage.ts';
+import type { Rollout } from '../../../../src/coverage/rollout.ts';
+
+const SECOND = 1_000;
+const rollout = (status: Partial<Rollout['status']> = {}, generation = 2): Rollout & SchedulingView => ({
+  ...{ namespace: 'kube-system', name: 'cni', hostNetwork: true, tolerations: [] },
+  ...{ nodeName: '', nodeSelector: { pool: 'main' }, nodeAffinity: undefined },
+  ...{ generation, onDelete: false },
+  status: { observedGeneration: generation, desired: 5, updated: 5, unavailable: 0, ...status },
+});
+
+type Seen = readonly [seconds: number, rollout: Rollout & SchedulingView, unready?: readonly string[]];
+
+/** Nodes that are not Ready, `POOL/NAME`. */
+function unreadyNodes(names: readonly string[] = []): Map<string, ClusterNode> {
+  const nodes = names.map((text): ClusterNode => {
+    const [pool = '', name = ''] = text.split('/');
+    return { name, labels: { pool }, taints: [], release: undefined, remembered: undefined, ready: false };
+  });
+  return new Map(nodes.map((node) => [node.name, node]));
+}
+
+/** What is seen, by the second, and what is said of the last of them. */
+function follow(...seen: readonly Seen[]) {
+  const watch = watchRollouts({ settleMs: 10 * SECOND, stalledMs: 600 * SECOND });
+  return seen.map(([at, one, unready]) => watch.look('uid', one, unreadyNodes(unready), at * SECOND)).at(-1);
+}
+
+it('is settled once it has been healthy for a while', () => {
+  expect(follow([0, rollout()])).toEqual({ rolledOut: true, settled: false, stalled: false, changesInMs: 10 * SECOND });
+  expect(follow([0, rollout()], [9, rollout()])).toMatchObject({ settled: false, changesInMs: 1 * SECOND });
+  expect(follow([0, rollout()], [10, rollout()])).toMatchObject({ settled: true, changesInMs: Infinity });
+});
+
+it.each([
+  { why: 'a pod that crashes', between: rollout({ unavailable: 1 }), last: rollout() },
+  { why: 'another template', between: rollout({}, 3), last: rollout({}, 3) },
+])('$why begins the while anew', ({ between, last }) => {
+  expect(follow([0, rollout()], [8, between], [16, last])).toMatchObject({ settled: false });
+  expect(follow([0, rollout()], [8, between], [16, last], [26, last])).toMatchObject({ settled: true });
+});
+
+it('is stalled when nothing has moved for long', () => {
+  const stuck = rollout({ updated: 1, unavailable: 1 });
+  expect(follow([0, stuck], [599, stuck])).toMatchObject({ stalled: false, changesInMs: 1 * SECOND });
+  expect(follow([0, stuck], [600, stuck])).toMatchObject({ stalled: true, rolledOut: false });
+});
+
+it.each([
+  { why: 'one more pod is replaced', next: rollout({ updated: 2, unavailable: 1 }), progress: true },
+  { why: 'fewer are unavailable than ever', next: rollout({ updated: 1, unavailable: 0 }), progress: true },
+  { why: 'more are unavailable', next: rollout({ updated: 1, unavailable: 2 }), progress: false },
+  { why: 'a node joins', next: rollout({ updated: 1, unavailable: 1, desired: 6 }), progress: false },
+])('$why: progress, $progress', ({ next, progress }) => {
+  const stuck = rollout({ updated: 1, unavailable: 1 });
+  expect(follow([0, stuck], [500, next], [700, next])).toMatchObject({ stalled: !progress });
+});
+
+it('is stalled also while its pods crash in turns', () => {
+  const [up, down] = [rollout(), rollout({ unavailable: 1 })];
+  const seen = Array.from({ length: 120 }, (_, index) => [index * 6, index % 2 ? up : down] as const);
+  expect(follow(...seen)).toMatchObject({ settled: false, stalled: true });
+});
+
+it('what was well for days is not stalled as soon as it ails', () => {
+  const ailing = rollout({ unavailable: 1 });
+  expect(follow([0, rollout()], [90_000, rollout()], [90_001, ailing])).toMatchObject({ stalled: false });
+  expect(follow([0, rollout()], [90_000, rollout()], [90_600, ailing])).toMatchObject({ stalled: true });
+});
+
+describe('nodes that are not Ready', () => {
+  const dead = rollout({ unavailable: 1 });
+  const old = rollout({ updated: 4, unavailable: 1 });
+
+  it('may lack a pod, if it runs there', () => {
+    expect(follow([0, dead, ['main/a']], [10, dead, ['main/a']])).toMatchObject({ rolledOut: true, settled: true });
+    expect(follow([0, dead, ['gpu/a']], [10, dead, ['gpu/a']])).toMatchObject({ settled: false });
+    expect(follow([0, old, ['gpu/a']], [10, old, ['gpu/a']])).toMatchObject({ rolledOut: false });
+  });
+
+  it('are no excuse for a rollout that makes them so', () => {
+    const before = rollout({}, 1);
+    expect(follow([0, before], [10, before], [11, old, ['main/a']], [30, dead, ['main/a']])).toMatchObject({
+      rolledOut: true,
+      settled: false,
+    });
+    expect(follow([0, before], [10, before], [11, old, ['main/a']], [700, old, ['main/a']])).toMatchObject({
+      stalled: true,
+    });
+  });
+
+  it.each<{ why: string; seen: readonly Seen[] }>([
+    {
+      why: 'that were so before it',
+      seen: [
+        [0, rollout({ unavailable: 1 }, 1), ['main/a']],
+        [10, rollout({ unavailable: 1 }, 1), ['main/a']],
+        [11, dead, ['main/a']],
+        [21, dead, ['main/a']],
+      ],
+    },
+    {
+      why: 'that were so before it, and that it has come to only now',
+      seen: [
+        [0, rollout({}, 1), ['gpu/a']],
+        [10, rollout({}, 1), ['gpu/a']],
+        [11, { ...dead, nodeSelector: {} }, ['gpu/a']],
+        [21, { ...dead, nodeSelector: {} }, ['gpu/a']],
+      ],
+    },
+    {
+      why: 'that become so once it has settled',
+      seen: [
+        [0, rollout({}, 1)],
+        [11, rollout()],
+        [21, rollout()],
+        [3_000, dead],
+        [3_001, dead, ['main/a']],
+        [3_011, dead, ['main/a']],
+      ],
+    },
+  ])('are none of its faults: those $why', ({ seen }) => {
+    expect(follow(...seen)).toMatchObject({ settled: true });
+  });
+});

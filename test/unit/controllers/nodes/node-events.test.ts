@@ -1,0 +1,65 @@
+import { expect, it } from 'vitest';
+import { eventsOfLoss } from '../../../../src/controllers/nodes/node-events.ts';
+import type { Hindrance } from '../../../../src/judge/node-drift.ts';
+import { driftOf, nodeOf, rule } from '../../judge/node-drifts.ts';
+
+const node = { apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'u1' };
+const [found] = driftOf(
+  { p: rule('Restore', { key: 'a', value: 'x', effect: 'NoSchedule', ensure: 'Present' }) },
+  nodeOf([]),
+).losses;
+if (!found) throw new Error('nothing is lost');
+const loss = found;
+
+it.each<{
+  hindrance: Hindrance | undefined;
+  rival?: string;
+  type?: string;
+  reason: string;
+  action?: string;
+  note: string;
+}>([
+  {
+    hindrance: undefined,
+    type: 'Normal',
+    reason: 'TaintRestored',
+    action: 'RestoreTaint',
+    note: 'put back taint a=x:NoSchedule',
+  },
+  {
+    hindrance: 'mode',
+    reason: 'TaintMissing',
+    note: 'finds missing taint a=x:NoSchedule, which mode Restore does not put back',
+  },
+  {
+    hindrance: 'eviction',
+    reason: 'TaintMissing',
+    note: 'finds missing taint a=x:NoSchedule, which would evict pods: add it by hand, or set mayEvict in the policy',
+  },
+  {
+    hindrance: 'held',
+    reason: 'TaintMissing',
+    note: 'finds missing taint a=x:NoSchedule, of which it carries another value that is protected as well',
+  },
+  {
+    hindrance: 'contested',
+    reason: 'TaintContested',
+    note: 'stops putting back taint a=x:NoSchedule for a while: it is taken away each time',
+  },
+  {
+    hindrance: 'contested',
+    rival: 'field manager "nodectl" (Update)',
+    reason: 'TaintContested',
+    note: 'stops putting back taint a=x:NoSchedule for a while: it is taken away each time, last by field manager "nodectl" (Update)',
+  },
+])('with hindrance $hindrance, node and policy say: $reason', (expected) => {
+  const { hindrance, rival, note, ...event } = { type: 'Warning', action: 'LeaveTaint', rival: undefined, ...expected };
+  expect(eventsOfLoss(node, { ...loss, hindrance }, rival)).toEqual([
+    { regarding: node, ...event, note: `TaintPolicy p ${note}` },
+    {
+      regarding: { apiVersion: 'taintkeeper.dev/v1alpha1', kind: 'TaintPolicy', name: 'p' },
+      ...event,
+      note: `Node n1: ${note}`,
+    },
+  ]);
+});

@@ -1,0 +1,321 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ApiError } from '../../../../src/cluster/client/api-error.ts';
+import type { Taint } from '../../../../src/kubernetes/taint.ts';
+import { rule } from '../../judge/node-drifts.ts';
+import { nodeEntry } from './node-entries.ts';
+import { startRepair } from './repaired-nodes.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const SWEEP_MS = 600_000;
+const GPU = 'dedicated=gpu:NoSchedule';
+const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+const other: Taint = { key: 'other', effect: 'NoSchedule' };
+const PRESENT = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' } as const;
+const restore = { p: rule('Restore', PRESENT) };
+const deny = { p: rule('Deny', PRESENT) };
+
+const bare = (count: number) => Array.from({ length: count }, (_, index) => nodeEntry(`n${index}`));
+
+/** What is under way ends; no time passes. */
+const settle = () => vi.advanceTimersByTimeAsync(0);
+
+describe('all nodes are looked at', () => {
+  it('at the beginning: what they lack is written, and no more than that', async () => {
+    const remembered = nodeEntry('n3', [gpu]);
+    const { writes, said, metric } = startRepair(restore, [
+      nodeEntry('n1', [other]),
+      nodeEntry('n2', [gpu]),
+      { ...remembered, value: { ...remembered.value, remembered: GPU } },
+    ]);
+    await settle();
+    const annotations = { 'taintkeeper.dev/remembered': GPU };
+    expect(writes).toEqual([
+      { name: 'n1', patch: { metadata: { resourceVersion: '1', annotations }, spec: { taints: [other, gpu] } } },
+      { name: 'n2', patch: { metadata: { resourceVersion: '1', annotations } } },
+    ]);
+    expect(said()).toEqual(['n1 TaintRestored']);
+    expect(await metric('taintkeeper_repairs_total')).toContain('{kind="Node",policy="p"} 1');
+  });
+
+  it('not before all of them are known', async () => {
+    const synced = Promise.withResolvers<void>();
+    const { writes } = startRepair(restore, bare(1), { synced: synced.promise });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(writes).toEqual([]);
+    synced.resolve();
+    await settle();
+    expect(writes).toHaveLength(1);
+  });
+
+  it('when the policies change, and now and then', async () => {
+    const { cluster, writes, setPolicies, metric } = startRepair({}, bare(300));
+    await settle();
+    setPolicies(restore);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(writes).toHaveLength(300);
+
+    cluster.set('unheard-of', nodeEntry('unheard-of'));
+    await vi.advanceTimersByTimeAsync(SWEEP_MS);
+    expect(writes.slice(300)).toMatchObject([{ name: 'unheard-of' }]);
+    expect(await metric('taintkeeper_sweep_timestamp_seconds')).toContain(`{controller="node-repair"} `);
+  });
+});
+
+describe('a write', () => {
+  it('is judged anew when somebody else was faster, also when the watch has nothing more to tell', async () => {
+    const { cluster, writes, beforeWrite, taintsOf, messages } = startRepair(restore, bare(1));
+    beforeWrite.mockImplementationOnce((name) => {
+      cluster.set(name, { ...nodeEntry(name, [other]), resourceVersion: '7' });
+    });
+    await vi.advanceTimersByTimeAsync(499);
+    expect(writes).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(writes.map(({ patch }) => patch.metadata.resourceVersion)).toEqual(['1', '7']);
+    expect(taintsOf('n0')).toEqual([other, gpu]);
+    expect(messages()).toEqual([`put back taint ${GPU} on Node n0`]);
+  });
+
+  it('is not repeated before the watch has told what somebody else wrote', async () => {
+    const { repair, cluster, writes, beforeWrite, taintsOf } = startRepair(restore, bare(1));
+    beforeWrite.mockImplementationOnce(() => {
+      throw new ApiError('PATCH', '', 409, 'Conflict', '');
+    });
+    await settle();
+    repair.policiesChanged();
+    await vi.advanceTimersByTimeAsync(SWEEP_MS);
+    expect(writes).toHaveLength(1);
+    cluster.set('n0', { ...nodeEntry('n0', [other]), resourceVersion: '7' });
+    repair.nodeChanged('n0');
+    await settle();
+    expect(writes).toHaveLength(2);
+    expect(taintsOf('n0')).toEqual([other, gpu]);
+  });
+
+  it('is no repair when the node is gone', async () => {
+    const { writes, beforeWrite, remove, said, messages } = startRepair(restore, bare(1));
+    beforeWrite.mockImplementationOnce(remove);
+    await vi.advanceTimersByTimeAsync(SWEEP_MS);
+    expect(writes).toHaveLength(1);
+    expect([...messages(), ...said()]).toEqual([]);
+  });
+
+  it('that fails is repeated, and said to fail', async () => {
+    const { writes, beforeWrite, taintsOf, messages, metric } = startRepair(restore, bare(1));
+    beforeWrite.mockImplementationOnce(() => {
+      throw new Error('no answer');
+    });
+    await vi.advanceTimersByTimeAsync(200);
+    expect(writes).toHaveLength(2);
+    expect(taintsOf('n0')).toEqual([gpu]);
+    expect(messages()).toEqual([
+      'node-repair: n0: no answer',
+      `put back taint ${GPU} on Node n0`,
+      'node-repair: it works again',
+    ]);
+    expect(await metric('taintkeeper_reconciliations_total')).toContain('{controller="node-repair",result="error"} 1');
+  });
+
+  it('that the API server refuses is in the status of the policy until it passes, or nobody wants it', async () => {
+    const { repair, change, beforeWrite, setPolicies, onTroubles } = startRepair(restore, bare(3));
+    beforeWrite.mockImplementation((name) => {
+      throw new ApiError('PATCH', name, 403, 'Forbidden', 'no patch of nodes');
+    });
+    await settle();
+    const refusal = (name: string) => `${name}: 403 Forbidden: no patch of nodes`;
+    expect(repair.troubles()).toMatchObject([
+      {
+        kind: 'TaintPolicy',
+        policy: 'p',
+        reason: 'RepairRefused',
+        message: expect.stringContaining(`PATCH ${refusal('n0')}, PATCH ${refusal('n1')}, PATCH ${refusal('n2')}`),
+      },
+    ]);
+    change('n0', { taints: [gpu], remembered: GPU });
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(repair.troubles()).toMatchObject([{ message: expect.not.stringContaining('n0') }]);
+    const before = onTroubles.mock.calls.length;
+    setPolicies({});
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(repair.troubles()).toEqual([]);
+    expect(onTroubles.mock.calls.length).toBeGreaterThan(before);
+  });
+
+  it('waits for its turn, so that the API server can serve others: a hundred at once, and a hundred a second', async () => {
+    const { writes } = startRepair(restore, bare(250));
+    await settle();
+    expect(writes).toHaveLength(100);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(writes.length).toBeGreaterThan(190);
+    expect(writes.length).toBeLessThanOrEqual(200);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(writes).toHaveLength(250);
+  });
+
+  it('that waits for its turn is not made once it is to stop', async () => {
+    const { repair, writes, messages, metric } = startRepair(restore, bare(150));
+    await settle();
+    expect(await metric('taintkeeper_queue_depth')).toMatch(/\{controller="node-repair"\} \d+/);
+    await repair.stop();
+    expect(await metric('taintkeeper_queue_depth')).not.toContain('node-repair');
+    await vi.advanceTimersByTimeAsync(SWEEP_MS);
+    expect(writes).toHaveLength(100);
+    expect(messages()).toHaveLength(100);
+  });
+});
+
+describe('what is not put back', () => {
+  it('is told once, and again when it comes and goes', async () => {
+    const { writes, change, said, messages } = startRepair(deny, bare(2));
+    for (let times = 0; times < 3; times++) {
+      change('n0', { labels: { times: String(times) } });
+      await settle();
+    }
+    expect(said()).toEqual(['n0 TaintMissing', 'n1 TaintMissing']);
+    // Of many at once, Events are left out; the log has all.
+    expect(messages()).toEqual([
+      expect.stringMatching(/^Node n0: TaintPolicy \S+ finds missing taint \S+, which mode Deny does not put back$/),
+      expect.stringMatching(/^Node n1: /),
+    ]);
+    for (const taints of [[gpu], []]) {
+      change('n0', { taints });
+      await settle();
+    }
+    expect(said().slice(2)).toEqual(['n0 TaintMissing']);
+    // The memory of what it carried for a while.
+    expect(writes.map(({ patch }) => patch.spec)).toEqual([undefined]);
+  });
+
+  it('is told again when a policy comes back that was gone', async () => {
+    const { setPolicies, said } = startRepair(deny, bare(1));
+    for (const policies of [{}, deny]) {
+      await settle();
+      setPolicies(policies);
+    }
+    await settle();
+    expect(said()).toEqual(['n0 TaintMissing', 'n0 TaintMissing']);
+  });
+
+  it('is told of a new node of that name, too', async () => {
+    const { remove, change, said } = startRepair(deny, bare(1));
+    await settle();
+    remove('n0');
+    await settle();
+    change('n0', {});
+    await settle();
+    expect(said()).toEqual(['n0 TaintMissing', 'n0 TaintMissing']);
+  });
+
+  it('with --audit is everything: nothing is written, whatever the policies say', async () => {
+    const { writes, change, said } = startRepair(restore, bare(1), { audit: true });
+    await settle();
+    change('n0', { remembered: GPU, release: GPU });
+    await vi.advanceTimersByTimeAsync(SWEEP_MS);
+    expect(writes).toEqual([]);
+    expect(said()).toEqual(['n0 TaintMissing']);
+  });
+});
+
+describe('a taint that somebody takes away each time', () => {
+  /** A node that has carried the taint, and loses it every minute: times are those of the repairs, in minutes. */
+  function contest() {
+    const { beforeWrite, writes, change, taintsOf, ...repairs } = startRepair(restore, [nodeEntry('n0', [gpu])]);
+    const start = performance.now() / 60_000;
+    const times: number[] = [];
+    beforeWrite.mockImplementation(() => {
+      if (writes.at(-1)?.patch.spec) times.push(performance.now() / 60_000 - start);
+    });
+    return {
+      ...repairs,
+      times,
+      async takeAway(minutes: number) {
+        for (let minute = 0; minute < minutes; minute++) {
+          await vi.advanceTimersByTimeAsync(60_000);
+          if (taintsOf('n0')?.length) change('n0', { taints: [] });
+        }
+        await settle();
+      },
+    };
+  }
+
+  it('is put back three times, and then left to them, which node, policy and status say', async () => {
+    const { takeAway, times, said, repair, onTroubles } = contest();
+    await takeAway(10);
+    expect(times).toEqual([1, 2, 3]);
+    expect(said()).toEqual([...Array(3).fill('n0 TaintRestored'), 'n0 TaintContested']);
+    expect(repair.troubles()).toMatchObject([{ policy: 'p', reason: 'TaintContested' }]);
+    expect(repair.isContested('n0', gpu)).toBe(true);
+    expect(repair.isContested('another', gpu)).toBe(false);
+    expect(onTroubles).toHaveBeenCalledTimes(1);
+  });
+
+  it('is tried again as soon as it may be: three times in ten minutes, however long it goes on', async () => {
+    const { takeAway, times } = contest();
+    await takeAway(32);
+    expect(times).toEqual([1, 2, 3, 11, 12, 13, 21, 22, 23, 31, 32]);
+  });
+
+  it('is nobody’s trouble any more once they have given up', async () => {
+    const { takeAway, times, repair, onTroubles } = contest();
+    await takeAway(9);
+    // Ten minutes from the last time that it was put back, and not a minute before.
+    await vi.advanceTimersByTimeAsync(11.5 * 60_000);
+    expect(times).toEqual([1, 2, 3, 11]);
+    expect(repair.troubles()).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(times).toHaveLength(4);
+    expect(repair.troubles()).toEqual([]);
+    expect(onTroubles).toHaveBeenCalledTimes(2);
+  });
+});
+
+describe('a memory that somebody takes away each time', () => {
+  it('is written three times in ten minutes, and said to be fought over once', async () => {
+    const { writes, change, messages } = startRepair(restore, [nodeEntry('n0', [gpu])]);
+    const takeAway = async (times: number) => {
+      for (let time = 0; time < times; time++) {
+        await settle();
+        change('n0', { remembered: undefined });
+      }
+    };
+    await takeAway(50);
+    expect(writes).toHaveLength(3);
+    expect(messages()).toEqual([
+      'wrote the same taintkeeper.dev/remembered to Node n0 3 times in 10 minutes: somebody changes it each time',
+    ]);
+    await vi.advanceTimersByTimeAsync(SWEEP_MS);
+    expect(writes).toHaveLength(4);
+  });
+
+  it('keeps no taint from being put back', async () => {
+    const { change, taintsOf } = startRepair(restore, [nodeEntry('n0', [gpu])]);
+    for (let time = 0; time < 5; time++) {
+      await settle();
+      change('n0', { remembered: undefined });
+    }
+    change('n0', { taints: [] });
+    await settle();
+    expect(taintsOf('n0')).toEqual([gpu]);
+  });
+});
+
+it('what native policies put back while nobody was asked is recorded once, and taken off the node', async () => {
+  const entry = nodeEntry('n1', [gpu]);
+  const restored = { ...entry, value: { ...entry.value, remembered: GPU, restored: `p ${GPU}` } };
+  const { writes, said, metric, repair } = startRepair(restore, [restored]);
+  await settle();
+  const annotations = { 'taintkeeper.dev/restored': null };
+  expect(writes).toEqual([{ name: 'n1', patch: { metadata: { resourceVersion: '1', annotations } } }]);
+  expect(said()).toEqual(['n1 TaintRestored']);
+  expect(await metric('taintkeeper_decisions_total')).toContain(
+    'taintkeeper_decisions_total{kind="Node",policy="p",mode="Restore",outcome="restored",by="native"} 1',
+  );
+  repair.nodeChanged('n1');
+  await settle();
+  expect(writes).toHaveLength(1);
+});

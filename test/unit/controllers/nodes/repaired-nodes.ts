@@ -1,0 +1,133 @@
+import { onTestFinished, vi } from 'vitest';
+import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
+import { ApiError } from '../../../../src/cluster/client/api-error.ts';
+import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
+import { type NodeRepairOptions, startNodeRepair } from '../../../../src/controllers/nodes/node-repair.ts';
+import type { ClusterNode } from '../../../../src/controllers/sources.ts';
+import { DEFAULT_EVICTION_RATE } from '../../../../src/judge/eviction-pace.ts';
+import { REMEMBERED_ANNOTATION } from '../../../../src/judge/memory.ts';
+import { RELEASE_ANNOTATION } from '../../../../src/judge/release.ts';
+import { RESTORED_ANNOTATION } from '../../../../src/judge/restored-natively.ts';
+import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
+import type { Taint } from '../../../../src/kubernetes/taint.ts';
+import { createMetrics } from '../../../../src/server/metrics.ts';
+import { captureLog } from '../../captured-log.ts';
+import type { Policies } from '../../judge/node-drifts.ts';
+import { policySet } from '../../policy/policies.ts';
+import { nodeEntry } from './node-entries.ts';
+
+/** The merge patch that is sent for a Node. */
+export interface NodePatch {
+  readonly metadata: {
+    readonly resourceVersion: string;
+    readonly annotations: Readonly<Record<string, string | null>>;
+  };
+  readonly spec?: { readonly taints: readonly Taint[] };
+}
+
+/**
+ * Starts the repair of nodes that stand in a Map, as the cache has them. Writes change the Map at once, and are refused as the
+ * API server refuses them. Stopped with the running test.
+ */
+export function startRepair(
+  policies: Policies,
+  nodes: readonly Entry<ClusterNode>[],
+  options: Partial<NodeRepairOptions> = {},
+) {
+  const { audit = false, evictionRate = DEFAULT_EVICTION_RATE } = options;
+  const cluster = new Map(nodes.map((node) => [node.name, node]));
+  const writes: { readonly name: string; readonly patch: NodePatch }[] = [];
+  const events: RecordedEvent[] = [];
+  const { log, lines } = captureLog();
+  const metrics = createMetrics('test');
+  const onTroubles = vi.fn();
+  /** Does what somebody else does before the write arrives; what it throws is the answer. */
+  const beforeWrite = vi.fn((_name: string) => {});
+  let versions = 1;
+  let compiled = policySet({ taint: policies }, { audit });
+
+  /** What there is of pods, or why they may not be listed. */
+  let pods: readonly object[] | ApiError = [];
+
+  const client: Pick<ApiClient, 'request' | 'now'> = {
+    now: () => new Date(),
+    async request<T>(method: string, path: string, { body }: { body?: unknown } = {}) {
+      const name = path.replace('/api/v1/nodes/', '');
+      const refuse = (status: number, reason: string) => new ApiError(method, path, status, reason, '');
+      if (path === '/api/v1/pods') {
+        if (pods instanceof ApiError) throw pods;
+        return { metadata: { resourceVersion: '1' }, items: pods } as T;
+      }
+      if (method === 'GET') return { metadata: { name } } as T;
+      const patch = body as NodePatch;
+      writes.push({ name, patch });
+      beforeWrite(name);
+      const node = cluster.get(name);
+      if (!node) throw refuse(404, 'NotFound');
+      if (node.resourceVersion !== patch.metadata.resourceVersion) throw refuse(409, 'Conflict');
+      const {
+        [RELEASE_ANNOTATION]: release,
+        [REMEMBERED_ANNOTATION]: remembered,
+        [RESTORED_ANNOTATION]: restored,
+      } = patch.metadata.annotations;
+      change(name, {
+        ...(patch.spec ? { taints: patch.spec.taints } : {}),
+        ...(release === undefined ? {} : { release: release ?? undefined }),
+        ...(remembered === undefined ? {} : { remembered: remembered ?? undefined }),
+        ...(restored === undefined ? {} : { restored: restored ?? undefined }),
+      });
+      return undefined as T;
+    },
+  };
+
+  /** Writes the node as somebody else does; the watch tells of it. */
+  function change(name: string, value: Partial<ClusterNode>): void {
+    const before = cluster.get(name) ?? nodeEntry(name);
+    cluster.set(name, { ...before, resourceVersion: String(++versions), value: { ...before.value, ...value } });
+    repair.nodeChanged(name);
+  }
+
+  const repair = startNodeRepair({
+    client: client as ApiClient,
+    synced: Promise.resolve(),
+    nodes: { get: (name) => cluster.get(name), entries: () => cluster.values() },
+    compiled: () => compiled,
+    isComplete: () => true,
+    audit,
+    evictionRate,
+    record: (event) => void events.push(event),
+    metrics,
+    onTroubles,
+    log,
+    ...options,
+  });
+  onTestFinished(() => repair.stop());
+
+  return {
+    repair,
+    cluster,
+    writes,
+    beforeWrite,
+    onTroubles,
+    change,
+    remove(name: string) {
+      cluster.delete(name);
+      repair.nodeChanged(name);
+    },
+    setPolicies(next: Policies) {
+      compiled = policySet({ taint: next }, { audit });
+      repair.policiesChanged();
+    },
+    setPods(next: typeof pods) {
+      pods = next;
+    },
+    taintsOf: (name: string) => cluster.get(name)?.value.taints,
+    /** What was said of policies, in that order. */
+    saidOfPolicies: () => events.flatMap(({ regarding, note }) => (regarding.kind === 'TaintPolicy' ? [note] : [])),
+    /** What was said of nodes: `NODE REASON`, in that order. */
+    said: () =>
+      events.filter(({ regarding }) => regarding.kind === 'Node').map((e) => `${e.regarding.name} ${e.reason}`),
+    messages: () => lines().map(({ msg }) => msg),
+    metric: (name: string) => metrics.registry.getSingleMetricAsString(name),
+  };
+}

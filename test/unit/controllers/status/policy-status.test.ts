@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
+import { ApiError } from '../../../../src/cluster/client/api-error.ts';
+import { viewPolicy } from '../../../../src/cluster/policies.ts';
+import { policyStatus } from '../../../../src/controllers/status/policy-status.ts';
+import type { TolerationPolicySpec } from '../../../../src/policy/toleration-policy.ts';
+import { policySet } from '../../policy/policies.ts';
+
+it('a status that the API server refuses keeps back none of the others, and is a failure all the same', async () => {
+  const spec: TolerationPolicySpec = { mode: 'Mutate', daemonSets: { namespaces: ['*'] } };
+  const names = ['a', 'b', 'c'];
+  const written: string[] = [];
+  const counted: number[] = [];
+  const client = {
+    async request(method: string, path: string) {
+      if (path.endsWith('/a/status')) throw new ApiError(method, path, 403, 'Forbidden', 'denied by a webhook');
+      written.push(path);
+    },
+  };
+  const run = policyStatus({
+    client: client as unknown as ApiClient,
+    objects: () =>
+      names.map((name) =>
+        viewPolicy('TolerationPolicy', {
+          metadata: { name, uid: name, generation: 1, resourceVersion: '1' },
+          spec,
+        }),
+      ),
+    compiled: () => policySet({ toleration: Object.fromEntries(names.map((name) => [name, spec])) }),
+    audit: false,
+    nodes: () => [],
+    daemonSets: () => [],
+    stuckPods: () => [],
+    standing: () => 'registered',
+    unverified: () => undefined,
+    backstop: () => undefined,
+    evicting: () => undefined,
+    troubles: () => [],
+    metrics: { violating: (findings) => counted.push(findings.length), awaitingEviction: () => {}, stalled: () => {} },
+  });
+  await expect(run()).rejects.toThrow('denied by a webhook');
+  expect(written.map((path) => path.split('/').at(-2))).toEqual(['b', 'c']);
+  expect(counted).toEqual([3]);
+});

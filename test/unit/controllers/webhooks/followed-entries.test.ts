@@ -1,0 +1,50 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { PolicySnapshot } from '../../../../src/cluster/policies.ts';
+import { followPolicies } from '../../../../src/controllers/webhooks/followed-entries.ts';
+import { parsePolicies } from '../../../../src/files/policy-files.ts';
+import { compilePolicies } from '../../../../src/policy/policy-set.ts';
+import { captureLog } from '../../captured-log.ts';
+import { TOLERATION_POLICY_YAML, taintPolicyYaml } from '../../reviews.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function snapshot(text?: string): PolicySnapshot {
+  const policies = text === undefined ? [] : parsePolicies([{ name: 'test', text }]);
+  return { policies, compiled: compilePolicies(policies), versions: new Set() };
+}
+const [none, deny, both] = [
+  undefined,
+  taintPolicyYaml('Deny'),
+  `${taintPolicyYaml('Deny')}---\n${TOLERATION_POLICY_YAML}`,
+].map(snapshot) as [PolicySnapshot, PolicySnapshot, PolicySnapshot];
+
+it('takes up a first change at once, and the next one some time later', () => {
+  let latest = none;
+  const entries = followPolicies(() => latest, false, captureLog().log);
+  expect(entries.current()).toEqual([]);
+  expect(entries.dueInMs()).toBe(0);
+
+  latest = deny;
+  const first = entries.current();
+  expect(first.length).toBeGreaterThan(0);
+  expect(entries.from()).toBe(deny);
+
+  latest = both;
+  expect(entries.current()).toBe(first);
+  expect(entries.from()).toBe(deny);
+  vi.advanceTimersByTime(entries.dueInMs());
+  expect(entries.current().length).toBeGreaterThan(first.length);
+  expect(entries.from()).toBe(both);
+});
+
+it('compiles nothing anew while nothing has changed', () => {
+  const entries = followPolicies(() => deny, false, captureLog().log);
+  const first = entries.current();
+  vi.advanceTimersByTime(60_000);
+  expect(entries.current()).toBe(first);
+});

@@ -1,0 +1,239 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { compileCoverage, type SchedulingNode } from '../../../src/coverage/coverage.ts';
+import { type CoverageFix, type FixableDaemonSet, fixGaps, ROLE_TAINT_KEYS } from '../../../src/coverage/fix.ts';
+import { findGaps, groupNodes } from '../../../src/coverage/groups.ts';
+import { type DaemonSetView, IGNORE_ANNOTATION, judgeDaemonSet } from '../../../src/judge/daemon-set.ts';
+import { matchesPattern } from '../../../src/kubernetes/pattern.ts';
+import type { Taint } from '../../../src/kubernetes/taint.ts';
+import { isTransientTaintKey } from '../../../src/kubernetes/transient-taints.ts';
+import { parsePolicy } from '../../../src/policy/policy.ts';
+import { compilePolicies, type PolicySet } from '../../../src/policy/policy-set.ts';
+import { taints, tolerations } from '../admission/generators.ts';
+import { CONTROL_PLANE, daemonSet, GPU, MASTER, NOT_READY, node } from './scheduling.ts';
+
+type Fix = CoverageFix<FixableDaemonSet, SchedulingNode>;
+
+const fixable = (name: string, given: Partial<FixableDaemonSet> = {}): FixableDaemonSet => ({
+  ...daemonSet(name),
+  annotations: {},
+  ...given,
+});
+
+const fix = (daemonSets: FixableDaemonSet[], nodes: SchedulingNode[], keys: readonly string[]): Fix =>
+  fixGaps(findGaps(daemonSets, groupNodes(daemonSets, nodes)), keys);
+
+/** The policies as the API server would take them. */
+function compiled({ policies }: Fix): PolicySet {
+  return compilePolicies(
+    policies.map((policy) => {
+      const result = parsePolicy(policy);
+      if (!result.ok) throw new Error(JSON.stringify(result.problems));
+      return result.policy;
+    }),
+  );
+}
+
+/** The DaemonSet as admission makes it. */
+function applied(daemonSet: FixableDaemonSet, policies: PolicySet): FixableDaemonSet {
+  const view: DaemonSetView = { ...daemonSet, labels: {}, deleting: false };
+  const decision = judgeDaemonSet({ phase: 'mutate', daemonSet: view }, policies);
+  return decision.verdict === 'patch' ? { ...daemonSet, ...decision.desired } : daemonSet;
+}
+
+const NODES = [node('m', [MASTER]), node('c', [CONTROL_PLANE]), node('w')];
+
+it('is the TolerationPolicy that the DaemonSet needs', () => {
+  const flannel = fixable('kube-flannel', {
+    tolerations: [{ key: CONTROL_PLANE.key, operator: 'Exists', effect: 'NoSchedule' }],
+  });
+  expect(fix([flannel], NODES, ROLE_TAINT_KEYS).policies).toEqual([
+    {
+      apiVersion: 'taintkeeper.dev/v1alpha1',
+      kind: 'TolerationPolicy',
+      metadata: { name: expect.stringMatching(/^coverage-kube-system\.[0-9a-f]{8}$/) },
+      spec: {
+        mode: 'Mutate',
+        daemonSets: { namespaces: ['kube-system'], names: ['kube-flannel'] },
+        tolerations: [{ key: MASTER.key, operator: 'Exists', effect: 'NoSchedule' }],
+        existing: 'Patch',
+      },
+    },
+  ]);
+});
+
+const BATCH: Taint = { ...GPU, value: 'batch' };
+const BARE: Taint = { key: 'dedicated', effect: 'NoSchedule' };
+
+describe('the tolerations', () => {
+  it.each<{ why: string; taints: Taint[][]; keys: string[]; tolerations: object[] }>([
+    { why: 'are none where no key is asked for', taints: [[GPU]], keys: [], tolerations: [] },
+    {
+      why: 'have the value of the taint',
+      taints: [[GPU], [BATCH]],
+      keys: ['dedicated'],
+      tolerations: [
+        { key: 'dedicated', operator: 'Equal', value: 'batch', effect: 'NoSchedule' },
+        { key: 'dedicated', operator: 'Equal', value: 'gpu', effect: 'NoSchedule' },
+      ],
+    },
+    {
+      why: 'are for any value where one taint has none',
+      taints: [[GPU], [BARE]],
+      keys: ['ded*'],
+      tolerations: [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }],
+    },
+    {
+      why: 'keep effects apart',
+      taints: [[BARE, { ...GPU, effect: 'NoExecute' }]],
+      keys: ['*'],
+      tolerations: [
+        { key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' },
+        { key: 'dedicated', operator: 'Equal', value: 'gpu', effect: 'NoExecute' },
+      ],
+    },
+    {
+      why: 'are none where another taint keeps it off all the same',
+      taints: [[MASTER, GPU]],
+      keys: [MASTER.key],
+      tolerations: [],
+    },
+    { why: 'are never for what passes by itself', taints: [[NOT_READY]], keys: ['*', NOT_READY.key], tolerations: [] },
+    {
+      why: 'are for what stays, where something passes next to it',
+      taints: [[MASTER, NOT_READY]],
+      keys: ['*'],
+      tolerations: [{ key: MASTER.key, operator: 'Exists', effect: 'NoSchedule' }],
+    },
+  ])('$why', ({ taints, keys, tolerations }) => {
+    const nodes = taints.map((each, index) => node(`n${index}`, each));
+    const found = fix([fixable('a')], nodes, keys).policies.flatMap(({ spec }) => spec.tolerations ?? []);
+    expect(found).toEqual(tolerations);
+  });
+});
+
+describe('what is left as it is, and why', () => {
+  it.each<{ why: string; given?: Partial<FixableDaemonSet>; taints: Taint[]; because: object }>([
+    { why: 'a taint not asked for', taints: [GPU, MASTER], because: { kind: 'notAsked', keys: ['dedicated'] } },
+    {
+      why: 'a DaemonSet that policies leave alone',
+      given: { annotations: { [IGNORE_ANNOTATION]: 'true' } },
+      taints: [MASTER],
+      because: { kind: 'optsOut' },
+    },
+    {
+      why: 'a name that would be a pattern',
+      given: { name: 'a*' },
+      taints: [MASTER],
+      because: { kind: 'notValid' },
+    },
+    {
+      why: 'a value that no toleration can have',
+      taints: [{ ...MASTER, value: 'not valid' }],
+      because: { kind: 'notValid' },
+    },
+  ])('$why', ({ given = {}, taints, because }) => {
+    const { policies, left } = fix([fixable('a', given)], [node('n', taints)], ROLE_TAINT_KEYS);
+    expect(policies).toEqual([]);
+    expect(left).toMatchObject([{ because }]);
+  });
+});
+
+it('DaemonSets of a namespace that need the same share a policy, up to what the CRD allows', () => {
+  const many = Array.from({ length: 65 }, (_, index) => fixable(`d${index}`));
+  const other = fixable('o', { tolerations: [{ key: MASTER.key, operator: 'Exists' }] });
+  const elsewhere = fixable('d0', { namespace: 'monitoring' });
+  const { policies } = fix([...many, other, elsewhere], NODES, ROLE_TAINT_KEYS);
+  expect(
+    policies.map(({ metadata, spec }) => [
+      metadata.name.split('.')[0],
+      spec.daemonSets.names?.length,
+      spec.tolerations?.map(({ key }) => key?.split('/')[1]).join(),
+    ]),
+  ).toEqual([
+    ['coverage-kube-system', 64, 'control-plane,master'],
+    ['coverage-kube-system', 1, 'control-plane,master'],
+    ['coverage-kube-system', 1, 'control-plane'],
+    ['coverage-monitoring', 1, 'control-plane,master'],
+  ]);
+  expect(new Set(policies.map(({ metadata }) => metadata.name)).size).toBe(4);
+});
+
+it('applied, does not replace the policies of an earlier fix', () => {
+  const names = (...daemonSets: FixableDaemonSet[]) =>
+    fix(daemonSets, NODES, ROLE_TAINT_KEYS).policies.map(({ metadata }) => metadata.name);
+  const [a, b] = [fixable('a'), fixable('b')];
+  expect(names(a)).toEqual(names(a));
+  expect(names(a)).not.toEqual(names(b));
+});
+
+describe('applied', () => {
+  const world = fc.record({
+    nodes: fc.array(taints, { minLength: 1, maxLength: 6 }).map((all) => all.map((each, i) => node(`n${i}`, each))),
+    daemonSets: fc
+      .array(
+        fc.record({
+          namespace: fc.constantFrom('kube-system', 'monitoring'),
+          nodeSelector: fc.constantFrom({}, {}, { pool: 'a' }),
+          annotations: fc.constantFrom<Record<string, string>>({}, {}, { [IGNORE_ANNOTATION]: 'true' }),
+          tolerations,
+        }),
+        { minLength: 1, maxLength: 5 },
+      )
+      .map((all) => all.map((each, i) => fixable(`d${i}`, each))),
+    keys: fc.subarray(['dedicated', 'example.com/*', 'example.com/b', 'node.kubernetes.io/not-ready']),
+  });
+
+  it('closes exactly the gaps that it says, gives nothing else, and leaves none of them to a second run', () => {
+    fc.assert(
+      fc.property(world, ({ nodes, daemonSets, keys }) => {
+        const result = fix(daemonSets, nodes, keys);
+        const policies = compiled(result);
+        const closed = new Set(
+          result.closed.flatMap((gap) => gap.nodes.map((each) => `${gap.daemonSet.name} ${each.name}`)),
+        );
+        for (const before of daemonSets) {
+          const after = applied(before, policies);
+          // What passes by itself is taken to have passed.
+          const steady = nodes.map((each) => ({
+            ...each,
+            taints: each.taints.filter(({ key }) => !isTransientTaintKey(key)),
+          }));
+          for (const each of steady) {
+            const ran = compileCoverage(before)(each).runs;
+            expect(compileCoverage(after)(each).runs).toBe(ran || closed.has(`${before.name} ${each.name}`));
+          }
+          // Every toleration that was added is needed: without it, some node is lost.
+          for (const added of after.tolerations.slice(before.tolerations.length)) {
+            const without = { ...after, tolerations: after.tolerations.filter((other) => other !== added) };
+            const lost = steady.filter(
+              (each) => compileCoverage(after)(each).runs && !compileCoverage(without)(each).runs,
+            );
+            expect(lost).not.toEqual([]);
+          }
+        }
+        const again = fix(
+          daemonSets.map((each) => applied(each, policies)),
+          nodes,
+          keys,
+        );
+        expect(again.policies).toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('leaves a gap only for a reason', () => {
+    fc.assert(
+      fc.property(world, ({ nodes, daemonSets, keys }) => {
+        for (const { gap, because } of fix(daemonSets, nodes, keys).left) {
+          const others = gap.taints.filter(({ key }) => !keys.some((pattern) => matchesPattern(pattern, key)));
+          expect(gap.passing).toBe(false);
+          const optsOut = gap.daemonSet.annotations[IGNORE_ANNOTATION] !== undefined;
+          expect(because.kind).toBe(optsOut ? 'optsOut' : 'notAsked');
+          expect(optsOut || others.length > 0).toBe(true);
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,59 @@
+import { expect, it } from 'vitest';
+import type { SchedulingView } from '../../../src/coverage/coverage.ts';
+import { findGaps, groupNodes } from '../../../src/coverage/groups.ts';
+import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
+import { CONTROL_PLANE, daemonSet, GPU, MASTER, NOT_READY, node } from './scheduling.ts';
+
+/** `daemonSet: taints, or pass: nodes` of each gap. */
+function gapsOf(daemonSets: SchedulingView[], nodes: ReturnType<typeof node>[]): string[] {
+  return findGaps(daemonSets, groupNodes(daemonSets, nodes)).map(
+    ({ daemonSet, taints, nodes, passing }) =>
+      `${daemonSet.name}: ${taints.map(formatTaint)}${passing ? ' pass' : ''}: ${nodes.map(({ name }) => name)}`,
+  );
+}
+
+const PLANE = 'node-role.kubernetes.io/control-plane:NoSchedule';
+const OLD = 'node-role.kubernetes.io/master:NoSchedule';
+
+it.each<{ why: string; given?: Partial<SchedulingView>; taints: Taint[][]; gaps: string[] }>([
+  { why: 'no taint, no gap', taints: [[], []], gaps: [] },
+  { why: 'the same taint on two nodes is one gap', taints: [[MASTER], [], [MASTER]], gaps: [`a: ${OLD}: n0,n2`] },
+  {
+    why: 'the order of the taints does not count',
+    taints: [
+      [MASTER, CONTROL_PLANE],
+      [CONTROL_PLANE, MASTER],
+    ],
+    gaps: [`a: ${OLD},${PLANE}: n0,n1`],
+  },
+  {
+    why: 'other taints are another gap',
+    taints: [[MASTER], [CONTROL_PLANE]],
+    gaps: [`a: ${OLD}: n0`, `a: ${PLANE}: n1`],
+  },
+  {
+    why: 'where it does not want to run, taints do not matter',
+    given: { nodeSelector: { a: 'b' } },
+    taints: [[GPU]],
+    gaps: [],
+  },
+  {
+    why: 'a taint that comes and goes passes',
+    taints: [[NOT_READY]],
+    gaps: ['a: node.kubernetes.io/not-ready:NoSchedule pass: n0'],
+  },
+  {
+    why: 'next to one that stays, it is not what is in the way',
+    taints: [[NOT_READY, MASTER], [MASTER]],
+    gaps: [`a: ${OLD}: n0,n1`],
+  },
+  {
+    why: 'tolerated taints are not in the way',
+    given: { tolerations: [{ key: MASTER.key, operator: 'Exists' }] },
+    taints: [[MASTER, GPU]],
+    gaps: ['a: dedicated=gpu:NoSchedule: n0'],
+  },
+])('$why', ({ given = {}, taints, gaps }) => {
+  const nodes = taints.map((each, index) => node(`n${index}`, each));
+  expect(gapsOf([daemonSet('a', given)], nodes)).toEqual(gaps);
+});

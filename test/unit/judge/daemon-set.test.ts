@@ -1,0 +1,409 @@
+import { describe, expect, it } from 'vitest';
+import { type DaemonSetRequest, type DaemonSetView, judgeDaemonSet } from '../../../src/judge/daemon-set.ts';
+import type { Phase } from '../../../src/judge/decision.ts';
+import type { Toleration } from '../../../src/kubernetes/toleration.ts';
+import type { PolicySet } from '../../../src/policy/policy-set.ts';
+import type { PolicyToleration, TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
+import { policySet } from '../policy/policies.ts';
+
+const MASTER = { key: 'node-role.kubernetes.io/master', operator: 'Exists', effect: 'NoSchedule' } as const;
+const CONTROL_PLANE = {
+  key: 'node-role.kubernetes.io/control-plane',
+  operator: 'Exists',
+  effect: 'NoSchedule',
+} as const;
+
+const PREFER = { operator: 'Exists', effect: 'PreferNoSchedule' } as const;
+
+const cni: TolerationPolicySpec = { mode: 'Mutate', daemonSets: { namespaces: ['kube-flannel'] } };
+const policy = (more: Partial<TolerationPolicySpec> = {}): PolicySet =>
+  policySet({ toleration: { cni: { ...cni, ...more } } });
+
+const flannel: DaemonSetView = {
+  namespace: 'kube-flannel',
+  name: 'kube-flannel-ds',
+  labels: { app: 'flannel' },
+  annotations: {},
+  tolerations: [],
+  hostNetwork: false,
+  deleting: false,
+};
+
+function judge(
+  policies: PolicySet,
+  daemonSet: Partial<DaemonSetView>,
+  phase: Phase = 'mutate',
+  running?: DaemonSetRequest['running'],
+) {
+  return judgeDaemonSet({ phase, daemonSet: { ...flannel, ...daemonSet }, ...(running ? { running } : {}) }, policies);
+}
+
+describe('Mutate', () => {
+  const sixty: Toleration[] = Array.from({ length: 60 }, (_, index) => ({
+    key: `example.com/${index}`,
+    operator: 'Exists',
+  }));
+
+  it.each<{ why: string; tolerations: Toleration[]; added: Toleration[] }>([
+    { why: 'none: both are added', tolerations: [], added: [MASTER, CONTROL_PLANE] },
+    { why: 'only master', tolerations: [MASTER], added: [CONTROL_PLANE] },
+    { why: 'only control-plane', tolerations: [CONTROL_PLANE], added: [MASTER] },
+    {
+      why: 'control-plane by Equal without a value, as in Flannel after PR #1907',
+      tolerations: [{ key: CONTROL_PLANE.key, effect: 'NoSchedule' }],
+      added: [MASTER],
+    },
+    {
+      why: 'control-plane for every effect',
+      tolerations: [{ key: CONTROL_PLANE.key, operator: 'Exists' }],
+      added: [MASTER],
+    },
+    {
+      why: 'control-plane by a value that the taint does not have',
+      tolerations: [{ key: CONTROL_PLANE.key, operator: 'Equal', value: 'true' }],
+      added: [MASTER, CONTROL_PLANE],
+    },
+    {
+      why: 'control-plane for another effect',
+      tolerations: [{ ...CONTROL_PLANE, effect: 'NoExecute' }],
+      added: [MASTER, CONTROL_PLANE],
+    },
+    { why: 'every taint', tolerations: [{ operator: 'Exists' }], added: [] },
+    {
+      why: 'every NoSchedule taint, as in Flannel',
+      tolerations: [{ operator: 'Exists', effect: 'NoSchedule' }],
+      added: [],
+    },
+    {
+      why: 'every NoExecute taint',
+      tolerations: [{ operator: 'Exists', effect: 'NoExecute' }],
+      added: [MASTER, CONTROL_PLANE],
+    },
+    { why: '60 others', tolerations: sixty, added: [MASTER, CONTROL_PLANE] },
+  ])('tolerates $why', ({ tolerations, added }) => {
+    const decision = judge(policy(), { tolerations });
+    if (added.length === 0) {
+      expect(decision).toMatchObject({ verdict: 'allow', violations: [], warnings: [] });
+    } else {
+      expect(decision).toMatchObject({ verdict: 'patch', desired: { tolerations: [...tolerations, ...added] } });
+      expect(decision.violations.map(({ outcome }) => outcome)).toEqual(added.map(() => 'added'));
+    }
+  });
+
+  it.each<{ who: string; tolerations: Toleration[] }>([
+    {
+      who: 'calico-node and canal',
+      tolerations: [
+        { effect: 'NoSchedule', operator: 'Exists' },
+        { key: 'CriticalAddonsOnly', operator: 'Exists' },
+        { effect: 'NoExecute', operator: 'Exists' },
+      ],
+    },
+    {
+      who: 'kube-multus-ds',
+      tolerations: [
+        { operator: 'Exists', effect: 'NoSchedule' },
+        { operator: 'Exists', effect: 'NoExecute' },
+      ],
+    },
+  ])('does not roll $who for the sake of PreferNoSchedule, which never keeps a daemon off', ({ tolerations }) => {
+    const wide = policy({
+      tolerations: [{ operator: 'Exists' }, { key: 'dedicated', operator: 'Exists' }, { ...PREFER, key: 'spot' }],
+    });
+    expect(judge(wide, { tolerations })).toMatchObject({ verdict: 'allow', violations: [] });
+    expect(judge(wide, { tolerations }, 'validate').violations).toEqual([]);
+    const [first, ...rest] = tolerations;
+    expect(judge(wide, { tolerations: rest })).toMatchObject({
+      verdict: 'patch',
+      desired: { tolerations: [...rest, { operator: 'Exists' }] },
+    });
+    expect(first?.effect).toBe('NoSchedule');
+  });
+
+  it('asks for no toleration that the DaemonSet controller gives to the pods', () => {
+    const wanted: TolerationPolicySpec['tolerations'] = [
+      { key: 'node.kubernetes.io/unschedulable', operator: 'Exists', effect: 'NoSchedule' },
+      { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' },
+      { key: 'node.kubernetes.io/network-unavailable', operator: 'Exists', effect: 'NoSchedule' },
+    ];
+    const policies = policy({ tolerations: wanted });
+    expect(judge(policies, { hostNetwork: true }).verdict).toBe('allow');
+    expect(judge(policies, {})).toMatchObject({ desired: { tolerations: wanted.slice(2) } });
+  });
+
+  it('a wanted Exists is not satisfied by the taint without a value alone, as it is for role taints', () => {
+    const dedicated = { key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' } as const;
+    const without = { key: 'dedicated', effect: 'NoSchedule' } as const;
+    const policies = policy({ tolerations: [dedicated] });
+    expect(judge(policies, { tolerations: [without] })).toMatchObject({
+      desired: { tolerations: [without, dedicated] },
+    });
+    const role = { ...without, key: MASTER.key };
+    expect(judge(policy({ tolerations: [MASTER] }), { tolerations: [role] }).verdict).toBe('allow');
+  });
+
+  const narrow = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' } as const;
+  const wide = { key: 'dedicated', operator: 'Exists' } as const;
+  it.each([
+    { why: 'one policy, the narrow one first', toleration: { a: { ...cni, tolerations: [narrow, wide] } } },
+    { why: 'two policies', toleration: { a: { ...cni, tolerations: [narrow] }, b: { ...cni, tolerations: [wide] } } },
+    {
+      why: 'called otherwise',
+      toleration: { b: { ...cni, tolerations: [narrow] }, a: { ...cni, tolerations: [wide] } },
+    },
+  ])('adds nothing that the widest makes needless: $why', ({ toleration }) => {
+    expect(judge(policySet({ toleration }), {})).toMatchObject({ desired: { tolerations: [wide] } });
+  });
+
+  it('adds nothing twice when two policies want the same', () => {
+    const policies = policySet({ toleration: { a: cni, b: cni } });
+    expect(judge(policies, {})).toMatchObject({ verdict: 'patch', desired: { tolerations: [MASTER, CONTROL_PLANE] } });
+  });
+
+  it('takes an operator that it does not know as not tolerating, and says so', () => {
+    const decision = judge(policy(), { tolerations: [MASTER, { key: CONTROL_PLANE.key, operator: 'Gt', value: '5' }] });
+    expect(decision.warnings).toEqual([
+      'TolerationPolicy cni added toleration node-role.kubernetes.io/control-plane:NoSchedule',
+      'toleration node-role.kubernetes.io/control-plane=5 (Gt): operator not known, taken as not tolerating',
+    ]);
+  });
+
+  it('leaves a template alone that the request does not change: that would restart pods; validation reports it', () => {
+    const unchanged = { tolerations: [], sameTemplate: true };
+    expect(judge(policy(), {}, 'mutate', unchanged)).toMatchObject({ verdict: 'allow', violations: [] });
+    const { verdict, violations, warnings } = judge(policy(), {}, 'validate', unchanged);
+    expect(verdict).toBe('allow');
+    expect(violations.map(({ outcome }) => outcome)).toEqual(['missing', 'missing']);
+    expect(warnings[0]).toBe('TolerationPolicy cni: toleration node-role.kubernetes.io/master:NoSchedule is missing');
+  });
+});
+
+describe('a DaemonSet that runs', () => {
+  const own: Toleration = { key: 'example.com/own', operator: 'Exists' };
+  const extra: Toleration = { key: 'example.com/extra', operator: 'Exists' };
+
+  it.each<{
+    why: string;
+    running: Toleration[];
+    sent: Toleration[];
+    sameTemplate: boolean;
+    wanted?: TolerationPolicySpec['tolerations'];
+    added: Toleration[];
+  }>([
+    {
+      why: 'gets back what a manifest applied again takes out',
+      running: [own, MASTER, CONTROL_PLANE],
+      sent: [own],
+      sameTemplate: true,
+      added: [MASTER, CONTROL_PLANE],
+    },
+    {
+      why: 'gets it back in the order in which it runs',
+      running: [own, CONTROL_PLANE, MASTER],
+      sent: [own],
+      sameTemplate: true,
+      added: [CONTROL_PLANE, MASTER],
+    },
+    {
+      why: 'gets nothing more then: that would restart its pods',
+      running: [own, CONTROL_PLANE],
+      sent: [own],
+      sameTemplate: true,
+      added: [CONTROL_PLANE],
+    },
+    {
+      why: 'gets all when its template changes otherwise',
+      running: [own, CONTROL_PLANE],
+      sent: [own],
+      sameTemplate: false,
+      added: [MASTER, CONTROL_PLANE],
+    },
+    {
+      why: 'gets all when its tolerations change otherwise',
+      running: [own, CONTROL_PLANE],
+      sent: [own, extra],
+      sameTemplate: true,
+      added: [MASTER, CONTROL_PLANE],
+    },
+    {
+      why: 'gets back what it takes out as it was spelled: else its pods would start anew',
+      running: [own, { key: 'dedicated', operator: 'Equal', effect: 'NoSchedule' }],
+      sent: [own],
+      sameTemplate: true,
+      wanted: [{ key: 'dedicated', effect: 'NoSchedule' }],
+      added: [{ key: 'dedicated', operator: 'Equal', effect: 'NoSchedule' }],
+    },
+    {
+      why: 'gets back what is needless, too, where something is needed: else its pods would start anew',
+      running: [own, { ...MASTER, effect: '' }, MASTER, CONTROL_PLANE],
+      sent: [own],
+      sameTemplate: true,
+      wanted: [{ key: MASTER.key, operator: 'Exists' }, MASTER, CONTROL_PLANE],
+      added: [{ ...MASTER, effect: '' }, MASTER, CONTROL_PLANE],
+    },
+    {
+      why: 'gets nothing back that is needless: whoever takes it out may',
+      running: [{ operator: 'Exists' }, MASTER],
+      sent: [{ operator: 'Exists' }],
+      sameTemplate: true,
+      added: [],
+    },
+    { why: 'gets nothing when only a label changes', running: [own], sent: [own], sameTemplate: true, added: [] },
+    {
+      why: 'gets nothing when only the spelling changes',
+      running: [{ ...own, effect: '' }],
+      sent: [own],
+      sameTemplate: true,
+      added: [],
+    },
+  ])('$why', ({ running, sent, sameTemplate, wanted, added }) => {
+    const decision = judge(policy(wanted ? { tolerations: wanted } : {}), { tolerations: sent }, 'mutate', {
+      tolerations: running,
+      sameTemplate,
+    });
+    expect(decision.verdict === 'patch' ? decision.desired.tolerations : sent).toEqual([...sent, ...added]);
+  });
+});
+
+it('a new policy that wants more than an older one does not roll what runs by the older one', () => {
+  const policies = policySet({
+    toleration: {
+      a: { ...cni, tolerations: [{ key: MASTER.key, operator: 'Exists' }] },
+      b: { ...cni, tolerations: [MASTER] },
+    },
+  });
+  const running = { tolerations: [CONTROL_PLANE, MASTER], sameTemplate: true };
+  expect(judge(policies, { tolerations: [CONTROL_PLANE] }, 'mutate', running)).toMatchObject({
+    verdict: 'patch',
+    desired: { tolerations: [CONTROL_PLANE, MASTER] },
+  });
+});
+
+describe('tolerationSeconds', () => {
+  const forever = { key: 'maintenance', operator: 'Exists', effect: 'NoExecute' } as const;
+  const briefly = { ...forever, tolerationSeconds: 0 };
+  const policies = policy({ tolerations: [forever] });
+
+  it('a DaemonSet whose pods are evicted at once is reported, and not patched: the first toleration that matches wins', () => {
+    expect(judge(policies, { tolerations: [briefly] })).toMatchObject({ verdict: 'allow', violations: [] });
+    expect(judge(policies, { tolerations: [briefly] }, 'validate')).toMatchObject({
+      violations: [{ outcome: 'missing', subject: 'maintenance:NoExecute without tolerationSeconds' }],
+      warnings: [
+        'TolerationPolicy cni: toleration maintenance:NoExecute without tolerationSeconds is missing',
+        'toleration maintenance:NoExecute for 0 s comes first: change its tolerationSeconds in the DaemonSet',
+      ],
+    });
+  });
+
+  it.each<{ why: string; wanted: PolicyToleration; tolerations: Toleration[]; reported: boolean }>([
+    { why: 'the one without seconds comes first', wanted: forever, tolerations: [forever, briefly], reported: false },
+    { why: 'the one without seconds comes last', wanted: forever, tolerations: [briefly, forever], reported: true },
+    {
+      why: 'it is for another key',
+      wanted: forever,
+      tolerations: [forever, { ...briefly, key: 'a' }],
+      reported: false,
+    },
+    {
+      why: 'it is for every key',
+      wanted: forever,
+      tolerations: [{ operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 30 }],
+      reported: true,
+    },
+    {
+      why: 'it is for one value',
+      wanted: forever,
+      tolerations: [{ ...briefly, operator: 'Equal' }, forever],
+      reported: true,
+    },
+    {
+      why: 'longer than is wanted',
+      wanted: { ...forever, tolerationSeconds: 30 },
+      tolerations: [forever],
+      reported: false,
+    },
+    {
+      why: 'shorter than is wanted',
+      wanted: { ...forever, tolerationSeconds: 30 },
+      tolerations: [{ ...forever, tolerationSeconds: 29 }],
+      reported: true,
+    },
+    {
+      why: 'negative is 0',
+      wanted: briefly,
+      tolerations: [{ ...forever, tolerationSeconds: -1 }],
+      reported: false,
+    },
+    {
+      why: 'the DaemonSet controller puts one without seconds in its place',
+      wanted: { operator: 'Exists' },
+      tolerations: [
+        { ...forever, key: 'node.kubernetes.io/not-ready', tolerationSeconds: 300 },
+        { operator: 'Exists' },
+      ],
+      reported: false,
+    },
+  ])('$why: reported $reported', ({ wanted, tolerations, reported }) => {
+    const { violations } = judge(policy({ tolerations: [wanted] }), { tolerations }, 'validate');
+    expect(violations.map(({ outcome }) => outcome)).toEqual(reported ? ['missing'] : []);
+  });
+
+  it('adds the longest first, so that none is cut short', () => {
+    const some = { operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 } as const;
+    expect(judge(policy({ tolerations: [some, forever] }), {})).toMatchObject({
+      desired: { tolerations: [forever, some] },
+    });
+  });
+});
+
+describe('which DaemonSets a policy is for', () => {
+  const narrow = policy({
+    daemonSets: { namespaces: ['kube-*'], names: ['*flannel*'], selector: { matchLabels: { app: 'flannel' } } },
+  });
+
+  it.each<{ why: string; daemonSet: Partial<DaemonSetView>; yes: boolean }>([
+    { why: 'namespace, name and labels match', daemonSet: {}, yes: true },
+    { why: 'another namespace', daemonSet: { namespace: 'default' }, yes: false },
+    { why: 'another name', daemonSet: { name: 'canal' }, yes: false },
+    { why: 'other labels', daemonSet: { labels: { app: 'canal' } }, yes: false },
+    { why: 'opted out', daemonSet: { annotations: { 'taintkeeper.dev/ignore': 'true' } }, yes: false },
+    { why: 'opted out without a value', daemonSet: { annotations: { 'taintkeeper.dev/ignore': '' } }, yes: false },
+    { why: 'opted in again', daemonSet: { annotations: { 'taintkeeper.dev/ignore': 'false' } }, yes: true },
+    { why: 'on its way out', daemonSet: { deleting: true }, yes: false },
+  ])('$why: $yes', ({ daemonSet, yes }) => {
+    expect(judge(narrow, daemonSet).verdict).toBe(yes ? 'patch' : 'allow');
+    expect(judge(narrow, daemonSet, 'validate').violations).toHaveLength(yes ? 2 : 0);
+  });
+});
+
+describe('Audit', () => {
+  it('reports, in validation only', () => {
+    expect(judge(policy({ mode: 'Audit' }), { tolerations: [MASTER] })).toMatchObject({
+      verdict: 'allow',
+      violations: [],
+    });
+    expect(judge(policy({ mode: 'Audit' }), { tolerations: [MASTER] }, 'validate')).toMatchObject({
+      verdict: 'allow',
+      warnings: ['TolerationPolicy cni, Audit: toleration node-role.kubernetes.io/control-plane:NoSchedule is missing'],
+      auditAnnotations: { audited: 'cni: node-role.kubernetes.io/control-plane:NoSchedule' },
+    });
+  });
+
+  it('hides nothing that a policy in mode Mutate asks for, however much wider it is', () => {
+    const policies = policySet({
+      toleration: { a: { ...cni, mode: 'Audit', tolerations: [{ operator: 'Exists' }] }, b: cni },
+    });
+    expect(judge(policies, {}, 'validate').violations.map(({ policy, outcome }) => `${policy} ${outcome}`)).toEqual([
+      'b missing',
+      'b missing',
+      'a audited',
+    ]);
+  });
+
+  it('has nothing to report of what another policy adds', () => {
+    const policies = policySet({ toleration: { a: { ...cni, mode: 'Audit' }, b: cni } });
+    const decision = judge(policies, {});
+    expect(decision.violations.map(({ policy }) => policy)).toEqual(['b', 'b']);
+    expect(judge(policies, { tolerations: [MASTER, CONTROL_PLANE] }, 'validate').violations).toEqual([]);
+  });
+});

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import { leftOnDaemonSet, leftOnNode } from '../../../src/judge/daemon-set-repair.ts';
+
+const MASTER = { key: 'master', operator: 'Exists', effect: 'NoSchedule' };
+const GPU = { key: 'gpu', operator: 'Equal', value: 'a100', effect: 'NoExecute' };
+const OWN = { key: 'own', operator: 'Exists' };
+const ADDED = 'taintkeeper.dev/tolerations-added';
+
+it('on a node: memory, record and release, and nothing of others', () => {
+  const ours = {
+    'taintkeeper.dev/remembered': 'dedicated=gpu:NoSchedule',
+    'taintkeeper.dev/restored': 'gpu-pool dedicated=gpu:NoSchedule',
+    'taintkeeper.dev/release': 'dedicated:NoSchedule',
+  };
+  const { annotations, tolerations } = leftOnNode({ ...ours, 'example.com/a': 'b', 'taintkeeper.dev/ignore': 'true' });
+
+  expect(Object.fromEntries(annotations.map(({ name, value }) => [name, value]))).toEqual(ours);
+  expect(tolerations).toEqual([]);
+  expect(leftOnNode({ 'example.com/a': 'b' })).toEqual({ annotations: [], tolerations: [] });
+});
+
+it.each([
+  { why: 'nothing was added', record: undefined, tolerations: [MASTER], places: [] },
+  { why: 'one was', record: 'master:NoSchedule', tolerations: [OWN, MASTER], places: [1] },
+  { why: 'two were', record: 'gpu=a100:NoExecute, master:NoSchedule', tolerations: [OWN, MASTER, GPU], places: [1, 2] },
+  { why: 'it is gone', record: 'master:NoSchedule', tolerations: [OWN, GPU], places: [] },
+  { why: 'the owner has one like it', record: 'master:NoSchedule', tolerations: [MASTER, OWN, MASTER], places: [2] },
+  { why: 'it is named twice', record: 'own, own', tolerations: [OWN, OWN], places: [1] },
+  { why: 'the record cannot be read', record: ',;,', tolerations: [OWN], places: [] },
+])('on a DaemonSet, when $why', ({ record, tolerations, places }) => {
+  const annotations = record === undefined ? {} : { [ADDED]: record };
+
+  expect(leftOnDaemonSet(annotations, tolerations)).toEqual({
+    annotations: Object.entries(annotations).map(([name, value]) => ({ name, value })),
+    tolerations: places,
+  });
+});

@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import type { Phase } from '../../../src/judge/decision.ts';
+import { judgeNode } from '../../../src/judge/node.ts';
+import type { Taint } from '../../../src/kubernetes/taint.ts';
+import type { PolicySet, Requester } from '../../../src/policy/policy-set.ts';
+import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import { policySet } from '../policy/policies.ts';
+
+const KUBELET: Requester = { username: 'system:node:n1', groups: ['system:nodes'] };
+const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+const other: Taint = { key: 'other', effect: 'NoSchedule' };
+const GPU = 'dedicated=gpu:NoSchedule';
+const PRESENT_GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' } as const;
+
+function judgeCreation(policies: PolicySet, taints: readonly Taint[], phase: Phase = 'mutate', remembered?: string) {
+  const node = { name: 'n1', labels: { pool: 'gpu' }, taints, release: undefined, remembered };
+  return judgeNode({ operation: 'CREATE', phase, requester: KUBELET, node }, policies);
+}
+
+const present = (mode: TaintMode, more: Partial<TaintPolicySpec> = {}): PolicySet =>
+  policySet({ taint: { p: { mode, taints: [PRESENT_GPU], ...more } } });
+
+describe('a node that registers', () => {
+  it.each<{ why: string; taints: Taint[]; desired: Taint[] }>([
+    { why: 'gets a Present taint', taints: [], desired: [gpu] },
+    { why: 'gets it behind its own', taints: [other], desired: [other, gpu] },
+    {
+      why: 'gets the right value in place of a wrong one',
+      taints: [{ ...gpu, value: 'cpu' }, other],
+      desired: [gpu, other],
+    },
+    {
+      why: 'gets it next to one of another effect',
+      taints: [{ ...gpu, effect: 'NoExecute' }],
+      desired: [{ ...gpu, effect: 'NoExecute' }, gpu],
+    },
+  ])('$why', ({ taints, desired }) => {
+    const decision = judgeCreation(present('Restore'), taints);
+    expect(decision).toMatchObject({ verdict: 'patch', desired: { taints: desired } });
+    expect(decision).toHaveProperty('desired.remembered', GPU);
+    expect(decision.violations).toMatchObject([{ policy: 'p', outcome: 'added', subject: 'dedicated=gpu:NoSchedule' }]);
+  });
+
+  it.each<{ why: string; policies: PolicySet; taints: Taint[]; remembered?: string }>([
+    { why: 'has it already', policies: present('Restore'), taints: [gpu], remembered: GPU },
+    {
+      why: 'has another value where the policy names none',
+      policies: policySet({
+        taint: { p: { mode: 'Restore', taints: [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Present' }] } },
+      }),
+      taints: [gpu],
+      remembered: GPU,
+    },
+    {
+      why: 'is not selected',
+      policies: present('Restore', { nodeSelector: { matchLabels: { pool: 'cpu' } } }),
+      taints: [],
+    },
+    {
+      why: 'lacks a taint that is only Preserved',
+      policies: policySet({ taint: { p: { mode: 'Deny', taints: [{ key: 'dedicated' }] } } }),
+      taints: [],
+    },
+    { why: 'is only watched', policies: present('Audit'), taints: [gpu] },
+  ])('is left alone, but for what it is remembered to carry, when it $why', ({ policies, taints, remembered }) => {
+    const left = { verdict: 'allow', violations: [] };
+    const patched = { verdict: 'patch', desired: { taints, release: undefined, remembered }, violations: [] };
+    expect(judgeCreation(policies, taints)).toMatchObject(remembered === undefined ? left : patched);
+    expect(judgeCreation(policies, taints, 'mutate', remembered)).toMatchObject(left);
+    expect(judgeCreation(policies, taints, 'validate')).toMatchObject(left);
+  });
+
+  it.each<{ taints: Taint[]; remembered: string | undefined }>([
+    { taints: [], remembered: undefined },
+    { taints: [gpu], remembered: GPU },
+  ])('remembers what it carries, whatever it says of itself: $remembered', ({ taints, remembered }) => {
+    const deny = policySet({ taint: { p: { mode: 'Deny', taints: [{ key: '*' }], settleSeconds: 0 } } });
+    expect(judgeCreation(deny, taints, 'mutate', 'other:NoSchedule, rubbish')).toMatchObject({
+      verdict: 'patch',
+      desired: { taints, remembered },
+      violations: [],
+    });
+  });
+
+  it('gets the taint also where its kubelet may remove it: an exemption is about removing', () => {
+    expect(judgeCreation(present('Restore', { exempt: { groups: ['system:nodes'] } }), []).verdict).toBe('patch');
+  });
+
+  it('gets the taint under a Deny policy, too: registration is never refused', () => {
+    expect(judgeCreation(present('Deny'), []).verdict).toBe('patch');
+    expect(judgeCreation(present('Deny'), [], 'validate')).toMatchObject({
+      verdict: 'allow',
+      violations: [{ outcome: 'missing' }],
+    });
+  });
+
+  it('is only reported under an Audit policy', () => {
+    expect(judgeCreation(present('Audit'), [])).toMatchObject({ verdict: 'allow', violations: [] });
+    expect(judgeCreation(present('Audit'), [], 'validate')).toMatchObject({
+      verdict: 'allow',
+      violations: [{ outcome: 'audited' }],
+      warnings: ['TaintPolicy p, Audit: the node lacks taint dedicated=gpu:NoSchedule'],
+    });
+  });
+
+  it('gets one taint where two policies want two values: that of the stronger mode, then of the first name', () => {
+    const wanting = (mode: TaintMode, value: string): TaintPolicySpec => ({
+      mode,
+      taints: [{ ...PRESENT_GPU, value }],
+    });
+    const policies = policySet({
+      taint: { a: wanting('Restore', 'a'), b: wanting('Deny', 'b'), c: wanting('Deny', 'c') },
+    });
+    const decision = judgeCreation(policies, []);
+    expect(decision).toMatchObject({ verdict: 'patch', desired: { taints: [{ ...gpu, value: 'b' }] } });
+    expect(judgeCreation(policies, [{ ...gpu, value: 'b' }], 'validate').violations).toMatchObject([
+      { policy: 'c', outcome: 'missing' },
+      { policy: 'a', outcome: 'missing' },
+    ]);
+  });
+
+  it('gets the value that one policy names where a stronger one takes any', () => {
+    const policies = policySet({
+      taint: {
+        any: { mode: 'Deny', taints: [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Present' }] },
+        named: { mode: 'Restore', taints: [PRESENT_GPU] },
+      },
+    });
+    expect(judgeCreation(policies, [])).toMatchObject({ verdict: 'patch', desired: { taints: [gpu] } });
+    expect(judgeCreation(policies, [gpu])).toMatchObject({
+      desired: { taints: [gpu], remembered: GPU },
+      violations: [],
+    });
+    expect(judgeCreation(policies, [gpu], 'mutate', GPU)).toMatchObject({ verdict: 'allow' });
+  });
+});

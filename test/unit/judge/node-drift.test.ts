@@ -1,0 +1,218 @@
+import { describe, expect, it } from 'vitest';
+import type { NodeView } from '../../../src/judge/node-view.ts';
+import type { Taint } from '../../../src/kubernetes/taint.ts';
+import type { TaintMode } from '../../../src/policy/taint-policy.ts';
+import { driftOf, lossesOf, nodeOf, type Policies, rule } from './node-drifts.ts';
+import { cpu, gpu, other } from './node-updates.ts';
+
+const GPU = 'dedicated=gpu:NoSchedule';
+const CPU = 'dedicated=cpu:NoSchedule';
+const PRESENT_GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' } as const;
+const PRESENT_CPU = { ...PRESENT_GPU, value: 'cpu' };
+const PRESENT_ANY = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Present' } as const;
+const EVICTING = { ...PRESENT_GPU, effect: 'NoExecute' } as const;
+const evicting: Taint = { ...gpu, effect: 'NoExecute' };
+
+describe('a Present taint', () => {
+  it.each<{ why: string; node: NodeView; taints: Taint[] }>([
+    { why: 'is put behind the others', node: nodeOf([other]), taints: [other, gpu] },
+    { why: 'gets its value in its place', node: nodeOf([cpu, other]), taints: [gpu, other] },
+    { why: 'stands beside one of another effect', node: nodeOf([evicting]), taints: [evicting, gpu] },
+  ])('$why', ({ node, taints }) => {
+    const drift = driftOf({ p: rule('Restore', PRESENT_GPU) }, node);
+    expect(drift.losses).toMatchObject([{ field: 'spec.taints[0]', taint: gpu, hindrance: undefined }]);
+    expect(drift.desired?.taints).toEqual(taints);
+  });
+
+  it.each<TaintMode>(['Deny', 'Audit'])('is missed, and not put back, in mode %s', (mode) => {
+    for (const node of [nodeOf([]), nodeOf([cpu])]) {
+      const drift = driftOf({ p: rule(mode, PRESENT_GPU) }, node);
+      expect(lossesOf(drift)).toEqual([`p ${GPU} (mode)`]);
+      expect(drift.desired).toBeUndefined();
+    }
+  });
+
+  it.each(['node.cilium.io/agent-not-ready', 'node.cloudprovider.kubernetes.io/uninitialized'])(
+    'is for registration only when it is a start-up taint: %s',
+    (key) => {
+      const drift = driftOf({ p: rule('Restore', { ...PRESENT_GPU, key }) }, nodeOf([]));
+      expect(drift).toMatchObject({
+        losses: [],
+        removed: [],
+        released: [],
+        idle: [],
+        natively: [],
+        desired: undefined,
+      });
+    },
+  );
+
+  it.each<{ why: string; policies: Policies; node: NodeView }>([
+    { why: 'the node carries it', policies: { p: rule('Restore', PRESENT_GPU) }, node: nodeOf([gpu]) },
+    { why: 'any value will do', policies: { p: rule('Restore', PRESENT_ANY) }, node: nodeOf([cpu]) },
+    {
+      why: 'the policy is for other nodes',
+      policies: { p: rule('Restore', PRESENT_GPU, { nodeSelector: { matchLabels: { pool: 'gpu' } } }) },
+      node: nodeOf([]),
+    },
+  ])('is not missed when $why', ({ policies, node }) => {
+    expect(driftOf(policies, node).losses).toEqual([]);
+  });
+});
+
+describe('where several policies want one taint', () => {
+  it.each<{ why: string; policies: Policies; node?: NodeView; losses: string[]; taints: Taint[] | undefined }>([
+    {
+      why: 'the value of the strongest counts, though another one repairs',
+      policies: { a: rule('Restore', PRESENT_CPU), b: rule('Deny', PRESENT_GPU) },
+      losses: [`b ${GPU}`, `a ${CPU} (held)`],
+      taints: [gpu],
+    },
+    {
+      why: 'among equals, the first by name',
+      policies: { b: rule('Restore', PRESENT_CPU), a: rule('Restore', PRESENT_GPU) },
+      losses: [`a ${GPU}`, `b ${CPU} (held)`],
+      taints: [gpu],
+    },
+    {
+      why: 'a value that somebody names counts before any',
+      policies: { a: rule('Deny', PRESENT_ANY), b: rule('Restore', PRESENT_GPU) },
+      losses: [`a ${GPU}`, `b ${GPU}`],
+      taints: [gpu],
+    },
+    {
+      why: 'one that only watches has no say in the value',
+      policies: { a: rule('Audit', PRESENT_GPU), b: rule('Restore', PRESENT_ANY) },
+      losses: ['b dedicated:NoSchedule', `a ${GPU} (mode)`],
+      taints: [{ key: 'dedicated', effect: 'NoSchedule' }],
+    },
+    {
+      why: 'one in mode Deny that does not get its value is not said to have got it',
+      policies: { a: rule('Deny', PRESENT_GPU), b: rule('Deny', PRESENT_CPU), c: rule('Restore', PRESENT_GPU) },
+      losses: [`a ${GPU}`, `b ${CPU} (mode)`, `c ${GPU}`],
+      taints: [gpu],
+    },
+    {
+      why: 'nobody repairs where none is in mode Restore',
+      policies: { a: rule('Deny', PRESENT_GPU), b: rule('Audit', PRESENT_GPU) },
+      losses: [`a ${GPU} (mode)`, `b ${GPU} (mode)`],
+      taints: undefined,
+    },
+    {
+      why: 'a value that another one protects is held',
+      policies: { a: rule('Restore', PRESENT_CPU), b: rule('Restore', PRESENT_GPU) },
+      node: nodeOf([cpu]),
+      losses: [`b ${GPU} (held)`],
+      taints: [cpu],
+    },
+    {
+      why: 'one that wants no value is held, too',
+      policies: {
+        a: rule('Deny', { key: '*' }, { settleSeconds: 0 }),
+        b: rule('Restore', { ...PRESENT_GPU, value: '' }),
+      },
+      node: nodeOf([cpu]),
+      losses: ['b dedicated:NoSchedule (held)'],
+      taints: [cpu],
+    },
+    {
+      why: 'a value that is only watched is not held',
+      policies: { a: rule('Audit', PRESENT_CPU), b: rule('Restore', PRESENT_GPU) },
+      node: nodeOf([cpu]),
+      losses: [`b ${GPU}`],
+      taints: [gpu],
+    },
+  ])('$why', ({ policies, node = nodeOf([]), losses, taints }) => {
+    const drift = driftOf(policies, node);
+    expect(lossesOf(drift)).toEqual(losses);
+    expect(drift.desired?.taints).toEqual(taints);
+  });
+});
+
+describe('a taint that evicts pods', () => {
+  const mayEvict = { ...EVICTING, mayEvict: true };
+  const REMEMBERED = 'dedicated=gpu:NoExecute';
+
+  it.each<{ why: string; policies: Policies; node: NodeView; hindrances: unknown[] }>([
+    {
+      why: 'is not put on a node that never carried it',
+      policies: { p: rule('Restore', EVICTING) },
+      node: nodeOf([]),
+      hindrances: ['eviction'],
+    },
+    {
+      why: 'is with the consent of the policy',
+      policies: { p: rule('Restore', mayEvict) },
+      node: nodeOf([]),
+      hindrances: [undefined],
+    },
+    {
+      why: 'is with that of one of two policies that repair',
+      policies: { a: rule('Restore', mayEvict), b: rule('Restore', EVICTING) },
+      node: nodeOf([]),
+      hindrances: [undefined, undefined],
+    },
+    {
+      why: 'is not with that of a policy that only watches',
+      policies: { a: rule('Audit', mayEvict), b: rule('Restore', EVICTING) },
+      node: nodeOf([]),
+      hindrances: ['eviction', 'eviction'],
+    },
+    {
+      why: 'comes back to a node that is remembered to have carried it',
+      policies: { p: rule('Restore', EVICTING) },
+      node: nodeOf([], { remembered: REMEMBERED }),
+      hindrances: [undefined],
+    },
+    {
+      why: 'does not when it was remembered with another value: pods may tolerate that one only',
+      policies: { a: rule('Restore', EVICTING), b: rule('Restore', { key: 'dedicated', value: 'cpu' }) },
+      node: nodeOf([], { remembered: 'dedicated=cpu:NoExecute' }),
+      hindrances: ['eviction', 'eviction'],
+    },
+    {
+      why: 'does not when it was released',
+      policies: { p: rule('Restore', EVICTING) },
+      node: nodeOf([], { remembered: REMEMBERED, release: REMEMBERED }),
+      hindrances: ['eviction'],
+    },
+    {
+      why: 'does not in place of another value that evicts',
+      policies: { p: rule('Restore', EVICTING) },
+      node: nodeOf([{ ...evicting, value: 'cpu' }]),
+      hindrances: ['eviction'],
+    },
+  ])('$why', ({ policies, node, hindrances }) => {
+    expect(driftOf(policies, node).losses.map(({ hindrance }) => hindrance)).toEqual(hindrances);
+  });
+});
+
+it('leaves a contested taint to whoever takes it away, and repairs the others', () => {
+  const policies = { p: { mode: 'Restore', taints: [PRESENT_GPU, { ...PRESENT_GPU, key: 'other' }] } } as const;
+  const drift = driftOf(
+    { p: { ...policies.p, taints: [...policies.p.taints] } },
+    nodeOf([]),
+    ({ key }) => key === 'other',
+  );
+  expect(lossesOf(drift)).toEqual([`p ${GPU}`, 'p other=gpu:NoSchedule (contested)']);
+  expect(drift.desired?.taints).toEqual([gpu]);
+});
+
+it('puts back several taints in one go, in the order of the policies, behind those that are there', () => {
+  const drift = driftOf(
+    {
+      b: { mode: 'Restore', taints: [PRESENT_GPU, EVICTING, { ...PRESENT_GPU, effect: 'PreferNoSchedule' }] },
+      a: rule('Restore', { ...PRESENT_GPU, key: 'a' }),
+    },
+    nodeOf([other]),
+  );
+  expect(drift.desired?.taints).toEqual([other, { ...gpu, key: 'a' }, gpu, { ...gpu, effect: 'PreferNoSchedule' }]);
+});
+
+it('gives the very list of the node where only its memory changes', () => {
+  const node = nodeOf([gpu, other]);
+  const { losses, desired } = driftOf({ p: rule('Restore', PRESENT_GPU), q: rule('Deny', PRESENT_CPU) }, node);
+  expect(losses).toHaveLength(1);
+  expect(desired).toEqual({ taints: [gpu, other], release: undefined, remembered: GPU });
+  expect(desired?.taints).toBe(node.taints);
+});

@@ -1,0 +1,42 @@
+import type { Forgetting } from '../../../src/judge/memory.ts';
+import { type NodeDrift, nodeDrift } from '../../../src/judge/node-drift.ts';
+import type { NodeView } from '../../../src/judge/node-view.ts';
+import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
+import type { TaintMode, TaintPolicySpec, TaintRule } from '../../../src/policy/taint-policy.ts';
+import { policySet } from '../policy/policies.ts';
+
+export type Policies = Readonly<Record<string, TaintPolicySpec>>;
+
+/** A node that carries the taints, and nothing else. */
+export const nodeOf = (taints: readonly Taint[], more: Partial<NodeView> = {}): NodeView => ({
+  name: 'n1',
+  labels: {},
+  taints,
+  release: undefined,
+  remembered: undefined,
+  ...more,
+});
+
+/** A policy with one rule for every node, or for those that `more` selects. */
+export const rule = (mode: TaintMode, taint: TaintRule, more: Partial<TaintPolicySpec> = {}): TaintPolicySpec => ({
+  mode,
+  taints: [taint],
+  ...more,
+});
+
+export const driftOf = (
+  policies: Policies,
+  node: NodeView,
+  contested?: (taint: Taint) => boolean,
+  forgetting?: Forgetting,
+): NodeDrift =>
+  nodeDrift(node, policySet({ taint: policies }).taintPolicies, {
+    ...(contested ? { isContested: contested } : {}),
+    ...(forgetting ? { forgetting } : {}),
+  });
+
+/** One line a loss: `POLICY TAINT`, and the hindrance in brackets. */
+export const lossesOf = ({ losses }: NodeDrift): string[] =>
+  losses.map(
+    ({ policy, taint, hindrance }) => `${policy.name} ${formatTaint(taint)}${hindrance ? ` (${hindrance})` : ''}`,
+  );

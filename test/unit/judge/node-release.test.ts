@@ -1,0 +1,226 @@
+import { describe, expect, it } from 'vitest';
+import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
+import type { PolicySet } from '../../../src/policy/policy-set.ts';
+import type { TaintMode } from '../../../src/policy/taint-policy.ts';
+import { policySet } from '../policy/policies.ts';
+import { DEVELOPER, gpu, judgeUpdate, other, outcomes, policyOf, type Update } from './node-updates.ts';
+
+describe('release by annotation', () => {
+  const RELEASE = 'dedicated=gpu:NoSchedule';
+  const deny = policyOf('Deny', [{ key: '*' }], { settleSeconds: 0 });
+
+  it.each<TaintMode>(['Deny', 'Restore'])('lets the taint go in mode %s, and takes the annotation along', (mode) => {
+    const policies = policyOf(mode, [{ key: 'dedicated' }]);
+    const update = { before: [gpu], after: [], oldRelease: RELEASE, newRelease: RELEASE };
+    expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({
+      verdict: 'patch',
+      desired: { taints: [], release: undefined },
+      violations: [],
+    });
+    expect(judgeUpdate(policies, 'validate', { before: [gpu], after: [], oldRelease: RELEASE })).toMatchObject({
+      verdict: 'allow',
+      violations: [{ policy: 'p', outcome: 'released', subject: 'dedicated=gpu:NoSchedule' }],
+      warnings: ['TaintPolicy p released taint dedicated=gpu:NoSchedule'],
+      auditAnnotations: { released: 'p: dedicated=gpu:NoSchedule' },
+    });
+  });
+
+  it('is neither honoured nor used up by an Audit policy: that changes nothing', () => {
+    const audit = policyOf('Audit', [{ key: '*' }], { exempt: { users: ['system:*'] } });
+    for (const requester of [DEVELOPER, { username: 'system:x', groups: [] }]) {
+      const update = { before: [gpu], after: [], oldRelease: RELEASE, newRelease: RELEASE, requester };
+      expect(judgeUpdate(audit, 'mutate', update).verdict).toBe('allow');
+    }
+    const update = { before: [gpu], after: [], oldRelease: RELEASE };
+    expect(outcomes(judgeUpdate(audit, 'validate', update))).toEqual(['p audited dedicated=gpu:NoSchedule']);
+  });
+
+  it('is used up when somebody exempt removes the taint, too', () => {
+    const exempting = policyOf('Deny', [{ key: '*' }], { settleSeconds: 0, exempt: { users: ['dev'] } });
+    const update = { before: [gpu], after: [], oldRelease: RELEASE, newRelease: RELEASE };
+    expect(judgeUpdate(exempting, 'mutate', update)).toMatchObject({
+      verdict: 'patch',
+      desired: { release: undefined },
+    });
+  });
+
+  it.each<{ why: string; update: Update }>([
+    { why: 'set in the same request', update: { before: [gpu], after: [], newRelease: RELEASE } },
+    { why: 'for another taint', update: { before: [gpu], after: [], oldRelease: 'other:NoSchedule' } },
+    {
+      why: 'still there after mutation, so that it could be used again',
+      update: { before: [gpu], after: [], oldRelease: RELEASE, newRelease: RELEASE },
+    },
+  ])('does not count when it is $why', ({ update }) => {
+    expect(judgeUpdate(deny, 'validate', update).verdict).toBe('deny');
+  });
+
+  it('keeps the entries that were not used', () => {
+    const release = `other:NoSchedule, ${RELEASE}`;
+    const decision = judgeUpdate(deny, 'mutate', {
+      before: [gpu, other],
+      after: [other],
+      oldRelease: release,
+      newRelease: release,
+    });
+    expect(decision).toMatchObject({ verdict: 'patch', desired: { release: 'other:NoSchedule' } });
+  });
+
+  it('is not used up by a request that will be refused for another taint', () => {
+    const update = { before: [gpu, other], after: [], oldRelease: RELEASE, newRelease: RELEASE };
+    expect(judgeUpdate(deny, 'mutate', update)).toMatchObject({ verdict: 'allow', violations: [] });
+    expect(outcomes(judgeUpdate(deny, 'validate', update))).toContain('p denied other:NoSchedule');
+  });
+
+  it('is recorded when the requester takes the annotation out in the same request', () => {
+    const update = { before: [gpu], after: [], oldRelease: RELEASE };
+    expect(judgeUpdate(deny, 'mutate', update)).toMatchObject({ verdict: 'allow', violations: [] });
+    expect(outcomes(judgeUpdate(deny, 'validate', update))).toEqual(['p released dedicated=gpu:NoSchedule']);
+  });
+
+  it('does not count with release: Never, and the message says so', () => {
+    const never = policyOf('Deny', [{ key: '*' }], { settleSeconds: 0, release: 'Never' });
+    expect(judgeUpdate(never, 'validate', { before: [gpu], after: [], oldRelease: RELEASE })).toMatchObject({
+      verdict: 'deny',
+      message: expect.stringContaining('TaintPolicy "p" allows no release'),
+    });
+  });
+
+  it('does not count for a policy with release: Never next to one without', () => {
+    const policies = policySet({
+      taint: {
+        open: { mode: 'Deny', taints: [{ key: '*' }], settleSeconds: 0 },
+        closed: { mode: 'Restore', taints: [{ key: '*' }], settleSeconds: 0, release: 'Never' },
+      },
+    });
+    const decision = judgeUpdate(policies, 'mutate', {
+      before: [gpu],
+      after: [],
+      oldRelease: RELEASE,
+      newRelease: RELEASE,
+    });
+    expect(decision).toMatchObject({ verdict: 'patch', desired: { taints: [gpu], release: RELEASE } });
+    expect(outcomes(decision)).toEqual(['closed restored dedicated=gpu:NoSchedule']);
+  });
+
+  describe('is recorded when it is set, with what it will do:', () => {
+    const never = policyOf('Deny', [{ key: '*' }], { settleSeconds: 0, release: 'Never' });
+    it.each<{
+      why: string;
+      policies: PolicySet;
+      taint?: Taint;
+      newRelease: string;
+      found: string[];
+      warnings: string[];
+    }>([
+      {
+        why: 'a protected taint may go',
+        policies: deny,
+        newRelease: RELEASE,
+        found: ['p announced dedicated=gpu:NoSchedule'],
+        warnings: ['TaintPolicy p now lets taint dedicated=gpu:NoSchedule go, once'],
+      },
+      {
+        why: 'a Present taint may go, for as long as nobody repairs the node',
+        policies: policyOf('Restore', [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Present' }]),
+        newRelease: RELEASE,
+        found: ['p announced dedicated=gpu:NoSchedule'],
+        warnings: [
+          'TaintPolicy p now lets taint dedicated=gpu:NoSchedule go, once; in a cluster, a Present taint is put back',
+        ],
+      },
+      ...[
+        { key: 'dedicated', effect: 'NoExecute' as const },
+        { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule' as const },
+      ].map((taint) => ({
+        why: `a Present taint may go for good that is not put back on a node that runs: ${taint.key}`,
+        policies: policyOf('Restore', [{ ...taint, ensure: 'Present' }]),
+        taint,
+        newRelease: formatTaint(taint),
+        found: [`p announced ${formatTaint(taint)}`],
+        warnings: [`TaintPolicy p now lets taint ${formatTaint(taint)} go, once`],
+      })),
+      {
+        why: 'nothing, with release: Never',
+        policies: never,
+        newRelease: RELEASE,
+        found: [],
+        warnings: ['TaintPolicy p allows no release of taint dedicated=gpu:NoSchedule'],
+      },
+      {
+        why: 'nothing, for a taint that is not there',
+        policies: deny,
+        newRelease: 'x:NoSchedule',
+        found: [],
+        warnings: ['taintkeeper.dev/release names no protected taint of this node'],
+      },
+      {
+        why: 'nothing, where it cannot be read',
+        policies: deny,
+        newRelease: 'true',
+        found: [],
+        warnings: ['taintkeeper.dev/release: cannot read "true", expected key=value:Effect'],
+      },
+      {
+        why: 'nothing, where no policy binds',
+        policies: policyOf('Audit', [{ key: '*' }]),
+        newRelease: 'true',
+        found: [],
+        warnings: [],
+      },
+    ])('$why', ({ policies, taint = gpu, newRelease, found, warnings }) => {
+      const decision = judgeUpdate(policies, 'validate', { before: [taint], after: [taint], newRelease });
+      expect(decision).toMatchObject({ verdict: 'allow', warnings });
+      expect(outcomes(decision)).toEqual(found);
+      expect(judgeUpdate(policies, 'mutate', { before: [taint], after: [taint], newRelease }).verdict).toBe('allow');
+    });
+
+    it('nothing new when it was there before', () => {
+      const update = { before: [gpu], after: [gpu], oldRelease: RELEASE, newRelease: RELEASE };
+      expect(judgeUpdate(deny, 'validate', update).violations).toEqual([]);
+    });
+  });
+
+  it('is kept by the advice for another taint, so that following it leads somewhere', () => {
+    const update = { before: [gpu, other], after: [], oldRelease: RELEASE, newRelease: RELEASE };
+    const { message } = judgeUpdate(deny, 'validate', update) as { message?: string };
+    expect(message).toMatch(/taintkeeper\.dev\/release=dedicated=gpu:NoSchedule,other:NoSchedule$/);
+    expect(message).not.toContain('is still there');
+  });
+
+  it('is not repeated in advice that somebody may paste into a shell, unless it is harmless', () => {
+    const oldRelease = 'a$(reboot):NoSchedule, b;reboot:NoSchedule, c=1:NoSchedule';
+    const decision = judgeUpdate(deny, 'validate', { before: [gpu], after: [], oldRelease, newRelease: oldRelease });
+    expect(decision).toMatchObject({
+      message: expect.stringContaining('taintkeeper.dev/release=c=1:NoSchedule,dedicated=gpu:NoSchedule'),
+    });
+    expect(decision).not.toMatchObject({ message: expect.stringContaining('reboot') });
+  });
+
+  it('gives both advices where one policy is open and one closed', () => {
+    const policies = policySet({
+      taint: {
+        open: { mode: 'Deny', taints: [{ key: 'dedicated' }] },
+        closed: { mode: 'Deny', taints: [{ key: 'other' }], release: 'Never' },
+      },
+    });
+    const decision = judgeUpdate(policies, 'validate', { before: [gpu, other], after: [] });
+    expect(decision).toMatchObject({
+      message: expect.stringMatching(
+        /TaintPolicy "closed" allows no release.*kubectl annotate .*=dedicated=gpu:NoSchedule$/,
+      ),
+    });
+  });
+
+  it('that cannot be read is named in the refusal', () => {
+    const decision = judgeUpdate(deny, 'validate', {
+      before: [gpu],
+      after: [],
+      oldRelease: 'dedicated',
+      newRelease: 'dedicated',
+    });
+    expect(decision).toMatchObject({
+      message: expect.stringContaining('taintkeeper.dev/release cannot be read at "dedicated"'),
+    });
+  });
+});

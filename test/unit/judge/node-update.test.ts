@@ -1,0 +1,281 @@
+import { describe, expect, it } from 'vitest';
+import type { StringMap } from '../../../src/kubernetes/label-selector.ts';
+import type { Taint } from '../../../src/kubernetes/taint.ts';
+import type { Requester } from '../../../src/policy/policy-set.ts';
+import type { TaintMode, TaintRule } from '../../../src/policy/taint-policy.ts';
+import { policySet } from '../policy/policies.ts';
+import {
+  cpu,
+  DEVELOPER,
+  gpu,
+  judgeUpdate,
+  KUBELET,
+  notReady,
+  other,
+  outcomes,
+  policyOf,
+  type Update,
+} from './node-updates.ts';
+
+describe('Deny', () => {
+  const deny = policyOf('Deny', [{ key: 'dedicated' }]);
+
+  it.each<{ why: string; update: Update; refused: boolean; remembered?: string }>([
+    { why: 'a dropped taint', update: { before: [gpu], after: [] }, refused: true },
+    { why: 'a changed value', update: { before: [gpu], after: [cpu] }, refused: true },
+    { why: 'a changed effect', update: { before: [gpu], after: [{ ...gpu, effect: 'NoExecute' }] }, refused: true },
+    { why: 'a taint that stays', update: { before: [gpu, other], after: [gpu] }, refused: false },
+    { why: 'a taint that nobody protects', update: { before: [other], after: [] }, refused: false },
+    {
+      why: 'a taint that comes',
+      update: { before: [], after: [gpu] },
+      refused: false,
+      remembered: 'dedicated=gpu:NoSchedule',
+    },
+    { why: 'another order', update: { before: [gpu, other], after: [other, gpu] }, refused: false },
+    { why: "Kubernetes' own taint next to it", update: { before: [gpu, notReady], after: [gpu] }, refused: false },
+  ])('$why: refused is $refused', ({ update, refused, remembered }) => {
+    expect(judgeUpdate(deny, 'validate', update).verdict).toBe(refused ? 'deny' : 'allow');
+    expect(judgeUpdate(deny, 'mutate', update)).toMatchObject(
+      remembered === undefined
+        ? { verdict: 'allow' }
+        : { verdict: 'patch', desired: { taints: update.after, remembered }, violations: [], warnings: [] },
+    );
+  });
+
+  it('names the node, the taint, the policy, its field, and the way out', () => {
+    const decision = judgeUpdate(deny, 'validate', { before: [gpu], after: [] });
+    expect(decision).toMatchObject({
+      verdict: 'deny',
+      message:
+        'node n1 must keep taint dedicated=gpu:NoSchedule, protected by TaintPolicy "p" (spec.taints[0], mode Deny). ' +
+        'To remove it on purpose, first: kubectl annotate --overwrite node n1 taintkeeper.dev/release=dedicated=gpu:NoSchedule',
+      auditAnnotations: { denied: 'p: dedicated=gpu:NoSchedule' },
+      violations: [
+        { policyKind: 'TaintPolicy', policy: 'p', field: 'spec.taints[0]', mode: 'Deny', outcome: 'denied' },
+      ],
+    });
+  });
+});
+
+describe('Restore', () => {
+  const restore = policyOf('Restore', [{ key: 'dedicated' }]);
+
+  it.each<{ why: string; update: Update; desired: Taint[] }>([
+    {
+      why: 'appends what was dropped',
+      update: { before: [gpu, other], after: [other, notReady] },
+      desired: [other, notReady, gpu],
+    },
+    { why: 'puts the old value back in place', update: { before: [gpu], after: [cpu, other] }, desired: [gpu, other] },
+    {
+      why: 'keeps a taint of another effect',
+      update: { before: [gpu], after: [{ ...gpu, effect: 'NoExecute' }] },
+      desired: [{ ...gpu, effect: 'NoExecute' }, gpu],
+    },
+    { why: 'restores into an empty list', update: { before: [gpu], after: [] }, desired: [gpu] },
+  ])('$why', ({ update, desired }) => {
+    const decision = judgeUpdate(restore, 'mutate', update);
+    expect(decision).toMatchObject({ verdict: 'patch', desired: { taints: desired } });
+    expect(outcomes(decision)).toEqual(['p restored dedicated=gpu:NoSchedule']);
+    expect(decision.warnings).toEqual(['TaintPolicy p put back taint dedicated=gpu:NoSchedule']);
+  });
+
+  it('never adds a Present taint that the node lacked before', () => {
+    const present = policyOf('Restore', [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Present' }]);
+    expect(judgeUpdate(present, 'mutate', { before: [], after: [other] }).verdict).toBe('allow');
+  });
+
+  it("never patches a node's own update, and refuses it instead", () => {
+    const update = { before: [gpu], after: [], requester: KUBELET };
+    expect(judgeUpdate(restore, 'mutate', update)).toMatchObject({ verdict: 'allow', violations: [] });
+    expect(judgeUpdate(restore, 'validate', update)).toMatchObject({
+      verdict: 'deny',
+      message: expect.stringContaining("A node's own update is refused"),
+    });
+  });
+
+  it('patches whoever is only called like a node', () => {
+    const update = { before: [gpu], after: [], requester: { username: 'system:node:n1', groups: [] } };
+    expect(judgeUpdate(restore, 'mutate', update).verdict).toBe('patch');
+  });
+
+  it('refuses in validation what something dropped again after mutation', () => {
+    expect(judgeUpdate(restore, 'validate', { before: [gpu], after: [] })).toMatchObject({
+      verdict: 'deny',
+      message: expect.stringContaining("is taintkeeper's mutating webhook called"),
+    });
+  });
+});
+
+describe('Audit', () => {
+  it('lets it pass, with a warning and a record, in validation only', () => {
+    const audit = policyOf('Audit', [{ key: 'dedicated' }]);
+    expect(judgeUpdate(audit, 'mutate', { before: [gpu], after: [] })).toMatchObject({
+      verdict: 'allow',
+      warnings: [],
+    });
+    expect(judgeUpdate(audit, 'validate', { before: [gpu], after: [] })).toMatchObject({
+      verdict: 'allow',
+      warnings: ['TaintPolicy p, Audit: taint dedicated=gpu:NoSchedule was dropped'],
+      auditAnnotations: { audited: 'p: dedicated=gpu:NoSchedule' },
+    });
+  });
+
+  it.each<TaintMode>(['Deny', 'Restore'])('takes the place of %s when asked for', (mode) => {
+    const audit = policySet({ taint: { p: { mode, taints: [{ key: 'dedicated' }] } } }, { audit: true });
+    expect(judgeUpdate(audit, 'mutate', { before: [gpu], after: [] }).verdict).toBe('allow');
+    expect(outcomes(judgeUpdate(audit, 'validate', { before: [gpu], after: [] }))).toEqual([
+      'p audited dedicated=gpu:NoSchedule',
+    ]);
+  });
+});
+
+describe('which taints a policy protects', () => {
+  it.each<{ why: string; rule: TaintRule; taint: Taint; yes: boolean }>([
+    { why: 'a key alone means every value', rule: { key: 'dedicated' }, taint: gpu, yes: true },
+    {
+      why: 'a key alone means every effect',
+      rule: { key: 'dedicated' },
+      taint: { ...gpu, effect: 'NoExecute' },
+      yes: true,
+    },
+    { why: 'a value', rule: { key: 'dedicated', value: 'gpu' }, taint: gpu, yes: true },
+    { why: 'another value', rule: { key: 'dedicated', value: 'gpu' }, taint: cpu, yes: false },
+    { why: 'the empty value is a value', rule: { key: 'dedicated', value: '' }, taint: gpu, yes: false },
+    { why: 'another effect', rule: { key: 'dedicated', effect: 'NoExecute' }, taint: gpu, yes: false },
+    {
+      why: 'a pattern',
+      rule: { key: 'example.com/*' },
+      taint: { key: 'example.com/a', effect: 'NoExecute' },
+      yes: true,
+    },
+    { why: 'the pattern of everything', rule: { key: '*' }, taint: gpu, yes: true },
+    { why: "never Kubernetes' own, by pattern", rule: { key: '*' }, taint: notReady, yes: false },
+    {
+      why: 'never a start-up taint, by pattern',
+      rule: { key: 'node.cilium.io/*' },
+      taint: { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule' },
+      yes: false,
+    },
+    { why: 'an exception', rule: { key: '*', except: ['dedicated'] }, taint: gpu, yes: false },
+    { why: 'an exception by pattern', rule: { key: '*', except: ['a', 'dedi*'] }, taint: gpu, yes: false },
+    { why: 'what is no exception', rule: { key: '*', except: ['dedicated/*'] }, taint: gpu, yes: true },
+    { why: "Kubernetes' own, by its exact key", rule: { key: notReady.key }, taint: notReady, yes: true },
+    {
+      why: 'a Present taint is preserved, too',
+      rule: { key: 'dedicated', effect: 'NoSchedule', ensure: 'Present' },
+      taint: gpu,
+      yes: true,
+    },
+  ])('$why: $yes', ({ rule, taint, yes }) => {
+    const more = rule.key.includes('*') ? { settleSeconds: 0 } : {};
+    const verdict = judgeUpdate(policyOf('Deny', [rule], more), 'validate', { before: [taint], after: [] }).verdict;
+    expect(verdict).toBe(yes ? 'deny' : 'allow');
+  });
+});
+
+describe('which nodes a policy is for', () => {
+  const pool = policyOf('Deny', [{ key: 'dedicated' }], { nodeSelector: { matchLabels: { pool: 'gpu' } } });
+  it.each<{ why: string; oldLabels: StringMap; newLabels: StringMap; yes: boolean }>([
+    { why: 'selected before and after', oldLabels: { pool: 'gpu' }, newLabels: { pool: 'gpu' }, yes: true },
+    { why: 'a node cannot leave in the same update', oldLabels: { pool: 'gpu' }, newLabels: {}, yes: true },
+    { why: 'a node that joins is held to it at once', oldLabels: {}, newLabels: { pool: 'gpu' }, yes: true },
+    { why: 'never selected', oldLabels: { pool: 'cpu' }, newLabels: {}, yes: false },
+  ])('$why: $yes', ({ oldLabels, newLabels, yes }) => {
+    const decision = judgeUpdate(pool, 'validate', { before: [gpu], after: [], oldLabels, newLabels });
+    expect(decision.verdict).toBe(yes ? 'deny' : 'allow');
+  });
+});
+
+describe('whom a policy exempts', () => {
+  const exempting = policyOf('Deny', [{ key: 'dedicated' }], {
+    exempt: { users: ['system:serviceaccount:kube-system:*'], groups: ['breakglass'] },
+  });
+  it.each<{ why: string; requester: Requester; yes: boolean }>([
+    {
+      why: 'a user by pattern',
+      requester: { username: 'system:serviceaccount:kube-system:autoscaler', groups: [] },
+      yes: true,
+    },
+    { why: 'a member of a group', requester: { username: 'x', groups: ['a', 'breakglass'] }, yes: true },
+    { why: 'a user who is called like the group', requester: { username: 'breakglass', groups: [] }, yes: false },
+    { why: 'anybody else', requester: DEVELOPER, yes: false },
+  ])('$why: $yes', ({ requester, yes }) => {
+    const decision = judgeUpdate(exempting, 'validate', { before: [gpu], after: [], requester });
+    expect(decision.verdict).toBe(yes ? 'allow' : 'deny');
+    expect(outcomes(decision)).toEqual([`p ${yes ? 'exempt' : 'denied'} dedicated=gpu:NoSchedule`]);
+  });
+});
+
+describe('a node that leaves a policy by its labels', () => {
+  const pool = policyOf('Deny', [{ key: 'dedicated' }], { nodeSelector: { matchLabels: { pool: 'gpu' } } });
+  const leaving = { before: [gpu], oldLabels: { pool: 'gpu' }, newLabels: {} };
+
+  it('may do so, and it is recorded if it carries a protected taint', () => {
+    const decision = judgeUpdate(pool, 'validate', { ...leaving, after: [gpu] });
+    expect(outcomes(decision)).toEqual(['p unselected dedicated=gpu:NoSchedule']);
+    expect(decision).toMatchObject({
+      verdict: 'allow',
+      warnings: ['TaintPolicy p no longer protects taint dedicated=gpu:NoSchedule: the node left it'],
+    });
+  });
+
+  it('is not worth a word otherwise', () => {
+    expect(judgeUpdate(pool, 'validate', { ...leaving, before: [other], after: [other] }).violations).toEqual([]);
+  });
+});
+
+describe('several policies on one taint', () => {
+  const modes = ['Audit', 'Restore', 'Deny'] as const;
+  it.each(modes.flatMap((a) => modes.map((b) => ({ a, b }))))('$a and $b: the stronger wins', ({ a, b }) => {
+    const policies = policySet({
+      taint: {
+        a: { mode: a, taints: [{ key: 'dedicated' }] },
+        b: { mode: b, taints: [{ key: '*' }], settleSeconds: 0 },
+      },
+    });
+    const stronger = modes[Math.max(modes.indexOf(a), modes.indexOf(b))];
+    const mutation = judgeUpdate(policies, 'mutate', { before: [gpu], after: [] });
+    const validation = judgeUpdate(policies, 'validate', { before: [gpu], after: [] });
+    expect(mutation.verdict).toBe(stronger === 'Restore' ? 'patch' : 'allow');
+    expect(validation.verdict).toBe(stronger === 'Audit' ? 'allow' : 'deny');
+    const found = stronger === 'Restore' ? mutation : validation;
+    expect(found.violations.map(({ policy }) => policy)).toEqual([
+      ...(a === stronger ? ['a'] : []),
+      ...(b === stronger ? ['b'] : []),
+    ]);
+  });
+
+  it('an exemption from one is none from the other', () => {
+    const policies = policySet({
+      taint: {
+        lenient: { mode: 'Deny', taints: [{ key: 'dedicated' }], exempt: { users: ['dev'] } },
+        strict: { mode: 'Restore', taints: [{ key: 'dedicated' }] },
+      },
+    });
+    expect(outcomes(judgeUpdate(policies, 'mutate', { before: [gpu], after: [] }))).toEqual([
+      'strict restored dedicated=gpu:NoSchedule',
+    ]);
+  });
+
+  it('each taint of one update has the mode of its own policies', () => {
+    const policies = policySet({
+      taint: {
+        d: { mode: 'Deny', taints: [{ key: 'dedicated' }] },
+        r: { mode: 'Restore', taints: [{ key: 'other' }] },
+      },
+    });
+    const update = { before: [gpu, other], after: [] };
+    // What will be refused is restored all the same, in case validation is not called; but nothing is reported of it.
+    expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({
+      verdict: 'patch',
+      desired: { taints: [other] },
+      violations: [],
+      warnings: [],
+    });
+    expect(outcomes(judgeUpdate(policies, 'validate', { ...update, after: [other] }))).toEqual([
+      'd denied dedicated=gpu:NoSchedule',
+    ]);
+  });
+});

@@ -1,0 +1,72 @@
+import type { Decision } from '../../../src/judge/decision.ts';
+import { judgeNode } from '../../../src/judge/node.ts';
+import type { DesiredNode } from '../../../src/judge/node-view.ts';
+import type { StringMap } from '../../../src/kubernetes/label-selector.ts';
+import type { Taint } from '../../../src/kubernetes/taint.ts';
+import type { PolicySet, Requester } from '../../../src/policy/policy-set.ts';
+import type { TaintMode, TaintPolicySpec, TaintRule } from '../../../src/policy/taint-policy.ts';
+import { policySet } from '../policy/policies.ts';
+
+export const DEVELOPER: Requester = { username: 'dev', groups: ['developers'] };
+export const KUBELET: Requester = { username: 'system:node:n1', groups: ['system:nodes', 'system:authenticated'] };
+
+export const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+export const cpu: Taint = { ...gpu, value: 'cpu' };
+export const other: Taint = { key: 'other', effect: 'NoSchedule' };
+export const notReady: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' };
+
+/** An update of node n1. */
+export interface Update {
+  readonly before: readonly Taint[];
+  readonly after: readonly Taint[];
+  readonly oldLabels?: StringMap;
+  readonly newLabels?: StringMap;
+  readonly oldRelease?: string;
+  readonly oldRemembered?: string;
+  readonly newRemembered?: string;
+  readonly newRelease?: string;
+  readonly oldRestored?: string;
+  readonly newRestored?: string;
+  readonly requester?: Requester;
+}
+
+/** What one phase makes of an update. */
+export function judgeUpdate(policies: PolicySet, phase: 'mutate' | 'validate', update: Update): Decision<DesiredNode> {
+  const {
+    before,
+    after,
+    oldLabels = {},
+    newLabels = oldLabels,
+    oldRelease,
+    oldRemembered,
+    newRemembered = oldRemembered,
+    newRelease,
+    oldRestored,
+    newRestored = oldRestored,
+    requester = DEVELOPER,
+  } = update;
+  return judgeNode(
+    {
+      operation: 'UPDATE',
+      phase,
+      requester,
+      oldNode: {
+        ...{ name: 'n1', labels: oldLabels, taints: before },
+        ...{ release: oldRelease, remembered: oldRemembered, restored: oldRestored },
+      },
+      node: {
+        ...{ name: 'n1', labels: newLabels, taints: after },
+        ...{ release: newRelease, remembered: newRemembered, restored: newRestored },
+      },
+    },
+    policies,
+  );
+}
+
+/** One policy `p` for every node. */
+export function policyOf(mode: TaintMode, taints: TaintRule[], more: Partial<TaintPolicySpec> = {}): PolicySet {
+  return policySet({ taint: { p: { mode, taints, ...more } } });
+}
+
+export const outcomes = (decision: Decision<unknown>) =>
+  decision.violations.map(({ policy, outcome, subject }) => `${policy} ${outcome} ${subject}`);

@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest';
+import { notesOfUnsettled, wildcardNotes, wildcardNotesWithoutLeader } from '../../../src/judge/findings.ts';
+import type { TaintPolicy } from '../../../src/policy/policy.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import { policySet } from '../policy/policies.ts';
+import { nodeOf } from './node-drifts.ts';
+import { gpu } from './node-updates.ts';
+
+const policyOf = (spec: Partial<TaintPolicySpec>): TaintPolicy => ({
+  kind: 'TaintPolicy',
+  name: 'p',
+  spec: { mode: 'Deny', taints: [{ key: '*' }], ...spec },
+});
+
+it.each<[what: string, spec: Partial<TaintPolicySpec>, ...notes: RegExp[]]>([
+  [
+    'every taint',
+    {},
+    /^spec\.taints\[0\]\.key: "\*" means every taint that has stayed on a Ready node for 600 s: name/,
+  ],
+  ['the seconds', { settleSeconds: 30 }, /for 30 s/],
+  ['exceptions are not all', { taints: [{ key: '**', except: ['a'] }] }, /^spec\.taints\[0\]\.key: "\*\*" means/],
+  ['at once', { settleSeconds: 0 }, /means every taint at once, also one that a node has to lose before it is of use/],
+  ['Audit', { mode: 'Audit' }, /those are reported, too, that Deny or Restore would let go/],
+  ['one family', { taints: [{ key: 'a' }, { key: 'example.com/*' }] }],
+])('says what a key for every taint does: %s', (_what, spec, ...notes) => {
+  expect(wildcardNotes(policyOf(spec))).toEqual(notes.map((note) => expect.stringMatching(note)));
+});
+
+it.each<[spec: Partial<TaintPolicySpec>, count: number]>([
+  [{ taints: [{ key: 'a' }, { key: 'example.com/*' }] }, 1],
+  [{}, 1],
+  [{ settleSeconds: 0 }, 0],
+  [{ mode: 'Audit', taints: [{ key: 'example.com/*' }] }, 0],
+])('of %j says, where nobody leads, %i things', (spec, count) => {
+  expect(wildcardNotesWithoutLeader(policyOf(spec))).toHaveLength(count);
+});
+
+it('says of an update which taints go only because they have not settled', () => {
+  const other = { key: 'other', effect: 'NoSchedule' };
+  const { taintPolicies } = policySet({
+    taint: {
+      all: { mode: 'Deny', taints: [{ key: '*', except: ['other'] }] },
+      exact: { mode: 'Deny', taints: [{ key: 'b' }] },
+    },
+  });
+  const b = { key: 'b', effect: 'NoSchedule' };
+  const notes = (remembered?: string) =>
+    notesOfUnsettled(nodeOf([gpu, other, b], { remembered }), nodeOf([]), taintPolicies);
+  const note = (text: string) =>
+    `taint ${text} may go: TaintPolicy all (spec.taints[0]) protects it once taintkeeper.dev/remembered lists it`;
+  expect(notes('b:NoSchedule')).toEqual([note('dedicated=gpu:NoSchedule')]);
+  expect(notes('b:NoSchedule, dedicated=gpu:NoSchedule')).toEqual([]);
+});

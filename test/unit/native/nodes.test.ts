@@ -1,0 +1,207 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { manifestsOf } from '../../../src/native/manifests.ts';
+import type { NativeTranslation, TranslationOptions } from '../../../src/native/native-policy.ts';
+import { translate } from '../../../src/native/translate.ts';
+import type { Policy } from '../../../src/policy/policy.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+
+type Specs = Readonly<Record<string, TaintPolicySpec>>;
+
+const PRESENT = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' } as const;
+const DENY: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'dedicated' }] };
+const RESTORE: TaintPolicySpec = {
+  mode: 'Restore',
+  nodeSelector: { matchLabels: { pool: 'gpu' } },
+  taints: [PRESENT, { key: 'example.com/*' }],
+  exempt: { users: ['autoscaler'] },
+};
+const CRITICAL: TaintPolicySpec = {
+  mode: 'Deny',
+  taints: [{ key: 'example.com/critical' }],
+  exempt: { groups: ['operators'] },
+};
+const AUDIT: TaintPolicySpec = { mode: 'Audit', taints: [PRESENT] };
+
+/** What the first of the policies becomes, among all of them. */
+function translated(specs: Specs, options: Partial<TranslationOptions> = {}): NativeTranslation {
+  const among = Object.entries(specs).map(([name, spec]): Policy => ({ kind: 'TaintPolicy', name, spec }));
+  const [first] = among;
+  if (first?.kind !== 'TaintPolicy') throw new Error('no policy');
+  return translate(first, { among, mutates: true, purpose: 'Alone', ...options });
+}
+
+/** Name, failure policy and actions of each object. */
+function shape(specs: Specs, options: Partial<TranslationOptions> = {}): string[] {
+  return translated(specs, options).policies.map((policy) => {
+    const actions = policy.kind === 'ValidatingAdmissionPolicy' ? ` ${policy.validationActions}` : '';
+    return `${policy.name} ${policy.spec.failurePolicy}${actions}`;
+  });
+}
+
+const WITHOUT_MAP = { mutates: false };
+const BACKSTOP = { purpose: 'Backstop' } as const;
+
+it.each<[what: string, specs: Specs, options: Partial<TranslationOptions>, expected: string[]]>([
+  ['Deny', { p: DENY }, {}, ['p.restore.taintkeeper.dev Ignore', 'p.protect.taintkeeper.dev Fail Deny']],
+  [
+    'Deny that may fail',
+    { p: { ...DENY, failurePolicy: 'Ignore', release: 'Never' } },
+    {},
+    ['p.protect.taintkeeper.dev Ignore Deny'],
+  ],
+  [
+    'Deny without release, but with exemptions, which spend what was announced',
+    { p: { ...DENY, release: 'Never', exempt: { users: ['a'] } } },
+    {},
+    ['p.restore.taintkeeper.dev Ignore', 'p.protect.taintkeeper.dev Fail Deny'],
+  ],
+  ['Deny without MutatingAdmissionPolicy', { p: DENY }, WITHOUT_MAP, ['p.protect.taintkeeper.dev Fail Deny']],
+  [
+    'Restore with a Present taint',
+    { p: RESTORE },
+    {},
+    [
+      'p.restore.taintkeeper.dev Ignore',
+      'p.register.taintkeeper.dev Ignore',
+      'p.protect.taintkeeper.dev Ignore Deny',
+      'p.report-registration.taintkeeper.dev Ignore Audit,Warn',
+    ],
+  ],
+  [
+    'Restore without MutatingAdmissionPolicy',
+    { p: RESTORE },
+    WITHOUT_MAP,
+    ['p.protect.taintkeeper.dev Ignore Deny', 'p.report-registration.taintkeeper.dev Ignore Audit,Warn'],
+  ],
+  [
+    'Audit',
+    { p: AUDIT },
+    {},
+    ['p.report.taintkeeper.dev Ignore Audit,Warn', 'p.report-registration.taintkeeper.dev Ignore Audit,Warn'],
+  ],
+  [
+    'Audit under the webhook, which warns',
+    { p: AUDIT },
+    BACKSTOP,
+    ['p.report.taintkeeper.dev Ignore Audit', 'p.report-registration.taintkeeper.dev Ignore Audit'],
+  ],
+  [
+    'a Present taint of which a stronger policy wants another value on every node',
+    { p: AUDIT, b: { ...AUDIT, mode: 'Restore' } },
+    {},
+    ['p.report.taintkeeper.dev Ignore Audit,Warn', 'p.report-registration.taintkeeper.dev Ignore Audit,Warn'],
+  ],
+])('%s', (_what, specs, options, expected) => {
+  expect(shape(specs, options)).toEqual(expected);
+});
+
+describe('Present taints of several policies', () => {
+  const other = { ...PRESENT, value: 'other' };
+  const registers = (specs: Specs) =>
+    translated(specs).policies.flatMap(({ name, spec }) =>
+      name === 'p.register.taintkeeper.dev' ? spec.variables.filter((one) => one.name === 'wanted') : [],
+    );
+  const own = '[{"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}]';
+
+  it.each<[what: string, specs: Specs, expected: string | undefined]>([
+    ['alone', { p: RESTORE }, own],
+    ['a weaker one wants another value', { p: RESTORE, q: { mode: 'Restore', taints: [other] } }, own],
+    ['a stronger one wants the same', { p: RESTORE, a: { mode: 'Deny', taints: [PRESENT] } }, own],
+    ['a stronger one wants another value everywhere', { p: RESTORE, a: { mode: 'Deny', taints: [other] } }, undefined],
+    [
+      'a stronger one wants it on other nodes',
+      { p: RESTORE, a: { mode: 'Deny', taints: [other], nodeSelector: { matchLabels: { pool: 'cpu' } } } },
+      own,
+    ],
+    [
+      'a stronger one wants it on some nodes',
+      { p: RESTORE, a: { mode: 'Deny', taints: [other], nodeSelector: { matchLabels: { zone: 'z' } } } },
+      `(\n  "zone" in variables.labels && variables.labels["zone"] == "z"\n  ? []\n  : ${own}\n)`,
+    ],
+    ['an Audit policy wants another value', { p: RESTORE, a: { mode: 'Audit', taints: [other] } }, own],
+  ])('%s', (_what, specs, expected) => {
+    expect(registers(specs).map(({ expression }) => expression)).toEqual(expected === undefined ? [] : [expected]);
+  });
+});
+
+describe('what it does not say', () => {
+  const fields = (specs: Specs, options: Partial<TranslationOptions> = {}) =>
+    translated(specs, options).limits.map(({ field, message }) => `${field}: ${message.slice(0, 42)}`);
+
+  it.each<[what: string, specs: Specs, options: Partial<TranslationOptions>, expected: string[]]>([
+    ['Audit', { p: { mode: 'Audit', taints: [{ key: 'a' }] } }, {}, []],
+    [
+      'Deny',
+      { p: DENY },
+      {},
+      [
+        'spec.taints: what a node carries is not remembered in t',
+        'spec.release: of taintkeeper.dev/release, the first 64 e',
+      ],
+    ],
+    [
+      'Restore alone',
+      { p: { ...RESTORE, release: 'Never' } },
+      {},
+      [
+        'spec.mode: taints are put back without a word to whoe',
+        'spec.taints: what a node carries is not remembered in t',
+        'spec.settleSeconds: a key with "*" protects what taintkeeper.d',
+        'spec.taints: a node that runs gets no Present taint tha',
+        'spec.nodeSelector: that a node leaves the policy by its label',
+        'spec.exempt: no pattern exempts a user whose name has m',
+        'spec.taints: the API server may stop evaluating it for ',
+      ],
+    ],
+    [
+      'Restore without MutatingAdmissionPolicy',
+      { p: { mode: 'Restore', taints: [PRESENT] } },
+      WITHOUT_MAP,
+      [
+        'spec.mode: without MutatingAdmissionPolicy nothing is',
+        'spec.taints: what a node carries is not remembered in t',
+        'spec.taints: without MutatingAdmissionPolicy a node tha',
+        'spec.taints: a node that runs gets no Present taint tha',
+        'spec.release: without MutatingAdmissionPolicy the reques',
+        'spec.release: of taintkeeper.dev/release, the first 64 e',
+      ],
+    ],
+  ])('%s', (_what, specs, options, expected) => {
+    expect(fields(specs, options)).toEqual(expected);
+  });
+});
+
+describe('what is refused', () => {
+  it('too much for the API server to evaluate', () => {
+    const demanding = (index: number): [string, TaintPolicySpec] => [
+      `p${index}`,
+      { mode: 'Restore', taints: [{ key: '*' }], exempt: { users: [`*:controller-${index}-*-of-*`] } },
+    ];
+    const many = Object.fromEntries(Array.from({ length: 300 }, (_, index) => demanding(index)));
+    const { policies, refusal } = translated(many);
+    expect(policies).toEqual([]);
+    expect(refusal).toMatch(
+      /^TaintPolicy p0: the API server would stop evaluating it for a node with 64 taints: divide it/,
+    );
+  });
+
+  it('a name that leaves no room', () => {
+    expect(translated({ ['p'.repeat(240)]: DENY })).toMatchObject({
+      policies: [],
+      refusal: expect.stringContaining('.restore.taintkeeper.dev would be too long a name for an object'),
+    });
+  });
+});
+
+/** As kubectl would get them, for people to read. */
+it.each<[file: string, specs: Specs, options: Partial<TranslationOptions>]>([
+  ['deny', { 'control-plane': { ...DENY, release: 'Never' } }, {}],
+  ['restore-among-others', { 'gpu-pool': RESTORE, critical: CRITICAL }, BACKSTOP],
+  ['audit', { watch: { ...AUDIT, taints: [{ key: 'dedicated' }] } }, {}],
+])('reads well: %s', async (file, specs, options) => {
+  const manifests = translated(specs, options).policies.flatMap((policy) => manifestsOf(policy, 'v1'));
+  const text = manifests.map((manifest) => `---\n${stringify(manifest, { lineWidth: 0 })}`).join('');
+  await expect(text).toMatchFileSnapshot(join(import.meta.dirname, 'nodes', `${file}.yaml`));
+});

@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest';
+import { rulesOverlap } from '../../../src/native/node-limits.ts';
+import type { TaintRule } from '../../../src/policy/taint-policy.ts';
+
+it.each<[a: TaintRule, b: TaintRule, expected: boolean, why: string]>([
+  [{ key: 'a' }, { key: 'a' }, true, 'the same key'],
+  [{ key: 'a' }, { key: 'b' }, false, 'other keys'],
+  [{ key: 'a/*' }, { key: '*/b' }, true, 'patterns that share a text'],
+  [{ key: 'a/*' }, { key: 'b/*' }, false, 'patterns that share none'],
+  [{ key: 'a', effect: 'NoSchedule' }, { key: 'a' }, true, 'any effect'],
+  [{ key: 'a', effect: 'NoSchedule' }, { key: 'a', effect: 'NoExecute' }, false, 'other effects'],
+  [{ key: 'a', value: '' }, { key: 'a', value: 'x' }, false, 'other values'],
+  [{ key: '*' }, { key: 'node.kubernetes.io/not-ready' }, false, 'a wildcard never means what comes and goes'],
+  [{ key: '*', except: ['a/*'] }, { key: 'a/b' }, false, 'a wildcard never means what it excepts'],
+  [{ key: '*', except: ['a/*'] }, { key: 'b' }, true, 'and means the rest'],
+  [{ key: 'node.kubernetes.io/not-ready' }, { key: 'node.kubernetes.io/not-ready' }, true, 'but a name does'],
+])('%j, %j: %s, %s', (a, b, expected) => {
+  expect([rulesOverlap([a], [b]), rulesOverlap([b], [{ key: 'none' }, a])]).toEqual([expected, expected]);
+});

@@ -1,0 +1,266 @@
+import { X509Certificate } from 'node:crypto';
+import dns from 'node:dns';
+import { once } from 'node:events';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, Server } from 'node:net';
+import { join } from 'node:path';
+import { Server as TlsServer } from 'node:tls';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { issueServing } from '../../../src/certs/issue.ts';
+import { InputError } from '../../../src/files/text-files.ts';
+import { LEVEL } from '../captured-log.ts';
+import { OK, REQUEST, requestText } from '../http-requests.ts';
+import { taintDropReview, taintPolicyYaml } from '../reviews.ts';
+import { openRaw, openTls, readAnswer } from '../server/raw-connections.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
+import { foreignDirectory, SOON, start, writePair } from './running-app.ts';
+
+describe('/readyz', () => {
+  it('names each check when all is well', async () => {
+    const { readiness } = await start();
+
+    expect(await readiness()).toEqual({
+      status: 200,
+      lines: [
+        '[+] policies ok: 2 in force',
+        expect.stringMatching(/^\[\+\] certificate ok: expires \d{4}-[\d:.T-]+Z, renewed in time$/),
+        '[+] shutdown ok: not asked for',
+        'ready',
+      ],
+    });
+  });
+
+  it('is degraded while a policy file is broken, and well again after', async () => {
+    const policies = join(temporaryDirectory(), 'policies.yaml');
+    writeFileSync(policies, taintPolicyYaml('Deny'));
+    const { readiness, metrics, log } = await start({ policyPaths: [policies] });
+    expect(await metrics()).toContain('taintkeeper_policy_load_success 1');
+
+    rmSync(policies);
+    await vi.waitFor(
+      async () =>
+        expect(await readiness()).toMatchObject({
+          status: 200,
+          lines: [
+            `[!] policies degraded: 1 in force, the last good ones: cannot read ${policies}: ENOENT: no such file or directory, stat '${policies}'`,
+            expect.stringMatching(/^\[\+\]/),
+            expect.stringMatching(/^\[\+\]/),
+            'ready',
+          ],
+        }),
+      SOON,
+    );
+    expect(await metrics()).toContain('taintkeeper_policy_load_success 0');
+    expect(await metrics()).toContain('taintkeeper_policies{kind="TaintPolicy"} 1');
+    expect(log.lines().filter(({ level }) => level === LEVEL.error)).toHaveLength(1);
+
+    writeFileSync(policies, `${taintPolicyYaml('Deny')}---\n${taintPolicyYaml('Audit')}`);
+    await vi.waitFor(async () => expect((await readiness()).lines[0]).toBe('[+] policies ok: 2 in force'), SOON);
+    expect(await metrics()).toContain('taintkeeper_policy_load_success 1');
+  });
+
+  it('says so when all policies are taken as Audit', async () => {
+    const { readiness } = await start({ audit: true });
+
+    expect((await readiness()).lines[0]).toBe('[+] policies ok: 2 in force, all as Audit');
+  });
+
+  it("is degraded when somebody else's certificate is not for a name asked for", async () => {
+    const { directory, pair } = await foreignDirectory({ names: ['localhost'] });
+    const { readiness } = await start({ certDirectory: directory });
+
+    const expires = new X509Certificate(pair.cert).validToDate.toISOString();
+    expect(await readiness()).toMatchObject({
+      status: 200,
+      lines: expect.arrayContaining([
+        `[!] certificate degraded: expires ${expires}, not ours to renew; it is not for webhook.test, 127.0.0.1`,
+      ]),
+    });
+  });
+
+  it('is degraded while its own CA is gone, and well again when it is back', async () => {
+    const { readiness, certDirectory, log } = await start();
+    const file = join(certDirectory, 'ca.key');
+    const text = readFileSync(file);
+    rmSync(file);
+    await vi.waitFor(
+      async () =>
+        expect(await readiness()).toMatchObject({
+          status: 200,
+          lines: expect.arrayContaining([
+            expect.stringMatching(
+              /^\[!\] certificate degraded: expires .*, renewed in time; the CA in .* is of no use/,
+            ),
+          ]),
+        }),
+      SOON,
+    );
+    expect(log.lines()).toContainEqual(
+      expect.objectContaining({
+        level: LEVEL.error,
+        msg: expect.stringMatching(/^certificates not replaced, the last good ones stay: the CA in .* is of no use/),
+      }),
+    );
+
+    writeFileSync(file, text);
+    await vi.waitFor(async () => expect((await readiness()).lines[1]).toMatch(/^\[\+\] certificate ok: /), SOON);
+  });
+
+  it('fails when the certificate has expired', async () => {
+    const { directory } = await foreignDirectory({ issuedAt: new Date('2020-01-01T00:00:00Z') });
+    const { readiness } = await start({ certDirectory: directory });
+
+    expect(await readiness()).toEqual({
+      status: 503,
+      lines: [
+        '[+] policies ok: 2 in force',
+        '[-] certificate failed: not valid after 2020-03-31T00:00:00.000Z',
+        '[+] shutdown ok: not asked for',
+        'not ready',
+      ],
+    });
+  });
+
+  it("is degraded while somebody else's certificate files are broken", async () => {
+    const { directory } = await foreignDirectory();
+    const { readiness } = await start({ certDirectory: directory });
+    expect((await readiness()).lines[1]).toMatch(/^\[\+\] certificate ok: expires .*, not ours to renew$/);
+    writeFileSync(join(directory, 'tls.crt'), 'garbage');
+
+    await vi.waitFor(
+      async () =>
+        expect(await readiness()).toMatchObject({
+          status: 200,
+          lines: expect.arrayContaining([
+            expect.stringMatching(
+              /^\[!\] certificate degraded: expires .*, not ours to renew; .*tls\.crt and tls\.key: not a usable PEM/,
+            ),
+          ]),
+        }),
+      SOON,
+    );
+  });
+});
+
+it('/metrics shows requests, policies and certificates', async () => {
+  const { metrics, port, ca } = await start();
+  const connection = await openTls(port, ca());
+  connection.write(requestText(taintDropReview()));
+  await readAnswer(connection);
+  const text = await metrics();
+
+  for (const line of [
+    'taintkeeper_decisions_total{kind="Node",policy="control-plane-taints",mode="Deny",outcome="denied"} 1',
+    'taintkeeper_policies{kind="TaintPolicy"} 1',
+    'taintkeeper_policies{kind="TolerationPolicy"} 1',
+    'taintkeeper_policy_load_success 1',
+  ]) {
+    expect.soft(text).toContain(line);
+  }
+  for (const [certificate, days] of [
+    ['serving', 90],
+    ['ca', 3650],
+  ] as const) {
+    const found = new RegExp(`certificate_expiry_timestamp_seconds\\{certificate="${certificate}"\\} (\\d+)`).exec(
+      text,
+    );
+    expect.soft((Number(found?.[1]) * 1000 - Date.now()) / 86_400_000).toBeCloseTo(days, 1);
+  }
+});
+
+it('a replaced certificate is served to new connections without a restart, while an open connection goes on', async () => {
+  const { directory, ca, pair } = await foreignDirectory();
+  const { port, metrics, log } = await start({ certDirectory: directory });
+  const open = await openTls(port, ca.cert);
+  open.write(REQUEST);
+  expect(await readAnswer(open)).toMatch(OK);
+
+  const renewed = await issueServing(ca, ['localhost'], new Date(Date.now() - 10 * 86_400_000));
+  writePair(directory, renewed);
+  await vi.waitFor(async () => {
+    const next = await openTls(port, ca.cert);
+    expect(compact(String(next.getPeerX509Certificate()))).toBe(compact(renewed.cert));
+  }, SOON);
+
+  expect(compact(String(open.getPeerX509Certificate()))).toBe(compact(pair.cert));
+  open.write(REQUEST);
+  expect(await readAnswer(open)).toMatch(OK);
+  const expiry = /expiry_timestamp_seconds\{certificate="serving"\} (\d+)/.exec(await metrics());
+  expect((Number(expiry?.[1]) * 1000 - Date.now()) / 86_400_000).toBeCloseTo(80, 1);
+  for (const { key } of [pair, renewed]) expect(log.text()).not.toContain(key.split('\n')[1]);
+});
+
+const compact = (pem: string) => pem.replaceAll(/\s/g, '');
+
+it('says of a RecoveryPolicy from a file that it does nothing', async () => {
+  const policies = join(temporaryDirectory(), 'policies.yaml');
+  const spec = 'spec: { daemonSets: { namespaces: [kube-system] } }';
+  writeFileSync(
+    policies,
+    `apiVersion: taintkeeper.dev/v1alpha1\nkind: RecoveryPolicy\nmetadata: { name: reboots }\n${spec}\n---\n${taintPolicyYaml('Deny')}`,
+  );
+  const { log } = await start({ policyPaths: [policies] });
+  expect(log.lines().filter(({ level }) => level === LEVEL.warn)).toMatchObject([
+    { msg: 'RecoveryPolicy reboots does nothing here: it takes taintkeeper in a cluster' },
+  ]);
+});
+
+it('says of a wildcard from a file that nothing settles where nobody leads', async () => {
+  const policies = join(temporaryDirectory(), 'policies.yaml');
+  const policy = (name: string, more: string) =>
+    `apiVersion: taintkeeper.dev/v1alpha1\nkind: TaintPolicy\nmetadata: { name: ${name} }\nspec: { mode: Deny, taints: [{ key: 'a*' }]${more} }\n`;
+  writeFileSync(policies, [policy('waits', ''), policy('at-once', ', settleSeconds: 0')].join('---\n'));
+  const { log } = await start({ policyPaths: [policies] });
+  expect(log.lines().filter(({ level }) => level === LEVEL.warn)).toMatchObject([
+    { msg: expect.stringMatching(/^TaintPolicy waits: spec\.taints\[0\]\.key: "a\*" protects nothing here: /) },
+  ]);
+});
+
+describe('a start that fails', () => {
+  it.each([
+    { option: 'port', other: 'adminPort', name: '--port' },
+    { option: 'adminPort', other: 'port', name: '--admin-port' },
+  ])('because the $option is taken leaves nothing listening', async ({ option, other, name }) => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    onTestFinished(() => void taken.close());
+    const free = createServer().listen(0, '127.0.0.1');
+    await once(free, 'listening');
+    const freePort = (free.address() as AddressInfo).port;
+    free.close();
+    await once(free, 'close');
+    const port = (taken.address() as AddressInfo).port;
+    await expect(start({ [option]: port, [other]: freePort })).rejects.toThrow(
+      new InputError([
+        `cannot listen on 127.0.0.1 port ${port} (see ${name}): listen EADDRINUSE: address already in use 127.0.0.1:${port}`,
+      ]),
+    );
+    await expect(openRaw(freePort)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
+});
+
+it('the HTTPS listener listens before the admin one, so that nobody is told "ready" before', async () => {
+  const listening = vi.spyOn(Server.prototype, 'listen');
+  onTestFinished(() => void vi.restoreAllMocks());
+  await start();
+
+  expect(listening.mock.contexts.map((server) => server instanceof TlsServer)).toEqual([true, false]);
+});
+
+it('localhost with two addresses is one listener: a second one would keep its certificate, and keep a stop waiting', async () => {
+  // What Fastify asks before it makes a second server.
+  vi.spyOn(dns, 'lookup').mockImplementation(((
+    _host: string,
+    _options: object,
+    done: (error: null, found: object[]) => void,
+  ) =>
+    done(null, [
+      { address: '127.0.0.1', family: 4 },
+      { address: '::1', family: 6 },
+    ])) as unknown as typeof dns.lookup);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const listening = vi.spyOn(Server.prototype, 'listen');
+  await start({ host: 'localhost', adminHost: 'localhost' });
+
+  expect(listening).toHaveBeenCalledTimes(2);
+});

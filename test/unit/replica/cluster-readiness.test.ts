@@ -1,0 +1,107 @@
+import { X509Certificate } from 'node:crypto';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { CertificateKeeper } from '../../../src/certs/certificate-keeper.ts';
+import { issueCa, issueServing } from '../../../src/certs/issue.ts';
+import { type ClusterPolicies, type PolicyObject, viewPolicy } from '../../../src/cluster/policies.ts';
+import type { RegisteredWebhooks } from '../../../src/cluster/webhook-configurations.ts';
+import { clusterPoliciesCheck, trustCheck } from '../../../src/replica/readiness.ts';
+
+const ca = await issueCa(new Date());
+const other = await issueCa(new Date());
+const serving = await issueServing(ca, ['localhost'], new Date());
+const keeper = {
+  current: () => ({ certificate: new X509Certificate(serving.cert), ca: new X509Certificate(ca.cert) }),
+} as unknown as CertificateKeeper;
+
+describe('the webhooks check', () => {
+  function check() {
+    let state = { synced: false, bundles: [] as string[] };
+    const webhooks = { isSynced: () => state.synced, caBundles: () => state.bundles } as unknown as RegisteredWebhooks;
+    const trusted = trustCheck(webhooks);
+    return (synced: boolean, ...bundles: string[]) => {
+      state = { synced, bundles };
+      return trusted(keeper);
+    };
+  }
+
+  it('fails until the configurations have been read', () => {
+    expect(check()(false)).toMatchObject({
+      state: 'failed',
+      detail: 'the webhook configurations have not been read yet',
+    });
+  });
+
+  it('is well when none is registered: nobody has to trust us', () => {
+    expect(check()(true)).toMatchObject({ state: 'ok', detail: 'none registered' });
+  });
+
+  it('is well when every bundle has the CA, among others', () => {
+    expect(check()(true, ca.cert, `${other.cert}${ca.cert}`)).toMatchObject({ state: 'ok', detail: '2 registered' });
+  });
+
+  it('fails for a replica that nobody trusts yet', () => {
+    expect(check()(true, ca.cert, other.cert, '')).toMatchObject({
+      state: 'failed',
+      detail: 'the caBundle of 2 of 3 webhooks lacks the CA that is served',
+    });
+  });
+
+  it('fails for a moment longer once it is trusted: API servers have to learn of it', () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const see = check();
+    see(true, other.cert);
+    expect(see(true, ca.cert)).toMatchObject({
+      state: 'failed',
+      detail: 'the API server is about to learn of the CA that is served',
+    });
+    vi.advanceTimersByTime(2_000);
+    expect(see(true, ca.cert)).toMatchObject({ state: 'ok' });
+  });
+
+  it('is only degraded once it was well: without this replica, nobody would answer', () => {
+    const see = check();
+    see(true, ca.cert);
+    expect(see(true, '')).toMatchObject({ state: 'degraded' });
+    expect(see(true, ca.cert)).toMatchObject({ state: 'ok' });
+  });
+});
+
+describe('the policies check', () => {
+  const object = (name: string, spec: object, generation = 1, status?: object): PolicyObject =>
+    viewPolicy('TaintPolicy', { metadata: { name, uid: name, generation, resourceVersion: '1' }, spec, status });
+  const good = object('good', { mode: 'Deny', taints: [{ key: 'a' }] });
+  const bad = object('bad', { mode: 'Deny', taints: [{ key: 'node.kubernetes.io/*' }] });
+  const spoiled = object('spoiled', { mode: 'Deny', taints: [] }, 3, {
+    inForce: { generation: 2, spec: { mode: 'Deny', taints: [{ key: 'a' }] } },
+  });
+  const policies = (synced: boolean, ...objects: PolicyObject[]) =>
+    ({
+      isSynced: () => synced,
+      staleSince: () => undefined,
+      objects: () => objects,
+      snapshot: () => ({ policies: objects.flatMap(({ inForce }) => inForce?.policy ?? []) }),
+    }) as unknown as ClusterPolicies;
+
+  it.each([
+    { why: 'not read yet', given: policies(false), audit: false, state: 'failed', detail: 'not read yet' },
+    { why: 'none at all', given: policies(true), audit: false, state: 'ok', detail: '0 in force' },
+    { why: 'good ones', given: policies(true, good), audit: true, state: 'ok', detail: '1 in force, all as Audit' },
+    {
+      why: 'a broken one among them',
+      given: policies(true, good, bad),
+      audit: false,
+      state: 'degraded',
+      detail: '1 in force; not usable: TaintPolicy bad',
+    },
+    {
+      why: 'one that was usable before',
+      given: policies(true, good, spoiled),
+      audit: false,
+      state: 'degraded',
+      detail: '2 in force; not usable: TaintPolicy spoiled (generation 2 stays in force)',
+    },
+  ])('with $why is $state', ({ given, audit, state, detail }) => {
+    expect(clusterPoliciesCheck(given, audit)).toEqual({ name: 'policies', state, detail });
+  });
+});

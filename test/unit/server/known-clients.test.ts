@@ -1,0 +1,153 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { Agent, request } from 'node:https';
+import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { connect } from 'node:tls';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { issueCa, issueServing } from '../../../src/certs/issue.ts';
+import { type Authority, createAuthority, type KeyPair } from '../../control-plane/credentials.ts';
+import { NAMES, SOON, start } from '../replica/running-app.ts';
+import { harmlessReview } from '../reviews.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
+
+const [apiServers, others] = await Promise.all([createAuthority(), createAuthority()]);
+const apiServer = await apiServers.client({ name: 'kube-apiserver', groups: [] });
+
+/** The app, which only clients of the API servers' CA may call. */
+async function startGuarded(name?: string) {
+  const caFile = join(temporaryDirectory(), 'client-ca.crt');
+  const trust = ({ cert }: Authority) => writeFileSync(caFile, cert);
+  trust(apiServers);
+  const app = await start({ clients: { caFile, name }, names: NAMES });
+  return { ...app, caFile, trust, call: (pair?: KeyPair) => call(app, pair) };
+}
+
+/** What a client with this certificate, or without any, is told. */
+async function call({ url, ca }: { url: string; ca(): string }, pair?: KeyPair) {
+  const body = JSON.stringify(harmlessReview());
+  const outgoing = request(`${url}/validate`, {
+    method: 'POST',
+    agent: false,
+    ...{ ca: ca(), ...pair },
+    headers: { 'content-type': 'application/json' },
+  });
+  outgoing.end(body);
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+  return [response.statusCode, ((await json(response)) as { error?: string }).error];
+}
+
+it('whoever shows a certificate of the CA is answered; whoever has none, or one of somebody else, is not', async () => {
+  const { call, log } = await startGuarded();
+
+  expect(await call(apiServer)).toEqual([200, undefined]);
+  expect(await call()).toEqual([401, 'a client certificate is needed: only the API server may call']);
+  const foreign = await others.client({ name: 'kube-apiserver', groups: [] });
+  expect(await call(foreign)).toEqual([401, expect.stringMatching(/^the client certificate is not accepted: /)]);
+  expect(log.lines().filter(({ msg }) => msg.startsWith('refused a client: '))).toEqual([
+    expect.objectContaining({ address: '127.0.0.1', level: 40 }),
+    expect.objectContaining({ address: '127.0.0.1', level: 40 }),
+  ]);
+});
+
+it('a certificate of the CA that is not for clients is not accepted', async () => {
+  const { call, caFile } = await startGuarded();
+  const ca = await issueCa(new Date());
+  const serving = await issueServing(ca, ['localhost'], new Date());
+  writeFileSync(caFile, ca.cert);
+  await vi.waitFor(async () => expect((await call(apiServer))[0]).toBe(401), SOON);
+
+  expect(await call(serving)).toEqual([401, expect.stringContaining('INVALID_PURPOSE')]);
+});
+
+it('with a name, another certificate of the same CA will not do', async () => {
+  const { call } = await startGuarded('kube-apiserver');
+
+  expect(await call(apiServer)).toEqual([200, undefined]);
+  expect(await call(await apiServers.client({ name: 'developer', groups: [] }))).toEqual([
+    401,
+    'the client certificate has another common name',
+  ]);
+  expect((await call())[0]).toBe(401);
+});
+
+it('a stranger that does not say how much it sends is not waited for', async () => {
+  const { url, ca } = await startGuarded();
+  const outgoing = request(`${url}/mutate`, {
+    method: 'POST',
+    agent: false,
+    ca: ca(),
+    headers: { 'content-type': 'application/json', 'transfer-encoding': 'chunked' },
+  });
+  onTestFinished(() => void outgoing.destroy());
+  outgoing.on('error', () => {});
+  outgoing.flushHeaders();
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+
+  expect([response.statusCode, response.headers.connection]).toEqual([401, 'close']);
+});
+
+it('another CA is taken over without a restart, and a file that is broken is not', async () => {
+  const { call, trust, caFile, log } = await startGuarded();
+  const foreign = await others.client({ name: 'kube-apiserver', groups: [] });
+  writeFileSync(caFile, 'half a file');
+  await vi.waitFor(() => expect(log.text()).toContain('CAs of clients not replaced, the last good ones stay'), SOON);
+  expect((await call(apiServer))[0]).toBe(200);
+
+  trust(others);
+  await vi.waitFor(async () => expect((await call(foreign))[0]).toBe(200), SOON);
+  expect((await call(apiServer))[0]).toBe(401);
+});
+
+it('a connection that was open when the CA changed is answered once more, and ends: a request on its way is not lost', async () => {
+  const { url, ca, trust, log } = await startGuarded();
+  const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: ca(), ...apiServer });
+  onTestFinished(() => agent.destroy());
+  const ask = async () => {
+    const outgoing = request(`${url}/validate`, { method: 'POST', agent });
+    outgoing.end();
+    const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+    response.resume();
+    await once(response, 'end');
+    return [response.statusCode, response.headers.connection];
+  };
+  expect(await ask()).toEqual([400, 'keep-alive']);
+  trust(others);
+  await vi.waitFor(() => expect(log.text()).toContain('may call from now on'), SOON);
+
+  expect(await ask()).toEqual([400, 'close']);
+  expect(await ask()).toEqual([401, 'close']);
+});
+
+it('a session is not taken up again: it would outlive the CA', async () => {
+  const app = await startGuarded();
+  const sessions: Buffer[] = [];
+  const connection = async (options: object) => {
+    const socket = connect({ host: '127.0.0.1', port: app.port, ca: app.ca(), ...options });
+    onTestFinished(() => void socket.destroy());
+    socket.on('session', (session) => sessions.push(session));
+    await once(socket, 'secureConnect');
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await once(socket, 'data');
+    return socket;
+  };
+  for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+    const first = await connection({ ...apiServer, maxVersion });
+    const session = sessions.at(-1) ?? first.getSession();
+    expect((await connection({ ...apiServer, maxVersion, session })).isSessionReused()).toBe(false);
+  }
+});
+
+it.each([
+  { why: 'nothing', text: '' },
+  { why: 'a certificate that is no CA', text: apiServer.cert },
+  { why: 'a certificate that is none', text: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n' },
+])('it does not start with a file that has $why', async ({ text }) => {
+  const caFile = join(temporaryDirectory(), 'client-ca.crt');
+  writeFileSync(caFile, text);
+
+  await expect(start({ clients: { caFile } })).rejects.toThrow(
+    `--client-ca ${caFile}: expected CA certificates in PEM`,
+  );
+});

@@ -1,0 +1,433 @@
+import { describe, expect, it } from 'vitest';
+import { readBuiltinPolicies } from '../../../src/files/builtin-policies.ts';
+import { parsePolicies } from '../../../src/files/policy-files.ts';
+import { formatRequirement } from '../../../src/kubernetes/selector-overlap.ts';
+import type { Policy } from '../../../src/policy/policy.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
+import { webhookEntries } from '../../../src/webhooks/entries.ts';
+import type { WebhookEntry } from '../../../src/webhooks/entry.ts';
+
+const dedicated = { key: 'dedicated' };
+const present = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' } as const;
+
+function taintPolicy(spec: Partial<TaintPolicySpec>, name = 'p'): Policy {
+  return { kind: 'TaintPolicy', name, spec: { mode: 'Deny', taints: [dedicated], ...spec } };
+}
+
+function tolerationPolicy(spec: Partial<TolerationPolicySpec>, name = 'p'): Policy {
+  return {
+    kind: 'TolerationPolicy',
+    name,
+    spec: { mode: 'Mutate', daemonSets: { namespaces: ['kube-system'] }, ...spec },
+  };
+}
+
+function expressionOf(entries: readonly WebhookEntry[], entry: string, condition: string): string | undefined {
+  const found = entries.find(({ name }) => name === `${entry}.taintkeeper.dev`);
+  return found?.matchConditions.find(({ name }) => name === condition)?.expression;
+}
+
+describe('what they are kept away from by selectors', () => {
+  const pool = (value: string) => ({ nodeSelector: { matchLabels: { pool: value } } });
+  const selectorsOf = (policies: Policy[]) =>
+    webhookEntries(policies).map(
+      ({ name, objectSelector = [], namespaceSelector = [] }) =>
+        `${name.replace('.taintkeeper.dev', '')} ${[...objectSelector, ...namespaceSelector].map(formatRequirement)}`,
+    );
+
+  it('updates of nodes that no policy is for; all webhooks alike, which share out the rest by their conditions', () => {
+    const audit = taintPolicy({ mode: 'Audit', ...pool('b') }, 'q');
+    expect(selectorsOf([taintPolicy(pool('a')), audit])).toEqual([
+      'register ',
+      'restore pool in (a, b)',
+      'protect pool in (a, b)',
+      'report pool in (a, b)',
+    ]);
+    expect(selectorsOf([taintPolicy(pool('a')), taintPolicy({ mode: 'Audit' }, 'q')])).toContain('protect ');
+  });
+
+  it('but not where native policies restore: what they note may stand on any node', () => {
+    expect(selectorsOf([taintPolicy({ mode: 'Restore', backstop: 'Native', ...pool('a') })])).toEqual([
+      'register ',
+      'restore ',
+      'report pool=a',
+    ]);
+  });
+
+  it('DaemonSets in namespaces that no policy names', () => {
+    const csi = tolerationPolicy({ mode: 'Audit', daemonSets: { namespaces: ['csi'] } }, 'q');
+    const pattern = tolerationPolicy({ mode: 'Audit', daemonSets: { namespaces: ['kube-*'] } }, 'r');
+    expect(selectorsOf([tolerationPolicy({}), csi])).toEqual([
+      'tolerate kubernetes.io/metadata.name=kube-system',
+      'report-tolerations kubernetes.io/metadata.name in (csi, kube-system)',
+    ]);
+    expect(selectorsOf([tolerationPolicy({}), pattern])).toEqual([
+      'tolerate kubernetes.io/metadata.name=kube-system',
+      'report-tolerations ',
+    ]);
+    const namespaces = Array.from({ length: 64 }, (_, index) => `ns-${index}`);
+    const many = [0, 1, 2, 3, 4].map((policy) =>
+      tolerationPolicy({ daemonSets: { namespaces: namespaces.map((name) => `${name}-${policy}`) } }, `p${policy}`),
+    );
+    expect(selectorsOf(many), 'and not of any number of them').toEqual(['tolerate ', 'report-tolerations ']);
+  });
+});
+
+describe('which webhooks the policies need', () => {
+  const needs = (policies: Policy[], options?: { audit?: boolean }) =>
+    webhookEntries(policies, options).map(
+      ({ name, phase, resource, operations, failurePolicy }) =>
+        `${phase} ${name.replace('.taintkeeper.dev', '')}: ${operations.join(' and ')} ${resource}, ${failurePolicy}`,
+    );
+
+  it.each<[what: string, policies: Policy[], entries: string[]]>([
+    ['none', [], []],
+    [
+      'a Deny policy: what nodes carry has to be remembered',
+      [taintPolicy({})],
+      [
+        'mutate register: CREATE nodes, Ignore',
+        'mutate restore: UPDATE nodes, Ignore',
+        'validate protect: UPDATE nodes, Fail',
+        'validate report: UPDATE nodes, Ignore',
+      ],
+    ],
+    [
+      'a Deny policy without release and exemptions: to remember is all that there is to mutate',
+      [taintPolicy({ release: 'Never' })],
+      [
+        'mutate register: CREATE nodes, Ignore',
+        'mutate restore: UPDATE nodes, Ignore',
+        'validate protect: UPDATE nodes, Fail',
+        'validate report: UPDATE nodes, Ignore',
+      ],
+    ],
+    [
+      'a Deny policy that would rather miss a drop than refuse one',
+      [taintPolicy({ failurePolicy: 'Ignore', release: 'Never' })],
+      [
+        'mutate register: CREATE nodes, Ignore',
+        'mutate restore: UPDATE nodes, Ignore',
+        'validate report: UPDATE nodes, Ignore',
+      ],
+    ],
+    [
+      'a Restore policy',
+      [taintPolicy({ mode: 'Restore' })],
+      [
+        'mutate register: CREATE nodes, Ignore',
+        'mutate restore: UPDATE nodes, Ignore',
+        'validate report: UPDATE nodes, Ignore',
+      ],
+    ],
+    ['an Audit policy', [taintPolicy({ mode: 'Audit' })], ['validate report: UPDATE nodes, Ignore']],
+    [
+      'a Present taint',
+      [taintPolicy({ mode: 'Restore', taints: [present] })],
+      [
+        'mutate register: CREATE nodes, Ignore',
+        'mutate restore: UPDATE nodes, Ignore',
+        'validate report: UPDATE nodes, Ignore',
+        'validate report-registration: CREATE nodes, Ignore',
+      ],
+    ],
+    [
+      'a Present taint of an Audit policy',
+      [taintPolicy({ mode: 'Audit', taints: [present] })],
+      ['validate report: UPDATE nodes, Ignore', 'validate report-registration: CREATE nodes, Ignore'],
+    ],
+    [
+      'everybody is exempt',
+      [taintPolicy({ exempt: { users: ['*'] }, release: 'Never' })],
+      [
+        'mutate register: CREATE nodes, Ignore',
+        'mutate restore: UPDATE nodes, Ignore',
+        'validate report: UPDATE nodes, Ignore',
+      ],
+    ],
+    [
+      'a Mutate policy',
+      [tolerationPolicy({})],
+      [
+        'mutate tolerate: CREATE and UPDATE daemonsets, Ignore',
+        'validate report-tolerations: CREATE and UPDATE daemonsets, Ignore',
+      ],
+    ],
+    [
+      'tolerations in Audit',
+      [tolerationPolicy({ mode: 'Audit' })],
+      ['validate report-tolerations: CREATE and UPDATE daemonsets, Ignore'],
+    ],
+  ])('%s', (_what, policies, entries) => {
+    expect(needs(policies)).toEqual(entries);
+  });
+
+  it('with --audit, every policy only reports', () => {
+    expect(needs([taintPolicy({ taints: [present] }), tolerationPolicy({})], { audit: true })).toEqual([
+      'validate report: UPDATE nodes, Ignore',
+      'validate report-registration: CREATE nodes, Ignore',
+      'validate report-tolerations: CREATE and UPDATE daemonsets, Ignore',
+    ]);
+  });
+});
+
+describe('the entries', () => {
+  const policies = [
+    taintPolicy({ nodeSelector: { matchLabels: { pool: 'a' } }, taints: [{ key: 'b' }, { key: 'a' }] }, 'one'),
+    taintPolicy({ nodeSelector: { matchLabels: { pool: 'b' } }, exempt: { groups: ['x'] } }, 'two'),
+    tolerationPolicy({}, 'three'),
+  ];
+
+  it('are the same in whatever order the policies come', () => {
+    expect(webhookEntries(policies.toReversed())).toEqual(webhookEntries(policies));
+  });
+
+  it('ask about policies for the same nodes and the same users together', () => {
+    const merged = [
+      taintPolicy({ taints: [{ key: 'a' }] }, 'one'),
+      taintPolicy({ taints: [{ key: 'b', effect: 'NoExecute' }] }, 'two'),
+      taintPolicy({ taints: [{ key: 'c' }] }, 'three'),
+    ];
+    expect(expressionOf(webhookEntries(merged), 'protect', 'drops-protected-taint')).toContain(
+      'dropped.exists(t, t.key in ["a", "c"] || (t.key == "b" && t.effect == "NoExecute"))',
+    );
+  });
+
+  it('never judge one request twice: report takes what protect does not', () => {
+    const entries = webhookEntries([taintPolicy({})]);
+    const protect = expressionOf(entries, 'protect', 'drops-protected-taint');
+    const flat = (text: string | undefined) => text?.replace(/\s+/g, '');
+    expect(flat(expressionOf(entries, 'report', 'is-not-for-protect'))).toBe(flat(`!(${protect})`));
+  });
+
+  it.each<[key: string, condition: string | undefined, why: string]>([
+    ['example.com/*', '!(t.key.endsWith("/agent-not-ready"))', 'only those that it could match are told apart'],
+    ['karpenter*', '!(t.key.startsWith("karpenter.sh/")', ''],
+    ['example.com/a', undefined, 'an exact key is protected, whatever it is'],
+  ])('a wildcard leaves taints alone that come and go: %s', (key, condition) => {
+    const wildcard = [taintPolicy({ taints: [{ key }] })];
+    const expression = expressionOf(webhookEntries(wildcard), 'protect', 'drops-protected-taint');
+    expect(expression?.includes('lastingDropped')).toBe(condition !== undefined);
+    if (condition) expect(expression).toContain(condition);
+  });
+});
+
+describe('a wildcard that waits for taints to settle', () => {
+  const memory = 'taintkeeper.dev/remembered';
+  const entriesOf = (spec: Partial<TaintPolicySpec>) =>
+    webhookEntries([taintPolicy({ mode: 'Deny', taints: [{ key: 'example.com/*' }, { key: 'exact' }], ...spec })]);
+  const text = (entries: readonly WebhookEntry[], name: string) =>
+    entries
+      .filter((entry) => entry.name === `${name}.taintkeeper.dev`)
+      .flatMap(({ matchConditions }) => matchConditions.map(({ expression }) => expression))
+      .join();
+
+  it('asks the memory of the node before the update', () => {
+    for (const name of ['protect', 'restore', 'report']) {
+      expect(text(entriesOf({}), name)).toContain(`oldObject.metadata.annotations["${memory}"].split(",", 65)`);
+    }
+  });
+
+  it.each<[why: string, spec: Partial<TaintPolicySpec>]>([
+    ['does not wait', { settleSeconds: 0 }],
+    ['is in mode Audit', { mode: 'Audit' }],
+  ])('does not when it %s', (_why, spec) => {
+    for (const name of ['protect', 'restore', 'report']) expect(text(entriesOf(spec), name)).not.toContain('.split(');
+  });
+
+  it('does not have the webhook called for taints that a node registers with, or is given', () => {
+    expect(text(entriesOf({}), 'register')).not.toContain('example.com/');
+    expect(text(entriesOf({ settleSeconds: 0 }), 'register')).toContain('example.com/');
+  });
+
+  it('is exact up to as many taints as one that does not wait', () => {
+    const sizesOf = (spec: Partial<TaintPolicySpec>) =>
+      [...text(entriesOf({ taints: [{ key: '*' }], ...spec }), 'protect').matchAll(/size\(before\) > (\d+) \|\|/g)].map(
+        ([, size]) => Number(size),
+      );
+    expect(sizesOf({})).toEqual([128]);
+    expect(sizesOf({ settleSeconds: 0 })).toEqual([128]);
+  });
+});
+
+describe('more policies than one expression holds', () => {
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, index) =>
+      taintPolicy(
+        {
+          nodeSelector: { matchLabels: { pool: `pool-${index}` } },
+          taints: [{ key: `example.com/dedicated-${index}`, effect: 'NoSchedule', ensure: 'Present' }],
+          failurePolicy: 'Fail',
+        },
+        `p${index}`,
+      ),
+    );
+  const manyTolerations = (count: number) =>
+    Array.from({ length: count }, (_, index) =>
+      tolerationPolicy(
+        { daemonSets: { namespaces: [`ns-${index}`], names: ['a*', '*b'], selector: { matchLabels: { app: 'x' } } } },
+        `p${index}`,
+      ),
+    );
+
+  it.each([1, 20, 100])('%d fit', (count) => {
+    expect(webhookEntries([...many(count), ...manyTolerations(count)]).filter(({ widened }) => widened)).toEqual([]);
+  });
+
+  it.each([250, 1_000])(
+    '%d make the conditions wider, which the entries say, and never too long',
+    (count) => {
+      const entries = webhookEntries([...many(count), ...manyTolerations(count)]);
+      expect(entries).toHaveLength(7);
+      expect(entries.filter(({ widened }) => widened).length).toBeGreaterThan(0);
+      for (const { matchConditions } of entries) {
+        for (const { expression } of matchConditions) expect(expression.length).toBeLessThan(60_000);
+      }
+    },
+    30_000,
+  );
+
+  it('the names of 3,000 taints that come and go do not fit either: then their families count', () => {
+    const policies = Array.from({ length: 3_000 }, (_, index) =>
+      taintPolicy({ taints: [{ key: `node.kubernetes.io/some-taint-${index}` }] }, `p${index}`),
+    );
+    const expression = expressionOf(webhookEntries(policies), 'protect', 'drops-protected-taint');
+    expect(expression).not.toContain('node.kubernetes.io/');
+    expect(expression).toContain('"karpenter.sh/"');
+  });
+});
+
+describe('the built-in policies', async () => {
+  const entries = webhookEntries(parsePolicies(await readBuiltinPolicies()));
+
+  it('a Deny policy without selector and exemptions', () => {
+    expect(expressionOf(entries, 'protect', 'drops-protected-taint')).toMatchInlineSnapshot(`
+      "[has(oldObject.spec) && has(oldObject.spec.taints) ? oldObject.spec.taints : []].exists(before,
+      [has(object.spec) && has(object.spec.taints) ? object.spec.taints : []].exists(after,
+      before != after &&
+      (
+        size(before) > 128 || size(after) > 128
+        ? size(before) + size(after) > 28000 ||
+          before.filter(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]) !=
+          after.filter(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])
+        : [before.filter(t, !(t in after) && !after.exists(u,
+            u.key == t.key && u.effect == t.effect && (has(u.value) ? u.value : "") == (has(t.value) ? t.value : "")))].exists(dropped,
+          dropped.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]))
+      )))"
+    `);
+  });
+
+  it('what else there is to say of an update', () => {
+    expect(expressionOf(entries, 'report', 'concerns-a-policy')).toMatchInlineSnapshot(`
+      "[has(oldObject.spec) && has(oldObject.spec.taints) ? oldObject.spec.taints : []].exists(before,
+      [has(object.spec) && has(object.spec.taints) ? object.spec.taints : []].exists(after,
+      [has(oldObject.metadata.annotations) && "taintkeeper.dev/release" in oldObject.metadata.annotations
+        ? oldObject.metadata.annotations["taintkeeper.dev/release"] : ""].exists(oldRelease,
+      [has(object.metadata.annotations) && "taintkeeper.dev/release" in object.metadata.annotations
+        ? object.metadata.annotations["taintkeeper.dev/release"] : ""].exists(release,
+      (
+        before != after &&
+        (
+          size(before) > 128 || size(after) > 128
+          ? size(before) + size(after) > 28000 ||
+            before.filter(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]) !=
+            after.filter(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])
+          : [before.filter(t, !(t in after) && !after.exists(u,
+              u.key == t.key && u.effect == t.effect && (has(u.value) ? u.value : "") == (has(t.value) ? t.value : "")))].exists(dropped,
+            dropped.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]))
+        )
+      ) ||
+      (release != oldRelease && (size(release) > 1024 || release.matches("[^,\\\\s]")))))))"
+    `);
+  });
+
+  it('what has to be put back, released or remembered', () => {
+    expect(expressionOf(entries, 'restore', 'changes-protected-taint')).toMatchInlineSnapshot(`
+      "[has(oldObject.spec) && has(oldObject.spec.taints) ? oldObject.spec.taints : []].exists(before,
+      [has(object.spec) && has(object.spec.taints) ? object.spec.taints : []].exists(after,
+      [has(request.userInfo.username) ? request.userInfo.username : ""].exists(user,
+      [has(request.userInfo.groups) ? request.userInfo.groups : []].exists(groups,
+      !(user.startsWith("system:node:") && "system:nodes" in groups) &&
+      before != after &&
+      (
+        size(before) > 96 || size(after) > 96
+        ? size(before) + size(after) > 28000 ||
+          before.filter(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]) !=
+          after.filter(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])
+        : [before.filter(t, !(t in after) && !after.exists(u,
+            u.key == t.key && u.effect == t.effect && (has(u.value) ? u.value : "") == (has(t.value) ? t.value : "")))].exists(dropped,
+          [after.filter(t, !(t in before) && !before.exists(u,
+            u.key == t.key && u.effect == t.effect && (has(u.value) ? u.value : "") == (has(t.value) ? t.value : "")))].exists(added,
+          dropped.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]) ||
+          added.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])))
+      )))))"
+    `);
+  });
+
+  it('a node that registers with something to remember', () => {
+    expect(expressionOf(entries, 'register', 'concerns-a-policy')).toMatchInlineSnapshot(`
+      "[has(object.spec) && has(object.spec.taints) ? object.spec.taints : []].exists(taints,
+      size(taints) > 256 ||
+      (has(object.metadata.annotations) && ["taintkeeper.dev/remembered", "taintkeeper.dev/removed"].exists(a, a in object.metadata.annotations)) ||
+      taints.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]))"
+    `);
+  });
+
+  it('tolerations of DaemonSets', () => {
+    expect(expressionOf(entries, 'tolerate', 'lacks-toleration')).toMatchInlineSnapshot(`
+      "[has(object.spec.template.spec.tolerations) ? object.spec.template.spec.tolerations : []].exists(tolerations,
+      [has(object.metadata.name) && object.metadata.name != "" ? object.metadata.name :
+        has(request.name) && request.name != "" ? request.name :
+        has(object.metadata.generateName) ? object.metadata.generateName : ""].exists(name,
+      !has(object.metadata.deletionTimestamp) &&
+      (!has(object.metadata.annotations) || !("taintkeeper.dev/ignore" in object.metadata.annotations) ||
+        object.metadata.annotations["taintkeeper.dev/ignore"] == "false") &&
+      (
+        size(tolerations) > 256 ||
+        (
+          request.namespace in [
+            "antrea-system",
+            "calico-system",
+            "cilium",
+            "kube-flannel",
+            "kube-ovn",
+            "kube-router",
+            "kube-system",
+            "multus",
+            "ovn-kubernetes",
+            "tigera-operator",
+            "weave"
+          ] &&
+          (
+            name.contains("flannel") ||
+            name.contains("multus") ||
+            name.startsWith("antrea-agent") ||
+            name.startsWith("aws-node") ||
+            name.startsWith("azure-cni") ||
+            name.startsWith("calico-node") ||
+            name.startsWith("canal") ||
+            name.startsWith("cilium") ||
+            name.startsWith("kindnet") ||
+            name.startsWith("kube-ovn-") ||
+            name.startsWith("kube-router") ||
+            name.startsWith("ovnkube-") ||
+            name.startsWith("ovs-ovn") ||
+            name.startsWith("weave-net")
+          ) &&
+          [
+            {"key": "node-role.kubernetes.io/control-plane", "value": "", "effect": "NoSchedule"},
+            {"key": "node-role.kubernetes.io/master", "value": "", "effect": "NoSchedule"}
+          ].exists(want,
+            !tolerations.exists(t,
+              (!has(t.effect) || t.effect in ["", want.effect]) &&
+              (!has(t.key) || t.key in ["", want.key]) &&
+              (!has(t.operator) || t.operator in ["", "Equal"]
+                ? has(t.key) && t.key != "" && (has(t.value) ? t.value : "") == want.value
+                : t.operator == "Exists"))
+          )
+        )
+      )))"
+    `);
+  });
+});
