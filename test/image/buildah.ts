@@ -12,10 +12,18 @@ export interface ImageConfig {
   readonly Labels: Readonly<Record<string, string>>;
 }
 
+export interface ImageBuild {
+  readonly dockerfile: string;
+  readonly context: string;
+  readonly args?: Readonly<Record<string, string>>;
+  /** The time of all files and of the image, in seconds since 1970: the same build then has the same digest, if it is reproducible. */
+  readonly timestamp?: number;
+}
+
 /** Builds and opens images, in a storage of its own. */
 export interface Buildah {
   /** @throws Error with what was printed when the build fails */
-  build(tag: string, options: { dockerfile: string; context: string; args?: Readonly<Record<string, string>> }): void;
+  build(tag: string, options: ImageBuild): void;
   config(tag: string): ImageConfig;
   /** Writes the image, under its name, to an archive that container runtimes import. */
   save(tag: string, archive: string): void;
@@ -43,9 +51,22 @@ export function createBuildah(workspace: Workspace): Buildah {
     }).trim();
 
   return {
-    build: (tag, { dockerfile, context, args = {} }) => {
+    build: (tag, { dockerfile, context, args = {}, timestamp }) => {
       const buildArgs = Object.entries(args).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
-      run('build', '--network', 'host', '--pull-never', '--tag', tag, '--file', dockerfile, ...buildArgs, context);
+      const time = timestamp === undefined ? [] : ['--timestamp', String(timestamp)];
+      run(
+        'build',
+        '--network',
+        'host',
+        '--pull-never',
+        '--tag',
+        tag,
+        '--file',
+        dockerfile,
+        ...time,
+        ...buildArgs,
+        context,
+      );
     },
     config: (tag) =>
       (JSON.parse(run('inspect', '--type', 'image', tag)) as { OCIv1: { config: ImageConfig } }).OCIv1.config,

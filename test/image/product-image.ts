@@ -8,8 +8,11 @@ import type { Buildah } from './buildah.ts';
 const ROOT = join(import.meta.dirname, '..', '..');
 export const RUNTIME_BASE = 'localhost/runtime-base';
 
-/** Builds the project's Dockerfile on stand-ins for its base images. @throws Error with what was printed when the build fails */
-export function buildProductImage(buildah: Buildah, workspace: Workspace, tag: string, revision: string): void {
+/** The arguments of the Dockerfile that name its base images. */
+export type BaseImages = Readonly<Record<'BUILD_IMAGE' | 'RUNTIME_IMAGE', string>>;
+
+/** Builds stand-ins for the base images. */
+export function buildBaseImages(buildah: Buildah, workspace: Workspace): BaseImages {
   const base = (name: string, fill: (folder: string) => void) => {
     const context = workspace.path(name);
     fill(context);
@@ -21,11 +24,23 @@ export function buildProductImage(buildah: Buildah, workspace: Workspace, tag: s
     return `localhost/${name}`;
   };
   const nativeModules = globSync(join(ROOT, 'node_modules/@rolldown/binding-*/*.node'));
-  const args = {
+  return {
     BUILD_IMAGE: base('build-base', (folder) => fillBuildBase(folder, nativeModules)),
     RUNTIME_IMAGE: base('runtime-base', fillRuntimeBase),
-    VERSION,
-    REVISION: revision,
   };
-  buildah.build(tag, { dockerfile: join(ROOT, 'Dockerfile'), context: ROOT, args });
+}
+
+/**
+ * Builds the project's Dockerfile.
+ * @param build `revision` for its label, `timestamp` as {@link ImageBuild} has it
+ * @throws Error with what was printed when the build fails
+ */
+export function buildProductImage(
+  buildah: Buildah,
+  bases: BaseImages,
+  tag: string,
+  { revision, ...build }: { readonly revision: string; readonly timestamp?: number },
+): void {
+  const args = { ...bases, VERSION, REVISION: revision };
+  buildah.build(tag, { dockerfile: join(ROOT, 'Dockerfile'), context: ROOT, args, ...build });
 }

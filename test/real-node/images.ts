@@ -6,7 +6,7 @@ import { VERSION } from '../../src/version.ts';
 import { cacheBase } from '../control-plane/go-modules.ts';
 import { createWorkspace } from '../control-plane/workspace.ts';
 import { createBuildah } from '../image/buildah.ts';
-import { buildProductImage } from '../image/product-image.ts';
+import { buildBaseImages, buildProductImage } from '../image/product-image.ts';
 import { SANDBOX_IMAGE } from './node-files.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -42,9 +42,12 @@ export function obstacleToImages(): string | undefined {
   return reason && `the image did not build: ${reason}`;
 }
 
-/** Archives of the images that every node is given, each made when there is none of its ingredients yet. */
-export function provideImages(report: (line: string) => void): string[] {
-  return [sandboxImage(), productImage(report)];
+/**
+ * Archives of the images that every node is given, each made when there is none of its ingredients yet.
+ * @param product one of {@link PRODUCT_IMAGE} that is there already
+ */
+export function provideImages(report: (line: string) => void, product = productImage(report)): string[] {
+  return [sandboxImage(), product];
 }
 
 /** The project's own image, built from its Dockerfile on stand-ins for its base images. */
@@ -59,7 +62,7 @@ function productImage(report: (line: string) => void): string {
     const workspace = createWorkspace('image');
     try {
       const buildah = createBuildah(workspace);
-      buildProductImage(buildah, workspace, PRODUCT_IMAGE, 'test');
+      buildProductImage(buildah, buildBaseImages(buildah, workspace), PRODUCT_IMAGE, { revision: 'test' });
       buildah.save(PRODUCT_IMAGE, archive);
     } finally {
       workspace.remove();

@@ -28,6 +28,8 @@ const DISK_MIB = 512;
 
 export interface RealClusterOptions {
   readonly nodes?: number;
+  /** An archive of the product's image; without it, the Dockerfile is built. */
+  readonly productImage?: string;
   readonly proxyMode?: ProxyMode;
   /** Further arguments of the API server. */
   readonly apiServerArgs?: readonly string[];
@@ -55,7 +57,7 @@ export interface RealCluster {
 export async function startRealCluster(options: RealClusterOptions = {}): Promise<RealCluster> {
   const obstacle = obstacleToRealNode();
   if (obstacle) throw new Error(obstacle);
-  const images = provideImages((line) => process.stderr.write(`${line}\n`));
+  const images = provideImages((line) => process.stderr.write(`${line}\n`), options.productImage);
   sweepCgroups();
   const workspace = createWorkspace('real-node');
   const lab = await makeNamespaces('lab', workspace.logFile('lab'));
