@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { ACTIONLINT } from './actionlint.ts';
 import { findAssets } from './assets.ts';
 import { whyGoFailed } from './go-failure.ts';
 import { cacheFolder, type GoModule, lockedVersion, oldestGo, programName, unbuilt } from './go-modules.ts';
@@ -96,7 +97,7 @@ export async function buildAll(report: (line: string) => void): Promise<number> 
     return 0;
   }
   if (!promtoolPath() && unpackPromtool()) report("promtool unpacked from Debian's package");
-  const modules = [KUBERNETES, OLDER_KUBERNETES, HELM, ...(promtoolPath() ? [] : [PROMTOOL])];
+  const modules = [KUBERNETES, OLDER_KUBERNETES, HELM, ACTIONLINT, ...(promtoolPath() ? [] : [PROMTOOL])];
   return buildModules(modules, report);
 }
 
