@@ -5,6 +5,8 @@ import { runHelm } from '../test/control-plane/helm.ts';
 const MANIFESTS = join(import.meta.dirname, '..', 'manifests');
 export const CHART = join(MANIFESTS, 'chart');
 export const INSTALL = join(MANIFESTS, 'install.yaml');
+/** The same manifest, for kustomize. */
+export const KUSTOMIZE_BASE = join(MANIFESTS, 'kustomize', 'base', 'taintkeeper.yaml');
 export const NAMESPACE = 'taintkeeper';
 /** The image of the rendered manifest, without its tag: below `.invalid` no registry can ever be (RFC 2606). */
 export const IMAGE = 'taintkeeper.invalid/taintkeeper';

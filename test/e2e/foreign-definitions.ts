@@ -6,6 +6,7 @@ export const FOREIGN_DEFINITIONS = [
   definition('cert-manager.io', 'v1', 'Certificate', 'certificates'),
   definition('cert-manager.io', 'v1', 'Issuer', 'issuers'),
   definition('monitoring.coreos.com', 'v1', 'ServiceMonitor', 'servicemonitors'),
+  definition('monitoring.coreos.com', 'v1', 'PrometheusRule', 'prometheusrules'),
 ];
 
 function definition(group: string, version: string, kind: string, plural: string): object {

@@ -38,11 +38,11 @@ export interface Container {
 }
 
 /**
- * The objects of a multi-document YAML text.
+ * The objects of a multi-document YAML text, read as kubectl reads it: by YAML 1.1, in which 0440 is octal.
  * @throws Error for what is not YAML, keys that are there twice among them
  */
 export function objectsOf(text: string): KubernetesObject[] {
-  return parseAllDocuments(text).flatMap((document) => {
+  return parseAllDocuments(text, { version: '1.1' }).flatMap((document) => {
     const [error] = document.errors;
     if (error) throw error;
     const object = document.toJS() as KubernetesObject | null;

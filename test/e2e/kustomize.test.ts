@@ -1,0 +1,91 @@
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { CHART, INSTALL, KUSTOMIZE_BASE, renderChart } from '../../scripts/chart.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { obstacleToHelm } from '../control-plane/helm.ts';
+import { skipFor } from '../skip-for.ts';
+import { temporaryDirectory } from '../unit/temporary-directory.ts';
+import { FOREIGN_DEFINITIONS } from './foreign-definitions.ts';
+import { deploymentOf, type KubernetesObject, objectsOf } from './kubernetes-objects.ts';
+
+const FOLDER = join(import.meta.dirname, '..', '..', 'manifests');
+const COMPONENTS = readdirSync(join(FOLDER, 'kustomize', 'components'));
+
+/** What of the chart says the same as a component does; `monitoring` has none. */
+const TWINS: Readonly<Record<string, string>> = {
+  audit: 'audit-only',
+  'cni-bootstrap': 'host-network',
+  'cert-manager': 'cert-manager',
+};
+
+describeWithControlPlane('manifests/kustomize', {}, (cp) => {
+  /** An overlay as users write one, of the base and these components. */
+  function overlay(components: readonly string[]): string {
+    const folder = temporaryDirectory();
+    symlinkSync(FOLDER, join(folder, 'manifests'));
+    mkdirSync(join(folder, 'mine'));
+    const lines = [
+      'resources: [../manifests/kustomize/base]',
+      'images: [{name: taintkeeper.invalid/taintkeeper, newName: registry.example/taintkeeper}]',
+      `components: ${JSON.stringify(components.map((name) => `../manifests/kustomize/components/${name}`))}`,
+    ];
+    writeFileSync(join(folder, 'mine', 'kustomization.yaml'), `${lines.join('\n')}\n`);
+    return join(folder, 'mine');
+  }
+
+  async function build(components: readonly string[]): Promise<KubernetesObject[]> {
+    const { code, stdout, stderr } = await cp().kubectl(['kustomize', overlay(components)]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    return objectsOf(stdout);
+  }
+
+  beforeAll(async () => {
+    for (const definition of FOREIGN_DEFINITIONS)
+      await cp().kubectl(['create', '-f', '-'], { input: JSON.stringify(definition) });
+  });
+
+  it('has install.yaml for its base', () => {
+    expect(readFileSync(KUSTOMIZE_BASE, 'utf8'), 'run `npm run generate`').toBe(readFileSync(INSTALL, 'utf8'));
+  });
+
+  it.each([[[]], ...COMPONENTS.map((name) => [[name]]), [COMPONENTS]])(
+    'with components %j is taken by the API server',
+    async (components) => {
+      const objects = await build(components);
+      expect(deploymentOf(objects).container.image).toMatch(/^registry\.example\/taintkeeper:/);
+      const { code, stderr } = await cp().kubectl([
+        'apply',
+        '--server-side',
+        '--force-conflicts',
+        '-k',
+        overlay(components),
+      ]);
+      expect(code, stderr).toBe(0);
+      // Host networking is warned about, as the component's own head says.
+      expect(stderr.replace(/^Warning: would violate PodSecurity .*hostNetwork=true.*\n/, '')).toBe('');
+    },
+  );
+
+  describe('says what the chart says', skipFor(obstacleToHelm()), () => {
+    it.each(Object.entries(TWINS))('%s', async (component, preset) => {
+      const objects = await build([component]);
+      const values = [
+        '--values',
+        join(CHART, 'presets', `${preset}.yaml`),
+        '--set',
+        'image.repository=registry.example/taintkeeper',
+      ];
+      const chart = objectsOf(await renderChart(values));
+      expect(deploymentOf(objects).deployment.spec).toEqual(deploymentOf(chart).deployment.spec);
+      for (const kind of ['Role', 'NetworkPolicy', 'Certificate', 'Issuer']) {
+        const specs = (all: readonly KubernetesObject[]) =>
+          all
+            .filter((object) => object.kind === kind)
+            .map(({ metadata, spec, rules }) => ({ name: metadata.name, spec, rules }));
+        expect(specs(objects)).toEqual(expect.arrayContaining(specs(chart)));
+        expect(specs(objects)).toHaveLength(specs(chart).length);
+      }
+    });
+  });
+});
