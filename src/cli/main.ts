@@ -9,6 +9,7 @@ import { completionCommand } from './completion/completion.ts';
 import { coverageCommand } from './coverage.ts';
 import { dashboardCommand } from './dashboard.ts';
 import { doctorCommand } from './doctor.ts';
+import { explainCommand } from './explain.ts';
 import { exportCommand } from './export.ts';
 import { EXIT } from './options.ts';
 import { reviewCommand } from './review.ts';
@@ -55,6 +56,7 @@ Examples:
   taintkeeper review --old old.yaml --new new.yaml
   taintkeeper export | kubectl apply -f -             policies that the API server holds by itself
   taintkeeper doctor --namespace taintkeeper          is it well, and if not, what is to blame?
+  taintkeeper explain node gpu-7                      why it has, or lacks, its taints
   taintkeeper dashboard --namespace taintkeeper       all of it in a browser
   taintkeeper cleanup --dry-run                       what an installation has left behind
   taintkeeper coverage                                which DaemonSets run on which nodes, and why not
@@ -70,6 +72,7 @@ Examples:
     exportCommand(),
     coverageCommand(exit),
     doctorCommand(exit),
+    explainCommand(exit),
     dashboardCommand(),
     cleanupCommand(exit),
     talosCommand(exit),

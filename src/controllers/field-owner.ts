@@ -18,8 +18,16 @@ export const FIELD_MANAGER = 'taintkeeper';
  * @param path for example `['spec', 'template']`
  */
 export function fieldOwner(entries: readonly ManagedFields[], path: readonly string[]): ManagedFields | undefined {
+  return lastWriter(
+    entries.filter(({ manager }) => manager !== FIELD_MANAGER),
+    path,
+  );
+}
+
+/** Who wrote a field last, as far as it is there. @param path as of {@link fieldOwner} */
+export function lastWriter(entries: readonly ManagedFields[], path: readonly string[]): ManagedFields | undefined {
   return entries
-    .filter(({ manager, subresource }) => manager !== FIELD_MANAGER && !subresource)
+    .filter(({ subresource }) => !subresource)
     .filter(({ fieldsV1 }) => owns(fieldsV1, path))
     .toSorted((a, b) => (a.time ?? '').localeCompare(b.time ?? ''))
     .at(-1);

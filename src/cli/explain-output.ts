@@ -1,0 +1,134 @@
+import { stringify } from 'yaml';
+import { describeOwner, type ManagedFields } from '../controllers/field-owner.ts';
+import type { NodeExplanation, TaintOnNode } from '../judge/node-explanation.ts';
+import { REMOVED_ANNOTATION } from '../judge/removal.ts';
+import { formatTaint } from '../kubernetes/taint.ts';
+import { printable } from '../kubernetes/text.ts';
+import type { OutputFormat } from './options.ts';
+import { columns } from './output.ts';
+
+/** An Event of taintkeeper's. */
+export interface ToldEvent {
+  /** RFC 3339, when it was last seen. */
+  readonly time: string;
+  readonly reason: string;
+  readonly note: string;
+}
+
+/** A condition of a policy that is not as it should be. */
+export interface PolicyTrouble {
+  readonly policy: string;
+  readonly condition: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface ExplainedNode extends NodeExplanation {
+  readonly name: string;
+  /** Who wrote `spec.taints` last, as the API server has noted. */
+  readonly writtenBy: ManagedFields | undefined;
+  readonly troubles: readonly PolicyTrouble[];
+  readonly events: readonly ToldEvent[];
+  /** What could not be read. */
+  readonly note: string | undefined;
+}
+
+/** The result of `taintkeeper explain node` as text. */
+export function formatExplanation(explained: ExplainedNode, format: OutputFormat): string {
+  switch (format) {
+    case 'json':
+      return `${JSON.stringify(data(explained), null, 2)}\n`;
+    case 'yaml':
+      return stringify(data(explained), { lineWidth: 0 });
+    case 'table':
+      return sections(explained).join('\n');
+  }
+}
+
+function data({ taints, writtenBy, ...rest }: ExplainedNode): object {
+  return {
+    ...rest,
+    taints: taints.map(({ taint, ...one }) => ({ taint: formatTaint(taint), ...one })),
+    ...(writtenBy ? { writtenBy: { ...writtenBy, fieldsV1: undefined } } : {}),
+    next: nextStep({ taints, ...rest, writtenBy }),
+  };
+}
+
+function sections(explained: ExplainedNode): string[] {
+  const { name, taints, policies, writtenBy, troubles, events, note } = explained;
+  const selecting = policies.filter(({ unmet }) => unmet.length === 0);
+  const others = policies.filter(({ unmet }) => unmet.length > 0);
+  return [
+    taints.length === 0
+      ? `node ${name} has no taints, and no policy wants one there\n`
+      : columns([['TAINT', 'STATE', 'WHY'], ...taints.map((one) => [formatTaint(one.taint), one.state, why(one)])]),
+    writtenBy ? `spec.taints was last written by ${printable(describeOwner(writtenBy))}\n` : undefined,
+    policies.length === 0
+      ? 'there are no TaintPolicies\n'
+      : columns([
+          ['TAINTPOLICY', 'MODE', 'THIS NODE'],
+          ...selecting.map(({ policy, mode }) => [policy, mode, 'is selected']),
+          ...others.map(({ policy, mode, unmet }) => [policy, mode, `is not selected: needs ${unmet.join(', ')}`]),
+        ]),
+    troubles.length > 0
+      ? troubles
+          .map(({ policy, condition, reason, message }) =>
+            printable(`TaintPolicy ${policy}, condition ${condition} (${reason}): ${message}`).concat('\n'),
+          )
+          .join('')
+      : undefined,
+    events.length > 0
+      ? columns([
+          ['LAST SEEN', 'EVENT', 'NOTE'],
+          ...events.map(({ time, reason, note: text }) => [time, reason, printable(text)]),
+        ])
+      : undefined,
+    note ? `note: ${printable(note)}\n` : undefined,
+    `next: ${nextStep(explained)}\n`,
+  ].filter((section) => section !== undefined);
+}
+
+const named = ({ by }: TaintOnNode) => by.map(({ policy, mode, field }) => `${policy} (${mode}, ${field})`).join(', ');
+
+function why(one: TaintOnNode): string {
+  switch (one.state) {
+    case 'free':
+      return 'no policy means it';
+    case 'protected':
+      return `protected by ${named(one)}`;
+    case 'settling':
+      return `not protected yet: it has to stay on the node for a while; ${named(one)}`;
+    case 'removed':
+      return `removed by somebody whom ${named(one)} exempts, as the annotation ${REMOVED_ANNOTATION} says`;
+    case 'missing':
+      return `wanted by ${named(one)}; ${hindranceText(one)}`;
+  }
+}
+
+function hindranceText({ hindrance }: TaintOnNode): string {
+  switch (hindrance) {
+    case undefined:
+      return 'the leader puts it back';
+    case 'mode':
+      return 'no policy in mode Restore wants it, so it is not put back';
+    case 'eviction':
+      return 'it would evict pods, and no policy consents (mayEvict)';
+    case 'held':
+      return 'the node has it with another value, which is protected';
+    case 'contested':
+      return 'somebody takes it away each time';
+    case 'paced':
+      return 'it evicts pods, and waits for its turn';
+  }
+}
+
+/** The one thing to do next, as a command where there is one. */
+function nextStep({ name, taints, troubles }: ExplainedNode): string {
+  const missing = taints.filter(({ state }) => state === 'missing');
+  const left = missing.find(({ hindrance }) => hindrance === 'mode' || hindrance === 'eviction');
+  if (left) return `kubectl taint node ${name} ${formatTaint(left.taint)}`;
+  if (missing.some(({ hindrance }) => hindrance === 'held'))
+    return `kubectl get node ${name} -o jsonpath={.spec.taints}`;
+  if (missing.length > 0 || troubles.length > 0) return 'taintkeeper doctor';
+  return 'nothing: the node carries what it should';
+}

@@ -1,0 +1,132 @@
+import { Argument, Command } from 'commander';
+import { type ApiClient, connect } from '../cluster/client/api-client.ts';
+import { ApiError } from '../cluster/client/api-error.ts';
+import type { ClusterChoice } from '../cluster/client/kube-config.ts';
+import { POLICY_GROUP, POLICY_RESOURCES, type PolicyObject, viewPolicy } from '../cluster/policies.ts';
+import { listObjects } from '../cluster/watch/list-pages.ts';
+import { lastWriter, type ManagedFields } from '../controllers/field-owner.ts';
+import { InputError } from '../files/text-files.ts';
+import { explainNode } from '../judge/node-explanation.ts';
+import { asNode, roomOn, viewNode } from '../objects/node-object.ts';
+import type { PolicyStatus } from '../policy/policy-status.ts';
+import { VERSION } from '../version.ts';
+import { CLUSTER_OPTIONS } from './cluster-options.ts';
+import { type ExplainedNode, formatExplanation, type PolicyTrouble, type ToldEvent } from './explain-output.ts';
+import { EXIT, type OutputFormat, outputOption } from './options.ts';
+import { withProgress } from './output.ts';
+
+interface ExplainOptions extends ClusterChoice {
+  readonly output: OutputFormat;
+}
+
+const NOT_FOUND = 404;
+
+/** `taintkeeper explain`: why a node is as it is. */
+export function explainCommand(exit: (code: number) => void): Command {
+  return new Command('explain')
+    .description('Explain why a node has the taints that it has, and lacks those that it lacks.')
+    .addArgument(new Argument('<kind>', 'of the object').choices(['node']))
+    .argument('<name>', 'of the object')
+    .addOption(CLUSTER_OPTIONS.kubeconfig())
+    .addOption(CLUSTER_OPTIONS.context())
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      `
+Reads the node, the policies and Events, with your own rights. taintkeeper need not be running.
+
+Exit code: 0 the node carries what it should, 1 a taint is missing, 2 it could not be looked at.
+
+Examples:
+  taintkeeper explain node gpu-7`,
+    )
+    .action(async (_kind: string, name: string, { kubeconfig, context, output }: ExplainOptions) => {
+      const client = await connect({ kubeconfig, context, userAgent: `taintkeeper/${VERSION}` });
+      try {
+        const explained = await withProgress(`reading node ${name}`, explain(client, name));
+        process.stdout.write(formatExplanation(explained, output));
+        exit(explained.taints.some(({ state }) => state === 'missing') ? EXIT.trouble : EXIT.ok);
+      } catch (error) {
+        throw error instanceof InputError ? error : new InputError([(error as Error).message]);
+      } finally {
+        client.close();
+      }
+    });
+}
+
+/** @throws InputError where there is no such node, ApiError, MalformedObjectError */
+async function explain(client: ApiClient, name: string): Promise<ExplainedNode> {
+  const object = await readNode(client, name);
+  const [policies, events] = await Promise.all([readPolicies(client), readEvents(client, name)]);
+  const node = asNode(object, []);
+  const { managedFields = [] } = (object as { metadata: { managedFields?: ManagedFields[] } }).metadata;
+  return {
+    name,
+    ...explainNode(
+      { ...viewNode(node, name), room: roomOn(node) },
+      policies.flatMap(({ inForce }) => inForce?.policy ?? []),
+    ),
+    writtenBy: lastWriter(managedFields, ['spec', 'taints']),
+    troubles: policies.flatMap(troublesOf),
+    ...events,
+  };
+}
+
+async function readNode(client: ApiClient, name: string): Promise<unknown> {
+  try {
+    return await client.request('GET', `/api/v1/nodes/${encodeURIComponent(name)}`);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === NOT_FOUND) throw new InputError([`node ${name}: not found`]);
+    throw error;
+  }
+}
+
+async function readPolicies(client: ApiClient): Promise<PolicyObject[]> {
+  try {
+    const path = `${POLICY_GROUP}/${POLICY_RESOURCES.TaintPolicy}`;
+    return await listObjects(client, path, (object) => viewPolicy('TaintPolicy', object));
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== NOT_FOUND) throw error;
+    throw new InputError(['the cluster has no TaintPolicies: taintkeeper is not installed there']);
+  }
+}
+
+/** What of a policy is not as it should be, by its own status. */
+function troublesOf({ name, status }: PolicyObject): PolicyTrouble[] {
+  const { conditions = [] } = (status ?? {}) as PolicyStatus;
+  return conditions
+    .filter(({ type, status: holds }) => (holds === 'True') !== (type === 'Ready' || type === 'Backstop'))
+    .map(({ type, reason, message }) => ({ policy: name, condition: type, reason, message }));
+}
+
+const MAX_EVENTS = 10;
+
+interface EventObject {
+  readonly reason: string;
+  readonly note?: string;
+  readonly eventTime?: string;
+  readonly series?: { readonly lastObservedTime: string };
+}
+
+/** What taintkeeper has told of the node, the latest last. */
+async function readEvents(client: ApiClient, name: string): Promise<Pick<ExplainedNode, 'events' | 'note'>> {
+  const fieldSelector = `regarding.kind=Node,regarding.name=${name},reportingController=taintkeeper.dev/taintkeeper`;
+  try {
+    const { items } = await client.request<{ items: EventObject[] }>(
+      'GET',
+      '/apis/events.k8s.io/v1/namespaces/default/events',
+      { query: { fieldSelector } },
+    );
+    const events = items.map(
+      ({ reason, note = '', eventTime = '', series }): ToldEvent => ({
+        time: series?.lastObservedTime ?? eventTime,
+        reason,
+        note,
+      }),
+    );
+    return { events: events.toSorted((a, b) => a.time.localeCompare(b.time)).slice(-MAX_EVENTS), note: undefined };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return { events: [], note: `Events were not read: ${error.message}` };
+  }
+}

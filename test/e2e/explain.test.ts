@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, it } from 'vitest';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { PROGRAM } from '../control-plane/program.ts';
+import { runTool } from '../control-plane/run-tool.ts';
+import { admin } from '../control-plane/users.ts';
+
+const CRD = join(import.meta.dirname, '..', '..', 'manifests', 'crds', 'taintpolicies.taintkeeper.dev.yaml');
+const POLICY = {
+  apiVersion: 'taintkeeper.dev/v1alpha1',
+  kind: 'TaintPolicy',
+  metadata: { name: 'gpu-pool' },
+  spec: {
+    mode: 'Deny',
+    nodeSelector: { matchLabels: { pool: 'gpu' } },
+    taints: [{ key: 'gpu', value: 'true', effect: 'NoSchedule', ensure: 'Present' }],
+  },
+};
+
+describeWithControlPlane('taintkeeper explain', {}, (cp) => {
+  const explain = async (...args: string[]) =>
+    runTool(process.execPath, [PROGRAM, 'explain', ...args, '--kubeconfig', await cp().kubeconfigFile(admin)], {
+      env: process.env,
+    });
+  const kubectl = async (args: readonly string[], input?: string) => {
+    const { code, stderr } = await cp().kubectl(args, input === undefined ? {} : { input });
+    expect(code, stderr).toBe(0);
+  };
+
+  beforeAll(async () => {
+    for (const [name, pool] of [
+      ['gpu-7', 'gpu'],
+      ['cpu-1', 'cpu'],
+    ]) {
+      const body = { metadata: { name, labels: { pool } } };
+      await cp().request(admin, 'POST', '/api/v1/nodes', { body });
+    }
+  });
+
+  it('says so where taintkeeper is not installed, and where there is no such node', async () => {
+    expect(await explain('node', 'gpu-7')).toMatchObject({
+      code: 2,
+      stderr: 'taintkeeper: the cluster has no TaintPolicies: taintkeeper is not installed there\n',
+    });
+    await kubectl(['apply', '-f', '-'], readFileSync(CRD, 'utf8'));
+    await kubectl(['wait', '--for=condition=Established', 'crd/taintpolicies.taintkeeper.dev']);
+    await kubectl(['apply', '-f', '-'], JSON.stringify(POLICY));
+    expect(await explain('node', 'gpu-8')).toMatchObject({ code: 2, stderr: 'taintkeeper: node gpu-8: not found\n' });
+    expect(await explain('pod', 'x')).toMatchObject({ code: 2 });
+  });
+
+  it('names the missing taint, who wants it, and the command that sets it, which does', async () => {
+    const { code, stdout } = await explain('node', 'gpu-7');
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^gpu=true:NoSchedule +missing +wanted by gpu-pool \(Deny, spec\.taints\[0\]\)/m);
+    expect(stdout).toMatch(/^gpu-pool +Deny +is selected$/m);
+    const [, command = ''] = /^next: kubectl (.*)$/m.exec(stdout) ?? [];
+    await kubectl(command.split(' '));
+
+    const after = await explain('node', 'gpu-7');
+    expect(after.code).toBe(0);
+    expect(after.stdout).toMatch(/^gpu=true:NoSchedule +protected +protected by gpu-pool/m);
+    expect(after.stdout).toContain('spec.taints was last written by field manager "kubectl');
+    expect(after.stdout).toContain('next: nothing: the node carries what it should');
+  });
+
+  it('says why a policy is not for a node', async () => {
+    const { code, stdout } = await explain('node', 'cpu-1');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^gpu-pool +Deny +is not selected: needs pool=gpu$/m);
+  });
+
+  it('tells programs the same', async () => {
+    const { stdout } = await explain('node', 'cpu-1', '-o', 'json');
+    expect(JSON.parse(stdout)).toMatchObject({
+      name: 'cpu-1',
+      // Of the API server's own, for a node that has no kubelet.
+      taints: [{ taint: 'node.kubernetes.io/not-ready:NoSchedule', state: 'free', by: [] }],
+      policies: [{ policy: 'gpu-pool', mode: 'Deny', unmet: ['pool=gpu'] }],
+      next: 'nothing: the node carries what it should',
+    });
+  });
+
+  it('shows what taintkeeper told of the node', async () => {
+    const event = {
+      metadata: { name: 'gpu-7.1', namespace: 'default' },
+      eventTime: '2026-01-02T03:04:05.000000Z',
+      reportingController: 'taintkeeper.dev/taintkeeper',
+      reportingInstance: 'taintkeeper-1',
+      action: 'Deny',
+      reason: 'TaintDropDenied',
+      note: 'denied gpu=true:NoSchedule',
+      type: 'Warning',
+      regarding: { kind: 'Node', name: 'gpu-7' },
+    };
+    const { status } = await cp().request(admin, 'POST', '/apis/events.k8s.io/v1/namespaces/default/events', {
+      body: event,
+    });
+    expect(status).toBe(201);
+    const { stdout } = await explain('node', 'gpu-7');
+    expect(stdout).toMatch(/TaintDropDenied +denied gpu=true:NoSchedule$/m);
+  });
+});

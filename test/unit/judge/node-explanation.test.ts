@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { explainNode } from '../../../src/judge/node-explanation.ts';
+import type { NodeView } from '../../../src/judge/node-view.ts';
+import { formatTaint } from '../../../src/kubernetes/taint.ts';
+import type { TaintPolicy } from '../../../src/policy/policy.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import { nodeOf, rule } from './node-drifts.ts';
+
+const GPU = { key: 'gpu', value: 'true', effect: 'NoSchedule' } as const;
+const EDGE = { key: 'edge', effect: 'NoExecute' } as const;
+const PRESENT = { ...GPU, ensure: 'Present' } as const;
+
+function explain(node: NodeView, specs: Record<string, TaintPolicySpec>) {
+  const policies = Object.entries(specs).map(([name, spec]): TaintPolicy => ({ kind: 'TaintPolicy', name, spec }));
+  return explainNode(node, policies);
+}
+
+/** One line a taint: what it is, how it stands, the policies, and the hindrance in brackets. */
+const lines = (node: NodeView, specs: Record<string, TaintPolicySpec>) =>
+  explain(node, specs).taints.map(({ taint, state, by, hindrance }) =>
+    [formatTaint(taint), state, ...by.map(({ policy }) => policy), ...(hindrance ? [`(${hindrance})`] : [])].join(' '),
+  );
+
+describe('each taint of a node', () => {
+  it('is protected by whichever policies mean it, or free', () => {
+    expect(lines(nodeOf([GPU, EDGE]), { a: rule('Deny', { key: 'gpu' }), b: rule('Audit', { key: 'gpu' }) })).toEqual([
+      'gpu=true:NoSchedule protected a b',
+      'edge:NoExecute free',
+    ]);
+  });
+
+  it('that a wildcard means is protected once it has settled', () => {
+    const policies = { a: rule('Deny', { key: 'g*' }) };
+    expect(lines(nodeOf([GPU]), policies)).toEqual(['gpu=true:NoSchedule settling a']);
+    expect(lines(nodeOf([GPU], { remembered: 'gpu=true:NoSchedule' }), policies)).toEqual([
+      'gpu=true:NoSchedule protected a',
+    ]);
+  });
+
+  it('that is missing is put back, or there is a reason why not', () => {
+    expect(lines(nodeOf([]), { a: rule('Restore', PRESENT) })).toEqual(['gpu=true:NoSchedule missing a']);
+    expect(lines(nodeOf([]), { a: rule('Deny', PRESENT) })).toEqual(['gpu=true:NoSchedule missing a (mode)']);
+    expect(lines(nodeOf([]), { a: rule('Restore', { ...EDGE, ensure: 'Present' }) })).toEqual([
+      'edge:NoExecute missing a (eviction)',
+    ]);
+  });
+
+  it('that one policy restores is put back, whoever else wants it', () => {
+    expect(lines(nodeOf([]), { a: rule('Restore', PRESENT), b: rule('Deny', PRESENT) })).toEqual([
+      'gpu=true:NoSchedule missing b a',
+    ]);
+  });
+
+  it('that somebody exempt removed is not missing', () => {
+    const exempt = { a: rule('Restore', PRESENT, { exempt: { users: ['autoscaler'] } }) };
+    expect(lines(nodeOf([], { removed: 'gpu=true:NoSchedule' }), exempt)).toEqual(['gpu=true:NoSchedule removed a']);
+  });
+});
+
+it('says what of its selector keeps a policy from a node', () => {
+  const node = nodeOf([], { labels: { pool: 'cpu' } });
+  const nodeSelector = {
+    matchLabels: { pool: 'gpu' },
+    matchExpressions: [
+      { key: 'pool', operator: 'Exists' as const },
+      { key: 'zone', operator: 'In' as const, values: ['a', 'b'] },
+    ],
+  };
+  expect(explain(node, { a: rule('Deny', GPU, { nodeSelector }), b: rule('Audit', GPU) }).policies).toEqual([
+    { policy: 'a', mode: 'Deny', unmet: ['pool=gpu', 'zone in (a, b)'] },
+    { policy: 'b', mode: 'Audit', unmet: [] },
+  ]);
+});
