@@ -97,7 +97,12 @@ export function serveCommand(): Command {
     .addOption(new Option('--service-port <port>', "the Service's port").argParser(parsePort).default(443))
     .addOption(CLUSTER_OPTIONS.secret())
     .option('--lease <name>', 'the Lease that says which replica leads', 'taintkeeper')
-    .addOption(new Option('--identity <name>', 'this replica').default(hostname(), "the host's name"))
+    .addOption(
+      new Option('--identity <name>', 'this replica; no two that run have the same').default(
+        hostname(),
+        "the host's name",
+      ),
+    )
     .option('--default-policies <configmap>', 'a ConfigMap with policies that are created, each once ever')
     .option(
       '--owner-cluster-role <name>',

@@ -1,6 +1,7 @@
 import { type Moment, thisMoment } from '../../runtime/moment.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { ApiError } from '../client/api-error.ts';
+import { replicaOf } from './leadership.ts';
 import { type Bounds, givenUp, heldBy, holderOf, type LeaderTimings, type Lease, leaseStore } from './lease.ts';
 
 /** What to log of a request for the Lease that failed: what counts as the same fault, and the message with advice. */
@@ -23,13 +24,16 @@ export function leaseFault(
 /** All requests of a release together: nobody waits longer for a process that ends. */
 const RELEASE_TIMEOUT_MS = 2_000;
 const RELEASE_ATTEMPTS = 3;
+/** A process that we take to have ended is waited for this long all the same, lest two of one name take the lease from each other. */
+const MISSED_RENEWALS = 2;
 
 /** How a renewal ended, when the API server answered. */
 export type Renewal = { readonly ok: true; readonly asked: Moment } | { readonly ok: false; readonly why: string };
 
 /**
  * One candidate's dealings with the Lease, by the rules of client-go's tools/leaderelection: the times in the Lease are never
- * compared with a clock; a lease has expired when it has not been seen to change for as long as it says it lasts.
+ * compared with a clock; a lease has expired when it has not been seen to change for as long as it says it lasts. One rule is our own:
+ * that of the process before us in the same container is over sooner.
  */
 export interface LeaseContender {
   /**
@@ -73,7 +77,11 @@ export function leaseContender(options: {
   function expired(): boolean {
     if (!seen) return true;
     const { lease, changedAt } = seen;
-    return performance.now() - changedAt >= (lease.spec?.leaseDurationSeconds ?? 0) * 1_000;
+    const lastsMs = (lease.spec?.leaseDurationSeconds ?? 0) * 1_000;
+    // Of a replica, one process runs at a time: the one before us has ended, and could not give its lease up.
+    const isPredecessors = replicaOf(holderOf(lease) ?? '') === replicaOf(identity);
+    const endsMs = isPredecessors ? Math.min(lastsMs, MISSED_RENEWALS * timings.retryPeriodMs) : lastsMs;
+    return performance.now() - changedAt >= endsMs;
   }
 
   /** Writes us in as the holder. @throws as the store, 409 too */

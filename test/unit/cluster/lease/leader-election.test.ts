@@ -98,6 +98,31 @@ describe('taking the lease', () => {
     },
   );
 
+  it('that the process before it in the same pod has left behind is taken once two renewals are missed', async () => {
+    const server = leaseServer();
+    server.put({ ...SOMEBODY, holderIdentity: 'pod-1_before' });
+    const { election } = candidate(server, 'pod-1_after');
+    const other = candidate(server, 'pod-2_other');
+    await pass(3_900);
+    expect(election.isLeader()).toBe(false);
+    await pass(1_400);
+    expect(election.isLeader()).toBe(true);
+    await pass(30_000);
+    expect(election.isLeader()).toBe(true);
+    expect(other.terms).toEqual([]);
+  });
+
+  it('of a namesake that is alive is left alone', async () => {
+    const server = leaseServer();
+    const one = candidate(server, 'host_1');
+    await pass(100);
+    const other = candidate(server, 'host_2');
+    await pass(60_000);
+    expect(one.terms).toHaveLength(1);
+    expect(one.held()).toBe(true);
+    expect(other.terms).toEqual([]);
+  });
+
   it('a label on the Lease does not pass for a sign of life', async () => {
     const server = leaseServer();
     server.put(SOMEBODY);
