@@ -1,0 +1,76 @@
+import { exitFor, provideOrExit } from '../../../control-plane/provide-or-exit.ts';
+import { obstacleToRealNode } from '../../obstacle.ts';
+import { provideRealNode } from '../../provide.ts';
+import { LEVERS } from './levers.ts';
+import { type Lost, loseNode } from './lose-node.ts';
+
+/**
+ * Takes one of two real nodes off the wire, again and again on new ones, each time with one thing set otherwise, and prints the
+ * table of docs/reliability.md on a lost node. Linux only, as root.
+ *
+ *     npm run levers:real                       all of them, in half an hour
+ *     npm run levers:real -- many timeout       those whose names begin so
+ */
+const starts = process.argv.slice(2);
+const COLUMNS = [
+  'what is set',
+  'connections',
+  'requests',
+  'drops failed',
+  'drops missed',
+  'DaemonSets missed',
+  'slow',
+  'longest',
+  'last trouble after',
+  'not ready after',
+  'two again after',
+];
+
+const wanted = LEVERS.filter(({ name }) => starts.length === 0 || starts.some((start) => name.startsWith(start)));
+if (wanted.length === 0) exitFor(`there are ${LEVERS.map(({ name }) => name).join(', ')}`);
+await provideOrExit();
+await provideRealNode((line) => process.stderr.write(`${line}\n`));
+const obstacle = obstacleToRealNode();
+if (obstacle) exitFor(obstacle);
+
+print(['lever', ...COLUMNS]);
+print(['lever', ...COLUMNS].map(() => '---'));
+let failed = false;
+for (const lever of wanted) {
+  try {
+    const lost = await loseNode(lever);
+    print([`\`${lever.name}\``, lever.what, ...figures(lost)]);
+    explain(lever.name, lost);
+  } catch (error) {
+    failed = true;
+    process.stderr.write(`${lever.name}: ${error instanceof Error ? error.stack : error}\n`);
+  }
+}
+process.exit(failed ? 1 : 0);
+
+function figures({ summary, drops, daemonSets, connections, ...times }: Lost): string[] {
+  return [
+    `${connections.get('n2') ?? 0} of ${[...connections.values()].reduce((sum, count) => sum + count, 0)}`,
+    ...[summary.sent, drops.failed, drops.missed, daemonSets.missed, summary.slow].map(String),
+    ...[summary.max, times.troubledUntil, times.unreadyAfter].map(seconds),
+    times.replacedAfter === undefined ? '' : seconds(times.replacedAfter),
+  ];
+}
+
+/** Beside the table: when there was trouble, by seconds. */
+function explain(name: string, { summary, daemonSets, troubledAt, machineLoad }: Lost): void {
+  const bySecond = Object.entries(Object.groupBy(troubledAt, (at) => Math.floor(at)))
+    .map(([second, all]) => `${second} s: ${all?.length}`)
+    .join(', ');
+  const times = `p50 ${seconds(summary.p50)}, p99 ${seconds(summary.p99)}`;
+  process.stderr.write(`  ${name}: ${times}; DaemonSets failed ${daemonSets.failed}; load ${machineLoad.toFixed(1)}\n`);
+  process.stderr.write(`  ${name}: trouble by the second of sending: ${bySecond || 'none'}\n`);
+}
+
+function seconds(value: number): string {
+  return `${value.toFixed(1)} s`;
+}
+
+function print(cells: readonly string[]): void {
+  process.stdout.write(`| ${cells.join(' | ')} |\n`);
+}
