@@ -57,6 +57,18 @@ it('the pods get more time to end than the program takes', () => {
   expect(terminationGracePeriodSeconds).toBeGreaterThan(Number(option('shutdown-delay')) + CLOSING_SECONDS);
 });
 
+it('a replica on a node that is gone is replaced soon, and not before a node that is back has had the time to be Ready', () => {
+  /** Measured on real nodes: docs/reliability.md. */
+  const READY_AGAIN_SECONDS = 14;
+  const tolerations = deployment.spec.template.spec.tolerations as { tolerationSeconds?: number }[];
+  const seconds = tolerations.flatMap(({ tolerationSeconds }) => tolerationSeconds ?? []);
+  expect(seconds).toHaveLength(2);
+  for (const each of seconds) {
+    expect(each).toBeGreaterThan(READY_AGAIN_SECONDS);
+    expect(each).toBeLessThanOrEqual(30);
+  }
+});
+
 it("V8's heap leaves 100 MiB of the memory limit for what is outside of it", () => {
   const [, limit] = /^(\d+)Mi$/.exec(container.resources.limits.memory) ?? [];
   const flags = container.env.find(({ name }) => name === 'NODE_OPTIONS')?.value ?? '';

@@ -53,10 +53,10 @@ export const LEVERS: readonly Lever[] = [
     set: (cluster) => setTrafficDistribution(cluster, 'PreferSameNode'),
     called: 'n1',
   },
-  ...[60, 10, 0].map(
+  ...[60, 20, 0].map(
     (seconds): Lever => ({
       name: `evict-${seconds}`,
-      what: `\`tolerationSeconds: ${seconds}\`${seconds === 60 ? ', the default' : ''}`,
+      what: `\`tolerationSeconds: ${seconds}\`${seconds === 20 ? ', the default' : ''}`,
       load: ONE,
       set: (cluster) => setTolerationSeconds(cluster, seconds),
       called: 'n2',
