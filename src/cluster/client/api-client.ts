@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 import { type Deadline, pause, startDeadline, TimeoutError } from '../../runtime/pause.ts';
 import { ApiError, parseRetryAfter, toApiError } from './api-error.ts';
 import { type ClusterChoice, findConfig, loadConfig } from './kube-config.ts';
+import { streamsInDoubt } from './streams-in-doubt.ts';
 import { createTransport, jsonLines, type Transport } from './transport.ts';
 
 /** The time by the clock of a server, as far as it is known. */
@@ -75,7 +76,7 @@ export interface ApiClient {
   ): Promise<T>;
   /**
    * The lines of an answer, each parsed as JSON (a watch). Ends when the server ends it.
-   * @throws as {@link request}, and Error when no byte came for `idleMs`
+   * @throws as {@link request}, and Error when no byte came for `idleMs`, or the API server was out of reach meanwhile
    */
   lines(path: string, options: LinesOptions): AsyncIterable<unknown>;
   /** The namespace of the kubeconfig's context or of the service account, if known. */
@@ -114,6 +115,7 @@ function createApiClient(
   about: { userAgent: string; server: string; namespace: string | undefined },
 ): ApiClient {
   const clock = serverClock();
+  const streams = streamsInDoubt();
 
   async function open(
     method: string,
@@ -134,6 +136,7 @@ function createApiClient(
     for (;;) {
       const response = await transport.send(wire, signal);
       clock.heard(response.headers.date);
+      streams.answered();
       onHeaders?.(response.headers);
       const { statusCode = 0 } = response;
       if (statusCode >= 200 && statusCode < 300) return response;
@@ -152,6 +155,7 @@ function createApiClient(
   function explain(error: unknown, method: string, path: string, signal: AbortSignal): unknown {
     const cause = signal.aborted ? signal.reason : error;
     if (cause instanceof TimeoutError) transport.dropFree();
+    if (isSilence(cause)) streams.silent();
     if (cause instanceof ApiError) return cause;
     return new Error(`${method} ${path}: ${messageOf(cause)}`, { cause });
   }
@@ -181,6 +185,7 @@ function createApiClient(
         response = await open('GET', path, { query }, deadline);
         const stillAlive = () => deadline.extend(idleMs, `no byte for ${idleMs} ms`);
         stillAlive();
+        streams.add(response);
         onOpen?.();
         yield* jsonLines(each(response, stillAlive));
       } catch (error) {
@@ -189,6 +194,7 @@ function createApiClient(
         deadline.clear();
         // A stream that was read to its end has given its connection back; any other is of no use any more.
         response?.destroy();
+        if (response) streams.delete(response);
       }
     },
     close: () => transport.close(),
@@ -207,6 +213,12 @@ async function* each(chunks: AsyncIterable<Buffer>, onChunk: () => void): AsyncG
     onChunk();
     yield chunk;
   }
+}
+
+/** Nobody answered, neither the API server nor, by a refusal, its machine. */
+function isSilence(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return error instanceof TimeoutError || ['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'].includes(code ?? '');
 }
 
 /** What went wrong, in words. */

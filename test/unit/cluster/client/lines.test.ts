@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it, vi } from 'vitest';
 import { jsonLines } from '../../../../src/cluster/client/transport.ts';
-import { clientFor, type Handler, refusal, startFakeApi } from './fake-api.ts';
+import { answer, clientFor, type Handler, refusal, startFakeApi } from './fake-api.ts';
 
 async function linesOf(handler: Handler, options: { idleMs?: number; onOpen?: () => void; signal?: AbortSignal } = {}) {
   const api = await startFakeApi(handler);
@@ -141,5 +141,51 @@ describe('the lines of an answer', () => {
     const { client } = await clientFor(api.url);
     for (let i = 0; i < 3; i++) await collect(client.lines('/w', { idleMs: 1_000 }));
     expect(api.connections()).toEqual({ open: 1, made: 1 });
+  });
+});
+
+describe('lines that nothing comes on while the API server is out of reach', () => {
+  /** A server that answers nothing at `/silent`, and a stream without a line. */
+  async function streaming() {
+    const api = await startFakeApi(({ path }, response) => {
+      if (path === '/w') response.flushHeaders();
+      else if (path === '/ok') answer(response, {});
+    });
+    const { client } = await clientFor(api.url);
+    const stream = () => {
+      const opened = Promise.withResolvers<void>();
+      const stopping = new AbortController();
+      const { signal } = stopping;
+      const ended = collect(client.lines('/w', { idleMs: 60_000, signal, onOpen: opened.resolve }));
+      return { opened: opened.promise, ended, stop: () => stopping.abort(new Error('stopped')) };
+    };
+    const silence = () => expect(client.request('GET', '/silent', { timeoutMs: 20 })).rejects.toThrow('no answer');
+    return { client, stream, silence };
+  }
+
+  it('end as soon as it answers again: what was sent meanwhile may never come', async () => {
+    const { client, stream, silence } = await streaming();
+    const { opened, ended } = stream();
+    await opened;
+    await silence();
+    await client.request('GET', '/ok');
+    expect(await ended).toMatchObject({
+      values: [],
+      error: { message: 'GET /w: the API server was out of reach meanwhile' },
+    });
+  });
+
+  it('stay until then, and so do those that began since', async () => {
+    const { client, stream, silence } = await streaming();
+    const before = stream();
+    await before.opened;
+    await silence();
+    before.stop();
+    expect((await before.ended).error?.message).toBe('GET /w: stopped');
+    const since = stream();
+    await since.opened;
+    await client.request('GET', '/ok');
+    since.stop();
+    expect((await since.ended).error?.message).toBe('GET /w: stopped');
   });
 });
