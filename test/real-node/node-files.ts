@@ -24,6 +24,12 @@ export function foldersIn(root: string): NodeFolders {
   };
 }
 
+/** Where a node's runtime looks for the configuration of the network, as seen from the node: a pod can put one there. */
+export const CNI_FOLDER = '/run/cni';
+export const CNI_FILE = '10-pods.conflist';
+/** A name that no runtime reads. */
+export const CNI_ASIDE = '10-pods.aside';
+
 export const SANDBOX_IMAGE = 'localhost/busybox:1';
 
 export function containerdConfig(folders: NodeFolders): string {
@@ -43,7 +49,7 @@ state = "${folders.containerd}/state"
   restrict_oom_score_adj = true
 [plugins.'io.containerd.cri.v1.runtime'.cni]
   bin_dirs = ["/usr/lib/cni"]
-  conf_dir = "${folders.cni}"
+  conf_dir = "${CNI_FOLDER}"
 [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
   runtime_type = "io.containerd.runc.v2"
 [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]

@@ -6,6 +6,9 @@ import { makeCgroup, removeCgroup } from './cgroups.ts';
 import { makeNamespaces, type Namespaces } from './namespaces.ts';
 import { connectNode, disconnectNode, setLink } from './network.ts';
 import {
+  CNI_ASIDE,
+  CNI_FILE,
+  CNI_FOLDER,
   cniConfig,
   containerdConfig,
   foldersIn,
@@ -45,6 +48,13 @@ export interface RealNode {
   fillDisk(mebibytes: number): Promise<void>;
   /** Takes it off the wire, or puts it back. */
   setLink(state: 'up' | 'down'): Promise<void>;
+  /** Has all packets lost that arrive at it, or that it sends. Gives what ends that. */
+  losePackets(direction: 'in' | 'out'): Promise<() => Promise<void>>;
+  /**
+   * Puts the network's configuration where the runtime looks for it, or aside, as before a CNI is installed: without it the node is not
+   * ready, and no pod gets a network; those that have one keep it. Power puts it there.
+   */
+  setCni(state: 'present' | 'aside'): Promise<void>;
 }
 
 export interface NodeOptions {
@@ -121,6 +131,8 @@ export function createRealNode(options: NodeOptions): RealNode {
       await made.run(['mkdir', '-p', '/run/netns', '/run/lock', '/run/dbus']);
       await connectNode(lab, made, number, nodes);
       writeFiles();
+      await made.run(['mkdir', CNI_FOLDER]);
+      await made.run(['mount', '--bind', folders.cni, CNI_FOLDER]);
       start(made, 'bus', ['dbus-daemon', `--config-file=${join(import.meta.dirname, 'bus.conf')}`, '--nofork']);
       start(made, 'logind', ['/usr/bin/python3', join(import.meta.dirname, 'logind.py')]);
       for (const [service, [command, ...args]] of Object.entries(options.controlPlane)) {
@@ -163,6 +175,19 @@ export function createRealNode(options: NodeOptions): RealNode {
       if (mebibytes === 0) await isOn().run(['rm', join(folders.kubelet, 'filling')]);
     },
     setLink: (state) => setLink(lab, number, state),
+    async losePackets(direction) {
+      const rule = { in: ['PREROUTING', '-i'], out: ['POSTROUTING', '-o'] }[direction];
+      const change = (flag: '-I' | '-D') =>
+        isOn().run(['iptables', '-w', '-t', 'mangle', flag, ...rule, 'eth0', '-j', 'DROP']);
+      await change('-I');
+      return async () => {
+        await change('-D');
+      };
+    },
+    async setCni(state) {
+      const [from, to] = state === 'present' ? [CNI_ASIDE, CNI_FILE] : [CNI_FILE, CNI_ASIDE];
+      await isOn().run(['mv', join(CNI_FOLDER, from), join(CNI_FOLDER, to)]);
+    },
   };
 
   function start(made: Namespaces, service: string, command: readonly string[]): void {
@@ -176,7 +201,7 @@ export function createRealNode(options: NodeOptions): RealNode {
     for (const made of [folders.cni, join(folder, 'manifests')]) mkdirSync(made, { recursive: true });
     const files = { ...options.kubelet, cgroup };
     writeFileSync(join(folder, 'containerd.toml'), containerdConfig(folders));
-    writeFileSync(join(folders.cni, '10-pods.conflist'), cniConfig(folders, number));
+    writeFileSync(join(folders.cni, CNI_FILE), cniConfig(folders, number));
     writeFileSync(join(folder, 'kubelet.json'), kubeletConfig(folders, number, files, options.kubeletConfig));
     writeFileSync(join(folder, 'kube-proxy.json'), proxyConfig(options.proxyMode, options.proxyKubeconfig));
   }
