@@ -3,17 +3,19 @@ import type { Answer } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';
 import type { RealCluster } from './real-cluster.ts';
 
-/** What became of a request that the webhooks have to answer. */
+/** What became of a request. */
 export type Outcome =
-  /** Refused by the policy, or given the tolerations. */
+  /** Refused by the policy, or given the tolerations; a label, on which no policy has a say, was set. */
   | 'right'
-  /** Refused, though not by the policy: the webhook was not reached. */
+  /** Refused, though not by the policy: the webhook, or the API server itself, was not reached. */
   | 'failed'
   /** It passed without the webhook's doing. */
-  | 'missed';
+  | 'missed'
+  /** No policy is about it, and it failed because of a webhook. */
+  | 'wrong';
 
 export interface Sent {
-  readonly what: 'drop' | 'daemonset';
+  readonly what: 'drop' | 'daemonset' | 'label';
   readonly outcome: Outcome;
   /** When it was sent, in seconds after the start of the load. */
   readonly at: number;
@@ -43,15 +45,16 @@ const DAEMON_SET = {
 
 /**
  * Dry runs at a steady rate, whether or not earlier ones were answered: by turns one that drops all taints of `node`, which a Deny
- * policy has to protect, and one that creates a DaemonSet.
+ * policy has to protect, one that creates a DaemonSet, and one that labels the node.
  */
 export function startLoad(
   cluster: RealCluster,
-  { node = 'n1', perSecond = 10 }: { node?: string; perSecond?: number } = {},
+  { node = 'n1', perSecond = 15 }: { node?: string; perSecond?: number } = {},
 ): Load {
   const started = performance.now();
   const pending: Promise<Sent>[] = [];
-  const send = () => pending.push(pending.length % 2 === 0 ? drop() : create());
+  const turns = [drop, create, label];
+  const send = () => pending.push(turns[pending.length % turns.length]?.() as Promise<Sent>);
   const timer = setInterval(send, 1000 / perSecond);
   return {
     stop: () => {
@@ -61,20 +64,29 @@ export function startLoad(
   };
 
   function drop(): Promise<Sent> {
-    const path = `/api/v1/nodes/${node}?dryRun=All`;
-    const payload = { body: { spec: { taints: null } }, contentType: MERGE_PATCH };
-    return judged('drop', cluster.request(admin, 'PATCH', path, payload), ({ status, body }) => {
+    return judged('drop', patchNode({ spec: { taints: null } }), ({ status, body }) => {
       if (status === 200) return 'missed';
       return status === 403 && JSON.stringify(body).includes('must keep taint') ? 'right' : 'failed';
     });
   }
 
   function create(): Promise<Sent> {
-    const path = '/apis/apps/v1/namespaces/kube-system/daemonsets?dryRun=All';
-    return judged('daemonset', cluster.request(admin, 'POST', path, { body: DAEMON_SET }), ({ status, body }) => {
+    const url = '/apis/apps/v1/namespaces/kube-system/daemonsets?dryRun=All';
+    return judged('daemonset', cluster.request(admin, 'POST', url, { body: DAEMON_SET }), ({ status, body }) => {
       if (status !== 201) return 'failed';
       return JSON.stringify(body).includes('node-role.kubernetes.io/master') ? 'right' : 'missed';
     });
+  }
+
+  function label(): Promise<Sent> {
+    return judged('label', patchNode({ metadata: { labels: { load: `${pending.length}` } } }), ({ status, body }) => {
+      if (status === 200) return 'right';
+      return JSON.stringify(body).includes('webhook') ? 'wrong' : 'failed';
+    });
+  }
+
+  function patchNode(body: object): Promise<Answer> {
+    return cluster.request(admin, 'PATCH', `/api/v1/nodes/${node}?dryRun=All`, { body, contentType: MERGE_PATCH });
   }
 
   async function judged(
@@ -104,6 +116,7 @@ export interface LoadSummary {
   readonly sent: number;
   readonly failed: number;
   readonly missed: number;
+  readonly wrong: number;
   /** Answers that took longer than a second. */
   readonly slow: number;
   /** From the first that was not right, or slow, to the last; 0 for none. */
@@ -124,6 +137,7 @@ export function summarize(sent: readonly Sent[]): LoadSummary {
     sent: sent.length,
     failed: count('failed'),
     missed: count('missed'),
+    wrong: count('wrong'),
     slow: sent.filter(({ seconds }) => seconds > 1).length,
     troubledSeconds: first && last ? last.at + last.seconds - first.at : 0,
     p50: percentile(0.5),

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { NAMESPACE } from '../../../scripts/chart.ts';
 import { admin } from '../../control-plane/users.ts';
 import { waitUntil } from '../../control-plane/wait-until.ts';
-import { isReady } from '../conditions.ts';
+import { type Conditioned, isReady } from '../conditions.ts';
 import { type Pod, productPods, readyPods } from '../product.ts';
 import type { RealCluster } from '../real-cluster.ts';
 
@@ -58,6 +58,20 @@ export async function leaderNode(cluster: RealCluster): Promise<string | undefin
   return (await productPods(cluster)).find(({ metadata }) => holder?.startsWith(metadata.name))?.spec.nodeName;
 }
 
+/** Has the replica on this node lead: that of the other node is asked to stop, gives the Lease back, and is started again. */
+export async function leadFrom(cluster: RealCluster, node: string): Promise<void> {
+  const first = await waitUntil(() => leaderNode(cluster), {
+    timeoutMs: TIMEOUT_MS,
+    otherwise: () => 'nobody leads',
+  });
+  if (first === node) return;
+  await cluster.nodes.find(({ name }) => name === first)?.run(['pkill', '-TERM', '-f', 'taintkeeper.cjs serve']);
+  await waitUntil(async () => ((await leaderNode(cluster)) === node ? true : undefined), {
+    timeoutMs: TIMEOUT_MS,
+    otherwise: () => `the replica on ${node} does not lead`,
+  });
+}
+
 /** What is wrong: both nodes are to be Ready, the Deployment to be rolled out, two replicas to be ready, and one of them to lead. */
 async function troubleOf(cluster: RealCluster): Promise<string | undefined> {
   const pods = (await productPods(cluster)).filter(({ status }) => !isOver(status));
@@ -66,8 +80,14 @@ async function troubleOf(cluster: RealCluster): Promise<string | undefined> {
   if (!(await isRolledOut(cluster))) return 'the rollout is under way';
   const holder = await leaseHolder(cluster);
   if (!pods.some(({ metadata }) => holder?.startsWith(metadata.name))) return `nobody leads: ${holder}`;
-  const { body } = await cluster.request<{ items: { status?: Pod['status'] }[] }>(admin, 'GET', '/api/v1/nodes');
-  return body.items.every(({ status }) => isReady(status)) ? undefined : 'a node is not Ready';
+  const nodes = await Promise.all(
+    cluster.nodes.map(({ name }) => cluster.request<NodeObject>(admin, 'GET', `/api/v1/nodes/${name}`)),
+  );
+  return nodes.every(({ body }) => isReady(body.status)) ? undefined : 'a node is not Ready';
+}
+
+interface NodeObject {
+  readonly status?: Conditioned;
 }
 
 /** A pod that has ended, and stays to be seen. */

@@ -6,7 +6,7 @@ import { type LoadSummary, startLoad, summarize } from '../load.ts';
 import { installProduct } from '../product.ts';
 import { startRealCluster } from '../real-cluster.ts';
 import { callOnly } from './called.ts';
-import { leaderNode, watchHealth } from './health.ts';
+import { leaderNode, leadFrom, watchHealth } from './health.ts';
 import type { Outage } from './outage.ts';
 
 const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
@@ -28,7 +28,7 @@ export interface Measured {
 
 /** Plays one outage on two nodes of its own. */
 export async function measure(outage: Outage, perSecond: number): Promise<Measured> {
-  await using cluster = await startRealCluster({ nodes: 2 });
+  await using cluster = await startRealCluster({ nodes: 2, kubeletConfig: outage.kubeletConfig ?? {} });
   await cluster.request(admin, 'PATCH', '/api/v1/nodes/n1', {
     body: {
       metadata: { labels: { [CONTROL_PLANE]: '' } },
@@ -36,10 +36,11 @@ export async function measure(outage: Outage, perSecond: number): Promise<Measur
     },
     contentType: MERGE_PATCH,
   });
-  await installProduct(cluster);
+  await (outage.install ?? installProduct)(cluster);
   const health = watchHealth(cluster);
   try {
     await health.rightFor(2_000);
+    if (outage.leads) await leadFrom(cluster, outage.leads);
     const leader = (await leaderNode(cluster)) ?? '';
     const called = { leader, other: leader === 'n1' ? 'n2' : 'n1', n2: 'n2' }[outage.called];
     const load = startLoad(cluster, { perSecond });

@@ -1,4 +1,6 @@
 import { parseArgs } from 'node:util';
+import { buildModules } from '../../control-plane/build.ts';
+import { HELM, obstacleToHelm } from '../../control-plane/helm.ts';
 import { exitFor, provideOrExit } from '../../control-plane/provide-or-exit.ts';
 import { obstacleToRealNode } from '../obstacle.ts';
 import { provideRealNode } from '../provide.ts';
@@ -6,25 +8,36 @@ import { type Measured, measure } from './measure.ts';
 import { OUTAGES } from './outages.ts';
 
 /**
- * Lets one thing after the other go wrong on two real nodes, each on new ones, under a steady load, and prints the rows of
- * docs/reliability.md. Linux only, as root.
+ * Lets one thing after the other go wrong on two real nodes, each on new ones, under a steady load, and prints the table of
+ * docs/reliability.md, as markdown. Linux only, as root.
  *
  *     npm run faults:real                                   all of them
  *     npm run faults:real -- kill link [--per-second 20]    those whose names begin so
  */
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
-  options: { 'per-second': { type: 'string', default: '10' } },
+  options: { 'per-second': { type: 'string', default: '15' } },
 });
-const COLUMNS = ['what happens', 'requests', 'failed', 'missed', 'slow', 'trouble lasted', 'right again after'];
+const COLUMNS = [
+  'what happens',
+  'requests',
+  'failed',
+  'missed',
+  'wrong',
+  'slow',
+  'trouble lasted',
+  'right again after',
+];
 
 const wanted = OUTAGES.filter(
   ({ name }) => positionals.length === 0 || positionals.some((start) => name.startsWith(start)),
 );
 if (wanted.length === 0) exitFor(`there are ${OUTAGES.map(({ name }) => name).join(', ')}`);
 await provideOrExit();
-await provideRealNode((line) => process.stderr.write(`${line}\n`));
-const obstacle = obstacleToRealNode();
+const report = (line: string) => process.stderr.write(`${line}\n`);
+await buildModules([HELM], report);
+await provideRealNode(report);
+const obstacle = obstacleToRealNode() ?? obstacleToHelm();
 if (obstacle) exitFor(obstacle);
 
 print(['outage', ...COLUMNS]);
@@ -43,8 +56,8 @@ for (const outage of wanted) {
 process.exit(failed ? 1 : 0);
 
 function figures({ summary, rightAfterMs }: Measured): string[] {
-  const { sent, failed: failures, missed, slow, troubledSeconds } = summary;
-  return [...[sent, failures, missed, slow].map(String), seconds(troubledSeconds), seconds(rightAfterMs / 1000)];
+  const { sent, failed: failures, missed, wrong, slow, troubledSeconds } = summary;
+  return [...[sent, failures, missed, wrong, slow].map(String), seconds(troubledSeconds), seconds(rightAfterMs / 1000)];
 }
 
 /** Beside the table: who was who, and why requests were not answered rightly. */

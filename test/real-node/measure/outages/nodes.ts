@@ -7,6 +7,11 @@ const LINK_DOWN_MS = 70_000;
 const ONE_WAY_MS = 30_000;
 const WITHOUT_POWER_MS = 20_000;
 const CONTAINERD_STOPPED_MS = 10_000;
+const CNI_DOWN_MS = 30_000;
+const FULL_STOP_MS = 10_000;
+const DISK_FULL_MS = 30_000;
+/** Of 512: less than 30 % is left. */
+const DISK_FILLED_MIB = 400;
 
 /** What happens to the node whose replica is called. */
 export const nodeOutages: readonly Outage[] = [
@@ -25,21 +30,53 @@ export const nodeOutages: readonly Outage[] = [
     what: `nothing arrives at that node for ${ONE_WAY_MS / 1000} s; what it sends does`,
     called: 'n2',
     async run(site) {
-      const rule = ['PREROUTING', '-i', 'eth0', '-j', 'DROP'];
-      await second(site).run(['iptables', '-w', '-t', 'mangle', '-I', ...rule]);
+      const end = await second(site).losePackets('in');
       await delay(ONE_WAY_MS);
-      await second(site).run(['iptables', '-w', '-t', 'mangle', '-D', ...rule]);
+      await end();
+    },
+  },
+  {
+    name: 'other-way',
+    what: `nothing that it sends arrives for ${ONE_WAY_MS / 1000} s; what is sent to it does`,
+    called: 'n2',
+    async run(site) {
+      const end = await second(site).losePackets('out');
+      await delay(ONE_WAY_MS);
+      await end();
     },
   },
   {
     name: 'power-cut',
     what: `that node has no power for ${WITHOUT_POWER_MS / 1000} s`,
     called: 'n2',
-    async run(site) {
-      await second(site).cutPower();
-      await delay(WITHOUT_POWER_MS);
-      await second(site).powerOn();
+    run: withoutPower,
+  },
+  {
+    name: 'leader-power-cut',
+    what: `the same, and its replica leads`,
+    called: 'n2',
+    leads: 'n2',
+    run: withoutPower,
+  },
+  {
+    name: 'disk-full',
+    what: `its disk is full for ${DISK_FULL_MS / 1000} s`,
+    called: 'n2',
+    kubeletConfig: {
+      evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '30%' },
+      evictionPressureTransitionPeriod: '3s',
     },
+    async run(site) {
+      await second(site).fillDisk(DISK_FILLED_MIB);
+      await delay(DISK_FULL_MS);
+      await second(site).fillDisk(0);
+    },
+  },
+  {
+    name: 'cni-down',
+    what: `it has no CNI for ${CNI_DOWN_MS / 1000} s, and is not ready`,
+    called: 'n2',
+    run: (site) => withoutCni([second(site)]),
   },
   {
     name: 'shutdown',
@@ -85,6 +122,38 @@ export const controlPlaneOutages: readonly Outage[] = [
     run: async (site) => first(site).service('kube-apiserver').signal('SIGKILL'),
   },
 ];
+
+/** What befalls both nodes. */
+export const clusterOutages: readonly Outage[] = [
+  {
+    name: 'no-cni',
+    what: `no node has a CNI for ${CNI_DOWN_MS / 1000} s`,
+    called: 'n2',
+    run: ({ cluster }) => withoutCni(cluster.nodes),
+  },
+  {
+    name: 'full-stop',
+    what: `no node has power for ${FULL_STOP_MS / 1000} s`,
+    called: 'n2',
+    async run({ cluster }) {
+      await Promise.all(cluster.nodes.map((node) => node.cutPower()));
+      await delay(FULL_STOP_MS);
+      await Promise.all(cluster.nodes.map((node) => node.powerOn()));
+    },
+  },
+];
+
+async function withoutPower(site: Site): Promise<void> {
+  await second(site).cutPower();
+  await delay(WITHOUT_POWER_MS);
+  await second(site).powerOn();
+}
+
+async function withoutCni(nodes: readonly RealNode[]): Promise<void> {
+  await Promise.all(nodes.map((node) => node.setCni('aside')));
+  await delay(CNI_DOWN_MS);
+  await Promise.all(nodes.map((node) => node.setCni('present')));
+}
 
 function first({ cluster }: Site): RealNode {
   return cluster.nodes[0] as RealNode;

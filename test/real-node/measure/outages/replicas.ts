@@ -7,6 +7,7 @@ import type { Outage, Site } from '../outage.ts';
 const DEPLOYMENT = 'deployment/taintkeeper';
 /** Longer than a replica takes to start. */
 const ROLLOUT_HELD_MS = 20_000;
+const KILL = ['pkill', '-KILL', '-f', 'taintkeeper.cjs serve'];
 
 /** What happens to replicas, while nodes are well. */
 export const replicaOutages: readonly Outage[] = [
@@ -16,6 +17,14 @@ export const replicaOutages: readonly Outage[] = [
     what: 'SIGKILL of the replica that is called, which does not lead',
     called: 'other',
     run: kill,
+  },
+  {
+    name: 'kill-both',
+    what: 'SIGKILL of both replicas',
+    called: 'leader',
+    run: async ({ cluster }) => {
+      await Promise.all(cluster.nodes.map((node) => node.run(KILL)));
+    },
   },
   {
     name: 'rollout',
@@ -47,7 +56,7 @@ export const replicaOutages: readonly Outage[] = [
 ];
 
 async function kill({ cluster, called }: Site): Promise<void> {
-  await cluster.nodes.find(({ name }) => name === called)?.run(['pkill', '-KILL', '-f', 'taintkeeper.cjs serve']);
+  await cluster.nodes.find(({ name }) => name === called)?.run(KILL);
 }
 
 async function evict({ cluster, called }: Site): Promise<void> {
