@@ -4,7 +4,9 @@ const files = (...names: readonly string[]) => names.map((name) => `test/e2e/${n
 export const ONLY_NIGHTLY = [
   ...files('faults', 'cluster-trust', 'drift-leader'),
   ...files('rig', 'rig-faults', 'rig-kubelets', 'rig-replicas'),
-  ...['demo', 'disk-pressure', 'nftables', 'one-node', 'two-nodes'].map((name) => `test/real-node/${name}.test.ts`),
+  ...['demo', 'disk-pressure', 'nftables', 'one-node', 'two-nodes', 'outages-*'].map(
+    (name) => `test/real-node/${name}.test.ts`,
+  ),
 ];
 
 /** What draws its cases: every night others, and more of them. */
