@@ -1,3 +1,4 @@
+import { generate } from 'selfsigned';
 import { issueCa, issueServing } from '../../src/certs/issue.ts';
 import { NAMESPACE, SERVICE } from '../control-plane/replicas.ts';
 
@@ -12,6 +13,34 @@ export async function certificateData(caDays = 0, servingDays = 0): Promise<Reco
     'ca.key': base64(ca.key),
     'tls.crt': base64(serving.cert),
     'tls.key': base64(serving.key),
+  };
+}
+
+/**
+ * As {@link certificateData}, with a CA that has expired and a serving certificate that has not: ours never outlives its CA, those of
+ * others may.
+ */
+export async function expiredCaData(): Promise<Record<string, string>> {
+  const ca = await issueCa(daysAgo(3700));
+  const serving = await generate([{ name: 'commonName', value: 'taintkeeper' }], {
+    notBeforeDate: daysAgo(10),
+    notAfterDate: daysAgo(-80),
+    keyType: 'ec',
+    curve: 'P-256',
+    algorithm: 'sha256',
+    ca,
+    extensions: [
+      { name: 'basicConstraints', cA: false, critical: true },
+      { name: 'keyUsage', digitalSignature: true, critical: true },
+      { name: 'extKeyUsage', serverAuth: true },
+      { name: 'subjectAltName', altNames: [{ type: 2, value: `${SERVICE}.${NAMESPACE}.svc` }] },
+    ],
+  });
+  return {
+    'ca.crt': base64(ca.cert),
+    'ca.key': base64(ca.key),
+    'tls.crt': base64(serving.cert),
+    'tls.key': base64(serving.private),
   };
 }
 

@@ -11,7 +11,7 @@ import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { temporaryDirectory } from '../unit/temporary-directory.ts';
 import { startAdmissionStream } from './admission-stream.ts';
-import { base64, certificateData } from './certificate-data.ts';
+import { base64, certificateData, expiredCaData } from './certificate-data.ts';
 import {
   CERTIFICATES,
   caBundles,
@@ -52,6 +52,7 @@ describeWithControlPlane('replicas that start', {}, (cp) => {
 
   it.each([
     { what: 'an expired serving certificate', data: () => certificateData(100, 95), keepsCa: true },
+    { what: 'an expired CA under a valid serving certificate', data: expiredCaData, keepsCa: false },
     { what: 'everything expired', data: () => certificateData(3700, 3700), keepsCa: false },
     { what: 'garbage', data: async () => ({ 'tls.crt': base64('x'), 'tls.key': base64('x') }), keepsCa: false },
   ])('with $what in the Secret fail no request once they are ready', async ({ data, keepsCa }) => {
