@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { generate } from 'selfsigned';
-import { issueCa, issueServing } from '../../src/certs/issue.ts';
+import { issueCa, issueServing, type KeyPair } from '../../src/certs/issue.ts';
 import { NAMESPACE, SERVICE } from '../control-plane/replicas.ts';
 
 const DAY_MS = 86_400_000;
@@ -22,12 +23,40 @@ export async function certificateData(caDays = 0, servingDays = 0): Promise<Reco
  */
 export async function expiredCaData(): Promise<Record<string, string>> {
   const ca = await issueCa(daysAgo(3700));
-  const serving = await generate([{ name: 'commonName', value: 'taintkeeper' }], {
-    notBeforeDate: daysAgo(10),
-    notAfterDate: daysAgo(-80),
-    keyType: 'ec',
-    curve: 'P-256',
-    algorithm: 'sha256',
+  const serving = await foreignServing(ca);
+  return {
+    'ca.crt': base64(ca.cert),
+    'ca.key': base64(ca.key),
+    'tls.crt': base64(serving.cert),
+    'tls.key': base64(serving.key),
+  };
+}
+
+/** The data of a Secret as cert-manager fills it: of a CA of another name, whose key is not there; base64. */
+export async function foreignData(): Promise<Record<string, string>> {
+  const { cert, private: key } = await generate(
+    [{ name: 'commonName', value: `another CA ${randomBytes(4).toString('hex')}` }],
+    {
+      notBeforeDate: daysAgo(1),
+      notAfterDate: daysAgo(-3650),
+      ...ALGORITHM,
+      extensions: [
+        { name: 'basicConstraints', cA: true, critical: true },
+        { name: 'keyUsage', keyCertSign: true, critical: true },
+      ],
+    },
+  );
+  const serving = await foreignServing({ cert, key });
+  return { 'ca.crt': base64(cert), 'tls.crt': base64(serving.cert), 'tls.key': base64(serving.key) };
+}
+
+const ALGORITHM = { keyType: 'ec', curve: 'P-256', algorithm: 'sha256' } as const;
+
+async function foreignServing(ca: KeyPair): Promise<KeyPair> {
+  const { cert, private: key } = await generate([{ name: 'commonName', value: 'taintkeeper' }], {
+    notBeforeDate: daysAgo(1),
+    notAfterDate: daysAgo(-89),
+    ...ALGORITHM,
     ca,
     extensions: [
       { name: 'basicConstraints', cA: false, critical: true },
@@ -36,12 +65,7 @@ export async function expiredCaData(): Promise<Record<string, string>> {
       { name: 'subjectAltName', altNames: [{ type: 2, value: `${SERVICE}.${NAMESPACE}.svc` }] },
     ],
   });
-  return {
-    'ca.crt': base64(ca.cert),
-    'ca.key': base64(ca.key),
-    'tls.crt': base64(serving.cert),
-    'tls.key': base64(serving.private),
-  };
+  return { cert, key };
 }
 
 export function base64(text: string): string {

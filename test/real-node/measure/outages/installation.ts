@@ -3,7 +3,7 @@ import { NAMESPACE } from '../../../../scripts/chart.ts';
 import { MERGE_PATCH } from '../../../control-plane/content-types.ts';
 import { admin } from '../../../control-plane/users.ts';
 import { waitUntil } from '../../../control-plane/wait-until.ts';
-import { certificateData } from '../../../e2e/certificate-data.ts';
+import { foreignData } from '../../../e2e/certificate-data.ts';
 import { helm, installByHelm, release } from '../../helm.ts';
 import { productPods } from '../../product.ts';
 import type { RealCluster } from '../../real-cluster.ts';
@@ -33,12 +33,12 @@ export const installationOutages: readonly Outage[] = [
     called: 'leader',
     async install(cluster) {
       await cluster.request(admin, 'POST', '/api/v1/namespaces', { body: { metadata: { name: NAMESPACE } } });
-      const body = { metadata: { name: SECRET }, type: 'kubernetes.io/tls', data: await certificateData() };
+      const body = { metadata: { name: SECRET }, type: 'kubernetes.io/tls', data: await foreignData() };
       await cluster.request(admin, 'POST', SECRETS, { body });
       await installByHelm(cluster, `certificate.existingSecret=${SECRET}`);
     },
     async run({ cluster }) {
-      const data = await certificateData();
+      const data = await foreignData();
       const next = new X509Certificate(Buffer.from(data['tls.crt'] ?? '', 'base64')).fingerprint256;
       await cluster.request(admin, 'PATCH', `${SECRETS}/${SECRET}`, {
         body: { data },
