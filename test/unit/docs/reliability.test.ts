@@ -25,9 +25,9 @@ it('each outage that others had is held by tests that there are, or by a row of 
   }
 });
 
-/** The cells of the table's rows below a heading, without its head. */
+/** The cells of the rows of the first table below a heading, without its head. */
 function rowsUnder(heading: string): string[][] {
   const [, section = ''] = PAGE.split(`\n## ${heading}\n`);
-  const lines = (section.split('\n## ')[0] ?? '').split('\n').filter((line) => line.startsWith('| '));
+  const lines = (section.split(/\n##+ /)[0] ?? '').split('\n').filter((line) => line.startsWith('| '));
   return lines.slice(2).map((line) => line.split(' | ').map((cell) => cell.replaceAll(/^\| | \|$/g, '')));
 }
