@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request } from 'node:https';
 import { connect } from 'node:tls';
-import { MAX_JSON_VALUES } from '../src/server/admission-server.ts';
+import { MAX_JSON_VALUES } from '../src/server/json-body.ts';
 import { deployedEnvironment } from '../test/control-plane/deployed-environment.ts';
 import { freePorts } from '../test/control-plane/free-ports.ts';
 import { createWorkspace } from '../test/control-plane/workspace.ts';

@@ -25,7 +25,7 @@ import { webhookRegistration } from './controllers/webhooks/webhook-registration
 import type { RecordedEvent } from './kubernetes/event.ts';
 import { translate } from './native/translate.ts';
 import { startReconciler } from './runtime/reconciler.ts';
-import type { Metrics } from './server/metrics.ts';
+import type { LeaderMetrics } from './server/metrics.ts';
 
 /** Least time between two looks at all nodes and DaemonSets for the policies' status, in milliseconds. */
 const STATUS_PAUSE_MS = 5_000;
@@ -61,7 +61,7 @@ export interface LeaderOptions {
   /** How many nodes a second get a taint that evicts pods, in each zone. */
   readonly evictionRate: number;
   readonly record: (event: RecordedEvent) => void;
-  readonly metrics: Metrics;
+  readonly metrics: LeaderMetrics;
   readonly log: Logger;
 }
 

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { InputError, readText } from '../files/text-files.ts';
 import { fingerprint, watchFiles } from '../files/watch-files.ts';
 import { printable } from '../kubernetes/text.ts';
-import type { KnownClients } from '../server/known-clients.ts';
+import type { KnownClients } from '../server/tls.ts';
 
 /** The CAs whose clients may call the webhook: those of the API server. */
 export interface ClientAuthority {

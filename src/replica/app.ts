@@ -10,7 +10,7 @@ import { printable } from '../kubernetes/text.ts';
 import { createDecisionLog } from '../page/decision-log.ts';
 import { openPage } from '../page/page-routes.ts';
 import { certificateState, filedPolicyStates } from '../page/registered-states.ts';
-import { createMetrics, type Metrics } from '../server/metrics.ts';
+import { type AdmissionMetrics, createMetrics } from '../server/metrics.ts';
 import { VERSION } from '../version.ts';
 import { announceCertificates, announcePolicies, certificateCheck, policyCheck, stoppingCheck } from './readiness.ts';
 import { type Listeners, type RunningAdmin, type RunningAdmission, startAdmin, startAdmission } from './servers.ts';
@@ -131,7 +131,7 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
   };
 }
 
-function announceLoad(load: PolicyLoad, audit: boolean, metrics: Metrics, log: Logger): void {
+function announceLoad(load: PolicyLoad, audit: boolean, metrics: AdmissionMetrics, log: Logger): void {
   if (!load.ok) {
     metrics.policiesRefused();
     for (const fault of load.faults) log.error(`policies not replaced, the last good ones stay: ${printable(fault)}`);

@@ -10,10 +10,14 @@ import { atMost } from '../kubernetes/text.ts';
 import { modeOf, type Policy, type PolicyKind } from '../policy/policy.ts';
 import { formatPath, formatProblem } from '../policy/problem.ts';
 import type { Check } from '../server/admin-server.ts';
-import type { Metrics } from '../server/metrics.ts';
+import type { AdmissionMetrics } from '../server/metrics.ts';
 
 /** What log and metrics say of the certificates that are served from now on. */
-export function announceCertificates({ certificate, ca }: ServableCertificates, metrics: Metrics, log: Logger): void {
+export function announceCertificates(
+  { certificate, ca }: ServableCertificates,
+  metrics: AdmissionMetrics,
+  log: Logger,
+): void {
   metrics.certificateServed('serving', certificate.validToDate);
   if (ca) metrics.certificateServed('ca', ca.validToDate);
   log.info(`serving certificate expires ${certificate.validToDate.toISOString()}`);
@@ -23,7 +27,7 @@ export function announceCertificates({ certificate, ca }: ServableCertificates, 
 export function announcePolicies(
   policies: readonly Policy[],
   { audit, at }: { audit: boolean; at: number },
-  metrics: Metrics,
+  metrics: AdmissionMetrics,
   log: Logger,
 ): void {
   metrics.policiesLoaded(countByKind(policies), at);

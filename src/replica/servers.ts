@@ -6,10 +6,10 @@ import { type Page, pageRoutes } from '../page/page-routes.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { sparingly } from '../runtime/rate-limit.ts';
 import { type Check, createAdminServer } from '../server/admin-server.ts';
-import { createAdmissionServer, type JudgedRequest, secureContext, type TlsPair } from '../server/admission-server.ts';
+import { createAdmissionServer, type JudgedRequest } from '../server/admission-server.ts';
 import { type ConnectionLimits, followConnections } from '../server/connections.ts';
-import type { KnownClients } from '../server/known-clients.ts';
-import type { Metrics } from '../server/metrics.ts';
+import type { AdmissionMetrics, Metrics } from '../server/metrics.ts';
+import { type KnownClients, secureContext, type TlsPair } from '../server/tls.ts';
 
 /** Where both servers listen; port 0 takes a free one. */
 export interface Listeners {
@@ -25,7 +25,7 @@ export interface AdminOptions {
   readonly log: Logger;
   readonly listeners: Pick<Listeners, 'adminHost' | 'adminPort'>;
   readonly checks: () => readonly Check[];
-  readonly metrics: Metrics;
+  readonly metrics: Pick<Metrics, 'registry'>;
   /** Undefined for no page. */
   readonly page: Page | undefined;
 }
@@ -53,7 +53,7 @@ export interface AdmissionOptions {
   readonly clients?: KnownClients | undefined;
   readonly policies: () => PolicySet;
   readonly onJudged?: (judged: JudgedRequest) => void;
-  readonly metrics: Metrics;
+  readonly metrics: AdmissionMetrics;
   readonly log: Logger;
   /** How long a stop waits for requests in flight and connections that do not end by themselves. */
   readonly stopGraceMs?: number | undefined;

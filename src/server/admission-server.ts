@@ -1,4 +1,3 @@
-import { constants } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import Fastify, { type FastifyError } from 'fastify';
@@ -12,16 +11,13 @@ import { MalformedObjectError } from '../objects/object-meta.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { sparingly } from '../runtime/rate-limit.ts';
 import { followArrivals } from './connections.ts';
-import { countValues } from './json-values.ts';
-import { checkClients, type KnownClients } from './known-clients.ts';
-import type { Metrics, RequestResult } from './metrics.ts';
+import { parseJson } from './json-body.ts';
+import type { AdmissionMetrics, RequestResult } from './metrics.ts';
+import { checkClients, type KnownClients, secureContext, type TlsPair } from './tls.ts';
 import { logViolations } from './violation-log.ts';
 
 /** Two objects of 3 MB, the most that etcd is ever set up to hold, and 1 MB around them; controller-runtime's figure. */
 export const BODY_LIMIT_BYTES = 7 * 1024 * 1024;
-
-/** A DaemonSet of 2 MB, twice, has so many, and a node of 5 MB; etcd takes 1.5 MB. V8 makes 27 MiB of them at most. */
-export const MAX_JSON_VALUES = 250_000;
 
 /**
  * What all bodies together may take while they arrive. With what becomes of them, until V8 has cleared that away, it is some five times
@@ -53,20 +49,13 @@ export const CLIENT_TIMEOUTS: ClientTimeouts = {
   checkInterval: 1_000,
 };
 
-export interface TlsPair {
-  /** PEM, leaf first. */
-  readonly cert: string;
-  /** PEM. */
-  readonly key: string;
-}
-
 export interface AdmissionServerOptions {
   readonly tls: TlsPair;
   /** Undefined: everybody may call. */
   readonly clients?: KnownClients | undefined;
   /** The policies in force; asked once for each request. */
   readonly policies: () => PolicySet;
-  readonly metrics: Metrics;
+  readonly metrics: AdmissionMetrics;
   readonly log: Logger;
   /** While true, the connection ends after its next answer. */
   readonly draining?: (connection: Socket) => boolean;
@@ -80,21 +69,6 @@ export interface JudgedRequest {
   readonly phase: Phase;
   readonly request: AdmissionRequest;
   readonly judgement: Judgement;
-}
-
-const MIN_TLS_VERSION = 'TLSv1.2';
-
-/** What `setSecureContext` needs to replace the certificate of a running admission server. */
-export function secureContext(tls: TlsPair, clientCa?: string) {
-  return {
-    cert: tls.cert,
-    key: tls.key,
-    minVersion: MIN_TLS_VERSION,
-    // A client of TLS 1.2 could have the costly half of a handshake done again and again on one connection.
-    // A ticket would carry a client's certificate over a change of the CA.
-    secureOptions: constants.SSL_OP_NO_RENEGOTIATION | (clientCa === undefined ? 0 : constants.SSL_OP_NO_TICKET),
-    ...(clientCa === undefined ? {} : { ca: clientCa }),
-  } as const;
 }
 
 /**
@@ -186,19 +160,7 @@ export function createAdmissionServer({
   // Fastify's own parser refuses a body with a `__proto__` key. Such a review is answered like any other: fields are
   // read by name and never merged.
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (_request, body, done) => {
-    // Each takes a character at least: what is shorter need not be counted.
-    if (body.length > MAX_JSON_VALUES && countValues(body) > MAX_JSON_VALUES) {
-      const message = `the body has more than ${MAX_JSON_VALUES.toLocaleString('en')} JSON values`;
-      return done(Object.assign(new Error(message), { statusCode: 413 }));
-    }
-    try {
-      done(null, JSON.parse(body));
-    } catch (error) {
-      const message = body.length === 0 ? 'the body is empty' : `the body is not JSON: ${(error as Error).message}`;
-      done(Object.assign(new Error(message), { statusCode: 400 }));
-    }
-  });
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, parseJson);
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const status = error.statusCode ?? 500;
     if (status >= 500) {

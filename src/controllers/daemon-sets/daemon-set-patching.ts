@@ -5,7 +5,7 @@ import { ownUid } from '../../cluster/optional-rights.ts';
 import { compareResourceVersions } from '../../cluster/watch/cached-objects.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { startReconciler } from '../../runtime/reconciler.ts';
-import type { Metrics } from '../../server/metrics.ts';
+import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { Trouble } from '../sources.ts';
 import { daemonSetSurvey, daemonSetTroubles, type SurveyOptions } from './daemon-set-survey.ts';
 import {
@@ -35,7 +35,7 @@ export interface DaemonSetPatchingOptions extends Omit<SurveyOptions, 'settleMs'
   readonly mayPatch: () => boolean | undefined;
   readonly record: (event: RecordedEvent) => void;
   readonly onTroubles: () => void;
-  readonly metrics: Pick<Metrics, 'repaired' | 'reconciled' | 'swept'>;
+  readonly metrics: Pick<ClusterMetrics, 'repaired' | 'reconciled' | 'swept'>;
   readonly log: Logger;
   readonly settleMs?: number;
   readonly stalledMs?: number;

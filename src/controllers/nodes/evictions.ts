@@ -18,7 +18,7 @@ import {
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import type { ConditionState } from '../../policy/policy-status.ts';
 import { startReconciler } from '../../runtime/reconciler.ts';
-import type { Metrics } from '../../server/metrics.ts';
+import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { ClusterNode, Nodes, Trouble } from '../sources.ts';
 import { eventOfEvictions } from './node-events.ts';
 import { listUnboundPods } from './unbound-pods.ts';
@@ -42,7 +42,7 @@ export interface EvictionsOptions {
   /** It is the node's turn. */
   readonly onTurn: (name: string) => void;
   readonly record: (event: RecordedEvent) => void;
-  readonly metrics: Pick<Metrics, 'reconciled'>;
+  readonly metrics: Pick<ClusterMetrics, 'reconciled'>;
   /** Called when states or troubles may have changed. */
   readonly onChange: () => void;
   readonly log: Logger;

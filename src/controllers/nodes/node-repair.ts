@@ -13,7 +13,7 @@ import { pause } from '../../runtime/pause.ts';
 import { startReconciler } from '../../runtime/reconciler.ts';
 import { tokenBucket } from '../../runtime/token-bucket.ts';
 import { startWorkQueue } from '../../runtime/work-queue.ts';
-import type { Metrics } from '../../server/metrics.ts';
+import type { LeaderMetrics } from '../../server/metrics.ts';
 import { FIELD_MANAGER } from '../field-owner.ts';
 import type { ClusterNode, Nodes, Trouble } from '../sources.ts';
 import { type Evicting, startEvictions, type Turn } from './evictions.ts';
@@ -48,7 +48,7 @@ export interface NodeRepairOptions {
   /** How many nodes a second get a taint that evicts pods, in each zone. */
   readonly evictionRate: number;
   readonly record: (event: RecordedEvent) => void;
-  readonly metrics: Metrics;
+  readonly metrics: LeaderMetrics;
   /** Called when {@link NodeRepair.troubles} have changed. */
   readonly onTroubles: () => void;
   readonly log: Logger;

@@ -6,7 +6,7 @@ import { nativeViolation } from '../../judge/restored-natively.ts';
 import type { ObjectReference, RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../../kubernetes/transient-taints.ts';
-import type { Metrics } from '../../server/metrics.ts';
+import type { LeaderMetrics } from '../../server/metrics.ts';
 import type { ClusterNode } from '../sources.ts';
 import { eventOfRelease, eventsOfLoss, eventsOfNative, noteOfLoss } from './node-events.ts';
 import type { TaintContests } from './taint-contests.ts';
@@ -58,7 +58,7 @@ export function trackTaintStays(now: () => number = () => performance.now()): Ta
 export interface NodeReportsOptions {
   readonly contests: Pick<TaintContests, 'rivalOf'>;
   readonly record: (event: RecordedEvent) => void;
-  readonly metrics: Metrics;
+  readonly metrics: LeaderMetrics;
   readonly log: Logger;
 }
 

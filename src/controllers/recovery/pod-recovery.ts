@@ -5,7 +5,7 @@ import type { RecordedEvent } from '../../kubernetes/event.ts';
 import type { OptionalRight } from '../../policy/backstop.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
 import { startWorkQueue } from '../../runtime/work-queue.ts';
-import type { Metrics } from '../../server/metrics.ts';
+import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { DaemonSets, Nodes, Trouble } from '../sources.ts';
 import { type FailedPods, watchFailedPods } from './failed-pods.ts';
 import { createFreeings } from './freed-pods.ts';
@@ -22,7 +22,7 @@ export interface PodRecoveryOptions {
   /** What may be done with pods; undefined while nobody knows. */
   readonly permits: (right: OptionalRight) => boolean | undefined;
   readonly record: (event: RecordedEvent) => void;
-  readonly metrics: Metrics;
+  readonly metrics: ClusterMetrics;
   /** Called when `troubles()` or `stuckPods()` may say something else. */
   readonly onFindings: () => void;
   readonly log: Logger;

@@ -8,7 +8,7 @@ import { isRecoverable, judgeFailedPod } from '../../judge/recovery.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { type OptionalRight, RIGHT_OF_STRATEGY } from '../../policy/backstop.ts';
 import type { CompiledRecoveryPolicy, PolicySet } from '../../policy/policy-set.ts';
-import type { Metrics } from '../../server/metrics.ts';
+import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import { type ClusterDaemonSet, countCovered, type DaemonSets, type Nodes, unreadyNodes } from '../sources.ts';
 import type { TrackedPod } from './failed-pods.ts';
 import type { Freeings } from './freed-pods.ts';
@@ -25,7 +25,7 @@ export interface RecoverPodsOptions {
   readonly freeings: Freeings;
   readonly troubles: RecoveryTroubles;
   readonly record: (event: RecordedEvent) => void;
-  readonly metrics: Metrics;
+  readonly metrics: ClusterMetrics;
   readonly log: Logger;
   /** Aborted when nothing is to be begun any more. */
   readonly signal: AbortSignal;

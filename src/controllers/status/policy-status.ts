@@ -8,7 +8,7 @@ import { daemonSetFindings, nodeFindings, podFindings, type StuckPod, wildcardNo
 import type { NodeView } from '../../judge/node-view.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
 import { type ConditionState, type Findings, nextPolicyStatus, type PolicyStatus } from '../../policy/policy-status.ts';
-import type { Metrics } from '../../server/metrics.ts';
+import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { Evicting } from '../nodes/evictions.ts';
 import type { Trouble } from '../sources.ts';
 
@@ -27,7 +27,7 @@ export interface PolicyStatusOptions {
   readonly backstop: (policy: PolicyObject) => ConditionState | 'pending' | undefined;
   readonly evicting: (policy: PolicyObject) => Evicting | undefined;
   readonly troubles: () => readonly Trouble[];
-  readonly metrics: Pick<Metrics, 'violating' | 'awaitingEviction' | 'stalled'>;
+  readonly metrics: Pick<ClusterMetrics, 'violating' | 'awaitingEviction' | 'stalled'>;
 }
 
 /** Whether the API server calls the webhook for what a valid policy needs: yes, soon, or why not. */
@@ -54,8 +54,8 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
     const stalled = troubles();
     metrics.stalled(stalled);
     const found = new Map<string, readonly string[]>();
-    const counts: Parameters<Metrics['violating']>[0][number][] = [];
-    const awaiting: Parameters<Metrics['awaitingEviction']>[0][number][] = [];
+    const counts: Parameters<ClusterMetrics['violating']>[0][number][] = [];
+    const awaiting: Parameters<ClusterMetrics['awaitingEviction']>[0][number][] = [];
     let conflicts = 0;
     const faults: unknown[] = [];
     for (const policy of objects()) {

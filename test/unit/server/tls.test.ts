@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:tls';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { secureContext } from '../../../src/server/admission-server.ts';
+import { secureContext } from '../../../src/server/tls.ts';
 import { needsOpenssl } from '../certs/openssl.ts';
 import { harmlessReview } from '../reviews.ts';
 import { openTls, readAnswer } from './raw-connections.ts';

@@ -1,4 +1,27 @@
+import { constants } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
+
+export interface TlsPair {
+  /** PEM, leaf first. */
+  readonly cert: string;
+  /** PEM. */
+  readonly key: string;
+}
+
+const MIN_TLS_VERSION = 'TLSv1.2';
+
+/** What `setSecureContext` needs to replace the certificate of a running admission server. */
+export function secureContext(tls: TlsPair, clientCa?: string) {
+  return {
+    cert: tls.cert,
+    key: tls.key,
+    minVersion: MIN_TLS_VERSION,
+    // A client of TLS 1.2 could have the costly half of a handshake done again and again on one connection.
+    // A ticket would carry a client's certificate over a change of the CA.
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION | (clientCa === undefined ? 0 : constants.SSL_OP_NO_TICKET),
+    ...(clientCa === undefined ? {} : { ca: clientCa }),
+  } as const;
+}
 
 /** Who may call: clients with a certificate of these CAs. */
 export interface KnownClients {

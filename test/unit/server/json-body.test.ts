@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { MAX_JSON_VALUES } from '../../../src/server/admission-server.ts';
-import { countValues } from '../../../src/server/json-values.ts';
+import { countValues, MAX_JSON_VALUES } from '../../../src/server/json-body.ts';
 import { taintDropReview } from '../reviews.ts';
 import { nested, withJson } from './review-texts.ts';
 import { ALIVE, startServer } from './running-server.ts';

@@ -1,0 +1,165 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { PolicyKind } from '../policy/policy.ts';
+import type { RecoveryStrategy } from '../policy/recovery-policy.ts';
+
+/** What is counted in a cluster: what the leader finds and does and, of each replica, what it follows. */
+export interface ClusterMetrics {
+  /** In a cluster: how many policies there are of a kind that cannot be used. */
+  policiesInvalid(counts: Record<PolicyKind, number>): void;
+  leading(leads: boolean): void;
+  reconciled(controller: string, result: 'ok' | 'error'): void;
+  watchState(resource: string, connected: boolean): void;
+  /** The resource is watched no more, for now. */
+  watchEnded(resource: string): void;
+  /** Of all policies, how many objects are not as they want them: nodes, DaemonSets, or pods that are stuck. */
+  violating(findings: readonly { kind: PolicyKind; policy: string; count: number }[]): void;
+  /** Of all policies, how many of those nodes are to get a taint that evicts pods; none where there are none. */
+  awaitingEviction(findings: readonly { policy: string; count: number }[]): void;
+  /** A taint was put back, or a toleration appended, outside of any request. */
+  repaired(kind: 'Node' | 'DaemonSet', policy: string): void;
+  recovered(policy: string, strategy: RecoveryStrategy): void;
+  /** What keeps controllers from doing what policies say, all of it. */
+  stalled(troubles: readonly { kind: PolicyKind; policy: string; reason: string }[]): void;
+  /** `depth` is asked whenever the metrics are; undefined: the queue is there no more. */
+  watchQueue(controller: string, depth: (() => number) | undefined): void;
+  /** A controller has looked at everything that it looks after. `at` in milliseconds since the epoch. */
+  swept(controller: string, at: number): void;
+  /** This process leads no more: what only a leader knows is not shown any more. */
+  leadershipEnded(): void;
+  /** `dropped` is asked whenever the metrics are. */
+  countDroppedEvents(dropped: () => number): void;
+}
+
+export function clusterMetrics(registers: Registry[]): ClusterMetrics {
+  const invalid = new Gauge({
+    name: 'taintkeeper_policies_invalid',
+    help: 'In a cluster: policies that cannot be used as they stand; their status says why, and what of them stays in force. The others are in force.',
+    labelNames: ['kind'],
+    registers,
+  });
+  const leader = new Gauge({
+    name: 'taintkeeper_leader',
+    help: 'In a cluster: 1 for the replica that does what must be done once, 0 for the others.',
+    registers,
+  });
+  const reconciliations = new Counter({
+    name: 'taintkeeper_reconciliations_total',
+    help: "In a cluster: runs of the leader's controllers.",
+    labelNames: ['controller', 'result'],
+    registers,
+  });
+  const watches = new Gauge({
+    name: 'taintkeeper_watch_connected',
+    help: 'In a cluster: 1 while what is known of the resource follows the API server, 0 while it may be out of date.',
+    labelNames: ['resource'],
+    registers,
+  });
+
+  const drift = {
+    TaintPolicy: new Gauge({
+      name: 'taintkeeper_drift_nodes',
+      help: 'On the leader: nodes that are not as the policy wants them.',
+      labelNames: ['policy'],
+      registers,
+    }),
+    TolerationPolicy: new Gauge({
+      name: 'taintkeeper_drift_daemonsets',
+      help: 'On the leader: DaemonSets that lack a toleration of the policy.',
+      labelNames: ['policy'],
+      registers,
+    }),
+    RecoveryPolicy: new Gauge({
+      name: 'taintkeeper_stuck_pods',
+      help: 'On the leader: pods that the policy counts as stuck.',
+      labelNames: ['policy'],
+      registers,
+    }),
+  } satisfies Record<PolicyKind, Gauge>;
+  const awaiting = new Gauge({
+    name: 'taintkeeper_nodes_awaiting_eviction',
+    help: 'On the leader: of the nodes that are not as the policy wants them, those that are to get a taint that evicts pods.',
+    labelNames: ['policy'],
+    registers,
+  });
+  const repairs = new Counter({
+    name: 'taintkeeper_repairs_total',
+    help: 'On the leader: nodes and DaemonSets that were put right outside of any request.',
+    labelNames: ['kind', 'policy'],
+    registers,
+  });
+  const recoveries = new Counter({
+    name: 'taintkeeper_recoveries_total',
+    help: 'On the leader: stuck pods that were deleted, and DaemonSets that were restarted for them.',
+    labelNames: ['policy', 'strategy'],
+    registers,
+  });
+  const stalled = new Gauge({
+    name: 'taintkeeper_stalled',
+    help: 'On the leader: 1 for each reason why it does not do what a policy says; the status of the policy has the details.',
+    labelNames: ['kind', 'policy', 'reason'],
+    registers,
+  });
+  const sweeps = new Gauge({
+    name: 'taintkeeper_sweep_timestamp_seconds',
+    help: 'On the leader: when the controller last looked at everything that it looks after.',
+    labelNames: ['controller'],
+    registers,
+  });
+  const queues = new Map<string, () => number>();
+  new Gauge({
+    name: 'taintkeeper_queue_depth',
+    help: 'On the leader: what the controller is to look at, and has not yet.',
+    labelNames: ['controller'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [controller, depth] of queues) this.set({ controller }, depth());
+    },
+  });
+
+  let eventsDropped = () => 0;
+  new Counter({
+    name: 'taintkeeper_events_dropped_total',
+    help: 'In a cluster: Events that were not written because there were too many.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(eventsDropped());
+    },
+  });
+
+  return {
+    policiesInvalid(counts) {
+      for (const [kind, count] of Object.entries(counts)) invalid.set({ kind }, count);
+    },
+    leading: (leads) => leader.set(leads ? 1 : 0),
+    reconciled: (controller, result) => reconciliations.inc({ controller, result }),
+    watchState: (resource, connected) => watches.set({ resource }, connected ? 1 : 0),
+    watchEnded: (resource) => watches.remove({ resource }),
+    violating(findings) {
+      for (const gauge of Object.values(drift)) gauge.reset();
+      for (const { kind, policy, count } of findings) drift[kind].set({ policy }, count);
+    },
+    awaitingEviction(findings) {
+      awaiting.reset();
+      for (const { policy, count } of findings) awaiting.set({ policy }, count);
+    },
+    repaired: (kind, policy) => repairs.inc({ kind, policy }),
+    recovered: (policy, strategy) => recoveries.inc({ policy, strategy }),
+    stalled(troubles) {
+      stalled.reset();
+      for (const { kind, policy, reason } of troubles) stalled.set({ kind, policy, reason }, 1);
+    },
+    watchQueue(controller, depth) {
+      if (depth) queues.set(controller, depth);
+      else queues.delete(controller);
+    },
+    swept: (controller, at) => sweeps.set({ controller }, at / 1000),
+    leadershipEnded() {
+      for (const gauge of [...Object.values(drift), awaiting, stalled, sweeps]) gauge.reset();
+    },
+    countDroppedEvents(dropped) {
+      eventsDropped = dropped;
+    },
+  };
+}
