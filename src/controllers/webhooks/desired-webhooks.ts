@@ -1,11 +1,5 @@
-import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
-import {
-  ADMISSION_REGISTRATION,
-  CONFIGURATIONS,
-  type ConfigurationPhase,
-  type Webhook,
-} from '../../cluster/webhook-configurations.ts';
+import type { ConfigurationPhase, Webhook } from '../../cluster/webhook-configurations.ts';
 import type { LabelSelectorRequirement } from '../../kubernetes/label-selector.ts';
 import type { WebhookEntry } from '../../webhooks/entry.ts';
 
@@ -15,57 +9,6 @@ import type { WebhookEntry } from '../../webhooks/entry.ts';
  */
 export function exactSelector(requirements: readonly LabelSelectorRequirement[]) {
   return { matchLabels: undefined, matchExpressions: requirements.length > 0 ? requirements : undefined };
-}
-
-const PROBE_NAME = 'probe.taintkeeper.dev';
-
-/**
- * Whether the API server knows `matchConditions`: on by default since Kubernetes 1.28, and there may be others. One that
- * does not drops the field without a word, so it is asked by a dry run.
- * @throws ApiError
- */
-export async function knowsMatchConditions(client: ApiClient): Promise<boolean> {
-  const { kind, resource } = CONFIGURATIONS.validate;
-  const answer = await client.request<{ webhooks?: { matchConditions?: unknown }[] }>(
-    'POST',
-    `${ADMISSION_REGISTRATION}/${resource}`,
-    {
-      query: { dryRun: 'All' },
-      body: {
-        apiVersion: 'admissionregistration.k8s.io/v1',
-        kind,
-        metadata: { generateName: 'taintkeeper-probe-' },
-        webhooks: [
-          {
-            name: PROBE_NAME,
-            clientConfig: { url: `https://${PROBE_NAME}/` },
-            rules: [],
-            matchConditions: [{ name: 'never', expression: 'false' }],
-            failurePolicy: 'Ignore',
-            sideEffects: 'None',
-            admissionReviewVersions: ['v1'],
-          },
-        ],
-      },
-    },
-  );
-  return answer.webhooks?.[0]?.matchConditions !== undefined;
-}
-
-/**
- * The entries for an API server that knows no conditions: every request comes that the selectors do not rule out, once in each phase, and none fails because
- * taintkeeper is down. What the conditions told apart would otherwise stop every update of a node.
- */
-export function withoutConditions(entries: readonly WebhookEntry[]): WebhookEntry[] {
-  const open = entries.map((entry): WebhookEntry => ({ ...entry, failurePolicy: 'Ignore', matchConditions: [] }));
-  return open.filter(
-    ({ phase, resource, operations }, index) =>
-      !open
-        .slice(0, index)
-        .some(
-          (other) => other.phase === phase && other.resource === resource && `${other.operations}` === `${operations}`,
-        ),
-  );
 }
 
 export interface DesiredOptions {
@@ -112,7 +55,8 @@ export function desiredWebhooks(
       matchConditions: entry.matchConditions.length > 0 ? entry.matchConditions : undefined,
       ...(phase === 'mutate' ? { reinvocationPolicy: entry.reinvocationPolicy ?? 'Never' } : {}),
       failurePolicy: entry.failurePolicy,
-      sideEffects: 'None',
+      // Events tell of what a request has led to; a dry run leaves none.
+      sideEffects: 'NoneOnDryRun',
       admissionReviewVersions: ['v1'],
       timeoutSeconds,
     }));

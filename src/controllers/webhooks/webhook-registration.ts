@@ -13,7 +13,7 @@ import {
 } from '../../cluster/webhook-configurations.ts';
 import type { WebhookEntry } from '../../webhooks/entry.ts';
 import { type Ownership, ownedByClusterRole } from '../replicas/role-ownership.ts';
-import { covers, desiredWebhooks, knowsMatchConditions, withoutConditions } from './desired-webhooks.ts';
+import { covers, desiredWebhooks } from './desired-webhooks.ts';
 import { limitRepairs } from './repair-limit.ts';
 import { waitForService } from './wait-for-service.ts';
 
@@ -69,8 +69,6 @@ export function webhookRegistration(options: RegistrationOptions): Registration 
   const repairs = { mutate: limitRepairs(), validate: limitRepairs() };
   let complaint: string | undefined;
   let unverified: string | undefined;
-  /** Undefined until the API server was asked. */
-  let conditions: boolean | undefined;
   let ownership: Ownership | undefined;
 
   return {
@@ -84,7 +82,6 @@ export function webhookRegistration(options: RegistrationOptions): Registration 
           return undefined;
         }
       };
-      conditions ??= await attempt(askForConditions);
       // Each time: who applies the installation anew makes another ClusterRole of that name.
       ownership = (await attempt(() => ownedByClusterRole(client, options.ownerClusterRole))) ?? ownership;
       // What exists comes first: until its caBundle is right, no replica may be ready, and the webhook answers nobody. Then
@@ -112,10 +109,7 @@ export function webhookRegistration(options: RegistrationOptions): Registration 
   };
 
   function desired(phase: ConfigurationPhase) {
-    // While it is not known, what is registered says it: it was written by somebody who knew.
-    const known = conditions ?? PHASES.some((other) => actual(other)?.webhooks?.some((one) => one.matchConditions));
-    const entries = known ? options.entries() : withoutConditions(options.entries());
-    const webhooks = desiredWebhooks(entries, phase, {
+    const webhooks = desiredWebhooks(options.entries(), phase, {
       service,
       bundle: bundle(),
       timeoutSeconds: WEBHOOK_TIMEOUT_SECONDS,
@@ -136,15 +130,6 @@ export function webhookRegistration(options: RegistrationOptions): Registration 
           ...(caBundle === undefined ? {} : { caBundle: Buffer.from(caBundle).toString('base64') }),
         },
       }));
-  }
-
-  async function askForConditions(): Promise<boolean> {
-    const known = await knowsMatchConditions(client);
-    if (!known)
-      log.warn(
-        'the API server knows no matchConditions: it asks for every change of a node, unless its labels rule it out, and nothing fails closed',
-      );
-    return known;
   }
 
   /** Gives the time until the next look, in milliseconds. */

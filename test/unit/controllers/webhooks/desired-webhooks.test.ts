@@ -46,7 +46,7 @@ describe('the webhooks of a phase', () => {
         matchPolicy: 'Equivalent',
         matchConditions: [{ name: 'a', expression: 'true' }],
         failurePolicy: 'Fail',
-        sideEffects: 'None',
+        sideEffects: 'NoneOnDryRun',
         admissionReviewVersions: ['v1'],
         timeoutSeconds: 2,
       },
