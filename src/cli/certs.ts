@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Command } from 'commander';
-import { stringify } from 'yaml';
 import { type CertificateReport, type RegisteredBundle, reportCertificates } from '../certs/certificate-report.ts';
 import { type CompleteFiles, introduceCa, isRotating, reissue, unusable } from '../certs/rotation.ts';
 import { readSecret, type SecretRef, writeSecret } from '../cluster/certificate-secret.ts';
@@ -16,7 +15,7 @@ import {
 import { InputError } from '../files/text-files.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, openCluster, parseSeconds } from './cluster-options.ts';
 import { EXIT, type OutputFormat, outputOption } from './options.ts';
-import { columns, withProgress } from './output.ts';
+import { columns, formatAs, withProgress } from './output.ts';
 
 interface Site {
   readonly client: ApiClient;
@@ -42,7 +41,7 @@ function statusCommand(exit: (code: number) => void): Command {
         const reading = Promise.all([readSecret(client, ref), registeredBundles(client)]);
         const [{ files }, bundles] = await withProgress('asking the API server', reading);
         const report = reportCertificates(files, bundles, names, client.now());
-        process.stdout.write(format(report, options.output));
+        process.stdout.write(formatAs(options.output, { data: () => report, table: () => table(report) }));
         exit(report.problems.length > 0 ? EXIT.trouble : EXIT.ok);
       }),
     );
@@ -148,21 +147,14 @@ async function registeredBundles(client: ApiClient): Promise<RegisteredBundle[]>
   }));
 }
 
-function format(report: CertificateReport, output: OutputFormat): string {
-  switch (output) {
-    case 'json':
-      return `${JSON.stringify(report, null, 2)}\n`;
-    case 'yaml':
-      return stringify(report);
-    case 'table':
-      return [
-        columns([
-          ['CERTIFICATE', 'SUBJECT', 'EXPIRES'],
-          ...report.certificates.map(({ role, subject, expires }) => [role, subject, expires]),
-        ]),
-        columns([['WEBHOOK', 'TRUSTS'], ...report.webhooks.map(({ webhook, trusts }) => [webhook, trusts])]),
-        ...(report.rotating ? [`rotation in progress: ${report.rotating}\n`] : []),
-        ...(report.problems.length > 0 ? report.problems.map((problem) => `problem: ${problem}\n`) : ['all is well\n']),
-      ].join('\n');
-  }
+function table({ certificates, webhooks, rotating, problems }: CertificateReport): string {
+  return [
+    columns([
+      ['CERTIFICATE', 'SUBJECT', 'EXPIRES'],
+      ...certificates.map(({ role, subject, expires }) => [role, subject, expires]),
+    ]),
+    columns([['WEBHOOK', 'TRUSTS'], ...webhooks.map(({ webhook, trusts }) => [webhook, trusts])]),
+    ...(rotating ? [`rotation in progress: ${rotating}\n`] : []),
+    ...(problems.length > 0 ? problems.map((problem) => `problem: ${problem}\n`) : ['all is well\n']),
+  ].join('\n');
 }

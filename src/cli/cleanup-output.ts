@@ -1,23 +1,14 @@
-import { stringify } from 'yaml';
 import { count, printable } from '../kubernetes/text.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
-import type { Cleaned, CleaningOptions } from './cleanup-cluster.ts';
-import { addedTo, titleOf } from './cleanup-object.ts';
+import { addedTo, type Cleaned, type CleaningOptions, titleOf } from './cleanup-cluster.ts';
 import type { OutputFormat } from './options.ts';
-import { columns } from './output.ts';
+import { columns, formatAs } from './output.ts';
 
 type Told = Pick<CleaningOptions, 'tolerations' | 'dryRun'>;
 
 /** What `taintkeeper cleanup` has done. */
 export function formatCleanup(cleaned: readonly Cleaned[], told: Told, format: OutputFormat): string {
-  switch (format) {
-    case 'table':
-      return table(cleaned, told);
-    case 'json':
-      return `${JSON.stringify(data(cleaned, told), null, 2)}\n`;
-    case 'yaml':
-      return stringify(data(cleaned, told));
-  }
+  return formatAs(format, { data: () => data(cleaned, told), table: () => table(cleaned, told) });
 }
 
 function data(cleaned: readonly Cleaned[], { tolerations, dryRun }: Told): object {

@@ -7,6 +7,7 @@ import { IGNORE_ANNOTATION } from '../judge/daemon-set.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { atMost, count, printable } from '../kubernetes/text.ts';
 import type { OutputFormat } from './options.ts';
+import { asJson } from './output.ts';
 
 type Fix = CoverageFix<FixableDaemonSet, SchedulingNode>;
 
@@ -20,7 +21,7 @@ export function formatFix(
 ): string {
   const { policies, closed } = fix;
   // JSON has no comments.
-  if (format === 'json') return `${JSON.stringify({ apiVersion: 'v1', kind: 'List', items: policies }, null, 2)}\n`;
+  if (format === 'json') return asJson({ apiVersion: 'v1', kind: 'List', items: policies });
   const comments = [
     ...(policies.length > 0
       ? [

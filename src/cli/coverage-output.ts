@@ -1,30 +1,26 @@
-import { stringify } from 'yaml';
 import type { CoverageReport, ReportedCell, ReportedDaemonSet } from '../coverage/report.ts';
 import type { Obstacle } from '../kubernetes/obstacle.ts';
 import { atMost, printable } from '../kubernetes/text.ts';
 import type { OutputFormat } from './options.ts';
-import { columns } from './output.ts';
+import { columns, formatAs } from './output.ts';
 
 /** The result of `taintkeeper coverage` as text. */
 export function formatCoverage(
   report: CoverageReport,
   { notes, grouped, format }: { notes: readonly string[]; grouped: boolean; format: OutputFormat },
 ): string {
-  switch (format) {
-    case 'json':
-      return `${JSON.stringify({ ...report, notes }, null, 2)}\n`;
-    case 'yaml':
-      return stringify({ ...report, notes });
-    case 'table':
-      return [
-        ...(report.daemonSets.length === 0 ? [] : grouped ? [groupTable(report), ...matrices(report)] : [list(report)]),
-        ...gapTables(report),
-        ...evictionTables(report),
-        ...podTables(report),
-        ...(notes.length > 0 ? [notes.map((note) => `note: ${printable(note)}\n`).join('')] : []),
-        summary(report),
-      ].join('\n');
-  }
+  return formatAs(format, { data: () => ({ ...report, notes }), table: () => table(report, grouped, notes) });
+}
+
+function table(report: CoverageReport, grouped: boolean, notes: readonly string[]): string {
+  return [
+    ...(report.daemonSets.length === 0 ? [] : grouped ? [groupTable(report), ...matrices(report)] : [list(report)]),
+    ...gapTables(report),
+    ...evictionTables(report),
+    ...podTables(report),
+    ...(notes.length > 0 ? [notes.map((note) => `note: ${printable(note)}\n`).join('')] : []),
+    summary(report),
+  ].join('\n');
 }
 
 /** So many names of nodes say enough of many. */
@@ -93,15 +89,15 @@ function formatCell({ runs, evictions = [], passing, obstacles = [], pods }: Rep
 }
 
 function gapTables({ gaps }: CoverageReport): string[] {
-  const table = (title: string, passing: boolean) => {
+  const titled = (title: string, passing: boolean) => {
     const found = gaps.filter((gap) => gap.passing === passing);
     if (found.length === 0) return [];
     const rows = found.map((gap) => [nameOf(gap), String(gap.nodes.length), some(gap.nodes), some(gap.taints)]);
     return [`${title}\n${columns([['DAEMONSET', 'NODES', 'WHICH', 'TAINTS'], ...rows])}`];
   };
   return [
-    ...table('Kept off by taints:', false),
-    ...table('Kept off for a while, by taints that come and go by themselves:', true),
+    ...titled('Kept off by taints:', false),
+    ...titled('Kept off for a while, by taints that come and go by themselves:', true),
   ];
 }
 
@@ -118,8 +114,8 @@ function evictionTables({ daemonSets, nodeGroups }: CoverageReport): string[] {
       ]);
     }),
   );
-  const table = () => columns([['DAEMONSET', 'NODES', 'WHICH', 'TAINT', 'AFTER'], ...rows]);
-  return rows.length > 0 ? [`Evicted each time, by a toleration with tolerationSeconds:\n${table()}`] : [];
+  const text = () => columns([['DAEMONSET', 'NODES', 'WHICH', 'TAINT', 'AFTER'], ...rows]);
+  return rows.length > 0 ? [`Evicted each time, by a toleration with tolerationSeconds:\n${text()}`] : [];
 }
 
 function podTables({ daemonSets, nodeGroups }: CoverageReport): string[] {

@@ -1,24 +1,37 @@
 import { Command, Option } from 'commander';
 import { type ApiClient, connect } from '../cluster/client/api-client.ts';
+import type { ClusterChoice } from '../cluster/client/kube-config.ts';
 import { fixGaps, ROLE_TAINT_KEYS } from '../coverage/fix.ts';
 import { gapsOf, reportCoverage } from '../coverage/report.ts';
 import { planMigration } from '../coverage/role-migration.ts';
 import { surveyRoles } from '../coverage/role-survey.ts';
-import type { SourceDocument } from '../files/documents.ts';
+import { readDocuments, type SourceDocument } from '../files/documents.ts';
 import { InputError } from '../files/text-files.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import { VERSION } from '../version.ts';
 import { CLUSTER_OPTIONS } from './cluster-options.ts';
-import { POD_CHOICES, readCluster } from './coverage-cluster.ts';
+import { POD_CHOICES, type PodChoice, readCluster } from './coverage-cluster.ts';
 import { formatFix } from './coverage-fix-output.ts';
 import { type CoverageInput, choose, coverageFrom } from './coverage-input.ts';
-import { type CoverageOptions, refuseIdleOptions } from './coverage-options.ts';
 import { formatCoverage } from './coverage-output.ts';
 import { migrationFrom, readMigration } from './migration-input.ts';
 import { formatMigration, isDone } from './migration-output.ts';
-import { EXIT, outputOption, repeatable } from './options.ts';
+import { EXIT, type OutputFormat, outputOption, repeatable } from './options.ts';
 import { withProgress } from './output.ts';
-import { readDocuments } from './review.ts';
+
+/** What `taintkeeper coverage` was asked. */
+interface CoverageOptions extends ClusterChoice {
+  readonly namespace?: readonly string[];
+  readonly daemonset?: readonly string[];
+  readonly node?: readonly string[];
+  readonly pods: PodChoice;
+  readonly groups: boolean;
+  readonly gaps: boolean;
+  readonly fix: boolean;
+  readonly migrate: boolean;
+  readonly taint?: readonly string[];
+  readonly output: OutputFormat;
+}
 
 /** `taintkeeper coverage`: where DaemonSets run, what keeps them off other nodes, and the policies that change it. */
 export function coverageCommand(exit: (code: number) => void): Command {
@@ -77,6 +90,26 @@ Examples:
       const isFine = options.migrate ? await migrate(files, options) : await cover(files, options);
       exit(isFine ? EXIT.ok : EXIT.trouble);
     });
+}
+
+/**
+ * An option that would do nothing is a misunderstanding.
+ * @throws InputError
+ */
+function refuseIdleOptions(files: readonly string[], options: CoverageOptions): void {
+  const { kubeconfig, context, pods, fix, gaps, migrate, taint, namespace, daemonset, node } = options;
+  const faults = [
+    ...(files.length > 0 && (kubeconfig ?? context) !== undefined
+      ? ['files are looked at in place of a cluster: leave out --kubeconfig and --context, or the files']
+      : []),
+    ...(files.length > 0 && pods !== 'auto' ? ['--pods is about a cluster, and there are files'] : []),
+    ...(taint && !fix ? ['--taint needs --fix'] : []),
+    ...(migrate && (fix || gaps) ? ['--migrate goes without --fix and --gaps'] : []),
+    ...(migrate && (namespace || daemonset || node)
+      ? ['--migrate is about the whole cluster: leave out --namespace, --daemonset and --node']
+      : []),
+  ];
+  if (faults.length > 0) throw new InputError(faults);
 }
 
 /** @returns whether there are no gaps */

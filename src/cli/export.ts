@@ -1,8 +1,7 @@
-import { text } from 'node:stream/consumers';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { type PolicySource, parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
-import { InputError } from '../files/text-files.ts';
+import { InputError, readText, sourceName } from '../files/text-files.ts';
 import { asStaticManifest, manifestsOf, tooLongForStatic } from '../native/manifests.ts';
 import {
   capabilitiesOf,
@@ -20,6 +19,7 @@ import {
   writeStaticManifests,
 } from './export-output.ts';
 import { repeatable } from './options.ts';
+import { asJson } from './output.ts';
 
 interface ExportOptions {
   readonly policies?: readonly string[];
@@ -90,8 +90,7 @@ Examples:
 
 async function write(exported: readonly ExportedManifests[], { as, directory, output, kubernetes }: ExportOptions) {
   if (as === 'policies') {
-    const printed =
-      output === 'yaml' ? formatExport(exported, kubernetes) : `${JSON.stringify(exportAsObject(exported), null, 2)}\n`;
+    const printed = output === 'yaml' ? formatExport(exported, kubernetes) : asJson(exportAsObject(exported));
     process.stdout.write(printed);
     return;
   }
@@ -125,7 +124,7 @@ async function readSources(paths: readonly string[] | undefined): Promise<Policy
   if (paths === undefined) return readBuiltinPolicies();
   const sources = await Promise.all(
     paths.map(async (path) =>
-      path === '-' ? [{ name: 'standard input', text: await text(process.stdin) }] : readPolicyFiles([path]),
+      path === '-' ? [{ name: sourceName(path), text: await readText(path) }] : readPolicyFiles([path]),
     ),
   );
   return sources.flat();

@@ -14,7 +14,9 @@ import { exportCommand } from './export.ts';
 import { EXIT } from './options.ts';
 import { reviewCommand } from './review.ts';
 import { serveCommand } from './serve.ts';
-import { talosCommand } from './talos.ts';
+import { driftCommand } from './talos-drift.ts';
+import { lintCommand } from './talos-lint.ts';
+import { policiesCommand } from './talos-policies.ts';
 
 /**
  * Runs the command line and gives its exit code. Everything that is wrong with the input ends as one message on stderr and
@@ -84,6 +86,15 @@ Examples:
     program.addCommand(command);
   }
   return program;
+}
+
+/** `taintkeeper talos`: what Talos machine configurations declare, judged, carried over, and compared with live nodes. */
+function talosCommand(exit: (code: number) => void): Command {
+  return new Command('talos')
+    .description('Judge Talos machine configurations, and carry over what they say of taints and labels.')
+    .addCommand(lintCommand(exit))
+    .addCommand(policiesCommand())
+    .addCommand(driftCommand(exit));
 }
 
 /** The lines of a message that may quote arguments, file names and what stands in files: nothing that a terminal would obey. */

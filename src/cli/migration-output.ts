@@ -1,11 +1,10 @@
-import { stringify } from 'yaml';
 import { migrationCommands } from '../coverage/role-commands.ts';
 import { NEW_ROLE, OLD_ROLE, type Workload } from '../coverage/role-facts.ts';
 import { type MigrationStep, nameOf } from '../coverage/role-migration.ts';
 import type { RoleSurvey } from '../coverage/role-survey.ts';
 import { atMost, printable } from '../kubernetes/text.ts';
 import type { OutputFormat } from './options.ts';
-import { columns } from './output.ts';
+import { columns, formatAs } from './output.ts';
 
 interface Migration {
   readonly survey: RoleSurvey;
@@ -15,20 +14,17 @@ interface Migration {
 
 /** The result of `taintkeeper coverage --migrate` as text. */
 export function formatMigration(migration: Migration, format: OutputFormat): string {
-  switch (format) {
-    case 'json':
-      return `${JSON.stringify(data(migration), null, 2)}\n`;
-    case 'yaml':
-      return stringify(data(migration), { lineWidth: 0 });
-    case 'table':
-      return [
-        `old: ${OLD_ROLE}\nnew: ${NEW_ROLE}\n`,
-        ...nodeTable(migration.survey),
-        ...workloadTable(migration.survey),
-        checklist(migration.steps),
-        ...migration.notes.map((note) => `note: ${printable(note)}\n`),
-      ].join('\n');
-  }
+  return formatAs(format, { data: () => data(migration), table: () => table(migration) });
+}
+
+function table({ survey, steps, notes }: Migration): string {
+  return [
+    `old: ${OLD_ROLE}\nnew: ${NEW_ROLE}\n`,
+    ...nodeTable(survey),
+    ...workloadTable(survey),
+    checklist(steps),
+    ...notes.map((note) => `note: ${printable(note)}\n`),
+  ].join('\n');
 }
 
 /** Whether a step asks for nothing any more. */

@@ -1,3 +1,6 @@
+import { stringify } from 'yaml';
+import type { OutputFormat } from './options.ts';
+
 /** Where progress is shown: what it needs of `process.stderr`. */
 export interface ProgressStream {
   readonly isTTY?: boolean;
@@ -71,4 +74,28 @@ export function usesColors(stream: { readonly isTTY?: boolean }): boolean {
   const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
   if (!stream.isTTY || NO_COLOR || FORCE_COLOR === '0' || FORCE_COLOR === 'false') return false;
   return Boolean(FORCE_COLOR) || TERM !== 'dumb';
+}
+
+/** What a command found, as the text that `-o` asks for: {@link asJson} or {@link asYaml} of the data, or the table. */
+export function formatAs(
+  format: OutputFormat,
+  { data, table }: { readonly data: () => object; readonly table: () => string },
+): string {
+  switch (format) {
+    case 'table':
+      return table();
+    case 'json':
+      return asJson(data());
+    case 'yaml':
+      return asYaml(data());
+  }
+}
+
+export function asJson(data: object): string {
+  return `${JSON.stringify(data, null, 2)}\n`;
+}
+
+/** A message is one line, however long: folded, nobody could search for it. */
+export function asYaml(data: object): string {
+  return stringify(data, { lineWidth: 0 });
 }

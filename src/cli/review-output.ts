@@ -3,7 +3,7 @@ import type { Admission } from '../admission/admit.ts';
 import { KUBECTL_YAML } from '../files/documents.ts';
 import { printable } from '../kubernetes/text.ts';
 import type { OutputFormat } from './options.ts';
-import { columns } from './output.ts';
+import { columns, formatAs } from './output.ts';
 
 /** One object of the input, and what became of it. */
 export interface ReviewedObject {
@@ -22,14 +22,7 @@ export interface Review {
 
 /** The result of `taintkeeper review` as text. With `patched`, the objects that come out of admission are part of it. */
 export function formatReview(review: Review, format: OutputFormat, patched: boolean): string {
-  switch (format) {
-    case 'table':
-      return table(review, patched);
-    case 'json':
-      return `${JSON.stringify(data(review, patched), null, 2)}\n`;
-    case 'yaml':
-      return stringify(data(review, patched));
-  }
+  return formatAs(format, { data: () => data(review, patched), table: () => table(review, patched) });
 }
 
 function data({ reviewed, others }: Review, patched: boolean): object {
@@ -61,7 +54,7 @@ function table({ reviewed, others }: Review, patched: boolean): string {
     ...(patched
       ? reviewed
           .filter(({ admission }) => isAdmitted(admission))
-          .map(({ admission }) => `---\n${stringify(admission.object, KUBECTL_YAML)}`)
+          .map(({ admission }) => `---\n${stringify(admission.object, { lineWidth: 0, ...KUBECTL_YAML })}`)
       : []),
   ].join('');
 }

@@ -1,12 +1,11 @@
-import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
 import { type Admission, admit } from '../admission/admit.ts';
 import { type AdmissionRequest, nestedTooDeep } from '../admission/review.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
-import { parseDocuments, type SourceDocument } from '../files/documents.ts';
+import { readDocuments } from '../files/documents.ts';
 import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
 import { type Reviewable, reviewablesOf, updatesBetween } from '../files/reviewables.ts';
-import { InputError, readText } from '../files/text-files.ts';
+import { InputError } from '../files/text-files.ts';
 import { notesOfUnsettled, wildcardNotes } from '../judge/findings.ts';
 import { printable } from '../kubernetes/text.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
@@ -14,16 +13,6 @@ import { MalformedObjectError } from '../objects/object-meta.ts';
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import { EXIT, type OutputFormat, outputOption, repeatable } from './options.ts';
 import { formatReview, type ReviewedObject } from './review-output.ts';
-
-/**
- * The documents of a file that somebody named; `-` is standard input.
- * @throws InputError
- */
-export async function readDocuments(file: string): Promise<SourceDocument[]> {
-  return file === '-'
-    ? parseDocuments(await text(process.stdin), 'standard input')
-    : parseDocuments(await readText(file), file);
-}
 
 interface ReviewOptions {
   readonly policies?: readonly string[];

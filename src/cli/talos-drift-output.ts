@@ -1,10 +1,9 @@
-import { stringify } from 'yaml';
 import { atMost, printable } from '../kubernetes/text.ts';
 import type { Assignment, Assignments } from '../talos/assignment.ts';
 import { ownLabels } from '../talos/declaration.ts';
 import type { Finding } from '../talos/drift.ts';
 import type { OutputFormat } from './options.ts';
-import { columns } from './output.ts';
+import { columns, formatAs } from './output.ts';
 
 /** What became of each node. */
 export interface Drift extends Omit<Assignments, 'assigned'> {
@@ -13,14 +12,7 @@ export interface Drift extends Omit<Assignments, 'assigned'> {
 
 /** The result of `taintkeeper talos drift` as text. */
 export function formatDrift(drift: Drift, format: OutputFormat): string {
-  switch (format) {
-    case 'table':
-      return table(drift);
-    case 'json':
-      return `${JSON.stringify(data(drift), null, 2)}\n`;
-    case 'yaml':
-      return stringify(data(drift));
-  }
+  return formatAs(format, { data: () => data(drift), table: () => table(drift) });
 }
 
 function data({ compared, unassigned, unused }: Drift): object {

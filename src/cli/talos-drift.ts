@@ -1,17 +1,23 @@
 import { Command } from 'commander';
+import { connect } from '../cluster/client/api-client.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
+import { listPages } from '../cluster/watch/list-pages.ts';
+import { readDocuments } from '../files/documents.ts';
+import { reviewablesOf } from '../files/reviewables.ts';
 import { InputError } from '../files/text-files.ts';
 import { selects } from '../kubernetes/label-selector.ts';
+import { MalformedObjectError } from '../objects/object-meta.ts';
 import { parseSelector } from '../policy/selector.ts';
 import { assign } from '../talos/assignment.ts';
 import type { Declaration } from '../talos/declaration.ts';
 import { driftOf } from '../talos/drift.ts';
 import type { LiveNode } from '../talos/live-node.ts';
+import { asLiveNode } from '../talos/live-node.ts';
+import { VERSION } from '../version.ts';
 import { CLUSTER_OPTIONS } from './cluster-options.ts';
 import { EXIT, type OutputFormat, outputOption } from './options.ts';
 import { withProgress } from './output.ts';
 import { formatDrift } from './talos-drift-output.ts';
-import { nodesOfCluster, nodesOfFile } from './talos-nodes.ts';
 import { readDeclarations } from './talos-policies.ts';
 
 interface DriftOptions extends ClusterChoice {
@@ -107,4 +113,46 @@ function namedIn(
   }
   if (faults.length > 0) throw new InputError(faults);
   return named;
+}
+
+/** A Node has 30 to 60 KB: never more than these are in memory. */
+const PAGE_SIZE = 250;
+
+/**
+ * The nodes of the cluster that the kubeconfig names.
+ * @param labelSelector as the API server takes it; without one, every node
+ * @throws InputError when the cluster does not answer, or refuses
+ */
+async function nodesOfCluster(choice: ClusterChoice, labelSelector: string | undefined): Promise<LiveNode[]> {
+  const client = await connect({ ...choice, userAgent: `taintkeeper/${VERSION}` });
+  const nodes: LiveNode[] = [];
+  try {
+    const options = { query: { labelSelector }, pageSize: PAGE_SIZE, signal: new AbortController().signal };
+    for await (const { items } of listPages(client, '/api/v1/nodes', options)) {
+      for (const item of items) nodes.push(asLiveNode(item, []));
+    }
+    return nodes;
+  } catch (error) {
+    throw new InputError([(error as Error).message]);
+  } finally {
+    client.close();
+  }
+}
+
+/**
+ * The nodes in a file, as `kubectl get nodes -o yaml` writes them; `-` is standard input.
+ * @throws InputError for a file that cannot be read, with the place of a Node that is none
+ */
+async function nodesOfFile(file: string): Promise<LiveNode[]> {
+  const { reviewables } = reviewablesOf(await readDocuments(file), { username: '', groups: [], namespace: '' });
+  return reviewables
+    .filter(({ request }) => request.resource.resource === 'nodes')
+    .map(({ request, locate }) => {
+      try {
+        return asLiveNode(request.object, ['request', 'object']);
+      } catch (error) {
+        if (!(error instanceof MalformedObjectError)) throw error;
+        throw new InputError([`${locate(error.path)}: ${error.problem}`]);
+      }
+    });
 }

@@ -7,6 +7,7 @@ import { type Declaration, declarationOf } from '../talos/declaration.ts';
 import { type MachineConfiguration, readMachineConfigurations } from '../talos/machine-configuration.ts';
 import { derivePolicies } from '../talos/policies.ts';
 import { formatPolicies, notesOn, policiesAsObject } from '../talos/policy-text.ts';
+import { asJson } from './output.ts';
 
 /**
  * What the files declare, in their order.
@@ -70,7 +71,7 @@ Examples:
           process.stdout.write(formatPolicies(derived));
           break;
         case 'json':
-          process.stdout.write(`${JSON.stringify(policiesAsObject(derived), null, 2)}\n`);
+          process.stdout.write(asJson(policiesAsObject(derived)));
           // JSON has no comments.
           for (const note of derived.flatMap(notesOn)) process.stderr.write(`taintkeeper: ${printable(note)}\n`);
       }

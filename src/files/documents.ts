@@ -13,7 +13,7 @@ import {
   type YAMLMap,
 } from 'yaml';
 import { formatPath, type Path } from '../policy/problem.ts';
-import { InputError } from './text-files.ts';
+import { InputError, readText, sourceName } from './text-files.ts';
 
 /**
  * Options of the package yaml for what others read. kubectl, like Talos, reads YAML 1.1, where `yes`, `on` and `1_000` are no texts
@@ -90,6 +90,14 @@ export function parseDocuments(contents: string, source: string, { secret = fals
     faults.splice(MAX_FAULTS, Infinity, `${source}: and ${faults.length - MAX_FAULTS} more`);
   if (faults.length > 0) throw new InputError(faults);
   return found;
+}
+
+/**
+ * The documents of a file that somebody named; `-` is standard input.
+ * @throws InputError
+ */
+export async function readDocuments(file: string): Promise<SourceDocument[]> {
+  return parseDocuments(await readText(file), sourceName(file));
 }
 
 /** The parser's code of a syntax error, in words: its messages quote the text. */

@@ -5,7 +5,7 @@ import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import type { Path } from '../policy/problem.ts';
 import { locateField, parseDocuments, type SourceDocument } from './documents.ts';
 import { isMap, objectsOf } from './reviewables.ts';
-import { InputError, readText } from './text-files.ts';
+import { InputError, readText, unreadable } from './text-files.ts';
 
 /**
  * The files that paths stand for: a file itself, and of a directory its `.yaml`, `.yml` and `.json` files (not those of its
@@ -26,7 +26,7 @@ export async function listPolicyFiles(paths: readonly string[]): Promise<string[
             .map((name) => join(path, name))
         );
       } catch (error) {
-        throw new InputError([`cannot read ${path}: ${(error as Error).message}`]);
+        throw new InputError([unreadable(path, error)]);
       }
     }),
   );

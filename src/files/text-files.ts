@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { text } from 'node:stream/consumers';
 
 /**
  * Makes the directory and those above it, unless they are there, as `mkdir -p` does. Node.js' own way to do that never ends where a
@@ -41,40 +42,50 @@ export class InputError extends Error {
   }
 }
 
-/**
- * The contents of a file that somebody named.
- * @throws InputError if it cannot be read
- */
-export async function readText(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    throw new InputError([`cannot read ${path}: ${(error as Error).message}`]);
-  }
+/** What errors call a file that somebody named: `-` is standard input. */
+export function sourceName(file: string): string {
+  return file === '-' ? 'standard input' : file;
 }
 
 /**
- * The same, of `-` for standard input too, when nobody knows what is in it: at most `maxBytes` are read.
+ * The contents of a file that somebody named; `-` is standard input.
+ * @throws InputError if it cannot be read
+ */
+export async function readText(file: string): Promise<string> {
+  try {
+    return file === '-' ? await text(process.stdin) : await readFile(file, 'utf8');
+  } catch (error) {
+    throw new InputError([unreadable(file, error)]);
+  }
+}
+
+/** One line that says why a file cannot be read. */
+export function unreadable(file: string, error: unknown): string {
+  return `cannot read ${sourceName(file)}: ${(error as Error).message}`;
+}
+
+/**
+ * The same, when nobody knows what is in it: at most `maxBytes` are read.
  * @throws InputError if it cannot be read, is larger, or is no text
  */
-export async function readBoundedText(path: string, maxBytes: number): Promise<string> {
-  const source = path === '-' ? 'standard input' : path;
+export async function readBoundedText(file: string, maxBytes: number): Promise<string> {
+  const source = sourceName(file);
   const chunks: Buffer[] = [];
   let size = 0;
   try {
-    for await (const chunk of path === '-' ? process.stdin : createReadStream(path)) {
+    for await (const chunk of file === '-' ? process.stdin : createReadStream(file)) {
       size += (chunk as Buffer).length;
       if (size > maxBytes) break;
       chunks.push(chunk as Buffer);
     }
   } catch (error) {
-    throw new InputError([`cannot read ${source}: ${(error as Error).message}`]);
+    throw new InputError([unreadable(file, error)]);
   }
   if (size > maxBytes)
     throw new InputError([`${source}: larger than ${maxBytes / 1024 / 1024} MiB: is it the right file?`]);
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
-    if (!text.includes('\0')) return text;
+    const decoded = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+    if (!decoded.includes('\0')) return decoded;
   } catch {
     // Not UTF-8.
   }
