@@ -1,10 +1,8 @@
 // @ts-check
 /** @import { CoverageMatrix, CoverageRow, PageState } from '../state.ts' */
-import { absence } from './absence.js';
 import { ANSWERS, code, groupOf, headOf, lookOf, rowOf } from './coverage-cells.js';
 import { byId, fill, h } from './dom.js';
-import { field, picker } from './filter-fields.js';
-import { gridKeys, makeTabStop } from './grid-keys.js';
+import { absence, field, picker } from './panel-parts.js';
 import { counted, number } from './words.js';
 
 /** The largest groups come first, and a matrix that is wider than this is looked at with a purpose. */
@@ -99,4 +97,66 @@ export function coverageView() {
 function matches({ keptOff, unavailable }, wanted) {
   if (wanted === 'tainted') return keptOff > 0;
   return wanted !== 'unavailable' || unavailable > 0;
+}
+
+/**
+ * Lets the arrows, Home and End move over the cells of a table with `role="grid"`, which is one tab stop: the cell that had the
+ * focus last, or the first one.
+ *
+ * @param {HTMLTableElement} table its cells (`td`) have `tabindex="-1"`
+ */
+function gridKeys(table) {
+  table.addEventListener('focusin', ({ target }) => {
+    if (target instanceof HTMLTableCellElement) makeTabStop(table, target);
+  });
+  table.addEventListener('keydown', (event) => {
+    const cell = event.target;
+    if (!(cell instanceof HTMLTableCellElement)) return;
+    const next = neighbour(cell, event.key, event.ctrlKey);
+    if (!next) return;
+    event.preventDefault();
+    next.focus();
+    next.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  });
+}
+
+/**
+ * Makes one cell the tab stop; without one, the first cell of the table.
+ * @param {HTMLTableElement} table
+ * @param {HTMLTableCellElement | null} [cell]
+ */
+function makeTabStop(table, cell = table.querySelector('td')) {
+  for (const other of table.querySelectorAll('td[tabindex="0"]')) other.setAttribute('tabindex', '-1');
+  cell?.setAttribute('tabindex', '0');
+}
+
+/**
+ * @param {HTMLTableCellElement} cell
+ * @param {string} key
+ * @param {boolean} far
+ * @returns {HTMLElement | undefined}
+ */
+function neighbour(cell, key, far) {
+  const row = cell.closest('tr');
+  const rows = [...(cell.closest('tbody')?.rows ?? [])];
+  if (!row) return undefined;
+  const cells = [...row.querySelectorAll('td')];
+  const column = cells.indexOf(cell);
+  const inRow = (/** @type {number} */ index) => rows[index]?.querySelectorAll('td')[column];
+  switch (key) {
+    case 'ArrowRight':
+      return cells[column + 1];
+    case 'ArrowLeft':
+      return cells[column - 1];
+    case 'ArrowDown':
+      return inRow(rows.indexOf(row) + 1);
+    case 'ArrowUp':
+      return inRow(rows.indexOf(row) - 1);
+    case 'Home':
+      return far ? rows[0]?.querySelectorAll('td')[0] : cells[0];
+    case 'End':
+      return far ? [...(rows.at(-1)?.querySelectorAll('td') ?? [])].at(-1) : cells.at(-1);
+    default:
+      return undefined;
+  }
 }

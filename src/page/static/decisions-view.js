@@ -1,9 +1,8 @@
 // @ts-check
 /** @import { PageDecision } from '../state.ts' */
-import { announcer } from './announcer.js';
 import { articleOf, objectOf } from './decision-item.js';
 import { arrange, byId } from './dom.js';
-import { field, picker } from './filter-fields.js';
+import { field, picker } from './panel-parts.js';
 import { counted, number } from './words.js';
 
 /** Decisions that are kept: as many as the program itself keeps. */
@@ -87,4 +86,32 @@ function wordsOf(decision) {
   const { operation, user, message = '', warnings, violations, replica } = decision;
   const found = violations.flatMap(({ policy, outcome, subject }) => [policy, outcome, subject]);
   return [objectOf(decision), operation, user, message, replica, ...warnings, ...found].join('\n').toLowerCase();
+}
+
+/** Least time between two announcements to those who hear the page. */
+const ANNOUNCE_EVERY_MS = 5_000;
+
+/**
+ * Says what is new, without talking all the time.
+ * @param {HTMLElement} region a polite live region
+ * @returns {(news: readonly PageDecision[]) => void}
+ */
+function announcer(region) {
+  /** @type {PageDecision[]} */
+  let waiting = [];
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  const speak = () => {
+    timer = undefined;
+    const [latest] = waiting;
+    if (!latest) return;
+    const what = `${latest.verdict}: ${latest.operation} ${objectOf(latest)}, by ${latest.user}`;
+    region.textContent = waiting.length === 1 ? what : `${counted(waiting.length, 'new decision')}, among them ${what}`;
+    waiting = [];
+    timer = setTimeout(speak, ANNOUNCE_EVERY_MS);
+  };
+  return (news) => {
+    waiting.push(...news);
+    if (timer === undefined) speak();
+  };
 }

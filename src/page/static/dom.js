@@ -1,4 +1,5 @@
 // @ts-check
+/** @import { Level } from './troubles.js' */
 
 /** @typedef {Node | string | undefined | false} Child */
 /** @typedef {Record<string, string | number | boolean | undefined>} Attributes */
@@ -107,6 +108,18 @@ function setAttributes(element, attributes) {
     if (value === undefined || value === false) continue;
     element.setAttribute(name, value === true ? '' : String(value));
   }
+}
+
+/** By form, so that nothing hangs on colours alone. */
+export const SIGNS = { ok: '✓', attention: '!', failed: '✕' };
+
+/**
+ * A word with the sign and the colour of its level.
+ * @param {Level} level
+ * @param {string} word
+ */
+export function signed(level, word) {
+  return h('span', { class: `state is-${level}` }, drawn(`${SIGNS[level]} `), word);
 }
 
 /**

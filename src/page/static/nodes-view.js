@@ -2,12 +2,11 @@
 /** @import { NodeMap, NodeRow, PageState } from '../state.ts' */
 /** @import { NodeFilter, Show } from './node-rows.js' */
 
-import { absence } from './absence.js';
 import { byId, fill, h } from './dom.js';
-import { field, picker } from './filter-fields.js';
 import { detailsOf, headOf, rowOf, totals } from './node-cells.js';
 import { nodeMap } from './node-map.js';
 import { columnsOf, rowsOf } from './node-rows.js';
+import { absence, field, picker } from './panel-parts.js';
 import { virtualRows } from './virtual-rows.js';
 import { counted, number } from './words.js';
 

@@ -4,12 +4,11 @@
 /** @import { Tab } from './troubles.js' */
 import { coverageView } from './coverage-view.js';
 import { decisionsView } from './decisions-view.js';
-import { byId, drawn, fill, h, spoken } from './dom.js';
-import { slashFocusesFilter } from './filter-fields.js';
+import { byId, drawn, fill, h, SIGNS, spoken } from './dom.js';
 import { gauges } from './gauges.js';
-import { SIGNS } from './levels.js';
 import { follow } from './live.js';
 import { nodesView } from './nodes-view.js';
+import { slashFocusesFilter } from './panel-parts.js';
 import { policiesView } from './policies-view.js';
 import { tabs } from './tabs.js';
 import { troubles, verdict } from './troubles.js';

@@ -1,9 +1,9 @@
 // @ts-check
-/** @import { PageState } from '../state.ts' */
-import { byId, fill } from './dom.js';
-import { field } from './filter-fields.js';
-import { detailsOf, idOf, rank, rowOf } from './policy-rows.js';
-import { counted, number } from './words.js';
+/** @import { PageState, PolicyState } from '../state.ts' */
+import { byId, drawn, fill, h, signed, spoken } from './dom.js';
+import { field } from './panel-parts.js';
+import { noun } from './troubles.js';
+import { counted, localTime, number } from './words.js';
 
 /** The panel of policies. */
 export function policiesView() {
@@ -53,4 +53,122 @@ export function policiesView() {
       show();
     },
   };
+}
+
+/** @param {PolicyState} policy */
+const idOf = ({ kind, name }) => `policy-${kind}-${name}`;
+
+/** @param {PolicyState} policy @returns {number} the more, the more somebody has to look */
+function rank(policy) {
+  const { level } = standing(policy);
+  return level === 'failed' ? 2 : level === 'attention' ? 1 : 0;
+}
+
+/** @param {PolicyState} policy @returns {{ level: 'ok' | 'attention' | 'failed'; word: string; why: string }} */
+function standing({ valid, problems, generationInForce, conditions, violating = 0 }) {
+  if (!valid && generationInForce !== undefined) {
+    const why = `generation ${generationInForce} stays in force; what stands there now cannot be used: ${problems.join('; ')}`;
+    return { level: 'attention', word: 'not as it stands', why };
+  }
+  if (!valid) return { level: 'failed', word: 'not in force', why: problems.join('; ') };
+  const ready = conditions.find(({ type }) => type === 'Ready');
+  if (ready && ready.status !== 'True') return { level: 'failed', word: 'not ready', why: ready.message };
+  const stalled = conditions.find(({ type, status }) => type === 'Stalled' && status === 'True');
+  if (stalled) return { level: 'attention', word: 'stalled', why: stalled.message };
+  const ignored = conditions.find(({ type, status }) => type === 'FieldsIgnored' && status === 'True');
+  if (ignored) return { level: 'attention', word: 'in force, in part', why: ignored.message };
+  if (violating > 0) return { level: 'attention', word: 'in force, not met', why: '' };
+  return { level: 'ok', word: 'in force', why: '' };
+}
+
+/**
+ * @param {PolicyState} policy
+ * @param {string} id
+ * @param {boolean} expanded
+ */
+function rowOf(policy, id, expanded) {
+  const { kind, name, mode, matched, violating } = policy;
+  const { level, word, why } = standing(policy);
+  return h(
+    'tr',
+    {},
+    h(
+      'th',
+      { scope: 'row' },
+      h(
+        'button',
+        {
+          type: 'button',
+          class: 'plain disclose',
+          id,
+          'data-policy': id,
+          'aria-expanded': String(expanded),
+          'aria-controls': expanded ? `${id}-details` : undefined,
+        },
+        h('span', { class: 'mono' }, name),
+        spoken('(details)'),
+      ),
+      h('span', { class: 'quiet line' }, kind),
+    ),
+    h('td', {}, mode ?? '–'),
+    h('td', {}, signed(level, word), why !== '' && h('span', { class: 'line' }, why)),
+    h('td', { class: 'figure' }, matched === undefined ? unknown() : counted(matched, noun(kind))),
+    h(
+      'td',
+      { class: 'figure' },
+      violating === undefined ? unknown() : violating === 0 ? '0' : h('strong', { class: 'bad' }, number(violating)),
+    ),
+  );
+}
+
+function unknown() {
+  return h('span', { class: 'quiet' }, drawn('–'), spoken('not known here'));
+}
+
+/**
+ * @param {PolicyState} policy
+ * @param {string} id
+ */
+function detailsOf({ spec, conditions, violators, violating = 0, problems }, id) {
+  return h(
+    'tr',
+    { class: 'details', id: `${id}-details` },
+    h(
+      'td',
+      { colspan: '5' },
+      h(
+        'div',
+        { class: 'columns' },
+        h(
+          'div',
+          {},
+          ...list('Problems', problems),
+          ...list(`Not as declared (${number(violating)})`, violators),
+          ...list(
+            'Conditions',
+            conditions.map(
+              ({ type, status, message, since }) => `${type} ${status} since ${localTime(since)}: ${message}`,
+            ),
+          ),
+          problems.length + violators.length + conditions.length === 0 &&
+            h('p', { class: 'quiet' }, 'Nothing else is known of it here.'),
+        ),
+        spec !== '' &&
+          h(
+            'div',
+            {},
+            h('h3', {}, 'spec'),
+            h('pre', { tabindex: '0', role: 'region', 'aria-label': 'spec of the policy' }, spec),
+          ),
+      ),
+    ),
+  );
+}
+
+/**
+ * @param {string} title
+ * @param {readonly string[]} items
+ */
+function list(title, items) {
+  return items.length === 0 ? [] : [h('h3', {}, title), h('ul', {}, ...items.map((item) => h('li', {}, item)))];
 }

@@ -1,7 +1,6 @@
 // @ts-check
 /** @import { CertificateState, PageState, WebhookState } from '../state.ts' */
-import { breakable, byId, drawn, fill, h, spoken, svg } from './dom.js';
-import { signed } from './levels.js';
+import { breakable, byId, drawn, fill, h, signed, spoken, svg } from './dom.js';
 import { counted, DAY_MS, localTime, number } from './words.js';
 
 /** A serving certificate is renewed when a third of its 90 days is left. */
