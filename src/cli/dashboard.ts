@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { findConfig, loadConfig } from '../cluster/client/kube-config.ts';
 import { openTunnel } from '../cluster/tunnel.ts';
 import { startDashboard } from '../dashboard/dashboard-server.ts';
-import { clusterReplicas, givenReplicas, type Replicas, replicaAt } from '../dashboard/replicas.ts';
+import { clusterReplicas, givenReplicas, type Replicas, replicaAt } from '../dashboard/reachable-replicas.ts';
 import { InputError } from '../files/text-files.ts';
 import { printable } from '../kubernetes/text.ts';
 import { type FaultLog, followFault } from '../runtime/standing-fault.ts';

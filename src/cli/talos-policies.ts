@@ -4,8 +4,8 @@ import { printable } from '../kubernetes/text.ts';
 import { type PolicySelector, parseSelector } from '../policy/selector.ts';
 import { TAINT_MODES, type TaintMode } from '../policy/taint-policy.ts';
 import { type Declaration, declarationOf } from '../talos/declaration.ts';
+import { derivePolicies } from '../talos/derived-policies.ts';
 import { type MachineConfiguration, readMachineConfigurations } from '../talos/machine-configuration.ts';
-import { derivePolicies } from '../talos/policies.ts';
 import { formatPolicies, notesOn, policiesAsObject } from '../talos/policy-text.ts';
 import { asJson } from './output.ts';
 

@@ -8,7 +8,7 @@ import { PAGE_HEADERS, refusal } from '../page/trusted-request.ts';
 import { orAborted, pause, startDeadline } from '../runtime/pause.ts';
 import { type FaultLog, followFault } from '../runtime/standing-fault.ts';
 import { MAX_MERGED, mergeEvents } from './merged-events.ts';
-import { get, type Replica, type Replicas } from './replicas.ts';
+import { get, type Replica, type Replicas } from './reachable-replicas.ts';
 
 export interface DashboardOptions {
   /** Of the loopback; 0 takes a free one. */

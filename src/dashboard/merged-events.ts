@@ -3,7 +3,7 @@ import type { StreamEvent } from '../page/event-streams.ts';
 import type { PageDecision } from '../page/state.ts';
 import { pause, startDeadline } from '../runtime/pause.ts';
 import { type FaultLog, followFault } from '../runtime/standing-fault.ts';
-import { get, type Replica } from './replicas.ts';
+import { get, type Replica } from './reachable-replicas.ts';
 
 /** One of the Server-Sent Events of a stream. */
 export interface ReadEvent {

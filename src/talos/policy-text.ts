@@ -3,7 +3,7 @@ import { KUBECTL_YAML } from '../files/documents.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { printable } from '../kubernetes/text.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
-import type { DerivedPolicy } from './policies.ts';
+import type { DerivedPolicy } from './derived-policies.ts';
 
 /** The policies as one YAML stream for `kubectl apply`, with comments that say where each line comes from. */
 export function formatPolicies(derived: readonly DerivedPolicy[]): string {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { type Dashboard, startDashboard } from '../../src/dashboard/dashboard-server.ts';
-import { givenReplicas, replicaAt } from '../../src/dashboard/replicas.ts';
+import { givenReplicas, replicaAt } from '../../src/dashboard/reachable-replicas.ts';
 import type { PageState } from '../../src/page/state.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { launch } from '../control-plane/process.ts';

@@ -1,13 +1,11 @@
 import { count } from '../../kubernetes/text.ts';
-import { OLDEST_KUBERNETES } from '../../version.ts';
 import type { CheckResult } from '../check.ts';
 import type { ConfigurationFacts } from '../configuration-facts.ts';
 import { found } from './found.ts';
 
 const NAME = 'versions';
-const OLDEST = Number(OLDEST_KUBERNETES.split('.')[1]);
-/** The first whose clusters cannot switch `matchConditions` off. */
-const OLDEST_STABLE = 30;
+/** The first with `matchConditions` that are on by default, and the first whose clusters cannot switch them off. */
+const [OLDEST, OLDEST_STABLE] = [28, 30];
 const MAX_SKEW = 3;
 
 /** Whether this Kubernetes is one that taintkeeper is made for, and the kubelets are ones that the API server is made for. */
@@ -21,7 +19,7 @@ export function checkVersions({ version, nodes }: Pick<ConfigurationFacts, 'vers
 
 function apiServer(version: string, minor: number): CheckResult[] {
   if (minor < OLDEST) {
-    const evidence = `API server ${version} is older than 1.${OLDEST}: it drops matchConditions, so every change of a node waits for the webhook, and the configuration never is as it should be`;
+    const evidence = `API server ${version} is older than 1.${OLDEST}: it knows no matchConditions, so every change of a node that its labels do not rule out is sent to the webhook, and nothing fails closed`;
     return [found(NAME, 'trouble', evidence, `upgrade Kubernetes to 1.${OLDEST} or newer`)];
   }
   if (minor < OLDEST_STABLE) {

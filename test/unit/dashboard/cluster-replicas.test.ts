@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { clusterReplicas } from '../../../src/dashboard/replicas.ts';
+import { clusterReplicas } from '../../../src/dashboard/reachable-replicas.ts';
 import { followFault } from '../../../src/runtime/standing-fault.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 

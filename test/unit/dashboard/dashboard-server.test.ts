@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { Registry } from 'prom-client';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startDashboard } from '../../../src/dashboard/dashboard-server.ts';
-import { givenReplicas, type Replica, type Replicas, replicaAt } from '../../../src/dashboard/replicas.ts';
+import { givenReplicas, type Replica, type Replicas, replicaAt } from '../../../src/dashboard/reachable-replicas.ts';
 import { InputError } from '../../../src/files/text-files.ts';
 import { createAdminServer } from '../../../src/server/admin-server.ts';
 import { type OpenStream, openStream } from '../page/streams.ts';

@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { Registry } from 'prom-client';
 import { onTestFinished } from 'vitest';
-import type { Replica } from '../../../src/dashboard/replicas.ts';
+import type { Replica } from '../../../src/dashboard/reachable-replicas.ts';
 import { createDecisionLog } from '../../../src/page/decision-log.ts';
 import { pageRoutes } from '../../../src/page/page-routes.ts';
 import { createStateFeed } from '../../../src/page/state-feed.ts';

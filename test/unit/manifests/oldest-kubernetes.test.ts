@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { checkVersions } from '../../../src/doctor/configuration-checks/versions.ts';
 import { OLDEST_KUBERNETES } from '../../../src/version.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
@@ -14,12 +13,4 @@ it('the chart installs on the oldest Kubernetes that is supported, and on none t
 
 it('the docs name it', () => {
   expect(read('docs/install.md')).toContain(`\nKubernetes ${OLDEST_KUBERNETES} or newer (`);
-});
-
-it('doctor finds fault with the one before it alone', () => {
-  const minor = Number(OLDEST_KUBERNETES.split('.')[1]);
-  const stateOf = (version: string) =>
-    checkVersions({ version: { ok: true, value: version }, nodes: { ok: true, value: [] } }).map(({ state }) => state);
-  expect(stateOf(`v1.${minor - 1}.9`)).toEqual(['trouble']);
-  expect(stateOf(`v1.${minor}.0`)).not.toContain('trouble');
 });

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { InputError } from '../../../src/files/text-files.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import type { Declaration } from '../../../src/talos/declaration.ts';
-import { derivePolicies } from '../../../src/talos/policies.ts';
+import { derivePolicies } from '../../../src/talos/derived-policies.ts';
 import { formatPolicies } from '../../../src/talos/policy-text.ts';
 import { declare, machine } from './declarations.ts';
 import { registering } from './registering.ts';

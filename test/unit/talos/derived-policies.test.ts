@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parsePolicies } from '../../../src/files/policy-files.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import type { Declaration } from '../../../src/talos/declaration.ts';
-import { type DerivationOptions, derivePolicies } from '../../../src/talos/policies.ts';
+import { type DerivationOptions, derivePolicies } from '../../../src/talos/derived-policies.ts';
 import { formatPolicies, policiesAsObject } from '../../../src/talos/policy-text.ts';
 import { declare, machine } from './declarations.ts';
 import { registering } from './registering.ts';
