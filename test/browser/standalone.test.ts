@@ -40,7 +40,7 @@ describeWithChromium('the page of a taintkeeper without a cluster', (browser) =>
 
   it('says at a glance that all is well, and says what it cannot know', async () => {
     const { page, faults } = await open();
-    await page.getByRole('heading', { name: 'Everything is as declared' }).waitFor();
+    await page.getByRole('heading', { name: 'Serving requests; no cluster to check' }).waitFor();
     await page.getByText('live', { exact: false }).first().waitFor();
     await page.getByRole('tab', { name: 'Policies 2 all in force (fine)' }).waitFor();
     expect(await page.getByRole('row', { name: /control-plane-taints/ }).textContent()).toContain('in force');
@@ -100,7 +100,7 @@ describeWithChromium('the page of a taintkeeper without a cluster', (browser) =>
 
   it('is walked through by keyboard: one stop for the tabs, arrows, Home and End between them', async () => {
     const { page } = await open();
-    await page.getByRole('heading', { name: 'Everything is as declared' }).waitFor();
+    await page.getByRole('heading', { name: 'Serving requests; no cluster to check' }).waitFor();
     await page.keyboard.press('Tab');
     expect(await focused(page)).toBe('Skip to the panel');
     await page.getByRole('tab', { name: /^Policies/ }).focus();
@@ -116,7 +116,7 @@ describeWithChromium('the page of a taintkeeper without a cluster', (browser) =>
     await page.keyboard.press('Tab');
     expect(await page.evaluate(() => document.activeElement?.getAttribute('role'))).toBe('tabpanel');
     await page.reload();
-    await page.getByRole('heading', { name: 'Everything is as declared' }).waitFor();
+    await page.getByRole('heading', { name: 'Serving requests; no cluster to check' }).waitFor();
     expect(await selectedTab(page)).toBe('trust');
   });
 
@@ -134,7 +134,7 @@ describeWithChromium('the page of a taintkeeper without a cluster', (browser) =>
   it.each(['light', 'dark'] as const)('has nothing that axe objects to, %s', async (colorScheme) => {
     await deny('cp-9');
     const { page, faults } = await open({ colorScheme });
-    await page.getByRole('heading', { name: 'Everything is as declared' }).waitFor();
+    await page.getByRole('heading', { name: 'Serving requests; no cluster to check' }).waitFor();
     const found: string[] = [];
     for (const name of ['policies', 'nodes', 'coverage', 'decisions', 'trust']) {
       await page.locator(`#tab-${name}`).click();

@@ -118,7 +118,7 @@ function showVerdict() {
   const found = troubles(state, now());
   const level = found[0]?.level ?? 'ok';
   byId('verdict').className = `verdict-strip is-${level}`;
-  const words = verdict(found);
+  const words = verdict(found, state);
   fill(byId('verdict-words'), [level, words], () => [drawn(`${SIGNS[level]} `), words]);
   fill(byId('troubles'), found, () =>
     found.map(({ level, text, tab }, index) =>

@@ -14,7 +14,7 @@ import { counted, DAY_MS, number } from './words.js';
 const EXPIRY_CONCERN_MS = 14 * DAY_MS;
 
 /**
- * All that is wrong, the worst first. Empty: everything is as declared.
+ * All that is wrong, the worst first.
  *
  * @param {PageState} state
  * @param {number} now milliseconds since the epoch
@@ -34,12 +34,16 @@ export function troubles(state, now) {
 /**
  * The troubles in one line.
  * @param {readonly Trouble[]} found
+ * @param {Pick<PageState, 'mode'>} state
  */
-export function verdict(found) {
+export function verdict(found, { mode }) {
   const wrong = found.filter(({ level }) => level === 'failed').length;
   const others = found.length - wrong;
   const lookAt = `${wrong > 0 ? number(others) : counted(others, 'thing')} to look at`;
-  if (wrong === 0) return others === 0 ? 'Everything is as declared' : lookAt;
+  if (found.length === 0) {
+    return mode === 'standalone' ? 'Serving requests; no cluster to check' : 'Everything is as declared';
+  }
+  if (wrong === 0) return lookAt;
   const are = `${counted(wrong, 'thing')} ${wrong === 1 ? 'is' : 'are'} wrong`;
   return others === 0 ? are : `${are}, ${lookAt}`;
 }

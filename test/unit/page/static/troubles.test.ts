@@ -197,5 +197,11 @@ it.each([
 ])('%d wrong and %d to look at in one line', (wrong, others, line) => {
   const trouble = (level: 'failed' | 'attention') => ({ level, text: '', tab: 'trust' }) as const;
   const found = [...Array(wrong).fill(trouble('failed')), ...Array(others).fill(trouble('attention'))];
-  expect(verdict(found)).toBe(line);
+  expect(verdict(found, HEALTHY)).toBe(line);
+});
+
+it('without a cluster, nothing was compared with what is declared', () => {
+  const { nodes: _, ...rest } = HEALTHY;
+  const standalone: PageState = { ...rest, mode: 'standalone' };
+  expect(verdict(troubles(standalone, NOW), standalone)).toBe('Serving requests; no cluster to check');
 });
