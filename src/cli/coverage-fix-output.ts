@@ -5,24 +5,21 @@ import type { CoverageReport } from '../coverage/report.ts';
 import { KUBECTL_YAML } from '../files/documents.ts';
 import { IGNORE_ANNOTATION } from '../judge/daemon-set.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
-import { atMost, count, printable } from '../kubernetes/text.ts';
-import type { OutputFormat } from './options.ts';
-import { asJson } from './output.ts';
+import { atMost, count } from '../kubernetes/text.ts';
+import { asComments } from './output.ts';
 
 type Fix = CoverageFix<FixableDaemonSet, SchedulingNode>;
 
-/**
- * What `taintkeeper coverage --fix` prints: policies for `kubectl apply -f -`, and as comments what they do and what is left.
- */
-export function formatFix(
-  fix: Fix,
-  report: CoverageReport,
-  { notes, format }: { notes: readonly string[]; format: OutputFormat },
-): string {
+/** What `taintkeeper coverage --fix` prints: policies for `kubectl apply -f -`, with the comments. */
+export function formatFix({ policies }: Fix, comments: readonly string[]): string {
+  const manifests = policies.map((policy) => stringify(policy, { lineWidth: 0, ...KUBECTL_YAML }));
+  return [asComments(comments), ...manifests].join('---\n');
+}
+
+/** What the policies do, and what is left. */
+export function commentsOn(fix: Fix, report: CoverageReport, notes: readonly string[]): string[] {
   const { policies, closed } = fix;
-  // JSON has no comments.
-  if (format === 'json') return asJson({ apiVersion: 'v1', kind: 'List', items: policies });
-  const comments = [
+  return [
     ...(policies.length > 0
       ? [
           `Closes ${count(closed.length, 'gap')}. existing: Patch rolls the pods of these DaemonSets, one DaemonSet after the other;`,
@@ -34,8 +31,6 @@ export function formatFix(
     ...section('Not for tolerations to change, because the DaemonSet itself does not want these nodes:', meant(report)),
     ...notes.map((note) => `note: ${note}`),
   ];
-  const manifests = policies.map((policy) => stringify(policy, { lineWidth: 0, ...KUBECTL_YAML }));
-  return [comments.map((line) => `# ${printable(line)}\n`).join(''), ...manifests].join('---\n');
 }
 
 /** More lines than that nobody reads. */

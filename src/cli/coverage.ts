@@ -11,13 +11,13 @@ import { isPattern } from '../kubernetes/pattern.ts';
 import { VERSION } from '../version.ts';
 import { CLUSTER_OPTIONS } from './cluster-options.ts';
 import { POD_CHOICES, type PodChoice, readCluster } from './coverage-cluster.ts';
-import { formatFix } from './coverage-fix-output.ts';
+import { commentsOn, formatFix } from './coverage-fix-output.ts';
 import { type CoverageInput, choose, coverageFrom } from './coverage-input.ts';
 import { formatCoverage } from './coverage-output.ts';
 import { migrationFrom, readMigration } from './migration-input.ts';
 import { formatMigration, isDone } from './migration-output.ts';
 import { EXIT, type OutputFormat, outputOption, repeatable } from './options.ts';
-import { withProgress } from './output.ts';
+import { asJson, tellAll, withProgress } from './output.ts';
 
 /** What `taintkeeper coverage` was asked. */
 interface CoverageOptions extends ClusterChoice {
@@ -75,8 +75,8 @@ A DaemonSet runs on a group of nodes, or is kept off by a taint, by its own sele
 taints are there that come and go by themselves. Of a cluster, "runs 2/3" has pods on two of three nodes, and "taint (1 stay)" has one
 on a node that would get none today.
 
-Exit code: 0 no gaps (with --migrate, nothing left to do), 1 a taint keeps a DaemonSet off a node that it would run on, 2 it could
-not be looked at.
+Exit code: 0 no gaps (with --fix, the policies are printed; with --migrate, nothing is left to do), 1 a taint keeps a DaemonSet off a
+node that it would run on, 2 it could not be looked at.
 
 Examples:
   taintkeeper coverage --gaps                               where something is missing, in the current context
@@ -112,20 +112,25 @@ function refuseIdleOptions(files: readonly string[], options: CoverageOptions): 
   if (faults.length > 0) throw new InputError(faults);
 }
 
-/** @returns whether there are no gaps */
+/** @returns whether there are no gaps, or the policies that close them are printed */
 async function cover(files: readonly string[], options: CoverageOptions): Promise<boolean> {
   const read = files.length > 0 ? readFiles(files, options) : atCluster(options, readLive(options));
   const input = choose(await read, options);
   const { notes } = input;
   const gaps = gapsOf(input);
   const report = reportCoverage({ ...input, grouped: options.groups || options.fix, onlyGaps: options.gaps });
-  const keys = [...ROLE_TAINT_KEYS, ...(options.taint ?? [])];
-  process.stdout.write(
-    options.fix
-      ? formatFix(fixGaps(gaps, keys), report, { notes, format: options.output })
-      : formatCoverage(report, { notes, grouped: options.groups, format: options.output }),
-  );
-  return gaps.every(({ passing }) => passing);
+  if (!options.fix) {
+    process.stdout.write(formatCoverage(report, { notes, grouped: options.groups, format: options.output }));
+    return gaps.every(({ passing }) => passing);
+  }
+  const fix = fixGaps(gaps, [...ROLE_TAINT_KEYS, ...(options.taint ?? [])]);
+  const comments = commentsOn(fix, report, notes);
+  if (options.output === 'json') {
+    process.stdout.write(asJson({ apiVersion: 'v1', kind: 'List', items: fix.policies }));
+    // JSON has no comments.
+    tellAll(comments);
+  } else process.stdout.write(formatFix(fix, comments));
+  return true;
 }
 
 /** @returns whether nothing is left to do */

@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import { printable } from '../kubernetes/text.ts';
 import type { OutputFormat } from './options.ts';
 
 /** Where progress is shown: what it needs of `process.stderr`. */
@@ -98,4 +99,14 @@ export function asJson(data: object): string {
 /** A message is one line, however long: folded, nobody could search for it. */
 export function asYaml(data: object): string {
   return stringify(data, { lineWidth: 0 });
+}
+
+/** Lines that YAML's readers leave out. */
+export function asComments(lines: readonly string[]): string {
+  return lines.map((line) => `${`# ${printable(line)}`.trimEnd()}\n`).join('');
+}
+
+/** Says on stderr what is no part of the result. */
+export function tellAll(lines: readonly string[]): void {
+  for (const line of lines) process.stderr.write(`taintkeeper: ${printable(line)}\n`);
 }

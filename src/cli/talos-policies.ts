@@ -1,13 +1,12 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { InputError } from '../files/text-files.ts';
-import { printable } from '../kubernetes/text.ts';
 import { type PolicySelector, parseSelector } from '../policy/selector.ts';
 import { TAINT_MODES, type TaintMode } from '../policy/taint-policy.ts';
 import { type Declaration, declarationOf } from '../talos/declaration.ts';
 import { derivePolicies } from '../talos/derived-policies.ts';
 import { type MachineConfiguration, readMachineConfigurations } from '../talos/machine-configuration.ts';
 import { formatPolicies, notesOn, policiesAsObject } from '../talos/policy-text.ts';
-import { asJson } from './output.ts';
+import { asComments, asJson, tellAll } from './output.ts';
 
 /**
  * What the files declare, in their order.
@@ -66,14 +65,18 @@ Examples:
     )
     .action(async (files: readonly string[], { output, ...options }: PoliciesOptions) => {
       const derived = derivePolicies(await readDeclarations([...new Set(files)]), options);
+      const notes =
+        derived.length > 0
+          ? derived.flatMap(notesOn)
+          : [`${files.join(', ')}: no taint for a policy to keep is declared`];
       switch (output) {
         case 'yaml':
-          process.stdout.write(formatPolicies(derived));
+          process.stdout.write(derived.length > 0 ? formatPolicies(derived) : asComments(notes));
           break;
         case 'json':
           process.stdout.write(asJson(policiesAsObject(derived)));
           // JSON has no comments.
-          for (const note of derived.flatMap(notesOn)) process.stderr.write(`taintkeeper: ${printable(note)}\n`);
+          tellAll(notes);
       }
     });
 }

@@ -110,14 +110,11 @@ export interface DerivationOptions {
 }
 
 /**
- * One policy for each set of taints that the files declare.
- * @throws InputError with the places, for files that contradict each other, or whose nodes nothing tells from the others;
- * and where no file declares a taint to keep
+ * One policy for each set of taints that the files declare; none where they declare no taint to keep.
+ * @throws InputError with the places, for files that contradict each other, or whose nodes nothing tells from the others
  */
 export function derivePolicies(declarations: readonly Declaration[], options: DerivationOptions): DerivedPolicy[] {
   const groups = [...Map.groupBy(declarations, groupKey).values()].filter((group) => lastingOf(group[0]).length > 0);
-  if (groups.length === 0)
-    throw new InputError([`${sourcesOf(declarations)}: no taint for a policy to keep is declared`]);
   const faults: string[] = [];
   const names = new Set<string>();
   const derived = groups.flatMap((group): DerivedPolicy[] => {

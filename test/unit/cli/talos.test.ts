@@ -54,12 +54,33 @@ describe('talos policies', () => {
       args: ['-l', 'a=b=c'],
       fault: /a=b=c/,
     },
-    { what: 'no taints', files: ['machine: {type: worker}'], args: [], fault: /no taint for a policy/ },
   ])('refuses $what', async ({ files, args, fault }) => {
     const paths = files.map((text, index) => write(`${index}.yaml`, text));
     const { code, stdout, stderr } = await run('talos', 'policies', ...paths, ...args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(fault);
+  });
+});
+
+describe('talos policies, of files that declare no taint,', () => {
+  it.each([
+    {
+      format: 'yaml',
+      printed: (file: string) => `# ${file}: no taint for a policy to keep is declared\n`,
+      said: () => '',
+    },
+    {
+      format: 'json',
+      printed: () => `${JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [] }, null, 2)}\n`,
+      said: (file: string) => `taintkeeper: ${file}: no taint for a policy to keep is declared\n`,
+    },
+  ])('says so in $format, and ends with 0', async ({ format, printed, said }) => {
+    const file = write('worker.yaml', 'machine: {type: worker}');
+    expect(await run('talos', 'policies', file, '-o', format)).toEqual({
+      code: 0,
+      stdout: printed(file),
+      stderr: said(file),
+    });
   });
 });
 

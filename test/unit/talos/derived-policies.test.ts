@@ -155,8 +155,11 @@ describe('policies of machine configurations', () => {
 });
 
 describe('no policies', () => {
+  it('where nothing is declared', () => {
+    expect(derivePolicies([worker], OPTIONS)).toEqual([]);
+  });
+
   it.each([
-    { what: 'nothing is declared', declarations: [worker], faults: ['worker.yaml: no taint'] },
     {
       what: 'no label says which nodes',
       declarations: [pool('gpu', { dedicated: 'gpu:NoSchedule' }, { 'topology.kubernetes.io/zone': 'a' }), worker],
