@@ -1,7 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { type ApiClient, connect } from '../cluster/client/api-client.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
-import { InputError } from '../files/text-files.ts';
 import { VERSION } from '../version.ts';
 
 /** What tells where in which cluster taintkeeper is. */
@@ -19,10 +18,7 @@ export const CLUSTER_OPTIONS = {
     ),
   context: () => new Option('--context <name>', 'a context of the kubeconfig (default: the current one)'),
   namespace: () =>
-    new Option(
-      '-n, --namespace <name>',
-      "taintkeeper's namespace (default: that of the service account or of the context)",
-    ),
+    new Option('-n, --namespace <name>', "taintkeeper's namespace (default: taintkeeper; in a pod, the pod's own)"),
   service: () =>
     new Option('--service <name>', 'the Service by which the API server reaches taintkeeper').default('taintkeeper'),
   secret: () => new Option('--secret <name>', 'the Secret with the certificates').default('taintkeeper-certs'),
@@ -40,13 +36,7 @@ export async function openCluster(
     context: options.context,
     userAgent: `taintkeeper/${VERSION}`,
   });
-  const namespace = options.namespace ?? client.namespace;
-  if (namespace === undefined) {
-    throw new InputError([
-      "taintkeeper's namespace is not known: name it with --namespace, such as --namespace taintkeeper",
-    ]);
-  }
-  return { client, namespace };
+  return { client, namespace: options.namespace ?? client.namespace ?? 'taintkeeper' };
 }
 
 const MAX_SECONDS = 30 * 86_400;

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { type Deadline, pause, startDeadline, TimeoutError } from '../../runtime/pause.ts';
 import { ApiError, parseRetryAfter, toApiError } from './api-error.ts';
-import { type ClusterChoice, findConfig, loadConfig } from './kube-config.ts';
+import { type ClusterChoice, findConfig, loadConfig, podNamespace } from './kube-config.ts';
 import { streamsInDoubt } from './streams-in-doubt.ts';
 import { createTransport, jsonLines, type Transport } from './transport.ts';
 
@@ -79,7 +79,7 @@ export interface ApiClient {
    * @throws as {@link request}, and Error when no byte came for `idleMs`, or the API server was out of reach meanwhile
    */
   lines(path: string, options: LinesOptions): AsyncIterable<unknown>;
-  /** The namespace of the kubeconfig's context or of the service account, if known. */
+  /** The namespace of the pod whose service account it uses; undefined with a kubeconfig. */
   readonly namespace: string | undefined;
   /** The API server's URL. */
   readonly server: string;
@@ -106,7 +106,7 @@ export async function connect({
   return createApiClient(createTransport(config, load), {
     userAgent,
     server: config.getCurrentCluster()?.server ?? '',
-    namespace: config.getContextObject(config.getCurrentContext())?.namespace?.trim() || undefined,
+    namespace: podNamespace(source, config),
   });
 }
 

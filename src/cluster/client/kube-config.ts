@@ -87,6 +87,12 @@ export function loadConfig(source: ConfigSource, Config: typeof KubeConfig): Kub
   return config;
 }
 
+/** The namespace of the pod whose service account it is; undefined for kubeconfig files. */
+export function podNamespace(source: ConfigSource, config: KubeConfig): string | undefined {
+  if (source.kind !== 'pod') return undefined;
+  return config.getContextObject(config.getCurrentContext())?.namespace?.trim() || undefined;
+}
+
 function choose(context: string, config: KubeConfig, where: string): void {
   const names = config.getContexts().map(({ name }) => name);
   if (!names.includes(context)) {

@@ -45,19 +45,13 @@ it.each([
   expect(await run(...args)).toEqual({ code: 2, stdout: '', stderr: says });
 });
 
-it.each([
-  ['serve', '--cluster'],
-  ['certs', 'status'],
-  ['certs', 'rotate', '--ca'],
-])('%s %s without a namespace says how to name it', async (...args) => {
-  const outcome = await run(...args, '--kubeconfig', unreachable());
-  expect(outcome).toEqual({
-    code: 2,
-    stdout: '',
-    stderr:
-      "taintkeeper: taintkeeper's namespace is not known: name it with --namespace, such as --namespace taintkeeper\n",
-  });
-});
+it.each([undefined, 'apps'])(
+  'taintkeeper is looked for in the namespace of that name, with a context of %s',
+  async (namespace) => {
+    const { stderr } = await run('certs', 'status', '--kubeconfig', unreachable(namespace));
+    expect(stderr).toContain('/api/v1/namespaces/taintkeeper/secrets/');
+  },
+);
 
 it('the namespace may be given as kubectl takes it', async () => {
   const { stderr } = await run('certs', 'status', '-n', 'guard', '--kubeconfig', unreachable());

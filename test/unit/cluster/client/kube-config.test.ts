@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
-import { describe, expect, it } from 'vitest';
-import { findConfig, loadConfig } from '../../../../src/cluster/client/kube-config.ts';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { findConfig, loadConfig, podNamespace } from '../../../../src/cluster/client/kube-config.ts';
 import { temporaryDirectory } from '../../temporary-directory.ts';
 import { kubeconfigText } from './fake-api.ts';
 
@@ -146,6 +146,20 @@ describe('loadConfig', () => {
   it('refuses a file that is not there', () => {
     const attempt = () => loadConfig({ kind: 'files', files: ['/no/kubeconfig'] }, KubeConfig);
     expect(attempt).toThrow(/^\/no\/kubeconfig: cannot be read as a kubeconfig: ENOENT/);
+  });
+
+  it('of a pod knows its namespace, whereas that of a context says nothing of where taintkeeper is', () => {
+    const account = SERVICE_ACCOUNT.slice(1);
+    const root = directoryWith({});
+    mkdirSync(join(root, account), { recursive: true });
+    for (const [name, text] of Object.entries({ token: 't', 'ca.crt': '', namespace: 'guard' }))
+      writeFileSync(join(root, account, name), text);
+    const pod = { kind: 'pod', root } as const;
+    for (const [name, value] of Object.entries(POD)) vi.stubEnv(name, value);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(podNamespace(pod, loadConfig(pod, KubeConfig))).toBe('guard');
+    const files = [join(directoryWith({ a: kubeconfigText('https://x', { context: { namespace: 'apps' } }) }), 'a')];
+    expect(podNamespace({ kind: 'files', files }, loadConfig({ kind: 'files', files }, KubeConfig))).toBeUndefined();
   });
 
   it('refuses a pod without a service account, with advice', () => {
