@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { lstat, mkdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { makeDirectory } from '../files/text-files.ts';
+import { makeDirectory, reasonOf } from '../files/text-files.ts';
 import { CertificateDirectoryError, FILES, keepOld, readStored, type StoredFiles, store } from './certificate-files.ts';
 import {
   caFault,
@@ -127,7 +127,7 @@ export async function openCertificates(
     const fault =
       error instanceof CertificateDirectoryError
         ? error
-        : new CertificateDirectoryError(`cannot renew the certificates in ${directory}: ${(error as Error).message}`);
+        : new CertificateDirectoryError(`cannot renew the certificates in ${directory}: ${reasonOf(error)}`);
     if (caFault(stored, now) ?? servingFault(stored, [...LOCAL_NAMES, ...names], now, 0)) throw fault;
     return { ...useOwn(stored, []), fault: fault.message };
   }

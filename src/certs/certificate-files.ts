@@ -1,5 +1,6 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { reasonOf, unreadable } from '../files/text-files.ts';
 
 /** Names of the files in the directory: those of a Secret of type kubernetes.io/tls, as cert-manager writes it, and our CA's key. */
 export const FILES = { caCert: 'ca.crt', caKey: 'ca.key', cert: 'tls.crt', key: 'tls.key' } as const;
@@ -41,7 +42,7 @@ async function read(directory: string, file: string): Promise<string | undefined
     return await readFile(join(directory, file), 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new CertificateDirectoryError(`cannot read ${join(directory, file)}: ${(error as Error).message}`);
+    throw new CertificateDirectoryError(unreadable(join(directory, file), error));
   }
 }
 
@@ -67,7 +68,7 @@ export async function store(directory: string, files: Readonly<Record<string, st
     }
   } catch (error) {
     for (const { temporary } of written) await rm(temporary, { force: true }).catch(() => {});
-    throw new CertificateDirectoryError(`cannot write ${at}: ${(error as Error).message}`);
+    throw new CertificateDirectoryError(`cannot write ${at}: ${reasonOf(error)}`);
   }
 }
 
@@ -82,7 +83,7 @@ export async function keepOld(directory: string, files: readonly string[]): Prom
       await rename(target, `${target}.old`);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue;
-      throw new CertificateDirectoryError(`cannot rename ${target}: ${(error as Error).message}`);
+      throw new CertificateDirectoryError(`cannot rename ${target}: ${reasonOf(error)}`);
     }
   }
 }

@@ -2,7 +2,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Document } from 'yaml';
 import { KUBECTL_YAML } from '../files/documents.ts';
-import { InputError, makeDirectory } from '../files/text-files.ts';
+import { InputError, makeDirectory, reasonOf } from '../files/text-files.ts';
 import { printable } from '../kubernetes/text.ts';
 import type { NativeManifest } from '../native/manifests.ts';
 import type { ExportedPolicy, NativeCapabilities } from '../native/native-export.ts';
@@ -99,7 +99,7 @@ export async function writeStaticManifests(
         await writeFile(`${path}.new`, formatExport(ofKind, capabilities));
         await rename(`${path}.new`, path);
       } catch (error) {
-        throw new InputError([`cannot write ${path}: ${(error as Error).message}`]);
+        throw new InputError([`cannot write ${path}: ${reasonOf(error)}`]);
       }
       return path;
     }),

@@ -10,7 +10,7 @@ import { startClusterApp } from '../replica/cluster-app.ts';
 import type { Listeners } from '../replica/servers.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, openCluster, parseSeconds } from './cluster-options.ts';
 import { createLogger } from './logger.ts';
-import { EXIT, listenForStop, parseEvictionRate, parsePort } from './options.ts';
+import { EXIT, listenForStop, parseEvictionRate, parsePort, repeatable } from './options.ts';
 
 interface ServeOptions extends Listeners, ClusterOptions {
   readonly policies?: readonly string[];
@@ -59,8 +59,9 @@ export function serveCommand(): Command {
       'Answer AdmissionReviews over HTTPS: POST /validate and POST /mutate. A second, plain listener has /livez, /readyz, /metrics, and, for those who come by loopback, a page to look at.',
     )
     .option(
-      '--policies <path...>',
-      'policy files, or directories of them (without subdirectories); watched (default: the built-in policies)',
+      '--policies <path>',
+      'policy file, or directory of them (without subdirectories); watched; may be repeated (default: the built-in policies)',
+      repeatable,
     )
     .option('--audit', 'take every policy to be in mode Audit: report, change and refuse nothing', false)
     .option('--port <port>', 'port of the HTTPS listener; 0 takes a free one', parsePort, 8443)
@@ -78,8 +79,8 @@ export function serveCommand(): Command {
       `where ca.crt, tls.crt and their keys are; what is missing or expires soon is issued, unless tls.crt and tls.key are there without ca.key (default: "${DEFAULT_CERT_DIR}"; with --cluster: the Secret)`,
     )
     .option(
-      '--san <name...>',
-      'further DNS names and IP addresses for the certificate, such as NAME.NAMESPACE.svc',
+      '--san <name>',
+      'a further DNS name or IP address for the certificate, such as NAME.NAMESPACE.svc; may be repeated',
       collectNames,
       [],
     )

@@ -61,7 +61,24 @@ export async function readText(file: string): Promise<string> {
 
 /** One line that says why a file cannot be read. */
 export function unreadable(file: string, error: unknown): string {
-  return `cannot read ${sourceName(file)}: ${(error as Error).message}`;
+  return `${sourceName(file)}: ${reasonOf(error)}`;
+}
+
+/** What the codes of the system say (strerror of POSIX). */
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EISDIR: 'is a directory',
+  ENOENT: 'not found',
+  ENOSPC: 'no space left on device',
+  ENOTDIR: 'not a directory',
+  EPERM: 'operation not permitted',
+  EROFS: 'read-only file system',
+};
+
+/** Why a file cannot be read or written, in words: without the code, the system call and the path that Node.js puts around them. */
+export function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return REASONS[code ?? ''] ?? message;
 }
 
 /**

@@ -32,7 +32,7 @@ for (const shell of SHELLS)
       { line: 'taintkeeper review --user ', offers: [], not: ['node.yaml', 'serve'] },
       { line: 'taintkeeper review no', offers: ['node.yaml'], not: [] },
       { line: 'taintkeeper review --patched no', offers: ['node.yaml'], not: [] },
-      { line: 'taintkeeper serve --policies a.yaml no', offers: ['node.yaml'], not: [] },
+      { line: 'taintkeeper serve --policies a.yaml --policies no', offers: ['node.yaml'], not: [] },
       { line: 'taintkeeper serve --policies a.yaml --por', offers: ['--port'], not: ['node.yaml'] },
       { line: 'taintkeeper completion ', offers: ['bash', 'fish', 'zsh'], not: ['node.yaml'] },
       { line: 'taintkeeper help cer', offers: ['certs'], not: ['serve'] },
@@ -71,7 +71,6 @@ it('options and commands are those of the help, hidden ones left out', () => {
     flags: ['-o', '--output'],
     description: 'output format',
     value: { kind: 'choices', choices: ['table', 'json', 'yaml'] },
-    variadic: false,
   });
 });
 

@@ -18,7 +18,7 @@ _${name}_files() {
 }
 
 _${name}() {
-  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} path=${name} option= word
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} path=${name} word
   # Bash makes three words of --option=value.
   if [ "$cur" = = ]; then cur=; elif [ "$prev" = = ]; then prev=\${COMP_WORDS[COMP_CWORD-2]}; fi
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
@@ -28,7 +28,6 @@ _${name}() {
         .map(({ path }) => `'${path}'`)
         .join(' | ')}) path="$path $word" ;;
     esac
-    case $word in -*) option=$word ;; esac
   done
   COMPREPLY=()
 
@@ -48,11 +47,6 @@ ${cases(
 )}
       esac
       return ;;
-  esac
-
-  # Options that take several values.
-  case $path\\ $option in
-${cases(after(valued.filter(({ variadic }) => variadic)), 'return')}
   esac
 
   case $path in

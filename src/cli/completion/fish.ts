@@ -29,10 +29,6 @@ function lines(name: string, { path, commands, options, argument }: CommandSynta
     ...commands.map((command) => complete(at, `-a ${quoted(command.name)} -d ${quoted(command.description)}`)),
     ...(commands.length === 0 ? candidates(argument).map((rest) => complete(at, rest)) : []),
     ...options.map((option) => complete(at, optionOf(option))),
-    // Of the values after the first, fish does not know that they belong to the option.
-    ...options
-      .filter(({ variadic, value }) => variadic && value.kind === 'files')
-      .map(({ flags }) => complete(`${at}; and contains -- ${flags.at(-1)} (commandline -opc)`, '-F')),
   ];
 }
 

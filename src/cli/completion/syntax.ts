@@ -13,8 +13,6 @@ export interface OptionSyntax {
   readonly flags: readonly string[];
   readonly description: string;
   readonly value: Value;
-  /** Whether several values may follow, each a word. */
-  readonly variadic: boolean;
 }
 
 /** What may follow a command. */
@@ -51,7 +49,6 @@ function optionSyntax(option: Option): OptionSyntax {
     flags: [option.short, option.long].filter((flag) => flag !== undefined),
     description: brief(option.description),
     value: option.required || option.optional ? valueAfter(option) : { kind: 'none' },
-    variadic: option.variadic,
   };
 }
 

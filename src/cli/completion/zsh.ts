@@ -17,11 +17,9 @@ fi
 function commandFunction({ path, commands, options, argument }: CommandSyntax): string {
   const specs = options.flatMap(optionSpecs);
   if (commands.length === 0) {
-    // Of an option's values after the first, _arguments does not know that they belong to it.
-    const values = [argument, ...options.filter(({ variadic }) => variadic).map(({ value }) => value)];
-    const rest = values.filter(({ kind }) => kind !== 'none').map((value) => quoted(`*${action(value)}`));
+    const rest = argument.kind === 'none' ? [] : [quoted(`*${action(argument)}`)];
     return `${functionName(path)}() {
-  _arguments -s ${continued([...specs, ...rest.slice(0, 1)])}
+  _arguments -s ${continued([...specs, ...rest])}
 }
 `;
   }

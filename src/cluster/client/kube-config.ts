@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
-import { InputError } from '../../files/text-files.ts';
+import { InputError, unreadable } from '../../files/text-files.ts';
 
 const SERVICE_ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
 
@@ -107,6 +107,7 @@ function loadFiles(files: readonly string[], Config: typeof KubeConfig): KubeCon
     try {
       config.loadFromFile(file);
     } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== undefined) throw new InputError([unreadable(file, error)]);
       // The first line only: a YAML parser quotes the text around the fault, which may be a token.
       const [reason] = (error as Error).message.split('\n');
       throw new InputError([`${file}: cannot be read as a kubeconfig: ${reason}`]);

@@ -107,8 +107,8 @@ describe('talos lint', () => {
     { args: ['--talos-version', '2.0'], says: 'Expected a version from 1.3 to 1.15.' },
     { args: ['--talos-version', '1.2'], says: 'Expected a version from 1.3 to 1.15.' },
     { args: ['--role', 'master'], says: 'Allowed choices are controlplane, worker.' },
-    { args: ['--since', 'missing.yaml'], says: 'cannot read missing.yaml' },
-    { args: ['missing.yaml'], says: 'cannot read missing.yaml' },
+    { args: ['--since', 'missing.yaml'], says: 'missing.yaml: not found' },
+    { args: ['missing.yaml'], says: 'missing.yaml: not found' },
   ])('$args is bad input', async ({ args, says }) => {
     const { code, stdout, stderr } = await run('talos', 'lint', healthy('patch.yaml'), ...args);
     expect([code, stdout]).toEqual([2, '']);

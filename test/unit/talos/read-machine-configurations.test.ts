@@ -83,5 +83,5 @@ it('each file that cannot be used is named, in order', async () => {
 
 it('a file that is not there', async () => {
   const missing = join(directory, 'missing.yaml');
-  await expect(readMachineConfigurations([missing])).rejects.toThrow(`cannot read ${missing}: ENOENT`);
+  await expect(readMachineConfigurations([missing])).rejects.toThrow(`${missing}: not found`);
 });
