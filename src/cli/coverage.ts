@@ -5,7 +5,7 @@ import { fixGaps, ROLE_TAINT_KEYS } from '../coverage/fix.ts';
 import { gapsOf, reportCoverage } from '../coverage/report.ts';
 import { planMigration } from '../coverage/role-migration.ts';
 import { surveyRoles } from '../coverage/role-survey.ts';
-import { readDocuments, type SourceDocument } from '../files/documents.ts';
+import { readDocuments } from '../files/documents.ts';
 import { InputError } from '../files/text-files.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import { VERSION } from '../version.ts';
@@ -16,11 +16,12 @@ import { type CoverageInput, choose, coverageFrom } from './coverage-input.ts';
 import { formatCoverage } from './coverage-output.ts';
 import { migrationFrom, readMigration } from './migration-input.ts';
 import { formatMigration, isDone } from './migration-output.ts';
-import { EXIT, type OutputFormat, outputOption, repeatable } from './options.ts';
+import { EXIT, filenameOption, type OutputFormat, outputOption, repeatable } from './options.ts';
 import { asJson, tellAll, withProgress } from './output.ts';
 
 /** What `taintkeeper coverage` was asked. */
 interface CoverageOptions extends ClusterChoice {
+  readonly filename?: readonly string[];
   readonly namespace?: readonly string[];
   readonly daemonset?: readonly string[];
   readonly node?: readonly string[];
@@ -39,7 +40,11 @@ export function coverageCommand(exit: (code: number) => void): Command {
     .description(
       'Show which DaemonSets run on which nodes, and what keeps them off the others. Looks at a cluster, or at files with Nodes and DaemonSets. Changes nothing.',
     )
-    .argument('[file...]', 'YAML or JSON in place of a cluster; - is standard input')
+    .argument(
+      '[file...]',
+      'YAML or JSON, or directories of it (without subdirectories), in place of a cluster; - is standard input',
+    )
+    .addOption(filenameOption())
     .addOption(CLUSTER_OPTIONS.kubeconfig())
     .addOption(CLUSTER_OPTIONS.context())
     .option(
@@ -85,7 +90,8 @@ Examples:
   kubectl get nodes -o json > nodes.json                    what of a chart, before it is installed:
   helm template cilium cilium/cilium -n kube-system | taintkeeper coverage -n kube-system nodes.json -`,
     )
-    .action(async (files: readonly string[], options: CoverageOptions) => {
+    .action(async (args: readonly string[], options: CoverageOptions) => {
+      const files = [...args, ...(options.filename ?? [])];
       refuseIdleOptions(files, options);
       const isFine = options.migrate ? await migrate(files, options) : await cover(files, options);
       exit(isFine ? EXIT.ok : EXIT.trouble);
@@ -136,7 +142,7 @@ async function cover(files: readonly string[], options: CoverageOptions): Promis
 /** @returns whether nothing is left to do */
 async function migrate(files: readonly string[], options: CoverageOptions): Promise<boolean> {
   const { facts, notes } = await (files.length > 0
-    ? readAll(files).then((documents) => migrationFrom(documents, 'default'))
+    ? readDocuments(files).then((documents) => migrationFrom(documents, 'default'))
     : atCluster(options, readMigration));
   const steps = planMigration(facts);
   process.stdout.write(formatMigration({ survey: surveyRoles(facts), steps, notes }, options.output));
@@ -146,7 +152,7 @@ async function migrate(files: readonly string[], options: CoverageOptions): Prom
 async function readFiles(files: readonly string[], { namespace = [] }: CoverageOptions): Promise<CoverageInput> {
   // One namespace is that of manifests that name none; of several, it could be any.
   const [only = 'default', ...others] = namespace;
-  return coverageFrom(await readAll(files), others.length > 0 || isPattern(only) ? 'default' : only);
+  return coverageFrom(await readDocuments(files), others.length > 0 || isPattern(only) ? 'default' : only);
 }
 
 function readLive({ namespace = [], pods }: CoverageOptions) {
@@ -166,8 +172,4 @@ async function atCluster<T>(
   } finally {
     client.close();
   }
-}
-
-async function readAll(files: readonly string[]): Promise<SourceDocument[]> {
-  return (await Promise.all(files.map(readDocuments))).flat();
 }

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
-import { type PolicySource, parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
-import { InputError, readText, sourceName } from '../files/text-files.ts';
+import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
+import { InputError } from '../files/text-files.ts';
 import { asStaticManifest, manifestsOf, tooLongForStatic } from '../native/manifests.ts';
 import {
   capabilitiesOf,
@@ -69,7 +69,9 @@ Examples:
     )
     .action(async (options: ExportOptions) => {
       refuseIdleOptions(options);
-      const policies = parsePolicies(await readSources(options.policies));
+      const policies = parsePolicies(
+        await (options.policies ? readPolicyFiles(options.policies) : readBuiltinPolicies()),
+      );
       const { kubernetes } = options;
       const mutating = options.mutating ? kubernetes.mutating : undefined;
       const outcome = exportPolicies(policies, { mutating });
@@ -118,16 +120,6 @@ function refuseIdleOptions({ as, directory, output, kubernetes }: ExportOptions)
       : []),
   ];
   if (faults.length > 0) throw new InputError(faults);
-}
-
-async function readSources(paths: readonly string[] | undefined): Promise<PolicySource[]> {
-  if (paths === undefined) return readBuiltinPolicies();
-  const sources = await Promise.all(
-    paths.map(async (path) =>
-      path === '-' ? [{ name: sourceName(path), text: await readText(path) }] : readPolicyFiles([path]),
-    ),
-  );
-  return sources.flat();
 }
 
 function gateNote({ version }: NativeCapabilities): string {

@@ -80,12 +80,19 @@ Examples:
     talosCommand(exit),
     certsCommand(exit),
     completionCommand(),
+    versionCommand(),
   ];
   for (const command of commands) {
     inheritSettings(command, program);
     program.addCommand(command);
   }
   return program;
+}
+
+function versionCommand(): Command {
+  return new Command('version').description('Print the version.').action(() => {
+    process.stdout.write(`${VERSION}\n`);
+  });
 }
 
 /** `taintkeeper talos`: what Talos machine configurations declare, judged, carried over, and compared with live nodes. */

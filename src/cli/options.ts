@@ -32,6 +32,11 @@ export function outputOption(): Option {
   return new Option('-o, --output <format>', 'output format').choices(OUTPUT_FORMATS).default('table');
 }
 
+/** `-f, --filename`, for whatever has files as arguments: as kubectl has it. */
+export function filenameOption(): Option {
+  return new Option('-f, --filename <path>', 'the same as an argument; may be repeated').argParser(repeatable);
+}
+
 /** Collects the values of an option that may be repeated. */
 export function repeatable(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];

@@ -11,10 +11,11 @@ import { printable } from '../kubernetes/text.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
-import { EXIT, type OutputFormat, outputOption, repeatable } from './options.ts';
+import { EXIT, filenameOption, type OutputFormat, outputOption, repeatable } from './options.ts';
 import { formatReview, type ReviewedObject } from './review-output.ts';
 
 interface ReviewOptions {
+  readonly filename?: readonly string[];
   readonly policies?: readonly string[];
   readonly old?: string;
   readonly new?: string;
@@ -31,7 +32,8 @@ export function reviewCommand(exit: (code: number) => void): Command {
     .description(
       'Judge files as the webhook would: AdmissionReviews, or manifests (Nodes, DaemonSets and lists of them, as being created). Changes nothing.',
     )
-    .argument('[file...]', 'YAML or JSON; - is standard input')
+    .argument('[file...]', 'YAML or JSON, or directories of it (without subdirectories); - is standard input')
+    .addOption(filenameOption())
     .option(
       '--policies <path>',
       'policy file, or directory of them; may be repeated (default: the built-in policies)',
@@ -54,7 +56,8 @@ Examples:
   helm template cilium cilium/cilium -n kube-system | taintkeeper review -n kube-system -
   taintkeeper review --policies policies/ --old before.yaml --new after.yaml --user dev@example.com`,
     )
-    .action(async (files: readonly string[], options: ReviewOptions) => {
+    .action(async (args: readonly string[], options: ReviewOptions) => {
+      const files = [...args, ...(options.filename ?? [])];
       const policies = await readPolicies(options.policies);
       const { reviewables, others } = await readInput(files, options);
       // A pipeline that came to nothing has not been found to be right.
@@ -92,12 +95,11 @@ async function readInput(files: readonly string[], options: ReviewOptions) {
   if (options.old === undefined && options.new === undefined) {
     if (files.length === 0)
       throw new InputError(['review what? Name a FILE, - for standard input, or --old and --new']);
-    const documents = await Promise.all(files.map(readDocuments));
-    return reviewablesOf(documents.flat(), context);
+    return reviewablesOf(await readDocuments(files), context);
   }
   if (options.old === undefined || options.new === undefined) throw new InputError(['--old and --new go together']);
   if (files.length > 0) throw new InputError([`--old and --new take no further files, such as ${files[0]}`]);
-  return updatesBetween(await readDocuments(options.old), await readDocuments(options.new), context);
+  return updatesBetween(await readDocuments([options.old]), await readDocuments([options.new]), context);
 }
 
 function inputOf(files: readonly string[], { old, new: next }: ReviewOptions): string {

@@ -4,7 +4,7 @@ import type { ClusterChoice } from '../cluster/client/kube-config.ts';
 import { listPages } from '../cluster/watch/list-pages.ts';
 import { readDocuments } from '../files/documents.ts';
 import { reviewablesOf } from '../files/reviewables.ts';
-import { InputError } from '../files/text-files.ts';
+import { InputError, listFiles } from '../files/text-files.ts';
 import { selects } from '../kubernetes/label-selector.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';
 import { parseSelector } from '../policy/selector.ts';
@@ -15,12 +15,13 @@ import type { LiveNode } from '../talos/live-node.ts';
 import { asLiveNode } from '../talos/live-node.ts';
 import { VERSION } from '../version.ts';
 import { CLUSTER_OPTIONS } from './cluster-options.ts';
-import { EXIT, type OutputFormat, outputOption } from './options.ts';
+import { EXIT, filenameOption, type OutputFormat, outputOption } from './options.ts';
 import { withProgress } from './output.ts';
 import { formatDrift } from './talos-drift-output.ts';
 import { readDeclarations } from './talos-policies.ts';
 
 interface DriftOptions extends ClusterChoice {
+  readonly filename?: readonly string[];
   readonly nodes?: string;
   readonly node: readonly string[];
   readonly selector?: string;
@@ -31,7 +32,8 @@ interface DriftOptions extends ClusterChoice {
 export function driftCommand(exit: (code: number) => void): Command {
   return new Command('drift')
     .description('Compare the taints and labels that machine configurations declare with those of live nodes.')
-    .argument('[file...]', 'machine configurations, or patches of them; - is standard input')
+    .argument('[file...]', 'machine configurations, or patches of them, or directories of either; - is standard input')
+    .addOption(filenameOption())
     .option(
       '--node <name=file>',
       "whose machine configuration the file is; may be repeated (default: by declared hostname, else by the file's own labels, else by role)",
@@ -55,7 +57,8 @@ Examples:
   taintkeeper talos drift controlplane.yaml worker.yaml gpu.yaml
   taintkeeper talos drift --node gpu-1=gpu.yaml --nodes nodes.yaml -o json`,
     )
-    .action(async (files: readonly string[], options: DriftOptions) => {
+    .action(async (args: readonly string[], options: DriftOptions) => {
+      const files = await listFiles([...args, ...(options.filename ?? [])]);
       const pairs = options.node.map(readPair);
       const sources = [...new Set([...files, ...pairs.map(({ file }) => file)])];
       if (sources.length === 0) throw new InputError(['compare what? Name a FILE, or --node NAME=FILE']);
@@ -144,7 +147,7 @@ async function nodesOfCluster(choice: ClusterChoice, labelSelector: string | und
  * @throws InputError for a file that cannot be read, with the place of a Node that is none
  */
 async function nodesOfFile(file: string): Promise<LiveNode[]> {
-  const { reviewables } = reviewablesOf(await readDocuments(file), { username: '', groups: [], namespace: '' });
+  const { reviewables } = reviewablesOf(await readDocuments([file]), { username: '', groups: [], namespace: '' });
   return reviewables
     .filter(({ request }) => request.resource.resource === 'nodes')
     .map(({ request, locate }) => {

@@ -1,11 +1,12 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { InputError } from '../files/text-files.ts';
+import { InputError, listFiles } from '../files/text-files.ts';
 import { type PolicySelector, parseSelector } from '../policy/selector.ts';
 import { TAINT_MODES, type TaintMode } from '../policy/taint-policy.ts';
 import { type Declaration, declarationOf } from '../talos/declaration.ts';
 import { derivePolicies } from '../talos/derived-policies.ts';
 import { type MachineConfiguration, readMachineConfigurations } from '../talos/machine-configuration.ts';
 import { formatPolicies, notesOn, policiesAsObject } from '../talos/policy-text.ts';
+import { filenameOption } from './options.ts';
 import { asComments, asJson, tellAll } from './output.ts';
 
 /**
@@ -33,6 +34,7 @@ function unreadable({ malformed }: MachineConfiguration): string[] {
 }
 
 interface PoliciesOptions {
+  readonly filename?: readonly string[];
   readonly nodeSelector?: PolicySelector;
   readonly mode: TaintMode;
   readonly mayEvict: boolean;
@@ -43,7 +45,8 @@ interface PoliciesOptions {
 export function policiesCommand(): Command {
   return new Command('policies')
     .description('Print the TaintPolicies that say for the cluster what machine configurations say for their machines.')
-    .argument('<file...>', 'machine configurations, or patches of them; - is standard input')
+    .argument('[file...]', 'machine configurations, or patches of them, or directories of either; - is standard input')
+    .addOption(filenameOption())
     .option(
       '-l, --node-selector <selector>',
       "the nodes of all these files (default: control planes by their role, others by the files' own labels)",
@@ -63,7 +66,11 @@ Examples:
   taintkeeper talos policies controlplane.yaml worker.yaml gpu.yaml | kubectl apply -f -
   taintkeeper talos policies patches/gpu.yaml --node-selector pool=gpu --mode Deny > policies/gpu.yaml`,
     )
-    .action(async (files: readonly string[], { output, ...options }: PoliciesOptions) => {
+    .action(async (args: readonly string[], { output, filename = [], ...options }: PoliciesOptions) => {
+      const paths = [...args, ...filename];
+      if (paths.length === 0) throw new InputError(['which files? Name a FILE, or - for standard input']);
+      const files = await listFiles(paths);
+      if (files.length === 0) throw new InputError([`${paths.join(', ')}: no YAML or JSON file in it`]);
       const derived = derivePolicies(await readDeclarations([...new Set(files)]), options);
       const notes =
         derived.length > 0

@@ -13,7 +13,7 @@ import {
   type YAMLMap,
 } from 'yaml';
 import { formatPath, type Path } from '../policy/problem.ts';
-import { InputError, readText, sourceName } from './text-files.ts';
+import { InputError, listFiles, readText, sourceName } from './text-files.ts';
 
 /**
  * Options of the package yaml for what others read. kubectl, like Talos, reads YAML 1.1, where `yes`, `on` and `1_000` are no texts
@@ -93,11 +93,13 @@ export function parseDocuments(contents: string, source: string, { secret = fals
 }
 
 /**
- * The documents of a file that somebody named; `-` is standard input.
+ * The documents of files and directories that somebody named, see {@link listFiles}.
  * @throws InputError
  */
-export async function readDocuments(file: string): Promise<SourceDocument[]> {
-  return parseDocuments(await readText(file), sourceName(file));
+export async function readDocuments(paths: readonly string[]): Promise<SourceDocument[]> {
+  const files = await listFiles(paths);
+  const read = files.map(async (file) => parseDocuments(await readText(file), sourceName(file)));
+  return (await Promise.all(read)).flat();
 }
 
 /** The parser's code of a syntax error, in words: its messages quote the text. */

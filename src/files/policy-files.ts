@@ -1,37 +1,9 @@
-import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { type Policy, parsePolicy } from '../policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import type { Path } from '../policy/problem.ts';
 import { locateField, parseDocuments, type SourceDocument } from './documents.ts';
 import { isMap, objectsOf } from './reviewables.ts';
-import { InputError, readText, unreadable } from './text-files.ts';
-
-/**
- * The files that paths stand for: a file itself, and of a directory its `.yaml`, `.yml` and `.json` files (not those of its
- * subdirectories), by name, as with `kubectl apply -f`.
- * @throws InputError for a path that is not there
- */
-export async function listPolicyFiles(paths: readonly string[]): Promise<string[]> {
-  const lists = await Promise.all(
-    paths.map(async (path) => {
-      try {
-        if (!(await stat(path)).isDirectory()) return [path];
-        const names = await readdir(path);
-        return (
-          names
-            // Hidden files are editors' locks and file systems' shadows.
-            .filter((name) => /^[^.].*\.(ya?ml|json)$/.test(name))
-            .sort()
-            .map((name) => join(path, name))
-        );
-      } catch (error) {
-        throw new InputError([unreadable(path, error)]);
-      }
-    }),
-  );
-  return lists.flat();
-}
+import { InputError, listFiles, readText, sourceName } from './text-files.ts';
 
 /** A text with policies, and the name that errors give it. */
 export interface PolicySource {
@@ -41,7 +13,8 @@ export interface PolicySource {
 
 /** @throws InputError for a file that cannot be read */
 export async function readPolicyFiles(paths: readonly string[]): Promise<PolicySource[]> {
-  return Promise.all((await listPolicyFiles(paths)).map(async (name) => ({ name, text: await readText(name) })));
+  const files = await listFiles(paths);
+  return Promise.all(files.map(async (file) => ({ name: sourceName(file), text: await readText(file) })));
 }
 
 /**

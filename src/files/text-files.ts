@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
-import { mkdir, readFile, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
 /**
@@ -107,4 +107,31 @@ export async function readBoundedText(file: string, maxBytes: number): Promise<s
     // Not UTF-8.
   }
   throw new InputError([`${source}: this is no text: is it the right file?`]);
+}
+
+/**
+ * The files that paths stand for: a file itself, and of a directory its `.yaml`, `.yml` and `.json` files (not those of its
+ * subdirectories), by name, as with `kubectl apply -f`; `-` is standard input.
+ * @throws InputError for a path that is not there
+ */
+export async function listFiles(paths: readonly string[]): Promise<string[]> {
+  const lists = await Promise.all(
+    paths.map(async (path) => {
+      if (path === '-') return [path];
+      try {
+        if (!(await stat(path)).isDirectory()) return [path];
+        const names = await readdir(path);
+        return (
+          names
+            // Hidden files are editors' locks and file systems' shadows.
+            .filter((name) => /^[^.].*\.(ya?ml|json)$/.test(name))
+            .sort()
+            .map((name) => join(path, name))
+        );
+      } catch (error) {
+        throw new InputError([unreadable(path, error)]);
+      }
+    }),
+  );
+  return lists.flat();
 }

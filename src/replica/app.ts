@@ -3,7 +3,8 @@ import type { Logger } from 'pino';
 import { keepCertificates } from '../certs/certificate-keeper.ts';
 import { type ClientFile, followClients } from '../certs/client-authority.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
-import { listPolicyFiles, openPolicyStore, type PolicyLoad, readPolicyFiles } from '../files/policy-files.ts';
+import { openPolicyStore, type PolicyLoad, readPolicyFiles } from '../files/policy-files.ts';
+import { listFiles } from '../files/text-files.ts';
 import { fingerprint, watchFiles } from '../files/watch-files.ts';
 import { wildcardNotesWithoutLeader } from '../judge/findings.ts';
 import { printable } from '../kubernetes/text.ts';
@@ -55,15 +56,20 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
 
   await using starting = new AsyncDisposableStack();
 
-  const listFiles = async () => (policyPaths ? listPolicyFiles(policyPaths) : []);
-  const before = await fingerprint(listFiles);
+  const listPolicies = async () => (policyPaths ? listFiles(policyPaths) : []);
+  const before = await fingerprint(listPolicies);
   const store = await openPolicyStore(
     policyPaths ? () => readPolicyFiles(policyPaths) : readBuiltinPolicies,
     options.audit,
   );
   const announce = (load: PolicyLoad) => announceLoad(load, options.audit, metrics, log);
   announce(store.lastLoad());
-  const policyWatch = await watchFiles(listFiles, async () => announce(await store.reload()), pollIntervalMs, before);
+  const policyWatch = await watchFiles(
+    listPolicies,
+    async () => announce(await store.reload()),
+    pollIntervalMs,
+    before,
+  );
   starting.defer(() => policyWatch.stop());
 
   let admission: RunningAdmission | undefined;

@@ -11,8 +11,8 @@ import { PROGRAM, run, runProcess } from './run-command.ts';
 
 const REVIEW = fileURLToPath(new URL('../../../examples/drop-control-plane-taint.json', import.meta.url));
 
-it('--version is that of package.json', async () => {
-  expect(await run('--version')).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: '' });
+it.each(['--version', '-V', 'version'])('%s is that of package.json', async (arg) => {
+  expect(await run(arg)).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: '' });
   expect(await run('-V')).toMatchObject({ code: 0, stdout: `${VERSION}\n` });
 });
 

@@ -271,6 +271,22 @@ describe('output', () => {
   });
 });
 
+it('takes the files of a directory, and files that are named as kubectl has it', async () => {
+  const directory = temporaryDirectory();
+  writeFileSync(join(directory, 'a.yaml'), JSON.stringify(flannel));
+  writeFileSync(join(directory, 'README.md'), 'no manifest');
+  const expected = ['nodes/cp-1  CREATE  patched', 'daemonsets/kube-flannel/kube-flannel-ds  CREATE  patched'];
+  for (const args of [
+    [file(tainted), directory],
+    ['-f', file(tainted), '--filename', directory],
+  ]) {
+    const { code, stdout } = await run('review', ...args);
+    const rows = stdout.split('\n').filter((row) => row.includes('/'));
+    expect(rows.map((row) => row.split(/ +/).slice(0, 3).join('  '))).toEqual(expected);
+    expect(code).toBe(0);
+  }
+});
+
 describe('bad input ends in code 2, and one line says where and why:', () => {
   it.each<{ why: string; args: () => string[]; stderr: string | RegExp }>([
     { why: 'no file', args: () => [], stderr: /^taintkeeper: review what\? Name a FILE/ },
@@ -279,7 +295,7 @@ describe('bad input ends in code 2, and one line says where and why:', () => {
       args: () => ['/none/such'],
       stderr: /^taintkeeper: \/none\/such: not found\n$/,
     },
-    { why: 'a directory', args: () => [temporaryDirectory()], stderr: /: is a directory\n$/ },
+    { why: 'an empty directory', args: () => [temporaryDirectory()], stderr: /: nothing to judge\n$/ },
     { why: '--old alone', args: () => ['--old', file(tainted)], stderr: 'taintkeeper: --old and --new go together\n' },
     { why: '--new alone', args: () => ['--new', file(tainted)], stderr: 'taintkeeper: --old and --new go together\n' },
     {

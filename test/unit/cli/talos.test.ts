@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { temporaryDirectory } from '../temporary-directory.ts';
 import { run, runProcess } from './run-command.ts';
 
 const EXAMPLES = join(import.meta.dirname, '..', '..', '..', 'examples', 'talos');
@@ -60,6 +61,29 @@ describe('talos policies', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(fault);
   });
+});
+
+it('talos policies and drift take files and directories as kubectl does', async () => {
+  const directory = temporaryDirectory();
+  writeFileSync(
+    join(directory, 'gpu.yaml'),
+    'machine: {type: worker, nodeLabels: {pool: gpu}, nodeTaints: {a: NoSchedule}}',
+  );
+  const { code, stdout } = await run('talos', 'policies', '-f', directory);
+  expect(code).toBe(0);
+  expect(stdout).toContain('kind: TaintPolicy');
+  expect(await run('talos', 'policies', directory)).toMatchObject({ stdout });
+  const empty = temporaryDirectory();
+  expect(await run('talos', 'policies', empty)).toMatchObject({
+    code: 2,
+    stderr: `taintkeeper: ${empty}: no YAML or JSON file in it\n`,
+  });
+  expect(await run('talos', 'policies')).toMatchObject({
+    code: 2,
+    stderr: 'taintkeeper: which files? Name a FILE, or - for standard input\n',
+  });
+  const { stdout: drift } = await run('talos', 'drift', '-f', example('gpu.yaml'), '--nodes', example('nodes.yaml'));
+  expect(drift).toContain('gpu');
 });
 
 describe('talos policies, of files that declare no taint,', () => {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { BUILTIN_POLICY_FILES, readBuiltinPolicies } from '../../../src/files/builtin-policies.ts';
-import { listPolicyFiles, parsePolicies, readPolicyFiles } from '../../../src/files/policy-files.ts';
-import { InputError } from '../../../src/files/text-files.ts';
+import { parsePolicies, readPolicyFiles } from '../../../src/files/policy-files.ts';
+import { InputError, listFiles } from '../../../src/files/text-files.ts';
 import { TOLERATION_POLICY_YAML, taintPolicyYaml } from '../reviews.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 
@@ -28,7 +28,7 @@ function faults(sources: Record<string, string>): readonly string[] {
   return [];
 }
 
-describe('listPolicyFiles', () => {
+describe('listFiles', () => {
   it("gives a directory's YAML and JSON files by name, no hidden ones, and nothing below it", async () => {
     const directory = directoryOf({
       'b.yaml': '',
@@ -43,16 +43,14 @@ describe('listPolicyFiles', () => {
     });
     writeFileSync(join(directory, 'sub', 'e.yaml'), '');
 
-    expect(await listPolicyFiles([directory])).toEqual(
-      ['a.yml', 'b.yaml', 'c.json'].map((name) => join(directory, name)),
-    );
+    expect(await listFiles([directory])).toEqual(['a.yml', 'b.yaml', 'c.json'].map((name) => join(directory, name)));
   });
 
   it('gives a file as it is named, whatever its ending, or hidden, and keeps the order of the paths', async () => {
     const directory = directoryOf({ policies: '', 'z.yaml': '', '.hidden.yaml': '' });
     const paths = ['z.yaml', 'policies', '.hidden.yaml'].map((name) => join(directory, name));
 
-    expect(await listPolicyFiles(paths)).toEqual(paths);
+    expect(await listFiles(paths)).toEqual(paths);
   });
 
   it('follows the links of a mounted ConfigMap, and takes each file once', async () => {
@@ -69,7 +67,7 @@ describe('listPolicyFiles', () => {
   it('names a path that is not there', async () => {
     const path = join(temporaryDirectory(), 'none');
 
-    await expect(listPolicyFiles([path])).rejects.toThrow(new InputError([`${path}: not found`]));
+    await expect(listFiles([path])).rejects.toThrow(new InputError([`${path}: not found`]));
   });
 });
 

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { listPolicyFiles } from '../../../src/files/policy-files.ts';
+import { listFiles } from '../../../src/files/text-files.ts';
 import { fingerprint, watchFiles } from '../../../src/files/watch-files.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 
@@ -72,7 +72,7 @@ it.each<{ what: string; change: (directory: string) => void }>([
   mkdirSync(directory);
   writeFileSync(join(directory, 'a.yaml'), 'text');
   utimesSync(join(directory, 'a.yaml'), 1, 1);
-  const { changed, twoMoreLooks } = await watch(() => listPolicyFiles([directory]));
+  const { changed, twoMoreLooks } = await watch(() => listFiles([directory]));
   await twoMoreLooks();
   expect(changed).not.toHaveBeenCalled();
   change(directory);
@@ -92,7 +92,7 @@ it.each<{ what: string; change: (directory: string) => void; calls: number }>([
   async ({ change, calls }) => {
     const directory = temporaryDirectory();
     writeFileSync(join(directory, 'a.yaml'), 'text');
-    const list = () => listPolicyFiles([directory]);
+    const list = () => listFiles([directory]);
     const since = await fingerprint(list);
     change(directory);
     const { changed, twoMoreLooks } = await watch(list, undefined, since);
@@ -109,7 +109,7 @@ it('tells when a mounted ConfigMap is replaced through its link', async () => {
   const map = configMap(directory);
   map.publish({ 'a.yaml': 'same size 1' });
   map.link('a.yaml');
-  const { changed } = await watch(() => listPolicyFiles([directory]));
+  const { changed } = await watch(() => listFiles([directory]));
   map.publish({ 'a.yaml': 'same size 2' });
 
   await vi.waitFor(() => expect(changed).toHaveBeenCalledTimes(1));
