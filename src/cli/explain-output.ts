@@ -1,11 +1,10 @@
-import { stringify } from 'yaml';
 import { describeOwner, type ManagedFields } from '../controllers/field-owner.ts';
 import type { NodeExplanation, TaintOnNode } from '../judge/node-explanation.ts';
 import { REMOVED_ANNOTATION } from '../judge/removal.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { printable } from '../kubernetes/text.ts';
 import type { OutputFormat } from './options.ts';
-import { columns } from './output.ts';
+import { columns, formatAs } from './output.ts';
 
 /** An Event of taintkeeper's. */
 export interface ToldEvent {
@@ -35,14 +34,7 @@ export interface ExplainedNode extends NodeExplanation {
 
 /** The result of `taintkeeper explain node` as text. */
 export function formatExplanation(explained: ExplainedNode, format: OutputFormat): string {
-  switch (format) {
-    case 'json':
-      return `${JSON.stringify(data(explained), null, 2)}\n`;
-    case 'yaml':
-      return stringify(data(explained), { lineWidth: 0 });
-    case 'table':
-      return sections(explained).join('\n');
-  }
+  return formatAs(format, { data: () => data(explained), table: () => sections(explained).join('\n') });
 }
 
 function data({ taints, writtenBy, ...rest }: ExplainedNode): object {

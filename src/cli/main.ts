@@ -57,9 +57,9 @@ Examples:
   kubectl get node n1 -o yaml > old.yaml              … and of a change to a node:
   taintkeeper review --old old.yaml --new new.yaml
   taintkeeper export | kubectl apply -f -             policies that the API server holds by itself
-  taintkeeper doctor --namespace taintkeeper          is it well, and if not, what is to blame?
+  taintkeeper doctor                                  is it well, and if not, what is to blame?
   taintkeeper explain node gpu-7                      why it has, or lacks, its taints
-  taintkeeper dashboard --namespace taintkeeper       all of it in a browser
+  taintkeeper dashboard                               all of it in a browser
   taintkeeper cleanup --dry-run                       what an installation has left behind
   taintkeeper coverage                                which DaemonSets run on which nodes, and why not
   taintkeeper talos lint worker.yaml                  what a machine configuration says in vain`,
