@@ -24,7 +24,7 @@ import { followPolicies } from './controllers/webhooks/followed-entries.ts';
 import { webhookRegistration } from './controllers/webhooks/webhook-registration.ts';
 import type { RecordedEvent } from './kubernetes/event.ts';
 import { translate } from './native/translate.ts';
-import { startReconciler } from './runtime/reconciler.ts';
+import { startReconciler } from './runtime/work-queue.ts';
 import type { LeaderMetrics } from './server/metrics.ts';
 
 /** Least time between two looks at all nodes and DaemonSets for the policies' status, in milliseconds. */

@@ -1,7 +1,7 @@
 import { FILES, type StoredFiles } from '../certs/certificate-files.ts';
 import type { CompleteFiles } from '../certs/rotation.ts';
 import type { ApiClient } from './client/api-client.ts';
-import { ApiError } from './client/api-error.ts';
+import { isConflict, isNotFound, isOutdated } from './client/api-error.ts';
 
 /** What a Secret holds of certificates, and the version to be replaced; without a version there is no Secret. */
 export interface SecretState {
@@ -48,7 +48,7 @@ export async function readSecret(client: ApiClient, ref: SecretRef): Promise<Sec
   try {
     return viewSecret(await client.request('GET', `${secretsPath(ref)}/${ref.name}`));
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return NO_SECRET;
+    if (isNotFound(error)) return NO_SECRET;
     throw error;
   }
 }
@@ -87,8 +87,7 @@ export async function writeSecret(
           }),
     );
   } catch (error) {
-    const conflicts = before.resourceVersion === undefined ? [409] : [409, 404];
-    if (error instanceof ApiError && conflicts.includes(error.status)) return undefined;
+    if (before.resourceVersion === undefined ? isConflict(error) : isOutdated(error)) return undefined;
     throw error;
   }
 }

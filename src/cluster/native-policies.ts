@@ -1,6 +1,6 @@
 import type { MutatingVersion } from '../native/manifests.ts';
 import type { ApiClient } from './client/api-client.ts';
-import { ApiError } from './client/api-error.ts';
+import { isNotFound } from './client/api-error.ts';
 import { listObjects } from './watch/list-pages.ts';
 
 const GROUP = '/apis/admissionregistration.k8s.io';
@@ -58,7 +58,7 @@ async function resourcesOf(client: ApiClient, version: string): Promise<string[]
     const { resources = [] } = await client.request<{ resources?: { name: string }[] }>('GET', `${GROUP}/${version}`);
     return resources.map(({ name }) => name);
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return [];
+    if (isNotFound(error)) return [];
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import type { OptionalRight } from '../policy/backstop.ts';
 import type { ApiClient } from './client/api-client.ts';
-import { ApiError } from './client/api-error.ts';
+import { isForbidden, isNotFound } from './client/api-error.ts';
 import { NATIVE_RESOURCES } from './native-policies.ts';
 
 const PATH = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
@@ -17,7 +17,7 @@ export async function ownUid(client: ApiClient): Promise<string | undefined> {
     const { status } = await client.request<{ status?: { userInfo?: { uid?: string } } }>('POST', PATH, { body });
     return status?.userInfo?.uid || undefined;
   } catch (error) {
-    if (error instanceof ApiError && (error.status === 403 || error.status === 404)) return undefined;
+    if (isForbidden(error) || isNotFound(error)) return undefined;
     throw error;
   }
 }
@@ -120,8 +120,6 @@ export function howToPermit(right: OptionalRight): string {
   return `set ${value}: true in the chart's values, or kubectl apply -f ${manifest}`;
 }
 
-const FORBIDDEN = 403;
-
 /**
  * Whether whoever asks has the right, with all its verbs and resources. Where the API server does not say: true, so that it is tried.
  * @throws ApiError, Error
@@ -147,7 +145,7 @@ export async function isPermitted(client: ApiClient, right: OptionalRight): Prom
     );
     return answers.every(({ status }) => status?.allowed ?? false);
   } catch (error) {
-    if (error instanceof ApiError && error.status === FORBIDDEN) return true;
+    if (isForbidden(error)) return true;
     throw error;
   }
 }

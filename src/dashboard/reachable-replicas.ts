@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { ApiError } from '../cluster/client/api-error.ts';
+import { isForbidden, isNotFound } from '../cluster/client/api-error.ts';
 import { replicaOf } from '../cluster/lease/leadership.ts';
 import type { Lease } from '../cluster/lease/lease.ts';
 import type { PageState } from '../page/state.ts';
@@ -174,7 +174,7 @@ async function leaderOf({ client, namespace, lease, leaseFault }: ClusterReplica
     leaseFault.isOver();
     return spec?.holderIdentity ? replicaOf(spec.holderIdentity) : undefined;
   } catch (error) {
-    if (!(error instanceof ApiError && (error.status === 404 || error.status === 403))) throw error;
+    if (!isNotFound(error) && !isForbidden(error)) throw error;
     const { message } = error;
     leaseFault.is(message, `who leads is not known, the page is that of any replica (see --lease): ${message}`);
     return undefined;

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { type BackOff, createBackOff, toldToWaitMs } from './back-off.ts';
+import { followFault } from './standing-fault.ts';
 
 /** Looks at one thing after the other, each by its key; never at one thing twice at a time. */
 export interface WorkQueue {
@@ -14,55 +15,144 @@ export interface WorkQueue {
   stop(): Promise<void>;
 }
 
-export interface WorkQueueOptions {
+interface QueueOptions {
   /** For the log. */
   readonly name: string;
+  readonly log: Logger;
+  readonly onResult?: (result: 'ok' | 'error') => void;
+  /** Nothing begins any more once it is aborted, and what fails then is no failure. */
+  readonly signal?: AbortSignal;
+}
+
+export interface WorkQueueOptions extends QueueOptions {
   /** One look, from the present state alone. It says in how many milliseconds to look again; undefined: when asked. */
   readonly work: (key: string) => Promise<number | undefined>;
   /** How many keys are worked on at the same time. */
   readonly concurrency: number;
-  readonly log: Logger;
-  readonly onResult?: (result: 'ok' | 'error') => void;
 }
+
+/** Work that fails is repeated, for that key, after a time that doubles, with jitter. The log tells when it begins and when it is over. */
+export function startWorkQueue({ log, ...options }: WorkQueueOptions): WorkQueue {
+  const { name } = options;
+  const fault = followFault({ warn: (text) => log.error(text), info: (text) => log.info(text) }, recovered(name));
+  return startQueue({
+    ...options,
+    pauseMs: 0,
+    // Where one fails, a thousand others may, for the same reason.
+    onFailure: (key, message) => fault.is('it fails', `${name}: ${key}: ${message}`),
+    onRecovered: fault.isOver,
+  });
+}
+
+/** Brings something into its desired state, again and again. */
+export interface Reconciler {
+  /** Asks for a run, at once or in so many milliseconds. However often it is asked while one waits, there is one. */
+  trigger(inMs?: number): void;
+  /** Ends for good, once the run in progress has. */
+  stop(): Promise<void>;
+}
+
+export interface ReconcilerOptions extends QueueOptions {
+  /** One run, from the present state alone. It says in how many milliseconds to run again if nobody asks before; undefined: never. */
+  readonly reconcile: () => Promise<number | undefined>;
+  /** Least time from the end of one run to the beginning of the next, in milliseconds. */
+  readonly pauseMs?: number;
+}
+
+/**
+ * A queue with one key: runs once at the beginning and whenever asked, never two at a time. A run that fails is repeated after a
+ * time that doubles, with jitter; the same failure is logged once.
+ */
+export function startReconciler({ reconcile, log, pauseMs = 0, ...options }: ReconcilerOptions): Reconciler {
+  const { name } = options;
+  const fault = followFault(log, recovered(name));
+  const queue = startQueue({
+    ...options,
+    work: reconcile,
+    concurrency: 1,
+    pauseMs,
+    onFailure: (_key, message) => fault.is(message, `${name}: ${message}`),
+    onRecovered: fault.isOver,
+  });
+  // By a timer, also at once: what asks in the same moment asks for the same run.
+  const trigger = (inMs = 0) => queue.add('', inMs);
+  trigger();
+  return { trigger, stop: queue.stop };
+}
+
+const recovered = (name: string) => `${name}: it works again`;
 
 const FIRST_RETRY_MS = 200;
 const LONGEST_RETRY_MS = 30_000;
 
-/** Work that fails is repeated, for that key, after a time that doubles, with jitter. The log tells when it begins and when it is over. */
-export function startWorkQueue({ name, work, concurrency, log, onResult }: WorkQueueOptions): WorkQueue {
-  const waiting = new Map<string, { readonly timer: NodeJS.Timeout; readonly due: number }>();
-  /** In the order in which they came. */
+const AT_ONCE = Number.NEGATIVE_INFINITY;
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** What is known of a key. Times are of performance.now(). */
+interface Item {
+  /** When the next look is due, or {@link NEVER}: when somebody asks. */
+  due: number;
+  /** Looks keep their distance, however often somebody asks. */
+  notBefore: number;
+  timer: NodeJS.Timeout | undefined;
+  /** While it fails. */
+  backOff: BackOff | undefined;
+}
+
+interface StartOptions extends Omit<WorkQueueOptions, 'log'> {
+  /** Least time from the end of a look to the beginning of the next at the same key, in milliseconds. */
+  readonly pauseMs: number;
+  readonly onFailure: (key: string, message: string) => void;
+  /** Nothing fails any more. */
+  readonly onRecovered: () => void;
+}
+
+function startQueue(options: StartOptions): WorkQueue {
+  const { work, concurrency, pauseMs, signal, onResult, onFailure, onRecovered } = options;
+  const items = new Map<string, Item>();
+  /** What is due, in the order in which it came. */
   const ready = new Set<string>();
   const running = new Map<string, Promise<void>>();
-  const failing = new Map<string, BackOff>();
+  let failing = 0;
   let stopped = false;
+
+  const end = () => {
+    stopped = true;
+    for (const { timer } of items.values()) clearTimeout(timer);
+  };
+  if (signal?.aborted) end();
+  else signal?.addEventListener('abort', end, { once: true });
 
   return {
     add,
     depth: () => new Set([...ready, ...running.keys()]).size,
     async stop() {
-      stopped = true;
-      for (const { timer } of waiting.values()) clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+      end();
       await Promise.all(running.values());
     },
   };
 
-  function add(key: string, inMs = 0): void {
+  function add(key: string, inMs?: number): void {
     if (stopped || ready.has(key)) return;
-    const due = performance.now() + inMs;
-    const earlier = waiting.get(key);
-    // What fails is not tried more often because it changes often.
-    if (earlier && (earlier.due <= due || failing.has(key))) return;
-    clearTimeout(earlier?.timer);
-    if (inMs > 0) {
-      waiting.set(key, { timer: setTimeout(makeReady, inMs, key), due });
-    } else {
-      makeReady(key);
-    }
+    const item = items.get(key) ?? { due: NEVER, notBefore: AT_ONCE, timer: undefined, backOff: undefined };
+    items.set(key, item);
+    const due = inMs === undefined ? AT_ONCE : performance.now() + inMs;
+    if (due >= item.due) return;
+    item.due = due;
+    // Asked for while it is worked on: afterwards.
+    if (!running.has(key)) arm(key, item);
+  }
+
+  function arm(key: string, item: Item): void {
+    clearTimeout(item.timer);
+    if (stopped) return;
+    const at = Math.max(item.due, item.notBefore);
+    if (at === AT_ONCE) makeReady(key);
+    else item.timer = setTimeout(makeReady, Math.max(0, at - performance.now()), key);
   }
 
   function makeReady(key: string): void {
-    waiting.delete(key);
     ready.add(key);
     begin();
   }
@@ -70,39 +160,40 @@ export function startWorkQueue({ name, work, concurrency, log, onResult }: WorkQ
   function begin(): void {
     for (const key of ready) {
       if (stopped || running.size >= concurrency) return;
-      // Asked for again while it is worked on: afterwards.
-      if (running.has(key)) continue;
       ready.delete(key);
+      const item = items.get(key) as Item;
+      item.due = NEVER;
       // Not at once: the work may ask for its own key.
-      const done = Promise.resolve(key)
-        .then(run)
+      const done = Promise.resolve()
+        .then(() => look(key, item))
         .finally(() => {
           running.delete(key);
+          if (item.due < NEVER) arm(key, item);
+          else if (!item.backOff && pauseMs === 0) items.delete(key);
           begin();
         });
       running.set(key, done);
     }
   }
 
-  async function run(key: string): Promise<void> {
+  async function look(key: string, item: Item): Promise<void> {
     try {
       const againInMs = await work(key);
-      if (failing.delete(key) && failing.size === 0) log.info(`${name}: it works again`);
+      if (item.backOff && --failing === 0) onRecovered();
+      item.backOff = undefined;
+      item.notBefore = pauseMs === 0 ? AT_ONCE : performance.now() + pauseMs;
       onResult?.('ok');
       if (againInMs !== undefined) add(key, againInMs);
     } catch (error) {
       // What was broken off is no failure.
       if (stopped) return;
-      const backOff = failing.get(key) ?? createBackOff({ minMs: FIRST_RETRY_MS, maxMs: LONGEST_RETRY_MS });
-      // Where one fails, a thousand others may, for the same reason.
-      if (failing.size === 0) log.error(`${name}: ${key}: ${(error as Error).message}`);
-      failing.set(key, backOff);
+      if (!item.backOff) failing++;
+      item.backOff ??= createBackOff({ minMs: FIRST_RETRY_MS, maxMs: LONGEST_RETRY_MS });
+      onFailure(key, (error as Error).message);
       onResult?.('error');
-      // Nor because it was asked for meanwhile.
-      ready.delete(key);
-      clearTimeout(waiting.get(key)?.timer);
-      waiting.delete(key);
-      add(key, backOff.next(toldToWaitMs(error)));
+      // Also not before because it was asked for meanwhile.
+      item.notBefore = performance.now() + item.backOff.next(toldToWaitMs(error));
+      add(key);
     }
   }
 }

@@ -22,6 +22,37 @@ export class ApiError extends Error {
   }
 }
 
+/** There is no such object, or no such path. */
+export function isNotFound(error: unknown): error is ApiError {
+  return hasStatus(error, 404);
+}
+
+/** The object has changed since it was read; or, of one to be created, there is one of that name. */
+export function isConflict(error: unknown): error is ApiError {
+  return hasStatus(error, 409);
+}
+
+/** What was to be written has changed, or is gone, since it was read. */
+export function isOutdated(error: unknown): error is ApiError {
+  return isNotFound(error) || isConflict(error);
+}
+
+/** RBAC or an admission plugin does not allow it. */
+export function isForbidden(error: unknown): error is ApiError {
+  return hasStatus(error, 403);
+}
+
+/** Whether asking again is of no use. Credentials that are not taken may be about to be renewed. */
+export function isFinal(error: unknown): error is ApiError {
+  return (
+    error instanceof ApiError && error.status >= 400 && error.status < 500 && ![401, 408, 429].includes(error.status)
+  );
+}
+
+function hasStatus(error: unknown, status: number): boolean {
+  return error instanceof ApiError && error.status === status;
+}
+
 /**
  * The error for an answer that was no success.
  * @param body as it came: a metav1.Status in most cases, but proxies and API servers that start up answer with plain text

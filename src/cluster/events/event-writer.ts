@@ -1,6 +1,6 @@
 import { namespaceOf, type ObjectReference } from '../../kubernetes/event.ts';
 import type { ApiClient, RequestOptions } from '../client/api-client.ts';
-import { ApiError } from '../client/api-error.ts';
+import { type ApiError, isConflict, isFinal, isNotFound } from '../client/api-error.ts';
 import { eventObject, seriesOf } from './event-object.ts';
 import type { EventSeries } from './event-series.ts';
 import { eventName } from './event-series.ts';
@@ -35,14 +35,9 @@ export async function findUid(
     const { metadata } = await client.request<{ metadata: { uid: string } }>('GET', path, options);
     return metadata.uid;
   } catch (error) {
-    if (error instanceof ApiError && isFinal(error)) return unknown;
+    if (isFinal(error)) return unknown;
     throw error;
   }
-}
-
-/** Whether asking again is of no use. Credentials that are not taken may be about to be renewed. */
-export function isFinal({ status }: ApiError): boolean {
-  return status >= 400 && status < 500 && ![401, 408, 429].includes(status);
 }
 
 /** How the write of one Event ended. */
@@ -65,7 +60,7 @@ export async function writeEvent(
   try {
     return await (series.created ? patch() : create());
   } catch (error) {
-    return error instanceof ApiError && isFinal(error) ? { outcome: 'refused', error } : { outcome: 'failed', error };
+    return isFinal(error) ? { outcome: 'refused', error } : { outcome: 'failed', error };
   }
 
   async function create(): Promise<EventWrite> {
@@ -74,7 +69,7 @@ export async function writeEvent(
     try {
       await client.request('POST', collectionOf(series), { ...options, body: eventObject(series, uid, identity) });
     } catch (error) {
-      if (!hasStatus(error, 409)) throw error;
+      if (!isConflict(error)) throw error;
       // Created before, without the answer arriving. It shows a count that may be lower.
       series.created = true;
       return count > 1 ? { outcome: 'again' } : { outcome: 'written', count };
@@ -90,7 +85,7 @@ export async function writeEvent(
     try {
       await client.request('PATCH', path, request);
     } catch (error) {
-      if (!hasStatus(error, 404)) throw error;
+      if (!isNotFound(error)) throw error;
       // Events do not live long, and may be deleted: begin a new one.
       series.created = false;
       series.name = eventName(series.event.regarding.name);
@@ -98,10 +93,6 @@ export async function writeEvent(
     }
     return { outcome: 'written', count };
   }
-}
-
-function hasStatus(error: unknown, status: number): boolean {
-  return error instanceof ApiError && error.status === status;
 }
 
 function collectionOf({ event }: EventSeries): string {

@@ -4,7 +4,7 @@ import type { Moment } from '../../runtime/moment.ts';
 import { pause } from '../../runtime/pause.ts';
 import { followFault } from '../../runtime/standing-fault.ts';
 import { type ApiClient, messageOf } from '../client/api-client.ts';
-import { ApiError } from '../client/api-error.ts';
+import { isNotFound } from '../client/api-error.ts';
 import { beginTerm, type Leadership, LeadershipLostError, type Term } from './leadership.ts';
 import { candidatePause, type LeaderTimings, leaderTimings } from './lease.ts';
 import { leaseContender, leaseFault } from './lease-contender.ts';
@@ -16,7 +16,7 @@ export async function isLed(client: ApiClient, namespace: string, lease: string)
     const { spec } = await client.request<{ spec?: { holderIdentity?: string } }>('GET', path);
     return Boolean(spec?.holderIdentity);
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return false;
+    if (isNotFound(error)) return false;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { type Moment, thisMoment } from '../../runtime/moment.ts';
 import type { ApiClient } from '../client/api-client.ts';
-import { ApiError } from '../client/api-error.ts';
+import { ApiError, isConflict, isOutdated } from '../client/api-error.ts';
 import { replicaOf } from './leadership.ts';
 import { type Bounds, givenUp, heldBy, holderOf, type LeaderTimings, type Lease, leaseStore } from './lease.ts';
 
@@ -111,7 +111,7 @@ export function leaseContender(options: {
       try {
         return { ok: true, asked: await claim(seen?.lease, signal) };
       } catch (error) {
-        if (!isConflict(error) && !isGone(error)) throw error;
+        if (!isOutdated(error)) throw error;
       }
       // Changed by somebody, or by a renewal of ours that was not answered.
       see(await store.read(bounds(signal)));
@@ -136,12 +136,4 @@ export function leaseContender(options: {
     },
     holder: () => seen && holderOf(seen.lease),
   };
-}
-
-function isConflict(error: unknown): boolean {
-  return error instanceof ApiError && error.status === 409;
-}
-
-function isGone(error: unknown): boolean {
-  return error instanceof ApiError && error.status === 404;
 }

@@ -1,6 +1,6 @@
 import { microTime } from '../../kubernetes/text.ts';
 import type { ApiClient, RequestOptions } from '../client/api-client.ts';
-import { ApiError } from '../client/api-error.ts';
+import { isNotFound } from '../client/api-error.ts';
 
 export interface LeaderTimings {
   /** How long others wait, after they have seen the Lease change for the last time, until they take it. Whole seconds. */
@@ -74,7 +74,7 @@ export function leaseStore(client: ApiClient, namespace: string, name: string): 
       try {
         return await client.request<Lease>('GET', path, bounds);
       } catch (error) {
-        if (error instanceof ApiError && error.status === 404) return undefined;
+        if (isNotFound(error)) return undefined;
         throw error;
       }
     },

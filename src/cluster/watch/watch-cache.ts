@@ -1,7 +1,7 @@
 import { createBackOff, toldToWaitMs } from '../../runtime/back-off.ts';
 import { pause, startDeadline } from '../../runtime/pause.ts';
 import { followFault } from '../../runtime/standing-fault.ts';
-import { ApiError } from '../client/api-error.ts';
+import { isNotFound } from '../client/api-error.ts';
 import { compareResourceVersions, createCachedObjects } from './cached-objects.ts';
 import { listPages } from './list-pages.ts';
 import { isExpired, takeEvent, watchFault } from './watch-events.ts';
@@ -22,7 +22,6 @@ const PROGRESS_MS = 1_000;
 const MAX_FRUITLESS_WATCHES = 2;
 /** A list that failed while there is no need for one is tried again after this long. */
 const RELIST_RETRY_MS = 60_000;
-const NOT_FOUND = 404;
 
 /**
  * Lists and watches a path until stopped, whatever happens to the connection and the API server:
@@ -166,12 +165,11 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     inDoubt = true;
     // One that was due, but not needed: meanwhile, events can still be had.
     relistAt = Math.max(relistAt, performance.now() + Math.min(RELIST_RETRY_MS, timings.relistMs));
-    const gone = error instanceof ApiError && error.status === NOT_FOUND;
     if (isExpired(error)) {
       log.debug(`listing ${path} anew: ${(error as Error).message}`);
       version = undefined;
     } else {
-      if (gone || fruitless >= MAX_FRUITLESS_WATCHES) version = undefined;
+      if (isNotFound(error) || fruitless >= MAX_FRUITLESS_WATCHES) version = undefined;
       const [kind, message] = watchFault(error, path);
       fault.is(kind, message);
       report({ connected: false, error: (error as Error).message });

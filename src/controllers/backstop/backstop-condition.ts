@@ -1,4 +1,4 @@
-import { ApiError } from '../../cluster/client/api-error.ts';
+import { isForbidden } from '../../cluster/client/api-error.ts';
 import { NATIVE_RESOURCES, type NativeObject } from '../../cluster/native-policies.ts';
 import { howToPermit, notPermitted } from '../../cluster/optional-rights.ts';
 import { atMost, printable } from '../../kubernetes/text.ts';
@@ -37,12 +37,6 @@ export type BackstopState =
 
 /** More of them in one message are for nobody to read. */
 const MAX_LISTED = 8;
-
-const FORBIDDEN = 403;
-
-export function isForbidden(error: unknown): boolean {
-  return error instanceof ApiError && error.status === FORBIDDEN;
-}
 
 /** The state of a policy whose native policies could not be looked at or written. */
 export function stateOfFault(error: unknown): BackstopState {

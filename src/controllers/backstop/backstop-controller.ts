@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { isForbidden } from '../../cluster/client/api-error.ts';
 import { listNative, type NativeObject, servedVersions } from '../../cluster/native-policies.ts';
 import { type PolicyObject, versionInForce, versionOf } from '../../cluster/policies.ts';
 import type { NativeTranslation, TranslationOptions } from '../../native/native-policy.ts';
@@ -9,7 +10,7 @@ import type { ConditionState } from '../../policy/policy-status.ts';
 import { createBackOff } from '../../runtime/back-off.ts';
 import { ownedByClusterRole } from '../replicas/role-ownership.ts';
 import type { Trouble } from '../sources.ts';
-import { type BackstopState, backstopCondition, isForbidden, stateOfFault } from './backstop-condition.ts';
+import { type BackstopState, backstopCondition, stateOfFault } from './backstop-condition.ts';
 import { NATIVE_LABELS, NATIVE_SUFFIX } from './desired-native-policies.ts';
 import { type NamedPolicy, type NativeRun, nativesOf, settleNatives, type TranslatedPolicy } from './native-run.ts';
 import { nativeWriter } from './native-writer.ts';

@@ -1,13 +1,11 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { ApiError } from '../../cluster/client/api-error.ts';
+import { isConflict, isNotFound } from '../../cluster/client/api-error.ts';
 import { type NativeKind, type NativeObject, type NativeVersions, nativePath } from '../../cluster/native-policies.ts';
 import { covers } from '../webhooks/desired-webhooks.ts';
 import { limitRepairs, type RepairLimit } from '../webhooks/repair-limit.ts';
 import type { DesiredNative } from './desired-native-policies.ts';
 
-const NOT_FOUND = 404;
-const CONFLICT = 409;
 const CONFLICT_PAUSE_MS = 200;
 
 /** Writes native policies, and gives way to whoever changes them again and again. */
@@ -52,7 +50,7 @@ export function nativeWriter(client: ApiClient, log: Logger): NativeWriter {
         await client.request('DELETE', `${collection(found.kind, versions)}/${name}`, { body });
         log.info(`${titleOf(found)} removed: no policy asks for it`);
       } catch (error) {
-        if (!isStatus(error, NOT_FOUND)) throw error;
+        if (!isNotFound(error)) throw error;
       }
       limits.delete(titleOf(found));
     },
@@ -66,7 +64,7 @@ export function nativeWriter(client: ApiClient, log: Logger): NativeWriter {
       log.info(`${titleOf(desired)} created`);
       return object;
     } catch (error) {
-      if (isStatus(error, CONFLICT)) return undefined;
+      if (isConflict(error)) return undefined;
       throw error;
     }
   }
@@ -96,7 +94,7 @@ export function nativeWriter(client: ApiClient, log: Logger): NativeWriter {
         log.warn(`${title} is changed again and again by somebody else: see its managedFields`);
       return { object, written: true };
     } catch (error) {
-      if (isStatus(error, CONFLICT)) return { object: found, written: false, waitMs: CONFLICT_PAUSE_MS };
+      if (isConflict(error)) return { object: found, written: false, waitMs: CONFLICT_PAUSE_MS };
       throw error;
     }
   }
@@ -118,8 +116,4 @@ function collection(kind: NativeKind, versions: NativeVersions): string {
   const path = nativePath(kind, versions);
   if (path === undefined) throw new Error(`the API server has no ${kind}`);
   return path;
-}
-
-function isStatus(error: unknown, status: number): boolean {
-  return error instanceof ApiError && error.status === status;
 }

@@ -4,7 +4,7 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ownUid } from '../../cluster/optional-rights.ts';
 import { compareResourceVersions } from '../../cluster/watch/cached-objects.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
-import { startReconciler } from '../../runtime/reconciler.ts';
+import { startReconciler } from '../../runtime/work-queue.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { Trouble } from '../sources.ts';
 import { daemonSetSurvey, daemonSetTroubles, type SurveyOptions } from './daemon-set-survey.ts';

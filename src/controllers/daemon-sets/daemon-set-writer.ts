@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { ApiError } from '../../cluster/client/api-error.ts';
+import { ApiError, isFinal, isNotFound, isOutdated } from '../../cluster/client/api-error.ts';
 import type { Entry } from '../../cluster/watch/watch-cache.ts';
 import type { Violation } from '../../judge/decision.ts';
 import type { ObjectReference, RecordedEvent } from '../../kubernetes/event.ts';
@@ -103,10 +103,9 @@ export function daemonSetWriter(client: ApiClient): DaemonSetWriter {
         });
         return { resourceVersion: metadata.resourceVersion };
       } catch (error) {
-        if (!(error instanceof ApiError)) throw error;
-        if (error.status === 404 || error.status === 409) return 'changed';
-        if (isRefusal(error)) return { refused: error.message };
-        if (error.status !== INTERNAL_ERROR) throw error;
+        if (isOutdated(error)) return 'changed';
+        if (isFinal(error)) return { refused: error.message };
+        if (!(error instanceof ApiError && error.status === INTERNAL_ERROR)) throw error;
         const found = await outcome(daemonSet);
         return found === 'changed' ? { refused: error.message } : found;
       }
@@ -133,15 +132,10 @@ export function daemonSetWriter(client: ApiClient): DaemonSetWriter {
       const { metadata } = await client.request<DaemonSetObject>('GET', pathOf(daemonSet));
       return metadata.uid === daemonSet.entry.uid ? metadata : undefined;
     } catch (error) {
-      if (error instanceof ApiError && error.status === 404) return undefined;
+      if (isNotFound(error)) return undefined;
       throw error;
     }
   }
-}
-
-/** The request itself is at fault, or somebody forbids it: what comes next is the same, for this DaemonSet. */
-function isRefusal({ status }: ApiError): boolean {
-  return status >= 400 && status < 500 && ![401, 408, 429].includes(status);
 }
 
 function pathOf({ entry }: RunningDaemonSet): string {

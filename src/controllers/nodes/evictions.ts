@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { ApiError } from '../../cluster/client/api-error.ts';
+import { isForbidden } from '../../cluster/client/api-error.ts';
 import { howToPermit, OPTIONAL_RIGHTS } from '../../cluster/optional-rights.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import {
@@ -17,7 +17,7 @@ import {
 } from '../../judge/eviction-pace.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import type { ConditionState } from '../../policy/policy-status.ts';
-import { startReconciler } from '../../runtime/reconciler.ts';
+import { startReconciler } from '../../runtime/work-queue.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { ClusterNode, Nodes, Trouble } from '../sources.ts';
 import { eventOfEvictions } from './node-events.ts';
@@ -30,7 +30,6 @@ const LOOK_AGAIN_MS = 10_000;
 const PAUSE_MS = 200;
 /** Pods find a node, and nodes become ready, within this time: what takes longer waits for somebody. */
 const STALLED_MS = 60_000;
-const FORBIDDEN = 403;
 /** No zone has this name. */
 const ALL_ZONES = '*';
 
@@ -210,7 +209,7 @@ export function startEvictions(options: EvictionsOptions): Evictions {
       return names?.length === 0 ? undefined : { reason: 'PodsWithoutNode', names: names ?? [] };
     } catch (error) {
       // Without the right to see them there is the pace.
-      if (!(error instanceof ApiError) || error.status !== FORBIDDEN) throw error;
+      if (!isForbidden(error)) throw error;
       podsHidden = `taintkeeper may not ${OPTIONAL_RIGHTS.listPods.to} (${howToPermit('listPods')})`;
       return undefined;
     }

@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { ApiError } from '../../cluster/client/api-error.ts';
-import { isFinal } from '../../cluster/events/event-writer.ts';
+import { isConflict, isFinal, isNotFound } from '../../cluster/client/api-error.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { evictingTaints } from '../../judge/eviction-pace.ts';
 import { type NodeDrift, nodeDrift } from '../../judge/node-drift.ts';
@@ -10,9 +9,8 @@ import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { identity, type Taint } from '../../kubernetes/taint.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
 import { pause } from '../../runtime/pause.ts';
-import { startReconciler } from '../../runtime/reconciler.ts';
 import { tokenBucket } from '../../runtime/token-bucket.ts';
-import { startWorkQueue } from '../../runtime/work-queue.ts';
+import { startReconciler, startWorkQueue } from '../../runtime/work-queue.ts';
 import type { LeaderMetrics } from '../../server/metrics.ts';
 import { FIELD_MANAGER } from '../field-owner.ts';
 import type { ClusterNode, Nodes, Trouble } from '../sources.ts';
@@ -30,8 +28,6 @@ const CONCURRENCY = 8;
 const WRITES = { burst: 100, refillMs: 10 };
 /** Somebody else has written the node: what they wrote is about to come by the watch. */
 const CONFLICT_PAUSE_MS = 500;
-const CONFLICT = 409;
-const NOT_FOUND = 404;
 
 type NodeEntry = Entry<ClusterNode>;
 
@@ -195,13 +191,13 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
         body: patchOf(entry, desired, client.now()),
       });
     } catch (error) {
-      if (error instanceof ApiError && error.status === NOT_FOUND) return true;
-      if (error instanceof ApiError && error.status === CONFLICT) {
+      if (isNotFound(error)) return true;
+      if (isConflict(error)) {
         outdated.set(entry.name, entry.resourceVersion);
         turn.used = false;
         return false;
       }
-      if (error instanceof ApiError && isFinal(error)) refusals.refused(entry.name, losses, error.message);
+      if (isFinal(error)) refusals.refused(entry.name, losses, error.message);
       throw error;
     }
     memories.wrote(entry, desired);

@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { ApiError } from '../../cluster/client/api-error.ts';
+import { isNotFound } from '../../cluster/client/api-error.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import type { Loss } from '../../judge/node-drift.ts';
 import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
@@ -108,7 +108,7 @@ export function trackTaintContests(options: { client: ApiClient; onChange: () =>
       const { time: _, ...who } = owner;
       return describeOwner(who);
     } catch (error) {
-      if (error instanceof ApiError && error.status === 404) return undefined;
+      if (isNotFound(error)) return undefined;
       throw error;
     }
   }

@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { ApiError } from '../../cluster/client/api-error.ts';
+import { isOutdated } from '../../cluster/client/api-error.ts';
 import type { Entry } from '../../cluster/watch/watch-cache.ts';
 import { type Freeing, failedAtOnce } from '../../judge/recovery.ts';
 import type { ClusterDaemonSet } from '../sources.ts';
@@ -121,7 +121,7 @@ async function unlessOutdated(request: Promise<unknown>): Promise<boolean> {
     await request;
     return true;
   } catch (error) {
-    if (error instanceof ApiError && (error.status === 404 || error.status === 409)) return false;
+    if (isOutdated(error)) return false;
     throw error;
   }
 }

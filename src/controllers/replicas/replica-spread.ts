@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { ApiError } from '../../cluster/client/api-error.ts';
+import { ApiError, isNotFound } from '../../cluster/client/api-error.ts';
 import { formatSelector } from '../../cluster/daemon-pods.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
@@ -91,7 +91,7 @@ export function replicaSpread({ client, service, self, nodes, synced, log }: Rep
       });
       return true;
     } catch (error) {
-      if (error instanceof ApiError && (error.status === 429 || error.status === 404)) return false;
+      if (isNotFound(error) || (error instanceof ApiError && error.status === 429)) return false;
       throw error;
     }
   }

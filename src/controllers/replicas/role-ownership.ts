@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { ApiError } from '../../cluster/client/api-error.ts';
+import { isConflict } from '../../cluster/client/api-error.ts';
 
 /** `metadata.ownerReferences`, if anything. */
 export interface Ownership {
@@ -42,7 +42,6 @@ interface OwnerReference {
   readonly uid: string;
 }
 
-const CONFLICT = 409;
 const CONFLICT_PAUSE_MS = 200;
 /** Who applies the installation anew may make another ClusterRole of that name. */
 const LOOK_AGAIN_MS = 10_000;
@@ -78,7 +77,7 @@ export function roleOwnership({ client, clusterRole, namespace, log }: RoleOwner
         body: { metadata: { uid, resourceVersion, ownerReferences: wanted } },
       });
     } catch (error) {
-      if (error instanceof ApiError && error.status === CONFLICT) return CONFLICT_PAUSE_MS;
+      if (isConflict(error)) return CONFLICT_PAUSE_MS;
       throw error;
     }
     const change = wanted === others ? 'no longer goes' : 'goes';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { parseAllDocuments } from 'yaml';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { ApiError } from '../../cluster/client/api-error.ts';
+import { isConflict } from '../../cluster/client/api-error.ts';
 import { POLICY_GROUP, POLICY_RESOURCES } from '../../cluster/policies.ts';
 import { parsePolicy } from '../../policy/policy.ts';
 
@@ -63,7 +63,7 @@ export function defaultPolicies({
         await client.request('POST', `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}`, { body: manifest });
         log.info(`${kind} ${name} created, as a default policy`);
       } catch (error) {
-        if (!(error instanceof ApiError && error.status === 409)) throw error;
+        if (!isConflict(error)) throw error;
       }
     }
   }

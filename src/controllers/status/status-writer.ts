@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { ApiError } from '../../cluster/client/api-error.ts';
+import { ApiError, isOutdated } from '../../cluster/client/api-error.ts';
 import { POLICY_GROUP, POLICY_RESOURCES, type PolicyObject } from '../../cluster/policies.ts';
 import type { DaemonSetView } from '../../judge/daemon-set.ts';
 import { daemonSetFindings, nodeFindings, podFindings, type StuckPod, wildcardNotes } from '../../judge/findings.ts';
@@ -128,7 +128,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
       });
       return true;
     } catch (error) {
-      if (error instanceof ApiError && (error.status === 404 || error.status === 409)) return false;
+      if (isOutdated(error)) return false;
       throw error;
     }
   }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { ApiError } from '../../cluster/client/api-error.ts';
+import { isConflict, isNotFound } from '../../cluster/client/api-error.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
 import {
   ADMISSION_REGISTRATION,
@@ -161,7 +161,7 @@ export function webhookRegistration(options: RegistrationOptions): Registration 
       await client.request('PUT', `${path}/${CONFIGURATION_NAME}`, { body: { ...found, metadata, webhooks } });
     } catch (error) {
       // There is a newer one, which the watch will show.
-      if (error instanceof ApiError && error.status === 409) return CONFLICT_PAUSE_MS;
+      if (isConflict(error)) return CONFLICT_PAUSE_MS;
       throw error;
     }
     log.info({ webhooks: names(webhooks) }, `${kind} ${repeated ? 'put right: somebody had changed it' : 'updated'}`);
@@ -187,7 +187,7 @@ export function webhookRegistration(options: RegistrationOptions): Registration 
       await client.request('DELETE', path, { body: { preconditions: { uid, resourceVersion } } });
       log.info(`${kind} removed: no policy needs it`);
     } catch (error) {
-      if (!(error instanceof ApiError && error.status === 404)) throw error;
+      if (!isNotFound(error)) throw error;
     }
   }
 }
