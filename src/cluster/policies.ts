@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Policy, PolicyKind } from '../policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
+import { createSubject, type Source } from '../runtime/source.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { type PolicyInForce, type PolicyObject, versionInForce, versionOf, viewPolicy } from './policy-object.ts';
 import { type Change, type Entry, watchResource } from './watch/watch-cache.ts';
@@ -41,6 +42,10 @@ export interface ClusterPolicies {
   staleSince(): Date | undefined;
   /** What to judge by; another one whenever it differs. */
   snapshot(): PolicySnapshot;
+  /** Tells after the snapshot has changed: once of many changes that arrive together. */
+  readonly changes: Source;
+  /** Tells after the status of a policy was changed, by whomever. */
+  readonly statusChanges: Source;
   objects(): readonly PolicyObject[];
   stop(): Promise<unknown>;
 }
@@ -49,16 +54,14 @@ export interface ClusterPoliciesOptions {
   readonly client: ApiClient;
   /** Take every policy to be in mode Audit. */
   readonly audit: boolean;
-  /** Called after the snapshot has changed: once for many changes that arrive together. */
-  readonly onChange: () => void;
-  /** Called after the status of a policy was changed, by whomever. */
-  readonly onStatus: () => void;
   readonly onState: (kind: PolicyKind, connected: boolean) => void;
   readonly log: Logger;
 }
 
 export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies {
-  const { client, audit, onChange, onStatus, onState, log } = options;
+  const { client, audit, onState, log } = options;
+  const changes = createSubject();
+  const statusChanges = createSubject();
   let pending = false;
   let snapshot: PolicySnapshot = { policies: [], compiled: compilePolicies([]), versions: new Set() };
 
@@ -104,6 +107,8 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
       return stale.length > 0 ? new Date(Math.min(...stale.map((cache) => cache.lastCurrent() ?? 0))) : undefined;
     },
     snapshot: () => snapshot,
+    changes,
+    statusChanges,
     objects,
     stop: () => Promise.all(caches.map((cache) => cache.stop())),
   };
@@ -112,7 +117,7 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
     const { value } = change.entry;
     if (change.type === 'deleted') inForce.delete(value.uid);
     if (change.type === 'modified' && isSame(change.previous.value, value)) {
-      onStatus();
+      statusChanges.next();
       return;
     }
     // Half of the policies are not a snapshot.
@@ -128,7 +133,7 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
     const versions = new Set(used.flatMap(({ object }) => versionInForce(object) ?? []));
     incomplete = new Set(objects().flatMap(({ kind, inForce }) => (inForce ? [] : [kind])));
     snapshot = { policies, compiled: compilePolicies(policies, { audit }), versions };
-    onChange();
+    changes.next();
   }
 }
 

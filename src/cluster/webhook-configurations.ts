@@ -1,6 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 import type { Logger } from 'pino';
 import { fingerprints } from '../certs/inspect.ts';
+import { createSubject, type Source } from '../runtime/source.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { watchResource } from './watch/watch-cache.ts';
 
@@ -44,6 +45,8 @@ export interface WebhookConfiguration {
 export interface RegisteredWebhooks {
   readonly synced: Promise<unknown>;
   isSynced(): boolean;
+  /** Tells when one of them has changed. */
+  readonly changes: Source;
   get(phase: ConfigurationPhase): WebhookConfiguration | undefined;
   /** The `caBundle` of every webhook, PEM; empty where a webhook has none. */
   caBundles(): string[];
@@ -54,18 +57,18 @@ export interface RegisteredWebhooks {
 
 export interface RegisteredWebhooksOptions {
   readonly client: ApiClient;
-  readonly onChange: () => void;
   readonly log: Logger;
 }
 
-export function watchWebhookConfigurations({ client, onChange, log }: RegisteredWebhooksOptions): RegisteredWebhooks {
+export function watchWebhookConfigurations({ client, log }: RegisteredWebhooksOptions): RegisteredWebhooks {
+  const changes = createSubject();
   const watch = (phase: ConfigurationPhase) =>
     watchResource({
       client,
       path: `${ADMISSION_REGISTRATION}/${CONFIGURATIONS[phase].resource}`,
       fieldSelector: `metadata.name=${CONFIGURATION_NAME}`,
       project: (object) => object as WebhookConfiguration,
-      onChange,
+      onChange: () => changes.next(),
       log,
     });
   const caches = { mutate: watch('mutate'), validate: watch('validate') };
@@ -80,6 +83,7 @@ export function watchWebhookConfigurations({ client, onChange, log }: Registered
   return {
     synced,
     isSynced,
+    changes,
     get,
     caBundles,
     trust: (ca) => isSynced() && caBundles().every((bundle) => fingerprints(bundle).includes(ca.fingerprint256)),

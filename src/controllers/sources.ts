@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Change } from '../cluster/watch/cached-objects.ts';
-import type { WatchCache } from '../cluster/watch/watch-cache.ts';
+import { type WatchCache, type WatchOptions, watchResource } from '../cluster/watch/watch-cache.ts';
 import { compileCoverage, type SchedulingView } from '../coverage/coverage.ts';
 import type { Rollout } from '../coverage/rollout.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
@@ -9,17 +9,10 @@ import type { Taint } from '../kubernetes/taint.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { asNode, roomOn, viewNode } from '../objects/node-object.ts';
 import { viewScheduling } from '../objects/workload-object.ts';
-import type { PolicyKind } from '../policy/policy.ts';
-
-/** What keeps a controller from doing what a policy says. The policy's status shows it as its condition `Stalled`. */
-export interface Trouble {
-  readonly kind: PolicyKind;
-  readonly policy: string;
-  /** In one word, for programs: CamelCase. */
-  readonly reason: string;
-  /** In one sentence, for people: what it is about, and what to do. */
-  readonly message: string;
-}
+import { orAborted } from '../runtime/pause.ts';
+import { createSubject, type Source } from '../runtime/source.ts';
+import type { Metrics } from '../server/metrics.ts';
+import type { Reports } from './reports.ts';
 
 /** What the controllers keep of a Node: the rest is 40 KB. */
 export interface ClusterNode extends NodeView {
@@ -33,6 +26,65 @@ export interface ClusterDaemonSet extends DaemonSetView, SchedulingView, Rollout
 export type Nodes = Pick<WatchCache<ClusterNode>, 'get' | 'entries'>;
 export type DaemonSets = Pick<WatchCache<ClusterDaemonSet>, 'get' | 'entries'>;
 
+/** The nodes and DaemonSets of the cluster, watched. */
+export interface ClusterSources {
+  readonly nodes: Nodes & {
+    readonly changes: Source<Change<ClusterNode>>;
+    /** Tells of those changes alone that are of what is kept: heartbeats of 5,000 nodes come in all the time, and are none. */
+    readonly news: Source;
+  };
+  readonly daemonSets: DaemonSets & { readonly changes: Source<Change<ClusterDaemonSet>> };
+  /** Resolves when all of both are known; rejects once the watches are told to end before. */
+  readonly synced: Promise<unknown>;
+}
+
+/** A Node is 30-60 KB, of which little is kept: what is read of a page at once is most of what a leader needs of memory. */
+const NODES_PER_PAGE = 25;
+
+export interface ClusterSourcesOptions extends Pick<WatchOptions<unknown>, 'client' | 'log'> {
+  /** Nobody waits for a list any longer once it is aborted. */
+  readonly signal: AbortSignal;
+  readonly metrics: Pick<Metrics, 'watchState' | 'watchEnded'>;
+}
+
+export function watchCluster(options: ClusterSourcesOptions): ClusterSources & { stop(): Promise<void> } {
+  const { client, signal, metrics, log } = options;
+  const nodes = watch('nodes', { path: '/api/v1/nodes', pageSize: NODES_PER_PAGE, project: projectNode });
+  const daemonSets = watch('daemonsets', { path: '/apis/apps/v1/daemonsets', project: projectDaemonSet });
+  const news = createSubject();
+  nodes.changes.subscribe((change) => isNews(change) && news.next());
+  const synced = orAborted(Promise.all([nodes.synced, daemonSets.synced]), signal);
+  // Whoever waits for it has a reference of their own.
+  synced.catch(() => {});
+  return {
+    nodes: { ...nodes, news },
+    daemonSets,
+    synced,
+    stop: async () => void (await Promise.all([nodes.end(), daemonSets.end()])),
+  };
+
+  function watch<T>(resource: string, what: Pick<WatchOptions<T>, 'path' | 'pageSize' | 'project'>) {
+    const changes = createSubject<Change<T>>();
+    const cache = watchResource<T>({
+      ...what,
+      client,
+      onChange: changes.next,
+      onState: ({ connected }) => metrics.watchState(resource, connected),
+      log,
+    });
+    return {
+      synced: cache.synced,
+      get: cache.get,
+      entries: cache.entries,
+      changes,
+      async end() {
+        await cache.stop();
+        metrics.watchEnded(resource);
+      },
+    };
+  }
+}
+
 /** What the leader knows of the cluster, and others do not. */
 export interface ClusterSurvey {
   /** Whether all of it has been read. */
@@ -43,6 +95,35 @@ export interface ClusterSurvey {
   daemonSets(): ClusterDaemonSet[];
   /** Whether the taint is left to whoever takes it away from the node each time. */
   isContested(node: string, taint: Taint): boolean;
+}
+
+interface Surveyed extends ClusterSources {
+  readonly policies: { readonly changes: Source };
+  readonly reports: Pick<Reports, 'isContested' | 'changes'>;
+  readonly signal: AbortSignal;
+}
+
+export function surveyOf({ nodes, daemonSets, synced, policies, reports, signal }: Surveyed): ClusterSurvey {
+  let isSynced = false;
+  synced.then(
+    () => {
+      isSynced = true;
+    },
+    () => {},
+  );
+  let revision = 0;
+  const next = () => {
+    revision++;
+  };
+  for (const source of [nodes.news, daemonSets.changes, policies.changes]) source.subscribe(next, signal);
+  reports.changes.subscribe(({ isContested }) => isContested && next(), signal);
+  return {
+    isSynced: () => isSynced,
+    revision: () => revision,
+    nodes: () => Array.from(nodes.entries(), ({ value }) => value),
+    daemonSets: () => Array.from(daemonSets.entries(), ({ value }) => value),
+    isContested: reports.isContested,
+  };
 }
 
 /** The nodes that are not Ready, by name: what is to happen there may never happen. */
@@ -60,7 +141,7 @@ export function countCovered(daemonSet: SchedulingView, nodes: Iterable<ClusterN
   return count;
 }
 
-/** Whether what is kept of an object has changed. Heartbeats of 5,000 nodes come in all the time, and change nothing of it. */
+/** Whether what is kept of an object has changed. */
 export function isNews<T>(change: Change<T>): boolean {
   return change.type !== 'modified' || !isDeepStrictEqual(change.entry.value, change.previous.value);
 }

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
+import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import { keepCertificates } from '../certs/certificate-keeper.ts';
 import { type ClientFile, followClients } from '../certs/client-authority.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
@@ -11,10 +12,12 @@ import { printable } from '../kubernetes/text.ts';
 import { createDecisionLog } from '../page/decision-log.ts';
 import { openPage } from '../page/page-routes.ts';
 import { certificateState, filedPolicyStates } from '../page/registered-states.ts';
-import { type AdmissionMetrics, createMetrics } from '../server/metrics.ts';
+import { createSubject } from '../runtime/source.ts';
+import type { AdmissionMetrics } from '../server/metrics.ts';
+import { createMetrics } from '../server/metrics.ts';
 import { VERSION } from '../version.ts';
 import { announceCertificates, announcePolicies, certificateCheck, policyCheck, stoppingCheck } from './readiness.ts';
-import { type Listeners, type RunningAdmin, type RunningAdmission, startAdmin, startAdmission } from './servers.ts';
+import { type Listeners, startAdmin, startAdmission } from './servers.ts';
 
 export interface AppOptions extends Listeners {
   /** Files and directories with policies, or undefined for the built-in ones. */
@@ -72,28 +75,28 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
   );
   starting.defer(() => policyWatch.stop());
 
-  let admission: RunningAdmission | undefined;
-  const clients = await followClients(options, log, (bundle) => admission?.useClientCa(bundle));
+  const clientCas = createSubject<string>();
+  const clients = await followClients(options, log, clientCas.next);
   starting.defer(async () => clients?.stop());
+  const served = createSubject<ServableCertificates>();
+  served.subscribe((found) => {
+    for (const what of found.issued) log.info({ directory: options.certDirectory }, `issued ${what}`);
+    announceCertificates(found, metrics, log);
+  });
   const certificates = await keepCertificates({
     directory: options.certDirectory,
     names: options.names,
     pollIntervalMs,
-    onServe(found) {
-      for (const what of found.issued) log.info({ directory: options.certDirectory }, `issued ${what}`);
-      announceCertificates(found, metrics, log);
-      admission?.useCertificate(found.serving);
-    },
+    onServe: served.next,
     onFault: (message) => log.error(`certificates not replaced, the last good ones stay: ${message}`),
   });
   starting.defer(() => certificates.stop());
 
-  // Ends last: probes are answered until nobody is.
-  let admin: RunningAdmin | undefined;
-  starting.defer(async () => admin?.stop());
+  // Ends after the server for admissions, and starts after it: nobody is told "ready" before, and somebody answers until then.
+  const probes = starting.use(new AsyncDisposableStack());
   const tls = certificates.current().serving;
   const decisions = options.page ? createDecisionLog({ replica: hostname() }) : undefined;
-  admission = await startAdmission({
+  const admission = await startAdmission({
     listeners: options,
     tls,
     clients: clients?.known(),
@@ -104,6 +107,8 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
     stopGraceMs,
   });
   starting.defer(admission.stop);
+  served.subscribe(({ serving }) => admission.useCertificate(serving));
+  clientCas.subscribe(admission.useClientCa);
   // What was renewed while the server started.
   admission.useCertificate(certificates.current().serving);
   if (clients) admission.useClientCa(clients.known().ca);
@@ -123,8 +128,8 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
         cluster: () => undefined,
       })
     : undefined;
-  // Last, so that nobody is told "ready" before.
-  admin = await startAdmin({ listeners: options, checks, metrics, page, log });
+  const admin = await startAdmin({ listeners: options, checks, metrics, page, log });
+  probes.defer(admin.stop);
 
   const running = starting.move();
   return {

@@ -3,39 +3,37 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { eventsOf } from '../admission/request-events.ts';
 import type { ServableCertificates } from '../certs/certificate-directory.ts';
-import { type CertificateKeeper, keepCertificates } from '../certs/certificate-keeper.ts';
+import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
 import { type ClientFile, followClients } from '../certs/client-authority.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { createEventRecorder } from '../cluster/events/event-recorder.ts';
-import { electLeader, isLed, type LeaderElection } from '../cluster/lease/leader-election.ts';
+import { electLeader, type LeaderElection } from '../cluster/lease/leader-election.ts';
 import type { Leadership } from '../cluster/lease/leadership.ts';
 import { leaderClient, newIdentity, replicaOf } from '../cluster/lease/leadership.ts';
-import { type ClusterPolicies, POLICY_RESOURCES, watchPolicies } from '../cluster/policies.ts';
-import { keepSecret } from '../cluster/secret-keeper.ts';
+import { POLICY_RESOURCES, watchPolicies } from '../cluster/policies.ts';
 import { serverName } from '../cluster/service-endpoint.ts';
 import { watchWebhookConfigurations } from '../cluster/webhook-configurations.ts';
-import { printable } from '../kubernetes/text.ts';
-import { type Dependency, type LeaderOptions, type LeaderWork, startLeaderWork } from '../leader.ts';
+import { type LeaderWork, startLeaderWork } from '../leader.ts';
 import { createDecisionLog } from '../page/decision-log.ts';
 import { openPage } from '../page/page-routes.ts';
 import { certificateState, clusterPolicyStates, webhookStates } from '../page/registered-states.ts';
 import type { Leader } from '../page/state.ts';
-import { persist } from '../runtime/standing-fault.ts';
+import type { PolicyKind } from '../policy/policy.ts';
+import { createSubject } from '../runtime/source.ts';
 import type { Check } from '../server/admin-server.ts';
-import { createMetrics, type Metrics } from '../server/metrics.ts';
+import { createMetrics } from '../server/metrics.ts';
 import { VERSION } from '../version.ts';
 import type { RunningApp } from './app.ts';
+import { openCertificates } from './cluster-certificates.ts';
 import {
   announceCertificates,
-  announcePolicies,
+  announceChanges,
   certificateCheck,
   clusterPoliciesCheck,
-  complaintsOf,
-  countByKind,
   stoppingCheck,
   trustCheck,
 } from './readiness.ts';
-import { type Listeners, type RunningAdmission, startAdmin, startAdmission } from './servers.ts';
+import { type Listeners, startAdmin, startAdmission } from './servers.ts';
 
 export interface ClusterAppOptions extends Listeners {
   readonly client: ApiClient;
@@ -77,12 +75,9 @@ export interface ClusterAppOptions extends Listeners {
  * @throws InputError for addresses that cannot be listened on; CertificateDirectoryError
  */
 export async function startClusterApp(options: ClusterAppOptions): Promise<RunningApp> {
-  const { client, namespace, audit, identity, caOverlapMs: overlapMs, log } = options;
+  const { client, namespace, audit, identity, log } = options;
   const service = { namespace, name: options.service, port: options.servicePort };
-  const names = [serverName(service)];
   const metrics = createMetrics(VERSION);
-  let work: LeaderWork | undefined;
-  const changed = (what: Dependency) => work?.changed(what);
 
   await using starting = new AsyncDisposableStack();
 
@@ -90,41 +85,23 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   metrics.countDroppedEvents(events.dropped);
   starting.defer(() => events.stop());
 
-  const announce = announceChanges(audit, metrics, log);
-  const policies = watchPolicies({
-    client,
-    audit,
-    onChange() {
-      announce(policies);
-      changed('policies');
-    },
-    onStatus: () => changed('status'),
-    onState: (kind, connected) => metrics.watchState(POLICY_RESOURCES[kind], connected),
-    log,
-  });
+  const onState = (kind: PolicyKind, connected: boolean) => metrics.watchState(POLICY_RESOURCES[kind], connected);
+  const policies = watchPolicies({ client, audit, onState, log });
+  policies.changes.subscribe(announceChanges(policies, audit, metrics, log));
   starting.defer(async () => void (await policies.stop()));
 
-  let secret: LeaderOptions['secret'];
-  let recheckCertificates = () => {};
-  const webhooks = watchWebhookConfigurations({
-    client,
-    onChange() {
-      recheckCertificates();
-      changed('webhooks');
-    },
-    log,
-  });
+  const webhooks = watchWebhookConfigurations({ client, log });
   starting.defer(async () => void (await webhooks.stop()));
 
-  let election: LeaderElection | undefined;
   // Before what the API server may keep us waiting for: a process that waits is alive.
-  let certificates: CertificateKeeper | undefined;
-  let stopping = false;
+  const present: Present = { stopping: false };
   const trusted = trustCheck(webhooks);
   const checks = () => [
     clusterPoliciesCheck(policies, audit),
-    ...(certificates ? [certificateCheck(certificates, client.now()), trusted(certificates)] : [NO_CERTIFICATE_YET]),
-    stoppingCheck(stopping),
+    ...(present.certificates
+      ? [certificateCheck(present.certificates, client.now()), trusted(present.certificates)]
+      : [NO_CERTIFICATE_YET]),
+    stoppingCheck(present.stopping),
   ];
   const decisions = options.page ? createDecisionLog({ replica: identity }) : undefined;
   const page = decisions
@@ -132,57 +109,40 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
         replica: identity,
         mode: 'cluster',
         audit,
-        leader: () => leaderOf(election),
+        leader: () => leaderOf(present.election),
         checks,
-        certificate: () => certificates && certificateState(certificates),
-        webhooks: () => webhookStates(webhooks, certificates?.current().ca),
+        certificate: () => present.certificates && certificateState(present.certificates),
+        webhooks: () => webhookStates(webhooks, present.certificates?.current().ca),
         policies: () => clusterPolicyStates(policies.objects(), audit),
-        cluster: () => work && { survey: work.survey, ...policies.snapshot() },
+        cluster: () => present.work && { survey: present.work.survey, ...policies.snapshot() },
       })
     : undefined;
   const admin = await startAdmin({ listeners: options, checks, metrics, page, log });
   starting.defer(admin.stop);
 
-  let admission: RunningAdmission | undefined;
-  const clients = await followClients(options, log, (bundle) => admission?.useClientCa(bundle));
+  const clientCas = createSubject<string>();
+  const clients = await followClients(options, log, clientCas.next);
   starting.defer(async () => clients?.stop());
-  const onServe = (found: ServableCertificates) => {
+
+  const served = createSubject<ServableCertificates>();
+  const certificateChanges = createSubject();
+  served.subscribe((found) => {
     for (const what of found.issued) log.info(`issued ${what}`);
     announceCertificates(found, metrics, log);
-    admission?.useCertificate(found.serving);
-    changed('certificates');
-  };
-  const onFault = (message: string) => log.error(`certificates not replaced: ${message}`);
-  if (options.certDirectory === undefined) {
-    const ref = { namespace, name: options.secret };
-    const keeper = await persist('certificates', log, () =>
-      keepSecret({
-        client,
-        ref,
-        names,
-        overlapMs,
-        hasRescuer: () => isLed(client, namespace, options.lease),
-        isTrusted: webhooks.trust,
-        onServe,
-        onFault,
-        onChange: () => changed('certificates'),
-        log,
-      }),
-    );
-    secret = { keeper, ref, names };
-    certificates = keeper;
-    recheckCertificates = keeper.recheck;
-  } else {
-    const onWait = () => log.info('a certificate of another CA is served once every caBundle has that CA');
-    const callers = { isTrusted: webhooks.trust, now: client.now, onWait };
-    const files = await keepCertificates({ directory: options.certDirectory, names, callers, onServe, onFault });
-    certificates = files;
-    recheckCertificates = files.recheck;
-  }
-  const keeper = certificates;
+    certificateChanges.next();
+  });
+  const { keeper, secret } = await openCertificates(
+    options,
+    [serverName(service)],
+    webhooks,
+    served,
+    certificateChanges,
+  );
+  webhooks.changes.subscribe(keeper.recheck);
+  present.certificates = keeper;
   starting.defer(() => keeper.stop());
 
-  admission = await startAdmission({
+  const admission = await startAdmission({
     listeners: options,
     tls: keeper.current().serving,
     clients: clients?.known(),
@@ -199,31 +159,33 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
     metrics,
     log,
   });
-  const { drain } = admission;
   starting.defer(admission.stop);
+  served.subscribe(({ serving }) => admission.useCertificate(serving));
+  clientCas.subscribe(admission.useClientCa);
   // What was renewed while the server started.
   admission.useCertificate(keeper.current().serving);
   if (clients) admission.useClientCa(clients.known().ca);
 
-  election = electLeader({
+  const election = electLeader({
     client,
     namespace,
     name: options.lease,
     identity: newIdentity(identity),
     log,
     lead,
-    onChange: () => metrics.leading(election?.isLeader() ?? false),
+    onChange: () => metrics.leading(present.election?.isLeader() ?? false),
   });
+  present.election = election;
 
   const running = starting.move();
   return {
     url: admission.url,
     adminUrl: admin.url,
     async stop() {
-      stopping = true;
-      drain();
+      present.stopping = true;
+      admission.drain();
       // Until the endpoints are without this replica, requests keep coming.
-      await Promise.all([election?.stop(), delay(options.shutdownDelayMs)]);
+      await Promise.all([election.stop(), delay(options.shutdownDelayMs)]);
       await running.disposeAsync();
       client.close();
     },
@@ -234,22 +196,32 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
     const ended = once(signal, 'abort');
     await Promise.race([ended, Promise.all([policies.synced, webhooks.synced])]);
     if (signal.aborted) return;
-    work = startLeaderWork({
+    const work = startLeaderWork({
       ...options,
       signal,
       client: leaderClient(client, leadership),
       service,
       policies,
       webhooks,
-      certificates: keeper,
+      certificates: { current: keeper.current, changes: certificateChanges },
       secret,
       record: events.record,
       metrics,
     });
+    present.work = work;
     await ended;
     await work.stop();
-    work = undefined;
+    delete present.work;
   }
+}
+
+/** What there is so far, for those who look at a replica. */
+interface Present {
+  certificates?: CertificateKeeper;
+  election?: LeaderElection;
+  /** While this replica leads. */
+  work?: LeaderWork;
+  stopping: boolean;
 }
 
 /** Who leads, as far as this replica knows. */
@@ -259,16 +231,3 @@ function leaderOf(election: LeaderElection | undefined): Leader {
 }
 
 const NO_CERTIFICATE_YET: Check = { name: 'certificate', state: 'failed', detail: 'there is none yet' };
-
-/** What log and metrics say of the policies; of a broken one once, however often the others change. */
-function announceChanges(audit: boolean, metrics: Metrics, log: Logger): (policies: ClusterPolicies) => void {
-  let complaints = new Set<string>();
-  return (policies) => {
-    const invalid = policies.objects().filter(({ result }) => !result.ok);
-    const found = new Set(complaintsOf(policies.objects()));
-    for (const complaint of found) if (!complaints.has(complaint)) log.error(printable(complaint));
-    complaints = found;
-    metrics.policiesInvalid(countByKind(invalid));
-    announcePolicies(policies.snapshot().policies, { audit, at: Date.now() }, metrics, log);
-  };
-}

@@ -6,7 +6,7 @@ import { fingerprints, invalidAt } from '../certs/inspect.ts';
 import type { ClusterPolicies, PolicyObject } from '../cluster/policies.ts';
 import type { RegisteredWebhooks } from '../cluster/webhook-configurations.ts';
 import type { PolicyStore } from '../files/policy-files.ts';
-import { atMost } from '../kubernetes/text.ts';
+import { atMost, printable } from '../kubernetes/text.ts';
 import { modeOf, type Policy, type PolicyKind } from '../policy/policy.ts';
 import { formatPath, formatProblem } from '../policy/problem.ts';
 import type { Check } from '../server/admin-server.ts';
@@ -35,6 +35,24 @@ export function announcePolicies(
   log.info({ policies: inForce }, audit ? 'policies in force, all as Audit' : 'policies in force');
 }
 
+/** What log and metrics say of the cluster's policies after a change; of a broken one once, however often the others change. */
+export function announceChanges(
+  policies: ClusterPolicies,
+  audit: boolean,
+  metrics: AdmissionMetrics,
+  log: Logger,
+): () => void {
+  let complaints = new Set<string>();
+  return () => {
+    const invalid = policies.objects().filter(({ result }) => !result.ok);
+    const found = new Set(complaintsOf(policies.objects()));
+    for (const complaint of found) if (!complaints.has(complaint)) log.error(printable(complaint));
+    complaints = found;
+    metrics.policiesInvalid(countByKind(invalid));
+    announcePolicies(policies.snapshot().policies, { audit, at: Date.now() }, metrics, log);
+  };
+}
+
 /** What is wrong with policies of the cluster, a line for each thing. */
 export function complaintsOf(policies: readonly PolicyObject[]): string[] {
   return policies.flatMap(({ kind, name, generation, result, inForce }) => {
@@ -50,7 +68,7 @@ export function complaintsOf(policies: readonly PolicyObject[]): string[] {
 }
 
 /** How many there are of each kind. */
-export function countByKind(policies: readonly { readonly kind: PolicyKind }[]): Record<PolicyKind, number> {
+function countByKind(policies: readonly { readonly kind: PolicyKind }[]): Record<PolicyKind, number> {
   const counts = { TaintPolicy: 0, TolerationPolicy: 0, RecoveryPolicy: 0 };
   for (const { kind } of policies) counts[kind]++;
   return counts;

@@ -1,8 +1,9 @@
 import { connect } from '../../src/cluster/client/api-client.ts';
-import { watchResource } from '../../src/cluster/watch/watch-cache.ts';
 import { startPodRecovery } from '../../src/controllers/recovery/pod-recovery.ts';
-import { projectDaemonSet, projectNode } from '../../src/controllers/sources.ts';
+import { createReports } from '../../src/controllers/reports.ts';
+import { watchCluster } from '../../src/controllers/sources.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
+import { createSubject } from '../../src/runtime/source.ts';
 import { createMetrics } from '../../src/server/metrics.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import type { User } from '../control-plane/users.ts';
@@ -26,31 +27,36 @@ export async function startRecovery(
 ): Promise<Recovery> {
   const client = await connect({ kubeconfig: await cp.kubeconfigFile(user), userAgent: 'recovery' });
   const { log } = captureLog();
-  const nodes = watchResource({ client, path: '/api/v1/nodes', project: projectNode, log });
-  const daemonSets = watchResource({ client, path: '/apis/apps/v1/daemonsets', project: projectDaemonSet, log });
-  await Promise.all([nodes.synced, daemonSets.synced]);
+  const metrics = createMetrics('test');
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const cluster = watchCluster({ client, metrics, log, signal });
+  await cluster.synced;
   const compiled = compilePolicies(policies.map(readPolicy));
   const seen = new Set<string>();
-  const stuck = () => recovery.stuckPods().map(({ name }) => name);
+  const reports = createReports();
+  const stuck = () => reports.stuckPods().map(({ name }) => name);
+  reports.changes.subscribe(() => {
+    for (const name of stuck()) seen.add(name);
+  });
   const recovery = startPodRecovery({
+    ...cluster,
     client,
     namespace: 'taintkeeper',
-    nodes,
-    daemonSets,
-    compiled: () => compiled,
-    permits: () => true,
+    policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: createSubject() },
+    rights: { permits: () => true, changes: createSubject() },
     record: () => {},
-    metrics: createMetrics('test'),
-    onFindings() {
-      for (const name of stuck()) seen.add(name);
-    },
+    reports,
+    metrics,
     log,
+    signal,
   });
   return {
     seen: () => [...seen],
     stuck,
     async stop() {
-      await Promise.all([recovery.stop(), nodes.stop(), daemonSets.stop()]);
+      stopping.abort();
+      await Promise.all([recovery.stop(), cluster.stop()]);
       client.close();
     },
   };

@@ -4,12 +4,14 @@ import { isForbidden } from '../../cluster/client/api-error.ts';
 import { listNative, type NativeObject, servedVersions } from '../../cluster/native-policies.ts';
 import { type PolicyObject, versionInForce, versionOf } from '../../cluster/policies.ts';
 import type { NativeTranslation, TranslationOptions } from '../../native/native-policy.ts';
+import { translate as translatePolicy } from '../../native/translate.ts';
 import { asksForBackstop, type BackedPolicy, inAudit } from '../../policy/backstop.ts';
 import type { Policy } from '../../policy/policy.ts';
 import type { ConditionState } from '../../policy/policy-status.ts';
 import { createBackOff } from '../../runtime/back-off.ts';
-import { ownedByClusterRole } from '../replicas/role-ownership.ts';
-import type { Trouble } from '../sources.ts';
+import { type Controller, type LeaderContext, POLICIES_SETTLE_MS, startController } from '../context.ts';
+import { ownedByClusterRole } from '../managed-objects.ts';
+import type { Trouble } from '../reports.ts';
 import { type BackstopState, backstopCondition, stateOfFault } from './backstop-condition.ts';
 import { NATIVE_LABELS, NATIVE_SUFFIX } from './desired-native-policies.ts';
 import { type NamedPolicy, type NativeRun, nativesOf, settleNatives, type TranslatedPolicy } from './native-run.ts';
@@ -46,6 +48,22 @@ export interface Backstop {
   condition(policy: PolicyObject): ConditionState | 'pending' | undefined;
   /** The policies whose native ones are not in force. */
   troubles(): readonly Trouble[];
+}
+
+/** Keeps the native policies as the policies ask for them. */
+export function startBackstop(context: LeaderContext): Controller {
+  const { policies, rights, reports, signal } = context;
+  const { reconcile, condition, troubles } = backstop({
+    ...context,
+    objects: policies.objects,
+    mayWrite: () => rights.permits('nativePolicies'),
+    translate: translatePolicy,
+  });
+  const changed = reports.add({ troubles, backstop: condition });
+  const reconciler = startController(context, 'backstop', reconcile, { onEnd: changed });
+  policies.changes.subscribe(() => reconciler.trigger(POLICIES_SETTLE_MS), signal);
+  rights.changes.subscribe(() => reconciler.trigger(), signal);
+  return reconciler;
 }
 
 export function backstop(options: BackstopOptions): Backstop {

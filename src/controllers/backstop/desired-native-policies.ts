@@ -4,8 +4,8 @@ import { requirementsOf } from '../../kubernetes/selector-overlap.ts';
 import { type MutatingVersion, manifestsOf } from '../../native/manifests.ts';
 import type { MutatingSpec, NativePolicy } from '../../native/native-policy.ts';
 import { POLICY_API_VERSION } from '../../policy/policy.ts';
-import type { Ownership } from '../replicas/role-ownership.ts';
-import { exactSelector } from '../webhooks/desired-webhooks.ts';
+import type { Ownership } from '../managed-objects.ts';
+import { exactSelector } from '../managed-objects.ts';
 
 /** On every native policy and binding of ours. */
 export const NATIVE_LABELS = { 'app.kubernetes.io/managed-by': 'taintkeeper' };

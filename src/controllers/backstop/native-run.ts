@@ -2,7 +2,7 @@ import { ApiError } from '../../cluster/client/api-error.ts';
 import type { NativeObject, NativeVersions } from '../../cluster/native-policies.ts';
 import { type PolicyObject, versionOf } from '../../cluster/policies.ts';
 import type { NativeLimit, NativeTranslation } from '../../native/native-policy.ts';
-import type { Ownership } from '../replicas/role-ownership.ts';
+import type { Ownership } from '../managed-objects.ts';
 import { type BackstopState, stateOfFault } from './backstop-condition.ts';
 import { type DesiredNative, desiredNatives } from './desired-native-policies.ts';
 import { type NativeWriter, NotOursError, titleOf } from './native-writer.ts';

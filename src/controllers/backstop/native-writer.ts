@@ -2,8 +2,7 @@ import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict, isNotFound } from '../../cluster/client/api-error.ts';
 import { type NativeKind, type NativeObject, type NativeVersions, nativePath } from '../../cluster/native-policies.ts';
-import { covers } from '../webhooks/desired-webhooks.ts';
-import { limitRepairs, type RepairLimit } from '../webhooks/repair-limit.ts';
+import { covers, limitRepairs, type RepairLimit } from '../managed-objects.ts';
 import type { DesiredNative } from './desired-native-policies.ts';
 
 const CONFLICT_PAUSE_MS = 200;

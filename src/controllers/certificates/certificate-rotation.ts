@@ -4,6 +4,7 @@ import { type CompleteFiles, nextStep, PROPAGATION_MS, unusable } from '../../ce
 import { type SecretRef, writeSecret } from '../../cluster/certificate-secret.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { SecretKeeper } from '../../cluster/secret-keeper.ts';
+import { type Controller, type LeaderContext, startController } from '../context.ts';
 
 /** Time alone makes certificates old. */
 const LOOK_AGAIN_MS = 10_000;
@@ -61,4 +62,14 @@ export function certificateRotation(options: RotationOptions): () => Promise<num
 
 function issuerOf(bundle: CompleteFiles['caCert'] | undefined): string | undefined {
   return fingerprints(bundle ?? '')[0];
+}
+
+/** Renews what is in the Secret, where the certificates are in one. */
+export function startCertificateRotation(context: LeaderContext): Controller | undefined {
+  const { secret, caOverlapMs: overlapMs, webhooks, certificates, signal } = context;
+  if (!secret) return undefined;
+  const rotate = certificateRotation({ ...context, ...secret, overlapMs, caBundles: webhooks.caBundles });
+  const reconciler = startController(context, 'certificate-rotation', rotate);
+  for (const { changes } of [webhooks, certificates]) changes.subscribe(() => reconciler.trigger(), signal);
+  return reconciler;
 }

@@ -1,13 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Logger } from 'pino';
-import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ownUid } from '../../cluster/optional-rights.ts';
+import type { ClusterPolicies } from '../../cluster/policies.ts';
 import { compareResourceVersions } from '../../cluster/watch/cached-objects.ts';
-import type { RecordedEvent } from '../../kubernetes/event.ts';
-import { startReconciler } from '../../runtime/work-queue.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
-import type { Trouble } from '../sources.ts';
-import { daemonSetSurvey, daemonSetTroubles, type SurveyOptions } from './daemon-set-survey.ts';
+import type { Controller, LeaderContext } from '../context.ts';
+import { startController } from '../context.ts';
+import type { Trouble } from '../reports.ts';
+import { daemonSetSurvey, daemonSetTroubles } from './daemon-set-survey.ts';
 import {
   daemonSetEvents,
   daemonSetWriter,
@@ -26,35 +25,22 @@ const SETTLE_MS = 10_000;
 const STALLED_MS = 600_000;
 const REFUSED_PAUSE_MS = 300_000;
 
-export interface DaemonSetPatchingOptions extends Omit<SurveyOptions, 'settleMs' | 'stalledMs'> {
-  /** Writes only while this process leads. */
-  readonly client: ApiClient;
-  /** When nodes and DaemonSets are known. */
-  readonly synced: Promise<unknown>;
-  /** Whether DaemonSets may be patched; undefined while nobody knows. */
-  readonly mayPatch: () => boolean | undefined;
-  readonly record: (event: RecordedEvent) => void;
-  readonly onTroubles: () => void;
+export type DaemonSetPatchingContext = Pick<
+  LeaderContext,
+  'client' | 'namespace' | 'nodes' | 'daemonSets' | 'synced' | 'rights' | 'record' | 'reports' | 'log' | 'signal'
+> & {
+  readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'>;
   readonly metrics: Pick<ClusterMetrics, 'repaired' | 'reconciled' | 'swept'>;
-  readonly log: Logger;
-  readonly settleMs?: number;
-  readonly stalledMs?: number;
-}
-
-export interface DaemonSetPatching {
-  /** Nodes, DaemonSets, policies or `mayPatch` have changed. */
-  changed(): void;
-  troubles(): readonly Trouble[];
-  stop(): Promise<void>;
-}
+};
 
 /**
  * Appends the tolerations that policies with `existing: Patch` ask for to DaemonSets that already run: to one at a time, and
  * only while every one that was patched before, by whichever leader, is healthy.
  */
-export function startDaemonSetPatching(options: DaemonSetPatchingOptions): DaemonSetPatching {
-  const { client, daemonSets, compiled, record, metrics, log, settleMs = SETTLE_MS, stalledMs = STALLED_MS } = options;
-  const survey = daemonSetSurvey({ ...options, settleMs, stalledMs });
+export function startDaemonSetPatching(context: DaemonSetPatchingContext): Controller {
+  const { client, nodes, daemonSets, synced, policies, rights, record, reports, metrics, log, signal } = context;
+  const compiled = () => policies.snapshot().compiled;
+  const survey = daemonSetSurvey({ ...context, compiled, settleMs: SETTLE_MS, stalledMs: STALLED_MS });
   const writer = daemonSetWriter(client);
   let troubles: readonly Trouble[] = [];
   /** Who we are, once the API server has said so. */
@@ -68,17 +54,14 @@ export function startDaemonSetPatching(options: DaemonSetPatchingOptions): Daemo
   /** A patch of which nobody knows whether it arrived. */
   let uncertain: RunningDaemonSet | undefined;
 
-  const reconciler = startReconciler({
-    name: NAME,
-    reconcile,
-    log,
-    pauseMs: PAUSE_MS,
-    onResult: (result) => metrics.reconciled(NAME, result),
-  });
-  return { changed: () => reconciler.trigger(), troubles: () => troubles, stop: () => reconciler.stop() };
+  const reconciler = startController(context, NAME, reconcile, { pauseMs: PAUSE_MS });
+  const changed = reports.add({ troubles: () => troubles });
+  for (const { changes } of [nodes, daemonSets, policies, rights])
+    changes.subscribe(() => reconciler.trigger(), signal);
+  return reconciler;
 
   async function reconcile(): Promise<number | undefined> {
-    await options.synced;
+    await synced;
     if (uncertain) conclude(uncertain, await writer.outcome(uncertain));
     // What is known is from before: in it, nothing has been patched.
     if (isAwaited()) return undefined;
@@ -90,7 +73,8 @@ export function startDaemonSetPatching(options: DaemonSetPatchingOptions): Daemo
     const waiting = new Set(found.filter(({ lacks }) => lacks.length > 0).map(({ entry }) => entry.uid));
     for (const uid of refusals.keys()) if (!waiting.has(uid)) refusals.delete(uid);
     const isBusy = found.some(({ patched, standing }) => patched && !standing.settled);
-    const next = isBusy || !options.mayPatch() ? undefined : found.find((daemonSet) => isDue(daemonSet, now));
+    const next =
+      isBusy || !rights.permits('patchDaemonSets') ? undefined : found.find((daemonSet) => isDue(daemonSet, now));
     report(found);
     metrics.swept(NAME, Date.now());
     if (next) {
@@ -153,7 +137,7 @@ export function startDaemonSetPatching(options: DaemonSetPatchingOptions): Daemo
   function report(found: readonly RunningDaemonSet[]): void {
     const next = daemonSetTroubles({
       daemonSets: found,
-      stalledMs,
+      stalledMs: STALLED_MS,
       refusal: ({ entry }) => refusals.get(entry.uid)?.message,
       culprit: ({ entry }) => culprits.get(entry.uid) ?? '',
       patchedBy: ({ entry }) =>
@@ -172,7 +156,7 @@ export function startDaemonSetPatching(options: DaemonSetPatchingOptions): Daemo
       const wording = { type: 'Warning', reason, action: 'LeaveAlone' } as const;
       for (const event of daemonSetEvents(daemonSet, [policy], wording, () => note)) record(event);
     }
-    options.onTroubles();
+    changed();
   }
 }
 

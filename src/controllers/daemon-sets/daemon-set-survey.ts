@@ -7,7 +7,8 @@ import {
   recordOfAdded,
 } from '../../judge/daemon-set-repair.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
-import { type DaemonSets, type Nodes, type Trouble, unreadyNodes } from '../sources.ts';
+import type { Trouble } from '../reports.ts';
+import { type DaemonSets, type Nodes, unreadyNodes } from '../sources.ts';
 import { listLacks, policiesOf, type RunningDaemonSet, titleOf } from './daemon-set-writer.ts';
 import { watchRollouts } from './rollout-watch.ts';
 

@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
 import { howToPermit, OPTIONAL_RIGHTS } from '../../cluster/optional-rights.ts';
@@ -16,14 +15,13 @@ import {
   zonesOf,
 } from '../../judge/eviction-pace.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
-import type { ConditionState } from '../../policy/policy-status.ts';
-import { startReconciler } from '../../runtime/work-queue.ts';
-import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
-import type { ClusterNode, Nodes, Trouble } from '../sources.ts';
+import type { Counted } from '../context.ts';
+import { startController } from '../context.ts';
+import type { Evicting, Trouble } from '../reports.ts';
+import type { ClusterNode, Nodes } from '../sources.ts';
 import { eventOfEvictions } from './node-events.ts';
 import { listUnboundPods } from './unbound-pods.ts';
 
-const NAME = 'node-eviction';
 /** What holds evictions up is looked at again after this time. */
 const LOOK_AGAIN_MS = 10_000;
 /** Each run looks at all nodes, and thousands may begin to wait within a second. */
@@ -33,7 +31,7 @@ const STALLED_MS = 60_000;
 /** No zone has this name. */
 const ALL_ZONES = '*';
 
-export interface EvictionsOptions {
+export interface EvictionsOptions extends Counted {
   readonly client: ApiClient;
   readonly nodes: Nodes;
   /** Nodes a second in each zone. */
@@ -41,10 +39,8 @@ export interface EvictionsOptions {
   /** It is the node's turn. */
   readonly onTurn: (name: string) => void;
   readonly record: (event: RecordedEvent) => void;
-  readonly metrics: Pick<ClusterMetrics, 'reconciled'>;
   /** Called when states or troubles may have changed. */
   readonly onChange: () => void;
-  readonly log: Logger;
 }
 
 /** One look at a node, which may be its turn. */
@@ -68,21 +64,13 @@ export interface Evictions {
   stop(): Promise<void>;
 }
 
-/** How far a policy is with a taint that evicts pods. */
-export interface Evicting {
-  /** How many nodes still lack it, those among them whose turn it is. */
-  readonly nodes: number;
-  /** The condition `Evicting`: undefined while none waits for its turn. */
-  readonly condition: ConditionState | undefined;
-}
-
 interface Waiter {
   readonly zone: string;
   readonly policies: ReadonlySet<string>;
 }
 
 export function startEvictions(options: EvictionsOptions): Evictions {
-  const { client, nodes, rate, onTurn, record, metrics, onChange, log } = options;
+  const { client, nodes, rate, onTurn, record, onChange, signal } = options;
   /** By node, whoever has waited longest first. */
   const waiting = new Map<string, Waiter>();
   /** Whose turn it is, with the zone: one node in each zone. */
@@ -93,14 +81,9 @@ export function startEvictions(options: EvictionsOptions): Evictions {
   let holds = new Map<string, { readonly hold: Hold; readonly since: number }>();
   let podsHidden: string | undefined;
   const told = new Map<string, string>();
-  const stopping = new AbortController();
-  const pacing = startReconciler({
-    name: NAME,
-    reconcile,
-    log,
+  const pacing = startController(options, 'node-eviction', reconcile, {
     // Short against the time from one node to the next.
     pauseMs: Math.min(PAUSE_MS, 100 / rate),
-    onResult: (result) => metrics.reconciled(NAME, result),
   });
 
   function end(name: string, used: boolean): void {
@@ -151,10 +134,7 @@ export function startEvictions(options: EvictionsOptions): Evictions {
         return [{ kind: 'TaintPolicy', policy, reason: first.hold.reason, message }];
       });
     },
-    async stop() {
-      stopping.abort();
-      await pacing.stop();
-    },
+    stop: pacing.stop,
   };
 
   async function reconcile(): Promise<number | undefined> {
@@ -203,7 +183,7 @@ export function startEvictions(options: EvictionsOptions): Evictions {
     const times = [...nodeViews()].flatMap(({ taints }) => evictionTimes(taints));
     if (times.length === 0) return undefined;
     try {
-      const pods = await listUnboundPods(client, stopping.signal);
+      const pods = await listUnboundPods(client, signal);
       podsHidden = undefined;
       const names = pods && displacedPods(pods, times);
       return names?.length === 0 ? undefined : { reason: 'PodsWithoutNode', names: names ?? [] };

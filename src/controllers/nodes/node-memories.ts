@@ -11,7 +11,8 @@ import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { createAttempts } from '../../runtime/back-off.ts';
-import type { ClusterNode, Trouble } from '../sources.ts';
+import type { Trouble } from '../reports.ts';
+import type { ClusterNode } from '../sources.ts';
 import { FIGHT } from './taint-contests.ts';
 
 /** Whoever deletes a policy and creates it anew, as GitOps and installations do, is done by then. */

@@ -1,20 +1,17 @@
-import type { Logger } from 'pino';
-import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict, isFinal, isNotFound } from '../../cluster/client/api-error.ts';
+import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { evictingTaints } from '../../judge/eviction-pace.ts';
 import { type NodeDrift, nodeDrift } from '../../judge/node-drift.ts';
 import type { DesiredNode } from '../../judge/node-view.ts';
-import type { RecordedEvent } from '../../kubernetes/event.ts';
-import { identity, type Taint } from '../../kubernetes/taint.ts';
-import type { PolicySet } from '../../policy/policy-set.ts';
+import { identity } from '../../kubernetes/taint.ts';
 import { pause } from '../../runtime/pause.ts';
 import { tokenBucket } from '../../runtime/token-bucket.ts';
 import { startReconciler, startWorkQueue } from '../../runtime/work-queue.ts';
-import type { LeaderMetrics } from '../../server/metrics.ts';
+import type { Controller, LeaderContext } from '../context.ts';
 import { FIELD_MANAGER } from '../field-owner.ts';
-import type { ClusterNode, Nodes, Trouble } from '../sources.ts';
-import { type Evicting, startEvictions, type Turn } from './evictions.ts';
+import type { ClusterNode } from '../sources.ts';
+import { startEvictions, type Turn } from './evictions.ts';
 import { countMemoryWrites, patchOf, trackFullMemories, trackIdleMemories } from './node-memories.ts';
 import { trackNodeReports, trackTaintStays } from './node-reports.ts';
 import { trackRefusedRepairs, trackTaintContests } from './taint-contests.ts';
@@ -31,84 +28,61 @@ const CONFLICT_PAUSE_MS = 500;
 
 type NodeEntry = Entry<ClusterNode>;
 
-export interface NodeRepairOptions {
-  readonly client: ApiClient;
-  /** Resolves when `nodes` has all of them. */
-  readonly synced: Promise<unknown>;
-  readonly nodes: Nodes;
-  readonly compiled: () => PolicySet;
-  /** Whether every TaintPolicy is known: what one that is not may protect is not forgotten. */
-  readonly isComplete: () => boolean;
-  /** Nothing is written, only reported. */
-  readonly audit: boolean;
-  /** How many nodes a second get a taint that evicts pods, in each zone. */
-  readonly evictionRate: number;
-  readonly record: (event: RecordedEvent) => void;
-  readonly metrics: LeaderMetrics;
-  /** Called when {@link NodeRepair.troubles} have changed. */
-  readonly onTroubles: () => void;
-  readonly log: Logger;
-}
-
-export interface NodeRepair {
-  nodeChanged(name: string): void;
-  policiesChanged(): void;
-  troubles(): readonly Trouble[];
-  /** How far a TaintPolicy is with a taint that evicts pods. */
-  evicting(policy: string): Evicting;
-  /** Whether the taint is left to whoever takes it away from the node each time. */
-  isContested(name: string, taint: Taint): boolean;
-  stop(): Promise<void>;
-}
+export type NodeRepairContext = Pick<
+  LeaderContext,
+  'client' | 'synced' | 'nodes' | 'audit' | 'evictionRate' | 'record' | 'reports' | 'metrics' | 'log' | 'signal'
+> & { readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete' | 'changes'> };
 
 /** Keeps nodes as the policies declare them, whoever changed them, and whether or not the webhook saw it. */
-export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
-  const { client, synced, nodes, compiled, isComplete, audit, record, metrics, onTroubles, log } = options;
-  const contests = trackTaintContests({ client, onChange: onTroubles });
+export function startNodeRepair(context: NodeRepairContext): Controller {
+  const { client, synced, nodes, policies, audit, record, reports, metrics, log, signal } = context;
+  const compiled = () => policies.snapshot().compiled;
+  const contests = trackTaintContests({ client, onChange: () => changed() });
   const memories = countMemoryWrites(log);
   const idle = trackIdleMemories();
-  const refusals = trackRefusedRepairs(onTroubles);
+  const refusals = trackRefusedRepairs(() => changed());
   const stays = trackTaintStays();
-  const full = trackFullMemories(onTroubles);
-  const reports = trackNodeReports({ contests, record, metrics, log });
+  const full = trackFullMemories(() => changed());
+  const nodeReports = trackNodeReports({ contests, record, metrics, log });
   /** Of a node that somebody else had changed, the version that was known: it is of no use to write to that again. */
   const outdated = new Map<string, string>();
   const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
-  const stopping = new AbortController();
 
   const queue = startWorkQueue({
     name: 'node-repair',
     work: (name) => evictions.look(name, (turn) => look(name, turn)),
     concurrency: CONCURRENCY,
     log,
+    signal,
     onResult: (result) => metrics.reconciled('node-repair', result),
   });
   metrics.watchQueue('node-repair', queue.depth);
   const evictions = startEvictions({
-    ...options,
-    rate: options.evictionRate,
+    ...context,
+    rate: context.evictionRate,
     onTurn: (name) => queue.add(name),
-    onChange: onTroubles,
+    onChange: () => changed(),
   });
-  const sweep = startReconciler({ name: 'node-sweep', reconcile: lookAtAll, log });
-
-  return {
-    nodeChanged(name) {
-      const entry = nodes.get(name);
-      // At once: a node that was not Ready for a moment begins anew.
-      if (entry) stays.look(entry);
-      else stays.gone(name);
-      queue.add(name);
-    },
-    policiesChanged: () => sweep.trigger(),
+  const sweep = startReconciler({ name: 'node-sweep', reconcile: lookAtAll, log, signal });
+  const changed = reports.add({
     troubles: () => [...contests.troubles(), ...refusals.troubles(), ...evictions.troubles(), ...full.troubles()],
-    evicting: evictions.stateOf,
+    evicting: ({ kind, name }) => (kind === 'TaintPolicy' ? evictions.stateOf(name) : undefined),
     isContested(name, taint) {
       const entry = nodes.get(name);
       return entry !== undefined && contests.isContested(entry, taint);
     },
+  });
+  nodes.changes.subscribe(({ entry: { name } }) => {
+    const entry = nodes.get(name);
+    // At once: a node that was not Ready for a moment begins anew.
+    if (entry) stays.look(entry);
+    else stays.gone(name);
+    queue.add(name);
+  }, signal);
+  policies.changes.subscribe(() => sweep.trigger(), signal);
+
+  return {
     async stop() {
-      stopping.abort();
       metrics.watchQueue('node-repair', undefined);
       await Promise.all([sweep.stop(), queue.stop(), evictions.stop()]);
     },
@@ -124,14 +98,14 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
       const { losses, desired, settlesInMs, unlisted } = driftOf(entry, false);
       // What was told of it, or stood in its way, may be over.
       const isKnown =
-        reports.has(entry.name) ||
+        nodeReports.has(entry.name) ||
         refusals.has(entry.name) ||
         full.has(entry.name) ||
         idle.nextLookMs(entry) !== undefined;
       if (losses.length > 0 || desired || unlisted.length > 0 || isKnown) queue.add(entry.name);
       else if (settlesInMs !== undefined) queue.add(entry.name, settlesInMs);
       if (++count % SWEEP_SLICE === 0) await new Promise(setImmediate);
-      if (stopping.signal.aborted) return undefined;
+      if (signal.aborted) return undefined;
     }
     metrics.swept('node-repair', Date.now());
     return SWEEP_MS;
@@ -140,7 +114,7 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
   async function look(name: string, turn: Turn): Promise<number | undefined> {
     const entry = nodes.get(name);
     if (!entry) {
-      reports.gone(name);
+      nodeReports.gone(name);
       outdated.delete(name);
       idle.gone(name);
       refusals.over(name);
@@ -159,7 +133,7 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
     // Of a refused eviction nobody knows more before its next turn.
     if (desired !== undefined || paced.length === 0) refusals.over(name);
     for (const loss of losses) if (loss.hindrance === 'contested') await contests.open(entry, loss);
-    reports.staying(entry, losses);
+    nodeReports.staying(entry, losses);
     full.found(name, unlisted, compiled().taintPolicies);
     return isLost ? CONFLICT_PAUSE_MS : earliest(contests.nextLookMs(entry), idle.nextLookMs(entry), settlesInMs);
   }
@@ -169,7 +143,7 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
     const { desired, ...drift } = nodeDrift(entry.value, compiled().taintPolicies, {
       isContested: (taint) => contests.isContested(entry, taint),
       hasTurn,
-      forgetting: { isComplete: isComplete(), isOver: (memory) => idle.isOver(entry, memory) },
+      forgetting: { isComplete: policies.isComplete('TaintPolicy'), isOver: (memory) => idle.isOver(entry, memory) },
       stayedMs: (taint) => stays.stayedMs(entry.name, taint),
     });
     idle.seen(entry, drift.idle);
@@ -180,8 +154,8 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
   async function write(entry: NodeEntry, desired: DesiredNode, drift: NodeDrift, turn: Turn): Promise<boolean> {
     const { losses } = drift;
     while (!writes.take()) {
-      await pause(writes.waitMs(), stopping.signal);
-      stopping.signal.throwIfAborted();
+      await pause(writes.waitMs(), signal);
+      signal.throwIfAborted();
     }
     turn.used = evictingTaints(entry.value.taints, desired.taints).length > 0;
     try {
@@ -205,7 +179,7 @@ export function startNodeRepair(options: NodeRepairOptions): NodeRepair {
     for (const taint of new Map(repaired.map(({ taint }) => [identity(taint), taint])).values()) {
       contests.repaired(entry, taint);
     }
-    reports.written(entry, drift);
+    nodeReports.written(entry, drift);
     return true;
   }
 }

@@ -6,7 +6,8 @@ import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { createAttempts } from '../../runtime/back-off.ts';
 import { describeOwner, fieldOwner, type ManagedFields } from '../field-owner.ts';
-import type { ClusterNode, Trouble } from '../sources.ts';
+import type { Trouble } from '../reports.ts';
+import type { ClusterNode } from '../sources.ts';
 
 /** Taints that a status names, and refusals that it repeats. */
 const MAX_NAMED = 5;

@@ -1,45 +1,17 @@
-import type { Logger } from 'pino';
-import type { ApiClient } from '../../cluster/client/api-client.ts';
+import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { StuckPod } from '../../judge/findings.ts';
-import type { RecordedEvent } from '../../kubernetes/event.ts';
-import type { OptionalRight } from '../../policy/backstop.ts';
-import type { PolicySet } from '../../policy/policy-set.ts';
 import { startWorkQueue } from '../../runtime/work-queue.ts';
-import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
-import type { DaemonSets, Nodes, Trouble } from '../sources.ts';
+import type { Controller, LeaderContext } from '../context.ts';
+import type { Trouble } from '../reports.ts';
 import { type FailedPods, watchFailedPods } from './failed-pods.ts';
 import { createFreeings } from './freed-pods.ts';
 import { recoverPods } from './recover-pods.ts';
 import { createRecoveryTroubles } from './recovery-reports.ts';
 
-export interface PodRecoveryOptions {
-  readonly client: ApiClient;
-  /** Where taintkeeper runs: its own pods are left out. */
-  readonly namespace: string;
-  readonly nodes: Nodes;
-  readonly daemonSets: DaemonSets;
-  readonly compiled: () => PolicySet;
-  /** What may be done with pods; undefined while nobody knows. */
-  readonly permits: (right: OptionalRight) => boolean | undefined;
-  readonly record: (event: RecordedEvent) => void;
-  readonly metrics: ClusterMetrics;
-  /** Called when `troubles()` or `stuckPods()` may say something else. */
-  readonly onFindings: () => void;
-  readonly log: Logger;
-}
-
-/** Frees daemon pods that stay Failed on nodes where they could run. */
-export interface PodRecovery {
-  /** Policies, or what is permitted, have changed. */
-  policiesChanged(): void;
-  nodeChanged(name: string): void;
-  daemonSetChanged(namespace: string, name: string): void;
-  troubles(): readonly Trouble[];
-  /** The daemon pods that are Failed on a node where they could run, however short the time. */
-  stuckPods(): readonly StuckPod[];
-  /** Ends for good, once the work in progress has. */
-  stop(): Promise<void>;
-}
+export type PodRecoveryContext = Pick<
+  LeaderContext,
+  'client' | 'namespace' | 'nodes' | 'daemonSets' | 'rights' | 'record' | 'reports' | 'metrics' | 'log' | 'signal'
+> & { readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'> };
 
 const NAME = 'pod-recovery';
 /** DaemonSets that are looked at at the same time. */
@@ -50,13 +22,13 @@ const PAUSE_MS = 500;
 /** An API server that starts anew is no trouble. */
 const OUTAGE_MS = 30_000;
 
-/** Pods are watched only while there is a policy that wants it. */
-export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
-  const { client, daemonSets, compiled, metrics, log } = options;
+/** Frees daemon pods that stay Failed on nodes where they could run. Pods are watched only while there is a policy that wants it. */
+export function startPodRecovery(context: PodRecoveryContext): Controller {
+  const { client, nodes, daemonSets, policies, rights, reports, metrics, log, signal } = context;
+  const compiled = () => policies.snapshot().compiled;
   const freeings = createFreeings();
   const troubles = createRecoveryTroubles();
-  const stopping = new AbortController();
-  const recover = recoverPods({ ...options, freeings, troubles, signal: stopping.signal });
+  const recover = recoverPods({ ...context, compiled, permits: rights.permits, freeings, troubles });
   const queue = startWorkQueue({
     name: NAME,
     // All pods of a DaemonSet, so that one restart is for all of them.
@@ -65,11 +37,12 @@ export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
       try {
         return await recover(daemonSet, failed?.ofDaemonSet(daemonSet) ?? []);
       } finally {
-        options.onFindings();
+        changed();
       }
     },
     concurrency: CONCURRENCY,
     log,
+    signal,
     onResult: (result) => metrics.reconciled(NAME, result),
   });
   metrics.watchQueue(NAME, queue.depth);
@@ -83,24 +56,24 @@ export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
   /** Why the pods are not watched though they should be. */
   let outage: { readonly since: number; readonly error: string } | undefined;
   const ending = new Set<Promise<void>>();
+  const changed = reports.add({ troubles: () => [...troubles.current(), ...outageTroubles()], stuckPods });
   watchIfNeeded();
-
-  return {
-    policiesChanged() {
+  for (const { changes } of [policies, rights]) {
+    changes.subscribe(() => {
       watchIfNeeded();
       for (const key of [...(failed?.daemonSets() ?? []), ...troubles.daemonSets()]) look(key);
-    },
-    nodeChanged(name) {
-      for (const key of failed?.daemonSets(name) ?? []) look(key);
-    },
-    daemonSetChanged(namespace, name) {
-      const key = `${namespace}/${name}`;
-      if (failed && failed.ofDaemonSet(key).length > 0) look(key);
-    },
-    troubles: () => [...troubles.current(), ...outageTroubles()],
-    stuckPods,
+    }, signal);
+  }
+  nodes.changes.subscribe(({ entry }) => {
+    for (const key of failed?.daemonSets(entry.name) ?? []) look(key);
+  }, signal);
+  daemonSets.changes.subscribe(({ entry }) => {
+    const key = `${entry.namespace}/${entry.name}`;
+    if (failed && failed.ofDaemonSet(key).length > 0) look(key);
+  }, signal);
+
+  return {
     async stop() {
-      stopping.abort();
       clearInterval(forgetting);
       metrics.watchQueue(NAME, undefined);
       const ended = queue.stop();
@@ -115,20 +88,20 @@ export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
   }
 
   function watchIfNeeded(): void {
-    if (compiled().recoveryPolicies.length === 0 || !options.permits('watchPods')) endWatch();
+    if (compiled().recoveryPolicies.length === 0 || !rights.permits('watchPods')) endWatch();
     else failed ??= beginWatch();
   }
 
   function beginWatch(): FailedPods {
     const begun = watchFailedPods({
       client,
-      leftOut: options.namespace,
+      leftOut: context.namespace,
       onChange: look,
       onState(state) {
         if (failed !== begun) return;
         metrics.watchState('pods', state.connected);
         outage = state.connected ? undefined : { since: outage?.since ?? performance.now(), error: state.error };
-        options.onFindings();
+        changed();
       },
       log,
     });
@@ -142,7 +115,7 @@ export function startPodRecovery(options: PodRecoveryOptions): PodRecovery {
     failed = undefined;
     outage = undefined;
     metrics.watchEnded('pods');
-    options.onFindings();
+    changed();
   }
 
   function outageTroubles(): Trouble[] {

@@ -4,7 +4,7 @@ import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { POLICY_API_VERSION } from '../../policy/policy.ts';
 import type { RecoveryStrategy } from '../../policy/recovery-policy.ts';
-import type { Trouble } from '../sources.ts';
+import type { Trouble } from '../reports.ts';
 
 /** How many places one message names. */
 const MAX_PLACES = 5;

@@ -4,13 +4,16 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError, isOutdated } from '../../cluster/client/api-error.ts';
 import { POLICY_GROUP, POLICY_RESOURCES, type PolicyObject } from '../../cluster/policies.ts';
 import type { DaemonSetView } from '../../judge/daemon-set.ts';
-import { daemonSetFindings, nodeFindings, podFindings, type StuckPod, wildcardNotes } from '../../judge/findings.ts';
+import { daemonSetFindings, nodeFindings, podFindings, wildcardNotes } from '../../judge/findings.ts';
 import type { NodeView } from '../../judge/node-view.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
-import { type ConditionState, type Findings, nextPolicyStatus, type PolicyStatus } from '../../policy/policy-status.ts';
+import type { Findings, PolicyStatus } from '../../policy/policy-status.ts';
+import { nextPolicyStatus } from '../../policy/policy-status.ts';
+import { orAborted } from '../../runtime/pause.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
-import type { Evicting } from '../nodes/evictions.ts';
-import type { Trouble } from '../sources.ts';
+import type { Controller, LeaderContext } from '../context.ts';
+import { startController } from '../context.ts';
+import type { Reports } from '../reports.ts';
 
 export interface PolicyStatusOptions {
   readonly client: ApiClient;
@@ -19,31 +22,49 @@ export interface PolicyStatusOptions {
   readonly audit: boolean;
   readonly nodes: () => Iterable<NodeView>;
   readonly daemonSets: () => Iterable<DaemonSetView>;
-  readonly stuckPods: () => Iterable<StuckPod>;
-  readonly standing: (policy: PolicyObject) => Standing;
-  /** Why it is not known whether the API server reaches the webhook that is registered, or undefined if it is. */
-  readonly unverified: () => string | undefined;
-  /** How its native policies stand: undefined where it asks for none, `pending` while nobody has looked. */
-  readonly backstop: (policy: PolicyObject) => ConditionState | 'pending' | undefined;
-  readonly evicting: (policy: PolicyObject) => Evicting | undefined;
-  readonly troubles: () => readonly Trouble[];
+  readonly reports: Omit<Reports, 'add' | 'changes' | 'ready' | 'isContested'>;
   readonly metrics: Pick<ClusterMetrics, 'violating' | 'awaitingEviction' | 'stalled'>;
 }
-
-/** Whether the API server calls the webhook for what a valid policy needs: yes, soon, or why not. */
-export type Standing = 'registered' | 'pending' | { readonly fault: string };
 
 /** A status that could not be written because the policy changed meanwhile is looked at again after this time. */
 const CONFLICT_PAUSE_MS = 1_000;
 const LOOK_AGAIN_MS = 60_000;
+/** Least time between two looks at all nodes and DaemonSets, in milliseconds. */
+const PAUSE_MS = 5_000;
+
+type Context = Omit<PolicyStatusOptions, 'objects' | 'compiled' | 'nodes' | 'daemonSets' | 'metrics'> &
+  Pick<
+    LeaderContext,
+    'namespace' | 'nodes' | 'daemonSets' | 'synced' | 'policies' | 'reports' | 'metrics' | 'log' | 'signal'
+  >;
+
+/** Writes the policies' status whenever something that it shows has changed. */
+export function startPolicyStatus(context: Context): Controller {
+  const { namespace, nodes, daemonSets, synced, policies, reports, signal } = context;
+  const write = policyStatus({
+    ...context,
+    objects: policies.objects,
+    compiled: () => policies.snapshot().compiled,
+    nodes: () => Array.from(nodes.entries(), ({ value }) => value),
+    // Those beside taintkeeper itself are never sent to it.
+    daemonSets: () =>
+      Array.from(daemonSets.entries(), ({ value }) => value).filter((daemonSet) => daemonSet.namespace !== namespace),
+  });
+  const known = () => orAborted(Promise.all([synced, reports.ready()]), signal);
+  const reconciler = startController(context, 'policy-status', () => known().then(write), { pauseMs: PAUSE_MS });
+  // What changes of the policies themselves changes what is registered for them, and that is reported.
+  for (const source of [nodes.news, daemonSets.changes, reports.changes, policies.statusChanges]) {
+    source.subscribe(() => reconciler.trigger(), signal);
+  }
+  return reconciler;
+}
 
 /**
  * One run that writes the status of every policy whose status is no longer right. Gives the time until the next look, in
  * milliseconds.
  */
 export function policyStatus(options: PolicyStatusOptions): () => Promise<number> {
-  const { client, objects, compiled, audit, nodes, daemonSets, stuckPods } = options;
-  const { standing, unverified, backstop, evicting, troubles, metrics } = options;
+  const { client, objects, compiled, audit, nodes, daemonSets, reports, metrics } = options;
   /** Of each policy all violators, by its uid; the status names only the first few. */
   let violators: ReadonlyMap<string, readonly string[]> = new Map();
 
@@ -51,7 +72,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
     const nodeViews = [...nodes()];
     const daemonSetViews = [...daemonSets()];
     const { taintPolicies, tolerationPolicies, recoveryPolicies } = compiled();
-    const stalled = troubles();
+    const stalled = reports.troubles();
     metrics.stalled(stalled);
     const found = new Map<string, readonly string[]>();
     const counts: Parameters<ClusterMetrics['violating']>[0][number][] = [];
@@ -61,12 +82,12 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
     for (const policy of objects()) {
       // Many policies and many nodes take their time, and admissions do not wait.
       await setImmediate();
-      const state = policy.inForce ? standing(policy) : 'registered';
-      const backing = backstop(policy);
+      const state = policy.inForce ? reports.standing(policy) : 'registered';
+      const backing = reports.backstop(policy);
       if (state === 'pending' || backing === 'pending') continue;
       const before = policy.status as PolicyStatus | undefined;
       const findings = findingsOf(policy, violators.get(policy.uid) ?? before?.violators ?? []);
-      const awaited = evicting(policy);
+      const awaited = reports.evicting(policy);
       if (awaited && awaited.nodes > 0) awaiting.push({ policy: policy.name, count: awaited.nodes });
       found.set(policy.uid, findings?.violators ?? []);
       counts.push({ kind: policy.kind, policy: policy.name, count: findings?.violators.length ?? 0 });
@@ -76,7 +97,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
         problems: policy.result.ok ? [] : policy.result.problems,
         inForce: policy.inForce,
         notRegistered: state === 'registered' ? undefined : state.fault,
-        unverified: unverified(),
+        unverified: reports.unverified(),
         audit,
         notes: policy.result.ok ? wildcardNotes(policy.result.policy) : [],
         stalled: stalled.filter(({ kind, policy: name }) => kind === policy.kind && name === policy.name),
@@ -109,7 +130,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
         return found && daemonSetFindings(found, daemonSetViews, known);
       }
       const found = recoveryPolicies.find((policy) => policy.name === name);
-      return found && podFindings(found, daemonSetViews, stuckPods(), known);
+      return found && podFindings(found, daemonSetViews, reports.stuckPods(), known);
     }
   };
 

@@ -1,15 +1,10 @@
+import type { Logger } from 'pino';
+import type { PolicySnapshot } from '../../cluster/policies.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
 import type { ConfigurationPhase, Webhook } from '../../cluster/webhook-configurations.ts';
-import type { LabelSelectorRequirement } from '../../kubernetes/label-selector.ts';
+import { webhookEntries } from '../../webhooks/entries.ts';
 import type { WebhookEntry } from '../../webhooks/entry.ts';
-
-/**
- * A LabelSelector to compare with what is registered: all of it in one list, and what is undefined must not be there. Of a map, what
- * somebody added to it would not be seen; the API server leaves empty lists out.
- */
-export function exactSelector(requirements: readonly LabelSelectorRequirement[]) {
-  return { matchLabels: undefined, matchExpressions: requirements.length > 0 ? requirements : undefined };
-}
+import { exactSelector } from '../managed-objects.ts';
 
 export interface DesiredOptions {
   readonly service: ServiceRef;
@@ -64,24 +59,43 @@ export function desiredWebhooks(
 
 const GROUPS: Readonly<Record<WebhookEntry['resource'], string>> = { nodes: '', daemonsets: 'apps' };
 
-/**
- * Whether `actual` has all that `desired` says: lists item by item, of maps the fields that are wanted. Fields that a newer
- * API server adds by itself are no difference, or the configuration would be written forever.
- */
-export function covers(actual: unknown, desired: unknown): boolean {
-  if (Array.isArray(desired)) {
-    return (
-      Array.isArray(actual) &&
-      actual.length === desired.length &&
-      desired.every((item, index) => covers(actual[index], item))
-    );
+/** The API server compiles every expression of a configuration that is written, and requests wait for it. */
+const LEAST_DISTANCE_MS = 2_000;
+
+/** The webhooks that the policies need. They follow the policies at a distance: many changes in a row are few. */
+export interface FollowedEntries {
+  /** What to register now; compiled from {@link from}. */
+  current(): readonly WebhookEntry[];
+  from(): PolicySnapshot;
+  /** In how many milliseconds {@link current} may take up a change of the policies. */
+  dueInMs(): number;
+}
+
+/** @param audit takes every policy to be in mode Audit */
+export function followPolicies(latest: () => PolicySnapshot, audit: boolean, log: Logger): FollowedEntries {
+  let from = latest();
+  let entries = webhookEntries(from.policies, { audit });
+  let notBefore = 0;
+  let complaints = '';
+
+  return {
+    current() {
+      if (from !== latest() && performance.now() >= notBefore) {
+        from = latest();
+        entries = webhookEntries(from.policies, { audit });
+        notBefore = performance.now() + LEAST_DISTANCE_MS;
+        complain();
+      }
+      return entries;
+    },
+    from: () => from,
+    dueInMs: () => Math.max(0, notBefore - performance.now()),
+  };
+
+  function complain(): void {
+    const widened = entries.flatMap(({ name, widened }) => (widened ? [`${name} (${widened})`] : []));
+    const now = widened.join(', ');
+    if (now !== complaints && now !== '') log.warn(`webhooks that are called more often than necessary: ${now}`);
+    complaints = now;
   }
-  if (typeof desired === 'object' && desired !== null) {
-    return (
-      typeof actual === 'object' &&
-      actual !== null &&
-      Object.entries(desired).every(([field, value]) => covers((actual as Record<string, unknown>)[field], value))
-    );
-  }
-  return actual === desired;
 }

@@ -18,8 +18,6 @@ async function policiesWithout(resource: string | undefined) {
   const policies = watchPolicies({
     client,
     audit: false,
-    onChange() {},
-    onStatus() {},
     onState() {},
     log: captureLog().log,
   });

@@ -1,11 +1,13 @@
 import { onTestFinished } from 'vitest';
 import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
-import type { Entry } from '../../../src/cluster/watch/watch-cache.ts';
+import type { Change, Entry } from '../../../src/cluster/watch/watch-cache.ts';
 import { startDaemonSetPatching } from '../../../src/controllers/daemon-sets/daemon-set-patching.ts';
+import { createReports } from '../../../src/controllers/reports.ts';
 import { type ClusterDaemonSet, type ClusterNode, projectDaemonSet } from '../../../src/controllers/sources.ts';
 import type { RecordedEvent } from '../../../src/kubernetes/event.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
+import { createSubject } from '../../../src/runtime/source.ts';
 import { captureLog } from '../captured-log.ts';
 
 export interface Writable {
@@ -67,7 +69,7 @@ export function startRunningCluster(compiled: () => PolicySet) {
       const { name, namespace, uid, resourceVersion } = object.metadata;
       cached.set(key, { name, namespace, uid, resourceVersion, value: projectDaemonSet(structuredClone(object)) });
     }
-    patching.changed();
+    changed();
   }
 
   /** Changes a DaemonSet as somebody else would. */
@@ -110,20 +112,37 @@ export function startRunningCluster(compiled: () => PolicySet) {
     },
   };
 
+  const changes = createSubject<Change<never>>();
+  const rightChanges = createSubject();
+  const changed = () => rightChanges.next();
+  const reports = createReports();
+  reports.changes.subscribe(() => told.push(reasons()));
+  const stopping = new AbortController();
   const patching = startDaemonSetPatching({
     client: client as unknown as ApiClient,
     namespace: 'taintkeeper',
-    nodes: { get: (name) => nodes.get(name), entries: () => nodes.values() },
-    daemonSets: { get: (name, namespace) => cached.get(`${namespace}/${name}`), entries: () => cached.values() },
+    nodes: { get: (name) => nodes.get(name), entries: () => nodes.values(), changes, news: createSubject() },
+    daemonSets: {
+      get: (name, namespace) => cached.get(`${namespace}/${name}`),
+      entries: () => cached.values(),
+      changes,
+    },
     synced: Promise.resolve(),
-    compiled,
-    mayPatch: () => permitted,
+    policies: {
+      snapshot: () => ({ policies: [], compiled: compiled(), versions: new Set() }),
+      changes: createSubject(),
+    },
+    rights: { permits: (right) => (right === 'patchDaemonSets' ? permitted : false), changes: rightChanges },
     record: (event) => events.push(event),
-    onTroubles: () => told.push(reasons()),
+    reports,
     metrics: { repaired: (kind, policy) => repairs.push(`${kind} ${policy}`), reconciled: () => {}, swept: () => {} },
     log,
+    signal: stopping.signal,
   });
-  onTestFinished(() => patching.stop());
+  onTestFinished(() => {
+    stopping.abort();
+    return patching.stop();
+  });
 
   return {
     add,
@@ -140,7 +159,7 @@ export function startRunningCluster(compiled: () => PolicySet) {
         const value = { name, labels: {}, taints: [], release: undefined, remembered: undefined, ready: false };
         nodes.set(name, { name, namespace: '', uid: name, resourceVersion: '1', value });
       }
-      patching.changed();
+      changed();
     },
     /** What a PATCH fails with from now on. */
     failWith(failure: typeof fail) {
@@ -149,7 +168,7 @@ export function startRunningCluster(compiled: () => PolicySet) {
     /** Whether DaemonSets may be patched, from now on. */
     permit(may: boolean | undefined) {
       permitted = may;
-      patching.changed();
+      changed();
     },
     /** Whether the cache follows. */
     follow(does: boolean) {
@@ -162,13 +181,13 @@ export function startRunningCluster(compiled: () => PolicySet) {
     events,
     repairs,
     messages: () => lines().map(({ msg }) => msg),
-    troubles: () => patching.troubles(),
+    troubles: reports.troubles,
     reasons,
     told,
   };
 
   function reasons(): string[] {
-    return patching.troubles().map(({ policy, reason, message }) => `${policy} ${reason} ${message.split(' ')[1]}`);
+    return reports.troubles().map(({ policy, reason, message }) => `${policy} ${reason} ${message.split(' ')[1]}`);
   }
 }
 

@@ -89,12 +89,12 @@ describe('a taint that evicts pods', () => {
   it('is told of the policy while nodes wait, and of no node before its turn', async () => {
     const { repair, said, saidOfPolicies, onTroubles } = startRepair(evicting, nodes(3));
     await pass(PROMPT_MS);
-    expect(repair.evicting('p').condition).toEqual({
+    expect(repair.evicting('p')?.condition).toEqual({
       status: 'True',
       reason: 'Paced',
       message: '2 nodes still to get a taint that evicts pods; one node in 10 s in each zone at the most',
     });
-    expect(repair.evicting('p').nodes).toBe(2);
+    expect(repair.evicting('p')?.nodes).toBe(2);
     expect(repair.evicting('another')).toEqual({ nodes: 0, condition: undefined });
     expect(said()).toEqual(['a0 TaintRestored']);
     expect(saidOfPolicies()).toContain(
@@ -150,7 +150,7 @@ describe('no node gets it', () => {
     await pass(3 * INTERVAL_MS);
     expect(outOf(repair)).toEqual(['a0']);
     const why = 'held up: 2 pods that came since have no node to run on (default/web-1, default/web-2)';
-    expect(repair.repair.evicting('p').condition).toMatchObject({
+    expect(repair.repair.evicting('p')?.condition).toMatchObject({
       reason: 'PodsWithoutNode',
       message: `4 nodes still to get a taint that evicts pods; one node in 10 s in each zone at the most; ${why}`,
     });
@@ -170,7 +170,7 @@ describe('no node gets it', () => {
     repair.setPods([]);
     await pass(INTERVAL_MS + PROMPT_MS);
     expect(outOf(repair)).toEqual(['a0', 'a1']);
-    expect(repair.repair.evicting('p').condition).toMatchObject({ reason: 'Paced' });
+    expect(repair.repair.evicting('p')?.condition).toMatchObject({ reason: 'Paced' });
     expect(repair.repair.troubles()).toEqual([]);
   });
 
@@ -180,7 +180,7 @@ describe('no node gets it', () => {
     repair.setPods(Array(2_001).fill(pendingPod('web')));
     await pass(2 * INTERVAL_MS);
     expect(outOf(repair)).toEqual(['a0']);
-    expect(repair.repair.evicting('p').condition?.message).toContain('too many pods have no node to run on');
+    expect(repair.repair.evicting('p')?.condition?.message).toContain('too many pods have no node to run on');
   });
 
   it('while pods cannot be looked at for a fault', async () => {
@@ -199,7 +199,7 @@ describe('no node gets it', () => {
     const repair = startRepair(evicting, [...unready, ...nodes(2, 'b')]);
     await pass(INTERVAL_MS + 2 * PROMPT_MS);
     expect(outOf(repair)).toEqual(['b0', 'b1']);
-    expect(repair.repair.evicting('p').condition).toMatchObject({
+    expect(repair.repair.evicting('p')?.condition).toMatchObject({
       reason: 'ZoneNotReady',
       message: expect.stringContaining('held up: 6 of 10 nodes in zone a are not ready'),
     });
@@ -212,7 +212,7 @@ describe('no node gets it', () => {
     const repair = startRepair(evicting, nodes(2), { evictionRate: 0 });
     await pass(100 * INTERVAL_MS);
     expect(outOf(repair)).toEqual([]);
-    expect(repair.repair.evicting('p').condition).toMatchObject({
+    expect(repair.repair.evicting('p')?.condition).toMatchObject({
       reason: 'RateIsZero',
       message: '2 nodes still to get a taint that evicts pods; held up: the rate is 0 (serve --node-eviction-rate)',
     });
@@ -224,7 +224,7 @@ it('without the right to list pods there is the pace alone, and that is said', a
   repair.setPods(new ApiError('GET', '/api/v1/pods', 403, 'Forbidden', 'cannot list pods'));
   await pass(2 * INTERVAL_MS + 3 * PROMPT_MS);
   expect(outOf(repair)).toHaveLength(3);
-  expect(repair.repair.evicting('p').condition?.message).toMatch(
+  expect(repair.repair.evicting('p')?.condition?.message).toMatch(
     /; pods that find no node are not waited for: taintkeeper may not list pods \(set listPods: true /,
   );
 });

@@ -1,8 +1,9 @@
 import { onTestFinished, vi } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
-import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
-import { type NodeRepairOptions, startNodeRepair } from '../../../../src/controllers/nodes/node-repair.ts';
+import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
+import { type NodeRepairContext, startNodeRepair } from '../../../../src/controllers/nodes/node-repair.ts';
+import { createReports } from '../../../../src/controllers/reports.ts';
 import type { ClusterNode } from '../../../../src/controllers/sources.ts';
 import { DEFAULT_EVICTION_RATE } from '../../../../src/judge/eviction-pace.ts';
 import { REMEMBERED_ANNOTATION } from '../../../../src/judge/memory.ts';
@@ -10,6 +11,7 @@ import { RELEASE_ANNOTATION } from '../../../../src/judge/release.ts';
 import { RESTORED_ANNOTATION } from '../../../../src/judge/restored-natively.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
+import { createSubject } from '../../../../src/runtime/source.ts';
 import { createMetrics } from '../../../../src/server/metrics.ts';
 import { captureLog } from '../../captured-log.ts';
 import type { Policies } from '../../judge/node-drifts.ts';
@@ -32,15 +34,27 @@ export interface NodePatch {
 export function startRepair(
   policies: Policies,
   nodes: readonly Entry<ClusterNode>[],
-  options: Partial<NodeRepairOptions> = {},
+  options: Partial<Pick<NodeRepairContext, 'audit' | 'evictionRate' | 'synced'>> & {
+    readonly isComplete?: () => boolean;
+  } = {},
 ) {
-  const { audit = false, evictionRate = DEFAULT_EVICTION_RATE } = options;
+  const {
+    audit = false,
+    evictionRate = DEFAULT_EVICTION_RATE,
+    isComplete = () => true,
+    synced = Promise.resolve(),
+  } = options;
   const cluster = new Map(nodes.map((node) => [node.name, node]));
   const writes: { readonly name: string; readonly patch: NodePatch }[] = [];
   const events: RecordedEvent[] = [];
   const { log, lines } = captureLog();
   const metrics = createMetrics('test');
+  const nodeChanges = createSubject<Change<ClusterNode>>();
+  const policyChanges = createSubject();
+  const reports = createReports();
   const onTroubles = vi.fn();
+  reports.changes.subscribe(onTroubles);
+  const stopping = new AbortController();
   /** Does what somebody else does before the write arrives; what it throws is the answer. */
   const beforeWrite = vi.fn((_name: string) => {});
   let versions = 1;
@@ -84,23 +98,47 @@ export function startRepair(
   function change(name: string, value: Partial<ClusterNode>): void {
     const before = cluster.get(name) ?? nodeEntry(name);
     cluster.set(name, { ...before, resourceVersion: String(++versions), value: { ...before.value, ...value } });
-    repair.nodeChanged(name);
+    nodeChanged(name);
   }
 
-  const repair = startNodeRepair({
+  /** The watch tells of the node as it stands in the Map. */
+  function nodeChanged(name: string): void {
+    nodeChanges.next({ type: 'added', entry: cluster.get(name) ?? nodeEntry(name) });
+  }
+
+  const controller = startNodeRepair({
     client: client as ApiClient,
-    synced: Promise.resolve(),
-    nodes: { get: (name) => cluster.get(name), entries: () => cluster.values() },
-    compiled: () => compiled,
-    isComplete: () => true,
+    synced,
+    nodes: {
+      get: (name) => cluster.get(name),
+      entries: () => cluster.values(),
+      changes: nodeChanges,
+      news: createSubject(),
+    },
+    policies: {
+      snapshot: () => ({ policies: [], compiled, versions: new Set() }),
+      isComplete,
+      changes: policyChanges,
+    },
     audit,
     evictionRate,
     record: (event) => void events.push(event),
+    reports,
     metrics,
-    onTroubles,
     log,
-    ...options,
+    signal: stopping.signal,
   });
+  const repair = {
+    nodeChanged,
+    policiesChanged: () => policyChanges.next(),
+    troubles: reports.troubles,
+    evicting: (policy: string) => reports.evicting({ kind: 'TaintPolicy', name: policy }),
+    isContested: reports.isContested,
+    stop() {
+      stopping.abort();
+      return controller.stop();
+    },
+  };
   onTestFinished(() => repair.stop());
 
   return {
@@ -112,7 +150,7 @@ export function startRepair(
     change,
     remove(name: string) {
       cluster.delete(name);
-      repair.nodeChanged(name);
+      nodeChanged(name);
     },
     setPolicies(next: Policies) {
       compiled = policySet({ taint: next }, { audit });

@@ -1,12 +1,14 @@
 import { onTestFinished } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
-import type { Entry } from '../../../../src/cluster/watch/watch-cache.ts';
+import type { Change, Entry } from '../../../../src/cluster/watch/watch-cache.ts';
 import { startPodRecovery } from '../../../../src/controllers/recovery/pod-recovery.ts';
+import { createReports } from '../../../../src/controllers/reports.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../../../src/controllers/sources.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
 import type { OptionalRight } from '../../../../src/policy/backstop.ts';
 import type { RecoveryPolicySpec } from '../../../../src/policy/recovery-policy.ts';
+import { createSubject } from '../../../../src/runtime/source.ts';
 import { createMetrics } from '../../../../src/server/metrics.ts';
 import { captureLog } from '../../captured-log.ts';
 import { policySet } from '../../policy/policies.ts';
@@ -33,6 +35,13 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
   const daemonSets = new Map<string, Entry<ClusterDaemonSet>>();
   const { log, lines } = captureLog();
   const metrics = createMetrics('test');
+  const nodeChanges = createSubject<Change<ClusterNode>>();
+  const daemonSetChanges = createSubject<Change<ClusterDaemonSet>>();
+  const policyChanges = createSubject();
+  const rightChanges = createSubject();
+  const reports = createReports();
+  reports.changes.subscribe(() => calls.findings++);
+  const stopping = new AbortController();
   let version = 100;
   let readable = true;
   let forbidden: readonly OptionalRight[] = [];
@@ -87,7 +96,7 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
     watching: () => watchers.size,
     setPolicies(next: typeof specs) {
       compiled = compile(next);
-      recovery.policiesChanged();
+      policyChanges.next();
     },
     /** From now on. */
     answers(next: typeof answer) {
@@ -96,15 +105,16 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
     /** What is not permitted, from now on. */
     forbid(...rights: readonly OptionalRight[]) {
       forbidden = rights;
-      recovery.policiesChanged();
+      rightChanges.next();
     },
     /** Whether pods may be listed. */
     setReadable(may: boolean) {
       readable = may;
     },
     setNode(name: string, part: Partial<ClusterNode> = {}) {
-      nodes.set(name, { name, labels: {}, taints: [], release: undefined, ready: true, ...part } as ClusterNode);
-      recovery?.nodeChanged(name);
+      const value = { name, labels: {}, taints: [], release: undefined, ready: true, ...part } as ClusterNode;
+      nodes.set(name, value);
+      nodeChanges.next({ type: 'added', entry: entryOf(value) });
     },
     setDaemonSet(part: Partial<ClusterDaemonSet> = {}, namespace = 'kube-system') {
       const status = { observedGeneration: 1, desired: 2, updated: 2, unavailable: 0 };
@@ -115,8 +125,9 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
         ...part,
       };
       const resourceVersion = `${++version}`;
-      daemonSets.set(`${namespace}/cni`, { namespace, name: 'cni', uid: 'ds-1', resourceVersion, value });
-      recovery?.daemonSetChanged(namespace, 'cni');
+      const entry = { namespace, name: 'cni', uid: 'ds-1', resourceVersion, value };
+      daemonSets.set(`${namespace}/cni`, entry);
+      daemonSetChanges.next({ type: 'added', entry });
     },
     /** A pod that is Failed. */
     addPod(name: string, node = 'n1', { owner = OWNER as object, namespace = 'kube-system' } = {}) {
@@ -138,40 +149,52 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
       const object = { ...pod, metadata: { ...pod.metadata, resourceVersion: `${++version}` } };
       for (const watcher of watchers) watcher({ type: 'DELETED', object });
     },
-    recovery: undefined as unknown as ReturnType<typeof startPodRecovery>,
+    recovery: {
+      troubles: reports.troubles,
+      stuckPods: reports.stuckPods,
+      stop() {
+        stopping.abort();
+        return recovery.stop();
+      },
+    },
   };
-  let recovery: ReturnType<typeof startPodRecovery>;
-  recovery = startPodRecovery({
+  const recovery = startPodRecovery({
     client,
     namespace: 'taintkeeper',
     nodes: {
-      get: (name) => entryOf(nodes.get(name)),
+      get(name) {
+        const node = nodes.get(name);
+        return node && entryOf(node);
+      },
       entries() {
         calls.sweeps++;
         return [];
       },
+      changes: nodeChanges,
+      news: createSubject(),
     },
     daemonSets: {
       get: (name, namespace) => daemonSets.get(`${namespace}/${name}`),
       entries: () => daemonSets.values(),
+      changes: daemonSetChanges,
     },
-    compiled: () => compiled,
-    permits: (right) => !forbidden.includes(right),
+    policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: policyChanges },
+    rights: { permits: (right) => !forbidden.includes(right), changes: rightChanges },
     record: (event) => events.push(event),
     metrics,
-    onFindings: () => calls.findings++,
+    reports,
     log,
+    signal: stopping.signal,
   });
-  cluster.recovery = recovery;
   cluster.setNode('n1');
   cluster.setNode('n2');
   cluster.setDaemonSet();
-  onTestFinished(() => recovery.stop());
+  onTestFinished(() => cluster.recovery.stop());
   return cluster;
 }
 
-function entryOf(value: ClusterNode | undefined): Entry<ClusterNode> | undefined {
-  return value && { namespace: '', name: value.name, uid: `uid-${value.name}`, resourceVersion: '1', value };
+function entryOf(value: ClusterNode): Entry<ClusterNode> {
+  return { namespace: '', name: value.name, uid: `uid-${value.name}`, resourceVersion: '1', value };
 }
 
 function compile(specs: Readonly<Record<string, Partial<RecoveryPolicySpec>>>) {

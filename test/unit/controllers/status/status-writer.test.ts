@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { viewPolicy } from '../../../../src/cluster/policies.ts';
+import { createReports } from '../../../../src/controllers/reports.ts';
 import { policyStatus } from '../../../../src/controllers/status/status-writer.ts';
 import type { TolerationPolicySpec } from '../../../../src/policy/toleration-policy.ts';
 import { policySet } from '../../policy/policies.ts';
@@ -17,6 +18,8 @@ it('a status that the API server refuses keeps back none of the others, and is a
       written.push(path);
     },
   };
+  const reports = createReports();
+  reports.add({ standing: () => 'registered' });
   const run = policyStatus({
     client: client as unknown as ApiClient,
     objects: () =>
@@ -30,12 +33,7 @@ it('a status that the API server refuses keeps back none of the others, and is a
     audit: false,
     nodes: () => [],
     daemonSets: () => [],
-    stuckPods: () => [],
-    standing: () => 'registered',
-    unverified: () => undefined,
-    backstop: () => undefined,
-    evicting: () => undefined,
-    troubles: () => [],
+    reports,
     metrics: { violating: (findings) => counted.push(findings.length), awaitingEviction: () => {}, stalled: () => {} },
   });
   await expect(run()).rejects.toThrow('denied by a webhook');

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { covers, desiredWebhooks } from '../../../../src/controllers/webhooks/desired-webhooks.ts';
+import { covers } from '../../../../src/controllers/managed-objects.ts';
+import { desiredWebhooks } from '../../../../src/controllers/webhooks/desired-webhooks.ts';
 import type { WebhookEntry } from '../../../../src/webhooks/entry.ts';
 
 const OPTIONS = {

@@ -4,6 +4,7 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict } from '../../cluster/client/api-error.ts';
 import { POLICY_GROUP, POLICY_RESOURCES } from '../../cluster/policies.ts';
 import { parsePolicy } from '../../policy/policy.ts';
+import { type Controller, type LeaderContext, startController } from '../context.ts';
 
 /** On the ConfigMap: which of its entries have been created, once and for all. */
 export const CREATED_ANNOTATION = 'taintkeeper.dev/created';
@@ -67,4 +68,11 @@ export function defaultPolicies({
       }
     }
   }
+}
+
+export function startDefaultPolicies(context: LeaderContext): Controller | undefined {
+  const { defaultPolicies: configMap } = context;
+  return configMap
+    ? startController(context, 'default-policies', defaultPolicies({ ...context, configMap }))
+    : undefined;
 }

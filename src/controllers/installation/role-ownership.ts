@@ -1,29 +1,7 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict } from '../../cluster/client/api-error.ts';
-
-/** `metadata.ownerReferences`, if anything. */
-export interface Ownership {
-  readonly ownerReferences?: readonly {
-    readonly apiVersion: string;
-    readonly kind: string;
-    readonly name: string;
-    readonly uid: string;
-  }[];
-}
-
-/**
- * What makes an object go with the ClusterRole of that name; nothing without a name. An owner in a namespace would not do: garbage
- * collection takes such a reference of a cluster-scoped object for a broken one.
- * @throws ApiError
- */
-export async function ownedByClusterRole(client: ApiClient, clusterRole: string | undefined): Promise<Ownership> {
-  if (clusterRole === undefined) return {};
-  const path = `/apis/rbac.authorization.k8s.io/v1/clusterroles/${clusterRole}`;
-  const { metadata } = await client.request<{ metadata: { name: string; uid: string } }>('GET', path);
-  const { name, uid } = metadata;
-  return { ownerReferences: [{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', name, uid }] };
-}
+import { type Controller, type LeaderContext, startController } from '../context.ts';
 
 interface OwnedRole {
   readonly metadata: {
@@ -101,4 +79,11 @@ function isArgos({ annotations = {}, managedFields = [] }: OwnedRole['metadata']
 
 function sameOwners(found: readonly OwnerReference[], wanted: readonly OwnerReference[]): boolean {
   return found.length === wanted.length && found.every(({ uid }, index) => uid === wanted[index]?.uid);
+}
+
+export function startRoleOwnership(context: LeaderContext): Controller | undefined {
+  const { ownerClusterRole: clusterRole } = context;
+  return clusterRole
+    ? startController(context, 'role-ownership', roleOwnership({ ...context, clusterRole }))
+    : undefined;
 }

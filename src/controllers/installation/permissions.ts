@@ -3,7 +3,9 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isPermitted, notPermitted, OPTIONAL_RIGHT_NAMES } from '../../cluster/optional-rights.ts';
 import type { PolicyObject } from '../../cluster/policies.ts';
 import { askedRights, type OptionalRight } from '../../policy/backstop.ts';
-import type { Trouble } from '../sources.ts';
+import { createSubject } from '../../runtime/source.ts';
+import { type Controller, type LeaderContext, type Rights, startController } from '../context.ts';
+import type { Trouble } from '../reports.ts';
 
 /** While a policy waits for a right that somebody may be about to grant. */
 const WAITING_MS = 10_000;
@@ -14,17 +16,12 @@ export interface PermissionsOptions {
   readonly objects: () => readonly PolicyObject[];
   /** Every policy is taken to be in mode Audit. */
   readonly audit: boolean;
-  /** Called when one of the answers is another one. */
-  readonly onChange: () => void;
   readonly log: Logger;
 }
 
-/** What this leader may do besides what every installation may. */
-export interface Permissions {
+export interface Permissions extends Rights {
   /** One run. Gives the time until the next look, in milliseconds. */
   reconcile(): Promise<number>;
-  /** Undefined until the API server was asked. */
-  permits(right: OptionalRight): boolean | undefined;
   /** The policies that ask for what is not permitted. Of native policies their condition says so. */
   troubles(): readonly Trouble[];
 }
@@ -33,7 +30,8 @@ export interface Permissions {
  * Asks the API server before anything is tried: what is not permitted would fail for each object anew, in logs, Events and its audit
  * log, and a policy would say so only once there is something to do.
  */
-export function permissions({ client, objects, audit, onChange, log }: PermissionsOptions): Permissions {
+export function permissions({ client, objects, audit, log }: PermissionsOptions): Permissions {
+  const changes = createSubject();
   let permitted: ReadonlyMap<OptionalRight, boolean> = new Map();
   /** What was logged of. */
   let told = new Set<string>();
@@ -48,10 +46,11 @@ export function permissions({ client, objects, audit, onChange, log }: Permissio
       const lacking = found();
       for (const { message } of lacking) if (!told.has(message)) log.warn(message);
       told = new Set(lacking.map(({ message }) => message));
-      if (hasChanged) onChange();
+      if (hasChanged) changes.next();
       return lacking.length > 0 ? WAITING_MS : LOOK_AGAIN_MS;
     },
     permits: (right) => permitted.get(right),
+    changes,
     troubles: () => found().flatMap(({ right, trouble }) => (right === 'nativePolicies' ? [] : [trouble])),
   };
 
@@ -67,4 +66,18 @@ export function permissions({ client, objects, audit, onChange, log }: Permissio
         });
     });
   }
+}
+
+type Context = Pick<LeaderContext, 'policies' | 'reports' | 'metrics' | 'log' | 'signal'> & {
+  readonly rights: Permissions;
+};
+
+/** Keeps asking for what the policies need. */
+export function startPermissions(context: Context): Controller {
+  const { policies, rights, reports, signal } = context;
+  const changed = reports.add({ troubles: rights.troubles });
+  const reconciler = startController(context, 'permissions', rights.reconcile);
+  policies.changes.subscribe(() => reconciler.trigger(), signal);
+  rights.changes.subscribe(changed, signal);
+  return reconciler;
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
-import { permissions } from '../../../../src/controllers/status/permissions.ts';
+import { permissions } from '../../../../src/controllers/installation/permissions.ts';
 import { captureLog } from '../../captured-log.ts';
 import { policyObject } from '../../doctor/configuration-facts.ts';
 
@@ -26,11 +26,12 @@ function start(objects: ReturnType<typeof policyObject>[], { audit = false } = {
       return { status: { allowed: !denied.includes(`${verb} ${resource}`) } };
     },
   } as unknown as ApiClient;
-  const onChange = () => {
+  const rights = permissions({ client, objects: () => objects, audit, log });
+  rights.changes.subscribe(() => {
     changes++;
-  };
+  });
   return {
-    ...permissions({ client, objects: () => objects, audit, onChange, log }),
+    ...rights,
     deny(next: typeof denied) {
       denied = next;
     },

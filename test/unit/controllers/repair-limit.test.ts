@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { limitRepairs } from '../../../../src/controllers/webhooks/repair-limit.ts';
+import { limitRepairs } from '../../../src/controllers/managed-objects.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

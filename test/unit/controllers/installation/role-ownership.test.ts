@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
-import { roleOwnership } from '../../../../src/controllers/replicas/role-ownership.ts';
+import { roleOwnership } from '../../../../src/controllers/installation/role-ownership.ts';
 import { captureLog } from '../../captured-log.ts';
 
 const NAMESPACE = { apiVersion: 'v1', kind: 'Namespace', name: 'taintkeeper', uid: 'ns-1' };

@@ -7,6 +7,7 @@ import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { isNowhere, type ReplicaPod, replicaToMove } from '../../coverage/placement.ts';
 import { viewPodScheduling } from '../../objects/workload-object.ts';
 import { createBackOff } from '../../runtime/back-off.ts';
+import { type Controller, type LeaderContext, startController } from '../context.ts';
 import type { Nodes } from '../sources.ts';
 
 const LOOK_MS = 15_000;
@@ -111,4 +112,8 @@ function viewReplica(object: unknown): ReplicaPod {
     image: spec.containers[0]?.image ?? '',
     serves: isReady && metadata.deletionTimestamp === undefined,
   };
+}
+
+export function startReplicaSpread(context: LeaderContext): Controller {
+  return startController(context, 'replica-spread', replicaSpread({ ...context, self: context.identity }));
 }

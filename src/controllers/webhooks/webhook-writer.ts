@@ -1,0 +1,204 @@
+import type { Logger } from 'pino';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { isConflict, isNotFound } from '../../cluster/client/api-error.ts';
+import type { ServiceRef } from '../../cluster/service-endpoint.ts';
+import {
+  ADMISSION_REGISTRATION,
+  CONFIGURATION_NAME,
+  CONFIGURATIONS,
+  type ConfigurationPhase,
+  caBundlesOf,
+  type Webhook,
+  type WebhookConfiguration,
+} from '../../cluster/webhook-configurations.ts';
+import type { WebhookEntry } from '../../webhooks/entry.ts';
+import { covers, limitRepairs, type Ownership, ownedByClusterRole } from '../managed-objects.ts';
+import { desiredWebhooks } from './desired-webhooks.ts';
+import { waitForService } from './wait-for-service.ts';
+
+/** The configurations are watched; this repairs what a watch may miss. */
+const LOOK_AGAIN_MS = 60_000;
+
+/** Judging takes less than a millisecond; whoever waits longer than this for it holds up an update of a node for nothing. */
+const WEBHOOK_TIMEOUT_SECONDS = 2;
+
+const CONFLICT_PAUSE_MS = 200;
+
+export interface WebhookWriterOptions {
+  readonly client: ApiClient;
+  readonly service: ServiceRef;
+  /** The name of this replica's pod. */
+  readonly pod: string;
+  /** Ends what waits. */
+  readonly signal: AbortSignal;
+  /** What the installed policies need. */
+  readonly entries: () => readonly WebhookEntry[];
+  /** The CAs that the API server has to trust, PEM; undefined where only somebody else knows. */
+  readonly bundle: () => string | undefined;
+  /**
+   * Called before a `caBundle` is written that lacks a CA which a present one has: whoever knows the CAs makes sure that this
+   * is not because of old knowledge, and throws if it is.
+   */
+  readonly confirmBundle: (present: readonly string[], next: string | undefined) => Promise<void>;
+  /** As last seen. */
+  readonly actual: (phase: ConfigurationPhase) => WebhookConfiguration | undefined;
+  /** Whether the entries are all that the policies need: otherwise nothing that is registered goes. */
+  readonly isComplete: () => boolean;
+  /** Name of the ClusterRole that the configurations go with when it is deleted, if any. */
+  readonly ownerClusterRole: string | undefined;
+  readonly log: Logger;
+}
+
+/** The leader's care for both webhook configurations. */
+export interface WebhookWriter {
+  /**
+   * One run: no policy, no webhook, but that none goes while a policy cannot be read; never one before the webhook answers over the
+   * Service (see {@link waitForService}); and whatever somebody else changed is put right. Gives the time until the next look, in
+   * milliseconds.
+   */
+  reconcile(): Promise<number>;
+  /** Why the last run failed, or undefined if it did not. */
+  complaint(): string | undefined;
+  /** Why the webhooks were registered without having been called over the Service, or undefined if they were called. */
+  unverified(): string | undefined;
+}
+
+export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
+  const { client, service, bundle, actual, log } = options;
+  const repairs = { mutate: limitRepairs(), validate: limitRepairs() };
+  let complaint: string | undefined;
+  let unverified: string | undefined;
+  let ownership: Ownership | undefined;
+
+  return {
+    async reconcile() {
+      const faults: Error[] = [];
+      const attempt = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+        try {
+          return await work();
+        } catch (error) {
+          faults.push(error as Error);
+          return undefined;
+        }
+      };
+      // Each time: who applies the installation anew makes another ClusterRole of that name.
+      ownership = (await attempt(() => ownedByClusterRole(client, options.ownerClusterRole))) ?? ownership;
+      // What exists comes first: until its caBundle is right, no replica may be ready, and the webhook answers nobody. Then
+      // mutation before validation, which refuses what a missing mutation has not restored.
+      const waits = [
+        ...(await settleAll(PHASES.filter((phase) => actual(phase)))),
+        ...(await settleAll(PHASES.filter((phase) => !actual(phase)))),
+      ];
+      const [fault] = faults;
+      complaint = fault?.message;
+      if (fault) throw fault;
+      return Math.min(LOOK_AGAIN_MS, ...waits);
+
+      async function settleAll(phases: readonly ConfigurationPhase[]): Promise<number[]> {
+        const found: number[] = [];
+        for (const phase of phases) {
+          const waitMs = await attempt(() => settle(phase, desired(phase)));
+          if (waitMs !== undefined) found.push(waitMs);
+        }
+        return found;
+      }
+    },
+    complaint: () => complaint,
+    unverified: () => unverified,
+  };
+
+  function desired(phase: ConfigurationPhase) {
+    const webhooks = desiredWebhooks(options.entries(), phase, {
+      service,
+      bundle: bundle(),
+      timeoutSeconds: WEBHOOK_TIMEOUT_SECONDS,
+    });
+    return options.isComplete() ? webhooks : [...webhooks, ...others(phase, webhooks)];
+  }
+
+  /** What is registered beyond these and leads to us, with the CAs of now. */
+  function others(phase: ConfigurationPhase, webhooks: readonly Webhook[]): Webhook[] {
+    const known = new Set(webhooks.map(({ name }) => name));
+    const caBundle = bundle();
+    return (actual(phase)?.webhooks ?? [])
+      .filter(({ name, clientConfig }) => !known.has(name) && clientConfig.service && isOurs(clientConfig.service))
+      .map((webhook) => ({
+        ...webhook,
+        clientConfig: {
+          ...webhook.clientConfig,
+          ...(caBundle === undefined ? {} : { caBundle: Buffer.from(caBundle).toString('base64') }),
+        },
+      }));
+  }
+
+  /** Gives the time until the next look, in milliseconds. */
+  async function settle(phase: ConfigurationPhase, webhooks: readonly Webhook[]): Promise<number> {
+    const { kind, resource } = CONFIGURATIONS[phase];
+    const path = `${ADMISSION_REGISTRATION}/${resource}`;
+    const found = actual(phase);
+    if (webhooks.length === 0) {
+      if (found) await remove(kind, `${path}/${CONFIGURATION_NAME}`, found);
+      return LOOK_AGAIN_MS;
+    }
+    if (!found) {
+      unverified = await waitForService(options);
+      if (unverified) log.warn(`${kind}: registered without a call over the Service: ${unverified}`);
+      const metadata = { name: CONFIGURATION_NAME, labels: LABELS, ...ownership };
+      await client.request('POST', path, { body: { apiVersion: API_VERSION, kind, metadata, webhooks } });
+      repairs[phase].written(webhooks);
+      log.info({ webhooks: names(webhooks) }, `${kind} registered`);
+      return LOOK_AGAIN_MS;
+    }
+    if (covers(found, { metadata: { labels: LABELS, ...ownership }, webhooks })) return LOOK_AGAIN_MS;
+
+    const repeated = repairs[phase].isRepair(webhooks);
+    const waitMs = repeated ? repairs[phase].waitMs() : 0;
+    if (waitMs > 0) return waitMs;
+    await options.confirmBundle(caBundlesOf(found), bundle());
+    const metadata = { ...found.metadata, labels: { ...found.metadata.labels, ...LABELS }, ...ownership };
+    try {
+      await client.request('PUT', `${path}/${CONFIGURATION_NAME}`, { body: { ...found, metadata, webhooks } });
+    } catch (error) {
+      // There is a newer one, which the watch will show.
+      if (isConflict(error)) return CONFLICT_PAUSE_MS;
+      throw error;
+    }
+    log.info({ webhooks: names(webhooks) }, `${kind} ${repeated ? 'put right: somebody had changed it' : 'updated'}`);
+    if (repairs[phase].written(webhooks))
+      log.warn(`${kind} taintkeeper is changed again and again by somebody else: ${rival(found)}`);
+    return LOOK_AGAIN_MS;
+  }
+
+  function rival({ webhooks = [] }: WebhookConfiguration): string {
+    const other = webhooks.map(({ clientConfig }) => clientConfig.service).find((one) => one && !isOurs(one));
+    return other
+      ? `by the installation in namespace ${other.namespace}, of which there may be only one in a cluster`
+      : 'see its managedFields';
+  }
+
+  function isOurs({ namespace, name }: { namespace: string; name: string }): boolean {
+    return namespace === service.namespace && name === service.name;
+  }
+
+  async function remove(kind: string, path: string, found: WebhookConfiguration): Promise<void> {
+    const { uid, resourceVersion } = found.metadata;
+    try {
+      await client.request('DELETE', path, { body: { preconditions: { uid, resourceVersion } } });
+      log.info(`${kind} removed: no policy needs it`);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+}
+
+const PHASES = ['mutate', 'validate'] as const;
+const API_VERSION = 'admissionregistration.k8s.io/v1';
+const LABELS = {
+  'app.kubernetes.io/managed-by': 'taintkeeper',
+  // AKS otherwise adds a namespaceSelector that leaves out kube-system, where the CNI's DaemonSets are.
+  'admissions.enforcer/disabled': 'true',
+};
+
+function names(webhooks: readonly object[]): string[] {
+  return webhooks.map((webhook) => (webhook as { name: string }).name);
+}

@@ -1,0 +1,64 @@
+import type { Logger } from 'pino';
+import type { ServableCertificates } from '../certs/certificate-directory.ts';
+import { type FileKeeper, keepCertificates } from '../certs/certificate-keeper.ts';
+import type { ApiClient } from '../cluster/client/api-client.ts';
+import { isLed } from '../cluster/lease/leader-election.ts';
+import { keepSecret, type SecretKeeper } from '../cluster/secret-keeper.ts';
+import type { RegisteredWebhooks } from '../cluster/webhook-configurations.ts';
+import type { LeaderOptions } from '../controllers/context.ts';
+import type { Subject } from '../runtime/source.ts';
+import { persist } from '../runtime/standing-fault.ts';
+
+export interface CertificateOptions {
+  readonly client: ApiClient;
+  readonly namespace: string;
+  /** Name of the Secret. */
+  readonly secret: string;
+  /** Name of the Lease: whoever holds it mends the Secret. */
+  readonly lease: string;
+  readonly certDirectory: string | undefined;
+  /** How long an earlier CA stays trusted after the certificates were replaced, in milliseconds. */
+  readonly caOverlapMs: number;
+  readonly log: Logger;
+}
+
+/**
+ * The certificates of the Secret; or those of a directory, where there is one.
+ * @param served is told of those to serve, the first ones too
+ * @param changes is told whenever the Secret was seen to change
+ */
+export async function openCertificates(
+  options: CertificateOptions,
+  names: readonly string[],
+  { trust: isTrusted }: RegisteredWebhooks,
+  served: Subject<ServableCertificates>,
+  changes: Subject,
+): Promise<{ keeper: FileKeeper | SecretKeeper; secret: LeaderOptions['secret'] }> {
+  const { client, namespace, certDirectory, caOverlapMs: overlapMs, log } = options;
+  const onServe = served.next;
+  const onFault = (message: string) => log.error(`certificates not replaced: ${message}`);
+  if (certDirectory !== undefined) {
+    const onWait = () => log.info('a certificate of another CA is served once every caBundle has that CA');
+    const callers = { isTrusted, now: client.now, onWait };
+    return {
+      keeper: await keepCertificates({ directory: certDirectory, names, callers, onServe, onFault }),
+      secret: undefined,
+    };
+  }
+  const ref = { namespace, name: options.secret };
+  const hasRescuer = () => isLed(client, namespace, options.lease);
+  const keeping = {
+    client,
+    ref,
+    names,
+    overlapMs,
+    hasRescuer,
+    isTrusted,
+    onServe,
+    onFault,
+    onChange: changes.next,
+    log,
+  };
+  const keeper = await persist('certificates', log, () => keepSecret(keeping));
+  return { keeper, secret: { keeper, ref, names } };
+}

@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest';
+import { createSubject } from '../../../src/runtime/source.ts';
+
+it('tells everybody who subscribed, in that order, each until its signal aborts', () => {
+  const subject = createSubject<number>();
+  const heard: string[] = [];
+  const [first, second] = [new AbortController(), new AbortController()];
+  const listen = (name: string) => (event: number) => heard.push(`${name}${event}`);
+  subject.next(0);
+  subject.subscribe(listen('a'), first.signal);
+  subject.subscribe(listen('b'), second.signal);
+  subject.subscribe(listen('c'));
+  subject.next(1);
+  first.abort();
+  subject.subscribe(listen('d'), first.signal);
+  subject.next(2);
+  expect(heard).toEqual(['a1', 'b1', 'c1', 'b2', 'c2']);
+});
+
+it('tells the same listener once for each subscription', () => {
+  const subject = createSubject();
+  const [first, second] = [new AbortController(), new AbortController()];
+  let count = 0;
+  const listener = () => {
+    count++;
+  };
+  for (const { signal } of [first, second]) subject.subscribe(listener, signal);
+  subject.next();
+  first.abort();
+  subject.next();
+  expect(count).toBe(3);
+});
