@@ -37,6 +37,8 @@ export interface IdleMemories {
 interface Since {
   readonly at: number;
   readonly isCarried: boolean;
+  /** Whoever asked was told that it may be forgotten. */
+  isOver: boolean;
 }
 
 export function trackIdleMemories(): IdleMemories {
@@ -51,21 +53,22 @@ export function trackIdleMemories(): IdleMemories {
       const at = performance.now();
       const now = memories.map((memory): [string, Since] => [
         formatTaint(memory.taint),
-        sinceOf(node, memory) ?? { at, isCarried: memory.isCarried },
+        sinceOf(node, memory) ?? { at, isCarried: memory.isCarried, isOver: false },
       ]);
       if (now.length === 0) known.delete(node.name);
       else known.set(node.name, { uid: node.uid, memories: new Map(now) });
     },
     isOver(node, memory) {
       const since = sinceOf(node, memory);
-      return (
-        since !== undefined && performance.now() - since.at >= (memory.isCarried ? FORGET_CARRIED_MS : FORGET_GONE_MS)
-      );
+      if (!since) return false;
+      since.isOver ||= performance.now() - since.at >= (memory.isCarried ? FORGET_CARRIED_MS : FORGET_GONE_MS);
+      return since.isOver;
     },
     nextLookMs({ name, uid }) {
       const found = known.get(name);
       if (found?.uid !== uid) return undefined;
-      const gone = [...found.memories.values()].filter(({ isCarried }) => !isCarried);
+      // One that is over and still there is not written, as with --audit: that is for the next sweep.
+      const gone = [...found.memories.values()].filter(({ isCarried, isOver }) => !isCarried && !isOver);
       if (gone.length === 0) return undefined;
       return Math.max(1, Math.min(...gone.map(({ at }) => at)) + FORGET_GONE_MS - performance.now());
     },

@@ -219,6 +219,17 @@ describe('what is not put back', () => {
     expect(writes).toEqual([]);
     expect(said()).toEqual(['n0 TaintMissing']);
   });
+
+  it('with --audit is what a node may forget: it is not looked at again and again for that', async () => {
+    const { change, metric } = startRepair(restore, bare(1), { audit: true });
+    await settle();
+    change('n0', { remembered: GPU, release: GPU });
+    await vi.advanceTimersByTimeAsync(15_000);
+    const looks = /controller="node-repair",result="ok"\} (\d+)/.exec(
+      await metric('taintkeeper_reconciliations_total'),
+    );
+    expect(Number(looks?.[1])).toBeLessThanOrEqual(4);
+  });
 });
 
 describe('a taint that somebody takes away each time', () => {
