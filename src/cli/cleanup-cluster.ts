@@ -14,7 +14,7 @@ import { isHealthy } from '../coverage/rollout.ts';
 import { type LeftBehind, leftOnDaemonSet, leftOnNode } from '../judge/daemon-set-repair.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
-import { tokenBucket } from '../runtime/token-bucket.ts';
+import { tokenBucket } from '../runtime/rate-limit.ts';
 
 /** A Node or a DaemonSet, and what is left on it. */
 export type Leftover = LeftOnNode | LeftOnDaemonSet;

@@ -1,4 +1,4 @@
-import { describeOwner, type ManagedFields } from '../controllers/field-owner.ts';
+import { describeOwner, type ManagedFields } from '../controllers/managed-objects.ts';
 import type { NodeExplanation, TaintOnNode } from '../judge/node-explanation.ts';
 import { REMOVED_ANNOTATION } from '../judge/removal.ts';
 import { formatTaint } from '../kubernetes/taint.ts';

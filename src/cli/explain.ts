@@ -4,7 +4,7 @@ import { ApiError } from '../cluster/client/api-error.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
 import { POLICY_GROUP, POLICY_RESOURCES, type PolicyObject, viewPolicy } from '../cluster/policies.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
-import { lastWriter, type ManagedFields } from '../controllers/field-owner.ts';
+import { lastWriter, type ManagedFields } from '../controllers/managed-objects.ts';
 import { InputError } from '../files/text-files.ts';
 import { explainNode } from '../judge/node-explanation.ts';
 import { asNode, roomOn, viewNode } from '../objects/node-object.ts';

@@ -41,7 +41,7 @@ function isUnderPressure(taints: readonly Taint[]): boolean {
 }
 
 /** One earlier time that a pod of the same DaemonSet on the same node was freed, or that the DaemonSet was restarted. */
-export interface Freeing {
+export interface RecoveryAttempt {
   readonly at: number;
   /** Whether the pod after it was found to have failed at once. */
   readonly failedAgain: boolean;
@@ -54,7 +54,7 @@ export interface RecoveryCase {
   readonly since: number;
   /** Whether the kubelet evicted it because its node ran out of something: then it did not fail by itself. */
   readonly evicted: boolean;
-  readonly freeings: readonly Freeing[];
+  readonly attempts: readonly RecoveryAttempt[];
   /** Whether a rollout of the DaemonSet is in progress. */
   readonly rollingOut: boolean;
 }
@@ -78,17 +78,17 @@ export type RecoveryVerdict =
 /** What a policy says of a pod that is Failed and recoverable. */
 export function judgeFailedPod(
   { mode, strategy, stuckMs, budget }: CompiledRecoveryPolicy,
-  { failedAt, since, evicted, freeings, rollingOut }: RecoveryCase,
+  { failedAt, since, evicted, attempts, rollingOut }: RecoveryCase,
   now: number,
 ): RecoveryVerdict {
   const stuckForMs = now - since;
   if (mode === 'Audit') return stuckForMs < stuckMs ? waitFor(stuckMs - stuckForMs) : leave('Audit');
 
   const restarts = strategy === 'RestartRollout';
-  const spent = freeings.filter(({ at }) => now - at < budget.windowMs);
+  const spent = attempts.filter(({ at }) => now - at < budget.windowMs);
   // While a rollout is in progress, a pod may well be one from before it.
   const again =
-    evicted || (restarts && rollingOut) ? [] : spent.filter((freeing) => failedAtOnce(freeing, failedAt, stuckMs));
+    evicted || (restarts && rollingOut) ? [] : spent.filter((attempt) => failedAtOnce(attempt, failedAt, stuckMs));
   const [latest] = again.toSorted((a, b) => b.at - a.at);
   if (latest) return leave('PodFailsAgain', latest.at + budget.windowMs - now);
 
@@ -103,7 +103,7 @@ export function judgeFailedPod(
 }
 
 /** One that was Failed already when an earlier one was freed is not its successor. */
-export function failedAtOnce({ at, failedAgain }: Freeing, failedAt: number, stuckMs: number): boolean {
+export function failedAtOnce({ at, failedAgain }: RecoveryAttempt, failedAt: number, stuckMs: number): boolean {
   return failedAgain || (failedAt >= at && failedAt - at < stuckMs);
 }
 

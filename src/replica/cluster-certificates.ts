@@ -7,7 +7,7 @@ import { keepSecret, type SecretKeeper } from '../cluster/secret-keeper.ts';
 import type { RegisteredWebhooks } from '../cluster/webhook-configurations.ts';
 import type { LeaderOptions } from '../controllers/context.ts';
 import type { Subject } from '../runtime/source.ts';
-import { persist } from '../runtime/standing-fault.ts';
+import { retry } from '../runtime/standing-fault.ts';
 
 export interface CertificateOptions {
   readonly client: ApiClient;
@@ -59,6 +59,6 @@ export async function openCertificates(
     onChange: changes.next,
     log,
   };
-  const keeper = await persist('certificates', log, () => keepSecret(keeping));
+  const keeper = await retry('certificates', log, () => keepSecret(keeping));
   return { keeper, secret: { keeper, ref, names } };
 }

@@ -10,7 +10,7 @@ import { atMost, printable } from '../kubernetes/text.ts';
 import { modeOf, type Policy, type PolicyKind } from '../policy/policy.ts';
 import { formatPath, formatProblem } from '../policy/problem.ts';
 import type { Check } from '../server/admin-server.ts';
-import type { AdmissionMetrics } from '../server/metrics.ts';
+import type { AdmissionMetrics, Metrics } from '../server/metrics.ts';
 
 /** What log and metrics say of the certificates that are served from now on. */
 export function announceCertificates(
@@ -36,12 +36,7 @@ export function announcePolicies(
 }
 
 /** What log and metrics say of the cluster's policies after a change; of a broken one once, however often the others change. */
-export function announceChanges(
-  policies: ClusterPolicies,
-  audit: boolean,
-  metrics: AdmissionMetrics,
-  log: Logger,
-): () => void {
+export function announceChanges(policies: ClusterPolicies, audit: boolean, metrics: Metrics, log: Logger): () => void {
   let complaints = new Set<string>();
   return () => {
     const invalid = policies.objects().filter(({ result }) => !result.ok);

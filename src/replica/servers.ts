@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { InputError } from '../files/text-files.ts';
 import { type Page, pageRoutes } from '../page/page-routes.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
-import { sparingly } from '../runtime/rate-limit.ts';
+import { throttle } from '../runtime/rate-limit.ts';
 import { type Check, createAdminServer } from '../server/admin-server.ts';
 import { createAdmissionServer, type JudgedRequest } from '../server/admission-server.ts';
 import { type ConnectionLimits, followConnections } from '../server/connections.ts';
@@ -127,7 +127,7 @@ export async function startAdmission(options: AdmissionOptions): Promise<Running
 function connectionLimits(port: number, log: Logger): ConnectionLimits {
   const tell = (dropped: number) =>
     log.warn({ port, dropped }, 'too many connections: dropped those that were quiet for the longest time');
-  return { max: MAX_CONNECTIONS, onDropped: sparingly(tell) };
+  return { max: MAX_CONNECTIONS, onDropped: throttle(tell) };
 }
 
 /** Listens on one address: for a name that has several, Fastify makes further servers, and gives access to the first only. */

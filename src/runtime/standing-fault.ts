@@ -38,7 +38,7 @@ const RETRY_MAX_MS = 10_000;
  * failure is logged once.
  * @param name what the work is for, in the log
  */
-export async function persist<T>(name: string, log: Logger, work: () => Promise<T>): Promise<T> {
+export async function retry<T>(name: string, log: Logger, work: () => Promise<T>): Promise<T> {
   const backOff = createBackOff({ minMs: RETRY_MIN_MS, maxMs: RETRY_MAX_MS });
   const fault = followFault(log, `${name}: it works now`);
   for (;;) {

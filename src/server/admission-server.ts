@@ -9,7 +9,7 @@ import type { Phase } from '../judge/decision.ts';
 import { printable } from '../kubernetes/text.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
-import { sparingly } from '../runtime/rate-limit.ts';
+import { throttle } from '../runtime/rate-limit.ts';
 import { followArrivals } from './connections.ts';
 import { parseJson } from './json-body.ts';
 import type { AdmissionMetrics, RequestResult } from './metrics.ts';
@@ -119,7 +119,7 @@ export function createAdmissionServer({
     bytes: RECEIVED_LIMIT_BYTES,
     time: timeouts.body,
     checkInterval: timeouts.checkInterval,
-    onDropped: sparingly((dropped) =>
+    onDropped: throttle((dropped) =>
       log.warn({ dropped }, 'too many bytes are being received: dropped requests that have taken the longest'),
     ),
   });

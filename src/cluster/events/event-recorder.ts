@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { boundedEvent, type RecordedEvent } from '../../kubernetes/event.ts';
+import { tokenBucket } from '../../runtime/rate-limit.ts';
 import { followFault } from '../../runtime/standing-fault.ts';
-import { tokenBucket } from '../../runtime/token-bucket.ts';
 import { type ApiClient, messageOf } from '../client/api-client.ts';
 import type { ApiError } from '../client/api-error.ts';
 import { EVENT_TIMINGS, type EventSeries, type EventTimings, eventSeriesStore } from './event-series.ts';

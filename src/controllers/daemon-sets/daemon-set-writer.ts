@@ -5,7 +5,7 @@ import type { Violation } from '../../judge/decision.ts';
 import type { ObjectReference, RecordedEvent } from '../../kubernetes/event.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { POLICY_API_VERSION } from '../../policy/policy.ts';
-import { describeOwner, FIELD_MANAGER, fieldOwner, type ManagedFields } from '../field-owner.ts';
+import { describeOwner, FIELD_MANAGER, fieldOwner, type ManagedFields } from '../managed-objects.ts';
 import type { ClusterDaemonSet } from '../sources.ts';
 import type { RolloutStanding } from './rollout-watch.ts';
 

@@ -19,7 +19,7 @@ import type { Counted } from '../context.ts';
 import { startController } from '../context.ts';
 import type { Evicting, Trouble } from '../reports.ts';
 import type { ClusterNode, Nodes } from '../sources.ts';
-import { eventOfEvictions } from './node-events.ts';
+import { eventOfEvictions } from './node-reports.ts';
 import { listUnboundPods } from './unbound-pods.ts';
 
 /** What holds evictions up is looked at again after this time. */

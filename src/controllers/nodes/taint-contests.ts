@@ -5,7 +5,7 @@ import type { Loss } from '../../judge/node-drift.ts';
 import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { createAttempts } from '../../runtime/back-off.ts';
-import { describeOwner, fieldOwner, type ManagedFields } from '../field-owner.ts';
+import { describeOwner, fieldOwner, type ManagedFields } from '../managed-objects.ts';
 import type { Trouble } from '../reports.ts';
 import type { ClusterNode } from '../sources.ts';
 

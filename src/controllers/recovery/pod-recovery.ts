@@ -4,8 +4,8 @@ import { startWorkQueue } from '../../runtime/work-queue.ts';
 import type { Controller, LeaderContext } from '../context.ts';
 import type { Trouble } from '../reports.ts';
 import { type FailedPods, watchFailedPods } from './failed-pods.ts';
-import { createFreeings } from './freed-pods.ts';
 import { recoverPods } from './recover-pods.ts';
+import { createRecoveryHistory } from './recovery-history.ts';
 import { createRecoveryTroubles } from './recovery-reports.ts';
 
 export type PodRecoveryContext = Pick<
@@ -26,9 +26,9 @@ const OUTAGE_MS = 30_000;
 export function startPodRecovery(context: PodRecoveryContext): Controller {
   const { client, nodes, daemonSets, policies, rights, reports, metrics, log, signal } = context;
   const compiled = () => policies.snapshot().compiled;
-  const freeings = createFreeings();
+  const history = createRecoveryHistory();
   const troubles = createRecoveryTroubles();
-  const recover = recoverPods({ ...context, compiled, permits: rights.permits, freeings, troubles });
+  const recover = recoverPods({ ...context, compiled, permits: rights.permits, history, troubles });
   const queue = startWorkQueue({
     name: NAME,
     // All pods of a DaemonSet, so that one restart is for all of them.
@@ -50,7 +50,7 @@ export function startPodRecovery(context: PodRecoveryContext): Controller {
   const forgetting = setInterval(() => {
     for (const [key, at] of lookedAt) if (performance.now() - at > PAUSE_MS) lookedAt.delete(key);
     const windows = compiled().recoveryPolicies.map(({ budget }) => budget.windowMs);
-    freeings.forget(Math.max(0, ...windows), performance.now());
+    history.forget(Math.max(0, ...windows), performance.now());
   }, FORGET_MS).unref();
   let failed: FailedPods | undefined;
   /** Why the pods are not watched though they should be. */

@@ -11,8 +11,8 @@ import type { CompiledRecoveryPolicy, PolicySet } from '../../policy/policy-set.
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import { type ClusterDaemonSet, countCovered, type DaemonSets, type Nodes, unreadyNodes } from '../sources.ts';
 import type { TrackedPod } from './failed-pods.ts';
-import type { Freeings } from './freed-pods.ts';
-import { deletePod, restartRollout } from './freed-pods.ts';
+import type { RecoveryHistory } from './recovery-history.ts';
+import { deletePod, restartRollout } from './recovery-history.ts';
 import type { RecoveryTroubles } from './recovery-reports.ts';
 import { type RecoveryNews, recoveryEvents, recoveryMessage } from './recovery-reports.ts';
 
@@ -22,7 +22,7 @@ export interface RecoverPodsOptions {
   readonly daemonSets: DaemonSets;
   readonly compiled: () => PolicySet;
   readonly permits: (right: OptionalRight) => boolean | undefined;
-  readonly freeings: Freeings;
+  readonly history: RecoveryHistory;
   readonly troubles: RecoveryTroubles;
   readonly record: (event: RecordedEvent) => void;
   readonly metrics: ClusterMetrics;
@@ -35,7 +35,7 @@ export interface RecoverPodsOptions {
 const OUTDATED_PAUSE_MS = 1_000;
 
 /** A DaemonSet as it is now, and what the policies say of it. */
-interface Ward {
+interface RecoveryTarget {
   readonly daemonSet: Entry<ClusterDaemonSet> | undefined;
   readonly policies: PolicySet;
   readonly policy: CompiledRecoveryPolicy | undefined;
@@ -44,12 +44,12 @@ interface Ward {
 }
 
 /** A pod that a policy is for. */
-interface Patient {
+interface RecoverablePod {
   readonly pod: TrackedPod;
   readonly daemonSet: Entry<ClusterDaemonSet>;
   readonly policy: CompiledRecoveryPolicy;
   readonly rollingOut: boolean;
-  /** Where earlier freeings count for this one. */
+  /** Where earlier attempts count for this one. */
   readonly place: string;
   /** What would be freed. */
   readonly what: string;
@@ -57,25 +57,25 @@ interface Patient {
 
 /** One look at the Failed pods of a DaemonSet (`NAMESPACE/NAME`). It says in how many milliseconds to look again; undefined: when something changes. */
 export function recoverPods(options: RecoverPodsOptions) {
-  const { client, nodes, daemonSets, compiled, freeings, troubles, metrics, log, signal } = options;
+  const { client, nodes, daemonSets, compiled, history, troubles, metrics, log, signal } = options;
 
   return async (key: string, pods: readonly TrackedPod[]): Promise<number | undefined> => {
     const lookedAt = performance.now();
     const faults: unknown[] = [];
     const waits: (number | undefined)[] = [];
-    let ward: Ward | undefined;
+    let target: RecoveryTarget | undefined;
     for (const pod of pods) {
       if (signal.aborted) return undefined;
-      ward = wardOf(key, ward);
-      const patient = admit(pod, ward);
-      if (!patient) continue;
+      target = targetOf(key, target);
+      const recoverable = recoverableOf(pod, target);
+      if (!recoverable) continue;
       try {
-        waits.push(...(await treat(patient)));
+        waits.push(...(await recover(recoverable)));
       } catch (error) {
         if (error instanceof LeadershipLostError) throw error;
         // One that cannot be freed keeps back none of the others.
         faults.push(error);
-        note(patient, 'RecoveryFailed', (error as Error).message);
+        note(recoverable, 'RecoveryFailed', (error as Error).message);
       }
     }
     waits.push(troubles.settle(key, lookedAt));
@@ -84,15 +84,15 @@ export function recoverPods(options: RecoverPodsOptions) {
     return due.length === 0 ? undefined : Math.ceil(Math.min(...due));
 
     /** Says in how many milliseconds to look again. */
-    async function treat(patient: Patient): Promise<(number | undefined)[]> {
-      const { pod, policy, rollingOut, place, what } = patient;
+    async function recover(recoverable: RecoverablePod): Promise<(number | undefined)[]> {
+      const { pod, policy, rollingOut, place, what } = recoverable;
       // The cache does not show it yet.
-      if (freeings.isDone(place, what)) return [];
+      if (history.isDone(place, what)) return [];
       const now = performance.now();
       const { failedAt, since = now } = pod;
       const verdict = judgeFailedPod(
         policy,
-        { failedAt, since, evicted: pod.entry.value.evicted, freeings: freeings.before(place, what), rollingOut },
+        { failedAt, since, evicted: pod.entry.value.evicted, attempts: history.before(place, what), rollingOut },
         now,
       );
       switch (verdict.action) {
@@ -102,43 +102,43 @@ export function recoverPods(options: RecoverPodsOptions) {
           return [verdict.forMs, stuckInMs > 0 ? stuckInMs : undefined];
         }
         case 'leave':
-          if (verdict.because === 'PodFailsAgain') freeings.failedAgain(place, failedAt, policy.stuckMs);
-          if (verdict.because !== 'Audit') note(patient, verdict.because);
-          tell(patient, verdict.because);
+          if (verdict.because === 'PodFailsAgain') history.failedAgain(place, failedAt, policy.stuckMs);
+          if (verdict.because !== 'Audit') note(recoverable, verdict.because);
+          tell(recoverable, verdict.because);
           return [verdict.forMs];
         case 'free':
           // Whoever is permitted later looks again.
-          return options.permits(RIGHT_OF_STRATEGY[policy.strategy]) ? [await free(patient)] : [];
+          return options.permits(RIGHT_OF_STRATEGY[policy.strategy]) ? [await free(recoverable)] : [];
       }
     }
 
-    async function free(patient: Patient): Promise<number | undefined> {
-      const { pod, daemonSet, policy, place, what } = patient;
-      freeings.tried(place, what, performance.now());
+    async function free(recoverable: RecoverablePod): Promise<number | undefined> {
+      const { pod, daemonSet, policy, place, what } = recoverable;
+      history.tried(place, what, performance.now());
       try {
         const done =
           policy.strategy === 'DeletePod'
             ? await deletePod(client, pod.entry)
             : await restartRollout(client, daemonSet, new Date());
         if (!done) {
-          freeings.refused(place, what);
+          history.refused(place, what);
           return OUTDATED_PAUSE_MS;
         }
       } catch (error) {
         // Without an answer, or after a server's error, it may have been done all the same.
-        if (error instanceof ApiError && error.status < 500) freeings.refused(place, what);
+        if (error instanceof ApiError && error.status < 500) history.refused(place, what);
         throw error;
       }
-      freeings.done(place, what);
+      history.done(place, what);
       metrics.recovered(policy.name, policy.strategy);
-      tell(patient, policy.strategy);
+      tell(recoverable, policy.strategy);
       // What a restart is to free is given time.
       if (policy.strategy === 'RestartRollout') for (const other of pods) other.since &&= performance.now();
       return undefined;
     }
 
     function note(
-      { pod, policy }: Patient,
+      { pod, policy }: RecoverablePod,
       reason: Parameters<RecoveryTroubles['note']>[0]['reason'],
       detail?: string,
     ) {
@@ -148,9 +148,9 @@ export function recoverPods(options: RecoverPodsOptions) {
   };
 
   /** Undefined for a pod that is not to be recovered now, or by nobody. */
-  function admit(pod: TrackedPod, ward: Ward): Patient | undefined {
+  function recoverableOf(pod: TrackedPod, target: RecoveryTarget): RecoverablePod | undefined {
     const { uid, value } = pod.entry;
-    const { daemonSet, policy, rollingOut } = ward;
+    const { daemonSet, policy, rollingOut } = target;
     const node = nodes.get(value.node)?.value;
     const scene = { pod: { ownerUid: value.daemonSet.uid, deleting: value.deleting }, daemonSet, node };
     if (!daemonSet || !isRecoverable(scene)) {
@@ -165,7 +165,7 @@ export function recoverPods(options: RecoverPodsOptions) {
   }
 
   /** What all pods of a DaemonSet have in common is found out once, unless it changes: there may be one on each of 5,000 nodes. */
-  function wardOf(key: string, before: Ward | undefined): Ward {
+  function targetOf(key: string, before: RecoveryTarget | undefined): RecoveryTarget {
     const [namespace, name = ''] = key.split('/');
     const daemonSet = daemonSets.get(name, namespace);
     const policies = compiled();
@@ -185,7 +185,7 @@ export function recoverPods(options: RecoverPodsOptions) {
   }
 
   /** Once of each pod. */
-  function tell({ pod, daemonSet, policy: { name: policy } }: Patient, news: RecoveryNews): void {
+  function tell({ pod, daemonSet, policy: { name: policy } }: RecoverablePod, news: RecoveryNews): void {
     if (pod.told === news) return;
     pod.told = news;
     const { namespace, name, value } = pod.entry;

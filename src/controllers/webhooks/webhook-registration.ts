@@ -1,9 +1,9 @@
-import { fingerprints } from '../../certs/inspect.ts';
+import type { X509Certificate } from 'node:crypto';
+import { fingerprints, invalidAt, joinBundles, parseCertificates } from '../../certs/inspect.ts';
 import { readSecret } from '../../cluster/certificate-secret.ts';
 import { versionInForce } from '../../cluster/policies.ts';
 import type { Controller, LeaderContext } from '../context.ts';
 import { POLICIES_SETTLE_MS, startController } from '../context.ts';
-import { carriedCas } from './carried-cas.ts';
 import { followPolicies } from './desired-webhooks.ts';
 import { webhookWriter } from './webhook-writer.ts';
 
@@ -75,5 +75,58 @@ async function confirmBundle(
     throw new Error(
       `Secret ${ref.namespace}/${ref.name} is newer than what is known of it: no CA is taken out of a caBundle`,
     );
+  }
+}
+
+export interface CarriedCasOptions {
+  /** Every `caBundle` that is registered with the API server, PEM. */
+  readonly registered: () => readonly string[];
+  /** How long a CA stays that only a `caBundle` has, in milliseconds. */
+  readonly overlapMs: number;
+  /** The API server's clock. */
+  readonly now: () => Date;
+}
+
+/**
+ * What belongs into a `caBundle` where each replica has its certificates from files: they see new ones at different times (a
+ * kubelet's sync takes a minute or two), and nobody knows what the others serve. So a CA that is registered and not in our
+ * files stays for a while: other replicas may serve a certificate of it still, or, where a leader before us had seen newer
+ * files, already.
+ */
+export interface CarriedCas {
+  /** @param own the CAs of our own files, PEM */
+  bundle(own: string | undefined): string | undefined;
+  /** When the next CA of the last bundle leaves it, in milliseconds from now; Infinity if none is to. */
+  dueInMs(): number;
+}
+
+export function carriedCas({ registered, overlapMs, now }: CarriedCasOptions): CarriedCas {
+  /** Since when our files are without a CA, by fingerprint, by performance.now(). */
+  const missing = new Map<string, number>();
+  /** The last bundle's CAs that our files do not have. */
+  let carriedNow: readonly string[] = [];
+
+  return {
+    bundle(own) {
+      // The API server takes the CAs of the system then, and cannot be told of others besides.
+      if (own === undefined) return undefined;
+      const ours = fingerprints(own);
+      for (const one of ours) missing.delete(one);
+      const carried = registered()
+        .flatMap(parseCertificates)
+        .filter((ca) => !ours.includes(ca.fingerprint256) && invalidAt(ca, now()) === undefined && stays(ca));
+      carriedNow = carried.map(({ fingerprint256 }) => fingerprint256);
+      return joinBundles(own, ...carried.map(String));
+    },
+    dueInMs() {
+      // Its time may have ended while the bundle was written.
+      return Math.min(...carriedNow.map((one) => Math.max(0, (missing.get(one) ?? 0) + overlapMs - performance.now())));
+    },
+  };
+
+  function stays({ fingerprint256 }: X509Certificate): boolean {
+    const since = missing.get(fingerprint256) ?? performance.now();
+    missing.set(fingerprint256, since);
+    return performance.now() < since + overlapMs;
   }
 }

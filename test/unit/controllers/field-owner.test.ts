@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { fieldOwner, type ManagedFields } from '../../../src/controllers/field-owner.ts';
+import { fieldOwner, type ManagedFields } from '../../../src/controllers/managed-objects.ts';
 
 const PATH = ['spec', 'template'];
 const entry = (manager: string, fieldsV1: object, more: Partial<ManagedFields> = {}): ManagedFields => ({

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type Freeing,
   isRecoverable,
   judgeFailedPod,
+  type RecoveryAttempt,
   type RecoveryCase,
   type RecoveryScene,
   type RecoveryVerdict,
@@ -90,7 +90,7 @@ const AUDIT = compiled({ mode: 'Audit' });
 const NOW = 10_000_000;
 /** So many seconds ago. */
 const ago = (seconds: number) => NOW - seconds * 1_000;
-const freed = (seconds: number, failedAgain = false): Freeing => ({ at: ago(seconds), failedAgain });
+const freed = (seconds: number, failedAgain = false): RecoveryAttempt => ({ at: ago(seconds), failedAgain });
 
 describe('a pod that is recoverable', () => {
   it.each<{ what: string; policy?: CompiledRecoveryPolicy; pod: Partial<RecoveryCase>; verdict: RecoveryVerdict }>([
@@ -103,57 +103,57 @@ describe('a pod that is recoverable', () => {
     },
     {
       what: 'waits twice as long the second time',
-      pod: { since: ago(10), freeings: [freed(300)] },
+      pod: { since: ago(10), attempts: [freed(300)] },
       verdict: { action: 'wait', forMs: 10_000 },
     },
     {
       what: 'waits four times as long the third time',
-      pod: { since: ago(30), freeings: [freed(300), freed(200)] },
+      pod: { since: ago(30), attempts: [freed(300), freed(200)] },
       verdict: { action: 'wait', forMs: 10_000 },
     },
     {
       what: 'is freed the third time',
-      pod: { since: ago(40), freeings: [freed(300), freed(200)] },
+      pod: { since: ago(40), attempts: [freed(300), freed(200)] },
       verdict: { action: 'free' },
     },
     {
       what: 'is left alone the fourth time, until the first one is out of the window',
-      pod: { since: ago(60), freeings: [freed(300), freed(200), freed(100)] },
+      pod: { since: ago(60), attempts: [freed(300), freed(200), freed(100)] },
       verdict: { action: 'leave', because: 'RecoveryBudgetSpent', forMs: 300_000 },
     },
     {
       what: 'is freed again once it is',
-      pod: { since: ago(60), freeings: [freed(600), freed(200), freed(100)] },
+      pod: { since: ago(60), attempts: [freed(600), freed(200), freed(100)] },
       verdict: { action: 'free' },
     },
     {
       what: 'is left alone at once, for the rest of the window, if it failed right after the one before was freed',
-      pod: { since: ago(1), failedAt: ago(1), freeings: [freed(8)] },
+      pod: { since: ago(1), failedAt: ago(1), attempts: [freed(8)] },
       verdict: { action: 'leave', because: 'PodFailsAgain', forMs: 592_000 },
     },
     {
       what: 'is no such pod if the kubelet evicted it because the node ran out of something',
-      pod: { since: ago(10), failedAt: ago(10), evicted: true, freeings: [freed(18)] },
+      pod: { since: ago(10), failedAt: ago(10), evicted: true, attempts: [freed(18)] },
       verdict: { action: 'wait', forMs: 10_000 },
     },
     {
       what: 'is no such pod if it failed later than that',
-      pod: { since: ago(1), failedAt: ago(1), freeings: [freed(11)] },
+      pod: { since: ago(1), failedAt: ago(1), attempts: [freed(11)] },
       verdict: { action: 'wait', forMs: 9_000 },
     },
     {
       what: 'is no such pod if it was Failed before',
-      pod: { since: ago(12), failedAt: ago(12), freeings: [freed(8)] },
+      pod: { since: ago(12), failedAt: ago(12), attempts: [freed(8)] },
       verdict: { action: 'wait', forMs: 8_000 },
     },
     {
       what: 'is left alone as well if it comes after such a pod',
-      pod: { since: ago(50), failedAt: ago(50), freeings: [freed(400), freed(200, true)] },
+      pod: { since: ago(50), failedAt: ago(50), attempts: [freed(400), freed(200, true)] },
       verdict: { action: 'leave', because: 'PodFailsAgain', forMs: 400_000 },
     },
     {
       what: 'is freed when all of that is out of the window',
-      pod: { since: ago(50), failedAt: ago(50), freeings: [freed(600, true)] },
+      pod: { since: ago(50), failedAt: ago(50), attempts: [freed(600, true)] },
       verdict: { action: 'free' },
     },
     {
@@ -170,13 +170,13 @@ describe('a pod that is recoverable', () => {
     {
       what: 'may be from before the restart, and is not said to fail again, while that is in progress',
       policy: RESTART,
-      pod: { since: ago(1), failedAt: ago(1), freeings: [freed(3)], rollingOut: true },
+      pod: { since: ago(1), failedAt: ago(1), attempts: [freed(3)], rollingOut: true },
       verdict: { action: 'wait', forMs: 9_000 },
     },
     {
       what: 'is from after the restart when that is over',
       policy: RESTART,
-      pod: { since: ago(1), failedAt: ago(1), freeings: [freed(3)] },
+      pod: { since: ago(1), failedAt: ago(1), attempts: [freed(3)] },
       verdict: { action: 'leave', because: 'PodFailsAgain', forMs: 597_000 },
     },
     {
@@ -188,7 +188,7 @@ describe('a pod that is recoverable', () => {
     {
       what: 'is reported then, in mode Audit, whatever was done before',
       policy: AUDIT,
-      pod: { since: ago(10), freeings: [freed(11, true)] },
+      pod: { since: ago(10), attempts: [freed(11, true)] },
       verdict: { action: 'leave', because: 'Audit' },
     },
     {
@@ -198,7 +198,7 @@ describe('a pod that is recoverable', () => {
       verdict: { action: 'leave', because: 'Audit' },
     },
   ])('$what', ({ policy = DELETE, pod, verdict }) => {
-    const whole = { failedAt: pod.since ?? NOW, since: NOW, evicted: false, freeings: [], rollingOut: false, ...pod };
+    const whole = { failedAt: pod.since ?? NOW, since: NOW, evicted: false, attempts: [], rollingOut: false, ...pod };
     expect(judgeFailedPod(policy, whole, NOW)).toEqual(verdict);
   });
 });

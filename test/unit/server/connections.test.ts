@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { sparingly } from '../../../src/runtime/rate-limit.ts';
+import { throttle } from '../../../src/runtime/rate-limit.ts';
 import { followConnections } from '../../../src/server/connections.ts';
 import { openRaw, readAnswer } from './raw-connections.ts';
 
@@ -78,7 +78,7 @@ it('what happens often is told at once, and then now and then, with how often it
   const now = vi.spyOn(performance, 'now').mockReturnValue(0);
   onTestFinished(() => now.mockRestore());
   const say = vi.fn();
-  const tell = sparingly(say);
+  const tell = throttle(say);
   for (const at of [0, 1, 9_999, 10_000, 10_001]) {
     now.mockReturnValue(at);
     tell();

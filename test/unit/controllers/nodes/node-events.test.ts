@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { eventsOfLoss } from '../../../../src/controllers/nodes/node-events.ts';
+import { eventsOfLoss } from '../../../../src/controllers/nodes/node-reports.ts';
 import type { Hindrance } from '../../../../src/judge/node-drift.ts';
 import { driftOf, nodeOf, rule } from '../../judge/node-drifts.ts';
 

@@ -1,24 +1,24 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isOutdated } from '../../cluster/client/api-error.ts';
 import type { Entry } from '../../cluster/watch/watch-cache.ts';
-import { type Freeing, failedAtOnce } from '../../judge/recovery.ts';
+import { failedAtOnce, type RecoveryAttempt } from '../../judge/recovery.ts';
 import type { ClusterDaemonSet } from '../sources.ts';
 
-/** A freeing, and what was freed: the uid of a pod, or the generation of a DaemonSet. */
-interface KnownFreeing extends Freeing {
+/** An attempt, and what it was to free: the uid of a pod, or the generation of a DaemonSet. */
+interface KnownAttempt extends RecoveryAttempt {
   readonly what: string;
   failedAgain: boolean;
   /** The API server has said so; otherwise it may or may not have happened. */
   done: boolean;
   /** An earlier try of the same of which nobody knows whether it happened. */
-  readonly unanswered: KnownFreeing | undefined;
+  readonly unanswered: KnownAttempt | undefined;
 }
 
 /**
  * What was freed where, as long as this process remembers. A place is a DaemonSet, or a DaemonSet on a node. All times are those
  * of one monotonic clock, in milliseconds.
  */
-export interface Freeings {
+export interface RecoveryHistory {
   /** To be called before it is tried: whatever becomes of the answer, it counts. Trying the same again counts once. */
   tried(place: string, what: string, now: number): void;
   /** It was done. */
@@ -27,18 +27,18 @@ export interface Freeings {
   refused(place: string, what: string): void;
   isDone(place: string, what: string): boolean;
   /** All at this place, but for those of the thing itself. */
-  before(place: string, what: string): readonly Freeing[];
-  /** Notes that a pod failed at once after a freeing. */
+  before(place: string, what: string): readonly RecoveryAttempt[];
+  /** Notes that a pod failed at once after an attempt. */
   failedAgain(place: string, failedAt: number, stuckMs: number): void;
   /** Forgets what is older than that. */
   forget(ageMs: number, now: number): void;
 }
 
-export function createFreeings(): Freeings {
-  const places = new Map<string, KnownFreeing[]>();
+export function createRecoveryHistory(): RecoveryHistory {
+  const places = new Map<string, KnownAttempt[]>();
   const at = (place: string) => places.get(place) ?? [];
-  const others = (place: string, what: string) => at(place).filter((freeing) => freeing.what !== what);
-  const find = (place: string, what: string) => at(place).find((freeing) => freeing.what === what);
+  const others = (place: string, what: string) => at(place).filter((attempt) => attempt.what !== what);
+  const find = (place: string, what: string) => at(place).find((attempt) => attempt.what === what);
   return {
     tried(place, what, now) {
       const unanswered = find(place, what);
@@ -49,8 +49,8 @@ export function createFreeings(): Freeings {
       ]);
     },
     done(place, what) {
-      const freeing = find(place, what);
-      if (freeing) freeing.done = true;
+      const attempt = find(place, what);
+      if (attempt) attempt.done = true;
     },
     refused(place, what) {
       const earlier = find(place, what)?.unanswered;
@@ -59,11 +59,11 @@ export function createFreeings(): Freeings {
     isDone: (place, what) => find(place, what)?.done === true,
     before: others,
     failedAgain(place, failedAt, stuckMs) {
-      for (const freeing of at(place)) freeing.failedAgain = failedAtOnce(freeing, failedAt, stuckMs);
+      for (const attempt of at(place)) attempt.failedAgain = failedAtOnce(attempt, failedAt, stuckMs);
     },
     forget(ageMs, now) {
-      for (const [place, freeings] of places) {
-        const left = freeings.filter((freeing) => now - freeing.at < ageMs);
+      for (const [place, attempts] of places) {
+        const left = attempts.filter((attempt) => now - attempt.at < ageMs);
         if (left.length === 0) places.delete(place);
         else places.set(place, left);
       }
