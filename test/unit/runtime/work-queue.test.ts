@@ -205,3 +205,22 @@ it('stops once the work in progress has ended, says nothing of its failure, and 
   expect(begun).toEqual(['a', 'b']);
   expect(messages()).toEqual([]);
 });
+
+it('begins nothing any more once its signal is aborted, nor takes what fails then for a failure; who stops it waits', async () => {
+  const { work, begun, end } = heldWork();
+  const ending = new AbortController();
+  const { queue, messages } = start(work, { signal: ending.signal });
+  for (const key of ['a', 'b', 'c']) queue.add(key);
+  queue.add('later', 1_000);
+  await settle();
+  ending.abort();
+  expect(vi.getTimerCount()).toBe(0);
+  await end('a', new Error('broken off'));
+  const stopping = queue.stop();
+  await end('b');
+  await stopping;
+  queue.add('d');
+  await settle();
+  expect(begun).toEqual(['a', 'b']);
+  expect(messages()).toEqual([]);
+});
