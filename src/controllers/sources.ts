@@ -42,7 +42,7 @@ export interface ClusterSources {
 const NODES_PER_PAGE = 25;
 
 export interface ClusterSourcesOptions extends Pick<WatchOptions<unknown>, 'client' | 'log'> {
-  /** Nobody waits for a list any longer once it is aborted. */
+  /** Ends the watches. */
   readonly signal: AbortSignal;
   readonly metrics: Pick<Metrics, 'watchState' | 'watchEnded'>;
 }
@@ -72,6 +72,8 @@ export function watchCluster(options: ClusterSourcesOptions): ClusterSources & {
       onState: ({ connected }) => metrics.watchState(resource, connected),
       log,
     });
+    // At once: a list that ends with the lease is no fault of the API server.
+    signal.addEventListener('abort', () => void cache.stop(), { once: true });
     return {
       synced: cache.synced,
       get: cache.get,

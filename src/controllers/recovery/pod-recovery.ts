@@ -58,6 +58,7 @@ export function startPodRecovery(context: PodRecoveryContext): Controller {
   const ending = new Set<Promise<void>>();
   const changed = reports.add({ troubles: () => [...troubles.current(), ...outageTroubles()], stuckPods });
   watchIfNeeded();
+  signal.addEventListener('abort', endWatch, { once: true });
   for (const { changes } of [policies, rights]) {
     changes.subscribe(() => {
       watchIfNeeded();

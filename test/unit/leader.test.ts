@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest';
+import type { ApiClient, RequestOptions } from '../../src/cluster/client/api-client.ts';
+import type { LeaderOptions } from '../../src/controllers/context.ts';
+import { startLeaderWork } from '../../src/leader.ts';
+import { compilePolicies } from '../../src/policy/policy-set.ts';
+import { orAborted } from '../../src/runtime/pause.ts';
+import { createSubject } from '../../src/runtime/source.ts';
+import { createMetrics } from '../../src/server/metrics.ts';
+import { captureLog } from './captured-log.ts';
+
+/** An API server that never answers: requests end when the lease does. */
+function startUnanswered(signal: AbortSignal) {
+  const asked: string[] = [];
+  const request = async (method: string, path: string, options: RequestOptions = {}) => {
+    asked.push(`${method} ${path}`);
+    const ending = options.signal ? AbortSignal.any([signal, options.signal]) : signal;
+    return orAborted(new Promise(() => {}), ending);
+  };
+  const client = { request, now: () => new Date() } as unknown as ApiClient;
+  const { log, lines } = captureLog();
+  const snapshot = { policies: [], compiled: compilePolicies([]), versions: new Set<string>() };
+  const none = { synced: Promise.resolve(), isSynced: () => true, changes: createSubject(), stop: async () => {} };
+  const metrics = createMetrics('test');
+  const options: LeaderOptions = {
+    signal,
+    client,
+    namespace: 'taintkeeper',
+    identity: 'a',
+    service: { namespace: 'taintkeeper', name: 'taintkeeper', port: 443 },
+    audit: false,
+    policies: {
+      ...none,
+      isComplete: () => true,
+      staleSince: () => undefined,
+      snapshot: () => snapshot,
+      statusChanges: createSubject(),
+      objects: () => [],
+    },
+    webhooks: { ...none, get: () => undefined, caBundles: () => [], trust: () => true },
+    certificates: { current: () => ({ bundle: undefined }) as never, changes: createSubject() },
+    secret: undefined,
+    caOverlapMs: 0,
+    defaultPolicies: 'defaults',
+    ownerClusterRole: 'taintkeeper',
+    evictionRate: 1,
+    record: () => {},
+    metrics,
+    log,
+  };
+  return { work: startLeaderWork(options), asked, lines, metrics };
+}
+
+it('ends all that a leader does, also what was never answered, without a word', async () => {
+  const lease = new AbortController();
+  const { work, asked, lines, metrics } = startUnanswered(lease.signal);
+  await expect.poll(() => asked.length).toBeGreaterThan(5);
+  lease.abort(new Error('lost'));
+  await work.stop();
+  expect(lines().map(({ msg }) => msg)).toEqual([]);
+  expect(await metrics.registry.getSingleMetricAsString('taintkeeper_watch_connected')).not.toContain('{');
+  expect(work.survey.isSynced()).toBe(false);
+});
