@@ -20,7 +20,7 @@ import {
 const TIMEOUT_MS = 30_000;
 /** Two more than it takes until it says that somebody else is at it. */
 const REPAIRS = 7;
-/** After the first repair, less what the clock of the log leaves out; it doubles each time (limit-repairs.ts, back-off.ts). */
+/** After the first repair, less what the clock of the log leaves out; it doubles each time (`limitRepairs`, back-off.ts). */
 const SHORTEST_PAUSE_MS = 50 - 1;
 
 describeWithControlPlane('an installation that was harmed', {}, (cp) => {
