@@ -1,13 +1,9 @@
 import { Command } from 'commander';
 import { stringify } from 'yaml';
 import { findConfig, loadConfig } from '../cluster/client/kube-config.ts';
-import { certificateChecks } from '../doctor/certificate-checks/certificate-checks.ts';
-import { type CheckResult, type Diagnosis, diagnose, type Verdict } from '../doctor/check.ts';
-import { checkConfiguration } from '../doctor/configuration-checks.ts';
-import { gatherFacts } from '../doctor/facts.ts';
-import { gatherConfiguration } from '../doctor/gather-configuration.ts';
-import { networkChecks } from '../doctor/network-checks/network-checks.ts';
-import { checkRegistration } from '../doctor/registration.ts';
+import { type CheckResult, type Diagnosis, diagnose, runChecks, type Verdict } from '../doctor/check.ts';
+import { CHECKS } from '../doctor/checks.ts';
+import { gatherFacts } from '../doctor/gather.ts';
 import { InputError } from '../files/text-files.ts';
 import { printable } from '../kubernetes/text.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, openCluster } from './cluster-options.ts';
@@ -79,16 +75,9 @@ async function examine(options: ClusterOptions): Promise<CheckResult[]> {
   const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
   const { WebSocketHandler } = await import('@kubernetes/client-node/dist/web-socket-handler.js');
   const sockets = new WebSocketHandler(loadConfig(findConfig(options), KubeConfig));
-  const site = { namespace, service: options.service, secret: options.secret };
+  const place = { namespace, service: options.service, secret: options.secret };
   try {
-    const [facts, configuration] = await Promise.all([
-      gatherFacts(client, sockets, site),
-      gatherConfiguration(client, site),
-    ]);
-    const certificates = certificateChecks(facts);
-    const reachable = [...certificates, ...networkChecks(facts, certificates)];
-    const checks = [...reachable, ...checkConfiguration(configuration, reachable)];
-    return [...checks, ...checkRegistration(facts, checks)];
+    return runChecks(CHECKS, await gatherFacts(client, sockets, place));
   } catch (error) {
     throw error instanceof InputError ? error : new InputError([`${client.server}: ${(error as Error).message}`]);
   } finally {

@@ -1,4 +1,6 @@
-import { count } from '../kubernetes/text.ts';
+import { count, printable } from '../kubernetes/text.ts';
+import type { Facts } from './facts.ts';
+import type { Reading } from './reading.ts';
 
 /** What can be to blame, first things first: without trust no call is made, and without calls no setting matters. */
 export const AREAS = ['certificate', 'network', 'configuration'] as const;
@@ -22,6 +24,133 @@ export interface CheckResult {
   readonly remedy?: string;
   /** Of one that was skipped: without it nobody can say that all is well. */
   readonly essential?: true;
+}
+
+/** The checks by name. Several may be printed under one name. */
+export type CheckName =
+  | (typeof CERTIFICATE_CHECKS)[number]
+  | (typeof NETWORK_CHECKS)[number]
+  | 'policies'
+  | 'selectors'
+  | 'contradictions'
+  | 'wildcards'
+  | 'other webhooks'
+  | 'rights'
+  | 'optional rights'
+  | 'leader'
+  | 'failed calls'
+  | 'versions'
+  | 'ignored DaemonSets'
+  | 'registration';
+
+export const CERTIFICATE_CHECKS = [
+  'Secret',
+  'serving certificate',
+  'certificate names',
+  'agreement of replicas',
+  'caBundle',
+  'clocks',
+] as const;
+
+export const NETWORK_CHECKS = [
+  'Service',
+  'replicas',
+  'endpoints',
+  'round trip',
+  'NetworkPolicies',
+  'admission',
+] as const;
+
+/** Without one of these no replica leads, or what the leader writes is refused. */
+export const LEADER_NEEDS = [...CERTIFICATE_CHECKS, ...NETWORK_CHECKS, 'rights'] as const;
+
+/** What a check makes of the facts, before the others are asked. */
+export interface Finding {
+  readonly state: CheckState;
+  readonly evidence: string;
+  readonly remedy?: string;
+  readonly essential?: true;
+  /** Where that is another one than the check's. */
+  readonly area?: Area;
+  readonly consequence?: Consequence;
+}
+
+/** A finding that says nothing new where a check that it depends on has trouble: it is then skipped. */
+export interface Consequence {
+  /** The evidence then. */
+  says(cause: string): string;
+  /** The checks that can be its cause, in this order; by default all that its own check depends on. */
+  readonly of?: readonly CheckName[];
+}
+
+export interface Check {
+  readonly name: CheckName;
+  /** What it is called in results, if that is not its name. */
+  readonly printed?: CheckName;
+  readonly area: Area;
+  /** Whose trouble may be the cause of what it finds; the first that has trouble is named. */
+  readonly dependsOn: readonly CheckName[];
+  run(facts: Facts): Finding | readonly Finding[];
+}
+
+export function finding(state: CheckState, evidence: string, remedy?: string): Finding {
+  return { state, evidence, ...(remedy === undefined ? {} : { remedy }) };
+}
+
+/** The finding, unless one of the causes has trouble. */
+export function consequence(
+  found: Finding,
+  says: Consequence['says'] = (cause) => `${found.evidence}: see ${cause}`,
+  of?: readonly CheckName[],
+): Finding {
+  return { ...found, consequence: { says, ...(of ? { of } : {}) } };
+}
+
+/** The check cannot tell anything because these could not be read; undefined when all of them were. */
+export function unread(...readings: readonly Reading<unknown>[]): Finding | undefined {
+  const failed = readings.find((reading) => !reading.ok);
+  return failed && finding('skipped', failed.why);
+}
+
+/**
+ * What the checks come to. Only causes are `trouble`: what may follow from the trouble of another check is `skipped`, and names
+ * that one.
+ * @param asked those whose results are wanted; of the others only what these depend on is run
+ * @throws Error where one depends on what is not in the list, or on itself
+ */
+export function runChecks(all: readonly Check[], facts: Facts, asked: readonly Check[] = all): CheckResult[] {
+  const results = new Map<CheckName, readonly CheckResult[] | 'running'>();
+  return asked.flatMap(resultsOf);
+
+  function resultsOf(check: Check): readonly CheckResult[] {
+    const known = results.get(check.name);
+    if (known === 'running') throw new Error(`${check.name} depends on itself`);
+    if (known) return known;
+    results.set(check.name, 'running');
+    for (const name of check.dependsOn) resultsOf(named(name));
+    const found = [check.run(facts)].flat().map((one) => resultOf(check, one));
+    results.set(check.name, found);
+    return found;
+  }
+
+  function resultOf(check: Check, { consequence, area = check.area, ...found }: Finding): CheckResult {
+    const { evidence, remedy } = found;
+    const name = check.printed ?? check.name;
+    const cause = consequence && troubleAmong(consequence.of ?? check.dependsOn);
+    if (cause) return { area: check.area, name, state: 'skipped', evidence: printable(consequence.says(cause.name)) };
+    const words = { evidence: printable(evidence), ...(remedy === undefined ? {} : { remedy: printable(remedy) }) };
+    return { area, name, ...found, ...words };
+  }
+
+  function troubleAmong(names: readonly CheckName[]): CheckResult | undefined {
+    return names.flatMap((name) => resultsOf(named(name))).find(({ state }) => state === 'trouble');
+  }
+
+  function named(name: CheckName): Check {
+    const check = all.find((one) => one.name === name);
+    if (!check) throw new Error(`there is no check ${name}`);
+    return check;
+  }
 }
 
 /**

@@ -1,4 +1,6 @@
+import type { ApiClient, Query } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
+import { listPages } from '../cluster/watch/list-pages.ts';
 
 /** Something that was looked at, or why it could not be. */
 export type Reading<T> =
@@ -11,16 +13,6 @@ export type Reading<T> =
       readonly status: number | undefined;
     };
 
-/** Waits for the work; what goes wrong is told, not thrown. */
-export async function read<T>(work: () => Promise<T>): Promise<Reading<T>> {
-  try {
-    return { ok: true, value: await work() };
-  } catch (error) {
-    const why = (error as Error).message.replaceAll(/\s+/g, ' ');
-    return { ok: false, why, status: error instanceof ApiError ? error.status : undefined };
-  }
-}
-
 export function known<T>(value: T): Reading<T> {
   return { ok: true, value };
 }
@@ -28,4 +20,66 @@ export function known<T>(value: T): Reading<T> {
 /** Something that could not be looked at, where nobody asks for the status. */
 export function unknown(why: string): Reading<never> {
   return { ok: false, why, status: undefined };
+}
+
+/** Waits for the work; what goes wrong is told, not thrown. */
+export async function read<T>(work: () => Promise<T>): Promise<Reading<T>> {
+  try {
+    return known(await work());
+  } catch (error) {
+    return unreadable(error);
+  }
+}
+
+/** What has become of a reading that failed. */
+export function unreadable(error: unknown): Reading<never> {
+  return { ok: false, why: reasonOf(error), status: error instanceof ApiError ? error.status : undefined };
+}
+
+/** Why a look failed, on one line. */
+function reasonOf(error: unknown): string {
+  const message = (error as Error).message.replaceAll(/\s+/g, ' ');
+  if (error instanceof ApiError && error.status === FORBIDDEN) {
+    const [, what] = /cannot (.*)$/.exec(message) ?? [];
+    return what ? `you may not ${what}` : `forbidden: ${message}`;
+  }
+  return message;
+}
+
+const FORBIDDEN = 403;
+const NOT_FOUND = 404;
+
+/** One look takes at most this long, so that a doctor who finds nobody at home says so soon. */
+const LOOK_TIMEOUT_MS = 5_000;
+/** For a list as a whole. */
+const LIST_TIMEOUT_MS = 15_000;
+const PAGE_SIZE = 500;
+
+/**
+ * An object of the cluster; undefined when there is none.
+ * @throws ApiError, Error
+ */
+export async function look<T>(client: ApiClient, path: string): Promise<T | undefined> {
+  try {
+    return await client.request<T>('GET', path, { timeoutMs: LOOK_TIMEOUT_MS });
+  } catch (error) {
+    if (error instanceof ApiError && error.status === NOT_FOUND) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * All items of a list, as `project` makes them of the objects.
+ * @throws ApiError, Error, and what `project` throws
+ */
+export async function list<T>(
+  client: ApiClient,
+  path: string,
+  project: (object: unknown) => T,
+  query: Query = {},
+): Promise<T[]> {
+  const items: T[] = [];
+  const options = { query, pageSize: PAGE_SIZE, signal: AbortSignal.timeout(LIST_TIMEOUT_MS) };
+  for await (const page of listPages(client, path, options)) for (const item of page.items) items.push(project(item));
+  return items;
 }

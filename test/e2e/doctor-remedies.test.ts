@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts';
-import { checkFailedCalls } from '../../src/doctor/configuration-checks/failed-calls.ts';
-import { checkOtherWebhooks } from '../../src/doctor/configuration-checks/other-webhooks.ts';
-import { checkRights } from '../../src/doctor/configuration-checks/rights.ts';
-import { checkVersions } from '../../src/doctor/configuration-checks/versions.ts';
-import type { ConfigurationFacts } from '../../src/doctor/configuration-facts.ts';
-import { gatherConfiguration } from '../../src/doctor/gather-configuration.ts';
+import { checkFailedCalls, checkVersions } from '../../src/doctor/checks/api-server.ts';
+import { checkRights } from '../../src/doctor/checks/leader.ts';
+import { checkOtherWebhooks } from '../../src/doctor/checks/other-webhooks.ts';
+import { type ClusterFacts, gatherCluster } from '../../src/doctor/cluster-facts.ts';
+import { type Installation, readInstallation } from '../../src/doctor/installation.ts';
 import { findAssets } from '../control-plane/assets.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
@@ -48,10 +47,12 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     }, 200);
   }
 
-  async function look(user: User = admin): Promise<ConfigurationFacts> {
+  async function look(user: User = admin): Promise<ClusterFacts & { readonly installation: Installation }> {
     const client = await connect({ kubeconfig: await cp().kubeconfigFile(user), userAgent: 'taintkeeper/test' });
     clients.push(client);
-    return gatherConfiguration(client, { namespace: NAMESPACE, service: SERVICE, secret: 'taintkeeper-certs' });
+    const place = { namespace: NAMESPACE, service: SERVICE, secret: 'taintkeeper-certs' };
+    const installation = await readInstallation(client, place);
+    return { installation, ...(await gatherCluster(client, installation)) };
   }
 
   /** What somebody does who pastes the remedy into a shell. */
@@ -76,7 +77,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
 
   it('the manifests grant all rights, as the service account itself can see as well', async () => {
     for (const user of [admin, taintkeeperAccount]) {
-      expect(checkRights(await look(user))).toMatchObject([{ state: 'ok' }]);
+      expect(checkRights(await look(user))).toMatchObject({ state: 'ok' });
     }
     expect(checkVersions(await look())).toEqual([expect.objectContaining({ state: 'ok' })]);
   });
@@ -93,15 +94,15 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
       '-p',
       '[{"op":"remove","path":"/rules/0"}]',
     ]);
-    const [rights] = checkRights(await look());
+    const rights = checkRights(await look());
     expect(rights).toMatchObject({
       state: 'trouble',
       evidence: expect.stringContaining('get, list, watch, patch nodes;'),
     });
-    expect(rights?.evidence).toContain('get, list, watch, patch secrets taintkeeper-certs in taintkeeper');
-    expect(rights?.evidence).not.toContain('leases');
-    await paste(rights?.remedy);
-    expect(checkRights(await look())).toMatchObject([{ state: 'ok' }]);
+    expect(rights.evidence).toContain('get, list, watch, patch secrets taintkeeper-certs in taintkeeper');
+    expect(rights.evidence).not.toContain('leases');
+    await paste(rights.remedy);
+    expect(checkRights(await look())).toMatchObject({ state: 'ok' });
   });
 
   it('a webhook of others that keeps nodes from registering is named, and the remedy takes it out of the way', async () => {

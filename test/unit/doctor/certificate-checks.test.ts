@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { certificateChecks } from '../../../src/doctor/certificate-checks/certificate-checks.ts';
-import type { CheckState } from '../../../src/doctor/check.ts';
+import { CERTIFICATE_CHECKS, type CheckState } from '../../../src/doctor/check.ts';
 import type { Facts } from '../../../src/doctor/facts.ts';
 import { known, unknown } from '../../../src/doctor/reading.ts';
-import { certificates, DAY_MS, greeted, NOW, pod, replica, webhook, wellFacts } from './installation.ts';
+import { certificates, DAY_MS, greeted, NOW, pod, replica, run, webhook, wellFacts } from './facts.ts';
 
 const HOUR_MS = 3_600_000;
 const its = await certificates();
@@ -30,7 +29,7 @@ interface Case {
 
 describe('certificates', () => {
   it('that are well, are said to be', () => {
-    const checks = certificateChecks(wellFacts(its));
+    const checks = run(CERTIFICATE_CHECKS, wellFacts(its));
     expect(checks.map(({ state }) => state)).toEqual(Array(6).fill('ok'));
     expect(checks.map(({ evidence }) => evidence)).toContain(
       '2 replicas dialled (port-forward), valid until 2026-08-29T12:00:00.000Z',
@@ -191,7 +190,7 @@ describe('certificates', () => {
       says: /API server is 48 h 0 min behind$/,
     },
   ])('$why', ({ facts, found, says }) => {
-    const checks = certificateChecks(facts);
+    const checks = run(CERTIFICATE_CHECKS, facts);
     const notOk = checks.filter(({ state }) => state !== 'ok');
     const expected = Object.entries(found).filter(([, state]) => state !== 'ok');
     expect(Object.fromEntries(notOk.map(({ name, state }) => [name, state]))).toEqual(Object.fromEntries(expected));
@@ -201,7 +200,7 @@ describe('certificates', () => {
   });
 
   it('never show a key', () => {
-    const text = JSON.stringify(certificateChecks(wellFacts(its, { pods: known([pod('a')]), now: NOW })));
+    const text = JSON.stringify(run(CERTIFICATE_CHECKS, wellFacts(its, { pods: known([pod('a')]), now: NOW })));
     expect(text).not.toContain('PRIVATE');
     for (const line of its.serving.key.split('\n').slice(1, 3)) expect(text).not.toContain(line);
   });

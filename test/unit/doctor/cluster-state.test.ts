@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { checkFailedCalls } from '../../../src/doctor/configuration-checks/failed-calls.ts';
-import { checkIgnoredDaemonSets } from '../../../src/doctor/configuration-checks/ignored-daemon-sets.ts';
-import { checkLeader } from '../../../src/doctor/configuration-checks/leader.ts';
-import { checkVersions } from '../../../src/doctor/configuration-checks/versions.ts';
-import { daemonSet, healthyFacts, node, seen, taintPolicy, tolerationPolicy } from './configuration-facts.ts';
+import { checkFailedCalls, checkVersions } from '../../../src/doctor/checks/api-server.ts';
+import { checkLeader } from '../../../src/doctor/checks/leader.ts';
+import { checkIgnoredDaemonSets } from '../../../src/doctor/checks/selectors.ts';
+import { known } from '../../../src/doctor/reading.ts';
+import { daemonSet, healthyFacts, node, taintPolicy, tolerationPolicy } from './facts.ts';
 
 describe('the leader', () => {
   const watch = { holder: 'tk-0', renewed: true, renewTime: '2026-11-21T00:00:00Z', watchedSeconds: 6 };
@@ -28,8 +28,8 @@ describe('the leader', () => {
       evidence: 'nobody has taken it in 6 s',
     },
   ])('$what', ({ differs, state, evidence }) => {
-    const results = checkLeader(healthyFacts({ lease: seen({ ...watch, ...differs }) }), undefined);
-    expect(results).toEqual([expect.objectContaining({ state, evidence: expect.stringContaining(evidence) })]);
+    const results = checkLeader(healthyFacts({ lease: known({ ...watch, ...differs }) }));
+    expect([results].flat()).toEqual([expect.objectContaining({ state, evidence: expect.stringContaining(evidence) })]);
   });
 });
 
@@ -68,7 +68,7 @@ describe('failed calls', () => {
         /5 passed unjudged \(report 3, restore 2\); 1 refused because the webhook could not be asked \(protect 1\)/,
     },
   ])('$what', ({ text, state, evidence }) => {
-    const results = checkFailedCalls(healthyFacts({ metrics: seen(text) }));
+    const results = checkFailedCalls(healthyFacts({ metrics: known(text) }));
     expect(results).toEqual([expect.objectContaining({ state, evidence: expect.stringMatching(evidence) })]);
   });
 });
@@ -90,20 +90,20 @@ describe('versions', () => {
     { version: 'v1.36.3', kubelet: '', state: 'ok', evidence: /API server/ },
     { version: 'devel', kubelet: 'v1.36.3', state: 'skipped', evidence: /calls its version devel/ },
   ])('$version with kubelet "$kubelet": $state', ({ version, kubelet: theirs, state, evidence }) => {
-    const results = checkVersions(healthyFacts({ version: seen(version), nodes: seen([kubelet(theirs)]) }));
+    const results = checkVersions(healthyFacts({ version: known(version), nodes: known([kubelet(theirs)]) }));
     expect(results).toEqual([expect.objectContaining({ state, evidence: expect.stringMatching(evidence) })]);
   });
 });
 
 describe('ignored DaemonSets', () => {
   const ignored = { annotations: { 'taintkeeper.dev/ignore': 'true' } };
-  const policies = seen([taintPolicy('t', {}), tolerationPolicy('p', { namespaces: ['kube-system'] })]);
+  const policies = known([taintPolicy('t', {}), tolerationPolicy('p', { namespaces: ['kube-system'] })]);
   it.each([
     { what: 'none', sets: [daemonSet('kube-system/a')], state: 'ok', evidence: /none/ },
     { what: 'one that no policy is for', sets: [daemonSet('other/a', ignored)], state: 'ok', evidence: /none/ },
     { what: 'one', sets: [daemonSet('kube-system/a', ignored)], state: 'note', evidence: /ignore: kube-system\/a$/ },
   ])('$what', ({ sets, state, evidence }) => {
-    const results = checkIgnoredDaemonSets(healthyFacts({ policies, daemonSets: seen(sets) }));
+    const results = checkIgnoredDaemonSets(healthyFacts({ policies, daemonSets: known(sets) }));
     expect(results).toEqual([expect.objectContaining({ state, evidence: expect.stringMatching(evidence) })]);
   });
 });

@@ -1,26 +1,33 @@
 import { describe, expect, it } from 'vitest';
-import type { CheckResult } from '../../../src/doctor/check.ts';
-import { checkConfiguration } from '../../../src/doctor/configuration-checks.ts';
-import type { ConfigurationFacts } from '../../../src/doctor/configuration-facts.ts';
+import { CHECKS } from '../../../src/doctor/checks.ts';
+import type { Facts } from '../../../src/doctor/facts.ts';
+import { known } from '../../../src/doctor/reading.ts';
 import {
   daemonSet,
   healthyFacts,
+  othersWebhook,
   policyObject,
   READY,
-  seen,
+  replica,
+  run,
   taintPolicy,
   unseen,
-  webhook,
-} from './configuration-facts.ts';
+} from './facts.ts';
 
-const ELSEWHERE: CheckResult = { area: 'network', name: 'round trip', state: 'trouble', evidence: 'no answer' };
-const DEAD_LEASE = seen({
+const REFUSED = { kind: 'refused', message: 'connect ECONNREFUSED' } as const;
+/** Trouble of the network: no answer. */
+const ELSEWHERE: Partial<Facts> = {
+  replicas: [
+    replica('a', { outcome: 'failed', fault: REFUSED }, { reached: known({ outcome: 'failed', fault: REFUSED }) }),
+  ],
+};
+const DEAD_LEASE = known({
   holder: 'taintkeeper-0',
   renewed: false,
   renewTime: '2026-11-21T00:00:00Z',
   watchedSeconds: 6,
 });
-const LACKING = seen({
+const LACKING = known({
   user: 'system:serviceaccount:taintkeeper:taintkeeper',
   asked: 50,
   lacking: [
@@ -34,7 +41,7 @@ const LACKING = seen({
   ],
   notPermitted: [],
 });
-const NOT_PERMITTED = seen({ user: 'u', asked: 50, lacking: [], notPermitted: ['deletePods' as const] });
+const NOT_PERMITTED = known({ user: 'u', asked: 50, lacking: [], notPermitted: ['deletePods' as const] });
 const RECOVERY = policyObject(
   'RecoveryPolicy',
   'reboots',
@@ -52,11 +59,15 @@ const RECOVERY = policyObject(
     },
   },
 );
-const OTHERS = seen([{ resource: 'validatingwebhookconfigurations', name: 'c', webhooks: [webhook()] } as const]);
-const STALE = seen([taintPolicy('gpu', {}, { generation: 2 })]);
+const OTHERS = known([
+  { resource: 'validatingwebhookconfigurations', name: 'c', webhooks: [othersWebhook()] } as const,
+]);
+const STALE = known([taintPolicy('gpu', {}, { generation: 2 })]);
 
-function states(facts: ConfigurationFacts, elsewhere: readonly CheckResult[] = []): Record<string, string> {
-  const others = checkConfiguration(facts, elsewhere).filter(({ state }) => state !== 'ok');
+const CONFIGURATION_CHECKS = CHECKS.filter(({ area }) => area === 'configuration').map(({ name }) => name);
+
+function states(facts: Facts): Record<string, string> {
+  const others = run(CONFIGURATION_CHECKS, facts).filter(({ state }) => state !== 'ok');
   return Object.fromEntries(others.map(({ name, state }) => [name, state]));
 }
 
@@ -65,68 +76,62 @@ it('finds nothing where all is well', () => {
 });
 
 describe('only causes are trouble', () => {
-  it.each([
+  it.each<{ what: string; facts: Partial<Facts>; elsewhere?: Partial<Facts>; expected: Record<string, string> }>([
     {
       what: 'no leader, as the pods are gone',
       facts: { lease: DEAD_LEASE, policies: STALE },
-      elsewhere: [ELSEWHERE],
+      elsewhere: ELSEWHERE,
       expected: { policies: 'skipped', leader: 'skipped' },
     },
     {
       what: 'no leader, as it may not write the Lease',
       facts: { lease: DEAD_LEASE, policies: STALE, rights: LACKING },
-      elsewhere: [],
       expected: { policies: 'skipped', rights: 'trouble', leader: 'skipped' },
     },
     {
       what: 'a policy that waits for a right',
-      facts: { policies: seen([RECOVERY]), rights: NOT_PERMITTED, daemonSets: seen([daemonSet('kube-system/a')]) },
-      elsewhere: [],
+      facts: { policies: known([RECOVERY]), rights: NOT_PERMITTED, daemonSets: known([daemonSet('kube-system/a')]) },
       expected: { policies: 'skipped', rights: 'trouble' },
     },
     {
       what: 'no leader, which a right that a policy waits for has nothing to do with',
       facts: {
         lease: DEAD_LEASE,
-        policies: seen([RECOVERY]),
+        policies: known([RECOVERY]),
         rights: NOT_PERMITTED,
-        daemonSets: seen([daemonSet('kube-system/a')]),
+        daemonSets: known([daemonSet('kube-system/a')]),
       },
-      elsewhere: [],
       expected: { policies: 'skipped', rights: 'trouble', leader: 'trouble' },
     },
     {
       what: 'a status that is behind, as nobody leads',
       facts: { lease: DEAD_LEASE, policies: STALE },
-      elsewhere: [],
       expected: { policies: 'skipped', leader: 'trouble' },
     },
     {
       what: 'a status that is behind, though somebody leads',
       facts: { policies: STALE },
-      elsewhere: [],
       expected: { policies: 'trouble' },
     },
     {
       what: 'a policy that is not valid, whatever else there is',
-      facts: { policies: seen([taintPolicy('gpu', { taints: [] })]) },
-      elsewhere: [ELSEWHERE],
+      facts: { policies: known([taintPolicy('gpu', { taints: [] })]) },
+      elsewhere: ELSEWHERE,
       expected: { policies: 'trouble' },
     },
     {
       what: 'a status that is behind, as a webhook of others refuses what the leader writes',
-      facts: { policies: STALE, webhooks: OTHERS },
-      elsewhere: [],
+      facts: { policies: STALE, configurations: OTHERS },
       expected: { policies: 'skipped', 'other webhooks': 'trouble' },
     },
     {
       what: 'a webhook of others, next to trouble elsewhere',
-      facts: { webhooks: OTHERS },
-      elsewhere: [ELSEWHERE],
+      facts: { configurations: OTHERS },
+      elsewhere: ELSEWHERE,
       expected: { 'other webhooks': 'trouble' },
     },
-  ])('$what', ({ facts, elsewhere, expected }) => {
-    expect(states(healthyFacts(facts), elsewhere)).toEqual(expected);
+  ])('$what', ({ facts, elsewhere = {}, expected }) => {
+    expect(states(healthyFacts({ ...facts, ...elsewhere }))).toEqual(expected);
   });
 });
 
@@ -137,12 +142,13 @@ it('what may not be read is skipped, and said so; the definitions of policies th
     nodes: no,
     daemonSets: no,
     webhooks: no,
+    configurations: no,
     rights: no,
     lease: no,
     version: no,
     metrics: no,
   };
-  const results = checkConfiguration(healthyFacts(facts), []);
+  const results = run(CONFIGURATION_CHECKS, healthyFacts(facts));
   expect(new Set(results.map(({ state }) => state))).toEqual(new Set(['skipped']));
   expect(results.every(({ evidence }) => evidence.includes('403 Forbidden'))).toBe(true);
   expect(states(healthyFacts({ policies: unseen('404', 404) })).policies).toBe('trouble');
@@ -150,7 +156,7 @@ it('what may not be read is skipped, and said so; the definitions of policies th
 
 it('every result is of this area, and in one line', () => {
   const policy = taintPolicy('gpu', { mode: 'Nonsense\u001b[31m\n' });
-  for (const { area, evidence } of checkConfiguration(healthyFacts({ policies: seen([policy]) }), [])) {
+  for (const { area, evidence } of run(CONFIGURATION_CHECKS, healthyFacts({ policies: known([policy]) }))) {
     expect(area).toBe('configuration');
     expect(evidence).toMatch(/^[^\p{Cc}]+$/u);
   }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { checkContradictions } from '../../../src/doctor/configuration-checks/contradictions.ts';
-import { healthyFacts, node, seen, taintPolicy, unseen } from './configuration-facts.ts';
+import { checkContradictions } from '../../../src/doctor/checks/contradictions.ts';
+import { known } from '../../../src/doctor/reading.ts';
+import { healthyFacts, node, taintPolicy, unseen } from './facts.ts';
 
 const present = (value: string | undefined, more: object = {}) => ({
   taints: [
@@ -71,15 +72,15 @@ describe('two policies', () => {
       evidence: /differ in mayEvict for dedicated=a:NoExecute/,
     },
   ])('$what', ({ a, b, expected, evidence }) => {
-    const policies = seen([taintPolicy('p', a), taintPolicy('q', b)]);
-    const nodes = seen([node('n1', { pool: 'gpu' }), node('n2')]);
+    const policies = known([taintPolicy('p', a), taintPolicy('q', b)]);
+    const nodes = known([node('n1', { pool: 'gpu' }), node('n2')]);
     const results = checkContradictions(healthyFacts({ policies, nodes }));
     expect(results).toEqual([expect.objectContaining({ state: expected, evidence: expect.stringMatching(evidence) })]);
   });
 });
 
 it('needs no nodes to see that two selectors are the same', () => {
-  const policies = seen([taintPolicy('p', present('a')), taintPolicy('q', present('b'))]);
+  const policies = known([taintPolicy('p', present('a')), taintPolicy('q', present('b'))]);
   expect(checkContradictions(healthyFacts({ policies, nodes: unseen('403') }))).toMatchObject([{ state: 'trouble' }]);
 });
 
@@ -89,16 +90,16 @@ describe('a taint that is there, and protected by another policy', () => {
   const carrying = (name: string) => node(name, {}, [{ key: 'dedicated', value: 'b', effect: 'NoSchedule' }]);
 
   it('is named once, with the nodes', () => {
-    const policies = seen([wanting, protecting({})]);
-    const nodes = seen(['n1', 'n2', 'n3', 'n4'].map(carrying));
+    const policies = known([wanting, protecting({})]);
+    const nodes = known(['n1', 'n2', 'n3', 'n4'].map(carrying));
     const evidence =
       'TaintPolicy p wants dedicated=a:NoSchedule, and q protects dedicated=b:NoSchedule, which is there: n1, n2, and 2 more';
     expect(checkContradictions(healthyFacts({ policies, nodes }))).toMatchObject([{ state: 'trouble', evidence }]);
   });
 
   it('does not count where the other policy means another value', () => {
-    const policies = seen([wanting, protecting({ value: 'c' })]);
-    expect(checkContradictions(healthyFacts({ policies, nodes: seen([carrying('n1')]) }))).toMatchObject([
+    const policies = known([wanting, protecting({ value: 'c' })]);
+    expect(checkContradictions(healthyFacts({ policies, nodes: known([carrying('n1')]) }))).toMatchObject([
       { state: 'ok' },
     ]);
   });

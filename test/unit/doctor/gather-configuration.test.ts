@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { INSTALL } from '../../../scripts/chart.ts';
-import { gatherConfiguration } from '../../../src/doctor/gather-configuration.ts';
-import { readInstallation } from '../../../src/doctor/read-installation.ts';
+import { gatherCluster } from '../../../src/doctor/cluster-facts.ts';
+import { readInstallation } from '../../../src/doctor/installation.ts';
 import { objectsOf } from '../../e2e/kubernetes-objects.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
-import { INSTALLATION } from './configuration-facts.ts';
+import { INSTALLATION } from './facts.ts';
 
 const PLACE = { namespace: 'taintkeeper', service: 'taintkeeper', secret: 'taintkeeper-certs' };
 const DEPLOYMENT = objectsOf(readFileSync(INSTALL, 'utf8')).find(({ kind }) => kind === 'Deployment');
@@ -38,7 +38,7 @@ it('takes what the manifests have where there is no Deployment', async () => {
 
 it('never fails: what may not be read says so', async () => {
   const api = await startFakeApi((_, response) => answer(response, refusal(403, 'Forbidden', 'not\nyou'), 403));
-  const { builtin, installation: _, ...facts } = await gatherConfiguration((await clientFor(api.url)).client, PLACE);
+  const { builtin, ...facts } = await gatherCluster((await clientFor(api.url)).client, INSTALLATION);
   expect(builtin.length).toBeGreaterThan(0);
   for (const reading of Object.values(facts)) {
     expect(reading).toEqual({ ok: false, status: 403, why: expect.stringMatching(/403 Forbidden: not[^\n]*you$/) });
@@ -64,7 +64,7 @@ it('a list may come in pages, and one object that cannot be read spoils that lis
     if (path.endsWith('/validatingwebhookconfigurations')) return page([{ metadata: { name: 'empty' } }]);
     return page([]);
   });
-  const { nodes, daemonSets, webhooks } = await gatherConfiguration((await clientFor(api.url)).client, PLACE);
+  const { nodes, daemonSets, configurations } = await gatherCluster((await clientFor(api.url)).client, INSTALLATION);
   expect(nodes).toMatchObject({
     value: [
       { name: 'n1', kubeletVersion: 'v1.36.3' },
@@ -72,7 +72,7 @@ it('a list may come in pages, and one object that cannot be read spoils that lis
     ],
   });
   expect(daemonSets).toMatchObject({ ok: false, why: expect.stringContaining('spec') });
-  expect(webhooks).toMatchObject({
+  expect(configurations).toMatchObject({
     value: [{ resource: 'validatingwebhookconfigurations', name: 'empty', webhooks: [] }],
   });
 });

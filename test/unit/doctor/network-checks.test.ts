@@ -1,12 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Admission } from '../../../src/doctor/admission-facts.ts';
-import { certificateChecks } from '../../../src/doctor/certificate-checks/certificate-checks.ts';
-import { type CheckState, diagnose } from '../../../src/doctor/check.ts';
-import { connectionFault } from '../../../src/doctor/connection-fault.ts';
+import { CERTIFICATE_CHECKS, type CheckState, diagnose, NETWORK_CHECKS } from '../../../src/doctor/check.ts';
+import { connectionFault } from '../../../src/doctor/dial.ts';
 import type { Facts } from '../../../src/doctor/facts.ts';
-import { networkChecks } from '../../../src/doctor/network-checks/network-checks.ts';
 import { known, unknown } from '../../../src/doctor/reading.ts';
-import { certificates, greeted, pod, replica, webhook, wellFacts } from './installation.ts';
+import type { Admission } from '../../../src/doctor/trial.ts';
+import { certificates, greeted, INSTALLATION, pod, replica, run, webhook, wellFacts } from './facts.ts';
 
 const its = await certificates();
 const expired = await certificates({ days: 91, by: its.ca });
@@ -39,7 +37,7 @@ interface Case {
 
 describe('the network', () => {
   it('that is well, is said to be', () => {
-    const checks = networkChecks(wellFacts(its), []);
+    const checks = run(NETWORK_CHECKS, wellFacts(its));
     expect(checks.map(({ state }) => state)).toEqual(Array(6).fill('ok'));
   });
 
@@ -69,7 +67,7 @@ describe('the network', () => {
     },
     {
       why: 'webhooks that call another Service',
-      facts: wellFacts(its, { site: { namespace: 'other', service: 'taintkeeper', secret: 's' } }),
+      facts: wellFacts(its, { installation: { ...INSTALLATION, namespace: 'other' } }),
       found: { Service: 'trouble', endpoints: 'skipped' },
       says: /calls Service taintkeeper\/taintkeeper, not Service other\/taintkeeper/,
       remedy: /^look there: taintkeeper doctor --namespace taintkeeper --service taintkeeper$/,
@@ -219,7 +217,7 @@ describe('the network', () => {
       found: { admission: 'skipped' },
     },
   ])('$why', ({ facts, found, says, remedy }) => {
-    const checks = networkChecks(facts, certificateChecks(facts));
+    const checks = run(NETWORK_CHECKS, facts);
     const notOk = checks.filter(({ state }) => state !== 'ok');
     expect(Object.fromEntries(notOk.map(({ name, state }) => [name, state]))).toEqual(found);
     const told = notOk.find(({ state }) => state === 'trouble') ?? notOk[0];
@@ -242,21 +240,20 @@ describe('the network', () => {
       ],
       admission: tried('tls: failed to verify certificate: x509: certificate has expired or is not yet valid'),
     });
-    const certificate = certificateChecks(facts);
-    const checks = [...certificate, ...networkChecks(facts, certificate)];
+    const checks = run([...CERTIFICATE_CHECKS, ...NETWORK_CHECKS], facts);
     expect(checks.filter(({ state }) => state === 'trouble').map(({ name }) => name)).toEqual(['serving certificate']);
     expect(diagnose(checks).verdict).toBe('certificate');
   });
 
   it('is not blamed for a certificate that only the API server refuses', () => {
     const facts = wellFacts(its, { admission: tried('x509: certificate relies on legacy Common Name field') });
-    const trouble = networkChecks(facts, []).find(({ state }) => state === 'trouble');
+    const trouble = run(NETWORK_CHECKS, facts).find(({ state }) => state === 'trouble');
     expect(trouble).toMatchObject({ area: 'certificate', name: 'admission' });
   });
 
   it('is not sought where the webhook asks for a client certificate, and the API server shows none', () => {
     const facts = wellFacts(its, { admission: tried('the server has asked for the client to provide credentials') });
-    const trouble = networkChecks(facts, []).find(({ state }) => state === 'trouble');
+    const trouble = run(NETWORK_CHECKS, facts).find(({ state }) => state === 'trouble');
     expect(trouble).toMatchObject({ name: 'admission', remedy: expect.stringContaining('leave out --client-ca') });
   });
 
@@ -265,8 +262,7 @@ describe('the network', () => {
       secret: known(undefined),
       replicas: [replica('a', failed(REFUSED), { reached: unreached(REFUSED) })],
     });
-    const certificate = certificateChecks(facts);
-    const troubles = [...certificate, ...networkChecks(facts, certificate)].filter(({ state }) => state === 'trouble');
+    const troubles = run([...CERTIFICATE_CHECKS, ...NETWORK_CHECKS], facts).filter(({ state }) => state === 'trouble');
     expect(troubles.map(({ name }) => name)).toEqual(['Secret']);
   });
 
@@ -275,8 +271,7 @@ describe('the network', () => {
       service: unknown('you may not get resource "services"'),
       pods: unknown('you may not list resource "pods"'),
     });
-    const certificate = certificateChecks(facts);
-    expect(diagnose([...certificate, ...networkChecks(facts, certificate)])).toMatchObject({
+    expect(diagnose(run([...CERTIFICATE_CHECKS, ...NETWORK_CHECKS], facts))).toMatchObject({
       verdict: 'unknown',
       summary: 'Service: Service taintkeeper/taintkeeper: you may not get resource "services"',
     });
@@ -294,7 +289,7 @@ describe('the network', () => {
       pods: known([]),
       webhooks: known([webhook('protect.taintkeeper.dev', its.ca.cert)]),
     });
-    const troubles = networkChecks(facts, []).filter(({ state }) => state === 'trouble');
+    const troubles = run(NETWORK_CHECKS, facts).filter(({ state }) => state === 'trouble');
     expect(troubles.map(({ name }) => name)).toEqual(['round trip']);
     expect(troubles[0]?.evidence).toMatch(/^this machine calls localhost/);
   });

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
-import { checkOtherWebhooks } from '../../../src/doctor/configuration-checks/other-webhooks.ts';
-import type { RegisteredWebhook, WebhookRule } from '../../../src/doctor/configuration-facts.ts';
-import { healthyFacts, seen, webhook } from './configuration-facts.ts';
+import { checkOtherWebhooks } from '../../../src/doctor/checks/other-webhooks.ts';
+import type { RegisteredWebhook, WebhookRule } from '../../../src/doctor/cluster-facts.ts';
+import { known } from '../../../src/doctor/reading.ts';
+import { healthyFacts, othersWebhook } from './facts.ts';
 
 const NODES: WebhookRule = {
   apiGroups: [''],
@@ -14,7 +15,7 @@ const rule = (difference: WebhookRule): Partial<RegisteredWebhook> => ({ rules: 
 
 function check(one: RegisteredWebhook, name = 'checker') {
   const configuration = { resource: 'validatingwebhookconfigurations', name, webhooks: [one] } as const;
-  return checkOtherWebhooks(healthyFacts({ webhooks: seen([configuration]) }));
+  return checkOtherWebhooks(healthyFacts({ configurations: known([configuration]) }));
 }
 
 it.each([
@@ -78,16 +79,16 @@ it.each([
     evidence: /nobody else/,
   },
 ] as const)('$what: $state', ({ differs, state, evidence }) => {
-  const results = check(webhook(differs as Partial<RegisteredWebhook>));
+  const results = check(othersWebhook(differs as Partial<RegisteredWebhook>));
   expect(results).toEqual([expect.objectContaining({ state, evidence: expect.stringMatching(evidence) })]);
 });
 
 it('our own configuration is not of others', () => {
-  expect(check(webhook(), 'taintkeeper')).toMatchObject([{ state: 'ok' }]);
+  expect(check(othersWebhook(), 'taintkeeper')).toMatchObject([{ state: 'ok' }]);
 });
 
 it('the remedy is a patch of that very webhook', () => {
-  const [result] = check(webhook());
+  const [result] = check(othersWebhook());
   const [, patch = ''] =
     /^kubectl patch validatingwebhookconfiguration checker --type=json -p '(.*)'$/.exec(result?.remedy ?? '') ?? [];
   expect(JSON.parse(patch)).toEqual([
@@ -99,6 +100,6 @@ it('the remedy is a patch of that very webhook', () => {
 it.each(['kyverno-resource-validating-webhook-cfg', 'gatekeeper-validating-webhook-configuration'])(
   'names where %s is set for good',
   (name) => {
-    expect(check(webhook(), name)[0]?.remedy).toMatch(/for good \((Kyverno|Gatekeeper) writes it itself\)/);
+    expect(check(othersWebhook(), name)[0]?.remedy).toMatch(/for good \((Kyverno|Gatekeeper) writes it itself\)/);
   },
 );

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { checkPolicies } from '../../../src/doctor/configuration-checks/policies-in-force.ts';
-import { checkWildcards } from '../../../src/doctor/configuration-checks/wildcards.ts';
+import { checkPolicies, checkWildcards } from '../../../src/doctor/checks/policies.ts';
+import { known } from '../../../src/doctor/reading.ts';
 import type { PolicyStatus } from '../../../src/policy/policy-status.ts';
-import { healthyFacts, READY, seen, taintPolicy, unseen } from './configuration-facts.ts';
+import { healthyFacts, READY, taintPolicy, unseen } from './facts.ts';
 
 const [CONDITION] = READY.conditions ?? [];
 if (!CONDITION) throw new Error('no condition');
@@ -74,17 +74,17 @@ it.each([
     expected: ['note', /--audit/],
   },
 ] as const)('$what', ({ policies, expected: [state, evidence] }) => {
-  const results = checkPolicies(healthyFacts({ policies: seen(policies) }), undefined);
+  const results = checkPolicies(healthyFacts({ policies: known(policies) }));
   expect(results).toEqual([expect.objectContaining({ state, evidence: expect.stringMatching(evidence) })]);
 });
 
 it('names the command that installs the definitions', () => {
-  const [result] = checkPolicies(healthyFacts({ policies: unseen('404 NotFound', 404) }), undefined);
+  const [result] = checkPolicies(healthyFacts({ policies: unseen('404 NotFound', 404) }));
   expect(result).toMatchObject({ state: 'trouble', remedy: 'kubectl apply -f manifests/install.yaml' });
 });
 
 it('of a policy that means every taint, there is something to know', () => {
-  const policies = seen([taintPolicy('gpu', {}), taintPolicy('all', { taints: [{ key: '*' }] })]);
+  const policies = known([taintPolicy('gpu', {}), taintPolicy('all', { taints: [{ key: '*' }] })]);
   expect(checkWildcards({ policies })).toMatchObject([
     {
       state: 'note',

@@ -1,12 +1,10 @@
 import { expect, it } from 'vitest';
-import type { CheckResult } from '../../../src/doctor/check.ts';
 import { known } from '../../../src/doctor/reading.ts';
-import { checkRegistration } from '../../../src/doctor/registration.ts';
-import { certificates, wellFacts } from './installation.ts';
+import { certificates, run, wellFacts } from './facts.ts';
 
 const its = await certificates();
 const passed = known({ outcome: 'passed', what: 'x' } as const);
-const trouble: CheckResult = { area: 'configuration', name: 'leader', state: 'trouble', evidence: 'nobody leads' };
+const leaderless = known({ holder: '', renewed: false, renewTime: undefined, watchedSeconds: 6 });
 
 it.each([
   { why: 'webhooks are there', facts: {}, state: 'ok', says: 'registered: restore, protect' },
@@ -18,8 +16,7 @@ it.each([
   },
   {
     why: 'another check has the cause',
-    facts: { webhooks: known([]), admission: passed },
-    earlier: [trouble],
+    facts: { webhooks: known([]), admission: passed, lease: leaderless },
     state: 'skipped',
     says: /see leader$/,
   },
@@ -29,8 +26,8 @@ it.each([
     state: 'ok',
     says: /^no webhook/,
   },
-])('is $state when $why', ({ facts, earlier = [], state, says }) => {
-  const [check] = checkRegistration(wellFacts(its, facts), earlier);
+])('is $state when $why', ({ facts, state, says }) => {
+  const [check] = run(['registration'], wellFacts(its, facts));
   expect(check?.state).toBe(state);
   expect(check?.evidence).toMatch(says);
 });

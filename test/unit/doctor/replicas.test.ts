@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { EndpointSliceObject, InstallationFacts } from '../../../src/doctor/installation-facts.ts';
 import { isAlive, type PodObject, viewPod } from '../../../src/doctor/pod-view.ts';
 import { known } from '../../../src/doctor/reading.ts';
 import { listReplicas } from '../../../src/doctor/replicas.ts';
+import type { EndpointSliceObject, ServiceFacts } from '../../../src/doctor/service-facts.ts';
 
 function podObject(name: string, args: string[] = [], status: PodObject['status'] = {}): PodObject {
   return {
@@ -72,7 +72,7 @@ describe('replicas', () => {
       { addresses: ['10.244.0.7'], conditions: ready === undefined ? {} : { ready }, targetRef: { kind: 'Pod', name } },
     ],
   });
-  const facts = (changes: Partial<InstallationFacts>): InstallationFacts => ({
+  const facts = (changes: Partial<ServiceFacts>): ServiceFacts => ({
     webhooks: known([{ name: 'w', clientConfig: { service: { namespace: 'n', name: 's', port: 443 } } }]),
     service: known({ spec: { type: 'ClusterIP', ports: [{ name: 'webhook', port: 443 }] } }),
     slices: known([]),

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { INSTALL, RIGHTS } from '../../../scripts/chart.ts';
 import { OPTIONAL_RIGHT_NAMES, OPTIONAL_RIGHTS } from '../../../src/cluster/optional-rights.ts';
-import { checkPermissions, checkRights } from '../../../src/doctor/configuration-checks/rights.ts';
-import type { Right } from '../../../src/doctor/configuration-facts.ts';
-import { neededRights, optionalRights } from '../../../src/doctor/needed-rights.ts';
-import { reviewRights } from '../../../src/doctor/review-rights.ts';
+import { checkPermissions, checkRights } from '../../../src/doctor/checks/leader.ts';
+import { known } from '../../../src/doctor/reading.ts';
+import type { Right } from '../../../src/doctor/rights.ts';
+import { neededRights, optionalRights, reviewRights } from '../../../src/doctor/rights.ts';
 import { objectsOf } from '../../e2e/kubernetes-objects.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
-import { healthyFacts, INSTALLATION, policyObject, seen, taintPolicy } from './configuration-facts.ts';
+import { healthyFacts, INSTALLATION, policyObject, taintPolicy } from './facts.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 
@@ -137,7 +137,7 @@ describe('the check', () => {
       verbs: ['update'],
     },
   ];
-  const rights = seen({ user: 'system:serviceaccount:taintkeeper:taintkeeper', asked: 50, lacking, notPermitted: [] });
+  const rights = known({ user: 'system:serviceaccount:taintkeeper:taintkeeper', asked: 50, lacking, notPermitted: [] });
 
   it.each([
     { differs: {}, remedy: 'kubectl apply -f manifests/install.yaml' },
@@ -150,7 +150,7 @@ describe('the check', () => {
     const facts = healthyFacts({ rights, installation: { ...INSTALLATION, ...differs } });
     const evidence =
       'system:serviceaccount:taintkeeper:taintkeeper may not watch, delete pods; update leases.coordination.k8s.io taintkeeper in taintkeeper';
-    expect(checkRights(facts)).toMatchObject([{ state: 'trouble', evidence, remedy }]);
+    expect(checkRights(facts)).toMatchObject({ state: 'trouble', evidence, remedy });
   });
 
   it.each([
@@ -163,8 +163,8 @@ describe('the check', () => {
   ])('says which policy asks for what nobody has permitted: $remedy', ({ differs, remedy }) => {
     const daemonSets = { namespaces: ['*'] };
     const facts = healthyFacts({
-      rights: seen({ user: 'u', asked: 50, lacking: [], notPermitted: ['deletePods', 'nativePolicies'] }),
-      policies: seen([policyObject('RecoveryPolicy', 'reboots', { daemonSets }), taintPolicy('gpu', {})]),
+      rights: known({ user: 'u', asked: 50, lacking: [], notPermitted: ['deletePods', 'nativePolicies'] }),
+      policies: known([policyObject('RecoveryPolicy', 'reboots', { daemonSets }), taintPolicy('gpu', {})]),
       installation: { ...INSTALLATION, ...differs },
     });
     const evidence = expect.stringMatching(

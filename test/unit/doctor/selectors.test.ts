@@ -1,17 +1,9 @@
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { checkSelectors } from '../../../src/doctor/configuration-checks/selectors.ts';
+import { checkSelectors } from '../../../src/doctor/checks/selectors.ts';
+import { known } from '../../../src/doctor/reading.ts';
 import { readBuiltinPolicies } from '../../../src/files/builtin-policies.ts';
-import {
-  daemonSet,
-  healthyFacts,
-  node,
-  parsed,
-  policyObject,
-  seen,
-  taintPolicy,
-  tolerationPolicy,
-} from './configuration-facts.ts';
+import { daemonSet, healthyFacts, node, parsed, policyObject, taintPolicy, tolerationPolicy } from './facts.ts';
 
 const POOL = { nodeSelector: { matchLabels: { pool: 'gpu' } } };
 const NODES = [node('n1', { pool: 'cpu', zone: 'a' }), node('n2', { pool: 'cpu' })];
@@ -87,7 +79,7 @@ it.each([
     expected: ['note', /no DaemonSets yet/],
   },
 ] as const)('$what', ({ policy, nodes = NODES, daemonSets = DAEMON_SETS, expected: [state, evidence] }) => {
-  const facts = healthyFacts({ policies: seen([policy]), nodes: seen(nodes), daemonSets: seen(daemonSets) });
+  const facts = healthyFacts({ policies: known([policy]), nodes: known(nodes), daemonSets: known(daemonSets) });
   const results = checkSelectors(facts);
   expect(results).toEqual([expect.objectContaining({ state, evidence: expect.stringMatching(evidence) })]);
   expect(results[0]?.remedy).toEqual(state === 'trouble' ? expect.stringContaining('kubectl edit') : undefined);
@@ -101,9 +93,9 @@ it('a built-in policy may match nothing, unless somebody has changed for whom it
   const look = (daemonSets: object) =>
     checkSelectors(
       healthyFacts({
-        policies: seen([policyObject('TolerationPolicy', cni.name, { ...cni.spec, daemonSets })]),
+        policies: known([policyObject('TolerationPolicy', cni.name, { ...cni.spec, daemonSets })]),
         builtin,
-        daemonSets: seen([daemonSet('default/x')]),
+        daemonSets: known([daemonSet('default/x')]),
       }),
     );
   expect(look(cni.spec.daemonSets)).toMatchObject([{ state: 'note' }]);

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/cluster/client/api-error.ts';
-import { readRefusal } from '../../../src/doctor/admission-facts.ts';
-import { findTrial, type TrialMaterial } from '../../../src/doctor/trial-request.ts';
+import { findTrial, readRefusal, type TrialMaterial } from '../../../src/doctor/trial.ts';
 import { parsePolicy } from '../../../src/policy/policy.ts';
 
 function policy(kind: string, spec: object) {

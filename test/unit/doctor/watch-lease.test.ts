@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { watchLease } from '../../../src/doctor/watch-lease.ts';
+import { watchLease } from '../../../src/doctor/cluster-facts.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 
 const PLACE = { namespace: 'taintkeeper', lease: 'taintkeeper' };

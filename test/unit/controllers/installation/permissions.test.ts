@@ -3,7 +3,7 @@ import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/a
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { permissions } from '../../../../src/controllers/installation/permissions.ts';
 import { captureLog } from '../../captured-log.ts';
-import { policyObject } from '../../doctor/configuration-facts.ts';
+import { policyObject } from '../../doctor/facts.ts';
 
 const daemonSets = { namespaces: ['kube-system'] };
 const PATCHING = policyObject('TolerationPolicy', 'cni', { mode: 'Mutate', daemonSets, existing: 'Patch' });

@@ -1,0 +1,73 @@
+import { CERTIFICATE_CHECKS, type Check, LEADER_NEEDS } from './check.ts';
+import { checkFailedCalls, checkVersions } from './checks/api-server.ts';
+import { checkAdmission, checkNetworkPolicies, checkRoundTrip } from './checks/calls.ts';
+import { checkContradictions } from './checks/contradictions.ts';
+import { checkLeader, checkPermissions, checkRegistration, checkRights } from './checks/leader.ts';
+import { checkOtherWebhooks } from './checks/other-webhooks.ts';
+import { checkPolicies, checkWildcards } from './checks/policies.ts';
+import { checkReplicas } from './checks/replicas.ts';
+import { checkSecret } from './checks/secret.ts';
+import { checkIgnoredDaemonSets, checkSelectors } from './checks/selectors.ts';
+import { checkEndpoints, checkService } from './checks/service.ts';
+import { checkClocks, checkNames, checkServing } from './checks/serving.ts';
+import { checkAgreement, checkTrust } from './checks/trust.ts';
+
+const TRUST = { area: 'certificate' } as const;
+const NETWORK = { area: 'network' } as const;
+const CONFIGURATION = { area: 'configuration' } as const;
+
+/** All checks, in the order in which they are printed. Each cause is reported by one of them alone. */
+export const CHECKS: readonly Check[] = [
+  { ...TRUST, name: 'Secret', dependsOn: [], run: checkSecret },
+  { ...TRUST, name: 'serving certificate', dependsOn: ['clocks'], run: checkServing },
+  { ...TRUST, name: 'certificate names', dependsOn: [], run: checkNames },
+  { ...TRUST, name: 'agreement of replicas', dependsOn: ['serving certificate'], run: checkAgreement },
+  { ...TRUST, name: 'caBundle', dependsOn: ['agreement of replicas', 'clocks'], run: checkTrust },
+  { ...TRUST, name: 'clocks', dependsOn: [], run: checkClocks },
+
+  { ...NETWORK, name: 'Service', dependsOn: [], run: checkService },
+  { ...NETWORK, name: 'replicas', dependsOn: CERTIFICATE_CHECKS, run: checkReplicas },
+  { ...NETWORK, name: 'endpoints', dependsOn: ['Service', 'replicas'], run: checkEndpoints },
+  // Without certificates that can be served, a replica does not even listen.
+  { ...NETWORK, name: 'round trip', dependsOn: ['Secret', 'replicas'], run: checkRoundTrip },
+  { ...NETWORK, name: 'NetworkPolicies', dependsOn: [], run: checkNetworkPolicies },
+  {
+    ...NETWORK,
+    name: 'admission',
+    dependsOn: [...CERTIFICATE_CHECKS, 'Service', 'replicas', 'endpoints', 'round trip'],
+    run: checkAdmission,
+  },
+
+  {
+    ...CONFIGURATION,
+    name: 'policies',
+    dependsOn: [...LEADER_NEEDS, 'leader', 'other webhooks', 'optional rights'],
+    run: checkPolicies,
+  },
+  { ...CONFIGURATION, name: 'selectors', dependsOn: [], run: checkSelectors },
+  { ...CONFIGURATION, name: 'contradictions', dependsOn: [], run: checkContradictions },
+  { ...CONFIGURATION, name: 'wildcards', dependsOn: [], run: checkWildcards },
+  { ...CONFIGURATION, name: 'other webhooks', dependsOn: [], run: checkOtherWebhooks },
+  { ...CONFIGURATION, name: 'rights', dependsOn: [], run: checkRights },
+  // What some policies ask for keeps nobody from leading.
+  { ...CONFIGURATION, name: 'optional rights', printed: 'rights', dependsOn: [], run: checkPermissions },
+  { ...CONFIGURATION, name: 'leader', dependsOn: LEADER_NEEDS, run: checkLeader },
+  { ...CONFIGURATION, name: 'failed calls', dependsOn: [], run: checkFailedCalls },
+  { ...CONFIGURATION, name: 'versions', dependsOn: [], run: checkVersions },
+  { ...CONFIGURATION, name: 'ignored DaemonSets', dependsOn: [], run: checkIgnoredDaemonSets },
+  {
+    ...CONFIGURATION,
+    name: 'registration',
+    dependsOn: [
+      ...LEADER_NEEDS,
+      'policies',
+      'selectors',
+      'contradictions',
+      'other webhooks',
+      'optional rights',
+      'leader',
+      'versions',
+    ],
+    run: checkRegistration,
+  },
+];

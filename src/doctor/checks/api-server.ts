@@ -1,0 +1,110 @@
+import { count } from '../../kubernetes/text.ts';
+import { type Finding, finding } from '../check.ts';
+import type { Facts } from '../facts.ts';
+
+const OURS = '.taintkeeper.dev';
+const FAIL_OPEN = 'apiserver_admission_webhook_fail_open_count';
+const REJECTIONS = 'apiserver_admission_webhook_rejection_count';
+
+/**
+ * What the API server counts of calls to our webhooks that failed. It counts from its start on, and of several API servers one
+ * was asked: what is found is worth knowing, and tells nothing of now.
+ */
+export function checkFailedCalls({ metrics }: Pick<Facts, 'metrics'>): Finding[] {
+  if (!metrics.ok) {
+    const remedy = `kubectl get --raw /metrics | grep -e ${FAIL_OPEN} -e ${REJECTIONS}, as somebody who may`;
+    return [finding('skipped', metrics.why, remedy)];
+  }
+  const samples = samplesOf(metrics.value, [FAIL_OPEN, REJECTIONS]).filter(({ labels }) => labels.name?.endsWith(OURS));
+  const passed = samples.filter(({ metric }) => metric === FAIL_OPEN);
+  const refused = samples.filter(({ metric }) => metric === REJECTIONS);
+  const failed = refused.filter(({ labels }) => labels.error_type !== 'no_error');
+  const started = samplesOf(metrics.value, ['process_start_time_seconds'])[0]?.value;
+  const since = started ? ` since ${new Date(started * 1000).toISOString()}` : '';
+  const said = [
+    ...(total(passed) > 0 ? [`${total(passed)} passed unjudged (${byWebhook(passed)})`] : []),
+    ...(total(failed) > 0
+      ? [`${total(failed)} refused because the webhook could not be asked (${byWebhook(failed)})`]
+      : []),
+  ];
+  if (said.length === 0) {
+    const denied = total(refused);
+    return [finding('ok', `none, by this API server's count${since}; ${denied} refused by policies`)];
+  }
+  const remedy = `see whether it grows: kubectl get --raw /metrics | grep -e ${FAIL_OPEN} -e ${REJECTIONS}`;
+  return [finding('note', `requests, by this API server's count${since}: ${said.join('; ')}`, remedy)];
+}
+
+interface Sample {
+  readonly metric: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** The samples of these metrics in Prometheus' text format. */
+function samplesOf(text: string, metrics: readonly string[]): Sample[] {
+  const line = new RegExp(`^(${metrics.join('|')})(?:\\{(.*)\\})? (\\S+)`, 'gm');
+  return [...text.matchAll(line)].map(([, metric = '', labels = '', value]) => ({
+    metric,
+    labels: Object.fromEntries(
+      [...labels.matchAll(/(?<!\w)(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, name, text]) => [name, text]),
+    ),
+    value: Number(value),
+  }));
+}
+
+function total(samples: readonly Sample[]): number {
+  return samples.reduce((sum, { value }) => sum + value, 0);
+}
+
+function byWebhook(samples: readonly Sample[]): string {
+  const groups = Map.groupBy(
+    samples.filter(({ value }) => value > 0),
+    ({ labels }) => labels.name?.slice(0, -OURS.length) ?? '',
+  );
+  return [...groups].map(([name, group]) => `${name} ${total(group)}`).join(', ');
+}
+
+/** The first with `matchConditions` that are on by default, and the first whose clusters cannot switch them off. */
+const [OLDEST, OLDEST_STABLE] = [28, 30];
+const MAX_SKEW = 3;
+
+/** Whether this Kubernetes is one that taintkeeper is made for, and the kubelets are ones that the API server is made for. */
+export function checkVersions({ version, nodes }: Pick<Facts, 'version' | 'nodes'>): Finding[] {
+  if (!version.ok) return [finding('skipped', version.why)];
+  const minor = minorOf(version.value);
+  if (minor === undefined) return [finding('skipped', `the API server calls its version ${version.value}`)];
+  const results = [...apiServer(version.value, minor), ...kubelets(minor, nodes.ok ? nodes.value : [])];
+  return results.length > 0 ? results : [finding('ok', `API server ${version.value}`)];
+}
+
+function apiServer(version: string, minor: number): Finding[] {
+  if (minor < OLDEST) {
+    const evidence = `API server ${version} is older than 1.${OLDEST}: it knows no matchConditions, so every change of a node that its labels do not rule out is sent to the webhook, and nothing fails closed`;
+    return [finding('trouble', evidence, `upgrade Kubernetes to 1.${OLDEST} or newer`)];
+  }
+  if (minor < OLDEST_STABLE) {
+    return [finding('note', `API server ${version}: matchConditions are beta there, and can be switched off`)];
+  }
+  return [];
+}
+
+/** https://kubernetes.io/releases/version-skew-policy/ */
+function kubelets(minor: number, nodes: ConfigurationNodes): Finding[] {
+  const apart = nodes.flatMap(({ name, kubeletVersion }) => {
+    const theirs = minorOf(kubeletVersion);
+    return theirs !== undefined && (theirs > minor || theirs < minor - MAX_SKEW) ? [{ name, kubeletVersion }] : [];
+  });
+  const [first] = apart;
+  if (first === undefined) return [];
+  const evidence = `${count(apart.length, 'kubelet')} too far from API server 1.${minor}, such as ${first.kubeletVersion} on ${first.name}`;
+  return [finding('note', `${evidence}; Kubernetes supports those of up to ${MAX_SKEW} minor versions before its own`)];
+}
+
+type ConfigurationNodes = readonly { readonly name: string; readonly kubeletVersion: string }[];
+
+/** Of `v1.36.3`, `v1.30+` or `v1.31.2-gke.1`. */
+function minorOf(version: string): number | undefined {
+  const minor = /^v1\.(\d+)/.exec(version)?.[1];
+  return minor === undefined ? undefined : Number(minor);
+}

@@ -1,0 +1,152 @@
+import { consequence, type Finding, finding } from '../check.ts';
+import { type ConnectionFault, FAULT_MEANINGS, type FaultKind } from '../dial.ts';
+import type { Facts } from '../facts.ts';
+import { ingressTo } from '../network-policy.ts';
+import type { ReplicaFacts } from '../replicas.ts';
+import { isOurs } from '../trial.ts';
+import { alike } from './served.ts';
+
+/** One review, there and back. */
+type Trip =
+  | { readonly outcome: 'answered'; readonly who: 'the API server' | 'this machine' }
+  | { readonly outcome: 'failed'; readonly who: 'the API server' | 'this machine'; readonly fault: ConnectionFault };
+
+/** Whether each replica answers a review over TLS: to the API server, whose way is the one that counts, or else to us. */
+export function checkRoundTrip(facts: Facts): Finding {
+  const { replicas } = facts;
+  if (replicas.length === 0) return finding('skipped', 'there is no replica to be called');
+  // A pod that is not ready gets no calls: of it the other checks tell.
+  const called = replicas.filter(({ pod, endpoint }) => pod?.isReady ?? endpoint?.isReady ?? false);
+  if (called.length === 0) return finding('skipped', 'no replica is ready');
+  const trips = called.map((replica) => ({ replica, trip: tripTo(replica) }));
+  const failed = trips.flatMap(({ replica, trip }) => (trip.outcome === 'failed' ? [{ replica, ...trip }] : []));
+  const [first] = failed;
+  if (!first) {
+    const askers = [...new Set(trips.map(({ trip }) => trip.who))].join(' and ');
+    return finding(
+      'ok',
+      `${trips.length === 1 ? '1 replica answers' : `${trips.length} replicas answer`} a review of ${askers}`,
+    );
+  }
+  const told = alike(
+    failed,
+    ({ who, fault }) => `${who} ${fault.kind}`,
+    (group) => {
+      const called = group.map(({ replica: { name, address, port } }) => `${name} (${address}:${port})`).join(', ');
+      return `${group[0].who} calls ${called}: ${FAULT_MEANINGS[group[0].fault.kind]} (${group[0].fault.message})`;
+    },
+  );
+  // Packets that are dropped from here alone say nothing of the API server's way.
+  const isOurWay = failed.every(
+    ({ who, fault }) => who === 'this machine' && ['silent', 'unreachable'].includes(fault.kind),
+  );
+  const isOut = facts.service.ok && facts.service.value?.spec?.type === 'ExternalName';
+  const found =
+    isOurWay && !isOut
+      ? finding(
+          'skipped',
+          `${told}; that is usual outside of the cluster, and you may not have the API server call pods (pods/proxy)`,
+        )
+      : finding('trouble', told, REMEDIES[first.fault.kind](first.replica, facts));
+  return consequence(found, (cause) => `see ${cause}`);
+}
+
+function tripTo({ reached, dialled }: ReplicaFacts): Trip {
+  if (reached.ok) return { ...reached.value, who: 'the API server' };
+  if (dialled.outcome === 'failed') return { outcome: 'failed', who: 'this machine', fault: dialled.fault };
+  const { refusal } = dialled.greeting;
+  return refusal === undefined
+    ? { outcome: 'answered', who: 'this machine' }
+    : { outcome: 'failed', who: 'this machine', fault: { kind: 'other', message: refusal } };
+}
+
+const REMEDIES: Readonly<Record<FaultKind, (replica: ReplicaFacts, facts: Facts) => string>> = {
+  refused: processRemedy,
+  closed: processRemedy,
+  other: processRemedy,
+  stranger: processRemedy,
+  certificate: processRemedy,
+  silent: wayRemedy,
+  unreachable: wayRemedy,
+};
+
+function processRemedy({ name }: ReplicaFacts, { installation: { namespace } }: Facts): string {
+  return `the process is gone, or listens elsewhere: kubectl logs --namespace ${namespace} ${name} --previous; kubectl delete pod --namespace ${namespace} ${name}`;
+}
+
+/** Who does answer us, and who may keep the API server's packets. */
+function wayRemedy({ name, port, pod, dialled, way }: ReplicaFacts, { networkPolicies, installation }: Facts): string {
+  const policies =
+    pod && networkPolicies.ok
+      ? ingressTo(pod.labels, { number: port, name: 'webhook' }, networkPolicies.value)
+      : undefined;
+  if (policies && policies.access !== 'open') {
+    return `NetworkPolicy ${policies.policies.join(', ')} does not let everybody connect to port ${port}: kubectl describe networkpolicy --namespace ${installation.namespace}`;
+  }
+  if (dialled.outcome === 'failed') {
+    return `it does not answer us either: does the process hang (kubectl logs --namespace ${installation.namespace} ${name}), or does the CNI drop packets to its node?`;
+  }
+  return `it answers us (${way}), so the way from the API server is closed: open port ${port} from the control plane to the nodes (GKE, EKS: a firewall rule or security group), or run the replicas in the nodes' network: manifests/chart/presets/host-network.yaml`;
+}
+
+/** What NetworkPolicies say about the webhook's port. It is told and not judged: whether they matter is the CNI's affair. */
+export function checkNetworkPolicies({ networkPolicies, replicas }: Facts): Finding {
+  if (!networkPolicies.ok) return finding('skipped', networkPolicies.why);
+  const [replica] = replicas.filter(({ pod }) => pod !== undefined);
+  if (!replica?.pod) return finding('skipped', 'there is no pod that one could select');
+  const port = { number: replica.port, name: 'webhook' };
+  const { access, policies } = ingressTo(replica.pod.labels, port, networkPolicies.value);
+  const names = policies.join(', ');
+  if (policies.length === 0) return finding('ok', 'none selects the pods');
+  switch (access) {
+    case 'open':
+      return finding('ok', `${names}: everybody may connect to port ${replica.port}`);
+    case 'limited':
+      return finding(
+        'note',
+        `${names}: port ${replica.port} is open for some only; the API server has to be among them`,
+      );
+    case 'closed':
+      return finding(
+        'note',
+        `${names}: nobody may connect to port ${replica.port}; it works only as long as the CNI does not enforce that`,
+      );
+  }
+}
+
+const SHOW_A_CERTIFICATE =
+  'the API server shows no client certificate, or one of another CA or name: configure it as docs/security.md (Client certificates) says, or leave out --client-ca (clientCertificate in the chart)';
+const UNREACHABLE =
+  "the replicas are well and the API server does not reach them over the Service: is kube-proxy (or what stands in for it) running on the control plane, and may the control plane connect to the pods' network? If not: manifests/chart/presets/host-network.yaml";
+
+/** Whether a real request to the API server, as a dry run, comes back with what the webhook has to say of it. */
+export function checkAdmission({ admission, webhooks, installation }: Facts): Finding {
+  const none = webhooks.ok && webhooks.value.length === 0;
+  if (none) return finding('skipped', 'no webhook is registered, so none is called');
+  if (!admission.ok) return finding('skipped', admission.why);
+  const trial = admission.value;
+  switch (trial.outcome) {
+    case 'answered':
+      return finding('ok', `${trial.what} (a dry run) is answered by taintkeeper`);
+    case 'nothing to try':
+      return finding(
+        'skipped',
+        'no node has a taint that a policy protects, and no DaemonSet policy names a namespace: there is nothing to try',
+      );
+    case 'passed': {
+      const passed = `${trial.what} (a dry run) passed`;
+      const found = finding(
+        'note',
+        `${passed}, and taintkeeper said nothing: it is not asked, or was not reached and is to be ignored (failurePolicy)`,
+        `see the configuration checks, and the leader's log: kubectl logs --namespace ${installation.namespace} deployment/${installation.service}`,
+      );
+      return consequence(found, (cause) => `${passed}: see ${cause}`);
+    }
+    case 'failed': {
+      const told = `${trial.what} (a dry run) fails at ${trial.webhook}: ${FAULT_MEANINGS[trial.fault.kind]} (${trial.fault.message})`;
+      if (!isOurs(trial.webhook)) return finding('skipped', `${told}; that one is not taintkeeper's`);
+      const found = finding('trouble', told, trial.fault.kind === 'stranger' ? SHOW_A_CERTIFICATE : UNREACHABLE);
+      return consequence({ ...found, area: trial.fault.kind === 'certificate' ? 'certificate' : 'network' });
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import { nodeDrift } from '../../judge/node-drift.ts';
+import { implies, requirementsOf, satisfiable } from '../../kubernetes/selector-overlap.ts';
+import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
+import { atMost } from '../../kubernetes/text.ts';
+import type { TaintPolicy } from '../../policy/policy.ts';
+import { type CompiledTaintPolicy, compilePolicies, type PresentTaint } from '../../policy/policy-set.ts';
+import { type Finding, finding, unread } from '../check.ts';
+import type { DoctorNode } from '../cluster-facts.ts';
+import type { Facts } from '../facts.ts';
+import { validPolicies } from './policies.ts';
+
+const MAX_NAMED = 3;
+
+interface Side {
+  readonly policy: TaintPolicy;
+  readonly compiled: CompiledTaintPolicy;
+}
+
+/**
+ * Whether policies want different things of one node. Different modes are no contradiction: Deny wins over Restore over Audit.
+ * A contradiction with a policy that only audits is a note, and so is one that no node has met yet.
+ */
+export function checkContradictions(facts: Pick<Facts, 'policies' | 'nodes'>): Finding[] {
+  const { policies, nodes } = facts;
+  const skipped = unread(policies);
+  if (skipped || !policies.ok) return skipped ? [skipped] : [];
+  const declared = validPolicies(policies.value).filter((policy) => policy.kind === 'TaintPolicy');
+  const { taintPolicies } = compilePolicies(declared);
+  const sides = taintPolicies.flatMap((compiled): Side[] => {
+    const policy = declared.find(({ name }) => name === compiled.name);
+    return policy ? [{ policy, compiled }] : [];
+  });
+  const known = nodes.ok ? nodes.value : [];
+  const pairs = sides.flatMap((one, index) => sides.slice(index + 1).map((other) => [one, other] as const));
+  const results = [
+    ...pairs.flatMap(([one, other]) => checkPair(one, other, known)),
+    ...checkHeld(taintPolicies, known),
+  ];
+  if (results.length > 0) return results;
+  return [finding('ok', `none among ${declared.length} TaintPolicies`)];
+}
+
+function checkPair(one: Side, other: Side, nodes: readonly DoctorNode[]): Finding[] {
+  const clashes = one.compiled.present.flatMap(({ value: a }) =>
+    other.compiled.present.flatMap(({ value: b }) => clash(a, b) ?? []),
+  );
+  if (clashes.length === 0) return [];
+  const meeting = meet(one, other, nodes);
+  if (meeting === undefined) return [];
+  const names = `TaintPolicies ${one.policy.name} and ${other.policy.name}`;
+  const audited = [one, other].some(({ compiled }) => compiled.mode === 'Audit');
+  return clashes.map(({ what, serious }) => {
+    const state = serious && meeting.certain && !audited ? 'trouble' : 'note';
+    const remedy = `kubectl edit taintpolicy ${other.policy.name}: settle on one, or make its nodeSelector leave out what ${one.policy.name} selects`;
+    return finding(state, `${names} ${what}: ${meeting.where}`, remedy);
+  });
+}
+
+/** What two policies say of the same taint, if that cannot be done both. */
+function clash(a: PresentTaint, b: PresentTaint): { what: string; serious: boolean } | undefined {
+  if (identity(a.taint) !== identity(b.taint)) return undefined;
+  if (!a.anyValue && !b.anyValue && (a.taint.value ?? '') !== (b.taint.value ?? '')) {
+    return { what: `want ${formatTaint(a.taint)} and ${formatTaint(b.taint)}, of which a node has one`, serious: true };
+  }
+  if (a.taint.effect === 'NoExecute' && a.mayEvict !== b.mayEvict) {
+    const what = `differ in mayEvict for ${formatTaint(a.taint)}; the one that allows it is enough to evict`;
+    return { what, serious: false };
+  }
+  return undefined;
+}
+
+/** Which nodes both policies are for: those that are there, else those that could be. Undefined for none. */
+function meet(one: Side, other: Side, nodes: readonly DoctorNode[]): { where: string; certain: boolean } | undefined {
+  const both = nodes.filter(({ labels }) => one.compiled.selectsNode(labels) && other.compiled.selectsNode(labels));
+  if (both.length > 0) {
+    const names = atMost(
+      MAX_NAMED,
+      both.map(({ name }) => name),
+    );
+    return { where: `both select ${both.length === 1 ? 'node' : 'nodes'} ${names.join(', ')}`, certain: true };
+  }
+  const [a, b] = [requirementsOf(one.policy.spec.nodeSelector), requirementsOf(other.policy.spec.nodeSelector)];
+  if (!satisfiable([...a, ...b])) return undefined;
+  if (implies(a, b)) return { where: `each node of ${one.policy.name} is one of ${other.policy.name}`, certain: true };
+  if (implies(b, a)) return { where: `each node of ${other.policy.name} is one of ${one.policy.name}`, certain: true };
+  return { where: 'a node with the labels of both would be torn between them; there is none now', certain: false };
+}
+
+/** Taints that one policy wants, on nodes whose present one another policy protects. */
+function checkHeld(policies: readonly CompiledTaintPolicy[], nodes: readonly DoctorNode[]): Finding[] {
+  const held = nodes.flatMap((node) =>
+    nodeDrift(node, policies)
+      .losses.filter(({ hindrance }) => hindrance === 'held')
+      .flatMap(({ policy, taint }) => {
+        const carried = carriedBy(node, taint);
+        const holder = carried && policies.find((other) => holds(other, node, carried) && other !== policy);
+        return carried && holder ? [{ node, policy, taint, carried, holder }] : [];
+      }),
+  );
+  const groups = Map.groupBy(held, ({ policy, holder, taint }) => `${policy.name} ${holder.name} ${identity(taint)}`);
+  return [...groups.values()].flatMap((group) =>
+    group.slice(0, 1).map(({ policy, taint, carried, holder }) => {
+      const names = atMost(
+        MAX_NAMED,
+        group.map(({ node }) => node.name),
+      ).join(', ');
+      const evidence = `TaintPolicy ${policy.name} wants ${formatTaint(taint)}, and ${holder.name} protects ${formatTaint(carried)}, which is there: ${names}`;
+      return finding(
+        'trouble',
+        evidence,
+        `kubectl edit taintpolicy ${holder.name}: let it leave out that taint, or those nodes`,
+      );
+    }),
+  );
+}
+
+function holds(policy: CompiledTaintPolicy, { labels }: DoctorNode, taint: Taint): boolean {
+  // A policy that wants the taint Present is one of a pair, and told of there.
+  const wants = policy.present.some(({ value }) => identity(value.taint) === identity(taint));
+  return policy.mode !== 'Audit' && !wants && policy.selectsNode(labels) && policy.protectedBy(taint) !== undefined;
+}
+
+function carriedBy({ taints }: DoctorNode, { key, effect }: Taint): Taint | undefined {
+  const value = valuesOf(taints).get(identity({ key, effect }));
+  return value === undefined ? undefined : { key, effect, value };
+}

@@ -1,0 +1,97 @@
+import { notPermitted, OPTIONAL_RIGHTS } from '../../cluster/optional-rights.ts';
+import type { PolicyObject } from '../../cluster/policies.ts';
+import { askedRights, type OptionalRight } from '../../policy/backstop.ts';
+import { consequence, type Finding, finding } from '../check.ts';
+import type { Facts } from '../facts.ts';
+import type { Installation } from '../installation.ts';
+import type { Right } from '../rights.ts';
+
+/** Whether some replica leads. Without replicas that work, or the right to the Lease, nobody can. */
+export function checkLeader({ lease, installation }: Pick<Facts, 'lease' | 'installation'>): Finding {
+  if (!lease.ok) return finding('skipped', lease.why);
+  const { holder, renewed, renewTime, watchedSeconds } = lease.value;
+  const name = `Lease ${installation.namespace}/${installation.lease}`;
+  if (holder && renewed) return finding('ok', `${holder} holds ${name} and renews it`);
+  const evidence = holder
+    ? `${name} is held by ${holder}, which has not renewed it in ${watchedSeconds} s (last: ${renewTime ?? 'never'})`
+    : holder === undefined
+      ? `there is no ${name}: no replica has ever led`
+      : `${name} was given up, and nobody has taken it in ${watchedSeconds} s`;
+  const remedy = `kubectl --namespace ${installation.namespace} logs deployment/taintkeeper --tail=200 | grep -i lead; after a crash, a new leader takes up to 20 s`;
+  return consequence(
+    finding('trouble', `${evidence}: nothing is repaired, and no webhook looked after`, remedy),
+    (cause) => `${evidence}; that may be because of the trouble with ${cause}`,
+  );
+}
+
+/** Where `manifests/install.yaml` installs. */
+const MANIFEST_NAMESPACE = 'taintkeeper';
+
+/** Whether the service account may do all that it has to. */
+export function checkRights({ rights, installation }: Pick<Facts, 'rights' | 'installation'>): Finding {
+  if (!rights.ok) {
+    const remedy = 'ask as somebody who may create subjectaccessreviews, a cluster-admin for example';
+    return finding('skipped', rights.why, remedy);
+  }
+  const { user, asked, lacking } = rights.value;
+  if (lacking.length === 0) return finding('ok', `${user} has all ${asked} that it needs`);
+  return finding('trouble', `${user} may not ${lacking.map(formatRight).join('; ')}`, remedyFor(installation));
+}
+
+/** Whether it may do all that the policies ask for besides. */
+export function checkPermissions({
+  rights,
+  installation,
+  policies,
+}: Pick<Facts, 'rights' | 'installation' | 'policies'>): Finding[] {
+  if (!rights.ok || !policies.ok) return [];
+  return policies.value.flatMap((policy) => checkPolicy(policy, rights.value.notPermitted, installation));
+}
+
+function checkPolicy(
+  { kind, name, result }: PolicyObject,
+  missing: readonly OptionalRight[],
+  { audit, namespace, helmRelease }: Installation,
+): Finding[] {
+  const asked = result.ok ? askedRights(result.policy, audit) : [];
+  return asked
+    .filter(({ right }) => missing.includes(right))
+    .map(({ right, by }) => {
+      const { value, manifest } = OPTIONAL_RIGHTS[right];
+      const remedy =
+        helmRelease !== undefined
+          ? `helm upgrade ${helmRelease} manifests/chart --namespace ${namespace} --reset-then-reuse-values --set ${value}=true`
+          : `kubectl apply -f ${namespace === MANIFEST_NAMESPACE ? manifest : `${manifest}, for the namespace ${namespace}`}`;
+      return finding('trouble', `${kind} ${name}: ${notPermitted(right, by)}`, remedy);
+    });
+}
+
+function remedyFor({ helmRelease, namespace }: Installation): string {
+  if (helmRelease !== undefined) {
+    return `helm get manifest ${helmRelease} --namespace ${namespace} | kubectl apply -f -`;
+  }
+  const manifest = namespace === MANIFEST_NAMESPACE ? 'manifests/install.yaml' : 'what it was installed from';
+  return `kubectl apply -f ${manifest}`;
+}
+
+/** `list, watch pods`, `get secrets taintkeeper-certs in taintkeeper`. */
+function formatRight({ verbs, resource, group, name, namespace }: Right): string {
+  const type = group === '' ? resource : `${resource}.${group}`;
+  return `${verbs.join(', ')} ${type}${name === undefined ? '' : ` ${name}`}${namespace === undefined ? '' : ` in ${namespace}`}`;
+}
+
+/** Whether webhooks are registered where policies need them. Most causes that keep the leader from it are of other checks. */
+export function checkRegistration({
+  webhooks,
+  admission,
+  installation,
+}: Pick<Facts, 'webhooks' | 'admission' | 'installation'>): Finding {
+  if (!webhooks.ok) return finding('skipped', webhooks.why);
+  const names = webhooks.value.map(({ name }) => name.replace(/\.taintkeeper\.dev$/, ''));
+  if (names.length > 0) return finding('ok', `registered: ${names.join(', ')}`);
+  const isNeeded = admission.ok && admission.value.outcome !== 'nothing to try';
+  if (!isNeeded) return finding('ok', 'no webhook is registered, and none seems to be needed');
+  const { namespace, service } = installation;
+  const remedy = `the leader registers them as soon as the Service leads to it; its log says what is in the way: kubectl logs --namespace ${namespace} deployment/${service}`;
+  return consequence(finding('trouble', 'no webhook is registered, though policies need one', remedy));
+}

@@ -1,0 +1,117 @@
+import { CONFIGURATION_NAME } from '../../cluster/webhook-configurations.ts';
+import { type Finding, finding, unread } from '../check.ts';
+import type { RegisteredConfiguration, RegisteredWebhook, WebhookRule } from '../cluster-facts.ts';
+import type { Facts } from '../facts.ts';
+import type { Installation } from '../installation.ts';
+
+/** What the policies are about, and what taintkeeper itself has to write. */
+const NODES = { group: '', resource: 'nodes', scope: 'Cluster' } as const;
+const DAEMON_SETS = { group: 'apps', resource: 'daemonsets', scope: 'Namespaced' } as const;
+type Target = typeof NODES | typeof DAEMON_SETS;
+
+/** Engines whose own settings win over a change of the configuration, and where those are. */
+const ENGINES = [
+  {
+    sign: /kyverno/i,
+    name: 'Kyverno',
+    setting:
+      'set failurePolicy: Ignore in the policies that match Node, or leave Node out by webhooks in the ConfigMap kyverno',
+  },
+  {
+    sign: /gatekeeper/i,
+    name: 'Gatekeeper',
+    setting:
+      'set validatingWebhookFailurePolicy: Ignore in its chart, or leave nodes out by validatingWebhookCustomRules',
+  },
+] as const;
+
+/**
+ * Webhooks of others that are asked about nodes or DaemonSets as well. One that fails closed for every write of a node takes the
+ * node controllers, and taintkeeper's repairs, down with it.
+ */
+export function checkOtherWebhooks(facts: Pick<Facts, 'configurations' | 'installation'>): Finding[] {
+  const { configurations, installation } = facts;
+  const skipped = unread(configurations);
+  if (skipped || !configurations.ok) return skipped ? [skipped] : [];
+  const results = configurations.value.flatMap((configuration) =>
+    configuration.webhooks.flatMap((webhook, index) =>
+      callsUs(configuration, webhook, installation) ? [] : checkWebhook(configuration, webhook, index),
+    ),
+  );
+  if (results.length > 0) return results;
+  return [finding('ok', 'nobody else is asked about nodes or DaemonSets')];
+}
+
+function checkWebhook(configuration: RegisteredConfiguration, webhook: RegisteredWebhook, index: number): Finding[] {
+  const nodes = operationsOn(webhook, NODES);
+  const daemonSets = operationsOn(webhook, DAEMON_SETS);
+  if (nodes.length + daemonSets.length === 0) return [];
+  const on = [
+    ...(nodes.length > 0 ? [`nodes (${nodes.join(', ')})`] : []),
+    ...(daemonSets.length > 0 ? [`daemonsets (${daemonSets.join(', ')})`] : []),
+  ].join(' and ');
+  const failsClosed = webhook.failurePolicy !== 'Ignore';
+  const limits = limitsOf(webhook);
+  const evidence = [
+    `${configuration.resource.replace(/s$/, '')} ${configuration.name}, webhook ${webhook.name}: is asked about ${on}`,
+    `failurePolicy ${webhook.failurePolicy ?? 'Fail'}, ${webhook.timeoutSeconds ?? 10} s, ${destination(webhook)}`,
+    ...(limits.length > 0 ? [`narrowed by ${limits.join(' and ')}`] : []),
+  ].join('; ');
+  if (!failsClosed || nodes.length === 0 || limits.length > 0) return [finding('note', evidence)];
+  return [
+    finding(
+      'trouble',
+      `${evidence}. While it does not answer, no node registers, and no taint is put back`,
+      remedy(configuration, webhook, index),
+    ),
+  ];
+}
+
+function remedy({ resource, name }: RegisteredConfiguration, webhook: RegisteredWebhook, index: number): string {
+  const patch = `[{"op":"test","path":"/webhooks/${index}/name","value":"${webhook.name}"},{"op":"replace","path":"/webhooks/${index}/failurePolicy","value":"Ignore"}]`;
+  const command = `kubectl patch ${resource.replace(/s$/, '')} ${name} --type=json -p '${patch}'`;
+  const engine = ENGINES.find(({ sign }) => sign.test(`${name} ${webhook.name}`));
+  return engine ? `${command}; for good (${engine.name} writes it itself): ${engine.setting}` : command;
+}
+
+function callsUs(
+  { name }: RegisteredConfiguration,
+  { clientConfig }: RegisteredWebhook,
+  { namespace, service }: Installation,
+) {
+  const called = clientConfig?.service;
+  return name === CONFIGURATION_NAME || (called?.namespace === namespace && called.name === service);
+}
+
+/** For which writes of the resource the webhook is called. Subresources, such as `nodes/status`, do not count. */
+function operationsOn({ rules }: RegisteredWebhook, target: Target): string[] {
+  const operations = (rules ?? []).filter((rule) => covers(rule, target)).flatMap(({ operations = [] }) => operations);
+  return ['CREATE', 'UPDATE'].filter((operation) => operations.includes(operation) || operations.includes('*'));
+}
+
+/** As rules.Matcher of k8s.io/apiserver (pkg/admission/plugin/webhook/predicates/rules) has it. */
+function covers(
+  { apiGroups = [], apiVersions = [], resources = [], scope = '*' }: WebhookRule,
+  target: Target,
+): boolean {
+  const has = (list: readonly string[], value: string) => list.includes('*') || list.includes(value);
+  return (
+    has(apiGroups, target.group) &&
+    has(apiVersions, 'v1') &&
+    (scope === '*' || scope === target.scope) &&
+    ['*', '*/*', target.resource, `${target.resource}/*`].some((resource) => resources.includes(resource))
+  );
+}
+
+/** What keeps it from being asked about all of them. Labels of the namespace do not count: nodes are in none. */
+function limitsOf({ matchConditions, objectSelector }: RegisteredWebhook): string[] {
+  return [
+    ...((matchConditions ?? []).length > 0 ? ['matchConditions'] : []),
+    ...(Object.keys(objectSelector ?? {}).length > 0 ? ['objectSelector'] : []),
+  ];
+}
+
+function destination({ clientConfig }: RegisteredWebhook): string {
+  const { service, url } = clientConfig ?? {};
+  return service ? `Service ${service.namespace}/${service.name}` : `at ${url ?? 'no address'}`;
+}

@@ -1,0 +1,134 @@
+import type { PolicyObject } from '../../cluster/policies.ts';
+import { wildcardNotes } from '../../judge/findings.ts';
+import { atMost, count } from '../../kubernetes/text.ts';
+import type { Policy } from '../../policy/policy.ts';
+import { NOT_CALLED, type PolicyCondition, type PolicyStatus } from '../../policy/policy-status.ts';
+import { formatProblem } from '../../policy/problem.ts';
+import { type CheckName, consequence, type Finding, finding, LEADER_NEEDS } from '../check.ts';
+import type { Facts } from '../facts.ts';
+
+const NOT_FOUND = 404;
+const MAX_NAMED = 5;
+
+/** What keeps the leader from doing as a policy says. */
+const LEADERSHIP: readonly CheckName[] = [...LEADER_NEEDS, 'leader', 'other webhooks'];
+
+/** Whether every policy is valid, in force, and done as it says. */
+export function checkPolicies({ policies, installation }: Pick<Facts, 'policies' | 'installation'>): Finding[] {
+  if (!policies.ok) {
+    if (policies.status !== NOT_FOUND) return [finding('skipped', policies.why)];
+    const { helmRelease } = installation;
+    const remedy =
+      helmRelease === undefined
+        ? 'kubectl apply -f manifests/install.yaml'
+        : `run helm upgrade ${helmRelease} once more`;
+    return [finding('trouble', 'the definitions of the policies are not installed', remedy)];
+  }
+  if (policies.value.length === 0) {
+    return [finding('note', 'there are no policies: nothing is protected', 'see docs/reference/policies.md')];
+  }
+  const results = policies.value.flatMap(checkPolicy);
+  const audited = policies.value.filter(({ status }) => ready(status)?.message.includes('--audit'));
+  if (audited.length > 0) {
+    results.push(finding('note', 'taintkeeper runs with --audit: it reports, and changes and refuses nothing'));
+  }
+  const uncalled = policies.value.find(({ status }) => ready(status)?.message.includes(NOT_CALLED));
+  if (uncalled) {
+    const [, why = ''] = ready(uncalled.status)?.message.split(`${NOT_CALLED}: `) ?? [];
+    results.push(finding('note', `${NOT_CALLED}: ${why}`));
+  }
+  if (results.length > 0) return results;
+  return [
+    finding('ok', `${policies.value.length} in force: ${atMost(MAX_NAMED, policies.value.map(nameOf)).join(', ')}`),
+  ];
+}
+
+function checkPolicy(policy: PolicyObject): Finding[] {
+  const { kind, name, result, generation } = policy;
+  const status = policy.status as PolicyStatus | undefined;
+  const look = `kubectl describe ${kind.toLowerCase()} ${name}`;
+  if (!result.ok) {
+    const problems = atMost(MAX_NAMED, result.problems.map(formatProblem)).join('; ');
+    const stands = policy.inForce ? `; generation ${policy.inForce.generation} stays in force` : '';
+    return [
+      finding(
+        'trouble',
+        `${nameOf(policy)} is not valid${stands}: ${problems}`,
+        `kubectl edit ${kind.toLowerCase()} ${name}`,
+      ),
+    ];
+  }
+  const condition = ready(status);
+  if (condition === undefined || condition.observedGeneration !== generation) {
+    const seen = condition === undefined ? 'no status' : `a status for generation ${condition.observedGeneration}`;
+    return [
+      unlessLeaderless(
+        `${nameOf(policy)} has ${seen}, and is at generation ${generation}: nobody looks after it`,
+        look,
+      ),
+    ];
+  }
+  const results: Finding[] = [];
+  const ignored = status?.conditions?.find(({ type }) => type === 'FieldsIgnored');
+  if (ignored) {
+    const remedy = 'run the version of taintkeeper that the definitions are of, or take the fields out';
+    results.push(finding('trouble', `${nameOf(policy)}: ${ignored.message}`, remedy));
+  }
+  if (condition.status !== 'True') {
+    results.push(
+      unlessLeaderless(`${nameOf(policy)} is not in force (${condition.reason}): ${condition.message}`, look),
+    );
+  }
+  const stalled = status?.conditions?.find(({ type, status: holds }) => type === 'Stalled' && holds === 'True');
+  if (stalled) {
+    const evidence = `${nameOf(policy)} is stalled (${stalled.reason}): ${stalled.message}`;
+    const causes = stalled.reason.endsWith('NotPermitted') ? (['optional rights', ...LEADERSHIP] as const) : LEADERSHIP;
+    results.push(unlessLeaderless(evidence, `${look}, and docs/repairs.md on ${stalled.reason}`, causes));
+  }
+  if (results.length === 0 && (status?.violating ?? 0) > 0) results.push(violating(policy, status, look));
+  return results;
+}
+
+/** A violation is what policies are there to find: nothing is wrong with the configuration. */
+function violating(policy: PolicyObject, status: PolicyStatus | undefined, look: string): Finding {
+  const { violating: number = 0, violators = [] } = status ?? {};
+  const names = atMost(MAX_NAMED, violators).join(', ');
+  const evidence = `${nameOf(policy)} is in force; ${count(number, 'object')} not as it says: ${names}`;
+  return finding('note', evidence, look);
+}
+
+/** What only the leader can bring about is no trouble of its own where nobody can lead. */
+function unlessLeaderless(evidence: string, remedy: string, causes = LEADERSHIP): Finding {
+  return consequence(
+    finding('trouble', evidence, remedy),
+    (cause) => `${evidence}; that may be because of the trouble with ${cause}`,
+    causes,
+  );
+}
+
+function ready(status: unknown): PolicyCondition | undefined {
+  return (status as PolicyStatus | undefined)?.conditions?.find(({ type }) => type === 'Ready');
+}
+
+function nameOf({ kind, name }: Pick<PolicyObject, 'kind' | 'name'>): string {
+  return `${kind} ${name}`;
+}
+
+/** What there is to know of policies that mean every taint. */
+export function checkWildcards({ policies }: Pick<Facts, 'policies'>): Finding[] {
+  if (!policies.ok) return [];
+  return validPolicies(policies.value).flatMap((policy) =>
+    wildcardNotes(policy).map((note) =>
+      finding(
+        'note',
+        `${policy.kind} ${policy.name}: ${note}`,
+        `kubectl edit ${policy.kind.toLowerCase()} ${policy.name}`,
+      ),
+    ),
+  );
+}
+
+/** The policies that are in force, by kind and name as they came. */
+export function validPolicies(objects: readonly PolicyObject[]): Policy[] {
+  return objects.flatMap(({ inForce }) => inForce?.policy ?? []);
+}

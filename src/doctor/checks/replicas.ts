@@ -1,0 +1,78 @@
+import { atMost } from '../../kubernetes/text.ts';
+import { consequence, type Finding, finding } from '../check.ts';
+import type { Facts } from '../facts.ts';
+import type { StartFailure } from '../pod-view.ts';
+import type { ReplicaFacts } from '../replicas.ts';
+
+const MAX_NAMED = 5;
+
+/** Whether there are pods that run and are ready; one is enough to answer, and of the others it is told. */
+export function checkReplicas(facts: Facts): Finding {
+  const { pods, service, installation, replicas } = facts;
+  const { namespace } = installation;
+  if (!pods.ok) return finding('skipped', pods.why);
+  const type = service.ok ? service.value?.spec?.type : undefined;
+  if (type === 'ExternalName') {
+    return finding('skipped', 'the Service leads out of the cluster: its pods are not known');
+  }
+  if (service.ok && service.value === undefined) return finding('skipped', 'see Service');
+  const selector = service.ok ? Object.entries(service.value?.spec?.selector ?? {}) : [];
+  const labels = selector.map(([key, value]) => `${key}=${value}`).join(',');
+  if (pods.value.length === 0) {
+    return finding(
+      'trouble',
+      `no pod in namespace ${namespace} has the labels of the Service (${labels || 'it selects nothing'})`,
+      `kubectl get deployment,pod --namespace ${namespace} --show-labels: is it scaled to none, or are the labels others? kubectl scale --namespace ${namespace} deployment/${installation.service} --replicas=2`,
+    );
+  }
+  const unready = pods.value.filter(({ isReady }) => !isReady);
+  const ready = pods.value.length - unready.length;
+  const evidence = `${ready} of ${pods.value.length} pods are ready`;
+  const rejected = rejections(facts.rejectedPods);
+  const clearing = `kubectl delete pods --namespace ${namespace} --field-selector=status.phase=Failed`;
+  if (unready.length === 0) {
+    return rejected ? finding('note', `${evidence}; ${rejected}`, clearing) : finding('ok', evidence);
+  }
+
+  const reasons = unready.map(({ name, trouble }) => ({
+    name,
+    trouble: trouble || failuresOf(replicas.find((replica) => replica.pod?.name === name)),
+  }));
+  // A replica whose certificate is not valid is not ready, and that is not the network's doing.
+  const isBlamed = reasons.every(({ trouble }) => /^(certificate|webhooks) /.test(trouble));
+  const told = atMost(
+    MAX_NAMED,
+    reasons.map(({ name, trouble }) => `${name}: ${trouble || 'no reason given'}`),
+  ).join('; ');
+  const found = finding(
+    ready === 0 ? 'trouble' : 'note',
+    [evidence, told, rejected].filter(Boolean).join('; '),
+    remedyFor(unready[0]?.cannotStart, `--namespace ${namespace} ${unready[0]?.name}`),
+  );
+  return isBlamed ? consequence(found, (cause) => `${evidence} (${told}): see ${cause}`) : found;
+}
+
+function rejections(counts: ReadonlyMap<string, number>): string {
+  const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  if (total === 0) return '';
+  return `${total} ${total === 1 ? 'other was' : 'others were'} rejected by their node (${[...counts.keys()].join(', ')})`;
+}
+
+function remedyFor(cause: StartFailure | undefined, pod: string): string {
+  const describe = `kubectl describe pod ${pod}`;
+  switch (cause) {
+    case 'image':
+      return `its node cannot get the image, which is built and loaded as docs/install.md says; ${describe}`;
+    case 'crash':
+      return `kubectl logs --previous ${pod}`;
+    case 'configuration':
+    case 'unscheduled':
+      return describe;
+    default:
+      return `${describe}; kubectl logs ${pod}`;
+  }
+}
+
+function failuresOf(replica: ReplicaFacts | undefined): string {
+  return replica?.readiness.ok ? replica.readiness.value.failures.join(', ') : '';
+}

@@ -1,0 +1,61 @@
+import { caFault, invalidAt, parseCertificates, servingFault } from '../../certs/inspect.ts';
+import { type Finding, finding } from '../check.ts';
+import { type Facts, trustedTime } from '../facts.ts';
+import { renewal, servedBy } from './served.ts';
+
+/** From then on taintkeeper replaces its CA by itself. */
+const CA_SOON_MS = 365 * 86_400_000;
+
+/** Whether the Secret has what is to be served. What is wrong with a leaf that is served already is for the other checks. */
+export function checkSecret(facts: Facts): Finding {
+  const { secret, service, pods, source, installation, serverName } = facts;
+  const where = `Secret ${installation.namespace}/${source.secret}`;
+  if (source.secret === undefined) {
+    return finding('ok', 'not used: the replicas serve files (--cert-dir)');
+  }
+  if (!secret.ok) return finding('skipped', `${where}: ${secret.why}`);
+  if (secret.value === undefined) {
+    // Nothing is there that could create it.
+    if (service.ok && service.value === undefined) return finding('skipped', `${where} does not exist: see Service`);
+    if (
+      source.kind === 'secret' &&
+      pods.ok &&
+      pods.value.length > 0 &&
+      pods.value.every(({ cannotStart }) => cannotStart)
+    ) {
+      return finding('skipped', `${where} does not exist, as no replica has started: see replicas`);
+    }
+    return finding('trouble', `${where} does not exist`, missing(facts));
+  }
+  const files = secret.value;
+  const now = trustedTime(facts);
+  const [leaf] = parseCertificates(files.cert ?? '');
+  const isServed = servedBy(facts).some((one) => one.leaf.fingerprint256 === leaf?.fingerprint256);
+  // A pair of somebody else's need not come with its CA.
+  const isForeign = files.caKey === undefined && leaf !== undefined;
+  const fault =
+    (isForeign ? undefined : caFault(files, now)) ??
+    (isServed || (isForeign && files.caCert === undefined) ? undefined : servingFault(files, [serverName], now, 0));
+  if (fault !== undefined) {
+    return finding('trouble', `${where} cannot be served: ${said(fault)}`, renewal(facts));
+  }
+  const [ca] = parseCertificates(files.caCert ?? '');
+  if (ca && invalidAt(ca, new Date(now.getTime() + CA_SOON_MS)) !== undefined) {
+    const evidence = `${where} is complete; its CA expires ${ca.validToDate.toISOString()}`;
+    return finding('note', evidence, isForeign ? renewal(facts) : 'none: taintkeeper replaces it in time');
+  }
+  const expiry = ca ? `, CA until ${ca.validToDate.toISOString()}` : '';
+  return finding('ok', `${where} is complete${expiry}`);
+}
+
+/** The faults are worded for the log line of what was issued in its place. */
+function said(fault: string): string {
+  return fault === 'there was none' ? 'a part of it is missing' : fault;
+}
+
+function missing({ installation, source }: Facts): string {
+  const { namespace, service } = installation;
+  return source.kind === 'files'
+    ? `have whoever issues it create it; the replicas cannot start without it`
+    : `is it called otherwise (--secret)? A replica creates it when it starts: kubectl rollout restart --namespace ${namespace} deployment/${service}`;
+}

@@ -1,0 +1,128 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type DaemonSetView, IGNORE_ANNOTATION, optsOut } from '../../judge/daemon-set.ts';
+import { type LabelSelector, type StringMap, selects } from '../../kubernetes/label-selector.ts';
+import { isPattern, matchesPattern } from '../../kubernetes/pattern.ts';
+import { formatRequirement, requirementsOf, satisfiable } from '../../kubernetes/selector-overlap.ts';
+import { atMost, count } from '../../kubernetes/text.ts';
+import { compileDaemonSetSelection, type DaemonSetSelection } from '../../policy/daemon-set-selection.ts';
+import type { Policy } from '../../policy/policy.ts';
+import { type Finding, finding, unread } from '../check.ts';
+import type { DoctorNode } from '../cluster-facts.ts';
+import type { Facts } from '../facts.ts';
+import { validPolicies } from './policies.ts';
+
+const MAX_NAMED = 6;
+
+/** Whether every policy is for something that is there. Of built-in ones, that is not expected: they know what might be there. */
+export function checkSelectors(facts: Pick<Facts, 'policies' | 'builtin' | 'nodes' | 'daemonSets'>): Finding[] {
+  const { policies, builtin, nodes, daemonSets } = facts;
+  const skipped = unread(policies, nodes, daemonSets);
+  if (skipped || !policies.ok || !nodes.ok || !daemonSets.ok) return skipped ? [skipped] : [];
+  const valid = validPolicies(policies.value);
+  const results = valid.flatMap((policy) =>
+    policy.kind === 'TaintPolicy'
+      ? checkNodes(policy.name, policy.spec.nodeSelector, nodes.value)
+      : checkDaemonSets(policy, policy.spec.daemonSets, daemonSets.value, builtin),
+  );
+  if (results.length > 0) return results;
+  return [finding('ok', `every policy (${valid.length}) is for something that is there`)];
+}
+
+function checkNodes(name: string, selector: LabelSelector | undefined, nodes: readonly DoctorNode[]): Finding[] {
+  const requirements = requirementsOf(selector);
+  const edit = `kubectl edit taintpolicy ${name} (spec.nodeSelector)`;
+  const wanted = requirements.map(formatRequirement).join(', ');
+  if (!satisfiable(requirements)) {
+    return [finding('trouble', `TaintPolicy ${name} can select no node: nothing is ${wanted}`, edit)];
+  }
+  if (selector === undefined || nodes.some(({ labels }) => selects(selector, labels))) return [];
+  if (nodes.length === 0) return [finding('note', `TaintPolicy ${name}: there are no nodes yet`)];
+  const evidence = `TaintPolicy ${name} selects none of ${count(nodes.length, 'node')} by ${wanted}${whyNot(selector, nodes)}`;
+  return [
+    finding('trouble', evidence, `kubectl label node NODE …, or ${edit}; a pool that is scaled to zero needs nothing`),
+  ];
+}
+
+function checkDaemonSets(
+  { kind, name }: Policy,
+  selection: DaemonSetSelection,
+  daemonSets: readonly DaemonSetView[],
+  builtin: readonly Policy[],
+): Finding[] {
+  if (daemonSets.some(compileDaemonSetSelection(selection))) return [];
+  const policy = `${kind} ${name}`;
+  const isBuiltin = builtin.some(
+    (one) =>
+      one.kind !== 'TaintPolicy' &&
+      one.kind === kind &&
+      one.name === name &&
+      isDeepStrictEqual(one.spec.daemonSets, selection),
+  );
+  if (isBuiltin) {
+    return [finding('note', `${policy} knows the usual CNI plugins by name, and none of them runs here`)];
+  }
+  const edit = `kubectl edit ${kind.toLowerCase()} ${name} (spec.daemonSets)`;
+  if (!satisfiable(requirementsOf(selection.selector))) {
+    return [finding('trouble', `${policy} can select no DaemonSet: spec.daemonSets.selector contradicts itself`, edit)];
+  }
+  if (daemonSets.length === 0) return [finding('note', `${policy}: there are no DaemonSets yet`)];
+  const evidence = `${policy} selects none of ${count(daemonSets.length, 'DaemonSet')}: ${narrowing(selection, daemonSets)}`;
+  return [finding('trouble', evidence, edit)];
+}
+
+/** Which of the three parts leaves nothing. */
+function narrowing({ namespaces, names = ['*'], selector }: DaemonSetSelection, all: readonly DaemonSetView[]): string {
+  const list = (patterns: readonly string[]) => atMost(MAX_NAMED, patterns).join(', ');
+  const inNamespaces = all.filter(({ namespace }) => namespaces.some((one) => matchesPattern(one, namespace)));
+  if (inNamespaces.length === 0) return `there is none in namespace${plural(namespaces)} ${list(namespaces)}`;
+  const named = inNamespaces.filter(({ name }) => names.some((one) => matchesPattern(one, name)));
+  const there = list(inNamespaces.map(({ name }) => name));
+  if (named.length === 0)
+    return `none is named ${list(names)} in namespace${plural(namespaces)} ${list(namespaces)}; there: ${there}`;
+  const wanted = requirementsOf(selector).map(formatRequirement).join(', ');
+  return `none is labelled ${wanted}${whyNot(selector ?? {}, named)}; named so: ${list(named.map(({ name }) => name))}`;
+}
+
+function plural(patterns: readonly string[]): string {
+  return patterns.length > 1 || patterns.some(isPattern) ? 's' : '';
+}
+
+/** Of several requirements, those that nothing meets; and what stands in their place. */
+function whyNot(selector: LabelSelector, objects: readonly { readonly labels: StringMap }[]): string {
+  const unmet = requirementsOf(selector).filter(
+    (requirement) => !objects.some(({ labels }) => selects({ matchExpressions: [requirement] }, labels)),
+  );
+  if (unmet.length === 0) return ' (nothing has all of these at once)';
+  const said = unmet.map(({ key }) => {
+    const values = [
+      ...new Set(objects.flatMap(({ labels }) => (Object.hasOwn(labels, key) ? [labels[key] ?? ''] : []))),
+    ];
+    return values.length === 0
+      ? `nothing has ${key}`
+      : `here, ${key} is ${atMost(MAX_NAMED, values.sort()).join(', ')}`;
+  });
+  return ` (${said.join('; ')})`;
+}
+
+const MAX_IGNORED = 5;
+
+/** DaemonSets that a policy selects, and that opt out of it. */
+export function checkIgnoredDaemonSets(facts: Pick<Facts, 'policies' | 'daemonSets'>): Finding[] {
+  const { policies, daemonSets } = facts;
+  const skipped = unread(policies, daemonSets);
+  if (skipped || !policies.ok || !daemonSets.ok) return skipped ? [skipped] : [];
+  const selections = validPolicies(policies.value).flatMap((policy) =>
+    policy.kind === 'TaintPolicy' ? [] : [compileDaemonSetSelection(policy.spec.daemonSets)],
+  );
+  const ignored = daemonSets.value.filter(
+    (daemonSet) => optsOut(daemonSet) && selections.some((selects) => selects(daemonSet)),
+  );
+  const [first] = ignored;
+  if (first === undefined) return [finding('ok', 'none that a policy selects')];
+  const names = atMost(
+    MAX_IGNORED,
+    ignored.map(({ namespace, name }) => `${namespace}/${name}`),
+  );
+  const remedy = `if that is not meant: kubectl --namespace ${first.namespace} annotate daemonset ${first.name} ${IGNORE_ANNOTATION}-`;
+  return [finding('note', `selected by a policy, and annotated ${IGNORE_ANNOTATION}: ${names.join(', ')}`, remedy)];
+}

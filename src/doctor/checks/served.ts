@@ -1,0 +1,66 @@
+import type { X509Certificate } from 'node:crypto';
+import type { Dialled } from '../dial.ts';
+import type { Facts } from '../facts.ts';
+import type { Way } from '../replicas.ts';
+
+/** What one replica serves. */
+export interface Served {
+  readonly replica: string;
+  readonly way: Way;
+  readonly leaf: X509Certificate;
+  /** The leaf first. */
+  readonly chain: readonly X509Certificate[];
+}
+
+/** What is served, by those who could be dialled, and by the Service's address where that is somebody else's. */
+export function servedBy({
+  replicas,
+  overService,
+  installation,
+}: Pick<Facts, 'replicas' | 'overService' | 'installation'>): Served[] {
+  const served = replicas.flatMap(({ name, way, dialled }) => servedIn(name, way, dialled));
+  const found = new Set(served.map(({ leaf }) => leaf.fingerprint256));
+  const over = overService.flatMap((dialled) => servedIn(`Service ${installation.service}`, 'direct', dialled));
+  const others = new Map(over.map((one) => [one.leaf.fingerprint256, one]));
+  return [...served, ...[...others.values()].filter(({ leaf }) => !found.has(leaf.fingerprint256))];
+}
+
+function servedIn(replica: string, way: Way, dialled: Dialled): Served[] {
+  if (dialled.outcome !== 'greeted') return [];
+  const { chain } = dialled.greeting;
+  const [leaf] = chain;
+  return leaf ? [{ replica, way, leaf, chain }] : [];
+}
+
+/** Why nothing is known of what is served. */
+export function unservedReason({ replicas }: Pick<Facts, 'replicas'>): string {
+  return replicas.length === 0
+    ? 'there is no replica to be dialled: see the network checks'
+    : `no replica could be dialled: ${replicas
+        .map(({ name, dialled }) => (dialled.outcome === 'failed' ? `${name}: ${dialled.fault.message}` : name))
+        .join('; ')}`;
+}
+
+/** The first 8 bytes of a fingerprint: enough to tell certificates apart. */
+export function shortFingerprint({ fingerprint256 }: X509Certificate): string {
+  return fingerprint256.slice(0, 23);
+}
+
+/** What gets a new serving certificate. */
+export function renewal({ installation, source, secret }: Pick<Facts, 'installation' | 'source' | 'secret'>): string {
+  const { namespace } = installation;
+  if (source.kind === 'files') {
+    return source.secret === undefined
+      ? 'replace tls.crt and tls.key in the directory of --cert-dir: taintkeeper picks them up'
+      : `have whoever issues Secret ${namespace}/${source.secret} renew it (cert-manager: cmctl renew --namespace ${namespace} --all)`;
+  }
+  const foreign = secret.ok && secret.value?.cert !== undefined && secret.value.caKey === undefined;
+  return foreign
+    ? `replace tls.crt and tls.key in Secret ${namespace}/${source.secret}, or delete it to have taintkeeper issue its own`
+    : `kubectl delete secret --namespace ${namespace} ${source.secret} (the leader issues a new one); if nobody does, see its log: kubectl logs --namespace ${namespace} deployment/${installation.service}`;
+}
+
+/** Those of whom the same is to be said, said once: `a, b are late; c is early`. In the order of the first of each. */
+export function alike<T>(items: readonly T[], trait: (item: T) => string, say: (group: [T, ...T[]]) => string): string {
+  return [...Map.groupBy(items, trait).values()].map((group) => say(group as [T, ...T[]])).join('; ');
+}

@@ -1,0 +1,106 @@
+import { invalidAt, namesOf, uncoveredNames } from '../../certs/inspect.ts';
+import { count } from '../../kubernetes/text.ts';
+import { consequence, type Finding, finding } from '../check.ts';
+import { type Facts, trustedTime } from '../facts.ts';
+import { alike, renewal, type Served, servedBy, unservedReason } from './served.ts';
+
+/** Less than that before the end, whoever renews should have done so: ours are renewed 30 days before theirs. */
+const SOON_MS = 14 * 86_400_000;
+
+/** Whether what each replica serves is valid now, and for a while; by the API server's clock. */
+export function checkServing(facts: Facts): Finding {
+  const served = servedBy(facts);
+  const [first] = served;
+  if (!first) return finding('skipped', unservedReason(facts));
+  const now = trustedTime(facts);
+  const invalid = served.flatMap(({ replica, leaf }) => {
+    const reason = invalidAt(leaf, now);
+    return reason === undefined ? [] : [{ replica, reason }];
+  });
+  if (invalid.length > 0) {
+    const told = alike(
+      invalid,
+      ({ reason }) => reason,
+      (group) => `the certificate of ${group.map(({ replica }) => replica).join(', ')} is ${group[0].reason}`,
+    );
+    const found = finding('trouble', `${told}; it is ${now.toISOString()} now`, renewal(facts));
+    const isValidHere = served.every(({ leaf }) => !invalidAt(leaf, facts.now));
+    return isValidHere
+      ? consequence(found, (cause) => `valid by this machine's clock, and not by the API server's: see ${cause}`)
+      : found;
+  }
+  const last = served.toSorted((a, b) => a.leaf.validToDate.getTime() - b.leaf.validToDate.getTime())[0] ?? first;
+  const evidence = `${count(served.length, 'replica')} dialled (${[...new Set(served.map(({ way }) => way))].join(', ')}), valid until ${last.leaf.validToDate.toISOString()}`;
+  return last.leaf.validToDate.getTime() < now.getTime() + SOON_MS
+    ? finding('note', `${evidence}: that is soon`, renewal(facts))
+    : finding('ok', evidence);
+}
+
+/** Whether what each replica serves is for the name that the API server asks for. */
+export function checkNames(facts: Facts): Finding {
+  const { serverName, installation } = facts;
+  const served = servedBy(facts);
+  if (served.length === 0) return finding('skipped', unservedReason(facts));
+  const wrong = served.filter(({ leaf }) => uncoveredNames(leaf, [serverName]).length > 0);
+  if (wrong.length === 0) return finding('ok', `for ${serverName}`);
+  const namesIn = ({ leaf }: Served) => namesOf(leaf).join(', ') || 'no name at all';
+  const found = alike(
+    wrong,
+    namesIn,
+    (group) => `the certificate of ${group.map(({ replica }) => replica).join(', ')} is for ${namesIn(group[0])}`,
+  );
+  return finding(
+    'trouble',
+    `the API server asks for ${serverName}, and ${found}`,
+    `is the Service called ${installation.service}, in namespace ${installation.namespace} (--service, --namespace)? If so, ${renewal(facts)}`,
+  );
+}
+
+/** Certificates are valid from an hour before they are issued; long before that is used up, somebody should know. */
+const TOLERATED_MS = 5 * 60_000;
+
+interface Clock {
+  readonly whose: string;
+  /** Ahead of this machine's, in milliseconds. */
+  readonly aheadMs: number;
+}
+
+/** Whether those who issue certificates, serve them and check them agree on the time. */
+export function checkClocks({ apiServerAheadMs, replicas, now }: Facts): Finding {
+  if (apiServerAheadMs === undefined) {
+    return finding('skipped', 'the API server does not say what time it is');
+  }
+  const apiServer: Clock = { whose: 'the API server', aheadMs: apiServerAheadMs };
+  const clocks: Clock[] = [
+    apiServer,
+    ...replicas.flatMap(({ name, dialled }) => {
+      const aheadMs = dialled.outcome === 'greeted' ? dialled.greeting.clockAheadMs : undefined;
+      return aheadMs === undefined ? [] : [{ whose: name, aheadMs }];
+    }),
+    { whose: 'this machine', aheadMs: 0 },
+  ];
+  const wrong = clocks.filter((clock) => Math.abs(clock.aheadMs - apiServer.aheadMs) > TOLERATED_MS);
+  if (wrong.length === 0) {
+    const widest = Math.max(...clocks.map((clock) => Math.abs(clock.aheadMs - apiServer.aheadMs)));
+    const seconds = Math.ceil(widest / 1000);
+    return finding('ok', `${clocks.length} agree within ${seconds} s: ${clocks.map(({ whose }) => whose).join(', ')}`);
+  }
+  // Where all of the others agree, it is the API server that is wrong.
+  const isApiServer = wrong.length === clocks.length - 1;
+  const odd = isApiServer ? [apiServer] : wrong;
+  const base = isApiServer ? 0 : apiServer.aheadMs;
+  const evidence = `it is ${new Date(now.getTime() + base).toISOString()} by ${isApiServer ? 'this machine' : 'the API server'}, and the clock of ${odd
+    .map(({ whose, aheadMs }) => `${whose} is ${difference(aheadMs - base)}`)
+    .join(', that of ')}`;
+  return finding(
+    'trouble',
+    evidence,
+    `set the time there, and see whether it is kept (chronyc tracking, timedatectl, talosctl time): certificates are judged by it`,
+  );
+}
+
+function difference(ms: number): string {
+  const minutes = Math.round(Math.abs(ms) / 60_000);
+  const text = minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return `${text} ${ms > 0 ? 'ahead' : 'behind'}`;
+}

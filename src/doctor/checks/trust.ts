@@ -1,0 +1,131 @@
+import type { X509Certificate } from 'node:crypto';
+import { invalidAt, parseCertificates } from '../../certs/inspect.ts';
+import { BACKDATE_MS } from '../../certs/issue.ts';
+import { CONFIGURATION_NAME, caBundlesOf, type Webhook } from '../../cluster/webhook-configurations.ts';
+import { consequence, type Finding, finding } from '../check.ts';
+import { type Facts, trustedTime } from '../facts.ts';
+import { alike, type Served, servedBy, shortFingerprint, unservedReason } from './served.ts';
+
+/** Whether the `caBundle` of every webhook vouches for what the replicas serve. */
+export function checkTrust(facts: Facts): Finding {
+  const { webhooks } = facts;
+  if (!webhooks.ok) return { ...finding('skipped', webhooks.why), essential: true };
+  if (webhooks.value.length === 0) {
+    return finding('skipped', 'no webhook is registered: no policy needs one, or no leader has registered it yet');
+  }
+  const served = servedBy(facts);
+  if (served.length === 0) return finding('skipped', unservedReason(facts));
+  const distrustingAt = (now: Date) =>
+    webhooks.value.filter((webhook) => served.some(({ chain }) => !vouchesFor(bundleOf(webhook), chain, now)));
+  const distrusting = distrustingAt(trustedTime(facts));
+  if (distrusting.length === 0) {
+    return finding('ok', `all ${webhooks.value.length} webhooks trust what is served`);
+  }
+  const evidence = alike(
+    distrusting,
+    (webhook) => fault(webhook, served, trustedTime(facts)),
+    (group) => `${said(group, webhooks.value.length)}: ${fault(group[0], served, trustedTime(facts))}`,
+  );
+  const remedy = `the leader puts it right within a minute; if it does not, kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration ${CONFIGURATION_NAME} (it registers them anew), and see its log`;
+  return consequence(
+    finding('trouble', evidence, remedy),
+    (cause) =>
+      cause === 'clocks'
+        ? `trusted by this machine's clock, and not by the API server's: see ${cause}`
+        : `which certificate is to be trusted is the question: see ${cause}`,
+    distrustingAt(facts.now).length > 0 ? ['agreement of replicas'] : ['clocks', 'agreement of replicas'],
+  );
+}
+
+function said(group: readonly Webhook[], all: number): string {
+  return group.length === all && all > 1 ? `all ${all} webhooks` : group.map(({ name }) => name).join(', ');
+}
+
+function fault(webhook: Webhook, served: readonly Served[], now: Date): string {
+  const bundle = bundleOf(webhook);
+  if (bundle.length === 0) return 'there is no caBundle that can be read';
+  const expired = bundle.find((ca) => invalidAt(ca, now) !== undefined);
+  const issuers = [...new Set(served.map(({ leaf }) => subject(leaf.issuer)))];
+  const trusted = bundle.map((ca) => subject(ca.subject)).join(', ');
+  const reason = expired ? ` (which is ${invalidAt(expired, now)})` : '';
+  return `the caBundle trusts ${trusted}${reason}, and the certificate is of ${issuers.join(', ')}`;
+}
+
+function subject(name: string): string {
+  return name.replace(/^CN=/, '').replaceAll('\n', ', ');
+}
+
+function bundleOf(webhook: Webhook): X509Certificate[] {
+  return caBundlesOf({ metadata: { name: '' }, webhooks: [webhook] }).flatMap(parseCertificates);
+}
+
+/** Whether the chain leads to one of the CAs; names and the leaf's own time are not asked for here. */
+export function vouchesFor(cas: readonly X509Certificate[], chain: readonly X509Certificate[], now: Date): boolean {
+  const valid = cas.filter((ca) => invalidAt(ca, now) === undefined);
+  const [leaf, ...others] = chain;
+  let current = leaf;
+  for (let hops = 0; current !== undefined && hops <= others.length; hops++) {
+    const certificate = current;
+    if (valid.some((ca) => ca.fingerprint256 === certificate.fingerprint256 || certificate.verify(ca.publicKey)))
+      return true;
+    current = others.find((other) => certificate.checkIssued(other) && certificate.verify(other.publicKey));
+  }
+  return false;
+}
+
+/** Whether every webhook that is registered vouches for the chain. */
+export function isTrustedByAll(webhooks: readonly Webhook[], chain: readonly X509Certificate[], now: Date): boolean {
+  return webhooks.every((webhook) => vouchesFor(bundleOf(webhook), chain, now));
+}
+
+/** A replica serves what is in the Secret within 45 s, also over a dead connection, and 10 s later at most. */
+const SETTLES_MS = 60_000;
+
+/**
+ * Whether all replicas serve the same, which is what the Secret holds. While a new one gets about they may differ, and where
+ * every `caBundle` vouches for each, nobody minds.
+ */
+export function checkAgreement(facts: Facts): Finding {
+  return consequence(agreement(facts), (cause) => `see ${cause}`);
+}
+
+function agreement(facts: Facts): Finding {
+  const { webhooks, secret, source, installation, replicas } = facts;
+  const served = servedBy(facts);
+  const [first] = served;
+  if (!first) return finding('skipped', unservedReason(facts));
+  const now = trustedTime(facts);
+  const [stored] = parseCertificates((secret.ok ? secret.value?.cert : undefined) ?? '');
+  const shown = (one: Served) => `${one.replica} serves ${shortFingerprint(one.leaf)}`;
+  const stray = served.filter(({ leaf }) => leaf.fingerprint256 !== (stored ?? first.leaf).fingerprint256);
+  const unit = served.length === 1 ? '1 replica serves' : `${served.length} replicas serve`;
+  if (stray.length === 0) {
+    const what = stored ? `what Secret ${source.secret} holds` : 'the same certificate';
+    return finding('ok', `${unit} ${what}: ${shortFingerprint(first.leaf)}`);
+  }
+  const evidence = [
+    ...(stored ? [`Secret ${source.secret} holds ${shortFingerprint(stored)}`] : []),
+    ...served.map(shown),
+  ].join(', ');
+  const isNew = [...served.map(({ leaf }) => leaf), ...(stored ? [stored] : [])].some(
+    ({ validFromDate }) => now.getTime() - validFromDate.getTime() - BACKDATE_MS < SETTLES_MS,
+  );
+  const trusted = served.filter(({ chain }) => !webhooks.ok || isTrustedByAll(webhooks.value, chain, now));
+  // That none is trusted has another cause, of which the check of the caBundle tells.
+  const storedIsTrusted = stored !== undefined && webhooks.ok && isTrustedByAll(webhooks.value, [stored], now);
+  const harmless = trusted.length === served.length || (trusted.length === 0 && !storedIsTrusted);
+  const recently = isNew ? ' (one is new, and may take a minute to get about)' : '';
+  if (harmless) {
+    return finding('note', `${evidence}; nobody trusts one more than another${recently}`);
+  }
+  const strays = served.filter((one) => !trusted.includes(one)).map(({ replica }) => replica);
+  const arePods = strays.every((stray) => replicas.some(({ name, pod }) => pod !== undefined && name === stray));
+  const again = arePods
+    ? `delete pod --namespace ${installation.namespace} ${strays.join(' ')}`
+    : `rollout restart --namespace ${installation.namespace} deployment/${installation.service}`;
+  return finding(
+    'trouble',
+    `${evidence}; the API server does not trust ${strays.join(', ')}${recently}`,
+    `start them anew, so that they read what the others serve: kubectl ${again}`,
+  );
+}

@@ -1,0 +1,184 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ApiClient } from '../cluster/client/api-client.ts';
+import { holderOf, leaseStore } from '../cluster/lease/lease.ts';
+import { POLICY_GROUP, POLICY_RESOURCES, type PolicyObject, viewPolicy } from '../cluster/policies.ts';
+import { ADMISSION_REGISTRATION, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
+import { readBuiltinPolicies } from '../files/builtin-policies.ts';
+import { parsePolicies } from '../files/policy-files.ts';
+import type { DaemonSetView } from '../judge/daemon-set.ts';
+import type { NodeView } from '../judge/node-view.ts';
+import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
+import { asNode, viewNode } from '../objects/node-object.ts';
+import type { Policy, PolicyKind } from '../policy/policy.ts';
+import type { PolicyStatus } from '../policy/policy-status.ts';
+import type { Installation } from './installation.ts';
+import { list, type Reading, read } from './reading.ts';
+import { type RightsReview, reviewRights } from './rights.ts';
+
+/** A node, as the policies see it, and what runs on it. */
+export interface DoctorNode extends NodeView {
+  /** `status.nodeInfo.kubeletVersion`, such as `v1.36.3`; empty where it has not reported yet. */
+  readonly kubeletVersion: string;
+}
+
+/** A webhook of a Mutating- or ValidatingWebhookConfiguration, as the API server gives it: all defaults are filled in. */
+export interface RegisteredWebhook {
+  readonly name: string;
+  readonly clientConfig?: {
+    readonly service?: { readonly namespace: string; readonly name: string };
+    readonly url?: string;
+  };
+  readonly rules?: readonly WebhookRule[] | null;
+  readonly failurePolicy?: string;
+  readonly timeoutSeconds?: number;
+  readonly objectSelector?: object | null;
+  readonly matchConditions?: readonly unknown[] | null;
+}
+
+export interface WebhookRule {
+  readonly apiGroups?: readonly string[];
+  readonly apiVersions?: readonly string[];
+  readonly resources?: readonly string[];
+  readonly operations?: readonly string[];
+  readonly scope?: string;
+}
+
+export interface RegisteredConfiguration {
+  readonly resource: 'mutatingwebhookconfigurations' | 'validatingwebhookconfigurations';
+  readonly name: string;
+  readonly webhooks: readonly RegisteredWebhook[];
+}
+
+/** The Lease, looked at for some seconds. Clocks play no part: one that is renewed changes. */
+export interface LeaseWatch {
+  /** Undefined: there is no Lease. '': it was given up. */
+  readonly holder: string | undefined;
+  readonly renewed: boolean;
+  /** By the holder's clock. */
+  readonly renewTime: string | undefined;
+  readonly watchedSeconds: number;
+}
+
+/** What the cluster has for the policies to be about, and what keeps it. */
+export interface ClusterFacts {
+  readonly policies: Reading<readonly PolicyObject[]>;
+  /** Those that come with the program. */
+  readonly builtin: readonly Policy[];
+  readonly nodes: Reading<readonly DoctorNode[]>;
+  readonly daemonSets: Reading<readonly DaemonSetView[]>;
+  /** Of webhooks, everybody's. */
+  readonly configurations: Reading<readonly RegisteredConfiguration[]>;
+  readonly rights: Reading<RightsReview>;
+  readonly lease: Reading<LeaseWatch>;
+  /** `gitVersion` of the API server. */
+  readonly version: Reading<string>;
+  /** The API server's metrics, in Prometheus' text format. */
+  readonly metrics: Reading<string>;
+}
+
+/** The leader writes statuses every 5 s at most (src/leader.ts); one that has not followed after this time is behind. */
+const STATUS_PAUSE_MS = 6_000;
+
+/** Reads what the cluster has for the policies to be about. What cannot be read says so; nothing is thrown. */
+export async function gatherCluster(client: ApiClient, installation: Installation): Promise<ClusterFacts> {
+  const [builtin, policies, nodes, daemonSets, configurations, rights, lease, version, metrics] = await Promise.all([
+    readBuiltinPolicies(),
+    read(() => settledPolicies(client)),
+    read(() => list(client, '/api/v1/nodes', projectNode)),
+    read(() => list(client, '/apis/apps/v1/daemonsets', projectDaemonSet)),
+    read(() => listConfigurations(client)),
+    read(() => reviewRights(client, installation)),
+    read(() => watchLease(client, installation)),
+    read(async () => (await client.request<{ gitVersion: string }>('GET', '/version')).gitVersion),
+    read(() => client.request<string>('GET', '/metrics', { accept: 'text/plain' })),
+  ]);
+  return {
+    builtin: parsePolicies(builtin),
+    policies,
+    nodes,
+    daemonSets,
+    configurations,
+    rights,
+    lease,
+    version,
+    metrics,
+  };
+}
+
+/** The policies. Where the status of one is behind, they are looked at once more after a while. */
+async function settledPolicies(client: ApiClient): Promise<PolicyObject[]> {
+  const policies = await listPolicies(client);
+  if (policies.every(isObserved)) return policies;
+  await delay(STATUS_PAUSE_MS);
+  return listPolicies(client);
+}
+
+/** @throws ApiError, Error */
+export async function listPolicies(client: ApiClient): Promise<PolicyObject[]> {
+  const lists = Object.entries(POLICY_RESOURCES).map(([kind, resource]) =>
+    list(client, `${POLICY_GROUP}/${resource}`, (object) => viewPolicy(kind as PolicyKind, object)),
+  );
+  return (await Promise.all(lists)).flat();
+}
+
+function isObserved({ status, generation }: PolicyObject): boolean {
+  return (status as PolicyStatus | undefined)?.observedGeneration === generation;
+}
+
+async function listConfigurations(client: ApiClient): Promise<RegisteredConfiguration[]> {
+  const lists = Object.values(CONFIGURATIONS).map(({ resource }) =>
+    list(client, `${ADMISSION_REGISTRATION}/${resource}`, (object): RegisteredConfiguration => {
+      const { metadata, webhooks } = object as {
+        metadata: { name: string };
+        webhooks?: readonly RegisteredWebhook[] | null;
+      };
+      return { resource, name: metadata.name, webhooks: webhooks ?? [] };
+    }),
+  );
+  return (await Promise.all(lists)).flat();
+}
+
+function projectNode(object: unknown): DoctorNode {
+  const { status } = object as { status?: { nodeInfo?: { kubeletVersion?: string } } };
+  return { ...viewNode(asNode(object, []), ''), kubeletVersion: status?.nodeInfo?.kubeletVersion ?? '' };
+}
+
+function projectDaemonSet(object: unknown): DaemonSetView {
+  const { metadata } = object as { metadata: { namespace?: string } };
+  return viewDaemonSet(asDaemonSet(object, []), metadata.namespace ?? '', '');
+}
+
+/** Three times the period in which a leader renews: one lost answer must not count. */
+const WATCH_MS = 6_000;
+const POLL_MS = 250;
+const REQUEST_TIMEOUT_MS = 3_000;
+
+/**
+ * Looks at the Lease until somebody renews it, or for six seconds. Most leaders have done so after two.
+ * @throws ApiError, Error
+ */
+export async function watchLease(
+  client: ApiClient,
+  { namespace, lease }: Pick<Installation, 'namespace' | 'lease'>,
+  { watchMs = WATCH_MS } = {},
+): Promise<LeaseWatch> {
+  const store = leaseStore(client, namespace, lease);
+  const started = performance.now();
+  const look = () => store.read({ timeoutMs: REQUEST_TIMEOUT_MS, signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
+  const first = await look();
+  for (;;) {
+    const now = await look();
+    const changed = now !== undefined && now.metadata.resourceVersion !== first?.metadata.resourceVersion;
+    const renewed = changed && holderOf(now) !== undefined;
+    const watchedMs = performance.now() - started;
+    if (renewed || watchedMs > watchMs) {
+      return {
+        holder: now && (holderOf(now) ?? ''),
+        renewed,
+        renewTime: now?.spec?.renewTime,
+        watchedSeconds: Math.round(watchedMs / 1_000),
+      };
+    }
+    await delay(POLL_MS);
+  }
+}

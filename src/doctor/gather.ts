@@ -1,0 +1,70 @@
+import type { ApiClient } from '../cluster/client/api-client.ts';
+import { serverName } from '../cluster/service-endpoint.ts';
+import { gatherCluster } from './cluster-facts.ts';
+import { clockAhead, type Dialled, dial } from './dial.ts';
+import type { Facts } from './facts.ts';
+import { type Place, readInstallation } from './installation.ts';
+import { calledPort, callOn, listReplicas, type ReplicaFacts, type Sockets } from './replicas.ts';
+import { gatherService, type ServiceFacts } from './service-facts.ts';
+import { tryAdmission } from './trial.ts';
+
+/** Of a few replicas everything is said; hundreds would be dialled for nothing. */
+const MAX_REPLICAS = 20;
+
+/** Whoever gets no answer to this gets none to anything. */
+const VERSION_TIMEOUT_MS = 5_000;
+
+/** Enough to meet each of two or three replicas. */
+const SERVICE_DIALS = 4;
+
+const SERVICE_TIMEOUT_MS = 1_000;
+
+/**
+ * Gathers all that the checks go by. What cannot be read says so.
+ * @throws Error when the API server cannot be reached, or does not know who asks
+ */
+export async function gatherFacts(client: ApiClient, sockets: Sockets, place: Place): Promise<Facts> {
+  // First of all, and alone: its answer is there at once, and its Date fresh.
+  const apiServerAheadMs = await apiServerClock(client);
+  const installation = await readInstallation(client, place);
+  const name = serverName({ namespace: place.namespace, name: place.service });
+  const [called, cluster, admission] = await Promise.all([
+    gatherService(client, place).then((service) => callAll(service)),
+    gatherCluster(client, installation),
+    tryAdmission(client, place.namespace),
+  ]);
+  return { installation, ...called, ...cluster, serverName: name, now: new Date(), apiServerAheadMs, admission };
+
+  async function callAll(
+    service: ServiceFacts,
+  ): Promise<ServiceFacts & { replicas: readonly ReplicaFacts[]; overService: readonly Dialled[] }> {
+    const listed = listReplicas(service).slice(0, MAX_REPLICAS);
+    const callers = { client, sockets, namespace: place.namespace, serverName: name };
+    const host = addressOf(service);
+    const line = host === undefined ? undefined : { host, port: calledPort(service) };
+    const dials = line ? Array.from({ length: SERVICE_DIALS }, () => dial(line, name, SERVICE_TIMEOUT_MS)) : [];
+    const [replicas, overService] = await Promise.all([
+      Promise.all(listed.map((replica) => callOn(replica, callers))),
+      Promise.all(dials),
+    ]);
+    return { ...service, replicas, overService };
+  }
+}
+
+/** Inside of the cluster its address answers at once, and outside of it never, unless it is a name. */
+function addressOf({ service }: ServiceFacts): string | undefined {
+  const { type, externalName, clusterIP } = (service.ok ? service.value?.spec : undefined) ?? {};
+  const address = type === 'ExternalName' ? externalName : clusterIP;
+  return address === undefined || address === '' || address === 'None' ? undefined : address;
+}
+
+async function apiServerClock(client: ApiClient): Promise<number | undefined> {
+  let ahead: number | undefined;
+  await client.request('GET', '/version', {
+    timeoutMs: VERSION_TIMEOUT_MS,
+    onHeaders: ({ date }) => {
+      ahead = clockAhead(date);
+    },
+  });
+  return ahead;
+}

@@ -1,0 +1,121 @@
+import type { StoredFiles } from '../certs/certificate-files.ts';
+import { readSecret } from '../cluster/certificate-secret.ts';
+import type { ApiClient } from '../cluster/client/api-client.ts';
+import {
+  ADMISSION_REGISTRATION,
+  CONFIGURATION_NAME,
+  CONFIGURATIONS,
+  type Webhook,
+  type WebhookConfiguration,
+} from '../cluster/webhook-configurations.ts';
+import type { Place } from './installation.ts';
+import type { NetworkPolicyObject } from './network-policy.ts';
+import { type CertificateSource, countRejected, isAlive, type PodObject, type PodView, viewPod } from './pod-view.ts';
+import { known, list, look, type Reading, read } from './reading.ts';
+
+export interface ServiceObject {
+  readonly spec?: {
+    readonly type?: string;
+    readonly clusterIP?: string;
+    readonly externalName?: string;
+    readonly selector?: Readonly<Record<string, string>>;
+    readonly ports?: readonly {
+      readonly name?: string;
+      readonly port: number;
+      readonly targetPort?: number | string;
+    }[];
+  };
+}
+
+/** As much of an EndpointSlice (discovery.k8s.io/v1) as says who is behind the Service. */
+export interface EndpointSliceObject {
+  readonly ports?: readonly { readonly name?: string; readonly port?: number }[] | null;
+  readonly endpoints?:
+    | readonly {
+        readonly addresses: readonly string[];
+        readonly conditions?: { readonly ready?: boolean };
+        readonly targetRef?: { readonly kind?: string; readonly name?: string };
+      }[]
+    | null;
+}
+
+/** What the API server has stored of an installation. */
+export interface ServiceFacts {
+  /** Both configurations, one after the other; empty where none is registered. */
+  readonly webhooks: Reading<readonly Webhook[]>;
+  readonly service: Reading<ServiceObject | undefined>;
+  readonly slices: Reading<readonly EndpointSliceObject[]>;
+  /** Those that the Service selects and that are not about to end. */
+  readonly pods: Reading<readonly PodView[]>;
+  /** How many pods of the Service were rejected by their nodes, by reason; empty where pods cannot be seen. */
+  readonly rejectedPods: ReadonlyMap<string, number>;
+  readonly networkPolicies: Reading<readonly NetworkPolicyObject[]>;
+  readonly source: CertificateSource;
+  /** What the Secret holds; undefined where there is none, or the certificates are not of a Secret. */
+  readonly secret: Reading<StoredFiles | undefined>;
+}
+
+/** Reads what the API server has stored of an installation. What cannot be read says so; nothing is thrown. */
+export async function gatherService(client: ApiClient, place: Place): Promise<ServiceFacts> {
+  const { namespace, service: name } = place;
+  const core = `/api/v1/namespaces/${namespace}`;
+  const sliceLabel = `kubernetes.io/service-name=${name}`;
+  const [mutate, validate, service, slices, networkPolicies] = await Promise.all([
+    lookAtConfiguration('mutate'),
+    lookAtConfiguration('validate'),
+    read(() => look<ServiceObject>(client, `${core}/services/${name}`)),
+    listOf<EndpointSliceObject>(`/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`, sliceLabel),
+    listOf<NetworkPolicyObject>(`/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`),
+  ]);
+  const podObjects = await lookAtPods();
+  const pods = podObjects.ok ? known(podObjects.value.filter(isAlive).map(viewPod)) : podObjects;
+  const source = (pods.ok && pods.value.find((pod) => pod.certificates)?.certificates) || {
+    kind: 'secret' as const,
+    secret: place.secret,
+  };
+  return {
+    webhooks: joined(mutate, validate),
+    service,
+    slices,
+    pods,
+    rejectedPods: countRejected(podObjects.ok ? podObjects.value : []),
+    networkPolicies,
+    source,
+    secret: await lookAtSecret(source.secret),
+  };
+
+  function lookAtConfiguration(phase: keyof typeof CONFIGURATIONS): Promise<Reading<WebhookConfiguration | undefined>> {
+    const path = `${ADMISSION_REGISTRATION}/${CONFIGURATIONS[phase].resource}/${CONFIGURATION_NAME}`;
+    return read(() => look(client, path));
+  }
+
+  async function lookAtPods(): Promise<Reading<readonly PodObject[]>> {
+    if (!service.ok) return service;
+    const selector = Object.entries(service.value?.spec?.selector ?? {});
+    // A Service without a selector selects nothing, and an empty selector everything.
+    if (selector.length === 0) return known([]);
+    const labels = selector.map(([key, value]) => `${key}=${value}`).join(',');
+    return listOf<PodObject>(`${core}/pods`, labels);
+  }
+
+  async function lookAtSecret(secret: string | undefined): Promise<Reading<StoredFiles | undefined>> {
+    if (secret === undefined) return known(undefined);
+    return read(async () => {
+      const { files, resourceVersion } = await readSecret(client, { namespace, name: secret });
+      return resourceVersion === undefined ? undefined : files;
+    });
+  }
+
+  function listOf<T>(path: string, labelSelector?: string): Promise<Reading<readonly T[]>> {
+    return read(() => list(client, path, (object) => object as T, { labelSelector }));
+  }
+}
+
+function joined(...configurations: readonly Reading<WebhookConfiguration | undefined>[]): Reading<readonly Webhook[]> {
+  const webhooks: Webhook[] = [];
+  for (const configuration of configurations) {
+    if (!configuration.ok) return configuration;
+    webhooks.push(...(configuration.value?.webhooks ?? []));
+  }
+  return known(webhooks);
+}

@@ -1,0 +1,198 @@
+import { judge } from '../admission/admit.ts';
+import type { AdmissionRequest } from '../admission/review.ts';
+import type { ApiClient } from '../cluster/client/api-client.ts';
+import { ApiError } from '../cluster/client/api-error.ts';
+import { isPattern } from '../kubernetes/pattern.ts';
+import type { Policy } from '../policy/policy.ts';
+import { compilePolicies } from '../policy/policy-set.ts';
+import { listPolicies } from './cluster-facts.ts';
+import { type ConnectionFault, connectionFault } from './dial.ts';
+import { known, list, type Reading, read, unknown, unreadable } from './reading.ts';
+
+/** A dry-run request that changes nothing, and to which the webhook has something to say. */
+export interface Trial {
+  /** What is tried, in words. */
+  readonly what: string;
+  readonly method: 'POST' | 'PATCH';
+  readonly path: string;
+  readonly contentType: string;
+  readonly body: object;
+  /** Whether the answer of a request that passed shows that the webhook was asked. */
+  shows(answer: unknown): boolean;
+}
+
+/** What a trial is made of: the API server's own objects, and who asks. */
+export interface TrialMaterial {
+  readonly policies: readonly Policy[];
+  readonly nodes: readonly NodeLike[];
+  readonly requester: { readonly username: string; readonly groups: readonly string[] };
+  /** No webhook of ours is asked about DaemonSets in here. */
+  readonly namespace: string;
+}
+
+export interface NodeLike {
+  readonly metadata: { readonly name: string };
+  readonly spec?: { readonly taints?: readonly object[] | null };
+}
+
+/** Name of the DaemonSet that is never made. */
+const TRIAL_NAME = 'taintkeeper-doctor-trial';
+
+/**
+ * Finds a request that the policies do not let pass as it is: a node that loses its taints, or else a DaemonSet that lacks
+ * a toleration. The same engine that will be asked says so beforehand. Undefined where there is none.
+ */
+export function findTrial({ policies, nodes, requester, namespace }: TrialMaterial): Trial | undefined {
+  const compiled = compilePolicies(policies);
+  const userInfo = { username: requester.username, groups: [...requester.groups] };
+  const matters = (request: Omit<AdmissionRequest, 'uid' | 'userInfo'>) =>
+    (['mutate', 'validate'] as const).some(
+      (phase) => judge({ uid: 'trial', userInfo, ...request }, phase, compiled).decision.verdict !== 'allow',
+    );
+  for (const node of nodes) {
+    const trial = nodeTrial(node);
+    const object = { ...node, spec: { ...node.spec, taints: [] } };
+    const resource = { group: '', version: 'v1', resource: 'nodes' };
+    if (matters({ resource, operation: 'UPDATE', name: node.metadata.name, object, oldObject: node })) return trial;
+  }
+  for (const policy of policies) {
+    if (policy.kind !== 'TolerationPolicy' || policy.spec.mode !== 'Mutate') continue;
+    const { namespaces, names = ['*'], selector } = policy.spec.daemonSets;
+    const home = namespaces.find((one) => !isPattern(one) && one !== namespace);
+    if (home === undefined) continue;
+    const name = names.find((one) => !isPattern(one)) ?? TRIAL_NAME;
+    const object = daemonSet(home, name, { ...selector?.matchLabels });
+    const resource = { group: 'apps', version: 'v1', resource: 'daemonsets' };
+    if (matters({ resource, operation: 'CREATE', namespace: home, name, object })) return daemonSetTrial(home, object);
+  }
+  return undefined;
+}
+
+function nodeTrial({ metadata, spec }: NodeLike): Trial {
+  return {
+    what: `dropping the taints of node ${metadata.name}`,
+    method: 'PATCH',
+    path: `/api/v1/nodes/${metadata.name}`,
+    contentType: 'application/merge-patch+json',
+    body: { spec: { taints: null } },
+    shows: (answer) => ((answer as NodeLike).spec?.taints ?? []).length > 0 && (spec?.taints ?? []).length > 0,
+  };
+}
+
+function daemonSetTrial(namespace: string, object: ReturnType<typeof daemonSet>): Trial {
+  return {
+    what: `creating DaemonSet ${namespace}/${object.metadata.name}`,
+    method: 'POST',
+    path: `/apis/apps/v1/namespaces/${namespace}/daemonsets`,
+    contentType: 'application/json',
+    body: object,
+    shows: (answer) => tolerationsOf(answer).length > 0,
+  };
+}
+
+function tolerationsOf(daemonSet: unknown): readonly unknown[] {
+  const { spec } = daemonSet as { spec?: { template?: { spec?: { tolerations?: readonly unknown[] } } } };
+  return spec?.template?.spec?.tolerations ?? [];
+}
+
+function daemonSet(namespace: string, name: string, labels: object) {
+  const own = { 'app.kubernetes.io/name': TRIAL_NAME };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'DaemonSet',
+    metadata: { name, namespace, labels },
+    spec: {
+      selector: { matchLabels: own },
+      template: {
+        metadata: { labels: own },
+        spec: { containers: [{ name: 'none', image: 'registry.k8s.io/pause' }] },
+      },
+    },
+  };
+}
+
+/**
+ * What became of a dry-run request that the webhook has something to say to. `passed`: it said nothing, as when it is not asked,
+ * or could not be and is to be ignored. `failed`: the API server could not ask a webhook, and says why.
+ */
+export type Admission =
+  | { readonly outcome: 'answered' | 'passed'; readonly what: string }
+  | { readonly outcome: 'failed'; readonly what: string; readonly webhook: string; readonly fault: ConnectionFault }
+  /** No policy has anything to say to any request that could be tried. */
+  | { readonly outcome: 'nothing to try' };
+
+/** Several webhooks may be asked, one after the other, each for up to 2 s. */
+const TRIAL_TIMEOUT_MS = 8_000;
+
+export async function tryAdmission(client: ApiClient, namespace: string): Promise<Reading<Admission>> {
+  const [requester, nodes, objects] = await Promise.all([
+    read(() => whoAmI(client)),
+    read(() => list(client, '/api/v1/nodes', withoutStatus)),
+    read(() => listPolicies(client)),
+  ]);
+  if (!requester.ok) return requester;
+  if (!nodes.ok) return nodes;
+  if (!objects.ok) return objects;
+  const policies = objects.value.flatMap(({ inForce }) => inForce?.policy ?? []);
+  const trial = findTrial({ policies, nodes: nodes.value, requester: requester.value, namespace });
+  return trial ? await send(client, trial) : known({ outcome: 'nothing to try' });
+}
+
+async function send(client: ApiClient, trial: Trial): Promise<Reading<Admission>> {
+  const { what, method, path, contentType, body } = trial;
+  let warnings = '';
+  try {
+    const answer = await client.request(method, path, {
+      query: { dryRun: 'All' },
+      body,
+      contentType,
+      timeoutMs: TRIAL_TIMEOUT_MS,
+      onHeaders: ({ warning }) => {
+        warnings = String(warning ?? '');
+      },
+    });
+    // In mode Audit the request passes, and the webhook warns.
+    const answered = trial.shows(answer) || /(Taint|Toleration)Policy /.test(warnings);
+    return known({ outcome: answered ? 'answered' : 'passed', what });
+  } catch (error) {
+    return readRefusal(error, what);
+  }
+}
+
+/** By the wording of k8s.io/apiserver/pkg/admission/plugin/webhook: `errors/statuserror.go`, and `ErrCallingWebhook`. */
+export function readRefusal(error: unknown, what: string): Reading<Admission> {
+  if (!(error instanceof ApiError)) return unreadable(error);
+  const [, denier] = /admission webhook "([^"]*)" denied the request/.exec(error.message) ?? [];
+  if (denier !== undefined) {
+    return isOurs(denier)
+      ? known({ outcome: 'answered', what })
+      : unknown(`${what}, as a trial, is refused by ${denier}, which is not taintkeeper's`);
+  }
+  const [, webhook, reason = ''] = /failed calling webhook "([^"]*)": (.*)$/s.exec(error.message) ?? [];
+  if (webhook !== undefined)
+    return known({ outcome: 'failed', what, webhook, fault: connectionFault(innermost(reason)) });
+  return unreadable(error);
+}
+
+/** The names of our webhooks end like this; see src/webhooks/entries.ts. */
+export function isOurs(webhook: string): boolean {
+  return webhook.endsWith('.taintkeeper.dev');
+}
+
+/** Without the URL that was posted to, and the words around it. */
+function innermost(reason: string): string {
+  return reason.replace(/^failed to call webhook: /, '').replace(/^Post "[^"]*": /, '');
+}
+
+async function whoAmI(client: ApiClient): Promise<{ username: string; groups: readonly string[] }> {
+  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+  const { status } = await client.request<{
+    status: { userInfo: { username: string; groups?: readonly string[] } };
+  }>('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', { body });
+  return { username: status.userInfo.username, groups: status.userInfo.groups ?? [] };
+}
+
+/** Half of a node is a list of its images. */
+function withoutStatus(object: unknown): NodeLike {
+  return { ...(object as NodeLike), status: undefined } as NodeLike;
+}

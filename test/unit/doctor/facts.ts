@@ -1,0 +1,239 @@
+import { X509Certificate } from 'node:crypto';
+import { issueCa, issueServing, type KeyPair } from '../../../src/certs/issue.ts';
+import { type PolicyObject, viewPolicy } from '../../../src/cluster/policies.ts';
+import type { Webhook } from '../../../src/cluster/webhook-configurations.ts';
+import { type CheckName, type CheckResult, runChecks } from '../../../src/doctor/check.ts';
+import { CHECKS } from '../../../src/doctor/checks.ts';
+import type { DoctorNode, RegisteredWebhook } from '../../../src/doctor/cluster-facts.ts';
+import type { Dialled } from '../../../src/doctor/dial.ts';
+import type { Facts } from '../../../src/doctor/facts.ts';
+import type { Installation } from '../../../src/doctor/installation.ts';
+import type { PodView } from '../../../src/doctor/pod-view.ts';
+import { known, type Reading } from '../../../src/doctor/reading.ts';
+import type { ReplicaFacts } from '../../../src/doctor/replicas.ts';
+import type { DaemonSetView } from '../../../src/judge/daemon-set.ts';
+import type { Taint } from '../../../src/kubernetes/taint.ts';
+import { type PolicyKind, parsePolicy } from '../../../src/policy/policy.ts';
+import type { PolicyStatus } from '../../../src/policy/policy-status.ts';
+
+/** What these checks come to. */
+export function run(names: readonly CheckName[], facts: Facts): CheckResult[] {
+  return runChecks(
+    CHECKS,
+    facts,
+    CHECKS.filter(({ name }) => names.includes(name)),
+  );
+}
+
+export const NOW = new Date('2026-06-01T12:00:00Z');
+export const DAY_MS = 86_400_000;
+const SERVER_NAME = 'taintkeeper.taintkeeper.svc';
+
+/** A CA, and a serving certificate of it. */
+export interface Certificates {
+  readonly ca: KeyPair;
+  readonly serving: KeyPair;
+}
+
+/** @param days how old they are */
+export async function certificates({
+  days = 1,
+  names = [SERVER_NAME],
+  by = undefined as KeyPair | undefined,
+} = {}): Promise<Certificates> {
+  const issued = new Date(NOW.getTime() - days * DAY_MS);
+  const ca = by ?? (await issueCa(issued));
+  return { ca, serving: await issueServing(ca, names, issued) };
+}
+
+export function greeted({ serving }: Certificates, clockAheadMs = 0): Dialled {
+  const chain = [new X509Certificate(serving.cert)];
+  return { outcome: 'greeted', greeting: { chain, refusal: undefined, clockAheadMs } };
+}
+
+export function pod(name: string, changes: Partial<PodView> = {}): PodView {
+  return {
+    name,
+    labels: { app: 'taintkeeper' },
+    ip: '10.244.0.7',
+    hostNetwork: false,
+    isReady: true,
+    trouble: '',
+    cannotStart: undefined,
+    ports: new Map([
+      ['webhook', 8443],
+      ['admin', 8080],
+    ]),
+    certificates: { kind: 'secret', secret: 'taintkeeper-certs' },
+    ...changes,
+  };
+}
+
+export function replica(name: string, dialled: Dialled, changes: Partial<ReplicaFacts> = {}): ReplicaFacts {
+  return {
+    name,
+    address: '10.244.0.7',
+    port: 8443,
+    endpoint: { port: 8443, isReady: true },
+    pod: pod(name),
+    dialled,
+    way: 'port-forward',
+    reached: known({ outcome: 'answered' }),
+    readiness: known({ isReady: true, failures: [] }),
+    ...changes,
+  };
+}
+
+export function webhook(name: string, bundle: string | undefined): Webhook {
+  return {
+    name,
+    clientConfig: {
+      service: { namespace: 'taintkeeper', name: 'taintkeeper', port: 443 },
+      ...(bundle === undefined ? {} : { caBundle: Buffer.from(bundle).toString('base64') }),
+    },
+  };
+}
+
+/** An installation with two replicas, one node and one policy for it, in which all is well. */
+export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Facts {
+  const replicas = changes.replicas ?? ['a', 'b'].map((name) => replica(name, greeted(its)));
+  return {
+    installation: INSTALLATION,
+    serverName: SERVER_NAME,
+    now: NOW,
+    apiServerAheadMs: 0,
+    webhooks: known([webhook('restore.taintkeeper.dev', its.ca.cert), webhook('protect.taintkeeper.dev', its.ca.cert)]),
+    service: known({
+      spec: {
+        type: 'ClusterIP',
+        clusterIP: '10.0.0.9',
+        selector: { app: 'taintkeeper' },
+        ports: [{ name: 'webhook', port: 443, targetPort: 'webhook' }],
+      },
+    }),
+    slices: known([]),
+    pods: known(replicas.flatMap((one) => (one.pod ? [one.pod] : []))),
+    rejectedPods: new Map(),
+    networkPolicies: known([]),
+    source: { kind: 'secret', secret: 'taintkeeper-certs' },
+    secret: known({ cert: its.serving.cert, key: its.serving.key, caCert: its.ca.cert, caKey: its.ca.key }),
+    overService: [],
+    admission: known({ outcome: 'answered', what: 'dropping the taints of node cp-1' }),
+    policies: known([taintPolicy('gpu', {})]),
+    builtin: [],
+    nodes: known([node('n1')]),
+    daemonSets: known([]),
+    configurations: known([]),
+    rights: known({ user: 'system:serviceaccount:taintkeeper:taintkeeper', asked: 50, lacking: [], notPermitted: [] }),
+    lease: known({
+      holder: 'taintkeeper-0',
+      renewed: true,
+      renewTime: '2026-11-21T00:00:00.000000Z',
+      watchedSeconds: 2,
+    }),
+    version: known('v1.36.3'),
+    metrics: known(''),
+    ...changes,
+    replicas,
+  };
+}
+const ITS = await certificates();
+
+/** {@link wellFacts}, where the certificates are not what matters. */
+export function healthyFacts(differences: Partial<Facts> = {}): Facts {
+  return wellFacts(ITS, differences);
+}
+
+export const INSTALLATION: Installation = {
+  namespace: 'taintkeeper',
+  service: 'taintkeeper',
+  account: 'taintkeeper',
+  lease: 'taintkeeper',
+  secret: 'taintkeeper-certs',
+  defaultPolicies: 'taintkeeper-default-policies',
+  audit: false,
+  ownerClusterRole: 'taintkeeper',
+  helmRelease: undefined,
+};
+
+export function unseen(why: string, status?: number): Reading<never> {
+  return { ok: false, why, status };
+}
+
+export const READY: PolicyStatus = {
+  observedGeneration: 1,
+  conditions: [
+    {
+      type: 'Ready',
+      status: 'True',
+      reason: 'InForce',
+      message: 'the policy is in force',
+      observedGeneration: 1,
+      lastTransitionTime: '2026-11-21T00:00:00Z',
+    },
+  ],
+};
+
+export function policyObject(
+  kind: PolicyKind,
+  name: string,
+  spec: unknown,
+  { status = READY, generation = 1 }: { status?: PolicyStatus | undefined; generation?: number } = {},
+): PolicyObject {
+  const metadata = { name, uid: name, generation, resourceVersion: '1' };
+  return viewPolicy(kind, { metadata, spec, status });
+}
+
+const TAINT = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' };
+
+export function taintPolicy(name: string, spec: object, more?: Parameters<typeof policyObject>[3]): PolicyObject {
+  return policyObject('TaintPolicy', name, { mode: 'Restore', taints: [TAINT], ...spec }, more);
+}
+
+export function tolerationPolicy(name: string, daemonSets: object): PolicyObject {
+  return policyObject('TolerationPolicy', name, { mode: 'Mutate', daemonSets });
+}
+
+export function valid(object: PolicyObject) {
+  if (!object.result.ok) throw new Error(JSON.stringify(object.result.problems));
+  return object.result.policy;
+}
+
+export function node(name: string, labels: Record<string, string> = {}, taints: readonly Taint[] = []): DoctorNode {
+  return { name, labels, taints, release: undefined, remembered: undefined, kubeletVersion: 'v1.36.3' };
+}
+
+export function daemonSet(name: string, more: Partial<DaemonSetView> = {}): DaemonSetView {
+  const [namespace = '', own = ''] = name.split('/');
+  return {
+    namespace,
+    name: own,
+    labels: {},
+    annotations: {},
+    tolerations: [],
+    hostNetwork: false,
+    deleting: false,
+    ...more,
+  };
+}
+
+export function othersWebhook(more: Partial<RegisteredWebhook> = {}): RegisteredWebhook {
+  return {
+    name: 'check.example.com',
+    clientConfig: { service: { namespace: 'example', name: 'checker' } },
+    rules: [
+      { apiGroups: [''], apiVersions: ['v1'], resources: ['nodes'], operations: ['CREATE', 'UPDATE'], scope: '*' },
+    ],
+    failurePolicy: 'Fail',
+    timeoutSeconds: 10,
+    objectSelector: {},
+    ...more,
+  };
+}
+
+/** Reads a manifest's policy. */
+export function parsed(manifest: unknown) {
+  const result = parsePolicy(manifest);
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  return result.policy;
+}
