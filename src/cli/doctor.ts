@@ -1,28 +1,49 @@
-import { Command } from 'commander';
+import { styleText } from 'node:util';
+import { Command, Option } from 'commander';
 import { stringify } from 'yaml';
-import { findConfig, loadConfig } from '../cluster/client/kube-config.ts';
-import { type CheckResult, type Diagnosis, diagnose, runChecks, type Verdict } from '../doctor/check.ts';
-import { CHECKS } from '../doctor/checks.ts';
+import { connect } from '../cluster/client/api-client.ts';
+import { type ClusterChoice, findConfig, loadConfig } from '../cluster/client/kube-config.ts';
+import { AREAS, type CheckResult, type Diagnosis, diagnose, runChecks, type Verdict } from '../doctor/check.ts';
+import { CHECKS, IS_INSTALLED } from '../doctor/checks.ts';
 import { gatherFacts } from '../doctor/gather.ts';
+import type { Place } from '../doctor/installation.ts';
 import { InputError } from '../files/text-files.ts';
-import { printable } from '../kubernetes/text.ts';
-import { CLUSTER_OPTIONS, type ClusterOptions, openCluster } from './cluster-options.ts';
+import { count, printable } from '../kubernetes/text.ts';
+import { VERSION } from '../version.ts';
+import { CLUSTER_OPTIONS } from './cluster-options.ts';
 import { EXIT, type OutputFormat, outputOption } from './options.ts';
-import { columns, withProgress } from './output.ts';
+import { columns, usesColors, withProgress } from './output.ts';
 
-/** The verdict, and then every check: what was seen and, in the line below, what mends it. */
-export function formatDiagnosis(diagnosis: Diagnosis, output: OutputFormat): string {
+interface DoctorOptions extends ClusterChoice, Place {
+  readonly output: OutputFormat;
+  readonly all?: true;
+}
+
+/**
+ * The diagnosis as text.
+ * @param all every check, and not only what is not right
+ */
+export function formatDiagnosis(
+  diagnosis: Diagnosis,
+  output: OutputFormat,
+  { all = false, colors = false } = {},
+): string {
   switch (output) {
     case 'json':
       return `${JSON.stringify(diagnosis, null, 2)}\n`;
     case 'yaml':
       return stringify(diagnosis);
     case 'table':
-      return `${diagnosis.verdict}: ${printable(diagnosis.summary)}\n\n${columns([
-        ['AREA', 'CHECK', 'STATE', 'EVIDENCE'],
-        ...diagnosis.checks.flatMap(rows),
-      ])}`;
+      return all ? everything(diagnosis) : complaints(diagnosis, colors);
   }
+}
+
+/** The verdict, and then every check: what was seen and, in the line below, what mends it. */
+function everything({ verdict, summary, checks }: Diagnosis): string {
+  return `${verdict}: ${printable(summary)}\n\n${columns([
+    ['AREA', 'CHECK', 'STATE', 'EVIDENCE'],
+    ...checks.flatMap(rows),
+  ])}`;
 }
 
 function rows({ area, name, state, evidence, remedy }: CheckResult): string[][] {
@@ -30,6 +51,34 @@ function rows({ area, name, state, evidence, remedy }: CheckResult): string[][] 
     [area, name, state, printable(evidence)],
     ...(remedy === undefined ? [] : [['', '', '', `-> ${printable(remedy)}`]]),
   ];
+}
+
+type Style = Parameters<typeof styleText>[0];
+
+/** What is not right, the cause first: what was seen and, in the line below, what mends it. */
+function complaints({ verdict, summary, checks }: Diagnosis, colors: boolean): string {
+  const paint = (style: Style, text: string) => (colors ? styleText(style, text, { validateStream: false }) : text);
+  const troubles = AREAS.flatMap((area) => checks.filter((check) => check.area === area && check.state === 'trouble'));
+  const notes = checks.filter(({ state }) => state === 'note');
+  const skipped = checks.filter(({ state }) => state === 'skipped');
+  const unseen = verdict === 'unknown' ? skipped : [];
+  const said = (style: Style, kind: (check: CheckResult) => string) => (check: CheckResult) =>
+    [
+      `${paint(style, kind(check))} ${check.name}: ${printable(check.evidence)}\n`,
+      ...(check.remedy === undefined ? [] : [`  -> ${paint('bold', printable(check.remedy))}\n`]),
+    ].join('');
+  const verdictLine = `${paint(verdict === 'healthy' ? 'green' : 'yellow', `${verdict}:`)} ${printable(summary)}\n`;
+  const hidden = [
+    `${count(checks.filter(({ state }) => state === 'ok').length, 'check')} ok`,
+    ...(skipped.length > unseen.length ? [`${skipped.length - unseen.length} skipped`] : []),
+  ].join(', ');
+  return [
+    ...(troubles.length > 0 ? [] : [verdictLine]),
+    ...troubles.map(said(['red', 'bold'], ({ area }) => `${area}:`)),
+    ...notes.map(said('yellow', () => 'note:')),
+    ...unseen.map(said('yellow', () => 'skipped:')),
+    ...(verdict === 'healthy' || checks.length === 1 ? [] : [paint('dim', `${hidden}; --all shows every check\n`)]),
+  ].join('');
 }
 
 /** `taintkeeper doctor`: which of certificate, network and configuration is to blame, and what to do. */
@@ -40,44 +89,54 @@ export function doctorCommand(exit: (code: number) => void): Command {
     )
     .addOption(CLUSTER_OPTIONS.kubeconfig())
     .addOption(CLUSTER_OPTIONS.context())
-    .addOption(CLUSTER_OPTIONS.namespace())
-    .addOption(CLUSTER_OPTIONS.service())
-    .addOption(CLUSTER_OPTIONS.secret())
+    .addOption(new Option('-n, --namespace <name>', "taintkeeper's namespace (default: where it is found)"))
+    .addOption(
+      new Option(
+        '--service <name>',
+        'the Service by which the API server reaches taintkeeper (default: as it is found)',
+      ),
+    )
+    .addOption(new Option('--secret <name>', 'the Secret with the certificates (default: as its Deployment says)'))
+    .option('--all', 'show every check, not only what is not right')
     .addOption(outputOption())
     .addHelpText(
       'after',
       `
-The verdict comes first: healthy, certificate, network, configuration, or unknown. Then every check, with what was seen and,
-in the line below it, what to do. Replicas are called directly or by a port-forward, and by the API server; a dry run of
-a request shows whether the webhook is asked.
+First of all it looks for taintkeeper in the cluster. What is not right comes with what was seen and, in the line below it, what
+to do, the cause first: installation, certificate, network, or configuration. "healthy" says that nothing is wrong, "unknown" that
+something essential could not be seen. Replicas are called directly or by a port-forward, and by the API server; a dry run of a
+request shows whether the webhook is asked.
 
 Exit code: 0 healthy, 1 trouble, 2 it could not be looked at: no cluster, or no right to see what is essential.`,
     )
-    .action(async (options: ClusterOptions & { output: OutputFormat }) => {
+    .action(async (options: DoctorOptions) => {
       const diagnosis = diagnose(
         await withProgress('looking at certificates, network and configuration', examine(options)),
       );
-      process.stdout.write(formatDiagnosis(diagnosis, options.output));
+      const look = { all: options.all ?? false, colors: usesColors(process.stdout) };
+      process.stdout.write(formatDiagnosis(diagnosis, options.output, look));
       exit(EXIT_CODES[diagnosis.verdict]);
     });
 }
 
 const EXIT_CODES: Readonly<Record<Verdict, number>> = {
   healthy: EXIT.ok,
+  installation: EXIT.trouble,
   certificate: EXIT.trouble,
   network: EXIT.trouble,
   configuration: EXIT.trouble,
   unknown: EXIT.badInput,
 };
 
-async function examine(options: ClusterOptions): Promise<CheckResult[]> {
-  const { client, namespace } = await openCluster(options);
+async function examine(options: DoctorOptions): Promise<CheckResult[]> {
+  const { kubeconfig, context, namespace, service, secret } = options;
+  const client = await connect({ kubeconfig, context, userAgent: `taintkeeper/${VERSION}` });
   const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
   const { WebSocketHandler } = await import('@kubernetes/client-node/dist/web-socket-handler.js');
   const sockets = new WebSocketHandler(loadConfig(findConfig(options), KubeConfig));
-  const place = { namespace, service: options.service, secret: options.secret };
   try {
-    return runChecks(CHECKS, await gatherFacts(client, sockets, place));
+    const facts = await gatherFacts(client, sockets, { namespace, service, secret });
+    return facts.installation === undefined ? runChecks([IS_INSTALLED], facts) : runChecks(CHECKS, facts);
   } catch (error) {
     throw error instanceof InputError ? error : new InputError([`${client.server}: ${(error as Error).message}`]);
   } finally {

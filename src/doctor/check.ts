@@ -2,8 +2,8 @@ import { count, printable } from '../kubernetes/text.ts';
 import type { Facts } from './facts.ts';
 import type { Reading } from './reading.ts';
 
-/** What can be to blame, first things first: without trust no call is made, and without calls no setting matters. */
-export const AREAS = ['certificate', 'network', 'configuration'] as const;
+/** What can be to blame, first things first: what is not there cannot fail, without trust no call is made, and without calls no setting matters. */
+export const AREAS = ['installation', 'certificate', 'network', 'configuration'] as const;
 export type Area = (typeof AREAS)[number];
 
 /**
@@ -28,6 +28,7 @@ export interface CheckResult {
 
 /** The checks by name. Several may be printed under one name. */
 export type CheckName =
+  | 'installation'
   | (typeof CERTIFICATE_CHECKS)[number]
   | (typeof NETWORK_CHECKS)[number]
   | 'policies'
@@ -83,14 +84,15 @@ export interface Consequence {
   readonly of?: readonly CheckName[];
 }
 
-export interface Check {
+/** @typeParam F what it goes by */
+export interface Check<F = Facts> {
   readonly name: CheckName;
   /** What it is called in results, if that is not its name. */
   readonly printed?: CheckName;
   readonly area: Area;
   /** Whose trouble may be the cause of what it finds; the first that has trouble is named. */
   readonly dependsOn: readonly CheckName[];
-  run(facts: Facts): Finding | readonly Finding[];
+  run(facts: F): Finding | readonly Finding[];
 }
 
 export function finding(state: CheckState, evidence: string, remedy?: string): Finding {
@@ -118,11 +120,11 @@ export function unread(...readings: readonly Reading<unknown>[]): Finding | unde
  * @param asked those whose results are wanted; of the others only what these depend on is run
  * @throws Error where one depends on what is not in the list, or on itself
  */
-export function runChecks(all: readonly Check[], facts: Facts, asked: readonly Check[] = all): CheckResult[] {
+export function runChecks<F>(all: readonly Check<F>[], facts: F, asked: readonly Check<F>[] = all): CheckResult[] {
   const results = new Map<CheckName, readonly CheckResult[] | 'running'>();
   return asked.flatMap(resultsOf);
 
-  function resultsOf(check: Check): readonly CheckResult[] {
+  function resultsOf(check: Check<F>): readonly CheckResult[] {
     const known = results.get(check.name);
     if (known === 'running') throw new Error(`${check.name} depends on itself`);
     if (known) return known;
@@ -133,7 +135,7 @@ export function runChecks(all: readonly Check[], facts: Facts, asked: readonly C
     return found;
   }
 
-  function resultOf(check: Check, { consequence, area = check.area, ...found }: Finding): CheckResult {
+  function resultOf(check: Check<F>, { consequence, area = check.area, ...found }: Finding): CheckResult {
     const { evidence, remedy } = found;
     const name = check.printed ?? check.name;
     const cause = consequence && troubleAmong(consequence.of ?? check.dependsOn);
@@ -146,7 +148,7 @@ export function runChecks(all: readonly Check[], facts: Facts, asked: readonly C
     return names.flatMap((name) => resultsOf(named(name))).find(({ state }) => state === 'trouble');
   }
 
-  function named(name: CheckName): Check {
+  function named(name: CheckName): Check<F> {
     const check = all.find((one) => one.name === name);
     if (!check) throw new Error(`there is no check ${name}`);
     return check;

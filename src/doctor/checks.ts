@@ -8,16 +8,27 @@ import { checkPolicies, checkWildcards } from './checks/policies.ts';
 import { checkReplicas } from './checks/replicas.ts';
 import { checkSecret } from './checks/secret.ts';
 import { checkIgnoredDaemonSets, checkSelectors } from './checks/selectors.ts';
-import { checkEndpoints, checkService } from './checks/service.ts';
+import { checkEndpoints, checkInstallation, checkService } from './checks/service.ts';
 import { checkClocks, checkNames, checkServing } from './checks/serving.ts';
 import { checkAgreement, checkTrust } from './checks/trust.ts';
+import type { Facts } from './facts.ts';
 
 const TRUST = { area: 'certificate' } as const;
 const NETWORK = { area: 'network' } as const;
 const CONFIGURATION = { area: 'configuration' } as const;
 
+/** The first question. */
+export const IS_INSTALLED: Check<Pick<Facts, 'search'>> = {
+  name: 'installation',
+  area: 'installation',
+  dependsOn: [],
+  run: checkInstallation,
+};
+
 /** All checks, in the order in which they are printed. Each cause is reported by one of them alone. */
 export const CHECKS: readonly Check[] = [
+  IS_INSTALLED,
+
   { ...TRUST, name: 'Secret', dependsOn: [], run: checkSecret },
   { ...TRUST, name: 'serving certificate', dependsOn: ['clocks'], run: checkServing },
   { ...TRUST, name: 'certificate names', dependsOn: [], run: checkNames },
@@ -26,7 +37,7 @@ export const CHECKS: readonly Check[] = [
   { ...TRUST, name: 'clocks', dependsOn: [], run: checkClocks },
 
   { ...NETWORK, name: 'Service', dependsOn: [], run: checkService },
-  { ...NETWORK, name: 'replicas', dependsOn: CERTIFICATE_CHECKS, run: checkReplicas },
+  { ...NETWORK, name: 'replicas', dependsOn: ['Service', ...CERTIFICATE_CHECKS], run: checkReplicas },
   { ...NETWORK, name: 'endpoints', dependsOn: ['Service', 'replicas'], run: checkEndpoints },
   // Without certificates that can be served, a replica does not even listen.
   { ...NETWORK, name: 'round trip', dependsOn: ['Secret', 'replicas'], run: checkRoundTrip },

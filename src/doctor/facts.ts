@@ -1,6 +1,6 @@
 import type { ClusterFacts } from './cluster-facts.ts';
 import type { Dialled } from './dial.ts';
-import type { Installation } from './installation.ts';
+import type { Installation, Search } from './installation.ts';
 import type { Reading } from './reading.ts';
 import type { ReplicaFacts } from './replicas.ts';
 import type { ServiceFacts } from './service-facts.ts';
@@ -8,6 +8,9 @@ import type { Admission } from './trial.ts';
 
 /** All that the checks go by: it is gathered once, and nothing else is asked for. */
 export interface Facts extends ServiceFacts, ClusterFacts {
+  /** What came of looking for taintkeeper. */
+  readonly search: Search;
+  /** The one of them that all else is about. */
   readonly installation: Installation;
   /** The name that the API server asks for in the TLS handshake. */
   readonly serverName: string;

@@ -3,7 +3,7 @@ import { serverName } from '../cluster/service-endpoint.ts';
 import { gatherCluster } from './cluster-facts.ts';
 import { clockAhead, type Dialled, dial } from './dial.ts';
 import type { Facts } from './facts.ts';
-import { type Place, readInstallation } from './installation.ts';
+import { findInstallation, type Place, type Search } from './installation.ts';
 import { calledPort, callOn, listReplicas, type ReplicaFacts, type Sockets } from './replicas.ts';
 import { gatherService, type ServiceFacts } from './service-facts.ts';
 import { tryAdmission } from './trial.ts';
@@ -19,27 +19,42 @@ const SERVICE_DIALS = 4;
 
 const SERVICE_TIMEOUT_MS = 1_000;
 
+/** Nothing but what came of looking for taintkeeper, where there is none to look into. */
+export type NoInstallation = { readonly search: Search; readonly installation: undefined };
+
 /**
- * Gathers all that the checks go by. What cannot be read says so.
+ * Looks for taintkeeper, and gathers all that the checks go by. What cannot be read says so.
  * @throws Error when the API server cannot be reached, or does not know who asks
  */
-export async function gatherFacts(client: ApiClient, sockets: Sockets, place: Place): Promise<Facts> {
+export async function gatherFacts(client: ApiClient, sockets: Sockets, asked: Place): Promise<Facts | NoInstallation> {
   // First of all, and alone: its answer is there at once, and its Date fresh.
   const apiServerAheadMs = await apiServerClock(client);
-  const installation = await readInstallation(client, place);
-  const name = serverName({ namespace: place.namespace, name: place.service });
+  const search = await findInstallation(client, asked);
+  const installation = search.chosen;
+  if (installation === undefined) return { search, installation };
+  const { namespace } = installation;
+  const name = serverName({ namespace, name: installation.service });
   const [called, cluster, admission] = await Promise.all([
-    gatherService(client, place).then((service) => callAll(service)),
+    gatherService(client, installation).then((service) => callAll(service)),
     gatherCluster(client, installation),
-    tryAdmission(client, place.namespace),
+    tryAdmission(client, namespace),
   ]);
-  return { installation, ...called, ...cluster, serverName: name, now: new Date(), apiServerAheadMs, admission };
+  return {
+    search,
+    installation,
+    ...called,
+    ...cluster,
+    serverName: name,
+    now: new Date(),
+    apiServerAheadMs,
+    admission,
+  };
 
   async function callAll(
     service: ServiceFacts,
   ): Promise<ServiceFacts & { replicas: readonly ReplicaFacts[]; overService: readonly Dialled[] }> {
     const listed = listReplicas(service).slice(0, MAX_REPLICAS);
-    const callers = { client, sockets, namespace: place.namespace, serverName: name };
+    const callers = { client, sockets, namespace, serverName: name };
     const host = addressOf(service);
     const line = host === undefined ? undefined : { host, port: calledPort(service) };
     const dials = line ? Array.from({ length: SERVICE_DIALS }, () => dial(line, name, SERVICE_TIMEOUT_MS)) : [];

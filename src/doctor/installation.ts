@@ -1,19 +1,28 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { read } from './reading.ts';
+import {
+  ADMISSION_REGISTRATION,
+  CONFIGURATION_NAME,
+  CONFIGURATIONS,
+  type WebhookConfiguration,
+} from '../cluster/webhook-configurations.ts';
+import type { StringMap } from '../kubernetes/label-selector.ts';
+import { known, list, look, type Reading, read } from './reading.ts';
 
-/** Where taintkeeper is said to be. */
+/** Where to look, as far as somebody has said so. */
 export interface Place {
-  readonly namespace: string;
+  readonly namespace?: string | undefined;
   /** By which the API server reaches it. */
-  readonly service: string;
+  readonly service?: string | undefined;
   /** With the certificates that it issues. */
-  readonly secret: string;
+  readonly secret?: string | undefined;
 }
 
 /** How taintkeeper is installed, as its Deployment says. */
 export interface Installation {
   readonly namespace: string;
   readonly service: string;
+  /** Undefined where there is none, or none that may be read. */
+  readonly deployment: Workload | undefined;
   /** Its service account. */
   readonly account: string;
   readonly lease: string;
@@ -29,16 +38,44 @@ export interface Installation {
   readonly helmRelease: string | undefined;
 }
 
-/** The Deployment that the manifests install. */
-const DEPLOYMENT = 'taintkeeper';
+/** What the Deployment says of the pods. */
+export interface Workload {
+  readonly name: string;
+  readonly replicas: number;
+  /** Labels by which the Deployment knows its pods. */
+  readonly selector: StringMap;
+  /** All labels of its pods. */
+  readonly labels: StringMap;
+}
+
+/** What came of looking for taintkeeper in the cluster. */
+export interface Search {
+  readonly asked: Place;
+  /** Every installation that was found, that which is {@link Search.chosen} first. */
+  readonly found: readonly Installation[];
+  /** The one to look into; undefined where there is none. */
+  readonly chosen: Installation | undefined;
+  /** Why there may be more than what was found. */
+  readonly blind: string | undefined;
+}
+
+/** What every object of the manifests is called, and the label that all of them have. */
+const NAME = 'taintkeeper';
+export const LABEL = `app.kubernetes.io/name=${NAME}`;
+/** Where taintkeeper keeps the certificates that it issues, unless told otherwise. */
+export const OWN_SECRET = 'taintkeeper-certs';
 
 interface Deployment {
   readonly metadata: {
-    readonly labels?: Readonly<Record<string, string>>;
-    readonly annotations?: Readonly<Record<string, string>>;
+    readonly name: string;
+    readonly namespace?: string;
+    readonly annotations?: StringMap;
   };
   readonly spec: {
+    readonly replicas?: number;
+    readonly selector?: { readonly matchLabels?: StringMap };
     readonly template: {
+      readonly metadata?: { readonly labels?: StringMap };
       readonly spec: {
         readonly serviceAccountName?: string;
         readonly containers: readonly { readonly args?: readonly string[] }[];
@@ -47,33 +84,155 @@ interface Deployment {
   };
 }
 
-/** How taintkeeper is installed. Where there is no Deployment, or none that may be read: as the manifests do it. */
-export async function readInstallation(
-  client: ApiClient,
-  { namespace, service, secret }: Place,
-): Promise<Installation> {
-  const path = `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/deployments/${DEPLOYMENT}`;
-  const reading = await read(() => client.request<Deployment>('GET', path));
-  const installation = { namespace, service, account: DEPLOYMENT, lease: DEPLOYMENT, helmRelease: undefined };
-  if (!reading.ok) {
-    return { ...installation, secret, defaultPolicies: undefined, audit: false, ownerClusterRole: undefined };
+interface Named {
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+}
+
+/**
+ * Looks for taintkeeper: by the label of its Deployments and Services in all namespaces or, without the right to see those, in
+ * the ones where it may be; and by the Service that the registered webhooks call. Nothing is thrown.
+ */
+export async function findInstallation(client: ApiClient, asked: Place): Promise<Search> {
+  const called = await read(() => calledService(client));
+  const call = called.ok ? called.value : undefined;
+  const likely = [asked.namespace, call?.namespace, client.namespace, NAME].filter((one) => one !== undefined);
+  const namespaces = [...new Set(likely)];
+  const [deployments, services] = await Promise.all([
+    labelled<Deployment>(client, '/apis/apps/v1', 'deployments', namespaces),
+    servicesIn(client, asked.service ?? call?.name ?? NAME, namespaces),
+  ]);
+  const found = (deployments.ok ? deployments.value : []).map((one) => viewInstallation(one, asked));
+  const has = ({ namespace, service }: { namespace: string; service: string }) =>
+    found.some((one) => one.namespace === namespace && one.service === service);
+  for (const { metadata } of services.ok ? services.value : []) {
+    const place = { namespace: metadata.namespace ?? '', service: metadata.name };
+    if (!has(place)) found.push(asTheManifests({ ...asked, ...place }));
   }
-  const { metadata, spec } = reading.value;
+  const isCalled = ({ namespace, service }: Installation) => namespace === call?.namespace && service === call.name;
+  const isAsked = ({ namespace, service }: Installation) =>
+    namespace === (asked.namespace ?? namespace) && service === (asked.service ?? service);
+  const wanted = found.filter(isAsked);
+  const blind = !deployments.ok ? deployments.why : services.ok ? undefined : services.why;
+  const chosen = wanted.find(isCalled) ?? wanted[0] ?? guess();
+  return { asked, chosen, blind, found: found.toSorted((a, b) => Number(b === chosen) - Number(a === chosen)) };
+
+  /** Where to look though nothing was found: what somebody has named, what webhooks call, or what may not be seen. */
+  function guess(): Installation | undefined {
+    const [first] = found;
+    if (asked.service !== undefined) {
+      const namespace = asked.namespace ?? first?.namespace ?? call?.namespace ?? client.namespace ?? NAME;
+      return asTheManifests({ ...asked, namespace, service: asked.service });
+    }
+    const isHere = asked.namespace === undefined || asked.namespace === call?.namespace;
+    if (call && isHere && first === undefined) {
+      return asTheManifests({ ...asked, namespace: call.namespace, service: call.name });
+    }
+    if (blind === undefined) return undefined;
+    return asTheManifests({ ...asked, namespace: asked.namespace ?? client.namespace ?? NAME, service: NAME });
+  }
+}
+
+/** In all namespaces or, without the right to that, in these. */
+async function labelled<T>(
+  client: ApiClient,
+  group: string,
+  resource: string,
+  namespaces: readonly string[],
+): Promise<Reading<readonly T[]>> {
+  const query = { labelSelector: LABEL };
+  const listed = (path: string) => read(() => list(client, path, (object) => object as T, query));
+  const all = await listed(`${group}/${resource}`);
+  if (all.ok) return all;
+  const parts = await Promise.all(
+    namespaces.map((namespace) => listed(`${group}/namespaces/${namespace}/${resource}`)),
+  );
+  const seen = parts.flatMap((part) => (part.ok ? part.value : []));
+  return seen.length > 0 ? known(seen) : all;
+}
+
+/** Who may not list Services, such as taintkeeper itself, may still get one by its name. */
+async function servicesIn(
+  client: ApiClient,
+  name: string,
+  namespaces: readonly string[],
+): Promise<Reading<readonly Named[]>> {
+  const services = await labelled<Named>(client, '/api/v1', 'services', namespaces);
+  if (services.ok) return services;
+  const objects = await Promise.all(
+    namespaces.map((namespace) =>
+      read(() => look<Named>(client, `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${name}`)),
+    ),
+  );
+  const seen = objects.flatMap((one) => (one.ok && one.value ? [one.value] : []));
+  return seen.length > 0 ? known(seen) : services;
+}
+
+/** The Service that our webhooks call; undefined where none is registered. */
+async function calledService(client: ApiClient): Promise<{ namespace: string; name: string } | undefined> {
+  const paths = Object.values(CONFIGURATIONS).map(
+    ({ resource }) => `${ADMISSION_REGISTRATION}/${resource}/${CONFIGURATION_NAME}`,
+  );
+  const configurations = await Promise.all(paths.map((path) => look<WebhookConfiguration>(client, path)));
+  const webhooks = configurations.flatMap((one) => one?.webhooks ?? []);
+  return webhooks.map(({ clientConfig }) => clientConfig.service).find((service) => service !== undefined);
+}
+
+function viewInstallation({ metadata, spec }: Deployment, { secret = OWN_SECRET, ...asked }: Place): Installation {
   const { serviceAccountName = 'default', containers } = spec.template.spec;
   const args = containers.flatMap(({ args = [] }) => args);
+  const service = option(args, 'service') ?? asked.service ?? NAME;
   return {
-    ...installation,
+    namespace: metadata.namespace ?? '',
+    service,
+    deployment: {
+      name: metadata.name,
+      replicas: spec.replicas ?? 1,
+      selector: spec.selector?.matchLabels ?? {},
+      labels: spec.template.metadata?.labels ?? {},
+    },
     account: serviceAccountName,
-    lease: option(args, 'lease') ?? installation.lease,
+    lease: option(args, 'lease') ?? NAME,
     secret: option(args, 'cert-dir') === undefined ? (option(args, 'secret') ?? secret) : undefined,
     defaultPolicies: option(args, 'default-policies'),
     audit: args.includes('--audit'),
     ownerClusterRole: option(args, 'owner-cluster-role'),
-    helmRelease: metadata.annotations?.['meta.helm.sh/release-name'],
+    helmRelease: metadata.annotations?.['meta.helm.sh/release-name'] ?? undefined,
+  };
+}
+
+/** An installation whose Deployment is not known: as the manifests do it. */
+function asTheManifests({
+  secret = OWN_SECRET,
+  ...place
+}: Place & { namespace: string; service: string }): Installation {
+  return {
+    namespace: place.namespace,
+    service: place.service,
+    deployment: undefined,
+    account: NAME,
+    lease: NAME,
+    secret: secret ?? OWN_SECRET,
+    defaultPolicies: undefined,
+    audit: false,
+    ownerClusterRole: undefined,
+    helmRelease: undefined,
   };
 }
 
 function option(args: readonly string[], name: string): string | undefined {
   const prefix = `--${name}=`;
   return args.find((arg) => arg.startsWith(prefix))?.slice(prefix.length);
+}
+
+/** The command that applies once more what it was installed from. */
+export function reinstall({ helmRelease, namespace }: Installation): string {
+  if (helmRelease !== undefined) {
+    return `helm get manifest ${helmRelease} --namespace ${namespace} | kubectl apply -f -`;
+  }
+  return `kubectl apply -f ${namespace === NAME ? 'manifests/install.yaml' : 'what it was installed from'}`;
+}
+
+/** The Deployment, as kubectl takes it. */
+export function deploymentOf({ deployment }: Installation): string {
+  return `deployment/${deployment?.name ?? NAME}`;
 }

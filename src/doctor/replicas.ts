@@ -21,7 +21,7 @@ export interface Listed {
 }
 
 /** What the chart calls the container's port. */
-const WEBHOOK_PORT = 'webhook';
+export const WEBHOOK_PORT = 'webhook';
 /** What `serve` listens on, and API servers call, unless told otherwise. */
 const DEFAULT_POD_PORT = 8443;
 const DEFAULT_SERVICE_PORT = 443;

@@ -8,7 +8,7 @@ import {
   type Webhook,
   type WebhookConfiguration,
 } from '../cluster/webhook-configurations.ts';
-import type { Place } from './installation.ts';
+import { type Installation, OWN_SECRET } from './installation.ts';
 import type { NetworkPolicyObject } from './network-policy.ts';
 import { type CertificateSource, countRejected, isAlive, type PodObject, type PodView, viewPod } from './pod-view.ts';
 import { known, list, look, type Reading, read } from './reading.ts';
@@ -19,12 +19,14 @@ export interface ServiceObject {
     readonly clusterIP?: string;
     readonly externalName?: string;
     readonly selector?: Readonly<Record<string, string>>;
-    readonly ports?: readonly {
-      readonly name?: string;
-      readonly port: number;
-      readonly targetPort?: number | string;
-    }[];
+    readonly ports?: readonly ServicePort[];
   };
+}
+
+export interface ServicePort {
+  readonly name?: string;
+  readonly port: number;
+  readonly targetPort?: number | string;
 }
 
 /** As much of an EndpointSlice (discovery.k8s.io/v1) as says who is behind the Service. */
@@ -56,8 +58,10 @@ export interface ServiceFacts {
 }
 
 /** Reads what the API server has stored of an installation. What cannot be read says so; nothing is thrown. */
-export async function gatherService(client: ApiClient, place: Place): Promise<ServiceFacts> {
-  const { namespace, service: name } = place;
+export async function gatherService(
+  client: ApiClient,
+  { namespace, service: name, secret: own = OWN_SECRET }: Installation,
+): Promise<ServiceFacts> {
   const core = `/api/v1/namespaces/${namespace}`;
   const sliceLabel = `kubernetes.io/service-name=${name}`;
   const [mutate, validate, service, slices, networkPolicies] = await Promise.all([
@@ -71,7 +75,7 @@ export async function gatherService(client: ApiClient, place: Place): Promise<Se
   const pods = podObjects.ok ? known(podObjects.value.filter(isAlive).map(viewPod)) : podObjects;
   const source = (pods.ok && pods.value.find((pod) => pod.certificates)?.certificates) || {
     kind: 'secret' as const,
-    secret: place.secret,
+    secret: own,
   };
   return {
     webhooks: joined(mutate, validate),

@@ -118,6 +118,8 @@ function daemonSet(namespace: string, name: string, labels: object) {
 export type Admission =
   | { readonly outcome: 'answered' | 'passed'; readonly what: string }
   | { readonly outcome: 'failed'; readonly what: string; readonly webhook: string; readonly fault: ConnectionFault }
+  /** One of our native policies said no, which the API server asks by itself. */
+  | { readonly outcome: 'refused natively'; readonly what: string; readonly policy: string }
   /** No policy has anything to say to any request that could be tried. */
   | { readonly outcome: 'nothing to try' };
 
@@ -168,15 +170,26 @@ export function readRefusal(error: unknown, what: string): Reading<Admission> {
       ? known({ outcome: 'answered', what })
       : unknown(`${what}, as a trial, is refused by ${denier}, which is not taintkeeper's`);
   }
+  // `policyDecisionErrorMessage` of k8s.io/apiserver/pkg/admission/plugin/policy/validating.
+  const [, native] =
+    /ValidatingAdmissionPolicy '([^']*)' with binding '[^']*' denied request/.exec(error.message) ?? [];
+  if (native !== undefined) {
+    return native.includes(`.${DOMAIN}`)
+      ? known({ outcome: 'refused natively', what, policy: native })
+      : unknown(`${what}, as a trial, is refused by ValidatingAdmissionPolicy ${native}, which is not taintkeeper's`);
+  }
   const [, webhook, reason = ''] = /failed calling webhook "([^"]*)": (.*)$/s.exec(error.message) ?? [];
   if (webhook !== undefined)
     return known({ outcome: 'failed', what, webhook, fault: connectionFault(innermost(reason)) });
   return unreadable(error);
 }
 
-/** The names of our webhooks end like this; see src/webhooks/entries.ts. */
+/** The names of our webhooks end like this, see src/webhooks/entries.ts; those of native policies have it in them. */
+const DOMAIN = 'taintkeeper.dev';
+
+/** Whether the webhook is ours, by its name. */
 export function isOurs(webhook: string): boolean {
-  return webhook.endsWith('.taintkeeper.dev');
+  return webhook.endsWith(`.${DOMAIN}`);
 }
 
 /** Without the URL that was posted to, and the words around it. */

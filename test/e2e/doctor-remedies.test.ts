@@ -4,11 +4,11 @@ import { checkFailedCalls, checkVersions } from '../../src/doctor/checks/api-ser
 import { checkRights } from '../../src/doctor/checks/leader.ts';
 import { checkOtherWebhooks } from '../../src/doctor/checks/other-webhooks.ts';
 import { type ClusterFacts, gatherCluster } from '../../src/doctor/cluster-facts.ts';
-import { type Installation, readInstallation } from '../../src/doctor/installation.ts';
+import { findInstallation, type Installation } from '../../src/doctor/installation.ts';
 import { findAssets } from '../control-plane/assets.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { NAMESPACE, SERVICE, taintkeeperAccount } from '../control-plane/replicas.ts';
+import { NAMESPACE, taintkeeperAccount } from '../control-plane/replicas.ts';
 import { runTool } from '../control-plane/run-tool.ts';
 import { admin, type User } from '../control-plane/users.ts';
 import { temporaryDirectory } from '../unit/temporary-directory.ts';
@@ -50,8 +50,8 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
   async function look(user: User = admin): Promise<ClusterFacts & { readonly installation: Installation }> {
     const client = await connect({ kubeconfig: await cp().kubeconfigFile(user), userAgent: 'taintkeeper/test' });
     clients.push(client);
-    const place = { namespace: NAMESPACE, service: SERVICE, secret: 'taintkeeper-certs' };
-    const installation = await readInstallation(client, place);
+    const installation = (await findInstallation(client, { namespace: NAMESPACE })).chosen;
+    if (!installation) throw new Error('it is not installed');
     return { installation, ...(await gatherCluster(client, installation)) };
   }
 

@@ -1,6 +1,7 @@
 import { consequence, type Finding, finding } from '../check.ts';
 import { type ConnectionFault, FAULT_MEANINGS, type FaultKind } from '../dial.ts';
 import type { Facts } from '../facts.ts';
+import { deploymentOf } from '../installation.ts';
 import { ingressTo } from '../network-policy.ts';
 import type { ReplicaFacts } from '../replicas.ts';
 import { isOurs } from '../trial.ts';
@@ -121,13 +122,19 @@ const UNREACHABLE =
 
 /** Whether a real request to the API server, as a dry run, comes back with what the webhook has to say of it. */
 export function checkAdmission({ admission, webhooks, installation }: Facts): Finding {
-  const none = webhooks.ok && webhooks.value.length === 0;
+  const isNative = admission.ok && admission.value.outcome === 'refused natively';
+  const none = webhooks.ok && webhooks.value.length === 0 && !isNative;
   if (none) return finding('skipped', 'no webhook is registered, so none is called');
   if (!admission.ok) return finding('skipped', admission.why);
   const trial = admission.value;
   switch (trial.outcome) {
     case 'answered':
       return finding('ok', `${trial.what} (a dry run) is answered by taintkeeper`);
+    case 'refused natively':
+      return finding(
+        'ok',
+        `${trial.what} (a dry run) is refused by the API server itself: ValidatingAdmissionPolicy ${trial.policy}`,
+      );
     case 'nothing to try':
       return finding(
         'skipped',
@@ -138,7 +145,7 @@ export function checkAdmission({ admission, webhooks, installation }: Facts): Fi
       const found = finding(
         'note',
         `${passed}, and taintkeeper said nothing: it is not asked, or was not reached and is to be ignored (failurePolicy)`,
-        `see the configuration checks, and the leader's log: kubectl logs --namespace ${installation.namespace} deployment/${installation.service}`,
+        `see the configuration checks, and the leader's log: kubectl logs --namespace ${installation.namespace} ${deploymentOf(installation)}`,
       );
       return consequence(found, (cause) => `${passed}: see ${cause}`);
     }

@@ -1,10 +1,12 @@
 import { notPermitted, OPTIONAL_RIGHTS } from '../../cluster/optional-rights.ts';
 import type { PolicyObject } from '../../cluster/policies.ts';
 import { askedRights, type OptionalRight } from '../../policy/backstop.ts';
+import { webhookEntries } from '../../webhooks/entries.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts.ts';
-import type { Installation } from '../installation.ts';
+import { deploymentOf, type Installation, reinstall } from '../installation.ts';
 import type { Right } from '../rights.ts';
+import { validPolicies } from './policies.ts';
 
 /** Whether some replica leads. Without replicas that work, or the right to the Lease, nobody can. */
 export function checkLeader({ lease, installation }: Pick<Facts, 'lease' | 'installation'>): Finding {
@@ -17,7 +19,7 @@ export function checkLeader({ lease, installation }: Pick<Facts, 'lease' | 'inst
     : holder === undefined
       ? `there is no ${name}: no replica has ever led`
       : `${name} was given up, and nobody has taken it in ${watchedSeconds} s`;
-  const remedy = `kubectl --namespace ${installation.namespace} logs deployment/taintkeeper --tail=200 | grep -i lead; after a crash, a new leader takes up to 20 s`;
+  const remedy = `kubectl --namespace ${installation.namespace} logs ${deploymentOf(installation)} --tail=200 | grep -i lead; after a crash, a new leader takes up to 20 s`;
   return consequence(
     finding('trouble', `${evidence}: nothing is repaired, and no webhook looked after`, remedy),
     (cause) => `${evidence}; that may be because of the trouble with ${cause}`,
@@ -35,7 +37,7 @@ export function checkRights({ rights, installation }: Pick<Facts, 'rights' | 'in
   }
   const { user, asked, lacking } = rights.value;
   if (lacking.length === 0) return finding('ok', `${user} has all ${asked} that it needs`);
-  return finding('trouble', `${user} may not ${lacking.map(formatRight).join('; ')}`, remedyFor(installation));
+  return finding('trouble', `${user} may not ${lacking.map(formatRight).join('; ')}`, reinstall(installation));
 }
 
 /** Whether it may do all that the policies ask for besides. */
@@ -66,14 +68,6 @@ function checkPolicy(
     });
 }
 
-function remedyFor({ helmRelease, namespace }: Installation): string {
-  if (helmRelease !== undefined) {
-    return `helm get manifest ${helmRelease} --namespace ${namespace} | kubectl apply -f -`;
-  }
-  const manifest = namespace === MANIFEST_NAMESPACE ? 'manifests/install.yaml' : 'what it was installed from';
-  return `kubectl apply -f ${manifest}`;
-}
-
 /** `list, watch pods`, `get secrets taintkeeper-certs in taintkeeper`. */
 function formatRight({ verbs, resource, group, name, namespace }: Right): string {
   const type = group === '' ? resource : `${resource}.${group}`;
@@ -83,15 +77,16 @@ function formatRight({ verbs, resource, group, name, namespace }: Right): string
 /** Whether webhooks are registered where policies need them. Most causes that keep the leader from it are of other checks. */
 export function checkRegistration({
   webhooks,
-  admission,
+  policies,
   installation,
-}: Pick<Facts, 'webhooks' | 'admission' | 'installation'>): Finding {
+}: Pick<Facts, 'webhooks' | 'policies' | 'installation'>): Finding {
   if (!webhooks.ok) return finding('skipped', webhooks.why);
   const names = webhooks.value.map(({ name }) => name.replace(/\.taintkeeper\.dev$/, ''));
   if (names.length > 0) return finding('ok', `registered: ${names.join(', ')}`);
-  const isNeeded = admission.ok && admission.value.outcome !== 'nothing to try';
-  if (!isNeeded) return finding('ok', 'no webhook is registered, and none seems to be needed');
-  const { namespace, service } = installation;
-  const remedy = `the leader registers them as soon as the Service leads to it; its log says what is in the way: kubectl logs --namespace ${namespace} deployment/${service}`;
+  if (!policies.ok)
+    return consequence(finding('skipped', `no webhook is registered; whether policies need one: ${policies.why}`));
+  const needed = webhookEntries(validPolicies(policies.value), installation);
+  if (needed.length === 0) return finding('ok', 'no webhook is registered, and no policy needs one');
+  const remedy = `the leader registers them as soon as the Service leads to it; its log says what is in the way: kubectl logs --namespace ${installation.namespace} ${deploymentOf(installation)}`;
   return consequence(finding('trouble', 'no webhook is registered, though policies need one', remedy));
 }

@@ -6,6 +6,7 @@ import { NOT_CALLED, type PolicyCondition, type PolicyStatus } from '../../polic
 import { formatProblem } from '../../policy/problem.ts';
 import { type CheckName, consequence, type Finding, finding, LEADER_NEEDS } from '../check.ts';
 import type { Facts } from '../facts.ts';
+import { reinstall } from '../installation.ts';
 
 const NOT_FOUND = 404;
 const MAX_NAMED = 5;
@@ -17,12 +18,7 @@ const LEADERSHIP: readonly CheckName[] = [...LEADER_NEEDS, 'leader', 'other webh
 export function checkPolicies({ policies, installation }: Pick<Facts, 'policies' | 'installation'>): Finding[] {
   if (!policies.ok) {
     if (policies.status !== NOT_FOUND) return [finding('skipped', policies.why)];
-    const { helmRelease } = installation;
-    const remedy =
-      helmRelease === undefined
-        ? 'kubectl apply -f manifests/install.yaml'
-        : `run helm upgrade ${helmRelease} once more`;
-    return [finding('trouble', 'the definitions of the policies are not installed', remedy)];
+    return [finding('trouble', 'the definitions of the policies are not installed', reinstall(installation))];
   }
   if (policies.value.length === 0) {
     return [finding('note', 'there are no policies: nothing is protected', 'see docs/reference/policies.md')];

@@ -1,6 +1,7 @@
 import { atMost } from '../../kubernetes/text.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts.ts';
+import { deploymentOf, LABEL, reinstall } from '../installation.ts';
 import type { StartFailure } from '../pod-view.ts';
 import type { ReplicaFacts } from '../replicas.ts';
 
@@ -19,11 +20,8 @@ export function checkReplicas(facts: Facts): Finding {
   const selector = service.ok ? Object.entries(service.value?.spec?.selector ?? {}) : [];
   const labels = selector.map(([key, value]) => `${key}=${value}`).join(',');
   if (pods.value.length === 0) {
-    return finding(
-      'trouble',
-      `no pod in namespace ${namespace} has the labels of the Service (${labels || 'it selects nothing'})`,
-      `kubectl get deployment,pod --namespace ${namespace} --show-labels: is it scaled to none, or are the labels others? kubectl scale --namespace ${namespace} deployment/${installation.service} --replicas=2`,
-    );
+    const evidence = `no pod in namespace ${namespace} has the labels of the Service (${labels || 'it selects nothing'})`;
+    return consequence(whyNone(evidence, facts), (cause) => `${evidence}: see ${cause}`, ['Service']);
   }
   const unready = pods.value.filter(({ isReady }) => !isReady);
   const ready = pods.value.length - unready.length;
@@ -50,6 +48,26 @@ export function checkReplicas(facts: Facts): Finding {
     remedyFor(unready[0]?.cannotStart, `--namespace ${namespace} ${unready[0]?.name}`),
   );
   return isBlamed ? consequence(found, (cause) => `${evidence} (${told}): see ${cause}`) : found;
+}
+
+function whyNone(evidence: string, { installation, search }: Facts): Finding {
+  const { namespace, deployment } = installation;
+  if (deployment?.replicas === 0) {
+    const told = `${evidence}: Deployment ${namespace}/${deployment.name} is scaled to 0`;
+    return finding(
+      'trouble',
+      told,
+      `kubectl scale --namespace ${namespace} ${deploymentOf(installation)} --replicas=2`,
+    );
+  }
+  if (deployment) {
+    const told = `${evidence}, though Deployment ${namespace}/${deployment.name} wants ${deployment.replicas}`;
+    return finding('trouble', told, `kubectl describe replicaset --namespace ${namespace} --selector=${LABEL}`);
+  }
+  if (search.blind === undefined) {
+    return finding('trouble', `${evidence}, and there is no Deployment`, reinstall(installation));
+  }
+  return finding('trouble', evidence, `kubectl get deployment,pod --namespace ${namespace} --show-labels`);
 }
 
 function rejections(counts: ReadonlyMap<string, number>): string {

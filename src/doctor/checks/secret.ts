@@ -1,6 +1,7 @@
 import { caFault, invalidAt, parseCertificates, servingFault } from '../../certs/inspect.ts';
 import { type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
+import { deploymentOf } from '../installation.ts';
 import { renewal, servedBy } from './served.ts';
 
 /** From then on taintkeeper replaces its CA by itself. */
@@ -54,8 +55,8 @@ function said(fault: string): string {
 }
 
 function missing({ installation, source }: Facts): string {
-  const { namespace, service } = installation;
+  const { namespace } = installation;
   return source.kind === 'files'
     ? `have whoever issues it create it; the replicas cannot start without it`
-    : `is it called otherwise (--secret)? A replica creates it when it starts: kubectl rollout restart --namespace ${namespace} deployment/${service}`;
+    : `is it called otherwise (--secret)? A replica creates it when it starts: kubectl rollout restart --namespace ${namespace} ${deploymentOf(installation)}`;
 }

@@ -1,11 +1,56 @@
 import { CONFIGURATION_NAME } from '../../cluster/webhook-configurations.ts';
+import { type StringMap, selects } from '../../kubernetes/label-selector.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts.ts';
-import { calledPort } from '../replicas.ts';
-
-const REINSTALL = 'apply the manifests again: kubectl apply -f manifests/install.yaml, or helm upgrade';
+import { type Installation, reinstall } from '../installation.ts';
+import { calledPort, WEBHOOK_PORT } from '../replicas.ts';
+import type { ServicePort } from '../service-facts.ts';
 
 const TAKE_AWAY = `kubectl delete --ignore-not-found clusterrole,mutatingwebhookconfiguration,validatingwebhookconfiguration ${CONFIGURATION_NAME}`;
+
+/** Whether taintkeeper is installed, and where: the first question. */
+export function checkInstallation({ search }: Pick<Facts, 'search'>): Finding {
+  const { asked, found, chosen, blind } = search;
+  const [first, ...others] = found;
+  if (first === undefined) {
+    if (blind !== undefined) return { ...finding('skipped', blind), essential: true };
+    // Its webhooks, or who asks, have named a Service: whether that is there is the question then.
+    if (chosen) return finding('skipped', 'neither a Deployment nor a Service of taintkeeper was found: see Service');
+    return finding(
+      'trouble',
+      'taintkeeper is not installed in this cluster: there is no Deployment or Service of it, and no webhook',
+      'kubectl apply -f manifests/install.yaml, with your image in it, or with Helm: see docs/install.md',
+    );
+  }
+  const places = found.map(placeOf);
+  if (chosen === undefined) {
+    return finding(
+      'trouble',
+      `taintkeeper is not installed in namespace ${asked.namespace}: it is ${places.join(' and ')}`,
+      `taintkeeper doctor --namespace ${first.namespace}`,
+    );
+  }
+  if (others.length > 0) {
+    return finding(
+      'trouble',
+      `taintkeeper is installed ${found.length} times: ${places.join(' and ')}. All of them write the same webhook configurations, each over what the others wrote; the first is looked into here`,
+      `keep one, and take the others away: ${others.map(removal).join(' && ')}`,
+    );
+  }
+  return finding('ok', placeOf(first));
+}
+
+function placeOf({ namespace, service, deployment, helmRelease }: Installation): string {
+  const object = deployment ? `Deployment ${namespace}/${deployment.name}` : `Service ${namespace}/${service}`;
+  return helmRelease === undefined ? object : `${object} of Helm release ${helmRelease}`;
+}
+
+/** Without the ClusterRole, which all of them share: `helm uninstall` would take that away from the others. */
+function removal({ namespace, service, deployment }: Installation): string {
+  return deployment
+    ? `kubectl delete deployment,service --namespace ${namespace} ${[...new Set([deployment.name, service])].join(' ')}`
+    : `kubectl delete service --namespace ${namespace} ${service}`;
+}
 
 /** Whether the Service is there, has an address, and has the port that the API server calls. */
 export function checkService(facts: Facts): Finding {
@@ -17,7 +62,7 @@ export function checkService(facts: Facts): Finding {
     return finding(
       'trouble',
       `${where} does not exist${left ? ', and webhooks that call it are registered' : ''}`,
-      `is it somewhere else (--namespace, --service)? If not, ${left ? `to be rid of what is left: ${TAKE_AWAY}; or ` : ''}${REINSTALL}`,
+      `${reinstall(installation)}, or is it somewhere else (--namespace, --service)?${left ? ` To be rid of what is left: ${TAKE_AWAY}` : ''}`,
     );
   }
   const elsewhere = (webhooks.ok ? webhooks.value : []).find(({ clientConfig }) => {
@@ -41,7 +86,7 @@ export function checkService(facts: Facts): Finding {
     return finding(
       'trouble',
       `${where} has no cluster IP: the API server cannot call a webhook through it`,
-      `kubectl delete service --namespace ${installation.namespace} ${installation.service}, and ${REINSTALL}`,
+      `kubectl delete service --namespace ${installation.namespace} ${installation.service} && ${reinstall(installation)}`,
     );
   }
   if (!ports.some((one) => one.port === port)) {
@@ -49,10 +94,37 @@ export function checkService(facts: Facts): Finding {
     return finding(
       'trouble',
       `the webhooks call port ${port} of ${where}, which has ${there}`,
-      `give the Service port ${port} again (${REINSTALL}), or start the replicas with --service-port ${ports[0]?.port ?? 443}`,
+      patchService(installation, [changedPort(ports, port)]),
+    );
+  }
+  const { labels, name, selector } = installation.deployment ?? {};
+  const selected = service.value.spec?.selector ?? {};
+  if (labels && selector && !selects({ matchLabels: selected }, labels)) {
+    return finding(
+      'trouble',
+      `${where} selects ${formatLabels(selected)}, and the pods of Deployment ${installation.namespace}/${name} have ${formatLabels(labels)}`,
+      patchService(installation, [{ op: 'add', path: '/spec/selector', value: selector }]),
     );
   }
   return finding('ok', `${where}, ${clusterIP} port ${port}`);
+}
+
+/** Gives the webhook's port of the Service the number that is called, or adds one. */
+function changedPort(ports: readonly ServicePort[], port: number): object {
+  const index = ports.findIndex(({ name, targetPort }) => [name, targetPort].includes(WEBHOOK_PORT));
+  return index < 0
+    ? { op: 'add', path: '/spec/ports/-', value: { name: WEBHOOK_PORT, port, targetPort: WEBHOOK_PORT } }
+    : { op: 'replace', path: `/spec/ports/${index}/port`, value: port };
+}
+
+/** By a JSON patch: `kubectl apply` merges ports by their numbers, and labels with those that are there. */
+function patchService({ namespace, service }: Installation, patch: readonly object[]): string {
+  return `kubectl patch service --namespace ${namespace} ${service} --type=json --patch='${JSON.stringify(patch)}'`;
+}
+
+function formatLabels(labels: StringMap): string {
+  const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  return pairs.join(',') || 'nothing';
 }
 
 /** Whether the Service leads to somebody, at the port that they listen on. */
@@ -62,7 +134,8 @@ export function checkEndpoints(facts: Facts): Finding {
   return consequence(endpoints(facts), (cause) => `see ${cause}`);
 }
 
-function endpoints({ replicas, pods, installation, service }: Facts): Finding {
+function endpoints(facts: Facts): Finding {
+  const { replicas, pods, installation, service } = facts;
   if (service.ok && service.value?.spec?.type === 'ExternalName') {
     return finding('ok', 'none: the Service is a name for somewhere else');
   }
@@ -85,11 +158,20 @@ function endpoints({ replicas, pods, installation, service }: Facts): Finding {
     return ports.length > 0 && endpoint !== undefined && !ports.includes(endpoint.port);
   });
   if (astray) {
+    const port = calledPort(facts);
+    const all = (service.ok ? service.value?.spec?.ports : undefined) ?? [];
+    const index = Math.max(
+      all.findIndex((one) => one.port === port),
+      0,
+    );
     const ports = [...(astray.pod?.ports ?? [])].map(([port, number]) => `${number} (${port || 'unnamed'})`);
     return finding(
       'trouble',
       `Service ${name} leads to port ${astray.endpoint?.port} of ${astray.name}, which listens on ${ports.join(' and ')}`,
-      `kubectl patch service --namespace ${installation.namespace} ${installation.service} --type json --patch '[{"op":"replace","path":"/spec/ports/0/targetPort","value":"webhook"}]'`,
+      patchService(installation, [
+        { op: 'test', path: `/spec/ports/${index}/port`, value: port },
+        { op: 'replace', path: `/spec/ports/${index}/targetPort`, value: WEBHOOK_PORT },
+      ]),
     );
   }
   const addresses = ready.map(({ name: replica, address, endpoint }) => `${replica} (${address}:${endpoint?.port})`);

@@ -4,6 +4,7 @@ import { BACKDATE_MS } from '../../certs/issue.ts';
 import { CONFIGURATION_NAME, caBundlesOf, type Webhook } from '../../cluster/webhook-configurations.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
+import { deploymentOf } from '../installation.ts';
 import { alike, type Served, servedBy, shortFingerprint, unservedReason } from './served.ts';
 
 /** Whether the `caBundle` of every webhook vouches for what the replicas serve. */
@@ -122,7 +123,7 @@ function agreement(facts: Facts): Finding {
   const arePods = strays.every((stray) => replicas.some(({ name, pod }) => pod !== undefined && name === stray));
   const again = arePods
     ? `delete pod --namespace ${installation.namespace} ${strays.join(' ')}`
-    : `rollout restart --namespace ${installation.namespace} deployment/${installation.service}`;
+    : `rollout restart --namespace ${installation.namespace} ${deploymentOf(installation)}`;
   return finding(
     'trouble',
     `${evidence}; the API server does not trust ${strays.join(', ')}${recently}`,

@@ -1,7 +1,8 @@
+import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { formatDiagnosis } from '../../../src/cli/doctor.ts';
-import { diagnose } from '../../../src/doctor/check.ts';
+import { type Area, type CheckState, diagnose } from '../../../src/doctor/check.ts';
 
 const DIAGNOSIS = diagnose([
   { area: 'certificate', name: 'Secret', state: 'ok', evidence: 'is complete' },
@@ -14,8 +15,54 @@ const DIAGNOSIS = diagnose([
   },
 ]);
 
-it('has the verdict first, then what was seen and what to do, harmless to a terminal', () => {
+it('has what is not right first, and what to do, harmless to a terminal', () => {
   expect(formatDiagnosis(DIAGNOSIS, 'table')).toBe(
+    [
+      'network: round trip: nobody\\u{1b}[2J listens',
+      '  -> kubectl logs',
+      '1 check ok; --all shows every check',
+      '',
+    ].join('\n'),
+  );
+});
+
+it('has the cause first, then other troubles, then notes', () => {
+  const check = (area: Area, name: string, state: CheckState) => ({ area, name, state, evidence: `is ${state}` });
+  const checks = [
+    check('network', 'Service', 'trouble'),
+    check('network', 'replicas', 'note'),
+    check('certificate', 'Secret', 'trouble'),
+    check('network', 'endpoints', 'skipped'),
+    check('network', 'admission', 'ok'),
+  ];
+  const lines = [
+    'certificate: Secret: is trouble',
+    'network: Service: is trouble',
+    'note: replicas: is note',
+    '1 check ok, 1 skipped; --all shows every check',
+    '',
+  ];
+  expect(formatDiagnosis(diagnose(checks), 'table')).toBe(lines.join('\n'));
+  const coloured = formatDiagnosis(diagnose(checks), 'table', { colors: true });
+  expect(coloured).toContain('\u001b[31m');
+  expect(stripVTControlCharacters(coloured)).toBe(lines.join('\n'));
+});
+
+it.each([
+  { verdict: 'healthy', state: 'ok' as const, lines: ['healthy: 1 check, no trouble', ''] },
+  {
+    verdict: 'unknown',
+    state: 'skipped' as const,
+    lines: ['unknown: Secret: you may not get it', 'skipped: Secret: you may not get it', ''],
+  },
+])('is short where it is $verdict', ({ state, lines }) => {
+  const evidence = state === 'ok' ? 'complete' : 'you may not get it';
+  const diagnosis = diagnose([{ area: 'certificate', name: 'Secret', state, evidence }]);
+  expect(formatDiagnosis(diagnosis, 'table')).toBe(lines.join('\n'));
+});
+
+it('with --all has the verdict first, then what was seen and what to do, harmless to a terminal', () => {
+  expect(formatDiagnosis(DIAGNOSIS, 'table', { all: true })).toBe(
     [
       'network: nobody\\u{1b}[2J listens',
       '',

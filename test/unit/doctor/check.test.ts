@@ -1,11 +1,63 @@
 import { describe, expect, it } from 'vitest';
-import { type Area, type CheckResult, type CheckState, diagnose } from '../../../src/doctor/check.ts';
+import {
+  type Area,
+  type Check,
+  type CheckName,
+  type CheckResult,
+  type CheckState,
+  consequence,
+  diagnose,
+  type Finding,
+  finding,
+  runChecks,
+} from '../../../src/doctor/check.ts';
+import { CHECKS } from '../../../src/doctor/checks.ts';
+import { healthyFacts } from './facts.ts';
 
 const check = (area: Area, state: CheckState, evidence = `${area} is ${state}`): CheckResult => ({
   area,
   name: `${area} ${state}`,
   state,
   evidence,
+});
+
+const one = (name: CheckName, state: CheckState, dependsOn: CheckName[] = [], more: Partial<Finding> = {}): Check => ({
+  name,
+  area: 'network',
+  dependsOn,
+  run: () => ({ ...finding(state, `${name} is ${state}`), ...more }),
+});
+
+describe('the list of checks', () => {
+  const results = (checks: Check[]) =>
+    runChecks(checks, healthyFacts()).map(({ name, state, evidence }) => `${name} ${state}: ${evidence}`);
+
+  it('skips what follows from the trouble of another check, wherever that stands', () => {
+    const follows = consequence(finding('trouble', 'nobody listens'));
+    expect(results([one('endpoints', 'trouble', ['Service'], follows), one('Service', 'trouble')])).toEqual([
+      'endpoints skipped: nobody listens: see Service',
+      'Service trouble: Service is trouble',
+    ]);
+    expect(results([one('endpoints', 'trouble', ['Service'], follows), one('Service', 'note')])).toEqual([
+      'endpoints trouble: nobody listens',
+      'Service note: Service is note',
+    ]);
+  });
+
+  it('reports what is a cause, whatever else there is', () => {
+    expect(results([one('endpoints', 'trouble', ['Service']), one('Service', 'trouble')])).toEqual([
+      'endpoints trouble: endpoints is trouble',
+      'Service trouble: Service is trouble',
+    ]);
+  });
+
+  it('has no check that depends on itself, or on one that is not there', () => {
+    expect(() => results([one('Service', 'ok', ['endpoints']), one('endpoints', 'ok', ['Service'])])).toThrow(
+      'Service depends on itself',
+    );
+    expect(() => results([one('Service', 'ok', ['endpoints'])])).toThrow('there is no check endpoints');
+    expect(runChecks(CHECKS, healthyFacts()).filter(({ state }) => state !== 'ok')).toEqual([]);
+  });
 });
 
 describe('a diagnosis', () => {

@@ -97,8 +97,14 @@ export function webhook(name: string, bundle: string | undefined): Webhook {
 /** An installation with two replicas, one node and one policy for it, in which all is well. */
 export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Facts {
   const replicas = changes.replicas ?? ['a', 'b'].map((name) => replica(name, greeted(its)));
+  const labels = { app: 'taintkeeper' };
+  const installation = {
+    ...INSTALLATION,
+    deployment: { name: 'taintkeeper', replicas: 2, selector: labels, labels },
+  };
   return {
-    installation: INSTALLATION,
+    search: { asked: {}, found: [installation], chosen: installation, blind: undefined },
+    installation,
     serverName: SERVER_NAME,
     now: NOW,
     apiServerAheadMs: 0,
@@ -144,9 +150,23 @@ export function healthyFacts(differences: Partial<Facts> = {}): Facts {
   return wellFacts(ITS, differences);
 }
 
+const POD_LABELS = { 'app.kubernetes.io/name': 'taintkeeper', 'app.kubernetes.io/component': 'webhook' };
+
+/** As manifests/install.yaml has it. */
 export const INSTALLATION: Installation = {
   namespace: 'taintkeeper',
   service: 'taintkeeper',
+  deployment: {
+    name: 'taintkeeper',
+    replicas: 2,
+    selector: POD_LABELS,
+    labels: {
+      ...POD_LABELS,
+      'app.kubernetes.io/instance': 'taintkeeper',
+      'app.kubernetes.io/part-of': 'taintkeeper',
+      'app.kubernetes.io/version': '0.1.0',
+    },
+  },
   account: 'taintkeeper',
   lease: 'taintkeeper',
   secret: 'taintkeeper-certs',

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { CERTIFICATE_CHECKS, type CheckState, diagnose, NETWORK_CHECKS } from '../../../src/doctor/check.ts';
 import { connectionFault } from '../../../src/doctor/dial.ts';
 import type { Facts } from '../../../src/doctor/facts.ts';
+import type { Workload } from '../../../src/doctor/installation.ts';
 import { known, unknown } from '../../../src/doctor/reading.ts';
 import type { Admission } from '../../../src/doctor/trial.ts';
 import { certificates, greeted, INSTALLATION, pod, replica, run, webhook, wellFacts } from './facts.ts';
@@ -25,6 +26,17 @@ const serviceWith = (spec: object) =>
   known({ spec: { type: 'ClusterIP', clusterIP: '10.0.0.9', selector: { app: 'taintkeeper' }, ...spec } });
 const policy = (ingress: object[]) =>
   known([{ metadata: { name: 'default-deny' }, spec: { podSelector: {}, ingress } }]);
+
+const deployed = (changes: Partial<Workload>) => ({
+  ...INSTALLATION,
+  deployment: {
+    name: 'taintkeeper',
+    replicas: 2,
+    selector: { app: 'taintkeeper' },
+    labels: { app: 'taintkeeper' },
+    ...changes,
+  },
+});
 
 interface Case {
   readonly why: string;
@@ -64,6 +76,7 @@ describe('the network', () => {
       }),
       found: { Service: 'trouble', endpoints: 'skipped', admission: 'skipped' },
       says: /the webhooks call port 443 of .*, which has 8443$/,
+      remedy: /"op":"add","path":"\/spec\/ports\/-","value":{"name":"webhook","port":443,"targetPort":"webhook"}/,
     },
     {
       why: 'webhooks that call another Service',
@@ -88,7 +101,36 @@ describe('the network', () => {
         NetworkPolicies: 'skipped',
         admission: 'skipped',
       },
-      says: /^no pod in namespace taintkeeper has the labels of the Service \(app=taintkeeper\)$/,
+      says: /^no pod in namespace taintkeeper has the labels of the Service \(app=taintkeeper\), though Deployment taintkeeper\/taintkeeper wants 2$/,
+      remedy: /^kubectl describe replicaset --namespace taintkeeper --selector=app.kubernetes.io\/name=taintkeeper$/,
+    },
+    {
+      why: 'no pods, because nobody wants any',
+      facts: wellFacts(its, { replicas: [], installation: deployed({ replicas: 0 }) }),
+      found: { replicas: 'trouble', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
+      says: /: Deployment taintkeeper\/taintkeeper is scaled to 0$/,
+      remedy: /^kubectl scale --namespace taintkeeper deployment\/taintkeeper --replicas=2$/,
+    },
+    {
+      why: 'no pods, because there is no Deployment',
+      facts: wellFacts(its, { replicas: [], installation: { ...INSTALLATION, deployment: undefined } }),
+      found: { replicas: 'trouble', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
+      says: /, and there is no Deployment$/,
+      remedy: /^kubectl apply -f manifests\/install.yaml$/,
+    },
+    {
+      why: 'a selector that the pods do not have',
+      facts: wellFacts(its, { replicas: [], installation: deployed({ labels: { app: 'guard' } }) }),
+      found: {
+        Service: 'trouble',
+        replicas: 'skipped',
+        endpoints: 'skipped',
+        'round trip': 'skipped',
+        NetworkPolicies: 'skipped',
+      },
+      says: /^Service taintkeeper\/taintkeeper selects app=taintkeeper, and the pods of Deployment taintkeeper\/taintkeeper have app=guard$/,
+      remedy:
+        /^kubectl patch service --namespace taintkeeper taintkeeper --type=json --patch='\[{"op":"add","path":"\/spec\/selector","value":{"app":"taintkeeper"}}\]'$/,
     },
     {
       why: 'pods that do not come up',
@@ -210,6 +252,15 @@ describe('the network', () => {
       why: 'a trial that passed as if nobody had been asked',
       facts: wellFacts(its, { admission: known({ outcome: 'passed', what: 'dropping the taints of node cp-1' }) }),
       found: { admission: 'note' },
+    },
+    {
+      why: 'a native policy that says no: the API server asks it by itself',
+      facts: wellFacts(its, {
+        webhooks: known([]),
+        policies: known([]),
+        admission: known({ outcome: 'refused natively', what: 'x', policy: 'gpu.protect.taintkeeper.dev' }),
+      }),
+      found: {},
     },
     {
       why: 'nothing is registered',

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { known } from '../../../src/doctor/reading.ts';
-import { certificates, run, wellFacts } from './facts.ts';
+import { certificates, run, unseen, wellFacts } from './facts.ts';
 
 const its = await certificates();
 const passed = known({ outcome: 'passed', what: 'x' } as const);
@@ -15,6 +15,18 @@ it.each([
     says: /though policies need one$/,
   },
   {
+    why: 'they are needed, though no node has a taint to try it with',
+    facts: { webhooks: known([]), admission: known({ outcome: 'nothing to try' } as const) },
+    state: 'trouble',
+    says: /though policies need one$/,
+  },
+  {
+    why: 'nobody knows whether they are needed',
+    facts: { webhooks: known([]), policies: unseen('you may not list them') },
+    state: 'skipped',
+    says: /whether policies need one: you may not list them$/,
+  },
+  {
     why: 'another check has the cause',
     facts: { webhooks: known([]), admission: passed, lease: leaderless },
     state: 'skipped',
@@ -22,7 +34,7 @@ it.each([
   },
   {
     why: 'no policy needs one',
-    facts: { webhooks: known([]), admission: known({ outcome: 'nothing to try' } as const) },
+    facts: { webhooks: known([]), policies: known([]), admission: known({ outcome: 'nothing to try' } as const) },
     state: 'ok',
     says: /^no webhook/,
   },

@@ -79,6 +79,19 @@ describe('a refusal', () => {
       is: { ok: false, why: expect.stringContaining('validate.kyverno.svc-fail, which is not') },
     },
     {
+      why: 'a native policy of ours says no',
+      found: refusal(
+        422,
+        "nodes \"gpu-1\" is forbidden: ValidatingAdmissionPolicy 'gpu.protect.taintkeeper.dev' with binding 'gpu.protect.taintkeeper.dev' denied request: node gpu-1 must keep …",
+      ),
+      is: { ok: true, value: { outcome: 'refused natively', policy: 'gpu.protect.taintkeeper.dev' } },
+    },
+    {
+      why: "a native policy of somebody else's says no",
+      found: refusal(422, "ValidatingAdmissionPolicy 'others' with binding 'others' denied request: no"),
+      is: { ok: false, why: expect.stringContaining('ValidatingAdmissionPolicy others, which is not') },
+    },
+    {
       why: 'ours cannot be asked',
       found: refusal(
         500,

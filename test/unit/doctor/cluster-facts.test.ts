@@ -2,39 +2,11 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { INSTALL } from '../../../scripts/chart.ts';
 import { gatherCluster } from '../../../src/doctor/cluster-facts.ts';
-import { readInstallation } from '../../../src/doctor/installation.ts';
 import { objectsOf } from '../../e2e/kubernetes-objects.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 import { INSTALLATION } from './facts.ts';
 
-const PLACE = { namespace: 'taintkeeper', service: 'taintkeeper', secret: 'taintkeeper-certs' };
 const DEPLOYMENT = objectsOf(readFileSync(INSTALL, 'utf8')).find(({ kind }) => kind === 'Deployment');
-
-async function installation(deployment: unknown) {
-  const api = await startFakeApi((_, response) =>
-    deployment ? answer(response, deployment) : answer(response, refusal(404, 'NotFound', 'no'), 404),
-  );
-  return readInstallation((await clientFor(api.url)).client, PLACE);
-}
-
-it("reads how it is installed from the manifests' Deployment", async () => {
-  expect(await installation(DEPLOYMENT)).toEqual(INSTALLATION);
-});
-
-it('sees that it came by Helm, with certificates of somebody else', async () => {
-  const deployment = structuredClone(DEPLOYMENT) as unknown as {
-    metadata: { annotations?: Record<string, string> };
-    spec: { template: { spec: { containers: { args: string[] }[] } } };
-  };
-  deployment.metadata.annotations = { 'meta.helm.sh/release-name': 'keeper' };
-  deployment.spec.template.spec.containers[0]?.args.push('--cert-dir=/certs');
-  expect(await installation(deployment)).toEqual({ ...INSTALLATION, secret: undefined, helmRelease: 'keeper' });
-});
-
-it('takes what the manifests have where there is no Deployment', async () => {
-  const expected = { ...INSTALLATION, defaultPolicies: undefined, ownerClusterRole: undefined };
-  expect(await installation(undefined)).toEqual(expected);
-});
 
 it('never fails: what may not be read says so', async () => {
   const api = await startFakeApi((_, response) => answer(response, refusal(403, 'Forbidden', 'not\nyou'), 403));
