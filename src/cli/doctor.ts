@@ -61,16 +61,17 @@ function complaints({ verdict, summary, checks }: Diagnosis, colors: boolean): s
   const troubles = AREAS.flatMap((area) => checks.filter((check) => check.area === area && check.state === 'trouble'));
   const notes = checks.filter(({ state }) => state === 'note');
   const skipped = checks.filter(({ state }) => state === 'skipped');
-  const unseen = verdict === 'unknown' ? skipped : [];
+  const isSaid = ({ name, evidence }: CheckResult) => `${name}: ${evidence}` === summary;
+  const unseen = verdict === 'unknown' ? skipped.filter((check) => !isSaid(check)) : [];
   const said = (style: Style, kind: (check: CheckResult) => string) => (check: CheckResult) =>
     [
-      `${paint(style, kind(check))} ${check.name}: ${printable(check.evidence)}\n`,
+      `${paint(style, kind(check))} ${check.name === check.area ? '' : `${check.name}: `}${printable(check.evidence)}\n`,
       ...(check.remedy === undefined ? [] : [`  -> ${paint('bold', printable(check.remedy))}\n`]),
     ].join('');
   const verdictLine = `${paint(verdict === 'healthy' ? 'green' : 'yellow', `${verdict}:`)} ${printable(summary)}\n`;
   const hidden = [
     `${count(checks.filter(({ state }) => state === 'ok').length, 'check')} ok`,
-    ...(skipped.length > unseen.length ? [`${skipped.length - unseen.length} skipped`] : []),
+    ...(skipped.length > 0 && verdict !== 'unknown' ? [`${skipped.length} skipped`] : []),
   ].join(', ');
   return [
     ...(troubles.length > 0 ? [] : [verdictLine]),

@@ -1,21 +1,37 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts';
+import { POLICY_RESOURCES } from '../../src/cluster/policies.ts';
 import { checkFailedCalls, checkVersions } from '../../src/doctor/checks/api-server.ts';
-import { checkRights } from '../../src/doctor/checks/leader.ts';
+import { checkAdmission } from '../../src/doctor/checks/calls.ts';
+import { checkPermissions, checkRights } from '../../src/doctor/checks/leader.ts';
 import { checkOtherWebhooks } from '../../src/doctor/checks/other-webhooks.ts';
+import { checkPolicies } from '../../src/doctor/checks/policies.ts';
+import { checkReplicas } from '../../src/doctor/checks/replicas.ts';
+import { checkIgnoredDaemonSets } from '../../src/doctor/checks/selectors.ts';
+import { checkEndpoints, checkService } from '../../src/doctor/checks/service.ts';
 import { type ClusterFacts, gatherCluster } from '../../src/doctor/cluster-facts.ts';
 import { findInstallation, type Installation } from '../../src/doctor/installation.ts';
-import { findAssets } from '../control-plane/assets.ts';
+import { known } from '../../src/doctor/reading.ts';
+import type { ReplicaFacts } from '../../src/doctor/replicas.ts';
+import { gatherService } from '../../src/doctor/service-facts.ts';
+import { tryAdmission } from '../../src/doctor/trial.ts';
+import type { PolicyKind } from '../../src/policy/policy.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { NAMESPACE, taintkeeperAccount } from '../control-plane/replicas.ts';
+import { PROGRAM } from '../control-plane/program.ts';
+import { NAMESPACE, SERVICE, taintkeeperAccount } from '../control-plane/replicas.ts';
 import { runTool } from '../control-plane/run-tool.ts';
 import { admin, type User } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { healthyFacts } from '../unit/doctor/facts.ts';
 import { temporaryDirectory } from '../unit/temporary-directory.ts';
 import { LEASE } from './installation.ts';
+import { pasteRemedy } from './paste-remedy.ts';
 
 const MANIFEST = new URL('../../manifests/install.yaml', import.meta.url).pathname;
-const ROOT = new URL('../..', import.meta.url).pathname;
+const SERVICE_PATH = `/api/v1/namespaces/${NAMESPACE}/services/${SERVICE}`;
 const WEBHOOKS = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
 /** Nobody listens there. */
 const NOWHERE = 'https://127.0.0.1:1/';
@@ -55,13 +71,35 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     return { installation, ...(await gatherCluster(client, installation)) };
   }
 
-  /** What somebody does who pastes the remedy into a shell. */
-  async function paste(command = ''): Promise<void> {
-    const PATH = `${findAssets('newest')?.folder}:${process.env.PATH}`;
-    // A home of its own, for kubectl's cache.
-    const env = { PATH, HOME: temporaryDirectory(), KUBECONFIG: await cp().kubeconfigFile(admin) };
-    const result = await runTool('sh', ['-c', `cd ${ROOT} && ${command}`], { env });
-    expect(result.code, result.stderr).toBe(0);
+  const paste = (remedy: string | undefined) => pasteRemedy(cp(), remedy);
+
+  /** What the checks of the Service go by. No replica runs here. */
+  async function lookAtService() {
+    const client = await connect({ kubeconfig: await cp().kubeconfigFile(admin), userAgent: 'taintkeeper/test' });
+    clients.push(client);
+    const search = await findInstallation(client, {});
+    if (!search.chosen) throw new Error('it is not installed');
+    const facts = await gatherService(client, search.chosen);
+    return { ...facts, search, installation: search.chosen, replicas: [] };
+  }
+
+  const policyManifest = (kind: string, name: string, spec: object) => ({
+    apiVersion: 'taintkeeper.dev/v1alpha1',
+    kind,
+    metadata: { name },
+    spec,
+  });
+
+  async function createPolicy(kind: PolicyKind, name: string, spec: object): Promise<void> {
+    const path = `/apis/taintkeeper.dev/v1alpha1/${POLICY_RESOURCES[kind]}`;
+    const { status, body } = await cp().request(admin, 'POST', path, { body: policyManifest(kind, name, spec) });
+    expect(status, JSON.stringify(body)).toBe(201);
+  }
+
+  async function patchObject(path: string, body: readonly object[]): Promise<void> {
+    const contentType = 'application/json-patch+json';
+    const answer = await cp().request(admin, 'PATCH', path, { body, contentType });
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
   }
 
   async function register(name: string, webhooks: readonly object[]): Promise<void> {
@@ -71,8 +109,9 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     expect(status).toBe(201);
   }
 
-  async function createNode(name: string): Promise<number> {
-    return (await cp().request(admin, 'POST', '/api/v1/nodes', { body: { metadata: { name } } })).status;
+  async function createNode(name: string, dryRun?: 'All'): Promise<number> {
+    const path = `/api/v1/nodes${dryRun ? `?dryRun=${dryRun}` : ''}`;
+    return (await cp().request(admin, 'POST', path, { body: { metadata: { name } } })).status;
   }
 
   it('the manifests grant all rights, as the service account itself can see as well', async () => {
@@ -105,13 +144,190 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     expect(checkRights(await look())).toMatchObject({ state: 'ok' });
   });
 
+  it.each([
+    {
+      fault: 'a port that was changed',
+      patch: [{ op: 'replace', path: '/spec/ports/0/port', value: 8443 }],
+      says: /the webhooks call port 443 of Service taintkeeper\/taintkeeper, which has 8443, 8080$/,
+    },
+    {
+      fault: 'a port that is gone',
+      patch: [{ op: 'remove', path: '/spec/ports/0' }],
+      says: /the webhooks call port 443 of .*, which has 8080$/,
+    },
+    {
+      fault: 'a selector that is not that of the pods',
+      patch: [{ op: 'replace', path: '/spec/selector', value: { app: 'guard' } }],
+      says: /selects app=guard, and the pods of Deployment taintkeeper\/taintkeeper have app.kubernetes.io\/component=webhook,app.kubernetes.io\/name=taintkeeper$/,
+    },
+    {
+      fault: 'a selector that asks for too much',
+      patch: [{ op: 'add', path: '/spec/selector/tier', value: 'none' }],
+      says: /^Service .* selects .*,tier=none, and the pods of /,
+    },
+  ])('the Service has $fault, and the remedy mends it', async ({ patch, says }) => {
+    await patchObject(SERVICE_PATH, patch);
+    const found = checkService(await lookAtService());
+    expect(found).toMatchObject({ state: 'trouble', evidence: expect.stringMatching(says) });
+    await paste(found.remedy);
+    expect(checkService(await lookAtService())).toMatchObject({ state: 'ok' });
+    // And what it was installed from can be applied as ever.
+    expect(await cp().kubectl(['apply', '-f', MANIFEST])).toMatchObject({ code: 0 });
+  });
+
+  it('a Service without an address is made anew by the remedy', async () => {
+    const { body } = await cp().request<{ spec: object }>(admin, 'GET', SERVICE_PATH);
+    await cp().request(admin, 'DELETE', SERVICE_PATH);
+    const { ports, selector } = body.spec as { ports: object[]; selector: object };
+    const headless = { metadata: { name: SERVICE }, spec: { clusterIP: 'None', ports, selector } };
+    const services = SERVICE_PATH.slice(0, SERVICE_PATH.lastIndexOf('/'));
+    expect((await cp().request(admin, 'POST', services, { body: headless })).status).toBe(201);
+    const found = checkService(await lookAtService());
+    expect(found).toMatchObject({ state: 'trouble', evidence: expect.stringContaining('has no cluster IP') });
+    await paste(found.remedy);
+    expect(checkService(await lookAtService())).toMatchObject({ state: 'ok' });
+  });
+
+  it('a targetPort on which nobody listens is set right by the remedy, whichever of the ports it is', async () => {
+    const { body } = await cp().request<{ spec: { ports: object[] } }>(admin, 'GET', SERVICE_PATH);
+    const [webhook, metrics] = body.spec.ports;
+    const ports = [metrics, { ...webhook, targetPort: 1 }];
+    await patchObject(SERVICE_PATH, [{ op: 'replace', path: '/spec/ports', value: ports }]);
+    const astray = { ...healthyFacts().replicas[0], endpoint: { port: 1, isReady: true } } as ReplicaFacts;
+    const found = checkEndpoints({ ...healthyFacts(), ...(await lookAtService()), replicas: [astray] });
+    expect(found).toMatchObject({ state: 'trouble', evidence: expect.stringContaining('leads to port 1 of a') });
+    await paste(found.remedy);
+    const { spec } = (await cp().request<typeof body>(admin, 'GET', SERVICE_PATH)).body;
+    expect(spec.ports).toMatchObject([
+      { name: 'metrics', targetPort: 'admin' },
+      { name: 'webhook', targetPort: 'webhook' },
+    ]);
+    expect(await cp().kubectl(['apply', '-f', MANIFEST])).toMatchObject({ code: 0 });
+  });
+
+  it('a Deployment that is scaled to 0 is called that, and the remedy scales it', async () => {
+    await cp().kubectl(['scale', '-n', NAMESPACE, 'deployment/taintkeeper', '--replicas=0']);
+    const found = checkReplicas(await lookAtService());
+    expect(found).toMatchObject({ state: 'trouble', evidence: expect.stringContaining('is scaled to 0') });
+    await paste(found.remedy);
+    const mended = checkReplicas(await lookAtService());
+    // Nobody makes pods here.
+    expect(mended.evidence).toMatch(/though Deployment taintkeeper\/taintkeeper wants 2$/);
+    await paste(mended.remedy);
+  });
+
+  it('pods that a node rejected are deleted by the remedy', async () => {
+    const pods = `/api/v1/namespaces/${NAMESPACE}/pods`;
+    const labels = { 'app.kubernetes.io/name': 'taintkeeper', 'app.kubernetes.io/component': 'webhook' };
+    const capabilities = { drop: ['ALL'] };
+    const securityContext = { allowPrivilegeEscalation: false, capabilities, runAsNonRoot: true };
+    const container = { ...{ name: 'x', image: 'example.com/x' }, securityContext };
+    const seccomp = { seccompProfile: { type: 'RuntimeDefault' } };
+    const spec = { containers: [container], securityContext: seccomp };
+    for (const [name, status] of [
+      ['rejected', { phase: 'Failed', reason: 'NodeShutdown' }],
+      ['well', { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] }],
+    ] as const) {
+      const body = { metadata: { name, labels }, spec: { ...spec, automountServiceAccountToken: false } };
+      expect((await cp().request(admin, 'POST', pods, { body })).status).toBe(201);
+      const path = `${pods}/${name}/status`;
+      const answer = await cp().request(admin, 'PATCH', path, { body: { status }, contentType: MERGE_PATCH });
+      expect(answer.status).toBe(200);
+    }
+    const found = checkReplicas(await lookAtService());
+    expect(found).toMatchObject({ state: 'note', evidence: expect.stringContaining('rejected by their node') });
+    await paste(found.remedy);
+    expect(checkReplicas(await lookAtService())).toMatchObject({ state: 'ok' });
+    await cp().request(admin, 'DELETE', `${pods}/well?gracePeriodSeconds=0`);
+  });
+
+  it('a DaemonSet that opts out, and a right that nobody has given, are mended by the remedies', async () => {
+    const labels = { app: 'flannel' };
+    const daemonSet = {
+      metadata: { name: 'flannel', annotations: { 'taintkeeper.dev/ignore': 'true' } },
+      spec: {
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { containers: [{ name: 'x', image: 'example.com/x' }] } },
+      },
+    };
+    const path = '/apis/apps/v1/namespaces/default/daemonsets';
+    expect((await cp().request(admin, 'POST', path, { body: daemonSet })).status).toBe(201);
+    const daemonSets = { namespaces: ['default'] };
+    await createPolicy('TolerationPolicy', 'cni', { mode: 'Mutate', daemonSets });
+    await createPolicy('RecoveryPolicy', 'reboots', { daemonSets });
+    const facts = await look();
+    const [ignored] = checkIgnoredDaemonSets(facts);
+    expect(ignored).toMatchObject({ state: 'note' });
+    await paste(ignored?.remedy);
+    const rights = checkPermissions(facts);
+    expect(rights.length).toBeGreaterThan(0);
+    for (const { remedy } of rights) await paste(remedy);
+    const mended = await look();
+    expect(checkIgnoredDaemonSets(mended)).toMatchObject([{ state: 'ok' }]);
+    expect(checkPermissions(mended)).toEqual([]);
+  });
+
+  it('a native policy that refuses is proof that one is in force', async () => {
+    const taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+    const node = { metadata: { name: 'gpu-1' }, spec: { taints: [taint] } };
+    expect((await cp().request(admin, 'POST', '/api/v1/nodes', { body: node })).status).toBe(201);
+    const spec = { mode: 'Deny', taints: [{ key: 'dedicated', ensure: 'Preserved' }] };
+    await createPolicy('TaintPolicy', 'gpu', spec);
+    const file = join(temporaryDirectory(), 'gpu.json');
+    writeFileSync(file, JSON.stringify(policyManifest('TaintPolicy', 'gpu', spec)));
+    const version = cp().version.gitVersion;
+    const program = [PROGRAM, 'export', '--policies', file, '--kubernetes', version];
+    const exported = await runTool(process.execPath, program, { env: process.env });
+    expect(exported.code, exported.stderr).toBe(0);
+    expect(await cp().kubectl(['apply', '-f', '-'], { input: exported.stdout })).toMatchObject({ code: 0 });
+    const client = await connect({ kubeconfig: await cp().kubeconfigFile(admin), userAgent: 'taintkeeper/test' });
+    clients.push(client);
+    let last: unknown;
+    const admission = await waitUntil(
+      async () => {
+        const tried = await tryAdmission(client, NAMESPACE);
+        last = tried;
+        return tried.ok && tried.value.outcome === 'refused natively' ? tried : undefined;
+      },
+      { timeoutMs: 20_000, otherwise: () => `the trial came to ${JSON.stringify(last)}` },
+    );
+    expect(checkAdmission({ ...healthyFacts(), webhooks: known([]), admission })).toMatchObject({
+      state: 'ok',
+      evidence: expect.stringMatching(/^dropping the taints of node gpu-1 .* is refused by the API server itself: /),
+    });
+    await cp().kubectl(['delete', '-f', '-'], { input: exported.stdout });
+  });
+
+  it('definitions of policies that are gone are put back by the remedy', async () => {
+    const names = ['taintpolicies', 'tolerationpolicies', 'recoverypolicies'].map((name) => `${name}.taintkeeper.dev`);
+    expect(await cp().kubectl(['delete', 'customresourcedefinition', ...names])).toMatchObject({ code: 0 });
+    const policies = async () => checkPolicies(await look());
+    const [gone] = await waitUntil(
+      async () => {
+        const found = await policies();
+        return found[0]?.state === 'trouble' ? found : undefined;
+      },
+      { timeoutMs: 10_000, otherwise: () => 'they are still there' },
+    );
+    expect(gone?.evidence).toBe('the definitions of the policies are not installed');
+    await paste(gone?.remedy);
+    await waitUntil(async () => ((await policies())[0]?.state === 'note' ? true : undefined), {
+      timeoutMs: 10_000,
+      otherwise: () => 'they are not back',
+    });
+  });
+
   it('a webhook of others that keeps nodes from registering is named, and the remedy takes it out of the way', async () => {
     const rules = [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['nodes', 'pods'] }];
     await register('others', [
       { name: 'first.example.com', rules: [{ ...rules[0], resources: ['pods'] }] },
       { name: 'check.example.com', rules },
     ]);
-    expect(await createNode('n0')).toBe(500);
+    // The API server learns of webhooks a moment after they are written.
+    await waitUntil(async () => ((await createNode('n0', 'All')) === 500 ? true : undefined), {
+      timeoutMs: 10_000,
+      otherwise: () => 'the webhook is not asked',
+    });
     const [other, ...more] = checkOtherWebhooks(await look());
     expect(more).toEqual([]);
     expect(other).toMatchObject({
@@ -119,6 +335,10 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
       evidence: expect.stringContaining('others, webhook check.example.com'),
     });
     await paste(other?.remedy);
+    await waitUntil(async () => ((await createNode('n0', 'All')) === 201 ? true : undefined), {
+      timeoutMs: 10_000,
+      otherwise: () => 'the webhook is still in the way',
+    });
     expect(await createNode('n0')).toBe(201);
     expect(checkOtherWebhooks(await look())).toMatchObject([{ state: 'note' }]);
   });

@@ -8,7 +8,9 @@ import type { ReplicaFacts } from '../replicas.ts';
 const MAX_NAMED = 5;
 
 /** Whether there are pods that run and are ready; one is enough to answer, and of the others it is told. */
-export function checkReplicas(facts: Facts): Finding {
+export function checkReplicas(
+  facts: Pick<Facts, 'pods' | 'service' | 'installation' | 'replicas' | 'rejectedPods' | 'search'>,
+): Finding {
   const { pods, service, installation, replicas } = facts;
   const { namespace } = installation;
   if (!pods.ok) return finding('skipped', pods.why);
@@ -50,7 +52,7 @@ export function checkReplicas(facts: Facts): Finding {
   return isBlamed ? consequence(found, (cause) => `${evidence} (${told}): see ${cause}`) : found;
 }
 
-function whyNone(evidence: string, { installation, search }: Facts): Finding {
+function whyNone(evidence: string, { installation, search }: Pick<Facts, 'installation' | 'search'>): Finding {
   const { namespace, deployment } = installation;
   if (deployment?.replicas === 0) {
     const told = `${evidence}: Deployment ${namespace}/${deployment.name} is scaled to 0`;

@@ -18,12 +18,7 @@ export function checkSecret(facts: Facts): Finding {
   if (secret.value === undefined) {
     // Nothing is there that could create it.
     if (service.ok && service.value === undefined) return finding('skipped', `${where} does not exist: see Service`);
-    if (
-      source.kind === 'secret' &&
-      pods.ok &&
-      pods.value.length > 0 &&
-      pods.value.every(({ cannotStart }) => cannotStart)
-    ) {
+    if (source.kind === 'secret' && pods.ok && pods.value.every(({ cannotStart }) => cannotStart)) {
       return finding('skipped', `${where} does not exist, as no replica has started: see replicas`);
     }
     return finding('trouble', `${where} does not exist`, missing(facts));

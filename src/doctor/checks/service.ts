@@ -19,7 +19,7 @@ export function checkInstallation({ search }: Pick<Facts, 'search'>): Finding {
     return finding(
       'trouble',
       'taintkeeper is not installed in this cluster: there is no Deployment or Service of it, and no webhook',
-      'kubectl apply -f manifests/install.yaml, with your image in it, or with Helm: see docs/install.md',
+      'docs/install.md says how to get an image, and how to install it with Helm; without Helm: kubectl apply -f manifests/install.yaml',
     );
   }
   const places = found.map(placeOf);
@@ -48,12 +48,12 @@ function placeOf({ namespace, service, deployment, helmRelease }: Installation):
 /** Without the ClusterRole, which all of them share: `helm uninstall` would take that away from the others. */
 function removal({ namespace, service, deployment }: Installation): string {
   return deployment
-    ? `kubectl delete deployment,service --namespace ${namespace} ${[...new Set([deployment.name, service])].join(' ')}`
+    ? `kubectl delete deployment,service --ignore-not-found --namespace ${namespace} ${[...new Set([deployment.name, service])].join(' ')}`
     : `kubectl delete service --namespace ${namespace} ${service}`;
 }
 
 /** Whether the Service is there, has an address, and has the port that the API server calls. */
-export function checkService(facts: Facts): Finding {
+export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'installation'>): Finding {
   const { service, webhooks, installation } = facts;
   const where = `Service ${installation.namespace}/${installation.service}`;
   if (!service.ok) return { ...finding('skipped', `${where}: ${service.why}`), essential: true };
@@ -62,7 +62,7 @@ export function checkService(facts: Facts): Finding {
     return finding(
       'trouble',
       `${where} does not exist${left ? ', and webhooks that call it are registered' : ''}`,
-      `${reinstall(installation)}, or is it somewhere else (--namespace, --service)?${left ? ` To be rid of what is left: ${TAKE_AWAY}` : ''}`,
+      `is it somewhere else (--namespace, --service)? If not, ${left ? `to be rid of what is left: ${TAKE_AWAY}; or ` : ''}put it back: ${reinstall(installation)}`,
     );
   }
   const elsewhere = (webhooks.ok ? webhooks.value : []).find(({ clientConfig }) => {
@@ -100,9 +100,10 @@ export function checkService(facts: Facts): Finding {
   const { labels, name, selector } = installation.deployment ?? {};
   const selected = service.value.spec?.selector ?? {};
   if (labels && selector && !selects({ matchLabels: selected }, labels)) {
+    const compared = Object.entries(labels).filter(([key]) => key in selected || key in selector);
     return finding(
       'trouble',
-      `${where} selects ${formatLabels(selected)}, and the pods of Deployment ${installation.namespace}/${name} have ${formatLabels(labels)}`,
+      `${where} selects ${formatLabels(selected)}, and the pods of Deployment ${installation.namespace}/${name} have ${formatLabels(Object.fromEntries(compared))}`,
       patchService(installation, [{ op: 'add', path: '/spec/selector', value: selector }]),
     );
   }

@@ -53,7 +53,7 @@ it.each([
   {
     verdict: 'unknown',
     state: 'skipped' as const,
-    lines: ['unknown: Secret: you may not get it', 'skipped: Secret: you may not get it', ''],
+    lines: ['unknown: Secret: you may not get it', ''],
   },
 ])('is short where it is $verdict', ({ state, lines }) => {
   const evidence = state === 'ok' ? 'complete' : 'you may not get it';

@@ -117,6 +117,17 @@ describe('certificates', () => {
       },
     },
     {
+      why: 'no Secret, because there is no replica that would create it',
+      facts: wellFacts(its, { secret: known(undefined), replicas: [], pods: known([]) }),
+      found: {
+        Secret: 'skipped',
+        'agreement of replicas': 'skipped',
+        caBundle: 'skipped',
+        'certificate names': 'skipped',
+        'serving certificate': 'skipped',
+      },
+    },
+    {
       why: 'nothing is left of the installation: no Deployment could be restarted to create it',
       facts: wellFacts(its, { secret: known(undefined), service: known(undefined), replicas: [] }),
       found: {

@@ -90,7 +90,7 @@ describe('the installation', () => {
       chosen: undefined,
       state: 'trouble',
       says: /^taintkeeper is not installed in this cluster: /,
-      remedy: /^kubectl apply -f manifests\/install.yaml/,
+      remedy: /: kubectl apply -f manifests\/install.yaml$/,
     },
     {
       what: 'is nowhere, not in the namespace that is named either',
@@ -122,7 +122,7 @@ describe('the installation', () => {
       chosen: 'taintkeeper',
       state: 'trouble',
       says: /^taintkeeper is installed 2 times: Deployment taintkeeper\/taintkeeper and Deployment guards\/taintkeeper\. /,
-      remedy: /: kubectl delete deployment,service --namespace guards taintkeeper$/,
+      remedy: /: kubectl delete deployment,service --ignore-not-found --namespace guards taintkeeper$/,
     },
     {
       what: 'is there twice, and one is named',

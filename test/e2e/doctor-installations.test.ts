@@ -1,0 +1,126 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Diagnosis } from '../../src/doctor/check.ts';
+import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { PROGRAM } from '../control-plane/program.ts';
+import { runTool } from '../control-plane/run-tool.ts';
+import { admin } from '../control-plane/users.ts';
+import { pasteRemedy } from './paste-remedy.ts';
+
+const MANIFEST = new URL('../../manifests/install.yaml', import.meta.url).pathname;
+const POLICIES = new URL('../../manifests/policies', import.meta.url).pathname;
+const LOCKED_OUT = 'clusterrole,mutatingwebhookconfiguration,validatingwebhookconfiguration';
+
+describeWithControlPlane('doctor looks for taintkeeper:', {}, (cp: () => ControlPlane) => {
+  async function doctor(...args: string[]): Promise<{ code: number; stdout: string }> {
+    const KUBECONFIG = await cp().kubeconfigFile(admin);
+    const { code, stdout, stderr } = await runTool(process.execPath, [PROGRAM, 'doctor', ...args], {
+      env: { ...process.env, KUBECONFIG },
+    });
+    expect(stderr).toBe('');
+    return { code, stdout };
+  }
+
+  async function diagnosis(...args: string[]): Promise<Diagnosis> {
+    return JSON.parse((await doctor('-o', 'json', ...args)).stdout);
+  }
+
+  const installation = ({ checks }: Diagnosis) => checks.find(({ area }) => area === 'installation');
+
+  it('nothing is installed, and nothing else is blamed', async () => {
+    const { code, stdout } = await doctor();
+    expect(stdout).toBe(
+      'installation: taintkeeper is not installed in this cluster: there is no Deployment or Service of it, and no webhook\n' +
+        '  -> docs/install.md says how to get an image, and how to install it with Helm; without Helm: kubectl apply -f manifests/install.yaml\n',
+    );
+    expect(code).toBe(1);
+    const { verdict, checks } = await diagnosis('--namespace', 'elsewhere');
+    expect(verdict).toBe('installation');
+    expect(checks.map(({ name }) => name)).toEqual(['installation']);
+    await pasteRemedy(cp(), checks[0]?.remedy);
+  });
+
+  describe('installed', () => {
+    beforeAll(async () => {
+      for (const file of [MANIFEST, POLICIES]) {
+        const { code, stderr } = await cp().kubectl(['apply', '-f', file]);
+        expect(code, stderr).toBe(0);
+      }
+    });
+
+    it('it is found without a namespace, and no certificate is blamed that no replica could issue', async () => {
+      const found = await diagnosis();
+      expect(installation(found)).toMatchObject({ state: 'ok', evidence: 'Deployment taintkeeper/taintkeeper' });
+      expect(found.verdict, found.summary).toBe('network');
+      expect(found.checks.filter(({ state }) => state === 'trouble').map(({ name }) => name)).toEqual(['replicas']);
+    });
+
+    it('a wrong namespace is called that, and the remedy leads there', async () => {
+      const { code, stdout } = await doctor('--namespace', 'kube-system');
+      expect(stdout).toBe(
+        'installation: taintkeeper is not installed in namespace kube-system: it is Deployment taintkeeper/taintkeeper\n' +
+          '  -> taintkeeper doctor --namespace taintkeeper\n',
+      );
+      expect(code).toBe(1);
+      expect(installation(await diagnosis('--namespace', 'taintkeeper'))).toMatchObject({ state: 'ok' });
+    });
+
+    it('webhooks that policies need are missed after somebody was locked out', async () => {
+      await cp().kubectl(['delete', '--ignore-not-found', LOCKED_OUT, 'taintkeeper']);
+      const { checks } = await diagnosis();
+      expect(checks.find(({ name }) => name === 'registration')).toMatchObject({
+        state: 'skipped',
+        evidence: expect.stringMatching(/^no webhook is registered, though policies need one: see /),
+      });
+      expect(checks.find(({ name }) => name === 'rights')).toMatchObject({ state: 'trouble' });
+    });
+
+    it('two installations are named, and the remedy leaves one', async () => {
+      await cp().kubectl(['create', 'namespace', 'guards']);
+      const path = (namespace: string) => `/apis/apps/v1/namespaces/${namespace}/deployments`;
+      const { metadata, spec } = (
+        await cp().request<{ metadata: { labels: object }; spec: object }>(
+          admin,
+          'GET',
+          `${path('taintkeeper')}/taintkeeper`,
+        )
+      ).body;
+      const body = { metadata: { name: 'taintkeeper', labels: metadata.labels }, spec };
+      expect((await cp().request(admin, 'POST', path('guards'), { body })).status).toBe(201);
+      const found = await diagnosis('--namespace', 'taintkeeper');
+      expect(found.verdict).toBe('installation');
+      expect(installation(found)?.evidence).toContain(
+        '2 times: Deployment taintkeeper/taintkeeper and Deployment guards/taintkeeper.',
+      );
+      await pasteRemedy(cp(), installation(found)?.remedy);
+      expect(installation(await diagnosis())).toMatchObject({
+        state: 'ok',
+        evidence: 'Deployment taintkeeper/taintkeeper',
+      });
+    });
+
+    it('what is left of one is told apart from none', async () => {
+      const webhook = {
+        name: 'protect.taintkeeper.dev',
+        clientConfig: { service: { namespace: 'taintkeeper', name: 'taintkeeper' } },
+        sideEffects: 'None',
+        admissionReviewVersions: ['v1'],
+      };
+      const path = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
+      const body = { metadata: { name: 'taintkeeper' }, webhooks: [webhook] };
+      expect((await cp().request(admin, 'POST', path, { body })).status).toBe(201);
+      await cp().kubectl(['delete', 'deployment,service', '-n', 'taintkeeper', 'taintkeeper']);
+      const { verdict, summary, checks } = await diagnosis();
+      expect({ verdict, summary }).toMatchObject({
+        verdict: 'network',
+        summary: expect.stringMatching(
+          /^Service taintkeeper\/taintkeeper does not exist, and webhooks that call it are registered/,
+        ),
+      });
+      const remedy = checks.find(({ name }) => name === 'Service')?.remedy;
+      await pasteRemedy(cp(), remedy?.split('; or ')[0]);
+      await pasteRemedy(cp(), remedy?.split('; or ')[1]);
+      expect((await diagnosis()).checks.find(({ name }) => name === 'Service')).toMatchObject({ state: 'ok' });
+    });
+  });
+});

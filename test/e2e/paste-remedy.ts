@@ -1,0 +1,18 @@
+import { expect } from 'vitest';
+import { findAssets } from '../control-plane/assets.ts';
+import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { runTool } from '../control-plane/run-tool.ts';
+import { admin } from '../control-plane/users.ts';
+import { temporaryDirectory } from '../unit/temporary-directory.ts';
+
+const ROOT = new URL('../..', import.meta.url).pathname;
+
+/** What somebody does who pastes the command of a remedy, which ends it, into a shell. */
+export async function pasteRemedy(cp: ControlPlane, remedy = ''): Promise<void> {
+  const PATH = `${findAssets('newest')?.folder}:${process.env.PATH}`;
+  // A home of its own, for kubectl's cache.
+  const env = { PATH, HOME: temporaryDirectory(), KUBECONFIG: await cp.kubeconfigFile(admin) };
+  const command = remedy.slice(remedy.indexOf('kubectl '));
+  const result = await runTool('sh', ['-c', `cd ${ROOT} && ${command}`], { env });
+  expect(result.code, `${command}\n${result.stderr}`).toBe(0);
+}
