@@ -20,7 +20,7 @@ export interface CheckResult {
   readonly state: CheckState;
   /** One line: what was seen, with names, times, numbers. Nothing of a private key. */
   readonly evidence: string;
-  /** The command, or the one sentence, that mends it. */
+  /** The one sentence, or the command, that mends it; of both, the command comes last. */
   readonly remedy?: string;
   /** Of one that was skipped: without it nobody can say that all is well. */
   readonly essential?: true;

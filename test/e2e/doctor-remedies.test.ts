@@ -1,8 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ApiClient, connect } from '../../src/cluster/client/api-client.ts';
 import { POLICY_RESOURCES } from '../../src/cluster/policies.ts';
+import { ADMISSION_REGISTRATION, CONFIGURATIONS } from '../../src/cluster/webhook-configurations.ts';
+import type { CheckName } from '../../src/doctor/check.ts';
 import { checkFailedCalls, checkVersions } from '../../src/doctor/checks/api-server.ts';
 import { checkAdmission } from '../../src/doctor/checks/calls.ts';
 import { checkPermissions, checkRights } from '../../src/doctor/checks/leader.ts';
@@ -12,6 +14,7 @@ import { checkReplicas } from '../../src/doctor/checks/replicas.ts';
 import { checkIgnoredDaemonSets } from '../../src/doctor/checks/selectors.ts';
 import { checkEndpoints, checkService } from '../../src/doctor/checks/service.ts';
 import { type ClusterFacts, gatherCluster } from '../../src/doctor/cluster-facts.ts';
+import type { Facts } from '../../src/doctor/facts.ts';
 import { findInstallation, type Installation } from '../../src/doctor/installation.ts';
 import { known } from '../../src/doctor/reading.ts';
 import type { ReplicaFacts } from '../../src/doctor/replicas.ts';
@@ -25,16 +28,34 @@ import { NAMESPACE, SERVICE, taintkeeperAccount } from '../control-plane/replica
 import { runTool } from '../control-plane/run-tool.ts';
 import { admin, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { healthyFacts } from '../unit/doctor/facts.ts';
+import { certificates, greeted, healthyFacts, replica, run, unseen, webhook, wellFacts } from '../unit/doctor/facts.ts';
 import { temporaryDirectory } from '../unit/temporary-directory.ts';
 import { LEASE } from './installation.ts';
 import { pasteRemedy } from './paste-remedy.ts';
 
 const MANIFEST = new URL('../../manifests/install.yaml', import.meta.url).pathname;
 const SERVICE_PATH = `/api/v1/namespaces/${NAMESPACE}/services/${SERVICE}`;
+/** A pod that the namespace's Pod Security Standard lets in. */
+const POD = {
+  labels: { 'app.kubernetes.io/name': 'taintkeeper', 'app.kubernetes.io/component': 'webhook' },
+  spec: {
+    automountServiceAccountToken: false,
+    securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
+    containers: [
+      {
+        name: 'x',
+        image: 'example.com/x',
+        securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] }, runAsNonRoot: true },
+      },
+    ],
+  },
+};
 const WEBHOOKS = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
 /** Nobody listens there. */
 const NOWHERE = 'https://127.0.0.1:1/';
+
+const its = await certificates();
+const others = await certificates();
 
 describeWithControlPlane("what doctor says of a cluster's configuration", {}, (cp) => {
   const clients: ApiClient[] = [];
@@ -218,17 +239,11 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
 
   it('pods that a node rejected are deleted by the remedy', async () => {
     const pods = `/api/v1/namespaces/${NAMESPACE}/pods`;
-    const labels = { 'app.kubernetes.io/name': 'taintkeeper', 'app.kubernetes.io/component': 'webhook' };
-    const capabilities = { drop: ['ALL'] };
-    const securityContext = { allowPrivilegeEscalation: false, capabilities, runAsNonRoot: true };
-    const container = { ...{ name: 'x', image: 'example.com/x' }, securityContext };
-    const seccomp = { seccompProfile: { type: 'RuntimeDefault' } };
-    const spec = { containers: [container], securityContext: seccomp };
     for (const [name, status] of [
       ['rejected', { phase: 'Failed', reason: 'NodeShutdown' }],
       ['well', { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] }],
     ] as const) {
-      const body = { metadata: { name, labels }, spec: { ...spec, automountServiceAccountToken: false } };
+      const body = { metadata: { name, labels: POD.labels }, spec: POD.spec };
       expect((await cp().request(admin, 'POST', pods, { body })).status).toBe(201);
       const path = `${pods}/${name}/status`;
       const answer = await cp().request(admin, 'PATCH', path, { body: { status }, contentType: MERGE_PATCH });
@@ -265,6 +280,53 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     const mended = await look();
     expect(checkIgnoredDaemonSets(mended)).toMatchObject([{ state: 'ok' }]);
     expect(checkPermissions(mended)).toEqual([]);
+  });
+
+  describe('the command of a remedy does what it says:', () => {
+    const twoReplicas = [replica('well', greeted(its)), replica('stray', greeted(others))];
+    const fault = { kind: 'refused', message: 'connection refused' } as const;
+    const gone = replica('stray', greeted(its), { reached: known({ outcome: 'failed', fault }) });
+    const pods = `/api/v1/namespaces/${NAMESPACE}/pods`;
+    const certificate = `/api/v1/namespaces/${NAMESPACE}/secrets/taintkeeper-certs`;
+    const both = Object.values(CONFIGURATIONS).map(
+      ({ resource }) => `${ADMISSION_REGISTRATION}/${resource}/taintkeeper`,
+    );
+
+    it.each<{ check: CheckName; facts: Partial<Facts>; takesAway: readonly string[] }>([
+      { check: 'Secret', facts: { secret: known(undefined) }, takesAway: [] },
+      {
+        check: 'serving certificate',
+        facts: { now: new Date('2027-06-01T12:00:00Z') },
+        takesAway: [certificate],
+      },
+      { check: 'agreement of replicas', facts: { replicas: twoReplicas }, takesAway: [`${pods}/stray`] },
+      { check: 'caBundle', facts: { webhooks: known([webhook('x', others.ca.cert)]) }, takesAway: both },
+      {
+        check: 'endpoints',
+        facts: { replicas: [replica('well', greeted(its), { endpoint: undefined })] },
+        takesAway: [],
+      },
+      { check: 'round trip', facts: { replicas: [gone] }, takesAway: [`${pods}/stray`] },
+      { check: 'failed calls', facts: { metrics: unseen('403', 403) }, takesAway: [] },
+    ])('$check', async ({ check, facts, takesAway }) => {
+      for (const path of takesAway) await create(path);
+      const [found] = run([check], wellFacts(its, facts));
+      expect(found?.remedy, JSON.stringify(found)).toBeDefined();
+      await paste(found?.remedy);
+      for (const path of takesAway) {
+        const left = (await cp().request<{ metadata: { deletionTimestamp?: string } }>(admin, 'GET', path)).body;
+        expect(left, path).toSatisfy(({ code, metadata }) => code === 404 || metadata.deletionTimestamp !== undefined);
+      }
+    });
+
+    /** Something of the kind and name. */
+    async function create(path: string): Promise<void> {
+      const [, parent, name] = /^(.*)\/([^/]+)$/.exec(path) ?? [];
+      const { status } = await cp().request(admin, 'POST', parent ?? '', {
+        body: { metadata: { name, labels: POD.labels }, ...(path.includes('/pods/') ? { spec: POD.spec } : {}) },
+      });
+      expect([201, 409]).toContain(status);
+    }
   });
 
   it('a native policy that refuses is proof that one is in force', async () => {

@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../unit/temporary-directory.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 
-/** What somebody does who pastes the command of a remedy, which ends it, into a shell. */
+/** What somebody does who pastes the command at the end of a remedy into a shell. */
 export async function pasteRemedy(cp: ControlPlane, remedy = ''): Promise<void> {
   const PATH = `${findAssets('newest')?.folder}:${process.env.PATH}`;
   // A home of its own, for kubectl's cache.

@@ -12,7 +12,7 @@ const REJECTIONS = 'apiserver_admission_webhook_rejection_count';
  */
 export function checkFailedCalls({ metrics }: Pick<Facts, 'metrics'>): Finding[] {
   if (!metrics.ok) {
-    const remedy = `kubectl get --raw /metrics | grep -e ${FAIL_OPEN} -e ${REJECTIONS}, as somebody who may`;
+    const remedy = `as somebody who may: kubectl get --raw /metrics | grep -e ${FAIL_OPEN} -e ${REJECTIONS}`;
     return [finding('skipped', metrics.why, remedy)];
   }
   const samples = samplesOf(metrics.value, [FAIL_OPEN, REJECTIONS]).filter(({ labels }) => labels.name?.endsWith(OURS));

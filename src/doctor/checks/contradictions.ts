@@ -51,7 +51,7 @@ function checkPair(one: Side, other: Side, nodes: readonly DoctorNode[]): Findin
   const audited = [one, other].some(({ compiled }) => compiled.mode === 'Audit');
   return clashes.map(({ what, serious }) => {
     const state = serious && meeting.certain && !audited ? 'trouble' : 'note';
-    const remedy = `kubectl edit taintpolicy ${other.policy.name}: settle on one, or make its nodeSelector leave out what ${one.policy.name} selects`;
+    const remedy = `settle on one, or make its nodeSelector leave out what ${one.policy.name} selects: kubectl edit taintpolicy ${other.policy.name}`;
     return finding(state, `${names} ${what}: ${meeting.where}`, remedy);
   });
 }
@@ -108,7 +108,7 @@ function checkHeld(policies: readonly CompiledTaintPolicy[], nodes: readonly Doc
       return finding(
         'trouble',
         evidence,
-        `kubectl edit taintpolicy ${holder.name}: let it leave out that taint, or those nodes`,
+        `let it leave out that taint, or those nodes: kubectl edit taintpolicy ${holder.name}`,
       );
     }),
   );

@@ -19,7 +19,7 @@ export function checkLeader({ lease, installation }: Pick<Facts, 'lease' | 'inst
     : holder === undefined
       ? `there is no ${name}: no replica has ever led`
       : `${name} was given up, and nobody has taken it in ${watchedSeconds} s`;
-  const remedy = `kubectl --namespace ${installation.namespace} logs ${deploymentOf(installation)} --tail=200 | grep -i lead; after a crash, a new leader takes up to 20 s`;
+  const remedy = `after a crash, a new leader takes up to 20 s; its log: kubectl logs --namespace ${installation.namespace} ${deploymentOf(installation)} --tail=200 | grep -i lead`;
   return consequence(
     finding('trouble', `${evidence}: nothing is repaired, and no webhook looked after`, remedy),
     (cause) => `${evidence}; that may be because of the trouble with ${cause}`,

@@ -71,7 +71,7 @@ function remedy({ resource, name }: RegisteredConfiguration, webhook: Registered
   const patch = `[{"op":"test","path":"/webhooks/${index}/name","value":"${webhook.name}"},{"op":"replace","path":"/webhooks/${index}/failurePolicy","value":"Ignore"}]`;
   const command = `kubectl patch ${resource.replace(/s$/, '')} ${name} --type=json -p '${patch}'`;
   const engine = ENGINES.find(({ sign }) => sign.test(`${name} ${webhook.name}`));
-  return engine ? `${command}; for good (${engine.name} writes it itself): ${engine.setting}` : command;
+  return engine ? `for good (${engine.name} writes it itself): ${engine.setting}; until then: ${command}` : command;
 }
 
 function callsUs(

@@ -79,7 +79,7 @@ function checkPolicy(policy: PolicyObject): Finding[] {
   if (stalled) {
     const evidence = `${nameOf(policy)} is stalled (${stalled.reason}): ${stalled.message}`;
     const causes = stalled.reason.endsWith('NotPermitted') ? (['optional rights', ...LEADERSHIP] as const) : LEADERSHIP;
-    results.push(unlessLeaderless(evidence, `${look}, and docs/repairs.md on ${stalled.reason}`, causes));
+    results.push(unlessLeaderless(evidence, `see docs/repairs.md on ${stalled.reason}: ${look}`, causes));
   }
   if (results.length === 0 && (status?.violating ?? 0) > 0) results.push(violating(policy, status, look));
   return results;

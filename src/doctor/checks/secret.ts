@@ -2,6 +2,7 @@ import { caFault, invalidAt, parseCertificates, servingFault } from '../../certs
 import { type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
 import { deploymentOf } from '../installation.ts';
+import type { PodView } from '../pod-view.ts';
 import { renewal, servedBy } from './served.ts';
 
 /** From then on taintkeeper replaces its CA by itself. */
@@ -18,7 +19,7 @@ export function checkSecret(facts: Facts): Finding {
   if (secret.value === undefined) {
     // Nothing is there that could create it.
     if (service.ok && service.value === undefined) return finding('skipped', `${where} does not exist: see Service`);
-    if (source.kind === 'secret' && pods.ok && pods.value.every(({ cannotStart }) => cannotStart)) {
+    if (source.kind === 'secret' && pods.ok && !pods.value.some(hasStarted)) {
       return finding('skipped', `${where} does not exist, as no replica has started: see replicas`);
     }
     return finding('trouble', `${where} does not exist`, missing(facts));
@@ -47,6 +48,11 @@ export function checkSecret(facts: Facts): Finding {
 /** The faults are worded for the log line of what was issued in its place. */
 function said(fault: string): string {
   return fault === 'there was none' ? 'a part of it is missing' : fault;
+}
+
+/** Whether the pod's process may have come as far as creating the Secret. */
+function hasStarted({ cannotStart, ip }: PodView): boolean {
+  return cannotStart === undefined && ip !== undefined;
 }
 
 function missing({ installation, source }: Facts): string {

@@ -30,7 +30,7 @@ export function checkSelectors(facts: Pick<Facts, 'policies' | 'builtin' | 'node
 
 function checkNodes(name: string, selector: LabelSelector | undefined, nodes: readonly DoctorNode[]): Finding[] {
   const requirements = requirementsOf(selector);
-  const edit = `kubectl edit taintpolicy ${name} (spec.nodeSelector)`;
+  const edit = `change spec.nodeSelector: kubectl edit taintpolicy ${name}`;
   const wanted = requirements.map(formatRequirement).join(', ');
   if (!satisfiable(requirements)) {
     return [finding('trouble', `TaintPolicy ${name} can select no node: nothing is ${wanted}`, edit)];
@@ -39,7 +39,7 @@ function checkNodes(name: string, selector: LabelSelector | undefined, nodes: re
   if (nodes.length === 0) return [finding('note', `TaintPolicy ${name}: there are no nodes yet`)];
   const evidence = `TaintPolicy ${name} selects none of ${count(nodes.length, 'node')} by ${wanted}${whyNot(selector, nodes)}`;
   return [
-    finding('trouble', evidence, `kubectl label node NODE …, or ${edit}; a pool that is scaled to zero needs nothing`),
+    finding('trouble', evidence, `a pool that is scaled to zero needs nothing; otherwise label its nodes, or ${edit}`),
   ];
 }
 
@@ -61,7 +61,7 @@ function checkDaemonSets(
   if (isBuiltin) {
     return [finding('note', `${policy} knows the usual CNI plugins by name, and none of them runs here`)];
   }
-  const edit = `kubectl edit ${kind.toLowerCase()} ${name} (spec.daemonSets)`;
+  const edit = `change spec.daemonSets: kubectl edit ${kind.toLowerCase()} ${name}`;
   if (!satisfiable(requirementsOf(selection.selector))) {
     return [finding('trouble', `${policy} can select no DaemonSet: spec.daemonSets.selector contradicts itself`, edit)];
   }

@@ -151,7 +151,7 @@ function endpoints(facts: Facts): Finding {
     return finding(
       'trouble',
       `Service ${name} has no endpoint that is ready${there}`,
-      `kubectl get endpointslices --namespace ${installation.namespace} --selector kubernetes.io/service-name=${installation.service} --output yaml: if the pods are ready and not in there, the controller manager does not do its work, or the slices are somebody else's`,
+      `if the pods are ready and not in there, the controller manager does not do its work, or the slices are somebody else's: kubectl get endpointslices --namespace ${installation.namespace} --selector kubernetes.io/service-name=${installation.service} --output yaml`,
     );
   }
   const astray = ready.find(({ pod, endpoint }) => {

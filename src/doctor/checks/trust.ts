@@ -27,7 +27,7 @@ export function checkTrust(facts: Facts): Finding {
     (webhook) => fault(webhook, served, trustedTime(facts)),
     (group) => `${said(group, webhooks.value.length)}: ${fault(group[0], served, trustedTime(facts))}`,
   );
-  const remedy = `the leader puts it right within a minute; if it does not, kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration ${CONFIGURATION_NAME} (it registers them anew), and see its log`;
+  const remedy = `the leader puts it right within a minute; if it does not, see its log, and have it register them anew: kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration ${CONFIGURATION_NAME}`;
   return consequence(
     finding('trouble', evidence, remedy),
     (cause) =>
