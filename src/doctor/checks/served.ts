@@ -12,7 +12,10 @@ export interface Served {
   readonly chain: readonly X509Certificate[];
 }
 
-/** What is served, by those who could be dialled, and by the Service's address where that is somebody else's. */
+/**
+ * What is served, by those who could be dialled, and by the Service's address where that is somebody else's. Who is no webhook does
+ * not count there: outside of the cluster, another network may have that address.
+ */
 export function servedBy({
   replicas,
   overService,
@@ -20,9 +23,15 @@ export function servedBy({
 }: Pick<Facts, 'replicas' | 'overService' | 'installation'>): Served[] {
   const served = replicas.flatMap(({ name, way, dialled }) => servedIn(name, way, dialled));
   const found = new Set(served.map(({ leaf }) => leaf.fingerprint256));
-  const over = overService.flatMap((dialled) => servedIn(`Service ${installation.service}`, 'direct', dialled));
+  const over = overService
+    .filter(isWebhook)
+    .flatMap((dialled) => servedIn(`Service ${installation.service}`, 'direct', dialled));
   const others = new Map(over.map((one) => [one.leaf.fingerprint256, one]));
   return [...served, ...[...others.values()].filter(({ leaf }) => !found.has(leaf.fingerprint256))];
+}
+
+function isWebhook(dialled: Dialled): boolean {
+  return dialled.outcome === 'greeted' && dialled.greeting.refusal === undefined;
 }
 
 function servedIn(replica: string, way: Way, dialled: Dialled): Served[] {

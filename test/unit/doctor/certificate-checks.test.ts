@@ -1,5 +1,7 @@
+import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { CERTIFICATE_CHECKS, type CheckState } from '../../../src/doctor/check.ts';
+import type { Dialled } from '../../../src/doctor/dial.ts';
 import type { Facts } from '../../../src/doctor/facts.ts';
 import { known, unknown } from '../../../src/doctor/reading.ts';
 import { certificates, DAY_MS, greeted, NOW, pod, replica, run, webhook, wellFacts } from './facts.ts';
@@ -16,6 +18,11 @@ const filesOf = ({ ca, serving }: typeof its) =>
   known({ cert: serving.cert, key: serving.key, caCert: ca.cert, caKey: ca.key });
 const served = (...dialled: ReturnType<typeof greeted>[]) =>
   dialled.map((one, index) => replica('ab'[index] ?? '', one));
+/** Somebody who has a certificate, and does not answer a review. */
+const noWebhook = (pair: typeof its): Dialled => {
+  const chain = [new X509Certificate(pair.serving.cert)];
+  return { outcome: 'greeted', greeting: { chain, refusal: 'HTTP 404', clockAheadMs: undefined } };
+};
 const dead = { outcome: 'failed', fault: { kind: 'refused', message: 'connect ECONNREFUSED' } } as const;
 
 interface Case {
@@ -94,6 +101,11 @@ describe('certificates', () => {
       facts: wellFacts(its, { overService: [greeted(others), greeted(its), greeted(others)] }),
       found: { 'agreement of replicas': 'trouble', caBundle: 'skipped' },
       says: /does not trust Service taintkeeper$/,
+    },
+    {
+      why: "the Service's address leads to what is no webhook, on another network: that is nobody's certificate here",
+      facts: wellFacts(its, { overService: [noWebhook(others)] }),
+      found: {},
     },
     {
       why: 'no Secret, though all goes well: whoever starts next has none',
