@@ -17,7 +17,7 @@ export const LENGTH_LIMIT = 50_000;
 
 /** How long a list an expression may look at item by item. */
 const SHORTEST_LIST = 32;
-const LIST_SIZES = [256, 192, 128, 96, 64, 48, SHORTEST_LIST];
+const LIST_SIZES = [512, 384, 256, 192, 128, 96, 64, 48, SHORTEST_LIST];
 
 /** An expression for lists of at most `size` items: for longer ones it is wider, and cheap. */
 export interface Candidate {

@@ -23,7 +23,10 @@ import {
   isLastingOrLikeOneOf,
   isLastingOrOneOf,
   lasting,
+  NAMES_AFTER,
+  NAMES_BEFORE,
   type ProtectingRule,
+  TAINTS_CHANGE,
   taintLiteral,
   taintValue,
 } from './taints.ts';
@@ -136,10 +139,19 @@ export function whenTaintsChange({ exact, protectedKeys: { rules, condition: key
   ]);
   const long = any(['before', 'after'].map((taints) => other(`size(${taints}) > ${size}`, 3, [taints])));
   const lastingDropped = lasting('dropped', rules);
-  const variables = [DROPPED, lastingDropped, SETTLED, settledOf(lastingDropped.name), ADDED, lasting('added', rules)];
+  const variables = [
+    NAMES_AFTER,
+    DROPPED,
+    lastingDropped,
+    SETTLED,
+    settledOf(lastingDropped.name),
+    NAMES_BEFORE,
+    ADDED,
+    lasting('added', rules),
+  ];
   const question = bind(variables, exact);
   // Most updates of a node leave its taints alone, and are done with here.
-  return all([other('before != after', (n) => n / 10 + 3, ['before', 'after']), choose(long, changed, question)]);
+  return all([TAINTS_CHANGE, choose(long, changed, question)]);
 }
 
 /**

@@ -1,6 +1,7 @@
 import {
   all,
   any,
+  bind,
   type Expression,
   exists,
   filtered,
@@ -28,30 +29,14 @@ const KEY: Operand = { text: 't.key', maxLength: 317 };
 const EFFECT: Operand = { text: 't.effect', maxLength: 16 };
 const VALUE: Operand = { text: taintValue('t'), maxLength: 63 };
 
-/** To compare two taints, with keys of the greatest length; keys that are equal are few. */
-const SAME_COST = 40;
 const KEPT_ITEM_COST = 20;
 
 /** The taints of the node before an update, and after it. */
 export const TAINTS_BEFORE: Variable = { name: 'before', definition: taintsOf('oldObject') };
 export const TAINTS_AFTER: Variable = { name: 'after', definition: taintsOf('object') };
 
-/**
- * The taints of `before` that `after` does not have, {@link droppedTaints} in CEL. Most taints are there as they were,
- * which one look at the whole list shows; only the others are compared one by one, without their `timeAdded`.
- */
-export const DROPPED: Variable = { name: 'dropped', definition: without('before', 'after') };
-/** The same the other way round. */
-export const ADDED: Variable = { name: 'added', definition: without('after', 'before') };
-
-function without(taints: string, others: string): Expression {
-  return other(
-    `${taints}.filter(t, !(t in ${others}) && !${others}.exists(u,\n  ` +
-      `u.key == t.key && u.effect == t.effect && ${taintValue('u')} == ${taintValue('t')}))`,
-    (size) => size * (KEPT_ITEM_COST + size * (SAME_COST + 7)),
-    [taints, others],
-  );
-}
+/** True when an update changes the list of taints, be it their order alone. */
+export const TAINTS_CHANGE: Expression = other('before != after', (size) => size / 10 + 3, ['before', 'after']);
 
 /**
  * True when the list of taints has one that a rule protects. For keys with a wildcard see {@link lasting}, and for those that
@@ -184,22 +169,25 @@ function meets(rules: readonly TaintRule[]): Expression {
   );
 }
 
-// To compare two lists of taints by their names takes as much time as they are long; taint by taint, as much as its square.
-
 /** `key:Effect`, what makes a taint `t` the one it is on a node; as an entry of an annotation, the taint with any value. */
 export const IDENTITY: Expression = other('t.key + ":" + t.effect', 80);
 
 /** `key=value:Effect`, with the `=` also where there is no value. */
 export const EXACT_NAME: Expression = other(`t.key + "=" + ${taintValue('t')} + ":" + t.effect`, 175);
 
-/** What an update leaves of the taints. */
-export const LEFT: Variable = { name: 'left', definition: each('after', EXACT_NAME) };
+/** The names of the taints before an update, and after it: to compare taints themselves costs the API server many times as much. */
+export const NAMES_BEFORE: Variable = { name: 'beforeNames', definition: each('before', EXACT_NAME) };
+export const NAMES_AFTER: Variable = { name: 'afterNames', definition: each('after', EXACT_NAME) };
 
-/** The same taints as {@link DROPPED}. */
-export const DROPPED_BY_NAME: Variable = {
-  name: 'dropped',
-  definition: those('before', notAmong(EXACT_NAME, 'left')),
-};
+const IS_DROPPED = notAmong(EXACT_NAME, 'afterNames');
+
+/** The taints that an update drops, {@link droppedTaints} in CEL: their `timeAdded` does not count. */
+export const DROPPED: Variable = { name: 'dropped', definition: those('before', IS_DROPPED) };
+/** The same the other way round. */
+export const ADDED: Variable = { name: 'added', definition: those('after', notAmong(EXACT_NAME, 'beforeNames')) };
+
+/** True when the update drops a taint, protected or not. */
+export const DROPS_TAINTS: Expression = all([TAINTS_CHANGE, bind([NAMES_AFTER], exists('before', 't', IS_DROPPED))]);
 
 /** True when the name of the taint `t` is not in the list, a bound name. */
 export function notAmong(name: Expression, list: string): Expression {

@@ -13,7 +13,7 @@ import {
 import { EMPTY, each, isEmpty, isIn, mapped, those, together } from '../cel/lists.ts';
 import { annotationOf } from '../conditions/protection-changes.ts';
 import { IS_NODE } from '../conditions/selection.ts';
-import { EXACT_NAME, IDENTITY } from '../conditions/taints.ts';
+import { DROPS_TAINTS, EXACT_NAME, IDENTITY } from '../conditions/taints.ts';
 import { MAX_REMEMBERED, REMEMBERED_ANNOTATION } from '../judge/memory.ts';
 import { RELEASE_ANNOTATION } from '../judge/release.ts';
 import { type Assembled, mutating } from './assemble.ts';
@@ -22,7 +22,6 @@ import { NODE_UPDATES } from './node-messages.ts';
 import { pathOf, RECORD, recordVariables, removalRecord } from './node-records.ts';
 import { puttingTaints } from './node-registration.ts';
 import {
-  DROPS_TAINTS,
   entriesOf,
   holdersOf,
   isHeldBy,

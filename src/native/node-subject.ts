@@ -1,16 +1,4 @@
-import {
-  all,
-  any,
-  bind,
-  type Expression,
-  exists,
-  FALSE,
-  LIST_COST,
-  not,
-  other,
-  TRUE,
-  type Variable,
-} from '../cel/expression.ts';
+import { all, any, type Expression, FALSE, LIST_COST, not, other, TRUE, type Variable } from '../cel/expression.ts';
 import { isIn, those } from '../cel/lists.ts';
 import { type NodePolicy, readNodePolicy, selectsBeforeOrAfter } from '../conditions/node-policies.ts';
 import { RELEASE_AFTER, RELEASE_BEFORE } from '../conditions/protection-changes.ts';
@@ -18,12 +6,11 @@ import { LABELS, LABELS_BEFORE, REQUESTER_VARIABLES } from '../conditions/select
 import { SETTLED } from '../conditions/settled.ts';
 import {
   comesAndGoesByName,
-  DROPPED_BY_NAME,
+  DROPPED,
   EXACT_NAME,
   IDENTITY,
   isProtected,
-  LEFT,
-  notAmong,
+  NAMES_AFTER,
   type ProtectingRule,
   TAINTS_AFTER,
   TAINTS_BEFORE,
@@ -57,8 +44,8 @@ export interface NodeSubject extends NamedNodePolicy {
 const UPDATE_VARIABLES: readonly Variable[] = [
   TAINTS_BEFORE,
   TAINTS_AFTER,
-  LEFT,
-  DROPPED_BY_NAME,
+  NAMES_AFTER,
+  DROPPED,
   LABELS_BEFORE,
   LABELS,
   ...REQUESTER_VARIABLES,
@@ -69,16 +56,6 @@ const UPDATE_VARIABLES: readonly Variable[] = [
   { name: 'announced', definition: entriesOf('oldRelease', MAX_RELEASES) },
   { name: 'entries', definition: entriesOf('release', MAX_RELEASES) },
 ];
-
-/**
- * The condition under which an update is looked at at all: it drops a taint. Most leave the taints of a node alone, and to look costs
- * milliseconds, as the API server makes a copy of a large node for each expression. Names are compared and not taints: that of a thousand
- * taints with a thousand others takes the API server most of a minute, before it stops for the cost.
- */
-export const DROPS_TAINTS: Expression = all([
-  other('before != after', (size) => 50 * size + 3, ['before', 'after']),
-  bind([LEFT], exists('before', 't', notAmong(EXACT_NAME, 'left'))),
-]);
 
 /** Every policy is read for every other one that it may meet: each is so once. */
 const known = new WeakMap<TaintPolicy, NamedNodePolicy>();

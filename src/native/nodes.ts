@@ -1,5 +1,6 @@
 import { all, type Expression, FALSE, not, TRUE } from '../cel/expression.ts';
 import { EMPTY, isEmpty, isIn, those } from '../cel/lists.ts';
+import { DROPS_TAINTS } from '../conditions/taints.ts';
 import type { TaintPolicy } from '../policy/policy.ts';
 import { type Assembled, validating } from './assemble.ts';
 import { conclude } from './conclude.ts';
@@ -16,7 +17,7 @@ import {
 } from './node-messages.ts';
 import { registration, registrationReport } from './node-registration.ts';
 import { restoration } from './node-restoration.ts';
-import { DROPS_TAINTS, isNamedIn, type NodeSubject, readNamedNodePolicy, readNodeSubject } from './node-subject.ts';
+import { isNamedIn, type NodeSubject, readNamedNodePolicy, readNodeSubject } from './node-subject.ts';
 
 /**
  * The validation of an update: what a Deny policy protects stays, and what a Restore policy protects was put back; an Audit

@@ -8,9 +8,9 @@ import { nodeEntries } from './node-entries.ts';
  * {@link judgeNode} and {@link judgeDaemonSet} have something to say, in that phase or in the other one, and no request
  * twice in one phase. More are let through, and never fewer, where the exact condition would cost the API server too much:
  *
- * - updates of nodes with more taints than the expression names, usually 128: those that change a taint with a protected
+ * - updates of nodes with more taints than the expression names, 384 or 512 for few policies: those that change a taint with a protected
  *   key, or the order of such taints; from some thousands of taints on, those that change any taint;
- * - new nodes with more than 256 taints, and DaemonSets with more than 256 tolerations;
+ * - new nodes with more than 512 taints, and DaemonSets with more than 512 tolerations, or fewer where the expression says so;
  * - requesters with more than 64 groups, or names of more than 256 characters: no wildcard exempts them;
  * - release annotations of more than 1,024 characters, or of nothing but white space that is no blank and no line break;
  * - what `widened` says of an entry.

@@ -167,7 +167,7 @@ describeWithControlPlane('matchConditions at their limits', {}, (cp) => {
       const settled = manyTaints(64).map((taint) => ({ ...taint, value: 'w'.repeat(63) }));
       const sizes = sizesIn(entries, /size\(before\) > (\d+) \|\|/g);
       const sizesOfNewNodes = sizesIn(entries, /size\(taints\) > (\d+) \|\|/g);
-      expect(Math.min(...sizes, ...sizesOfNewNodes)).toBeGreaterThanOrEqual(64);
+      expect(Math.min(...sizes, ...sizesOfNewNodes)).toBeGreaterThanOrEqual(192);
       expect([sizes.size, sizesOfNewNodes.size]).not.toContain(0);
       for (const size of sizes) {
         const node = await createNode([...manyTaints(size - 2), PROTECTED], settled);

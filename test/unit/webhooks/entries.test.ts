@@ -246,8 +246,8 @@ describe('a wildcard that waits for taints to settle', () => {
       [...text(entriesOf({ taints: [{ key: '*' }], ...spec }), 'protect').matchAll(/size\(before\) > (\d+) \|\|/g)].map(
         ([, size]) => Number(size),
       );
-    expect(sizesOf({})).toEqual([128]);
-    expect(sizesOf({ settleSeconds: 0 })).toEqual([128]);
+    expect(sizesOf({})).toEqual([512]);
+    expect(sizesOf({ settleSeconds: 0 })).toEqual([512]);
   });
 });
 
@@ -307,13 +307,13 @@ describe('the built-in policies', async () => {
       [has(object.spec) && has(object.spec.taints) ? object.spec.taints : []].exists(after,
       before != after &&
       (
-        size(before) > 128 || size(after) > 128
+        size(before) > 512 || size(after) > 512
         ? size(before) + size(after) > 28000 ||
           before.filter(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]) !=
           after.filter(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])
-        : [before.filter(t, !(t in after) && !after.exists(u,
-            u.key == t.key && u.effect == t.effect && (has(u.value) ? u.value : "") == (has(t.value) ? t.value : "")))].exists(dropped,
-          dropped.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]))
+        : [after.map(t, t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect)].exists(afterNames,
+          [before.filter(t, !(t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect in afterNames))].exists(dropped,
+          dropped.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])))
       )))"
     `);
   });
@@ -329,13 +329,13 @@ describe('the built-in policies', async () => {
       (
         before != after &&
         (
-          size(before) > 128 || size(after) > 128
+          size(before) > 512 || size(after) > 512
           ? size(before) + size(after) > 28000 ||
             before.filter(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]) !=
             after.filter(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])
-          : [before.filter(t, !(t in after) && !after.exists(u,
-              u.key == t.key && u.effect == t.effect && (has(u.value) ? u.value : "") == (has(t.value) ? t.value : "")))].exists(dropped,
-            dropped.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]))
+          : [after.map(t, t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect)].exists(afterNames,
+            [before.filter(t, !(t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect in afterNames))].exists(dropped,
+            dropped.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])))
         )
       ) ||
       (release != oldRelease && (size(release) > 1024 || release.matches("[^,\\\\s]")))))))"
@@ -351,16 +351,16 @@ describe('the built-in policies', async () => {
       !(user.startsWith("system:node:") && "system:nodes" in groups) &&
       before != after &&
       (
-        size(before) > 96 || size(after) > 96
+        size(before) > 384 || size(after) > 384
         ? size(before) + size(after) > 28000 ||
           before.filter(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]) !=
           after.filter(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])
-        : [before.filter(t, !(t in after) && !after.exists(u,
-            u.key == t.key && u.effect == t.effect && (has(u.value) ? u.value : "") == (has(t.value) ? t.value : "")))].exists(dropped,
-          [after.filter(t, !(t in before) && !before.exists(u,
-            u.key == t.key && u.effect == t.effect && (has(u.value) ? u.value : "") == (has(t.value) ? t.value : "")))].exists(added,
+        : [after.map(t, t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect)].exists(afterNames,
+          [before.filter(t, !(t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect in afterNames))].exists(dropped,
+          [before.map(t, t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect)].exists(beforeNames,
+          [after.filter(t, !(t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect in beforeNames))].exists(added,
           dropped.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]) ||
-          added.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])))
+          added.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])))))
       )))))"
     `);
   });
@@ -368,7 +368,7 @@ describe('the built-in policies', async () => {
   it('a node that registers with something to remember', () => {
     expect(expressionOf(entries, 'register', 'concerns-a-policy')).toMatchInlineSnapshot(`
       "[has(object.spec) && has(object.spec.taints) ? object.spec.taints : []].exists(taints,
-      size(taints) > 256 ||
+      size(taints) > 512 ||
       (has(object.metadata.annotations) && ["taintkeeper.dev/remembered", "taintkeeper.dev/removed"].exists(a, a in object.metadata.annotations)) ||
       taints.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]))"
     `);
@@ -384,7 +384,7 @@ describe('the built-in policies', async () => {
       (!has(object.metadata.annotations) || !("taintkeeper.dev/ignore" in object.metadata.annotations) ||
         object.metadata.annotations["taintkeeper.dev/ignore"] == "false") &&
       (
-        size(tolerations) > 256 ||
+        size(tolerations) > 512 ||
         (
           request.namespace in [
             "antrea-system",
