@@ -1,18 +1,21 @@
 /**
- * A CEL expression of type bool, with what has to be known of it to make it part of a larger one.
+ * An expression in CEL, with what has to be known of it to make it part of a larger one.
  *
- * CEL as the API server evaluates it in `matchConditions`, `object`, `oldObject` and `request` being its variables
- * (k8s.io/apiserver/pkg/admission/plugin/cel). Only what Kubernetes 1.28 knows is used: no optional syntax.
+ * CEL as the API server evaluates it in `matchConditions` and in its own policies, `object`, `oldObject` and `request` being its
+ * variables (k8s.io/apiserver/pkg/admission/plugin/cel). Only what Kubernetes 1.30 knows is used: no optional syntax.
  */
 export interface Expression {
+  /** As it stands where its variables are bound around it: see {@link bind}. */
   readonly text: string;
   /** How strongly its outermost operator binds: what decides about parentheses around it. */
-  readonly operator: 'or' | 'and' | 'other';
+  readonly operator: 'or' | 'and' | 'stronger';
   readonly cost: Cost;
-  /** The bound names that stand in it: see {@link bind}. */
+  /** The names of the variables that it refers to, and that are not bound in it. */
   readonly uses: ReadonlySet<string>;
   /** Of a negation: what it negates. */
   readonly negates?: Expression;
+  /** The text with each of those names written that way. */
+  readonly written: (writeName: WriteName) => string;
 }
 
 /**
@@ -21,8 +24,10 @@ export interface Expression {
  */
 export type Cost = (size: number) => number;
 
+type WriteName = (name: string) => string;
+
 /** Of a comprehension: for each item, for the body's result to be looked at and passed on. */
-const ITEM_COST = 6;
+export const ITEM_COST = 6;
 /** Of a list literal. */
 export const LIST_COST = 12;
 
@@ -35,18 +40,75 @@ const READABLE_LENGTH = 100_000;
  */
 export const TOO_LONG: Expression = {
   text: '',
-  operator: 'other',
+  operator: 'stronger',
   cost: () => Number.POSITIVE_INFINITY,
   uses: new Set(),
+  written: () => '',
 };
 
-export const TRUE: Expression = other('true', 0);
-export const FALSE: Expression = other('false', 0);
+/** A value under a name, which expressions refer to. */
+export interface Variable {
+  readonly name: string;
+  readonly definition: Expression;
+}
 
-/** An expression whose text needs no parentheses beside `&&` and `||`, but may need them after `!`. */
-export function other(text: string, cost: number | Cost, uses: Iterable<string> = []): Expression {
+/** What may stand in a text of {@link cel}: an expression, a variable, which becomes a reference to it, or text. */
+type Embedded = Expression | Variable | string | number;
+
+/**
+ * An expression from its text, in which others may stand: cel(3)`size(${DROPPED}) > ${5}`. It needs no parentheses beside `&&` and
+ * `||`, but may need them after `!`. What has several lines is indented as the line that it stands in.
+ *
+ * @param cost what it costs, all that stands in it included
+ */
+export function cel(cost: number | Cost) {
+  return (strings: TemplateStringsArray, ...embedded: readonly Embedded[]): Expression => {
+    const values = embedded.map((one) => (typeof one === 'object' && 'definition' in one ? reference(one.name) : one));
+    const parts = values.filter((one) => typeof one === 'object');
+    return composed(parts, cost, (texts) => {
+      let next = 0;
+      let text = strings[0] ?? '';
+      values.forEach((value, index) => {
+        const inner = typeof value === 'object' ? (texts[next++] ?? '') : String(value);
+        text += (inner.includes('\n') ? inner.replaceAll('\n', `\n${indentation(text)}`) : inner) + strings[index + 1];
+      });
+      return text;
+    });
+  };
+}
+
+export const TRUE: Expression = cel(0)`true`;
+export const FALSE: Expression = cel(0)`false`;
+
+/** Refers to the variable of that name. */
+export function reference(name: string): Expression {
+  return {
+    text: name,
+    operator: 'stronger',
+    cost: () => 1,
+    uses: new Set([name]),
+    written: (writeName) => writeName(name),
+  };
+}
+
+/** An expression of which the parts' texts are part, as `layout` puts them together. */
+export function composed(
+  parts: readonly Expression[],
+  cost: number | Cost,
+  layout: (texts: readonly string[]) => string,
+  operator: Expression['operator'] = 'stronger',
+): Expression {
+  const text = layout(parts.map((part) => part.text));
   if (isTooLong([text])) return TOO_LONG;
-  return { text, operator: 'other', cost: typeof cost === 'number' ? () => cost : cost, uses: new Set(uses) };
+  const uses = new Set<string>();
+  for (const part of parts) for (const name of part.uses) uses.add(name);
+  return {
+    text,
+    operator,
+    cost: typeof cost === 'number' ? () => cost : cost,
+    uses,
+    written: (writeName) => layout(parts.map((part) => part.written(writeName))),
+  };
 }
 
 /** True when one of the parts is. Evaluation stops at the first one: put the cheap ones first. */
@@ -63,54 +125,23 @@ export function not(part: Expression): Expression {
   if (part === TRUE) return FALSE;
   if (part === FALSE) return TRUE;
   if (part.negates) return part.negates;
-  const text = /^\w+$/.test(part.text) ? part.text : inParentheses(part.text);
-  return { ...other(`!${text}`, (size) => part.cost(size) + 1, part.uses), negates: part };
+  const negation = composed(
+    [part],
+    (size) => part.cost(size) + 1,
+    ([text = '']) => `!${/^[\w.]+$/.test(text) ? text : inParentheses(text)}`,
+  );
+  return { ...negation, negates: part };
 }
 
 /** `condition ? yes : no`. */
 export function choose(condition: Expression, yes: Expression, no: Expression): Expression {
   if (condition === TRUE) return yes;
   if (condition === FALSE) return no;
-  const text = `${condition.text}\n? ${indented(yes.text)}\n: ${indented(no.text)}`;
-  return other(
-    inParentheses(text),
+  return composed(
+    [condition, yes, no],
     (size) => condition.cost(size) + Math.max(yes.cost(size), no.cost(size)),
-    [condition, yes, no].flatMap(({ uses }) => [...uses]),
+    ([when = '', then = '', otherwise = '']) => inParentheses(`${when}\n? ${indented(then)}\n: ${indented(otherwise)}`),
   );
-}
-
-/** The items of a list that fulfil the condition, as a list in CEL. */
-export function filtered(list: string, item: string, condition: Expression): string {
-  return `${list}.filter(${item},${body(condition.text, ' ')})`;
-}
-
-/** A list in CEL other than a bound name. */
-export interface List {
-  readonly text: string;
-  /** How many items it has at most. */
-  readonly size: number;
-  readonly cost: number;
-  readonly uses: Iterable<string>;
-}
-
-/** True when an item of the list fulfils the condition, in which it goes by the name `item`. */
-export function exists(list: string | List, item: string, condition: Expression): Expression {
-  if (condition === FALSE) return FALSE;
-  const { text, cost, uses } = typeof list === 'string' ? { text: list, cost: 1, uses: [list] } : list;
-  const sizeOf = (size: number) => (typeof list === 'string' ? size : list.size);
-  return condition === TRUE
-    ? other(`size(${text}) > 0`, cost + 2, uses)
-    : other(
-        `${text}.exists(${item},${body(condition.text, ' ')})`,
-        (size) => cost + 1 + sizeOf(size) * (condition.cost(size) + ITEM_COST),
-        [...[...condition.uses].filter((name) => name !== item), ...uses],
-      );
-}
-
-/** A value that an expression uses under a name. */
-export interface Variable {
-  readonly name: string;
-  readonly definition: Expression;
 }
 
 /**
@@ -121,13 +152,20 @@ export interface Variable {
 export function bind(variables: readonly Variable[], expression: Expression): Expression {
   return variables.reduceRight((inner, { name, definition }) => {
     if (!inner.uses.has(name)) return inner;
-    const uses = new Set([...inner.uses].filter((used) => used !== name));
-    return other(
-      `[${definition.text}].exists(${name},\n${inner.text})`,
+    return cel(
       (size) => definition.cost(size) + inner.cost(size) + LIST_COST + ITEM_COST,
-      [...uses, ...definition.uses],
-    );
+    )`[${definition}].exists(${name},
+${within(name, inner)})`;
   }, expression);
+}
+
+/** The expression where the name is bound around it. */
+function within(bound: string, expression: Expression): Expression {
+  return {
+    ...expression,
+    uses: new Set([...expression.uses].filter((name) => name !== bound)),
+    written: (writeName) => expression.written((name) => (name === bound ? name : writeName(name))),
+  };
 }
 
 /** Nothing to escape, as in nearly every name. */
@@ -142,17 +180,6 @@ export function literal(text: string): string {
   return `"${escaped}"`;
 }
 
-/** A list literal of strings. */
-export function literals(texts: readonly string[]): string {
-  return listOf(texts.map(literal));
-}
-
-/** A list literal: on one line, or with a line for each item where that is too long. */
-export function listOf(items: readonly string[]): string {
-  const line = onLine(items, ', ', LINE_LENGTH - '[]'.length);
-  return line === undefined ? `[\n  ${items.map(indented).join(',\n  ')}\n]` : `[${line}]`;
-}
-
 function join(
   operator: 'or' | 'and',
   parts: readonly Expression[],
@@ -165,19 +192,20 @@ function join(
   if (first === undefined) return neutral;
   if (distinct.length === 1) return first;
 
-  const texts = distinct.map((part) =>
-    part.operator === operator || part.operator === 'other' ? part.text : inParentheses(part.text),
-  );
-  if (isTooLong(texts)) return TOO_LONG;
+  if (isTooLong(distinct.map(({ text }) => text))) return TOO_LONG;
   const sign = operator === 'or' ? '||' : '&&';
-  const uses = new Set<string>();
-  for (const part of distinct) for (const name of part.uses) uses.add(name);
-  return {
-    text: onLine(texts, ` ${sign} `, LINE_LENGTH) ?? texts.join(` ${sign}\n`),
+  return composed(
+    distinct,
+    (size) => distinct.reduce((sum, part) => sum + part.cost(size) + 1, 0),
+    (texts) => {
+      const operands = texts.map((text, index) => {
+        const inner = distinct[index]?.operator;
+        return inner === operator || inner === 'stronger' ? text : inParentheses(text);
+      });
+      return onLine(operands, ` ${sign} `, LINE_LENGTH) ?? operands.join(` ${sign}\n`);
+    },
     operator,
-    cost: (size) => distinct.reduce((sum, part) => sum + part.cost(size) + 1, 0),
-    uses,
-  };
+  );
 }
 
 function inParentheses(text: string): string {
@@ -185,12 +213,17 @@ function inParentheses(text: string): string {
 }
 
 /** The text as it stands between parentheses: on the same line, after the separator, or on lines of its own. */
-function body(text: string, separator = ''): string {
+export function body(text: string, separator = ''): string {
   return text.includes('\n') ? `\n  ${indented(text)}\n` : `${separator}${text}`;
 }
 
 export function indented(text: string): string {
   return text.replaceAll('\n', '\n  ');
+}
+
+/** The blanks at the beginning of the last line. */
+function indentation(text: string): string {
+  return /^ */.exec(text.slice(text.lastIndexOf('\n') + 1))?.[0] ?? '';
 }
 
 /** The text without line breaks and indentation. No literal has a line break in it. */
@@ -211,10 +244,10 @@ function exceeds(texts: readonly string[], limit: number, written = (text: strin
   });
 }
 
-const LINE_LENGTH = 110;
+export const LINE_LENGTH = 110;
 
 /** The texts on one line, unless that would get too long or one of them has several. */
-function onLine(texts: readonly string[], separator: string, length: number): string | undefined {
+export function onLine(texts: readonly string[], separator: string, length: number): string | undefined {
   if (exceeds(texts, length)) return undefined;
   const line = texts.join(separator);
   return line.length <= length && !line.includes('\n') ? line : undefined;

@@ -1,49 +1,117 @@
-import { type Expression, FALSE, filtered, LIST_COST, other, TRUE } from './expression.ts';
+import {
+  body,
+  type Cost,
+  cel,
+  composed,
+  type Expression,
+  FALSE,
+  ITEM_COST,
+  indented,
+  LINE_LENGTH,
+  LIST_COST,
+  literal,
+  onLine,
+  reference,
+  TRUE,
+} from './expression.ts';
 
-/** Of a comprehension that makes a list: for each item. */
-const ITEM_COST = 20;
+/** A list literal of strings. */
+export function literals(texts: readonly string[]): string {
+  return listOf(texts.map(literal));
+}
+
+/** A list literal: on one line, or with a line for each item where that is too long. */
+export function listOf(items: readonly string[]): string {
+  const line = onLine(items, ', ', LINE_LENGTH - '[]'.length);
+  return line === undefined ? `[\n  ${items.map(indented).join(',\n  ')}\n]` : `[${line}]`;
+}
 
 /** A list without items. */
-export const EMPTY: Expression = other('[]', LIST_COST);
+export const EMPTY: Expression = cel(LIST_COST)`[]`;
 
-/** The items of the list, a bound name, that fulfil the condition, in which they go by the name `t`. */
-export function those(list: string, condition: Expression): Expression {
-  if (condition === FALSE) return EMPTY;
-  if (condition === TRUE) return other(list, 1, [list]);
-  return other(filtered(list, 't', condition), (size) => size * (condition.cost(size) + ITEM_COST) + 1, [
-    list,
-    ...condition.uses,
-  ]);
-}
-
-/** What becomes of each item of the list, a bound name. */
-export function each(list: string, result: Expression): Expression {
-  return other(mapped(list, result.text), (size) => size * (result.cost(size) + ITEM_COST) + 1, [list, ...result.uses]);
-}
-
-const LINE_LENGTH = 90;
-
-/** The text of the list with what becomes of each item `t`. */
-export function mapped(list: string, result: string): string {
-  const line = `${list}.map(t, ${result})`;
-  return line.length > LINE_LENGTH ? `${list}.map(t,\n  ${result})` : line;
-}
-
-/** The items of all the lists. */
-export function together(lists: readonly Expression[]): Expression {
-  return other(
-    lists.map(({ text }) => text).join(' +\n'),
-    (size) => lists.reduce((sum, { cost }) => sum + cost(size) + 2, 0),
-    lists.flatMap(({ uses }) => [...uses]),
+/** A macro over the items of a list that goes by its name, with the condition on each `item`. */
+export function overItems(
+  macro: 'exists' | 'all' | 'filter',
+  list: Expression,
+  item: string,
+  condition: Expression,
+  cost: Cost,
+): Expression {
+  return composed(
+    [list, condition],
+    cost,
+    ([items = '', text = '']) => `${items}.${macro}(${item},${body(text, ' ')})`,
   );
 }
 
-/** True when the item `t` is in the list, a bound name. */
-export function isIn(list: string): Expression {
-  return other(`t in ${list}`, (size) => size + 2, [list]);
+/** A list in CEL other than a variable. */
+export interface List {
+  readonly items: Expression;
+  /** How many items it has at most. */
+  readonly size: number;
 }
 
-/** True when the list, a bound name, has no items. */
+/** True when an item of the list, or of the variable of that name, fulfils the condition, in which it goes by the name `item`. */
+export function exists(list: string | List, item: string, condition: Expression): Expression {
+  if (condition === FALSE) return FALSE;
+  const isVariable = typeof list === 'string';
+  const items = isVariable ? reference(list) : list.items;
+  if (condition === TRUE) return cel((size) => items.cost(size) + 2)`size(${items}) > 0`;
+  const sizeOf = (size: number) => (isVariable ? size : list.size);
+  return overItems(
+    'exists',
+    items,
+    item,
+    condition,
+    (size) => items.cost(size) + 1 + sizeOf(size) * (condition.cost(size) + ITEM_COST),
+  );
+}
+
+/** Of a comprehension that makes a list: for each item. */
+const KEPT_ITEM_COST = 20;
+
+/** The items of the list, a variable, that fulfil the condition, in which they go by the name `t`. */
+export function those(list: string, condition: Expression): Expression {
+  if (condition === FALSE) return EMPTY;
+  if (condition === TRUE) return reference(list);
+  return overItems(
+    'filter',
+    reference(list),
+    't',
+    condition,
+    (size) => size * (condition.cost(size) + KEPT_ITEM_COST) + 1,
+  );
+}
+
+/** What becomes of each item `t` of the list, a variable. */
+export function each(list: string, result: Expression): Expression {
+  return composed(
+    [reference(list), result],
+    (size) => size * (result.cost(size) + KEPT_ITEM_COST) + 1,
+    ([items = '', text = '']) => {
+      const line = `${items}.map(t, ${text})`;
+      return line.length > MAP_LENGTH ? `${items}.map(t,\n  ${indented(text)})` : line;
+    },
+  );
+}
+
+const MAP_LENGTH = 90;
+
+/** The items of all the lists. */
+export function together(lists: readonly Expression[]): Expression {
+  return composed(
+    lists,
+    (size) => lists.reduce((sum, { cost }) => sum + cost(size) + 2, 0),
+    (texts) => texts.join(' +\n'),
+  );
+}
+
+/** True when the item `t` is in the list, a variable. */
+export function isIn(list: string): Expression {
+  return cel((size) => size + 2)`t in ${reference(list)}`;
+}
+
+/** True when the list, a variable, has no items. */
 export function isEmpty(list: string): Expression {
-  return other(`size(${list}) == 0`, 3, [list]);
+  return cel(3)`size(${reference(list)}) == 0`;
 }

@@ -1,13 +1,12 @@
 import { isPattern } from '../kubernetes/pattern.ts';
-import { all, any, type Expression, literal, literals, other, TRUE } from './expression.ts';
+import { all, any, cel, type Expression, literal, TRUE } from './expression.ts';
+import { literals } from './lists.ts';
 
 /** A value of type string, written in CEL. */
 export interface Operand {
-  readonly text: string;
+  readonly value: Expression;
   /** Longest value that there can be, in characters: decides about the cost of looking at it. */
   readonly maxLength: number;
-  /** The bound names that stand in it. */
-  readonly uses?: readonly string[];
 }
 
 /** What it costs to look at a string once, in the API server's units: one for ten characters. */
@@ -19,8 +18,8 @@ export function traversal(length: number): number {
 const READ_COST = 3;
 
 /** True when the operand is this text. */
-export function equals({ text, uses }: Operand, value: string): Expression {
-  return other(`${text} == ${literal(value)}`, READ_COST + traversal(value.length), uses);
+export function equals({ value }: Operand, text: string): Expression {
+  return cel(READ_COST + traversal(text.length))`${value} == ${literal(text)}`;
 }
 
 /** True when the operand matches one of the patterns, as {@link matchesPattern} has it. */
@@ -47,13 +46,13 @@ const DOMAIN = /^[^*/]+\/\*$/;
 
 /** The same as `startsWith` for each domain, at the cost of one: what the text has up to its first slash is looked up. */
 function isInOneOf(operand: Operand, patterns: readonly string[]): Expression {
-  const { text, maxLength, uses } = operand;
+  const { value, maxLength } = operand;
   const [first] = patterns;
   if (first === undefined) return any([]);
   if (patterns.length === 1) return matches(operand, first);
-  const domain = `${text}.substring(0, ${text}.indexOf("/") + 1)`;
   const domains = patterns.map((pattern) => pattern.slice(0, -1));
-  return other(`${domain} in ${literals(domains)}`, 3 * READ_COST + 2 * traversal(maxLength) + domains.length, uses);
+  const cost = 3 * READ_COST + 2 * traversal(maxLength) + domains.length;
+  return cel(cost)`${value}.substring(0, ${value}.indexOf("/") + 1) in ${literals(domains)}`;
 }
 
 /** True when the operand is one of the texts. */
@@ -61,15 +60,15 @@ export function isOneOf(operand: Operand, texts: readonly string[]): Expression 
   const [first] = texts;
   if (first === undefined) return any([]);
   if (texts.length === 1) return equals(operand, first);
-  return other(`${operand.text} in ${literals(texts)}`, READ_COST + texts.length, operand.uses);
+  return cel(READ_COST + texts.length)`${operand.value} in ${literals(texts)}`;
 }
 
 function matches(operand: Operand, pattern: string): Expression {
-  const { text, maxLength, uses } = operand;
+  const { value, maxLength } = operand;
   const [head = '', ...rest] = pattern.replace(/\*+/g, '*').split('*');
   const tail = rest.pop() ?? '';
   const method = (name: string, argument: string, cost: number) =>
-    other(`${text}.${name}(${literal(argument)})`, READ_COST + cost, uses);
+    cel(READ_COST + cost)`${value}.${name}(${literal(argument)})`;
 
   const [middle] = rest;
   if (middle === undefined) {
@@ -78,7 +77,7 @@ function matches(operand: Operand, pattern: string): Expression {
     return all([
       head === '' ? TRUE : method('startsWith', head, traversal(maxLength)),
       tail === '' ? TRUE : method('endsWith', tail, traversal(maxLength)),
-      head === '' || tail === '' ? TRUE : other(`size(${text}) >= ${length}`, READ_COST + 2, uses),
+      head === '' || tail === '' ? TRUE : cel(READ_COST + 2)`size(${value}) >= ${length}`,
     ]);
   }
   if (head === '' && tail === '' && rest.length === 1) {

@@ -4,8 +4,8 @@ import { Document } from 'yaml';
 import { KUBECTL_YAML } from '../files/documents.ts';
 import { InputError, makeDirectory, reasonOf } from '../files/text-files.ts';
 import { printable } from '../kubernetes/text.ts';
-import type { NativeManifest } from '../native/manifests.ts';
-import type { ExportedPolicy, NativeCapabilities } from '../native/native-export.ts';
+import type { NativeManifest } from '../native/native-policy.ts';
+import type { ExportedPolicy, NativeCapabilities } from '../native/translate.ts';
 
 /** What of a policy becomes objects, and what does not. */
 export interface ExportedManifests extends Pick<ExportedPolicy, 'source' | 'limits'> {

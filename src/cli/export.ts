@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
 import { InputError } from '../files/text-files.ts';
-import { asStaticManifest, manifestsOf, tooLongForStatic } from '../native/manifests.ts';
+import { asStaticManifest, manifestsOf, tooLongForStatic } from '../native/native-policy.ts';
 import {
   capabilitiesOf,
   exportPolicies,
@@ -10,7 +10,7 @@ import {
   NEWEST_KUBERNETES,
   OLDEST_NATIVE_KUBERNETES,
   parseMinor,
-} from '../native/native-export.ts';
+} from '../native/translate.ts';
 import {
   type ExportedManifests,
   exportAsObject,

@@ -1,4 +1,4 @@
-import type { MutatingVersion } from '../native/manifests.ts';
+import type { MutatingVersion } from '../native/native-policy.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { isNotFound } from './client/api-error.ts';
 import { listObjects } from './watch/list-pages.ts';

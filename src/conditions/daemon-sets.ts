@@ -1,4 +1,4 @@
-import { all, type Expression, literal, other, type Variable } from '../cel/expression.ts';
+import { all, cel, type Expression, literal, reference, type Variable } from '../cel/expression.ts';
 import { matchesAny, type Operand } from '../cel/pattern.ts';
 import { IGNORE_ANNOTATION } from '../judge/daemon-set.ts';
 import type { DaemonSetSelection } from '../policy/daemon-set-selection.ts';
@@ -8,25 +8,25 @@ import { normalized } from './tolerations.ts';
 /** Fields of a template and of a pod's spec that may be set. */
 const FIELDS = 80;
 
-/** The tolerations of a DaemonSet before an update: as they stand there, and spelled out. None before a creation. */
-export const TOLERATIONS_BEFORE: readonly Variable[] = [
-  {
-    name: 'ran',
-    definition: other(
-      `request.operation == "UPDATE" && has(oldObject.spec.template.spec.tolerations)
+/** The tolerations of a DaemonSet before an update, as they stand there. None before a creation. */
+const TOLERATIONS_AS_THEY_WERE: Variable = {
+  name: 'oldTolerations',
+  definition: cel(30)`request.operation == "UPDATE" && has(oldObject.spec.template.spec.tolerations)
 ? oldObject.spec.template.spec.tolerations
 : []`,
-      30,
-    ),
-  },
-  { name: 'before', definition: normalized('ran') },
+};
+
+/** The same, and spelled out: {@link normalized}. */
+export const TOLERATIONS_BEFORE: readonly [asTheyStand: Variable, normalized: Variable] = [
+  TOLERATIONS_AS_THEY_WERE,
+  { name: 'before', definition: normalized(TOLERATIONS_AS_THEY_WERE) },
 ];
 
 /** True for an update that leaves the pod template as it was, its tolerations not considered. */
 export const SAME_TEMPLATE: Variable = {
   name: 'sameTemplate',
   definition: all([
-    other('request.operation == "UPDATE"', 5),
+    cel(5)`request.operation == "UPDATE"`,
     ...sameFields('spec.template', 'spec'),
     ...sameFields('spec.template.spec', 'tolerations'),
   ]),
@@ -35,23 +35,20 @@ export const SAME_TEMPLATE: Variable = {
 function sameFields(part: string, apart: string) {
   const [before, after] = [`oldObject.${part}`, `object.${part}`];
   return [
-    other(`${after}.all(f, f == "${apart}" || (f in ${before} && ${after}[f] == ${before}[f]))`, FIELDS * 30),
-    other(`${before}.all(f, f == "${apart}" || f in ${after})`, FIELDS * 15),
+    cel(FIELDS * 30)`${after}.all(f, f == "${apart}" || (f in ${before} && ${after}[f] == ${before}[f]))`,
+    cel(FIELDS * 15)`${before}.all(f, f == "${apart}" || f in ${after})`,
   ];
 }
 
 /** A name that is still to be generated is matched by its beginning. */
 const NAME: Variable = {
   name: 'name',
-  definition: other(
-    `has(object.metadata.name) && object.metadata.name != "" ? object.metadata.name :
+  definition: cel(30)`has(object.metadata.name) && object.metadata.name != "" ? object.metadata.name :
   has(request.name) && request.name != "" ? request.name :
   has(object.metadata.generateName) ? object.metadata.generateName : ""`,
-    30,
-  ),
 };
-const NAME_OPERAND: Operand = { text: 'name', maxLength: 253, uses: ['name'] };
-const NAMESPACE_OPERAND: Operand = { text: 'request.namespace', maxLength: 63 };
+const NAME_OPERAND: Operand = { value: reference('name'), maxLength: 253 };
+const NAMESPACE_OPERAND: Operand = { value: cel(2)`request.namespace`, maxLength: 63 };
 
 /** What {@link selectsDaemonSet} uses. */
 export const SELECTION_VARIABLES: readonly Variable[] = [LABELS, NAME];
@@ -61,21 +58,21 @@ export function selectsDaemonSet({ namespaces, names = ['*'], selector }: Daemon
   return all([
     matchesAny(NAMESPACE_OPERAND, namespaces.toSorted()),
     matchesAny(NAME_OPERAND, names.toSorted()),
-    selectsIn('labels', selector),
+    selectsIn(reference(LABELS.name), selector),
   ]);
 }
 
-export const NOT_DELETED: Expression = other('!has(object.metadata.deletionTimestamp)', 3);
+export const NOT_DELETED: Expression = cel(3)`!has(object.metadata.deletionTimestamp)`;
 
 /** True when the DaemonSet's pods use the network of their nodes. */
 export const HOST_NETWORK: Expression = all([
-  other('has(object.spec.template.spec.hostNetwork)', 5),
-  other('object.spec.template.spec.hostNetwork', 5),
+  cel(5)`has(object.spec.template.spec.hostNetwork)`,
+  cel(5)`object.spec.template.spec.hostNetwork`,
 ]);
 
 /** True when the DaemonSet does not opt out. */
 export const NOT_IGNORED: Expression = (() => {
   const annotations = 'object.metadata.annotations';
   const key = literal(IGNORE_ANNOTATION);
-  return other(`(!has(${annotations}) || !(${key} in ${annotations}) ||\n  ${annotations}[${key}] == "false")`, 20);
+  return cel(20)`(!has(${annotations}) || !(${key} in ${annotations}) ||\n  ${annotations}[${key}] == "false")`;
 })();

@@ -1,103 +1,87 @@
-import { all, any, type Expression, exists, FALSE, LIST_COST, not, TOO_LONG, TRUE } from '../cel/expression.ts';
-import type { LabelSelector } from '../kubernetes/label-selector.ts';
-import { restoresNatively } from '../policy/backstop.ts';
-import type { TaintPolicy } from '../policy/policy.ts';
-import type { TaintMode } from '../policy/taint-policy.ts';
-import { type FailurePolicy, failurePolicyOf, waitsToSettle } from '../policy/taint-policy.ts';
-import { isAmong, selectsIn } from './selection.ts';
-import { hasProtected, type ProtectingRule } from './taints.ts';
+import { all, any, cel, type Expression, FALSE, LIST_COST, not, reference, TOO_LONG, TRUE } from '../cel/expression.ts';
+import { exists } from '../cel/lists.ts';
+import type { CompiledTaintPolicy, CompiledTaintRule } from '../policy/policy-set.ts';
+import { atOnce, hasProtected } from './protected-taints.ts';
+import { isAmong, LABELS, LABELS_BEFORE, selectsIn } from './selection.ts';
 
-/** The names that the labels of a node have: before the update, after it, and one of the two. */
-type Labels = 'oldLabels' | 'labels' | 'l';
-
-/** A TaintPolicy as its webhooks see it. What is asked of it again and again is written once. */
-export interface NodePolicy {
-  readonly mode: TaintMode;
-  readonly failurePolicy: FailurePolicy;
-  /** Whether a native policy puts taints back before the webhook is asked. */
-  readonly restoresNatively: boolean;
+/** What of a policy is asked again and again. */
+interface PolicyConditions {
   /** The same for policies that are for the same nodes. */
   readonly nodes: string;
-  /** The same for policies that are for the same nodes and exempt the same requesters. */
-  readonly subject: string;
-  /** True when the labels are those of a node that the policy is for. */
-  readonly selects: Readonly<Record<Labels, Expression>>;
+  /** The same for policies that exempt the same requesters. */
+  readonly exempt: string;
+  /** True when the policy is for a node with these labels: before an update, after it, and in a list of both the item `l`. */
+  readonly selects: Readonly<Record<'before' | 'after' | 'item', Expression>>;
   /** True when it does not exempt the requester. */
   readonly notExempt: Expression;
-  readonly taints: readonly ProtectingRule[];
 }
 
-export function readNodePolicy({ spec }: TaintPolicy, audit: boolean): NodePolicy {
-  const mode = audit ? 'Audit' : spec.mode;
-  const { nodeSelector, exempt } = spec;
-  const taints = spec.taints.map((rule) => (waitsToSettle(rule, spec, mode) ? { ...rule, waits: true } : rule));
-  const nodes = JSON.stringify([nodeSelector]);
-  const notExempt = not(isAmong(exempt ?? {}));
-  return {
-    mode,
-    failurePolicy: failurePolicyOf(spec, mode),
-    restoresNatively: restoresNatively(spec, mode),
-    nodes,
-    subject: nodes + JSON.stringify([exempt]),
+const known = new WeakMap<CompiledTaintPolicy, PolicyConditions>();
+
+/** They may be long: written once for each policy. */
+export function conditionsOf(policy: CompiledTaintPolicy): PolicyConditions {
+  const { nodeSelector, exempt } = policy;
+  const conditions = known.get(policy) ?? {
+    nodes: JSON.stringify([nodeSelector]),
+    exempt: JSON.stringify(exempt),
     selects: selection(nodeSelector),
-    notExempt,
-    taints,
+    notExempt: not(isAmong(exempt)),
   };
+  known.set(policy, conditions);
+  return conditions;
 }
 
-function selection(selector: LabelSelector | undefined): NodePolicy['selects'] {
-  const l = selectsIn('l', selector);
+function selection(selector: CompiledTaintPolicy['nodeSelector']): PolicyConditions['selects'] {
+  const item = selectsIn(cel(0)`l`, selector);
   // With longer names it is longer still.
-  if (l === TOO_LONG) return { oldLabels: l, labels: l, l };
-  return { oldLabels: selectsIn('oldLabels', selector), labels: selectsIn('labels', selector), l };
+  if (item === TOO_LONG) return { before: item, after: item, item };
+  const [before, after] = [LABELS_BEFORE, LABELS].map(({ name }) => selectsIn(reference(name), selector));
+  return { before: before ?? TRUE, after: after ?? TRUE, item };
 }
-
-type Subject = Pick<NodePolicy, 'selects' | 'notExempt'>;
 
 /** By the labels before or after the update: a node cannot leave a policy in the same update that drops the taint. */
-export function selectsBeforeOrAfter({ selects: { l } }: Pick<NodePolicy, 'selects'>): Expression {
-  if (l === TRUE || l === FALSE) return l;
-  return exists({ text: '[oldLabels, labels]', size: 2, cost: LIST_COST, uses: ['oldLabels', 'labels'] }, 'l', l);
+export function selectsBeforeOrAfter(policy: CompiledTaintPolicy): Expression {
+  const { item } = conditionsOf(policy).selects;
+  if (item === TRUE || item === FALSE) return item;
+  return exists({ items: cel(LIST_COST)`[${LABELS_BEFORE}, ${LABELS}]`, size: 2 }, 'l', item);
 }
 
-/** One condition for all policies: those with the same nodes and the same exemptions are asked about together. */
+/** True for one of the policies; those with the same nodes, and by default the same exemptions, are asked about together. */
 export function anyPolicy(
-  policies: readonly NodePolicy[],
-  condition: (policy: Subject, rules: readonly ProtectingRule[]) => Expression,
+  policies: readonly CompiledTaintPolicy[],
+  condition: (policy: CompiledTaintPolicy, rules: readonly CompiledTaintRule[]) => Expression,
+  { whoever = false } = {},
 ): Expression {
-  const groups = Map.groupBy(policies, ({ subject }) => subject);
+  const groups = Map.groupBy(policies, (policy) => {
+    const { nodes, exempt } = conditionsOf(policy);
+    return whoever ? nodes : nodes + exempt;
+  });
   return any(
-    [...groups.values()].map((alike) => {
-      const rules = alike.flatMap(({ taints }) => taints);
-      return any(alike.slice(0, 1).map((policy) => condition(policy, rules)));
-    }),
+    [...groups.values()].flatMap((alike) => alike.slice(0, 1).map((first) => condition(first, rulesOf(alike)))),
   );
 }
 
 /** True when one of the dropped taints is protected by a policy, whoever drops it. */
-export function dropsProtected(policies: readonly NodePolicy[]): Expression {
-  const whoever = policies.map((policy) => ({ ...policy, subject: policy.nodes, notExempt: TRUE }));
-  return anyPolicy(whoever, (policy, rules) => all([hasProtected('dropped', rules), selectsBeforeOrAfter(policy)]));
+export function dropsProtected(policies: readonly CompiledTaintPolicy[]): Expression {
+  const condition = (policy: CompiledTaintPolicy, rules: readonly CompiledTaintRule[]) =>
+    all([hasProtected('dropped', rules), selectsBeforeOrAfter(policy)]);
+  return anyPolicy(policies, condition, { whoever: true });
 }
 
-/** True when one of the taints of the list is protected at once by a policy that is for the node as it is after the request. */
-export function carriesProtected(taints: 'added' | 'taints', policies: readonly NodePolicy[]): Expression {
-  const whoever = policies.map((policy) => ({ ...policy, subject: policy.nodes, notExempt: TRUE }));
-  return anyPolicy(whoever, ({ selects }, rules) => all([hasProtected(taints, atOnce(rules)), selects.labels]));
-}
-
-/** The same as {@link dropsProtected}, where a policy does not count that exempts the requester. */
-export function dropsProtectedUnlessExempt(policies: readonly NodePolicy[]): Expression {
+/** The same, where a policy does not count that exempts the requester. */
+export function dropsProtectedUnlessExempt(policies: readonly CompiledTaintPolicy[]): Expression {
   return anyPolicy(policies, (policy, rules) =>
-    all([hasProtected('dropped', rules), selectsBeforeOrAfter(policy), policy.notExempt]),
+    all([hasProtected('dropped', rules), selectsBeforeOrAfter(policy), conditionsOf(policy).notExempt]),
   );
 }
 
-export function rulesOf(policies: readonly NodePolicy[]): ProtectingRule[] {
-  return policies.flatMap(({ taints }) => taints);
+/** True when one of the taints of the list is protected at once by a policy that is for the node as it is after the request. */
+export function carriesProtected(taints: 'added' | 'taints', policies: readonly CompiledTaintPolicy[]): Expression {
+  const condition = (policy: CompiledTaintPolicy, rules: readonly CompiledTaintRule[]) =>
+    all([hasProtected(taints, atOnce(rules)), conditionsOf(policy).selects.after]);
+  return anyPolicy(policies, condition, { whoever: true });
 }
 
-/** Those that do not wait for a taint to settle. */
-export function atOnce(rules: readonly ProtectingRule[]): ProtectingRule[] {
-  return rules.filter(({ waits }) => !waits);
+export function rulesOf(policies: readonly CompiledTaintPolicy[]): CompiledTaintRule[] {
+  return policies.flatMap(({ rules }) => rules);
 }

@@ -1,27 +1,90 @@
 import { type Chosen, narrowest } from '../cel/budget.ts';
-import { any, bind, type Expression, exists, FALSE, type Variable } from '../cel/expression.ts';
-import { keyCondition } from './dropped-taints.ts';
+import { all, any, bind, cel, type Expression, FALSE, literal, not, TRUE, type Variable } from '../cel/expression.ts';
+import { exists } from '../cel/lists.ts';
+import { RELEASE_ANNOTATION } from '../judge/release.ts';
+import { RESTORED_ANNOTATION } from '../judge/restored-natively.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import {
-  atOnce,
+  anyPolicy,
   carriesProtected,
+  conditionsOf,
   dropsProtected,
   dropsProtectedUnlessExempt,
-  type NodePolicy,
   rulesOf,
 } from './node-policies.ts';
-import {
-  announcesRelease,
-  LABELS_CHANGE,
-  leavesPolicy,
-  RELEASE_AFTER,
-  RELEASE_BEFORE,
-  RELEASE_CHANGES,
-  RESTORED_AFTER,
-  RESTORED_BEFORE,
-} from './protection-changes.ts';
+import { atOnce, hasProtected, keyCondition, lasting, SETTLED, settledName, settledOf } from './protected-taints.ts';
 import { LABELS, LABELS_BEFORE, REQUESTER_VARIABLES } from './selection.ts';
-import { settledName } from './settled.ts';
 import { TAINTS_AFTER, TAINTS_BEFORE } from './taints.ts';
+
+/** The value of an annotation; empty without one. */
+export function annotationOf(object: 'object' | 'oldObject', name: string): Expression {
+  const annotations = `${object}.metadata.annotations`;
+  const key = literal(name);
+  return cel(20)`has(${annotations}) && ${key} in ${annotations}\n  ? ${annotations}[${key}] : ""`;
+}
+
+/** What native policies wrote on the node: before an update, and after it; empty for nothing. */
+const RESTORED_BEFORE: Variable = { name: 'oldRestored', definition: annotationOf('oldObject', RESTORED_ANNOTATION) };
+const RESTORED_AFTER: Variable = { name: 'restored', definition: annotationOf('object', RESTORED_ANNOTATION) };
+
+/** The annotations of an object have 256 KiB together. */
+const COMPARISON_COST = 26_300;
+
+/** True when a native policy has put back a taint in this very request, and wrote so on the node. */
+export const RESTORES_NATIVELY: Expression = cel(
+  COMPARISON_COST + 5,
+)`(${RESTORED_AFTER} != "" && ${RESTORED_AFTER} != ${RESTORED_BEFORE})`;
+
+/** The release annotation of the node before an update, and after it; empty without one. */
+export const RELEASE_BEFORE: Variable = {
+  name: 'oldRelease',
+  definition: annotationOf('oldObject', RELEASE_ANNOTATION),
+};
+export const RELEASE_AFTER: Variable = { name: 'release', definition: annotationOf('object', RELEASE_ANNOTATION) };
+
+/** A longer annotation is not searched for entries: it is taken to have some. */
+const MAX_RELEASE_LENGTH = 1_024;
+/** True when the update changes the release annotation. */
+const RELEASE_CHANGES: Expression = cel(COMPARISON_COST)`${RELEASE_AFTER} != ${RELEASE_BEFORE}`;
+
+/** True when the update changes the labels of the node. */
+const LABELS_CHANGE: Expression = cel(100)`${LABELS} != ${LABELS_BEFORE}`;
+
+/**
+ * True when the release annotation is new, says something, and the node is held by a policy that the requester is not exempt
+ * from. An annotation of white space other than a blank or a line break is taken to say something.
+ */
+function announcesRelease(binding: readonly CompiledTaintPolicy[]): Expression {
+  return all([
+    RELEASE_CHANGES,
+    cel(
+      MAX_RELEASE_LENGTH / 5 + 5,
+    )`(size(${RELEASE_AFTER}) > ${MAX_RELEASE_LENGTH} || ${RELEASE_AFTER}.matches(${literal('[^,\\s]')}))`,
+    anyPolicy(binding, (policy) => {
+      const { selects, notExempt } = conditionsOf(policy);
+      return all([selects.after, notExempt]);
+    }),
+  ]);
+}
+
+/**
+ * True when the node, with a protected taint on it, leaves a policy that the requester is not exempt from. With more than
+ * `size` taints on it, any change of labels counts.
+ */
+function leavesPolicy(policies: readonly CompiledTaintPolicy[], size: number): Expression {
+  const selective = policies.filter((policy) => conditionsOf(policy).selects.after !== TRUE);
+  const leaving = anyPolicy(selective, (policy, rules) => {
+    const { selects, notExempt } = conditionsOf(policy);
+    return all([selects.before, not(selects.after), notExempt, hasProtected('after', rules)]);
+  });
+  if (leaving === FALSE) return FALSE;
+  const lastingAfter = lasting('after', rulesOf(selective));
+  const guarded = any([
+    cel(3)`size(${TAINTS_AFTER}) > ${size}`,
+    bind([lastingAfter, SETTLED, settledOf(lastingAfter.name)], leaving),
+  ]);
+  return all([LABELS_CHANGE, guarded]);
+}
 
 const VARIABLES: readonly Variable[] = [
   TAINTS_BEFORE,
@@ -38,15 +101,15 @@ const VARIABLES: readonly Variable[] = [
 /** The questions about an update that take as much text as there are policies. */
 export interface Questions {
   /** A dropped taint is protected: see {@link dropsProtected}. */
-  byAnyone(policies: readonly NodePolicy[]): Expression;
+  byAnyone(policies: readonly CompiledTaintPolicy[]): Expression;
   /** The same, by somebody whom the policy does not exempt. */
-  unlessExempt(policies: readonly NodePolicy[]): Expression;
+  unlessExempt(policies: readonly CompiledTaintPolicy[]): Expression;
   /** An added taint is protected: see {@link carriesProtected}. */
-  adds(policies: readonly NodePolicy[]): Expression;
+  adds(policies: readonly CompiledTaintPolicy[]): Expression;
   /** See {@link leavesPolicy}. */
-  leaves(policies: readonly NodePolicy[], size: number): Expression;
+  leaves(policies: readonly CompiledTaintPolicy[], size: number): Expression;
   /** See {@link announcesRelease}. */
-  announces(binding: readonly NodePolicy[]): Expression;
+  announces(binding: readonly CompiledTaintPolicy[]): Expression;
 }
 
 const EXACT: Questions = {
@@ -58,20 +121,19 @@ const EXACT: Questions = {
 };
 
 const WIDE_CHANGES = {
-  leaves: (policies: readonly NodePolicy[]) => (policies.length === 0 ? FALSE : LABELS_CHANGE),
-  announces: (binding: readonly NodePolicy[]) => (binding.length === 0 ? FALSE : RELEASE_CHANGES),
+  leaves: (policies: readonly CompiledTaintPolicy[]) => (policies.length === 0 ? FALSE : LABELS_CHANGE),
+  announces: (binding: readonly CompiledTaintPolicy[]) => (binding.length === 0 ? FALSE : RELEASE_CHANGES),
 };
 
-function dropsKey(policies: readonly NodePolicy[]): Expression {
+function dropsKey(policies: readonly CompiledTaintPolicy[]): Expression {
   const rules = rulesOf(policies);
-  const waiting = rules.filter(({ waits }) => waits);
   return any([
     exists('dropped', 't', keyCondition(atOnce(rules))),
-    exists(settledName('lastingDropped'), 't', keyCondition(waiting)),
+    exists(settledName('lastingDropped'), 't', keyCondition(rules.filter(({ waits }) => waits))),
   ]);
 }
 
-function addsKey(policies: readonly NodePolicy[]): Expression {
+function addsKey(policies: readonly CompiledTaintPolicy[]): Expression {
   return exists('added', 't', keyCondition(atOnce(rulesOf(policies))));
 }
 
@@ -83,12 +145,7 @@ const CANDIDATES: readonly { readonly questions: Questions; readonly widened?: s
     widened: 'too many policies for one expression: every change of labels or of the release annotation matches',
   },
   {
-    questions: {
-      byAnyone: dropsKey,
-      unlessExempt: dropsKey,
-      adds: addsKey,
-      ...WIDE_CHANGES,
-    },
+    questions: { byAnyone: dropsKey, unlessExempt: dropsKey, adds: addsKey, ...WIDE_CHANGES },
     widened:
       'too many policies for one expression: the keys of changed taints are looked at, not the node nor the user',
   },

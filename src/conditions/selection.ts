@@ -1,4 +1,5 @@
-import { all, any, type Expression, exists, literal, literals, not, other, type Variable } from '../cel/expression.ts';
+import { all, any, cel, type Expression, literal, not, reference, type Variable } from '../cel/expression.ts';
+import { exists, literals } from '../cel/lists.ts';
 import { isOneOf, matchesAny, type Operand } from '../cel/pattern.ts';
 import type { LabelSelector, LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
@@ -7,13 +8,14 @@ import { isPattern } from '../kubernetes/pattern.ts';
 const MAX_GROUPS = 64;
 const MAX_NAME_LENGTH = 256;
 
-const USER: Operand = { text: 'user', maxLength: MAX_NAME_LENGTH, uses: ['user'] };
-const GROUP: Operand = { text: 'group', maxLength: MAX_NAME_LENGTH };
+const USER: Operand = { value: reference('user'), maxLength: MAX_NAME_LENGTH };
+const GROUPS = reference('groups');
+const GROUP: Operand = { value: cel(1)`group`, maxLength: MAX_NAME_LENGTH };
 
 /** Who makes the request. */
 export const REQUESTER_VARIABLES: readonly Variable[] = [
-  { name: 'user', definition: other('has(request.userInfo.username) ? request.userInfo.username : ""', 4) },
-  { name: 'groups', definition: other('has(request.userInfo.groups) ? request.userInfo.groups : []', 4 + 12) },
+  { name: 'user', definition: cel(4)`has(request.userInfo.username) ? request.userInfo.username : ""` },
+  { name: 'groups', definition: cel(4 + 12)`has(request.userInfo.groups) ? request.userInfo.groups : []` },
 ];
 
 /** True when the requester is one of these users, or in one of these groups; `*` is a wildcard. */
@@ -25,27 +27,26 @@ export function isAmong(names: {
   return any([
     ofBoundedLength(USER, users),
     all([
-      other(`size(groups) <= ${MAX_GROUPS}`, 3, ['groups']),
-      exists({ text: 'groups', size: MAX_GROUPS, cost: 1, uses: ['groups'] }, 'group', ofBoundedLength(GROUP, groups)),
+      cel(3)`size(${GROUPS}) <= ${MAX_GROUPS}`,
+      exists({ items: GROUPS, size: MAX_GROUPS }, 'group', ofBoundedLength(GROUP, groups)),
     ]),
   ]);
 }
 
 /** A kubelet, by the API server's rule (`NodeIdentity` of k8s.io/kubernetes/pkg/auth/nodeidentifier). */
 export const IS_NODE: Expression = all([
-  other('user.startsWith("system:node:")', 30, ['user']),
-  other('"system:nodes" in groups', MAX_GROUPS, ['groups']),
+  cel(30)`${USER.value}.startsWith("system:node:")`,
+  cel(MAX_GROUPS)`"system:nodes" in ${GROUPS}`,
 ]);
 
 function ofBoundedLength(name: Operand, patterns: readonly string[]): Expression {
-  const { text, uses } = name;
   if (patterns.some((pattern) => /^\*+$/.test(pattern))) return matchesAny(name, ['*']);
   return any([
     isOneOf(
       name,
       [...new Set(patterns)].filter((pattern) => !isPattern(pattern) && pattern.isWellFormed()),
     ),
-    all([other(`size(${text}) <= ${MAX_NAME_LENGTH}`, 3, uses), matchesAny(name, patterns.filter(isPattern))]),
+    all([cel(3)`size(${name.value}) <= ${MAX_NAME_LENGTH}`, matchesAny(name, patterns.filter(isPattern))]),
   ]);
 }
 
@@ -53,7 +54,7 @@ const KEY_COST = 3;
 const VALUE_COST = 10;
 
 /** True when the labels, a map in CEL, satisfy the whole selector: {@link selects} in CEL. */
-export function selectsIn(labels: string, selector: LabelSelector | undefined): Expression {
+export function selectsIn(labels: Expression, selector: LabelSelector | undefined): Expression {
   const { matchLabels = {}, matchExpressions = [] } = selector ?? {};
   return all([
     ...Object.entries(matchLabels).map(([key, value]) =>
@@ -63,9 +64,9 @@ export function selectsIn(labels: string, selector: LabelSelector | undefined): 
   ]);
 }
 
-function requirement(labels: string, { key, operator, values = [] }: LabelSelectorRequirement): Expression {
+function requirement(labels: Expression, { key, operator, values = [] }: LabelSelectorRequirement): Expression {
   // Neither in a key of a selector nor in one of an object: nothing can carry such a label.
-  const exists = key.isWellFormed() ? other(`${literal(key)} in ${labels}`, KEY_COST, [labels]) : any([]);
+  const exists = key.isWellFormed() ? cel(KEY_COST)`${literal(key)} in ${labels}` : any([]);
   switch (operator) {
     case 'In':
       return all([exists, valueIn(labels, key, values)]);
@@ -78,13 +79,12 @@ function requirement(labels: string, { key, operator, values = [] }: LabelSelect
   }
 }
 
-function valueIn(labels: string, key: string, values: readonly string[]): Expression {
+function valueIn(labels: Expression, key: string, values: readonly string[]): Expression {
   const possible = values.filter((value) => value.isWellFormed());
   const [first] = possible;
   if (first === undefined) return any([]);
-  const value = `${labels}[${literal(key)}]`;
   const comparison = possible.length === 1 ? `== ${literal(first)}` : `in ${literals(possible)}`;
-  return other(`${value} ${comparison}`, VALUE_COST + possible.length, [labels]);
+  return cel(VALUE_COST + possible.length)`${labels}[${literal(key)}] ${comparison}`;
 }
 
 /** The labels of the node before an update. */
@@ -93,5 +93,5 @@ export const LABELS_BEFORE: Variable = { name: 'oldLabels', definition: labelsOf
 export const LABELS: Variable = { name: 'labels', definition: labelsOf('object') };
 
 function labelsOf(object: 'object' | 'oldObject'): Expression {
-  return other(`has(${object}.metadata.labels) ? ${object}.metadata.labels : {}`, 40);
+  return cel(40)`has(${object}.metadata.labels) ? ${object}.metadata.labels : {}`;
 }

@@ -1,12 +1,14 @@
-import { type Expression, indented, literal, literals, other, type Variable } from '../cel/expression.ts';
+import { cel, type Expression, literal, type Variable } from '../cel/expression.ts';
+import { literals } from '../cel/lists.ts';
 import { OUTLASTING_KEYS } from '../kubernetes/daemon-tolerations.ts';
 import type { TaintRange } from '../kubernetes/taint-range.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
+import { VALUE } from './taints.ts';
 
 /** The tolerations of a DaemonSet's pods. */
 export const TOLERATIONS: Variable = {
   name: 'tolerations',
-  definition: other('has(object.spec.template.spec.tolerations) ? object.spec.template.spec.tolerations : []', 20),
+  definition: cel(20)`has(object.spec.template.spec.tolerations) ? object.spec.template.spec.tolerations : []`,
 };
 
 const COMPARISON_COST = 70;
@@ -41,9 +43,6 @@ export function mapLiteral(fields: Readonly<Record<string, string>>): string {
     .join(', ')}}`;
 }
 
-/** What stands there, or the empty text. */
-const VALUE = '(has(t.value) ? t.value : "")';
-
 /**
  * True when no one of the `tolerations` tolerates all taints of `want`, a map as {@link rangeLiteral} makes it: {@link covers}
  * in CEL.
@@ -51,16 +50,12 @@ const VALUE = '(has(t.value) ? t.value : "")';
  */
 export function notTolerated({ dynamic }: { readonly dynamic: boolean }): Expression {
   const want = (field: string) => (dynamic ? `string(want.${field})` : `want.${field}`);
-  return other(
-    `!tolerations.exists(t,
+  return cel((size) => 5 + size * COMPARISON_COST)`!${TOLERATIONS}.exists(t,
   (!has(t.effect) || t.effect in ["", ${want('effect')}]) &&
   (!has(t.key) || t.key in ["", ${want('key')}]) &&
   (!has(t.operator) || t.operator in ["", "Equal"]
     ? has(t.key) && t.key != "" && ${VALUE} == want.value
-    : t.operator == "Exists"))`,
-    (size) => 5 + size * COMPARISON_COST,
-    ['tolerations'],
-  );
+    : t.operator == "Exists"))`;
 }
 
 /**
@@ -68,24 +63,22 @@ export function notTolerated({ dynamic }: { readonly dynamic: boolean }): Expres
  * {@link cutShortBy} in CEL.
  */
 export const ENDS_TOO_EARLY: Expression = (() => {
-  const short = `has(t.tolerationSeconds) && (want.seconds == "" || t.tolerationSeconds < int(want.seconds)) &&
+  const short = cel(
+    SECONDS_COST,
+  )`has(t.tolerationSeconds) && (want.seconds == "" || t.tolerationSeconds < int(want.seconds)) &&
 !(has(t.key) && t.key in ${literals(OUTLASTING_KEYS)} && has(t.operator) && t.operator == "Exists")`;
-  const reaches = `(!has(t.effect) || t.effect in ["", "NoExecute"]) &&
+  const reaches = cel(COMPARISON_COST)`(!has(t.effect) || t.effect in ["", "NoExecute"]) &&
 (want.key == "" || !has(t.key) || t.key in ["", want.key]) &&
 (!has(t.operator) || t.operator in ["", "Equal"]
   ? has(t.key) && t.key != "" && (want.value == "${ANY_VALUE}" || ${VALUE} == want.value)
   : t.operator == "Exists")`;
-  const covers = `(!has(t.key) || t.key in ["", want.key]) &&
+  const covers = cel(COMPARISON_COST)`(!has(t.key) || t.key in ["", want.key]) &&
 (has(t.operator) && t.operator == "Exists" || ${VALUE} == want.value)`;
-  return other(
-    `[tolerations.map(t,
-  ${indented(reaches)} &&
-  (${indented(covers)} ||
-  ${indented(short)}),
-  ${indented(short)})].exists(found, size(found) > 0 && found[0])`,
-    (size) => 20 + size * (COMPARISON_COST + SECONDS_COST),
-    ['tolerations'],
-  );
+  return cel((size) => 20 + size * (COMPARISON_COST + SECONDS_COST))`[${TOLERATIONS}.map(t,
+  ${reaches} &&
+  (${covers} ||
+  ${short}),
+  ${short})].exists(found, size(found) > 0 && found[0])`;
 })();
 
 /** Fields in which tolerations may differ, with what stands for one that is left out. */
@@ -101,14 +94,12 @@ export function normalizedLiteral(toleration: Toleration): string {
 }
 
 /** The same for each toleration of a list. */
-export function normalized(list: string): Expression {
+export function normalized(list: Variable): Expression {
   const fields = Object.entries(FIELDS).map(([field, absent]) =>
     absent === ''
       ? `"${field}": has(t.${field}) ? string(t.${field}) : ""`
       : `"${field}": has(t.${field}) && t.${field} != "" ? string(t.${field}) : "${absent}"`,
   );
   const seconds = '"seconds": has(t.tolerationSeconds) ? string(t.tolerationSeconds) : ""';
-  return other(`${list}.map(t, {\n  ${[...fields, seconds].join(',\n  ')}\n})`, (size) => 5 + size * NORMALIZED_COST, [
-    list,
-  ]);
+  return cel((size) => 5 + size * NORMALIZED_COST)`${list}.map(t, {\n  ${[...fields, seconds].join(',\n  ')}\n})`;
 }

@@ -2,7 +2,7 @@ import { own } from '../kubernetes/label-selector.ts';
 import { formatTaint, identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import type { Policy, TaintPolicy } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
-import { DEFAULT_TOLERATIONS } from '../policy/toleration-policy.ts';
+import { tolerationsOf } from '../policy/toleration-policy.ts';
 import { type Change, type MigrationFacts, NEW_ROLE, OLD_ROLE, selectsByOldRole } from './role-facts.ts';
 import { lackingTolerations, taintPairs } from './role-survey.ts';
 
@@ -110,7 +110,7 @@ function adviceOn(policy: Policy): string[] {
           : []),
       ];
     case 'TolerationPolicy': {
-      const keys = (policy.spec.tolerations ?? DEFAULT_TOLERATIONS).map(({ key }) => key);
+      const keys = tolerationsOf(policy.spec).map(({ key }) => key);
       return keys.includes(OLD_ROLE) && !keys.includes(NEW_ROLE) && !keys.includes(undefined)
         ? [
             `TolerationPolicy ${policy.name} asks for a toleration of the old taint, and not of the new one: add ${NEW_ROLE}`,

@@ -8,9 +8,8 @@ import {
   type Toleration,
 } from '../kubernetes/toleration.ts';
 import type { CompiledTolerationPolicy, PolicySet } from '../policy/policy-set.ts';
-import { TOLERATION_MODES } from '../policy/toleration-policy.ts';
 import { allow, type Decision, type Outcome, type Phase, patch, type Violation } from './decision.ts';
-import { cutShortBy, lacks, type Need, needsOf, type Wish } from './needed-tolerations.ts';
+import { cutShortBy, lacks, type Need, needsOf, type WantedToleration } from './needed-tolerations.ts';
 
 /** The annotation by which a DaemonSet opts out; any value but `false` counts. */
 export const IGNORE_ANNOTATION = 'taintkeeper.dev/ignore';
@@ -51,7 +50,7 @@ export function optsOut({ annotations }: Pick<DaemonSetView, 'annotations'>): bo
 }
 
 /** A toleration that a policy asks for. */
-interface Want extends Wish {
+interface DeclaredToleration extends WantedToleration {
   readonly policy: CompiledTolerationPolicy;
   readonly field: string;
 }
@@ -73,7 +72,7 @@ export function judgeDaemonSet(
     .flatMap((policy) => policy.tolerations.map(({ value, field }) => wantOf(policy, field, value)));
   const needs = needsOf(wants);
   const ofPods = daemonTolerations(tolerations, hostNetwork);
-  const lacking = needs.filter((need) => lacks(ofPods, need)).map(({ wish }) => wish);
+  const lacking = needs.filter((need) => lacks(ofPods, need)).map(({ wanted }) => wanted);
   if (phase === 'validate') return validate(tolerations, lacking, needs);
   if (lacking.length === 0) return allow();
 
@@ -86,8 +85,8 @@ export function judgeDaemonSet(
   );
 }
 
-function wantOf(policy: CompiledTolerationPolicy, field: string, toleration: Toleration): Want {
-  return { policy, field, toleration, rank: TOLERATION_MODES.indexOf(policy.mode) };
+function wantOf(policy: CompiledTolerationPolicy, field: string, toleration: Toleration): DeclaredToleration {
+  return { policy, field, toleration, rank: policy.rank };
 }
 
 /**
@@ -96,9 +95,9 @@ function wantOf(policy: CompiledTolerationPolicy, field: string, toleration: Tol
  */
 function takenOut(
   tolerations: readonly Toleration[],
-  wants: readonly Want[],
+  wants: readonly DeclaredToleration[],
   { tolerations: ran, sameTemplate }: NonNullable<DaemonSetRequest['running']>,
-): Want[] | undefined {
+): DeclaredToleration[] | undefined {
   const begins = tolerations.every((toleration, index) => {
     const before = ran[index];
     return before !== undefined && equalToleration(toleration, before);
@@ -115,15 +114,15 @@ function takenOut(
 
 function validate(
   tolerations: readonly Toleration[],
-  lacking: readonly Want[],
-  needs: readonly Need<Want>[],
+  lacking: readonly DeclaredToleration[],
+  needs: readonly Need<DeclaredToleration>[],
 ): Decision<never> {
   const cut = needs.flatMap((need) => {
     const by = cutShortBy(tolerations, need);
-    return by ? [{ want: need.wish, by }] : [];
+    return by ? [{ want: need.wanted, by }] : [];
   });
-  const outcomeOf = ({ policy }: Want) => (policy.mode === 'Audit' ? 'audited' : 'missing');
-  const missing = (want: Want, what: string) =>
+  const outcomeOf = ({ policy }: DeclaredToleration) => (policy.mode === 'Audit' ? 'audited' : 'missing');
+  const missing = (want: DeclaredToleration, what: string) =>
     `${source(want)}${want.policy.mode === 'Audit' ? ', Audit' : ''}: toleration ${what} is missing`;
   return allow(
     [
@@ -141,20 +140,20 @@ function validate(
 }
 
 /** Tolerations that might cover the lacking one by an operator that this program does not know. */
-function doubts(tolerations: readonly Toleration[], { toleration: wanted }: Want): string[] {
+function doubts(tolerations: readonly Toleration[], { toleration: wanted }: DeclaredToleration): string[] {
   return tolerations
     .filter((toleration) => hasUnknownOperator(toleration) && (!toleration.key || toleration.key === wanted.key))
     .map((toleration) => `toleration ${formatToleration(toleration)}: operator not known, taken as not tolerating`);
 }
 
-function report({ policy: { name, mode }, field, toleration }: Want, outcome: Outcome): Violation {
+function report({ policy: { name, mode }, field, toleration }: DeclaredToleration, outcome: Outcome): Violation {
   return { policyKind: 'TolerationPolicy', policy: name, field, mode, outcome, subject: formatToleration(toleration) };
 }
 
-function source({ policy }: Want): string {
+function source({ policy }: DeclaredToleration): string {
   return `TolerationPolicy ${policy.name}`;
 }
 
-function subject({ toleration }: Want): string {
+function subject({ toleration }: DeclaredToleration): string {
   return formatToleration(toleration);
 }

@@ -4,7 +4,7 @@ import type { Policy } from '../policy/policy.ts';
 import type { CompiledRecoveryPolicy, CompiledTaintPolicy, CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import type { Findings } from '../policy/policy-status.ts';
 import { formatProblem, type Problem } from '../policy/problem.ts';
-import { SETTLE_SECONDS, type TaintPolicySpec, type TaintRule, waitsToSettle } from '../policy/taint-policy.ts';
+import { settleSecondsOf, type TaintPolicySpec, type TaintRule, waitsToSettle } from '../policy/taint-policy.ts';
 import { type DaemonSetView, judgeDaemonSet } from './daemon-set.ts';
 import { REMEMBERED_ANNOTATION, settledOn } from './memory.ts';
 import { nodeDrift } from './node-drift.ts';
@@ -44,7 +44,7 @@ export function notesOfUnsettled(
 }
 
 function noteOf(rule: TaintRule, spec: TaintPolicySpec): string {
-  const seconds = spec.settleSeconds ?? SETTLE_SECONDS;
+  const seconds = settleSecondsOf(spec);
   if (spec.mode === 'Audit') {
     return `means every taint: those are reported, too, that Deny or Restore would let go, as they have not stayed for ${seconds} s`;
   }

@@ -3,15 +3,15 @@ import { contains, covers, rangesOf, reaches, type TaintRange } from '../kuberne
 import type { Toleration } from '../kubernetes/toleration.ts';
 
 /** A toleration that is asked for. */
-export interface Wish {
+export interface WantedToleration {
   readonly toleration: Toleration;
   /** Of two that ask for the same taints, the one of the lower rank is asked first. */
   readonly rank: number;
 }
 
-/** A wish, and the taints for which no wish before it asks: at least one range. */
-export interface Need<T extends Wish> {
-  readonly wish: T;
+/** A wanted toleration, and the taints for which none before it asks: at least one range. */
+export interface Need<T extends WantedToleration> {
+  readonly wanted: T;
   readonly ranges: readonly TaintRange[];
 }
 
@@ -21,12 +21,12 @@ export function secondsOf({ tolerationSeconds }: Toleration): number {
 }
 
 /**
- * By rank; then the longest first, because Kubernetes goes by the first toleration that matches; then the widest. So no wish
+ * By rank; then the longest first, because Kubernetes goes by the first toleration that matches; then the widest. So none
  * makes one before it needless, whatever policies are called. Of equals, the order is kept.
  */
-export function inOrder<T extends Wish>(wishes: readonly T[]): T[] {
+export function inOrder<T extends WantedToleration>(wanted: readonly T[]): T[] {
   const compareSeconds = (a: number, b: number) => (a === b ? 0 : b > a ? 1 : -1);
-  return wishes.toSorted(
+  return wanted.toSorted(
     (a, b) =>
       a.rank - b.rank ||
       compareSeconds(secondsOf(a.toleration), secondsOf(b.toleration)) ||
@@ -42,28 +42,45 @@ function widthOf(toleration: Toleration): number {
 }
 
 /** True when whoever asks for the first toleration need not ask for the second one because of the range, one of its own. */
-export function asksFor(one: Toleration, other: Toleration, range: TaintRange): boolean {
+function asksFor(one: Toleration, other: Toleration, range: TaintRange): boolean {
   return (
     rangesOf(one).some((own) => contains(own, range)) &&
     (range.effect === 'NoSchedule' || secondsOf(one) >= secondsOf(other))
   );
 }
 
+/** A range of a wanted toleration, and the tolerations before it in the order that ask for all of its taints. */
+export interface AskedRange<T extends WantedToleration> {
+  readonly range: TaintRange;
+  readonly askedBy: readonly T[];
+}
+
+/** The wanted tolerations, {@link inOrder}, with their ranges. */
+export function askedRanges<T extends WantedToleration>(
+  wanted: readonly T[],
+): { readonly wanted: T; readonly ranges: readonly AskedRange<T>[] }[] {
+  const before = new Map<string, T[]>();
+  return inOrder(wanted).map((one) => {
+    const key = one.toleration.key ?? '';
+    const alike = before.get(key) ?? [];
+    const others = key === '' ? alike : [...(before.get('') ?? []), ...alike];
+    before.set(key, [...alike, one]);
+    const ranges = rangesOf(one.toleration).map((range) => ({
+      range,
+      askedBy: others.filter(({ toleration }) => asksFor(toleration, one.toleration, range)),
+    }));
+    return { wanted: one, ranges };
+  });
+}
+
 /**
- * What is to be asked for, so that no wish asks for what another one does: then it does not matter which of them are there
+ * What is to be asked for, so that no toleration asks for what another one does: then it does not matter which of them are there
  * already, and in which order the others are added.
  */
-export function needsOf<T extends Wish>(wishes: readonly T[]): Need<T>[] {
-  const asked = new Map<string, Toleration[]>();
-  return inOrder(wishes).flatMap((wish): Need<T>[] => {
-    const { toleration } = wish;
-    const key = toleration.key ?? '';
-    const alike = asked.get(key) ?? [];
-    const before = key === '' ? alike : [...(asked.get('') ?? []), ...alike];
-    const ranges = rangesOf(toleration).filter((range) => !before.some((one) => asksFor(one, toleration, range)));
-    if (ranges.length === 0) return [];
-    asked.set(key, [...alike, toleration]);
-    return [{ wish, ranges }];
+export function needsOf<T extends WantedToleration>(wanted: readonly T[]): Need<T>[] {
+  return askedRanges(wanted).flatMap(({ wanted: one, ranges }): Need<T>[] => {
+    const own = ranges.filter(({ askedBy }) => askedBy.length === 0).map(({ range }) => range);
+    return own.length > 0 ? [{ wanted: one, ranges: own }] : [];
   });
 }
 
@@ -71,7 +88,7 @@ export function needsOf<T extends Wish>(wishes: readonly T[]): Need<T>[] {
  * True when a taint is not tolerated that is asked for: then to append the toleration changes what a node can run.
  * @param tolerations of the pods: see {@link daemonTolerations}
  */
-export function lacks(tolerations: readonly Toleration[], { ranges }: Pick<Need<Wish>, 'ranges'>): boolean {
+export function lacks(tolerations: readonly Toleration[], { ranges }: Pick<Need<WantedToleration>, 'ranges'>): boolean {
   return ranges.some((range) => !tolerations.some((toleration) => covers(toleration, range)));
 }
 
@@ -80,10 +97,13 @@ export function lacks(tolerations: readonly Toleration[], { ranges }: Pick<Need<
  * decides (`GetMatchingTolerations` of k8s.io/kubernetes/pkg/controller/tainteviction), so that nothing appended helps.
  * @param tolerations of the template
  */
-export function cutShortBy(tolerations: readonly Toleration[], { wish, ranges }: Need<Wish>): Toleration | undefined {
+export function cutShortBy(
+  tolerations: readonly Toleration[],
+  { wanted, ranges }: Need<WantedToleration>,
+): Toleration | undefined {
   const range = ranges.find(({ effect }) => effect === 'NoExecute');
   if (!range) return undefined;
-  const seconds = secondsOf(wish.toleration);
+  const seconds = secondsOf(wanted.toleration);
   const isShort = (toleration: Toleration) => secondsOf(toleration) < seconds && !outlastsItsSeconds(toleration);
   const first = tolerations.find(
     (toleration) => reaches(toleration, range) && (isShort(toleration) || covers(toleration, range)),

@@ -14,12 +14,12 @@ import {
 import type { DesiredNode, NodeView } from './node-view.ts';
 import { consumeRelease, isReleased, parseRelease } from './release.ts';
 import {
+  type DeclaredTaint,
   parseRemoved,
   presentTaints,
   recordRemovals,
   roomBeside,
   satisfies,
-  type Want,
   wasRemoved,
 } from './removal.ts';
 import { type RestoredNatively, restoredNatively } from './restored-natively.ts';
@@ -198,7 +198,7 @@ export function nodeDrift(
 
 /** What each policy misses, every taint once: with the value that it declares, else with the remembered one, else with none. */
 function claims(
-  wants: readonly Want[],
+  wants: readonly DeclaredTaint[],
   carried: ReadonlyMap<string, string>,
   lost: readonly Taint[],
   policies: readonly CompiledTaintPolicy[],

@@ -4,7 +4,7 @@ import { allow, type Decision, patch, taintViolation } from './decision.ts';
 import { holdOn, NONE_SETTLED, remember } from './memory.ts';
 import { judgeNodeUpdate } from './node-update.ts';
 import type { DesiredNode, NodeCreation, NodeUpdate } from './node-view.ts';
-import { presentTaints, satisfies, type Want } from './removal.ts';
+import { type DeclaredTaint, presentTaints, satisfies } from './removal.ts';
 
 /** Judges the creation or the update of a Node, in one of the two phases of admission. */
 export function judgeNode(request: NodeCreation | NodeUpdate, { taintPolicies }: PolicySet): Decision<DesiredNode> {
@@ -74,6 +74,6 @@ function judgeNodeCreation(
   );
 }
 
-function binds({ policy }: Want): boolean {
+function binds({ policy }: DeclaredTaint): boolean {
   return policy.mode !== 'Audit';
 }

@@ -3,16 +3,16 @@ import { formatTaint, identity, parseTaint, sameTaint, type Taint, valuesOf } fr
 import type { CompiledTaintPolicy, PresentTaint } from '../policy/policy-set.ts';
 
 /** A Present taint that a policy wants on a node. */
-export interface Want extends PresentTaint {
+export interface DeclaredTaint extends PresentTaint {
   readonly policy: CompiledTaintPolicy;
   readonly field: string;
 }
 
 /** The Present taints that policies want on a node with these labels, in the order of the policies. */
-export function presentTaints(labels: StringMap, policies: readonly CompiledTaintPolicy[]): Want[] {
+export function presentTaints(labels: StringMap, policies: readonly CompiledTaintPolicy[]): DeclaredTaint[] {
   return policies
     .filter((policy) => policy.selectsNode(labels))
-    .flatMap((policy) => policy.present.map(({ value, field }): Want => ({ ...value, policy, field })));
+    .flatMap((policy) => policy.present.map(({ value, field }): DeclaredTaint => ({ ...value, policy, field })));
 }
 
 /** Whether one of the taints, given as {@link valuesOf} gives them, is the wanted one. */
@@ -51,7 +51,7 @@ export function isPresentTaint(taint: Taint, { taint: present, anyValue }: Prese
  * Whether the Present taint that a node lacks is one of those that were removed with leave. Whoever may write the node can write the
  * annotation, its kubelet included: it counts only for a policy that exempts anybody at all.
  */
-export function wasRemoved(removed: readonly Taint[], want: Want): boolean {
+export function wasRemoved(removed: readonly Taint[], want: DeclaredTaint): boolean {
   return want.policy.exemptsAnybody && removed.some((taint) => isPresentTaint(taint, want));
 }
 

@@ -1,8 +1,18 @@
 import { COST_BUDGET, LENGTH_LIMIT } from '../cel/budget.ts';
 import { bind, type Expression, FALSE, TRUE, type Variable } from '../cel/expression.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
+import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import type { FailurePolicy } from '../policy/taint-policy.ts';
-import type { MutatingSpec, NativePolicy, NativeVariable, ResourceRule, ValidationAction } from './native-policy.ts';
+import {
+  type MutatingSpec,
+  type NativeLimit,
+  type NativePolicy,
+  type NativeTranslation,
+  type NativeVariable,
+  OBJECT_NAME_LENGTH,
+  type ResourceRule,
+  type ValidationAction,
+} from './native-policy.ts';
 
 /**
  * Cost units that the API server allows for all conditions of a policy, and for the rest of it: 2,500,000 and 10,000,000
@@ -30,18 +40,9 @@ function total(expressions: readonly Expression[], size: number): number {
   return expressions.reduce((sum, { cost }) => sum + cost(size), 0);
 }
 
-/** A string literal, or a name with what is before it: fields of objects are no variables. */
-const TOKEN = /"(?:[^"\\]|\\.)*"|[\w.]+/g;
-
-/**
- * The text of an expression in which bound names are written as the API server's policies have them: `dropped` as
- * `variables.dropped`. What a comprehension names, and what stands in a literal, is left alone.
- */
-export function withVariables({ text, uses }: Pick<Expression, 'text' | 'uses'>): string {
-  return text.replace(TOKEN, (token) => {
-    const [name = ''] = token.split('.');
-    return uses.has(name) ? `variables.${token}` : token;
-  });
+/** The text of an expression in a policy, which has its variables as fields: `variables.dropped`. */
+export function written(expression: Expression): string {
+  return expression.written((name) => `variables.${name}`);
 }
 
 /** Those of the variables that the expressions use, and that the used ones use; in the order given, which must be that of use. */
@@ -49,10 +50,10 @@ export function usedVariables(variables: readonly Variable[], expressions: reado
   const used = new Set(expressions.flatMap(({ uses }) => [...uses]));
   const kept = variables.toReversed().filter(({ name, definition }) => {
     if (!used.has(name)) return false;
-    for (const other of definition.uses) used.add(other);
+    for (const further of definition.uses) used.add(further);
     return true;
   });
-  return kept.toReversed().map(({ name, definition }) => ({ name, expression: withVariables(definition) }));
+  return kept.toReversed().map(({ name, definition }) => ({ name, expression: written(definition) }));
 }
 
 /** A policy of the API server's own, and how large the objects may be that it is evaluated on. */
@@ -103,11 +104,11 @@ export function validating(parts: ValidatingParts): Assembled[] {
       spec: {
         ...common,
         validations: validations.map(({ holds, message }) => ({
-          expression: withVariables(holds),
-          messageExpression: withVariables(message),
+          expression: written(holds),
+          messageExpression: written(message),
           reason: 'Forbidden',
         })),
-        auditAnnotations: annotations.map(([key, value]) => ({ key, valueExpression: withVariables(value) })),
+        auditAnnotations: annotations.map(([key, value]) => ({ key, valueExpression: written(value) })),
       },
       validationActions: actions,
     }),
@@ -125,7 +126,7 @@ export function mutating(parts: MutatingParts): Assembled[] {
       reinvocationPolicy,
       mutations: mutations.map((mutation) => ({
         patchType: 'JSONPatch',
-        jsonPatch: { expression: withVariables(mutation) },
+        jsonPatch: { expression: written(mutation) },
       })),
     },
   }));
@@ -167,4 +168,51 @@ function assembled(
       ),
     },
   ];
+}
+
+/** From this size on, nobody needs to know the limit. */
+const LARGE = 256;
+
+const WORDS = {
+  TaintPolicy: { items: 'taints', field: 'spec.taints', object: 'a node' },
+  TolerationPolicy: { items: 'tolerations', field: 'spec.tolerations', object: 'a DaemonSet' },
+} as const;
+
+/** The translation that consists of these objects, or the refusal if the API server would not take or not evaluate one of them. */
+export function conclude(
+  { kind, name }: CompiledTaintPolicy | CompiledTolerationPolicy,
+  assembled: readonly Assembled[],
+  limits: readonly NativeLimit[],
+): NativeTranslation {
+  const { items, field, object } = WORDS[kind];
+  const refused = (why: string): NativeTranslation => ({
+    policies: [],
+    limits: [],
+    refusal: `${kind} ${name}: ${why}`,
+  });
+
+  const long = assembled.find(({ policy }) => policy.name.length > OBJECT_NAME_LENGTH);
+  if (long) {
+    const excess = long.policy.name.length - OBJECT_NAME_LENGTH;
+    return refused(
+      `${long.policy.name} would be too long a name for an object: give the policy one shorter by ${excess}`,
+    );
+  }
+  const sizes = assembled.flatMap(({ size }) => size ?? []);
+  if (sizes.length < assembled.length) {
+    return refused(
+      `the API server would stop evaluating it for ${object} with 64 ${items}: divide it into policies with fewer ${items}, selectors and patterns each`,
+    );
+  }
+  const size = Math.min(...sizes);
+  return {
+    policies: assembled.map(({ policy }) => policy),
+    limits:
+      size >= LARGE
+        ? limits
+        : [
+            ...limits,
+            { field, message: `the API server may stop evaluating it for ${object} with more than ${size} ${items}` },
+          ],
+  };
 }

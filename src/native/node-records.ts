@@ -1,12 +1,13 @@
-import { all, any, choose, type Expression, FALSE, literal, other, type Variable } from '../cel/expression.ts';
-import { EMPTY, mapped, those } from '../cel/lists.ts';
-import { annotationOf } from '../conditions/protection-changes.ts';
-import { WRITTEN } from '../conditions/settled.ts';
-import { IDENTITY, isProtected, notAmong } from '../conditions/taints.ts';
+import { all, any, cel, choose, type Expression, FALSE, literal, reference, type Variable } from '../cel/expression.ts';
+import { EMPTY, each, those } from '../cel/lists.ts';
+import { conditionsOf } from '../conditions/node-policies.ts';
+import { annotationOf } from '../conditions/node-update.ts';
+import { isProtected } from '../conditions/protected-taints.ts';
+import { FORMATTED, IDENTITY, notAmong } from '../conditions/taints.ts';
 import { MAX_REMOVED, REMOVED_ANNOTATION, REMOVED_SEPARATOR } from '../judge/removal.ts';
 import { MAX_RESTORED_LENGTH, RESTORED_ANNOTATION, RESTORED_SEPARATOR } from '../judge/restored-natively.ts';
-import type { TaintRule } from '../policy/taint-policy.ts';
-import { entriesOf, type NodeSubject, SPLIT_COST } from './node-subject.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { entriesOf, SPLIT_COST } from './node-variables.ts';
 
 /** Where in an object an annotation stands (RFC 6901), as a literal in CEL. */
 export function pathOf(annotation: string): string {
@@ -16,45 +17,40 @@ export function pathOf(annotation: string): string {
 /** Entries of the annotation that are told apart. */
 const MAX_ENTRIES = 64;
 
+const OLD_RECORD: Variable = { name: 'oldRecord', definition: annotationOf('object', RESTORED_ANNOTATION) };
+const RECORDED: Variable = { name: 'recorded', definition: entriesOf(OLD_RECORD, MAX_ENTRIES) };
+const JOINED_RECORDS: Variable = {
+  name: 'records',
+  definition: cel(
+    (size) => size * 120 + SPLIT_COST,
+  )`(${reference('news')} + ${RECORDED}.filter(e, e != "")).join(${literal(RESTORED_SEPARATOR)})`,
+};
+const NEW_RECORD: Variable = {
+  name: 'record',
+  definition: cel(
+    SPLIT_COST,
+  )`size(${JOINED_RECORDS}) > ${MAX_RESTORED_LENGTH} ? ${JOINED_RECORDS}.substring(0, ${MAX_RESTORED_LENGTH}) : ${JOINED_RECORDS}`,
+};
+
 /** What {@link RECORD} uses, of the taints that are `restored` for this policy. */
 export function recordVariables(policy: string): Variable[] {
-  return [
-    { name: 'oldRecord', definition: annotationOf('object', RESTORED_ANNOTATION) },
-    { name: 'recorded', definition: entriesOf('oldRecord', MAX_ENTRIES) },
-    {
-      name: 'news',
-      definition: other(
-        `${mapped('restored', `${literal(`${policy} `)} + ${WRITTEN.text}`)}\n  .filter(e, !(e in recorded))`,
-        (size) => size * (WRITTEN.cost(size) + 80 + MAX_ENTRIES),
-        ['restored', 'recorded'],
-      ),
-    },
-    {
-      name: 'records',
-      definition: other(
-        `(news + recorded.filter(e, e != "")).join(${literal(RESTORED_SEPARATOR)})`,
-        (size) => size * 120 + SPLIT_COST,
-        ['recorded', 'news'],
-      ),
-    },
-    {
-      name: 'record',
-      definition: other(
-        `size(records) > ${MAX_RESTORED_LENGTH} ? records.substring(0, ${MAX_RESTORED_LENGTH}) : records`,
-        SPLIT_COST,
-        ['records'],
-      ),
-    },
-  ];
+  const entry = cel(FORMATTED.cost(0))`${literal(`${policy} `)} + ${FORMATTED}`;
+  const news = cel(
+    (size) => size * (FORMATTED.cost(size) + 80 + MAX_ENTRIES),
+  )`${each('restored', entry)}\n  .filter(e, !(e in ${RECORDED}))`;
+  return [OLD_RECORD, RECORDED, { name: 'news', definition: news }, JOINED_RECORDS, NEW_RECORD];
+}
+
+/** JSONPatch operations that write the annotation, where there may be none yet. */
+function writing(annotation: string, value: Variable): Expression {
+  return cel(
+    200,
+  )`(has(object.metadata.annotations) ? [] : [JSONPatch{op: "add", path: "/metadata/annotations", value: {}}]) +
+[JSONPatch{op: "add", path: ${pathOf(annotation)}, value: ${value}}]`;
 }
 
 /** JSONPatch operations that write down what was put back: for the webhook behind, which alone can tell the requester. */
-export const RECORD: Expression = other(
-  `(has(object.metadata.annotations) ? [] : [JSONPatch{op: "add", path: "/metadata/annotations", value: {}}]) +
-[JSONPatch{op: "add", value: record, path: ${pathOf(RESTORED_ANNOTATION)}}]`,
-  200,
-  ['record'],
-);
+export const RECORD: Expression = writing(RESTORED_ANNOTATION, NEW_RECORD);
 
 /** In characters. What would make it longer is not recorded: 64 taints of ordinary names fit. */
 const MAX_LENGTH = 8_192;
@@ -66,57 +62,48 @@ export interface RemovalRecord {
   readonly operations: readonly Expression[];
 }
 
-const hasValue = ({ value }: TaintRule): boolean => value !== undefined;
+const OLD_REMOVED: Variable = { name: 'oldRemoved', definition: annotationOf('object', REMOVED_ANNOTATION) };
+const REMOVALS: Variable = { name: 'removals', definition: entriesOf(OLD_REMOVED, MAX_REMOVED + 1) };
+const NEW_REMOVALS: Variable = {
+  name: 'newRemovals',
+  definition: cel(
+    (size) => size * (FORMATTED.cost(size) + 40 + MAX_REMOVED),
+  )`${each('goneByExemption', FORMATTED)}\n  .filter(e, !(e in ${REMOVALS}))`,
+};
+const ALL_REMOVALS: Variable = {
+  name: 'allRemovals',
+  definition: cel(
+    (size) => size * 120 + SPLIT_COST,
+  )`(${REMOVALS}.filter(e, e != "") + ${NEW_REMOVALS}).join(${literal(REMOVED_SEPARATOR)})`,
+};
 
-/** What is on the list already stays: to take out what is over is left to the webhook and the leader. */
-export function removalRecord({ taints, exempt, selects }: NodeSubject): RemovalRecord {
-  const present = taints.filter(({ ensure }) => ensure === 'Present');
+/**
+ * What is on the list already stays: to take out what is over is left to the webhook and the leader.
+ * @param exempt true for a requester whom the policy exempts
+ */
+export function removalRecord(policy: CompiledTaintPolicy, exempt: Expression): RemovalRecord {
+  const present = policy.rules.filter(({ ensure }) => ensure === 'Present');
   if (exempt === FALSE || present.length === 0) return { variables: [], operations: [] };
-  const [named, others] = [present.filter(hasValue), present.filter((rule) => !hasValue(rule))];
+  const { named = [], others = [] } = Object.groupBy(present, ({ value }) =>
+    value === undefined ? 'others' : 'named',
+  );
   // Any other value is as good to a rule that names none.
   const isBare = notAmong(IDENTITY, 'afterIds');
-  const path = pathOf(REMOVED_ANNOTATION);
+  const goneByExemption = those('gone', any([isProtected(named), all([isProtected(others), isBare])]));
+  const records = all([
+    exempt,
+    conditionsOf(policy).selects.after,
+    cel(3)`size(${NEW_REMOVALS}) > 0`,
+    cel(3)`size(${ALL_REMOVALS}) <= ${MAX_LENGTH}`,
+  ]);
   return {
     variables: [
-      { name: 'oldRemoved', definition: annotationOf('object', REMOVED_ANNOTATION) },
-      { name: 'removals', definition: entriesOf('oldRemoved', MAX_REMOVED + 1) },
-      {
-        name: 'goneByExemption',
-        definition: those('gone', any([isProtected(named), all([isProtected(others), isBare])])),
-      },
-      {
-        name: 'newRemovals',
-        definition: other(
-          `${mapped('goneByExemption', WRITTEN.text)}\n  .filter(e, !(e in removals))`,
-          (size) => size * (WRITTEN.cost(size) + 40 + MAX_REMOVED),
-          ['goneByExemption', 'removals'],
-        ),
-      },
-      {
-        name: 'allRemovals',
-        definition: other(
-          `(removals.filter(e, e != "") + newRemovals).join(${literal(REMOVED_SEPARATOR)})`,
-          (size) => size * 120 + SPLIT_COST,
-          ['removals', 'newRemovals'],
-        ),
-      },
+      OLD_REMOVED,
+      REMOVALS,
+      { name: 'goneByExemption', definition: goneByExemption },
+      NEW_REMOVALS,
+      ALL_REMOVALS,
     ],
-    operations: [
-      choose(
-        all([
-          exempt,
-          selects.labels,
-          other('size(newRemovals) > 0', 3, ['newRemovals']),
-          other(`size(allRemovals) <= ${MAX_LENGTH}`, 3, ['allRemovals']),
-        ]),
-        other(
-          `(has(object.metadata.annotations) ? [] : [JSONPatch{op: "add", path: "/metadata/annotations", value: {}}]) +
-[JSONPatch{op: "add", path: ${path}, value: allRemovals}]`,
-          200,
-          ['allRemovals'],
-        ),
-        EMPTY,
-      ),
-    ],
+    operations: [choose(records, writing(REMOVED_ANNOTATION, ALL_REMOVALS), EMPTY)],
   };
 }

@@ -1,95 +1,82 @@
 import {
   all,
   any,
+  cel,
   choose,
   type Expression,
   FALSE,
   LIST_COST,
   not,
-  other,
   TRUE,
   type Variable,
 } from '../cel/expression.ts';
-import { EMPTY, each, isEmpty, isIn, mapped, those, together } from '../cel/lists.ts';
-import { annotationOf } from '../conditions/protection-changes.ts';
+import { EMPTY, each, isEmpty, isIn, those, together } from '../cel/lists.ts';
+import { annotationOf } from '../conditions/node-update.ts';
 import { IS_NODE } from '../conditions/selection.ts';
 import { DROPS_TAINTS, EXACT_NAME, IDENTITY } from '../conditions/taints.ts';
 import { MAX_REMEMBERED, REMEMBERED_ANNOTATION } from '../judge/memory.ts';
 import { RELEASE_ANNOTATION } from '../judge/release.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { type Assembled, mutating } from './assemble.ts';
-import type { TranslationOptions } from './native-policy.ts';
+import type { Target } from './native-policy.ts';
 import { NODE_UPDATES } from './node-messages.ts';
 import { pathOf, RECORD, recordVariables, removalRecord } from './node-records.ts';
 import { puttingTaints } from './node-registration.ts';
 import {
+  ANNOUNCED,
+  ENTRIES,
   entriesOf,
+  exemptedBy,
   holdersOf,
   isHeldBy,
   isNamedIn,
   MAX_RELEASES,
-  type NamedNodePolicy,
-  type NodeSubject,
   SPLIT_COST,
-} from './node-subject.ts';
+  updateVariables,
+} from './node-variables.ts';
 
 /** One more than there should be: what is behind it, if anything, comes in one. */
 const MAX_LISTED = MAX_REMEMBERED + 1;
 
+const GONE_IDS: Variable = { name: 'goneIds', definition: each('gone', IDENTITY) };
+/** As the release annotation may name them. */
+const GONE_NAMES: Variable = {
+  name: 'goneNames',
+  definition: together([each('gone', IDENTITY), each('gone', EXACT_NAME)]),
+};
+const UNSPENT: Variable = {
+  name: 'unspent',
+  definition: cel((size) => MAX_RELEASES * (2 * size + 40))`${ENTRIES}.filter(e, e != "" && !(e in ${GONE_NAMES}))`,
+};
+const REMEMBERED: Variable = { name: 'remembered', definition: annotationOf('object', REMEMBERED_ANNOTATION) };
+const MEMORIES: Variable = { name: 'memories', definition: entriesOf(REMEMBERED, MAX_LISTED) };
+const LASTING: Variable = {
+  name: 'lasting',
+  // An entry with its value taken out is what the taint goes by.
+  definition: cel((size) => 4 * SPLIT_COST + MAX_LISTED * (size + 300))`${MEMORIES}.filter(e, !e.contains(":") ||
+  !((e.split(":")[0].split("=")[0] + e.substring(e.lastIndexOf(":"))) in ${GONE_IDS}))`,
+};
+
 /** What {@link LEAVE_TAKEN} uses, of the taints that are `gone`. */
-export const LEAVE_VARIABLES: readonly Variable[] = [
-  { name: 'goneIds', definition: each('gone', IDENTITY) },
-  { name: 'goneNames', definition: namesOf('gone') },
-  {
-    name: 'unspent',
-    definition: other('entries.filter(e, e != "" && !(e in goneNames))', (size) => MAX_RELEASES * (2 * size + 40), [
-      'entries',
-      'goneNames',
-    ]),
-  },
-  { name: 'remembered', definition: annotationOf('object', REMEMBERED_ANNOTATION) },
-  { name: 'memories', definition: entriesOf('remembered', MAX_LISTED) },
-  {
-    name: 'lasting',
-    // An entry with its value taken out is what the taint goes by.
-    definition: other(
-      `memories.filter(e, !e.contains(":") ||
-  !((e.split(":")[0].split("=")[0] + e.substring(e.lastIndexOf(":"))) in goneIds))`,
-      (size) => 4 * SPLIT_COST + MAX_LISTED * (size + 300),
-      ['memories', 'goneIds'],
-    ),
-  },
-];
+const LEAVE_VARIABLES: readonly Variable[] = [GONE_IDS, GONE_NAMES, UNSPENT, REMEMBERED, MEMORIES, LASTING];
 
 /** Lists of operations by which taints that are `gone` with leave do so once, and for good: no release is left of them, and no memory. */
-export const LEAVE_TAKEN: readonly Expression[] = [
+const LEAVE_TAKEN: readonly Expression[] = [
   choose(
-    not(other('entries.exists(e, e in goneNames)', (size) => MAX_RELEASES * (2 * size + 12), ['entries', 'goneNames'])),
+    cel((size) => MAX_RELEASES * (2 * size + 12))`!${ENTRIES}.exists(e, e in ${GONE_NAMES})`,
     EMPTY,
-    rewritten(RELEASE_ANNOTATION, 'unspent'),
+    rewritten(RELEASE_ANNOTATION, UNSPENT),
   ),
-  choose(
-    other('size(lasting) == size(memories)', 5, ['lasting', 'memories']),
-    EMPTY,
-    rewritten(REMEMBERED_ANNOTATION, 'lasting'),
-  ),
+  choose(cel(5)`size(${LASTING}) == size(${MEMORIES})`, EMPTY, rewritten(REMEMBERED_ANNOTATION, LASTING)),
 ];
 
 /** The annotation with the entries that are left, or none for none. */
-function rewritten(annotation: string, entries: string): Expression {
+function rewritten(annotation: string, entries: Variable): Expression {
   const path = pathOf(annotation);
   return choose(
-    isEmpty(entries),
-    other(`[JSONPatch{op: "remove", path: ${path}}]`, 60),
-    other(`[JSONPatch{op: "replace", path: ${path}, value: ${entries}.join(", ")}]`, SPLIT_COST, [entries]),
-  );
-}
-
-/** As the release annotation may name them. */
-function namesOf(list: string): Expression {
-  return other(
-    `${mapped(list, IDENTITY.text)} +\n${mapped(list, EXACT_NAME.text)}`,
-    (size) => size * (IDENTITY.cost(size) + EXACT_NAME.cost(size) + 40) + 5,
-    [list],
+    isEmpty(entries.name),
+    cel(60)`[JSONPatch{op: "remove", path: ${path}}]`,
+    cel(SPLIT_COST)`[JSONPatch{op: "replace", path: ${path}, value: ${entries}.join(", ")}]`,
   );
 }
 
@@ -101,25 +88,24 @@ function namesOf(list: string): Expression {
  * @param others the other policies that may hold a taint of this one
  */
 export function restoration(
-  policy: NodeSubject,
-  others: readonly NamedNodePolicy[],
-  { purpose }: TranslationOptions,
+  policy: CompiledTaintPolicy,
+  others: readonly CompiledTaintPolicy[],
+  { purpose }: Target,
 ): Assembled[] {
-  const { name, mode, releasable, exempt } = policy;
+  const { name, mode, releasable, rules } = policy;
+  const exempt = exemptedBy(policy);
   const holders = holdersOf(others);
   const denying = holders.filter((holder) => holder.mode === 'Deny');
   const restored =
     mode === 'Restore'
-      ? those(
-          'protected',
-          all([not(exempt), releasable ? not(isIn('released')) : TRUE, not(isHeldBy(denying, policy.taints))]),
-        )
+      ? those('protected', all([not(exempt), releasable ? not(isIn('released')) : TRUE, not(isHeldBy(denying, rules))]))
       : EMPTY;
   const leave = any([exempt, releasable ? isIn('released') : FALSE]);
-  const gone = those('protected', all([leave, not(isHeldBy(holders, policy.taints))]));
+  const gone = those('protected', all([leave, not(isHeldBy(holders, rules))]));
   const put = puttingTaints('after', 'restored');
   // Where no leader puts anything back, nobody would read it, nor ever tidy it up.
-  const record = purpose === 'Backstop' && gone !== EMPTY ? removalRecord(policy) : { variables: [], operations: [] };
+  const record =
+    purpose === 'Backstop' && gone !== EMPTY ? removalRecord(policy, exempt) : { variables: [], operations: [] };
   const operations = [
     ...(restored === EMPTY ? [] : [restore(put.operation, purpose)]),
     ...(gone === EMPTY ? [] : LEAVE_TAKEN),
@@ -133,9 +119,9 @@ export function restoration(
     objectSelector: policy.nodeSelector,
     conditions: { 'drops-taints': DROPS_TAINTS, 'is-not-by-a-node': not(IS_NODE) },
     variables: [
-      ...policy.variables,
-      ...holders.flatMap(({ variables }) => variables),
-      { name: 'released', definition: those('protected', isNamedIn('announced')) },
+      ...updateVariables(policy),
+      ...holders.flatMap(({ binds }) => binds.variables),
+      { name: 'released', definition: those('protected', isNamedIn(ANNOUNCED)) },
       { name: 'restored', definition: restored },
       ...put.variables,
       ...recordVariables(name),
@@ -149,13 +135,10 @@ export function restoration(
   });
 }
 
-function restore({ text, cost, uses }: Expression, purpose: TranslationOptions['purpose']): Expression {
+function restore(put: Expression, purpose: Target['purpose']): Expression {
   const operations =
     purpose === 'Alone'
-      ? other(`[${text}]`, (size) => cost(size) + LIST_COST, uses)
-      : other(`[${text}] +\n${RECORD.text}`, (size) => cost(size) + RECORD.cost(size) + LIST_COST, [
-          ...uses,
-          ...RECORD.uses,
-        ]);
+      ? cel((size) => put.cost(size) + LIST_COST)`[${put}]`
+      : cel((size) => put.cost(size) + RECORD.cost(size) + LIST_COST)`[${put}] +\n${RECORD}`;
   return choose(isEmpty('restored'), EMPTY, operations);
 }

@@ -1,17 +1,98 @@
-import type { TaintPolicy, TolerationPolicy } from '../policy/policy.ts';
-import { translateDaemonSets } from './daemon-sets.ts';
-import type { NativeTranslation, TranslationOptions } from './native-policy.ts';
-import { translateNodes } from './nodes.ts';
+import type { Policy, TaintPolicy, TolerationPolicy } from '../policy/policy.ts';
+import { compilePolicies, compileTaintPolicy, compileTolerationPolicy, type PolicySet } from '../policy/policy-set.ts';
+import type {
+  MutatingVersion,
+  NativeLimit,
+  NativePolicy,
+  NativeTranslation,
+  TranslationOptions,
+} from './native-policy.ts';
+import { translateDaemonSets } from './translate-daemon-sets.ts';
+import { translateNodes } from './translate-nodes.ts';
+
+/** Each of many policies is translated among the same ones. */
+const known = new WeakMap<readonly Policy[], PolicySet>();
 
 /**
  * What a policy says, in the API server's own language: the same verdicts and the same patches as {@link judgeNode} and
  * {@link judgeDaemonSet} give. What cannot be said is in `limits`.
  */
-export function translate(policy: TaintPolicy | TolerationPolicy, options: TranslationOptions): NativeTranslation {
+export function translate(
+  policy: TaintPolicy | TolerationPolicy,
+  { among, ...target }: TranslationOptions,
+): NativeTranslation {
+  const policies = known.get(among) ?? compilePolicies(among);
+  known.set(among, policies);
   switch (policy.kind) {
     case 'TaintPolicy':
-      return translateNodes(policy, options);
+      return translateNodes(compileTaintPolicy(policy), policies.taintPolicies, target);
     case 'TolerationPolicy':
-      return translateDaemonSets(policy, options);
+      return translateDaemonSets(compileTolerationPolicy(policy), policies.tolerationPolicies, target);
   }
 }
+
+/** What an API server has of admission policies. */
+export interface NativeCapabilities {
+  /** For example `1.36`. */
+  readonly version: string;
+  /** Undefined where there is no MutatingAdmissionPolicy. */
+  readonly mutating: MutatingVersion | undefined;
+  /** Whether its MutatingAdmissionPolicy has to be switched on. */
+  readonly gated: boolean;
+  /** Whether it can read policies from files (the gate ManifestBasedAdmissionControlConfig). */
+  readonly readsManifests: boolean;
+}
+
+/** The newest version that taintkeeper is tested with. */
+export const NEWEST_KUBERNETES = '1.36';
+/** ValidatingAdmissionPolicy is v1 from here on. */
+export const OLDEST_NATIVE_KUBERNETES = '1.30';
+
+/** What Kubernetes 1.MINOR has; undefined for one without ValidatingAdmissionPolicy v1. */
+export function capabilitiesOf(minor: number): NativeCapabilities | undefined {
+  if (minor < 30) return undefined;
+  const gated = minor >= 34 && minor < 36;
+  return {
+    version: `1.${minor}`,
+    mutating: minor >= 36 ? 'v1' : gated ? 'v1beta1' : undefined,
+    gated,
+    readsManifests: minor >= 36,
+  };
+}
+
+/** The minor version in `1.36`, `v1.34.2` or `v1.33.4+k3s1`; undefined where the text is no version of Kubernetes 1. */
+export function parseMinor(text: string): number | undefined {
+  const minor = /^v?1\.(\d{1,3})(?:\.\d+)?(?:[-+.][\w.+-]*)?$/.exec(text)?.[1];
+  return minor === undefined ? undefined : Number(minor);
+}
+
+/** What one of the policies becomes for an API server that is all there is. */
+export interface ExportedPolicy {
+  readonly source: Policy;
+  readonly policies: readonly NativePolicy[];
+  readonly limits: readonly NativeLimit[];
+}
+
+/** All of them, or why some have no native form. */
+export type NativeExport =
+  | { readonly ok: true; readonly exported: readonly ExportedPolicy[] }
+  | { readonly ok: false; readonly refusals: readonly string[] };
+
+/** Translates the policies for an API server that has these. */
+export function exportPolicies(
+  policies: readonly Policy[],
+  { mutating }: Pick<NativeCapabilities, 'mutating'>,
+): NativeExport {
+  const options = { among: policies, mutates: mutating !== undefined, purpose: 'Alone' } as const;
+  const translated = policies.map((source) => ({
+    source,
+    ...(source.kind === 'RecoveryPolicy' ? NOT_NATIVE : translate(source, options)),
+  }));
+  const refusals = translated.flatMap(({ refusal }) => refusal ?? []);
+  return refusals.length > 0 ? { ok: false, refusals } : { ok: true, exported: translated };
+}
+
+const NOT_NATIVE: NativeTranslation = {
+  policies: [],
+  limits: [{ field: 'spec', message: 'no request is what it is about: it needs taintkeeper in the cluster' }],
+};

@@ -1,60 +1,50 @@
-import { any, type Expression, other, TRUE, type Variable } from '../cel/expression.ts';
+import { any, cel, type Expression, not, reference, TRUE, type Variable } from '../cel/expression.ts';
 import { HOST_NETWORK, selectsDaemonSet } from '../conditions/daemon-sets.ts';
-import { asksFor, inOrder, type Wish } from '../judge/needed-tolerations.ts';
+import { notTolerated, rangeLiteral } from '../conditions/tolerations.ts';
+import { askedRanges, inOrder, type WantedToleration } from '../judge/needed-tolerations.ts';
 import { alwaysTolerated } from '../kubernetes/daemon-tolerations.ts';
 import { overlap } from '../kubernetes/pattern.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
-import { rangesOf, type TaintRange } from '../kubernetes/taint-range.ts';
+import type { TaintRange } from '../kubernetes/taint-range.ts';
 import type { DaemonSetSelection } from '../policy/daemon-set-selection.ts';
-import type { TolerationPolicy } from '../policy/policy.ts';
-import { DEFAULT_TOLERATIONS, TOLERATION_MODES } from '../policy/toleration-policy.ts';
+import { byName, type CompiledTolerationPolicy } from '../policy/policy-set.ts';
+import { conditionalList, dividedLists, type NamedLists } from './conditional-lists.ts';
 
 /** A toleration that a policy asks for, for the DaemonSets that meet the condition. */
-export interface Wanted extends Wish {
+export interface ConditionalToleration extends WantedToleration {
   readonly policy: string;
   readonly condition: Expression;
 }
 
 /** What is asked for of the DaemonSets that a policy is for. */
-export interface Wants {
+export interface WantedTolerations {
   /** What the conditions use. */
   readonly variables: readonly Variable[];
   /** In the order in which {@link judgeDaemonSet} goes by them. */
-  readonly wanted: readonly Wanted[];
+  readonly wanted: readonly ConditionalToleration[];
 }
 
 /** Asked for by that policy, and by those of `among` that may be for the same DaemonSet. */
-export function wantedWith(policy: TolerationPolicy, among: readonly TolerationPolicy[]): Wants {
-  const own = JSON.stringify(policy.spec.daemonSets);
+export function wantedWith(
+  policy: CompiledTolerationPolicy,
+  among: readonly CompiledTolerationPolicy[],
+): WantedTolerations {
+  const own = JSON.stringify(policy.daemonSets);
   const conditions = new Map<string, Variable>();
-  const conditionOf = ({ spec }: TolerationPolicy): Expression => {
-    const selection = JSON.stringify(spec.daemonSets);
+  const conditionOf = ({ daemonSets }: CompiledTolerationPolicy): Expression => {
+    const selection = JSON.stringify(daemonSets);
     if (selection === own) return TRUE;
     const name = `selection${conditions.size + 1}`;
-    const variable = conditions.get(selection) ?? { name, definition: selectsDaemonSet(spec.daemonSets) };
+    const variable = conditions.get(selection) ?? { name, definition: selectsDaemonSet(daemonSets) };
     conditions.set(selection, variable);
-    return variable.definition === TRUE ? TRUE : other(variable.name, 1, [variable.name]);
+    return variable.definition === TRUE ? TRUE : reference(variable.name);
   };
-  const wanted = meetingPolicies(policy, among).flatMap((one): Wanted[] => {
-    const { name, spec } = one;
-    const rank = TOLERATION_MODES.indexOf(spec.mode);
+  const others = among.filter(({ name, daemonSets }) => name !== policy.name && meet(daemonSets, policy.daemonSets));
+  const wanted = [policy, ...others].sort(byName).flatMap((one): ConditionalToleration[] => {
     const condition = conditionOf(one);
-    return (spec.tolerations ?? DEFAULT_TOLERATIONS).map((toleration) => ({
-      policy: name,
-      toleration,
-      rank,
-      condition,
-    }));
+    return one.tolerations.map(({ value }) => ({ policy: one.name, toleration: value, rank: one.rank, condition }));
   });
   return { variables: [...conditions.values()], wanted: inOrder(wanted) };
-}
-
-/** By name. */
-function meetingPolicies(policy: TolerationPolicy, among: readonly TolerationPolicy[]): TolerationPolicy[] {
-  const others = among.filter(
-    ({ name, spec }) => name !== policy.name && meet(spec.daemonSets, policy.spec.daemonSets),
-  );
-  return [policy, ...others].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** True when some DaemonSet may be among both. */
@@ -75,36 +65,56 @@ export interface NeededRange {
 }
 
 /** A wanted toleration that has to be asked for: {@link needsOf}, before it is known which policies are for a DaemonSet. */
-export interface NativeNeed {
-  readonly want: Wanted;
+export interface ConditionalNeed {
+  readonly want: ConditionalToleration;
   /** At least one. */
   readonly ranges: readonly NeededRange[];
 }
 
 /** What is left to ask for in the order given, by those of whom `asks` is true. */
-export function needsAmong(wanted: readonly Wanted[], asks: (want: Wanted) => boolean = () => true): NativeNeed[] {
-  const before = new Map<string, Wanted[]>();
-  return wanted.flatMap((want): NativeNeed[] => {
-    const key = want.toleration.key ?? '';
-    const alike = before.get(key) ?? [];
-    const others = key === '' ? alike : [...(before.get('') ?? []), ...alike];
-    before.set(key, [...alike, want]);
-    if (!asks(want)) return [];
-    const ranges = rangesOf(want.toleration).flatMap((range): NeededRange[] => {
-      const askers = others.filter((other) => asksFor(other.toleration, want.toleration, range));
-      const always = askers.some(({ condition }) => condition === TRUE || condition.text === want.condition.text);
-      return always ? [] : [{ range, unless: any(askers.map(({ condition }) => condition)) }];
+export function needsAmong(
+  wanted: readonly ConditionalToleration[],
+  asks: (want: ConditionalToleration) => boolean = () => true,
+): ConditionalNeed[] {
+  return askedRanges(wanted)
+    .filter(({ wanted: want }) => asks(want))
+    .flatMap(({ wanted: want, ranges }): ConditionalNeed[] => {
+      const needed = ranges
+        .filter(({ askedBy }) =>
+          askedBy.every(({ condition }) => condition !== TRUE && condition.text !== want.condition.text),
+        )
+        .map(({ range, askedBy }) => ({ range, unless: any(askedBy.map(({ condition }) => condition)) }));
+      return needed.length > 0 ? [{ want, ranges: needed }] : [];
     });
-    return ranges.length > 0 ? [{ want, ranges }] : [];
+}
+
+/** How a toleration is written in a list, and what is made of it once it goes by the name `need`. */
+export interface ItemForm {
+  readonly write: (need: ConditionalNeed) => string;
+  /** Of `need.wanted`, which is of dynamic type. */
+  readonly read: string;
+}
+
+/** `lacking`: of the tolerations that are needed, those that the DaemonSet lacks. */
+export function lackingLists(needs: readonly ConditionalNeed[], { write, read }: ItemForm): NamedLists {
+  const items = needs.flatMap((need) => {
+    const ranges = need.ranges.filter(({ range }) => alwaysTolerated(range) !== 'in every pod');
+    if (ranges.length === 0) return [];
+    const list = conditionalList(ranges.map(rangeItem));
+    const item = cel(0)`{"wanted": dyn(${write(need)}), "ranges": dyn(${list})}`;
+    return [{ condition: need.want.condition, item, ranges: ranges.length }];
+  });
+  const isLacking = notTolerated({ dynamic: true });
+  return dividedLists('lacking', items, (some) => {
+    const list = conditionalList(some);
+    const ranges = some.reduce((sum, one) => sum + one.ranges, 0);
+    const cost = (size: number) => list.cost(size) + ranges * (isLacking.cost(size) + 30) + some.length * 40;
+    return cel(cost)`${list}.filter(need, need.ranges.exists(want,
+  ${isLacking})).map(need, ${read})`;
   });
 }
 
-/** The ranges that not every pod of a DaemonSet tolerates anyway. */
-export function untoleratedRanges({ ranges }: NativeNeed): NeededRange[] {
-  return ranges
-    .filter(({ range }) => alwaysTolerated(range) !== 'in every pod')
-    .map(({ range, unless }) => ({
-      range,
-      unless: alwaysTolerated(range) === 'nowhere' ? unless : any([unless, HOST_NETWORK]),
-    }));
+function rangeItem({ range, unless }: NeededRange) {
+  const tolerated = alwaysTolerated(range) === 'nowhere' ? unless : any([unless, HOST_NETWORK]);
+  return { condition: not(tolerated), item: cel(0)`${rangeLiteral(range)}` };
 }

@@ -4,11 +4,23 @@ import type { Taint } from '../kubernetes/taint.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { restoresNatively } from './backstop.ts';
-import { compileDaemonSetSelection, type SelectableDaemonSet } from './daemon-set-selection.ts';
+import {
+  compileDaemonSetSelection,
+  type DaemonSetSelection,
+  type SelectableDaemonSet,
+} from './daemon-set-selection.ts';
 import type { Policy, RecoveryPolicy, TaintPolicy, TolerationPolicy } from './policy.ts';
 import { RECOVERY_DEFAULTS, RECOVERY_MODES, type RecoveryMode, type RecoveryStrategy } from './recovery-policy.ts';
-import { SETTLE_SECONDS, TAINT_MODES, type TaintMode, type TaintRule, waitsToSettle } from './taint-policy.ts';
-import { DEFAULT_TOLERATIONS, TOLERATION_MODES, type TolerationMode } from './toleration-policy.ts';
+import {
+  type FailurePolicy,
+  failurePolicyOf,
+  settleSecondsOf,
+  TAINT_MODES,
+  type TaintMode,
+  type TaintRule,
+  waitsToSettle,
+} from './taint-policy.ts';
+import { TOLERATION_MODES, type TolerationMode, tolerationsOf } from './toleration-policy.ts';
 
 /** Who makes a request: `userInfo` of an AdmissionReview. */
 export interface Requester {
@@ -23,9 +35,18 @@ export interface Stated<T> {
   readonly field: string;
 }
 
+/** A TaintPolicy as it is in force: what its spec leaves out is filled in. */
 export interface CompiledTaintPolicy {
+  readonly kind: 'TaintPolicy';
   readonly name: string;
   readonly mode: TaintMode;
+  /** 0 for the strongest mode. */
+  readonly rank: number;
+  readonly failurePolicy: FailurePolicy;
+  readonly rules: readonly CompiledTaintRule[];
+  /** Absent: every node. */
+  readonly nodeSelector: LabelSelector | undefined;
+  readonly exempt: { readonly users: readonly string[]; readonly groups: readonly string[] };
   /** Whether the release annotation lets taints go. Never with Audit, which lets everything go and changes nothing. */
   readonly releasable: boolean;
   /** Whether a native policy puts taints back before anybody is asked. */
@@ -44,6 +65,11 @@ export interface CompiledTaintPolicy {
   heldBy(taint: Taint, isSettled: (taint: Taint) => boolean): string | undefined;
 }
 
+export interface CompiledTaintRule extends TaintRule {
+  /** See {@link waitsToSettle}. */
+  readonly waits: boolean;
+}
+
 export interface PresentTaint {
   readonly taint: Taint;
   /** True when the policy names no value, so that a node's own value is left alone. */
@@ -52,9 +78,14 @@ export interface PresentTaint {
   readonly mayEvict: boolean;
 }
 
+/** A TolerationPolicy as it is in force. */
 export interface CompiledTolerationPolicy {
+  readonly kind: 'TolerationPolicy';
   readonly name: string;
   readonly mode: TolerationMode;
+  /** 0 for the strongest mode. */
+  readonly rank: number;
+  readonly daemonSets: DaemonSetSelection;
   readonly tolerations: readonly Stated<Toleration>[];
   /** Whether DaemonSets that already run are changed. Never with Audit. */
   readonly patchesExisting: boolean;
@@ -64,6 +95,8 @@ export interface CompiledTolerationPolicy {
 export interface CompiledRecoveryPolicy {
   readonly name: string;
   readonly mode: RecoveryMode;
+  /** 0 for the strongest mode. */
+  readonly rank: number;
   readonly strategy: RecoveryStrategy;
   readonly stuckMs: number;
   /** How often a pod is freed within the window. */
@@ -88,36 +121,48 @@ export function compilePolicies(policies: readonly Policy[], { audit = false } =
     taintPolicies: policies
       .filter((policy) => policy.kind === 'TaintPolicy')
       .map((policy) => compileTaintPolicy(policy, modeOf(policy.spec.mode)))
-      .sort(byStrength(TAINT_MODES)),
+      .sort(byStrength),
     tolerationPolicies: policies
       .filter((policy) => policy.kind === 'TolerationPolicy')
       .map((policy) => compileTolerationPolicy(policy, modeOf(policy.spec.mode)))
-      .sort(byStrength(TOLERATION_MODES)),
+      .sort(byStrength),
     recoveryPolicies: policies
       .filter((policy) => policy.kind === 'RecoveryPolicy')
       .map((policy) => compileRecoveryPolicy(policy, modeOf(policy.spec.mode ?? RECOVERY_DEFAULTS.mode)))
-      .sort(byStrength(RECOVERY_MODES)),
+      .sort(byStrength),
   };
 }
 
-function compileTaintPolicy({ name, spec }: TaintPolicy, mode: TaintMode): CompiledTaintPolicy {
-  const isExemptUser = matcherOfAny(spec.exempt?.users ?? []);
-  const isExemptGroup = matcherOfAny(spec.exempt?.groups ?? []);
-  const rules = spec.taints.map((rule, index) => ({ rule, index }));
-  const patterns = rules
+/** @param mode the one in force */
+export function compileTaintPolicy(
+  { kind, name, spec }: TaintPolicy,
+  mode: TaintMode = spec.mode,
+): CompiledTaintPolicy {
+  const { users = [], groups = [] } = spec.exempt ?? {};
+  const isExemptUser = matcherOfAny(users);
+  const isExemptGroup = matcherOfAny(groups);
+  const rules = spec.taints.map((rule) => ({ ...rule, waits: waitsToSettle(rule, spec, mode) }));
+  const stated = rules.map((rule, index) => ({ rule, index }));
+  const patterns = stated
     .filter(({ rule }) => isPattern(rule.key))
-    .map((stated) => ({ ...stated, matches: compileKey(stated.rule) }));
+    .map((one) => ({ ...one, matches: compileKey(one.rule) }));
   const exact = Map.groupBy(
-    rules.filter(({ rule }) => !isPattern(rule.key)),
+    stated.filter(({ rule }) => !isPattern(rule.key)),
     ({ rule }) => rule.key,
   );
-  const waits = patterns.some(({ rule }) => waitsToSettle(rule, spec, mode));
+  const waits = rules.some((rule) => rule.waits);
   const exactly = (taint: Taint) => exact.get(taint.key)?.find(({ rule }) => meansValueAndEffect(rule, taint));
   const byPattern = (taint: Taint) =>
     patterns.find(({ rule, matches }) => matches(taint.key) && meansValueAndEffect(rule, taint));
   return {
+    kind,
     name,
     mode,
+    rank: TAINT_MODES.indexOf(mode),
+    failurePolicy: failurePolicyOf(spec, mode),
+    rules,
+    nodeSelector: spec.nodeSelector,
+    exempt: { users, groups },
     releasable: spec.release !== 'Never' && mode !== 'Audit',
     restoresNatively: restoresNatively(spec, mode),
     present: spec.taints.flatMap((rule, index) => {
@@ -127,9 +172,9 @@ function compileTaintPolicy({ name, spec }: TaintPolicy, mode: TaintMode): Compi
       return [{ value, field: taintField(index) }];
     }),
     selectsNode: compileSelector(spec.nodeSelector),
-    exemptsAnybody: [spec.exempt?.users, spec.exempt?.groups].some((names) => (names?.length ?? 0) > 0),
-    exempts: ({ username, groups }) => isExemptUser(username) || groups.some(isExemptGroup),
-    settleMs: waits ? 1_000 * (spec.settleSeconds ?? SETTLE_SECONDS) : 0,
+    exemptsAnybody: users.length + groups.length > 0,
+    exempts: (requester) => isExemptUser(requester.username) || requester.groups.some(isExemptGroup),
+    settleMs: waits ? 1_000 * settleSecondsOf(spec) : 0,
     protectedBy(taint) {
       const found = exactly(taint) ?? byPattern(taint);
       return found && taintField(found.index);
@@ -141,11 +186,18 @@ function compileTaintPolicy({ name, spec }: TaintPolicy, mode: TaintMode): Compi
   };
 }
 
-function compileTolerationPolicy({ name, spec }: TolerationPolicy, mode: TolerationMode): CompiledTolerationPolicy {
+/** @param mode the one in force */
+export function compileTolerationPolicy(
+  { kind, name, spec }: TolerationPolicy,
+  mode: TolerationMode = spec.mode,
+): CompiledTolerationPolicy {
   return {
+    kind,
     name,
     mode,
-    tolerations: (spec.tolerations ?? DEFAULT_TOLERATIONS).map((value, index) => ({
+    rank: TOLERATION_MODES.indexOf(mode),
+    daemonSets: spec.daemonSets,
+    tolerations: tolerationsOf(spec).map((value, index) => ({
       value,
       field: `spec.tolerations[${index}]`,
     })),
@@ -159,6 +211,7 @@ function compileRecoveryPolicy({ name, spec }: RecoveryPolicy, mode: RecoveryMod
   return {
     name,
     mode,
+    rank: RECOVERY_MODES.indexOf(mode),
     strategy: strategy ?? RECOVERY_DEFAULTS.strategy,
     stuckMs: 1_000 * (stuckSeconds ?? RECOVERY_DEFAULTS.stuckSeconds),
     budget: {
@@ -193,7 +246,13 @@ function matcherOfAny(patterns: readonly string[]): (text: string) => boolean {
   return (text) => matchers.some((matches) => matches(text));
 }
 
-function byStrength<Mode extends string>(modes: readonly Mode[]) {
-  return (a: { mode: Mode; name: string }, b: { mode: Mode; name: string }): number =>
-    modes.indexOf(a.mode) - modes.indexOf(b.mode) || (a.name < b.name ? -1 : 1);
+type Ranked = Pick<CompiledTaintPolicy, 'rank' | 'name'>;
+
+/** The strongest mode first, then by name. */
+export function byStrength(a: Ranked, b: Ranked): number {
+  return a.rank - b.rank || byName(a, b);
+}
+
+export function byName(a: { readonly name: string }, b: { readonly name: string }): number {
+  return a.name < b.name ? -1 : 1;
 }

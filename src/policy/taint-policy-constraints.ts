@@ -1,3 +1,4 @@
+import { cel } from '../cel/expression.ts';
 import { matchesAny } from '../cel/pattern.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import { isQualifiedName, QUALIFIED_NAME_LENGTH } from '../kubernetes/qualified-name.ts';
@@ -52,7 +53,7 @@ export const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
 ];
 
 const TRANSIENT = matchesAny(
-  { text: 'self.key', maxLength: QUALIFIED_NAME_LENGTH },
+  { value: cel(1)`self.key`, maxLength: QUALIFIED_NAME_LENGTH },
   TRANSIENT_TAINT_KEYS.filter(isPattern),
 ).text;
 

@@ -34,7 +34,12 @@ export function failurePolicyOf(spec: TaintPolicySpec, mode: TaintMode): Failure
 }
 
 /** How long a taint stays before a key with a wildcard protects it, where a policy does not say. */
-export const SETTLE_SECONDS = 600;
+const SETTLE_SECONDS = 600;
+
+export function settleSecondsOf({ settleSeconds = SETTLE_SECONDS }: Pick<TaintPolicySpec, 'settleSeconds'>): number {
+  return settleSeconds;
+}
+
 export const MAX_SETTLE_SECONDS = 86_400;
 
 /**

@@ -127,6 +127,13 @@ export const TolerationPolicySpecSchema = Type.Object(
 
 export type TolerationPolicySpec = Static<typeof TolerationPolicySpecSchema>;
 
+/** What the policy asks for. */
+export function tolerationsOf({
+  tolerations = [...DEFAULT_TOLERATIONS],
+}: TolerationPolicySpec): readonly PolicyToleration[] {
+  return tolerations;
+}
+
 /** What is wrong with a TolerationPolicy that a schema cannot say. Paths start at `spec`. */
 export function checkTolerationPolicy(spec: TolerationPolicySpec): Problem[] {
   return [

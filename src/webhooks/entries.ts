@@ -1,4 +1,5 @@
 import type { Policy } from '../policy/policy.ts';
+import { byName, compilePolicies } from '../policy/policy-set.ts';
 import { daemonSetEntries } from './daemon-set-entries.ts';
 import type { WebhookEntry } from './entry.ts';
 import { nodeEntries } from './node-entries.ts';
@@ -19,15 +20,6 @@ import { nodeEntries } from './node-entries.ts';
  * Audit.
  */
 export function webhookEntries(policies: readonly Policy[], { audit = false } = {}): WebhookEntry[] {
-  const sorted = policies.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  return [
-    ...nodeEntries(
-      sorted.filter((policy) => policy.kind === 'TaintPolicy'),
-      audit,
-    ),
-    ...daemonSetEntries(
-      sorted.filter((policy) => policy.kind === 'TolerationPolicy'),
-      audit,
-    ),
-  ];
+  const { taintPolicies, tolerationPolicies } = compilePolicies(policies, { audit });
+  return [...nodeEntries(taintPolicies.toSorted(byName)), ...daemonSetEntries(tolerationPolicies.toSorted(byName))];
 }

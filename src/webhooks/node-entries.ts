@@ -1,40 +1,41 @@
 import { type Chosen, narrowest } from '../cel/budget.ts';
-import { all, any, bind, type Expression, FALSE, literal, not, other, TRUE, type Variable } from '../cel/expression.ts';
+import { all, any, bind, cel, type Expression, FALSE, not, TRUE, type Variable } from '../cel/expression.ts';
+import { literals } from '../cel/lists.ts';
 import { lacksPresentTaint, protectedKeys, whenTaintsChange } from '../conditions/dropped-taints.ts';
-import { carriesProtected, type NodePolicy, readNodePolicy, rulesOf } from '../conditions/node-policies.ts';
-import { onUpdate } from '../conditions/node-update.ts';
-import { RESTORES_NATIVELY } from '../conditions/protection-changes.ts';
+import { carriesProtected, rulesOf } from '../conditions/node-policies.ts';
+import { onUpdate, RESTORES_NATIVELY } from '../conditions/node-update.ts';
+import { lasting } from '../conditions/protected-taints.ts';
 import { IS_NODE, LABELS } from '../conditions/selection.ts';
-import { lasting, taintsOf } from '../conditions/taints.ts';
+import { taintsOf } from '../conditions/taints.ts';
 import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
 import { REMOVED_ANNOTATION } from '../judge/removal.ts';
 import { requirementsOfAny } from '../kubernetes/selector-overlap.ts';
-import type { TaintPolicy } from '../policy/policy.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { entry, type WebhookEntry } from './entry.ts';
 
-const CREATE_VARIABLES: readonly Variable[] = [{ name: 'taints', definition: taintsOf('object') }, LABELS];
+const TAINTS: Variable = { name: 'taints', definition: taintsOf('object') };
+const CREATE_VARIABLES: readonly Variable[] = [TAINTS, LABELS];
 
 type OnUpdate = Pick<WebhookEntry, 'resource' | 'operations' | 'objectSelector'>;
 
 /** The same for all of them: between them they share out the updates by their conditions only. */
-function onUpdateOf(policies: readonly TaintPolicy[]): OnUpdate {
-  const objectSelector = requirementsOfAny(policies.map(({ spec }) => spec.nodeSelector));
+function onUpdateOf(policies: readonly CompiledTaintPolicy[]): OnUpdate {
+  const objectSelector = requirementsOfAny(policies.map(({ nodeSelector }) => nodeSelector));
   return { resource: 'nodes', operations: ['UPDATE'], objectSelector };
 }
 
 const ON_CREATE = { resource: 'nodes', operations: ['CREATE'], failurePolicy: 'Ignore' } as const;
 
 /** True when the new node has one of the annotations already that say what became of its taints. */
-const SAYS_OF_ITSELF = other(
-  `(has(object.metadata.annotations) && [${[REMEMBERED_ANNOTATION, REMOVED_ANNOTATION].map(literal).join(', ')}].exists(a, a in object.metadata.annotations))`,
-  40,
-);
+const SAYS_OF_ITSELF = cel(40)`(has(object.metadata.annotations) && ${literals([
+  REMEMBERED_ANNOTATION,
+  REMOVED_ANNOTATION,
+])}.exists(a, a in object.metadata.annotations))`;
 
 /** The webhooks for nodes. */
-export function nodeEntries(taintPolicies: readonly TaintPolicy[], audit: boolean): WebhookEntry[] {
-  const policies = taintPolicies.map((policy) => readNodePolicy(policy, audit));
+export function nodeEntries(policies: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   const binding = policies.filter(({ mode }) => mode !== 'Audit');
-  const updates = onUpdateOf(taintPolicies);
+  const updates = onUpdateOf(policies);
   const protects = protection(policies.filter(({ failurePolicy }) => failurePolicy === 'Fail'));
   return [
     ...registration(binding),
@@ -52,7 +53,7 @@ export function nodeEntries(taintPolicies: readonly TaintPolicy[], audit: boolea
 }
 
 /** A node registers that lacks a Present taint, has a taint that is to be remembered, or says itself what it remembers or was rid of. */
-function registration(binding: readonly NodePolicy[]): WebhookEntry[] {
+function registration(binding: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   const concerns = onCreation(
     any([
       binding.length === 0 ? FALSE : SAYS_OF_ITSELF,
@@ -69,7 +70,7 @@ function registration(binding: readonly NodePolicy[]): WebhookEntry[] {
 }
 
 /** A node registers that still lacks a Present taint. */
-function registrationReport(policies: readonly NodePolicy[]): WebhookEntry[] {
+function registrationReport(policies: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   const lacks = onCreation(lacksPresentTaint(policies));
   return entry(lacks, {
     name: 'report-registration.taintkeeper.dev',
@@ -85,7 +86,7 @@ function onCreation(condition: Expression): Chosen {
     {
       build(size) {
         if (condition === FALSE) return FALSE;
-        return bind(CREATE_VARIABLES, any([other(`size(taints) > ${size}`, 3, ['taints']), condition]));
+        return bind(CREATE_VARIABLES, any([cel(3)`size(${TAINTS}) > ${size}`, condition]));
       },
     },
     { build: () => TRUE, widened: 'too many policies for one expression: it is true for every new node' },
@@ -97,7 +98,7 @@ function onCreation(condition: Expression): Chosen {
  * to be remembered; or a native policy has put a taint back, which the requester is to be told. What a node itself writes is never
  * patched.
  */
-function restoration(binding: readonly NodePolicy[], updates: OnUpdate): WebhookEntry[] {
+function restoration(binding: readonly CompiledTaintPolicy[], updates: OnUpdate): WebhookEntry[] {
   const keys = protectedKeys(rulesOf(binding));
   const told = binding.some((policy) => policy.restoresNatively) ? RESTORES_NATIVELY : FALSE;
   const concerns = onUpdate((questions, size) =>
@@ -126,7 +127,7 @@ function restoration(binding: readonly NodePolicy[], updates: OnUpdate): Webhook
 }
 
 /** A protected taint is dropped by somebody whom the policy does not exempt. */
-function protection(failing: readonly NodePolicy[]): Chosen {
+function protection(failing: readonly CompiledTaintPolicy[]): Chosen {
   const keys = protectedKeys(rulesOf(failing));
   return onUpdate((questions, size) =>
     whenTaintsChange({ exact: questions.unlessExempt(failing), protectedKeys: keys, size }),
@@ -135,8 +136,8 @@ function protection(failing: readonly NodePolicy[]): Chosen {
 
 /** All else that there is to say of an update: no request is to be judged twice. */
 function report(
-  policies: readonly NodePolicy[],
-  binding: readonly NodePolicy[],
+  policies: readonly CompiledTaintPolicy[],
+  binding: readonly CompiledTaintPolicy[],
   protects: Expression,
   updates: OnUpdate,
 ): WebhookEntry[] {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { all, type Expression, literal, not } from '../../src/cel/expression.ts';
+import { all, cel, type Expression, literal, not } from '../../src/cel/expression.ts';
 import { matchesAny } from '../../src/cel/pattern.ts';
 import { REMEMBERED_ANNOTATION } from '../../src/judge/memory.ts';
 import { matchesPattern } from '../../src/kubernetes/pattern.ts';
@@ -207,7 +207,7 @@ describeWithControlPlane('matchConditions at their limits', {}, (cp) => {
     // Head and tail may not share a character.
     pairs.push({ pattern: 'a*a', text: 'a' }, { pattern: 'aba*ba', text: 'aba' }, { pattern: '🦆*🦆', text: '🦆' });
     const claim = ({ pattern, text: value }: (typeof pairs)[number]): Expression => {
-      const claimed = matchesAny({ text: literal(value), maxLength: 100 }, [pattern]);
+      const claimed = matchesAny({ value: cel(0)`${literal(value)}`, maxLength: 100 }, [pattern]);
       return matchesPattern(pattern, value) ? claimed : not(claimed);
     };
     const conditions = Map.groupBy(pairs, (_, index) => `condition-${index % 60}`);

@@ -1,5 +1,5 @@
-import { type MutatingVersion, manifestsOf, type NativeManifest } from '../../src/native/manifests.ts';
 import type { NativePolicy } from '../../src/native/native-policy.ts';
+import { type MutatingVersion, manifestsOf, type NativeManifest } from '../../src/native/native-policy.ts';
 import { APPLY_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { admin } from '../control-plane/users.ts';

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { COST_BUDGET, narrowest } from '../../../src/cel/budget.ts';
-import { other, TOO_LONG, TRUE } from '../../../src/cel/expression.ts';
+import { cel, TOO_LONG, TRUE } from '../../../src/cel/expression.ts';
 
-const exact = other('exact', 1);
-const wider = other('wider', 1);
-const costly = other('costly', COST_BUDGET + 1);
+const exact = cel(1)`exact`;
+const wider = cel(1)`wider`;
+const costly = cel(COST_BUDGET + 1)`costly`;
 
 it.each([
   { why: 'the first that fits', builds: [exact, wider], expected: { expression: exact, widened: 'by 0' } },

@@ -3,20 +3,20 @@ import {
   all,
   any,
   bind,
+  cel,
   choose,
-  exists,
   FALSE,
-  listOf,
   literal,
   not,
-  other,
+  reference,
   TOO_LONG,
   TRUE,
 } from '../../../src/cel/expression.ts';
+import { exists, listOf } from '../../../src/cel/lists.ts';
 
-const a = other('a == 1', 1);
-const b = other('b == 1', 1);
-const c = other('c == 1', 1);
+const a = cel(1)`a == 1`;
+const b = cel(1)`b == 1`;
+const c = cel(1)`c == 1`;
 
 describe('literal', () => {
   it.each([
@@ -52,7 +52,7 @@ describe('expressions', () => {
     ['exists', exists('list', 'x', a), 'list.exists(x, a == 1)'],
     ['exists, whatever it is', exists('list', 'x', TRUE), 'size(list) > 0'],
     ['exists, never', exists('list', 'x', FALSE), 'false'],
-    ['not a name', not(other('known', 1, ['known'])), '!known'],
+    ['not a name', not(reference('known')), '!known'],
     ['choose what is known', choose(FALSE, b, c), 'c == 1'],
     ['choose what is known to be so', choose(TRUE, b, c), 'b == 1'],
     ['choose', choose(a, b, c), '(\n  a == 1\n  ? b == 1\n  : c == 1\n)'],
@@ -61,11 +61,11 @@ describe('expressions', () => {
   });
 
   it('use what is bound around them, and not the item of a list', () => {
-    expect([...exists('list', 'x', other('x == y', 1, ['x', 'y'])).uses].sort()).toEqual(['list', 'y']);
+    expect([...exists('list', 'x', cel(1)`x == ${reference('y')}`).uses].sort()).toEqual(['list', 'y']);
   });
 
   it('are broken into lines where they get long', () => {
-    const long = ['one', 'two', 'three'].map((name) => other(`${name}.startsWith("${'x'.repeat(40)}")`, 1));
+    const long = ['one', 'two', 'three'].map((name) => cel(1)`${name}.startsWith("${'x'.repeat(40)}")`);
     expect(not(any(long)).text.split('\n')).toEqual([
       '!(',
       `  ${long[0]?.text} ||`,
@@ -77,12 +77,12 @@ describe('expressions', () => {
   });
 
   it('have no blanks at the end of a line, so that kubectl shows them as they are', () => {
-    const long = any(['one', 'two', 'three'].map((name) => other(`${name}.startsWith("${'x'.repeat(40)}")`, 1)));
+    const long = any(['one', 'two', 'three'].map((name) => cel(1)`${name}.startsWith("${'x'.repeat(40)}")`));
     expect(choose(a, exists('list', 'x', long), bind([{ name: 'list', definition: a }], long)).text).not.toMatch(/ $/m);
   });
 
   it('cost what their parts do, those of a list once for each item', () => {
-    const { cost } = all([a, exists('list', 'x', other('x', 10))]);
+    const { cost } = all([a, exists('list', 'x', cel(10)`x`)]);
     expect(cost(100) - cost(99)).toBe(cost(1) - cost(0));
     expect(cost(1) - cost(0)).toBeGreaterThanOrEqual(10);
   });
@@ -90,13 +90,13 @@ describe('expressions', () => {
 
 describe('bind', () => {
   const variables = [
-    { name: 'outer', definition: other('1', 1) },
-    { name: 'inner', definition: other('outer + 1', 1, ['outer']) },
-    { name: 'idle', definition: other('2', 1) },
+    { name: 'outer', definition: cel(1)`1` },
+    { name: 'inner', definition: cel(1)`${reference('outer')} + 1` },
+    { name: 'idle', definition: cel(1)`2` },
   ];
 
   it('defines what is used, also by another variable, and nothing else', () => {
-    const bound = bind(variables, other('inner == 2', 1, ['inner']));
+    const bound = bind(variables, cel(1)`${reference('inner')} == 2`);
     expect(bound.text).toBe('[1].exists(outer,\n[outer + 1].exists(inner,\ninner == 2))');
     expect([...bound.uses]).toEqual([]);
   });
@@ -107,10 +107,10 @@ describe('bind', () => {
 });
 
 describe('an expression that is longer than anyone reads', () => {
-  const long = (character: string) => other(`x == "${character.repeat(60_000)}"`, 1);
+  const long = (character: string) => cel(1)`x == "${character.repeat(60_000)}"`;
 
   it.each([
-    ['by itself', other('x'.repeat(100_001), 1)],
+    ['by itself', cel(1)`${'x'.repeat(100_001)}`],
     ['as the sum of its parts', any([long('a'), long('b')])],
   ])('is not written: %s', (_what, expression) => {
     expect(expression).toBe(TOO_LONG);
@@ -118,7 +118,7 @@ describe('an expression that is longer than anyone reads', () => {
 
   it.each([
     ['a part twice counts once', any([long('a'), long('a')])],
-    ['nor do line breaks and indentation count', other(`x${`\n${' '.repeat(99)}`.repeat(2_000)}`, 1)],
+    ['nor do line breaks and indentation count', cel(1)`x${`\n${' '.repeat(99)}`.repeat(2_000)}`],
   ])('is another one: %s', (_what, expression) => {
     expect(expression).not.toBe(TOO_LONG);
   });
@@ -134,7 +134,7 @@ describe('an expression that is longer than anyone reads', () => {
     ['not', not(TOO_LONG)],
     ['choose', choose(a, TOO_LONG, b)],
     ['exists', exists('list', 'x', TOO_LONG)],
-    ['bind', bind([{ name: 'v', definition: a }], all([other('v', 1, ['v']), TOO_LONG]))],
+    ['bind', bind([{ name: 'v', definition: a }], all([reference('v'), TOO_LONG]))],
   ])('makes no budget big enough for what it is a part of: %s', (_what, { cost }) => {
     expect(cost(32)).toBe(Number.POSITIVE_INFINITY);
   });

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { manifestsOf } from '../../../src/native/manifests.ts';
 import type { NativeTranslation, TranslationOptions } from '../../../src/native/native-policy.ts';
+import { manifestsOf } from '../../../src/native/native-policy.ts';
 import { translate } from '../../../src/native/translate.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { rulesOverlap } from '../../../src/native/node-limits.ts';
+import { rulesOverlap } from '../../../src/native/translate-nodes.ts';
 import type { TaintRule } from '../../../src/policy/taint-policy.ts';
 
 it.each<[a: TaintRule, b: TaintRule, expected: boolean, why: string]>([

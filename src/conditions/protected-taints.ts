@@ -1,0 +1,176 @@
+import { all, any, cel, type Expression, literal, not, type Variable } from '../cel/expression.ts';
+import { exists, those } from '../cel/lists.ts';
+import { isOneOf, matchesAny, type Operand } from '../cel/pattern.ts';
+import { MAX_REMEMBERED, MAX_SETTLED_LENGTH, REMEMBERED_ANNOTATION } from '../judge/memory.ts';
+import { isPattern, matchesPattern, overlap } from '../kubernetes/pattern.ts';
+import { isTransientTaintKey, TRANSIENT_TAINT_KEYS } from '../kubernetes/transient-taints.ts';
+import type { CompiledTaintRule } from '../policy/policy-set.ts';
+import type { TaintRule } from '../policy/taint-policy.ts';
+import { FORMATTED, VALUE } from './taints.ts';
+
+/** A qualified name: 253 + 1 + 63. */
+const KEY: Operand = { value: cel(1)`t.key`, maxLength: 317 };
+const EFFECT: Operand = { value: cel(1)`t.effect`, maxLength: 16 };
+const TAINT_VALUE: Operand = { value: cel(3)`${VALUE}`, maxLength: 63 };
+
+/**
+ * True when the list of taints has one that a rule protects. For keys with a wildcard see {@link lasting}, and for those that
+ * wait, {@link settledOf}.
+ */
+export function hasProtected(taints: string, rules: readonly CompiledTaintRule[]): Expression {
+  const { names, patterns, waiting } = sorted(rules);
+  return any([
+    exists(taints, 't', meets(names)),
+    exists(lastingName(taints), 't', meets(patterns)),
+    exists(settledName(lastingName(taints)), 't', meets(waiting)),
+  ]);
+}
+
+/** By how they protect: at once, at once unless the taint comes and goes, and once it has settled. */
+function sorted(rules: readonly CompiledTaintRule[]): Record<'names' | 'patterns' | 'waiting', CompiledTaintRule[]> {
+  const wild = rules.filter(({ key }) => isPattern(key));
+  return {
+    names: rules.filter(({ key }) => !isPattern(key)),
+    patterns: wild.filter(({ waits }) => !waits),
+    waiting: wild.filter(({ waits }) => waits),
+  };
+}
+
+/** Those that do not wait for a taint to settle. */
+export function atOnce(rules: readonly CompiledTaintRule[]): CompiledTaintRule[] {
+  return rules.filter(({ waits }) => !waits);
+}
+
+/**
+ * True for a taint `t` that a rule protects.
+ *
+ * @param transient true for one that a wildcard never means; for any taint, unless more is known of it
+ */
+export function isProtected(rules: readonly CompiledTaintRule[], transient?: Expression): Expression {
+  const { names, patterns, waiting } = sorted(rules);
+  const isExcluded = transient ?? isTransient([...patterns, ...waiting].map(({ key }) => key));
+  const isMeant = any([meets(patterns), all([meets(waiting), HAS_SETTLED])]);
+  return any([meets(names), all([isMeant, not(isExcluded)])]);
+}
+
+/** True for a taint `t` that a wildcard never means, but one of the rules, each of which means it by its name. */
+export function isTransientByName(rules: readonly TaintRule[]): Expression {
+  const keys = rules.map(({ key }) => key).filter((key) => !isPattern(key) && isTransientTaintKey(key));
+  return isOneOf(KEY, [...new Set(keys)].sort());
+}
+
+/** The taints of the list without those that a wildcard never means. Only those are told apart that the keys could mean. */
+export function lasting(taints: string, rules: readonly TaintRule[]): Variable {
+  const condition = not(isTransient(rules.map(({ key }) => key).filter(isPattern)));
+  return { name: lastingName(taints), definition: those(taints, condition) };
+}
+
+function lastingName(taints: string): string {
+  return `lasting${capitalized(taints)}`;
+}
+
+function capitalized(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}
+
+/** To read `MAX_SETTLED_LENGTH` characters, to cut them up and to trim the pieces. */
+const SETTLED_COST = 16_000;
+
+/** The taints that have settled on the node before an update, as they are written: {@link settledOn} in CEL. */
+export const SETTLED: Variable = {
+  name: 'settled',
+  definition: (() => {
+    const annotations = 'oldObject.metadata.annotations';
+    const key = literal(REMEMBERED_ANNOTATION);
+    return cel(SETTLED_COST)`has(${annotations}) && ${key} in ${annotations} &&
+  size(${annotations}[${key}]) <= ${MAX_SETTLED_LENGTH}
+  ? ${annotations}[${key}].split(",", ${MAX_REMEMBERED + 1}).map(e, e.trim())
+  : []`;
+  })(),
+};
+
+/** True for a taint `t` that has settled. */
+const HAS_SETTLED: Expression = cel(FORMATTED.cost(0) + MAX_REMEMBERED + 6)`(${FORMATTED}) in ${SETTLED}`;
+
+/** The taints of the list that have settled, a variable. */
+export function settledOf(list: string): Variable {
+  return { name: settledName(list), definition: those(list, HAS_SETTLED) };
+}
+
+export function settledName(list: string): string {
+  return `settled${capitalized(list)}`;
+}
+
+/** True for a taint `t` whose key a pattern must not mean, though one of these matches it. */
+function isTransient(patterns: readonly string[]): Expression {
+  return matchesAny(
+    KEY,
+    TRANSIENT_TAINT_KEYS.filter((transient) => patterns.some((pattern) => overlap(pattern, transient))),
+  );
+}
+
+/** True for a taint `t` that a rule means; rules of one effect and value, and with the same exceptions, are asked about together. */
+function meets(rules: readonly TaintRule[]): Expression {
+  const shapes = Map.groupBy(rules, ({ value, effect, except }) => JSON.stringify([value, effect, except]));
+  return any(
+    [...shapes.values()].map((alike) => {
+      const [{ value, effect, except = [] } = {}] = alike;
+      return all([
+        matchesAny(KEY, alike.map(({ key }) => key).sort()),
+        not(matchesAny(KEY, except.toSorted())),
+        ...(effect === undefined ? [] : [isOneOf(EFFECT, [effect])]),
+        ...(value === undefined ? [] : [isOneOf(TAINT_VALUE, [value])]),
+      ]);
+    }),
+  );
+}
+
+/** A condition on keys that is looked at for every taint of a long list must stay below this. */
+const MAX_KEY_COST = 200;
+const MAX_KEY_LENGTH = 8_000;
+
+/**
+ * True for every taint `t` that a rule protects, and never for one that comes and goes by itself unless a rule names it: a
+ * node must get rid of its `not-ready` taint while nobody can be asked.
+ */
+export function keyCondition(rules: readonly TaintRule[]): Expression {
+  const keys = [...new Set(rules.map(({ key }) => key))].sort();
+  const isCheap = ({ cost, text }: Expression) => cost(0) <= MAX_KEY_COST && text.length <= MAX_KEY_LENGTH;
+  const candidates = [() => hasKeyOf(rules), () => isLastingOrOneOf(keys)];
+  for (const candidate of candidates) {
+    const condition = candidate();
+    if (isCheap(condition)) return condition;
+  }
+  return isLastingOrLikeOneOf(keys);
+}
+
+/** True for a taint `t` whose key one of the rules means, whatever its value and effect. */
+function hasKeyOf(rules: readonly TaintRule[]): Expression {
+  const patterns = rules.filter(({ key }) => isPattern(key));
+  const names = rules.map(({ key }) => key).filter((key) => !isPattern(key));
+  return any([
+    isOneOf(KEY, [...new Set(names)].sort()),
+    all([
+      meets(patterns.map(({ key, except }) => ({ key, ...(except ? { except } : {}) }))),
+      not(isTransient(patterns.map(({ key }) => key))),
+    ]),
+  ]);
+}
+
+/** True for every taint `t` but those that come and go by themselves and that no key names exactly. */
+function isLastingOrOneOf(keys: readonly string[]): Expression {
+  return any([
+    isOneOf(
+      KEY,
+      keys.filter((key) => !isPattern(key) && isTransientTaintKey(key)),
+    ),
+    not(isTransient(['*'])),
+  ]);
+}
+
+/** The same, with whole families of taints that come and go where a key names one of the family. */
+function isLastingOrLikeOneOf(keys: readonly string[]): Expression {
+  const names = keys.filter((key) => !isPattern(key));
+  const families = TRANSIENT_TAINT_KEYS.filter((family) => !names.some((name) => matchesPattern(family, name)));
+  return not(matchesAny(KEY, families));
+}

@@ -1,0 +1,125 @@
+import {
+  all,
+  any,
+  cel,
+  type Expression,
+  FALSE,
+  LIST_COST,
+  not,
+  reference,
+  TRUE,
+  type Variable,
+} from '../cel/expression.ts';
+import { isIn, those } from '../cel/lists.ts';
+import { conditionsOf, rulesOf, selectsBeforeOrAfter } from '../conditions/node-policies.ts';
+import { RELEASE_AFTER, RELEASE_BEFORE } from '../conditions/node-update.ts';
+import { isProtected, isTransientByName, SETTLED } from '../conditions/protected-taints.ts';
+import { LABELS, LABELS_BEFORE, REQUESTER_VARIABLES } from '../conditions/selection.ts';
+import { DROPPED, EXACT_NAME, IDENTITY, NAMES_AFTER, TAINTS_AFTER, TAINTS_BEFORE } from '../conditions/taints.ts';
+import type { CompiledTaintPolicy, CompiledTaintRule } from '../policy/policy-set.ts';
+
+/** So many entries of the release annotation are looked at: to look at all that it could have would cost too much. */
+export const MAX_RELEASES = 64;
+
+/** To split an annotation, which can have 256 KiB, and to trim its parts. */
+export const SPLIT_COST = 110_000;
+
+/** The first entries of an annotation. What comes after them is one more entry. */
+export function entriesOf(annotation: Variable, count: number): Expression {
+  return cel(SPLIT_COST + count * 30)`${annotation}.split(",", ${count}).map(e, e.trim())`;
+}
+
+/** The entries of the release annotation before an update, and after it. */
+export const ANNOUNCED: Variable = { name: 'announced', definition: entriesOf(RELEASE_BEFORE, MAX_RELEASES) };
+export const ENTRIES: Variable = { name: 'entries', definition: entriesOf(RELEASE_AFTER, MAX_RELEASES) };
+
+/** What is known of every update. */
+const UPDATE_VARIABLES: readonly Variable[] = [
+  TAINTS_BEFORE,
+  TAINTS_AFTER,
+  NAMES_AFTER,
+  DROPPED,
+  LABELS_BEFORE,
+  LABELS,
+  ...REQUESTER_VARIABLES,
+  RELEASE_BEFORE,
+  RELEASE_AFTER,
+  SETTLED,
+  ANNOUNCED,
+  ENTRIES,
+];
+
+/** True for a requester whom the policy exempts. */
+export function exemptedBy(policy: CompiledTaintPolicy): Expression {
+  return exemption(policy).condition;
+}
+
+function exemption(policy: CompiledTaintPolicy): NamedCondition {
+  return named('exempt', not(conditionsOf(policy).notExempt));
+}
+
+/**
+ * What the policies for an update use, {@link exemptedBy} too; and `protected`: the dropped taints that the policy protects on a node that
+ * it is for, whoever drops them.
+ */
+export function updateVariables(policy: CompiledTaintPolicy): Variable[] {
+  const isProtectedByIt: Variable = { name: 'protected', definition: those('dropped', isProtected(policy.rules)) };
+  return [...UPDATE_VARIABLES, ...exemption(policy).variables, isProtectedByIt];
+}
+
+/** True for a taint `t` that an entry of the list names: with its value or without. */
+export function isNamedIn(list: Variable): Expression {
+  const names = [IDENTITY, EXACT_NAME];
+  const cost = (size: number) => names.reduce((sum, name) => sum + name.cost(size) + MAX_RELEASES + 12, LIST_COST);
+  return cel(cost)`[${IDENTITY}, ${EXACT_NAME}]\n  .exists(name, name in ${list})`;
+}
+
+/** A condition under a name, and the variable of that name. */
+interface NamedCondition {
+  readonly condition: Expression;
+  /** None where the condition is known without one. */
+  readonly variables: readonly Variable[];
+}
+
+function named(name: string, definition: Expression): NamedCondition {
+  if (definition === TRUE || definition === FALSE) return { condition: definition, variables: [] };
+  return { condition: reference(name), variables: [{ name, definition }] };
+}
+
+/** Policies of one mode that are for the same nodes, exempt the same requesters, and release alike. */
+export interface Holder {
+  readonly mode: CompiledTaintPolicy['mode'];
+  readonly releasable: boolean;
+  /** True for an update of a node that they are for, by somebody whom they do not exempt. */
+  readonly binds: NamedCondition;
+  readonly rules: readonly CompiledTaintRule[];
+}
+
+export function holdersOf(policies: readonly CompiledTaintPolicy[]): Holder[] {
+  const groups = Map.groupBy(policies, (policy) => {
+    const { nodes, exempt } = conditionsOf(policy);
+    return JSON.stringify([policy.mode, policy.releasable, nodes, exempt]);
+  });
+  return [...groups.values()].flatMap((alike, index) => {
+    const [first] = alike;
+    if (!first) return [];
+    const binds = all([selectsBeforeOrAfter(first), conditionsOf(first).notExempt]);
+    // Asked once, and not for each taint. The name is for the reader; the number tells apart what becomes the same.
+    const name = `binds${index + 1}_${first.name.replace(/[^a-z0-9]/g, '_')}`;
+    return { mode: first.mode, releasable: first.releasable, binds: named(name, binds), rules: rulesOf(alike) };
+  });
+}
+
+/**
+ * True for a taint `t` that one of them holds back, of those that a policy with these rules protects: it neither exempts the
+ * requester nor releases the taint. The list `released` has those that were announced.
+ */
+export function isHeldBy(holders: readonly Holder[], protecting: readonly CompiledTaintRule[]): Expression {
+  // What the policy protects by a wildcard does not come and go.
+  const transient = isTransientByName(protecting);
+  return any(
+    holders.map(({ binds, rules, releasable }) =>
+      all([binds.condition, isProtected(rules, transient), releasable ? not(isIn('released')) : TRUE]),
+    ),
+  );
+}

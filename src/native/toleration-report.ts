@@ -1,0 +1,120 @@
+import {
+  all,
+  any,
+  cel,
+  composed,
+  type Expression,
+  LIST_COST,
+  literal,
+  not,
+  reference,
+  type Variable,
+} from '../cel/expression.ts';
+import { exists, isEmpty, listOf } from '../cel/lists.ts';
+import { HOST_NETWORK } from '../conditions/daemon-sets.ts';
+import { ENDS_TOO_EARLY, notTolerated, rangeLiteral, secondsLiteral, TOLERATIONS } from '../conditions/tolerations.ts';
+import { alwaysTolerated } from '../kubernetes/daemon-tolerations.ts';
+import { rangesOf } from '../kubernetes/taint-range.ts';
+import { formatSeconds, formatToleration } from '../kubernetes/toleration.ts';
+import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
+import { conditionalList, dividedLists, joined, type NamedLists, type WeighedItem } from './conditional-lists.ts';
+import { type ConditionalNeed, lackingLists, needsAmong, type WantedTolerations } from './wanted-tolerations.ts';
+
+/** A messageExpression may come to 5 KiB, and a key has up to 317 characters. */
+const SHOWN = 8;
+const TEXT_LENGTH = 400;
+
+/** To look at seconds costs the API server more than to look at taints. */
+const SECONDS_WEIGHT = 3;
+
+/** True when the DaemonSet does not tolerate a taint that the policy means. */
+export function lacksAny({ tolerations }: CompiledTolerationPolicy): Expression {
+  const ranges = tolerations.flatMap(({ value }) => rangesOf(value));
+  const anyOf = (found: readonly string[]): Expression => {
+    const items = [...new Set(found)];
+    const list = { items: cel(LIST_COST)`${listOf(items)}`, size: items.length };
+    return items.length === 0 ? any([]) : exists(list, 'want', notTolerated({ dynamic: false }));
+  };
+  const at = (place: ReturnType<typeof alwaysTolerated>) =>
+    anyOf(ranges.filter((range) => alwaysTolerated(range) === place).map(rangeLiteral));
+  return any([at('nowhere'), all([not(HOST_NETWORK), at('with the host network')])]);
+}
+
+/**
+ * What a ValidatingAdmissionPolicy says of a DaemonSet that lacks tolerations which the policy asks for. Nothing where other
+ * policies ask for all of them, and have reported that, or where every pod tolerates them anyway.
+ */
+export function lackedOf(
+  { name, mode }: CompiledTolerationPolicy,
+  { variables, wanted }: WantedTolerations,
+  mutates: boolean,
+) {
+  const needs = needsAmong(wanted, (want) => want.policy === name);
+  const lacking = lackingLists(needs, {
+    write: ({ want }) => literal(formatToleration(want.toleration)),
+    read: 'string(need.wanted)',
+  });
+  const items = earlyItems(needs);
+  const early = earlyLists(items);
+  const names = [...lacking.names, ...early.names];
+  if (names.length === 0) return undefined;
+  const shown = shownOf(needs.length + items.length);
+  const audit = mode === 'Audit' ? ', Audit' : '';
+  const intro = cel(0)`${literal(`TolerationPolicy ${name}${audit}: missing tolerations: `)} + ${shown}`;
+  const key = mode === 'Audit' ? 'audited' : 'missing';
+  return {
+    variables: [
+      TOLERATIONS,
+      ...variables,
+      ...lacking.variables,
+      ...early.variables,
+      { name: 'missing', definition: joined(names) },
+    ] satisfies Variable[],
+    validation: {
+      holds: isEmpty('missing'),
+      message: mode === 'Mutate' && mutates ? withPromise(intro, shown, early) : cel(shown.cost)`${intro}`,
+    },
+    auditAnnotations: {
+      [key]: cel(shown.cost)`${isEmpty('missing')} ? "" : ${literal(`${name}: `)} + ${shown}`,
+    },
+  };
+}
+
+/** With when it will be mended. What ends too early is not mended by an addition. */
+function withPromise(message: Expression, shown: Expression, { names }: NamedLists): Expression {
+  const promise = literal('; added with the next change of the pod template');
+  if (names.length === 0) return cel(shown.cost)`${message} + ${promise}`;
+  const early = composed(names.map(reference), 0, (texts) => texts.map((text) => `size(${text})`).join(' + '));
+  return cel((size) => shown.cost(size) + 10 * names.length)`${message} + (${early} == 0 ? ${promise} : "")`;
+}
+
+/** What may be tolerated for a shorter time than is asked for. */
+function earlyItems(needs: readonly ConditionalNeed[]): WeighedItem[] {
+  return needs.flatMap(({ want, ranges }) =>
+    ranges.flatMap(({ range, unless }) => {
+      const item = secondsLiteral(range, want.toleration, { text: formatSeconds(want.toleration) });
+      const condition = all([want.condition, not(unless)]);
+      return item === undefined ? [] : [{ condition, item: cel(0)`${item}`, ranges: SECONDS_WEIGHT }];
+    }),
+  );
+}
+
+/** `early`: what is. */
+function earlyLists(items: readonly WeighedItem[]): NamedLists {
+  return dividedLists('early', items, (some) => {
+    const list = conditionalList(some);
+    return cel((size) => list.cost(size) + some.length * (ENDS_TOO_EARLY.cost(size) + 40))`${list}.filter(want,
+  ${ENDS_TOO_EARLY}).map(want, want.text)`;
+  });
+}
+
+/** The first of the texts of `missing`, and how many more there are. */
+function shownOf(count: number): Expression {
+  const cost = count * (TEXT_LENGTH / 10 + 10 + count);
+  const missing = reference('missing');
+  if (count <= SHOWN) return cel(cost)`${missing}.join(", ")`;
+  const first = cel(0)`${missing}.filter(text, ${missing}.indexOf(text) < ${SHOWN}).join(", ")`;
+  return cel(
+    cost,
+  )`${first} + (size(${missing}) > ${SHOWN} ? " and " + string(size(${missing}) - ${SHOWN}) + " more" : "")`;
+}

@@ -1,0 +1,171 @@
+import { all, cel, choose, type Expression, literal, reference, type Variable } from '../cel/expression.ts';
+import { EMPTY } from '../cel/lists.ts';
+import {
+  NOT_DELETED,
+  NOT_IGNORED,
+  SAME_TEMPLATE,
+  SELECTION_VARIABLES,
+  selectsDaemonSet,
+  TOLERATIONS_BEFORE,
+} from '../conditions/daemon-sets.ts';
+import { normalized, normalizedLiteral, TOLERATIONS } from '../conditions/tolerations.ts';
+import type { Toleration } from '../kubernetes/toleration.ts';
+import { namespaceRequirements } from '../policy/daemon-set-selection.ts';
+import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
+import { conclude, mutating, validating } from './assemble.ts';
+import { conditionalList, joined } from './conditional-lists.ts';
+import type { NativeLimit, NativeTranslation, ResourceRule, Target } from './native-policy.ts';
+import { lackedOf, lacksAny } from './toleration-report.ts';
+import { lackingLists, needsAmong, type WantedTolerations, wantedWith } from './wanted-tolerations.ts';
+
+const DAEMON_SETS: readonly ResourceRule[] = [
+  { apiGroups: ['apps'], apiVersions: ['v1'], resources: ['daemonsets'], operations: ['CREATE', 'UPDATE'] },
+];
+
+const NOT_LEFT_ALONE = all([NOT_DELETED, NOT_IGNORED]);
+
+/**
+ * A TolerationPolicy in the API server's own language. The additions of all policies that are for the same DaemonSet make one
+ * list, in one order: so each adds for the others as well, and whichever comes first leaves nothing to do to the next one.
+ */
+export function translateDaemonSets(
+  policy: CompiledTolerationPolicy,
+  among: readonly CompiledTolerationPolicy[],
+  target: Target,
+): NativeTranslation {
+  const { name, mode, daemonSets } = policy;
+  const mutates = target.mutates && mode === 'Mutate';
+  const namespaces = namespaceRequirements(daemonSets.namespaces);
+  const common = {
+    failurePolicy: 'Ignore',
+    resourceRules: DAEMON_SETS,
+    ...(namespaces.length > 0 ? { namespaceSelector: { matchExpressions: namespaces } } : {}),
+    conditions: { 'is-selected': selectsDaemonSet(daemonSets), 'is-not-left-alone': NOT_LEFT_ALONE },
+  } as const;
+  const additions = additionsOf(
+    wantedWith(
+      policy,
+      among.filter((other) => other.mode === 'Mutate'),
+    ),
+  );
+  const lacked = lackedOf(policy, wantedWith(policy, among), target.mutates);
+  return conclude(
+    policy,
+    [
+      ...(mutates
+        ? mutating({
+            ...common,
+            name: `${name}.tolerate.taintkeeper.dev`,
+            conditions: { ...common.conditions, 'lacks-a-toleration': lacksAny(policy) },
+            variables: [...SELECTION_VARIABLES, ...additions.variables],
+            mutations: [additions.patch],
+            reinvocationPolicy: 'Never',
+          })
+        : []),
+      ...(lacked
+        ? validating({
+            ...common,
+            name: `${name}.report-tolerations.taintkeeper.dev`,
+            variables: [...SELECTION_VARIABLES, ...lacked.variables],
+            validations: [lacked.validation],
+            auditAnnotations: lacked.auditAnnotations,
+            // With the action Audit, the API server keeps the words of one policy only, and logs that it lost those of the others.
+            actions: target.purpose === 'Alone' ? ['Warn'] : ['Audit'],
+          })
+        : []),
+    ],
+    limitsOf(policy, target),
+  );
+}
+
+function limitsOf({ mode, patchesExisting }: CompiledTolerationPolicy, { mutates }: Target): NativeLimit[] {
+  return [
+    ...(mode === 'Mutate' && !mutates
+      ? [
+          {
+            field: 'spec.mode',
+            message: 'the API server changes nothing: tolerations are not added, they are only reported as missing',
+          },
+        ]
+      : []),
+    ...(patchesExisting
+      ? [{ field: 'spec.existing', message: 'DaemonSets that already run get no toleration before their next change' }]
+      : []),
+  ];
+}
+
+const PATH = '/spec/template/spec/tolerations';
+
+const ADDED = reference('added');
+
+/** Item by item: what stands there is not written anew. */
+const PATCH: Expression = choose(
+  cel(6)`size(${ADDED}) == 0 || has(object.spec.template.spec.tolerations)`,
+  cel((size) => 10 + size * 40)`${ADDED}.map(t, JSONPatch{op: "add", path: "${PATH}/-", value: t})`,
+  cel(40)`[JSONPatch{op: "add", path: "${PATH}", value: ${ADDED}}]`,
+);
+
+const NOW: Variable = { name: 'now', definition: normalized(TOLERATIONS) };
+const [OLD_TOLERATIONS, BEFORE] = TOLERATIONS_BEFORE;
+
+/** Whether a DaemonSet runs as before once it gets back what an update takes out of it. */
+const AS_BEFORE: Variable = {
+  name: 'asBefore',
+  definition: all([
+    reference(SAME_TEMPLATE.name),
+    cel(4)`size(${BEFORE}) >= size(${NOW})`,
+    // Either costs as much as the fields that are compared; of `wanted`, which has its own cost, few are.
+    cel((size) => size * 80)`${BEFORE}.all(i, t, i < size(${NOW}) ? t == ${NOW}[i] : t in ${reference('wanted')})`,
+  ]),
+};
+
+/** What that is. */
+const TAKEN_OUT: Variable = {
+  name: 'takenOut',
+  definition: cel((size) => 10 + size * 20)`${BEFORE}.transformList(i, t, i >= size(${NOW}), ${OLD_TOLERATIONS}[i])`,
+};
+
+/** What a DaemonSet gets that is asked for these tolerations: what {@link judgeDaemonSet} adds, as a JSON patch in CEL. */
+function additionsOf({ variables, wanted }: WantedTolerations): { variables: readonly Variable[]; patch: Expression } {
+  const lacking = lackingLists(needsAmong(wanted), {
+    write: ({ want }) => patchLiteral(want.toleration),
+    read: 'need.wanted',
+  });
+  const list = conditionalList(
+    wanted.map(({ condition, toleration }) => ({ condition, item: cel(0)`${normalizedLiteral(toleration)}` })),
+  );
+  return {
+    variables: [
+      TOLERATIONS,
+      ...variables,
+      ...TOLERATIONS_BEFORE,
+      { name: 'wanted', definition: list },
+      SAME_TEMPLATE,
+      NOW,
+      AS_BEFORE,
+      TAKEN_OUT,
+      ...lacking.variables,
+      {
+        name: 'added',
+        definition: choose(
+          reference(AS_BEFORE.name),
+          reference(TAKEN_OUT.name),
+          lacking.names.length > 0 ? joined(lacking.names) : EMPTY,
+        ),
+      },
+    ],
+    patch: PATCH,
+  };
+}
+
+/** The toleration as a map in CEL. What is empty there is absent in the object. */
+function patchLiteral({ key, operator, value, effect, tolerationSeconds }: Toleration): string {
+  // Values of a map have one type: with a number among them, all are dynamic.
+  const dynamic = tolerationSeconds != null;
+  const written = (text: string) => (dynamic ? `dyn(${text})` : text);
+  const fields = Object.entries({ key, operator, value, effect }).map(
+    ([field, text]) => `"${field}": ${written(literal(text ?? ''))}`,
+  );
+  const seconds = dynamic ? [`"tolerationSeconds": ${written(String(tolerationSeconds))}`] : [];
+  return `{${[...fields, ...seconds].join(', ')}}`;
+}

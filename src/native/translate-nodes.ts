@@ -1,0 +1,168 @@
+import { all, type Expression, FALSE, not, TRUE } from '../cel/expression.ts';
+import { EMPTY, isEmpty, isIn, those } from '../cel/lists.ts';
+import { DROPS_TAINTS } from '../conditions/taints.ts';
+import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
+import { RELEASE_ANNOTATION } from '../judge/release.ts';
+import { isPattern, matchesPattern, overlap } from '../kubernetes/pattern.ts';
+import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import { byName, type CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { TaintRule } from '../policy/taint-policy.ts';
+import { type Assembled, conclude, validating } from './assemble.ts';
+import type { NativeLimit, NativeTranslation, Target } from './native-policy.ts';
+import {
+  ALL_LOSSES,
+  auditMessage,
+  LOSSES,
+  NODE_UPDATES,
+  refusalMessage,
+  reportActions,
+  writtenOut,
+} from './node-messages.ts';
+import { registration, registrationReport } from './node-registration.ts';
+import { restoration } from './node-restoration.ts';
+import { ANNOUNCED, ENTRIES, exemptedBy, isNamedIn, MAX_RELEASES, updateVariables } from './node-variables.ts';
+
+/**
+ * The validation of an update: what a Deny policy protects stays, and what a Restore policy protects was put back; an Audit
+ * policy says what was lost. A release counts once its entry is spent: it stood there before the request, and is gone.
+ */
+function protection(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Assembled[] {
+  const { name, mode, failurePolicy, releasable } = policy;
+  const exempt = exemptedBy(policy);
+  const audit = mode === 'Audit';
+  const released = releasable ? those('protected', all([isNamedIn(ANNOUNCED), not(isNamedIn(ENTRIES))])) : EMPTY;
+  const lost = those('protected', all([not(exempt), releasable ? not(isIn('released')) : TRUE]));
+  const annotations: Record<string, Expression> = {
+    [audit ? 'audited' : 'denied']: ALL_LOSSES,
+    ...(releasable ? { released: writtenOut('released') } : {}),
+    ...(exempt === FALSE ? {} : { exempt: writtenOut('excused') }),
+  };
+  return validating({
+    name: `${name}.${audit ? 'report' : 'protect'}.taintkeeper.dev`,
+    failurePolicy,
+    resourceRules: NODE_UPDATES,
+    objectSelector: policy.nodeSelector,
+    conditions: { 'drops-taints': DROPS_TAINTS },
+    variables: [
+      ...updateVariables(policy),
+      { name: 'released', definition: released },
+      { name: 'excused', definition: those('protected', exempt) },
+      { name: 'lost', definition: lost },
+      ...LOSSES,
+    ],
+    actions: audit ? reportActions(purpose) : ['Deny'],
+    validations: [{ holds: isEmpty('lost'), message: audit ? auditMessage(policy) : refusalMessage(policy, mutates) }],
+    auditAnnotations: annotations,
+  });
+}
+
+/**
+ * A TaintPolicy in the API server's own language.
+ *
+ * @param among all that are in force, whether it is among them or not
+ */
+export function translateNodes(
+  policy: CompiledTaintPolicy,
+  among: readonly CompiledTaintPolicy[],
+  target: Target,
+): NativeTranslation {
+  const others = among.filter(({ name }) => name !== policy.name);
+  const holding = others
+    .filter(({ mode, rules }) => mode !== 'Audit' && rulesOverlap(rules, policy.rules))
+    .toSorted(byName);
+  return conclude(
+    policy,
+    [
+      ...(target.mutates && policy.mode !== 'Audit' ? restoration(policy, holding, target) : []),
+      ...(target.mutates ? registration(policy, others) : []),
+      ...protection(policy, target),
+      ...registrationReport(policy, target),
+    ],
+    limitsOf(policy, target),
+  );
+}
+
+/** True unless no taint can be meant by a rule of both lists. */
+export function rulesOverlap(some: readonly TaintRule[], others: readonly TaintRule[]): boolean {
+  return some.some((a) =>
+    others.some(
+      (b) =>
+        mayBeEqual(a.effect, b.effect) &&
+        mayBeEqual(a.value, b.value) &&
+        overlap(a.key, b.key) &&
+        !isBeyondPattern(a, b) &&
+        !isBeyondPattern(b, a),
+    ),
+  );
+}
+
+function mayBeEqual(a: string | undefined, b: string | undefined): boolean {
+  return a === undefined || b === undefined || a === b;
+}
+
+/** A key that comes and goes is meant only by its name, and one that is excepted, not at all. */
+function isBeyondPattern({ key }: TaintRule, { key: pattern, except = [] }: TaintRule): boolean {
+  const isExcepted = () => except.some((one) => matchesPattern(one, key));
+  return isPattern(pattern) && !isPattern(key) && (isTransientTaintKey(key) || isExcepted());
+}
+
+/** What a TaintPolicy says, or the program does for it, and the API server does not. */
+function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): NativeLimit[] {
+  const { mode, releasable, exemptsAnybody, nodeSelector } = policy;
+  const audit = mode === 'Audit';
+  const present = policy.present.length > 0;
+  const waits = policy.rules.some((rule) => rule.waits);
+  const limits: (NativeLimit | false)[] = [
+    mode === 'Restore' &&
+      !mutates && {
+        field: 'spec.mode',
+        message: 'without MutatingAdmissionPolicy nothing is put back: an update that drops a taint is refused',
+      },
+    mode === 'Restore' &&
+      mutates &&
+      purpose === 'Alone' && {
+        field: 'spec.mode',
+        message: 'taints are put back without a word to whoever dropped them: no warning, no Event, no metric',
+      },
+    !audit && {
+      field: 'spec.taints',
+      message: `what a node carries is not remembered in ${REMEMBERED_ANNOTATION}, only forgotten there when it goes with leave: nothing can be put back later`,
+    },
+    waits &&
+      purpose === 'Alone' && {
+        field: 'spec.settleSeconds',
+        message: `a key with "*" protects what ${REMEMBERED_ANNOTATION} lists, which nobody writes without taintkeeper in the cluster: nothing, unless settleSeconds is 0`,
+      },
+    present &&
+      !audit &&
+      !mutates && {
+        field: 'spec.taints',
+        message:
+          'without MutatingAdmissionPolicy a node that registers gets no Present taint: that it lacks one is reported',
+      },
+    present &&
+      mode === 'Restore' && {
+        field: 'spec.taints',
+        message: 'a node that runs gets no Present taint that it lacks: only one that registers does',
+      },
+    releasable &&
+      !mutates && {
+        field: 'spec.release',
+        message: `without MutatingAdmissionPolicy the request that removes the taint must take its entry out of ${RELEASE_ANNOTATION} itself`,
+      },
+    releasable && {
+      field: 'spec.release',
+      message: `of ${RELEASE_ANNOTATION}, the first ${MAX_RELEASES} entries are looked at, and its announcement is not recorded`,
+    },
+    nodeSelector !== undefined && {
+      field: 'spec.nodeSelector',
+      message: 'that a node leaves the policy by its labels, with the taint still on it, is not recorded',
+    },
+    exemptsAnybody && {
+      field: 'spec.exempt',
+      message:
+        'no pattern exempts a user whose name has more than 256 characters, and no group one who is in more than 64',
+    },
+  ];
+  return limits.filter((limit) => limit !== false);
+}
