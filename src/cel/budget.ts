@@ -1,4 +1,5 @@
-import { type Expression, onOneLine, TOO_LONG, TRUE } from './expression.ts';
+import { type Expression, TOO_LONG, TRUE } from './expression.ts';
+import { onOneLine } from './layout.ts';
 
 /**
  * Cost units that one expression may need. The API server stops at 1,000,000 for each and 2,500,000 for all of a webhook

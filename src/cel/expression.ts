@@ -1,3 +1,5 @@
+import { exceeds, indentation, indented, inParentheses, LINE_LENGTH, onLine, onOneLine } from './layout.ts';
+
 /**
  * An expression in CEL, with what has to be known of it to make it part of a larger one.
  *
@@ -208,47 +210,6 @@ function join(
   );
 }
 
-function inParentheses(text: string): string {
-  return `(${body(text)})`;
-}
-
-/** The text as it stands between parentheses: on the same line, after the separator, or on lines of its own. */
-export function body(text: string, separator = ''): string {
-  return text.includes('\n') ? `\n  ${indented(text)}\n` : `${separator}${text}`;
-}
-
-export function indented(text: string): string {
-  return text.replaceAll('\n', '\n  ');
-}
-
-/** The blanks at the beginning of the last line. */
-function indentation(text: string): string {
-  return /^ */.exec(text.slice(text.lastIndexOf('\n') + 1))?.[0] ?? '';
-}
-
-/** The text without line breaks and indentation. No literal has a line break in it. */
-export function onOneLine(text: string): string {
-  return text.replace(/\n\s*/g, ' ');
-}
-
 function isTooLong(texts: readonly string[]): boolean {
   return exceeds(texts, READABLE_LENGTH) && exceeds(texts, READABLE_LENGTH, onOneLine);
-}
-
-/** True when the texts have more characters than that together; looks at no more of them than it needs. */
-function exceeds(texts: readonly string[], limit: number, written = (text: string) => text): boolean {
-  let length = 0;
-  return texts.some((text) => {
-    length += written(text).length;
-    return length > limit;
-  });
-}
-
-export const LINE_LENGTH = 110;
-
-/** The texts on one line, unless that would get too long or one of them has several. */
-export function onLine(texts: readonly string[], separator: string, length: number): string | undefined {
-  if (exceeds(texts, length)) return undefined;
-  const line = texts.join(separator);
-  return line.length <= length && !line.includes('\n') ? line : undefined;
 }

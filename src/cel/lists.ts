@@ -1,19 +1,16 @@
 import {
-  body,
   type Cost,
   cel,
   composed,
   type Expression,
   FALSE,
   ITEM_COST,
-  indented,
-  LINE_LENGTH,
   LIST_COST,
   literal,
-  onLine,
   reference,
   TRUE,
 } from './expression.ts';
+import { body, indented, LINE_LENGTH, onLine } from './layout.ts';
 
 /** A list literal of strings. */
 export function literals(texts: readonly string[]): string {

@@ -1,5 +1,5 @@
+import type { Obstacle } from '../coverage/coverage.ts';
 import type { CoverageReport, ReportedCell, ReportedDaemonSet } from '../coverage/report.ts';
-import type { Obstacle } from '../kubernetes/obstacle.ts';
 import { atMost, printable } from '../kubernetes/text.ts';
 import type { OutputFormat } from './options.ts';
 import { columns, formatAs } from './output.ts';

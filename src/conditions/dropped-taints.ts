@@ -8,12 +8,12 @@ import {
   composed,
   type Expression,
   FALSE,
-  indented,
   LIST_COST,
   reference,
   TRUE,
   type Variable,
 } from '../cel/expression.ts';
+import { indented } from '../cel/layout.ts';
 import { exists, listOf, overItems } from '../cel/lists.ts';
 import type { CompiledTaintPolicy, CompiledTaintRule } from '../policy/policy-set.ts';
 import { conditionsOf } from './node-policies.ts';

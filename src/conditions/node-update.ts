@@ -1,7 +1,7 @@
 import { type Chosen, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, literal, not, TRUE, type Variable } from '../cel/expression.ts';
 import { exists } from '../cel/lists.ts';
-import { RELEASE_ANNOTATION } from '../judge/release.ts';
+import { RELEASE_ANNOTATION } from '../judge/removal.ts';
 import { RESTORED_ANNOTATION } from '../judge/restored-natively.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import {

@@ -1,8 +1,13 @@
 import { own } from '../kubernetes/label-selector.ts';
-import { summarizeObstacle } from '../kubernetes/obstacle.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import { type Coverage, compileCoverage, type SchedulingNode, type SchedulingView } from './coverage.ts';
+import {
+  type Coverage,
+  compileCoverage,
+  type SchedulingNode,
+  type SchedulingView,
+  summarizeObstacle,
+} from './coverage.ts';
 
 /** Nodes on which each DaemonSet fares the same, for the same reasons. */
 export interface NodeGroup<Node extends SchedulingNode> {

@@ -1,7 +1,6 @@
-import { formatObstacle, type Obstacle, summarizeObstacle } from '../kubernetes/obstacle.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import type { Coverage, SchedulingNode } from './coverage.ts';
+import { type Coverage, formatObstacle, type Obstacle, type SchedulingNode, summarizeObstacle } from './coverage.ts';
 import { type FixableDaemonSet, fixGaps, ROLE_TAINT_KEYS } from './fix.ts';
 import { eachNode, findGaps, type Gap, groupNodes, type NodeGroup, traitsOf } from './groups.ts';
 import type { Placement, PodState } from './placement.ts';

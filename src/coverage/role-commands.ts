@@ -1,4 +1,4 @@
-import { RELEASE_ANNOTATION } from '../judge/release.ts';
+import { RELEASE_ANNOTATION } from '../judge/removal.ts';
 import { own } from '../kubernetes/label-selector.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { printable } from '../kubernetes/text.ts';

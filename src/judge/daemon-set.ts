@@ -1,6 +1,6 @@
-import { daemonTolerations } from '../kubernetes/daemon-tolerations.ts';
 import { own, type StringMap } from '../kubernetes/label-selector.ts';
 import {
+  daemonTolerations,
   equalToleration,
   formatSeconds,
   formatToleration,
@@ -67,16 +67,16 @@ export function judgeDaemonSet(
   if (daemonSet.deleting || optsOut(daemonSet)) return allow();
 
   const { tolerations, hostNetwork } = daemonSet;
-  const wants = tolerationPolicies
+  const declared = tolerationPolicies
     .filter((policy) => (phase === 'validate' || policy.mode === 'Mutate') && policy.selectsDaemonSet(daemonSet))
-    .flatMap((policy) => policy.tolerations.map(({ value, field }) => wantOf(policy, field, value)));
-  const needs = needsOf(wants);
+    .flatMap((policy) => policy.tolerations.map(({ value, field }) => declaration(policy, field, value)));
+  const needs = needsOf(declared);
   const ofPods = daemonTolerations(tolerations, hostNetwork);
   const lacking = needs.filter((need) => lacks(ofPods, need)).map(({ wanted }) => wanted);
   if (phase === 'validate') return validate(tolerations, lacking, needs);
   if (lacking.length === 0) return allow();
 
-  const additions = (running && takenOut(tolerations, wants, running)) ?? lacking;
+  const additions = (running && takenOut(tolerations, declared, running)) ?? lacking;
   if (additions.length === 0) return allow();
   return patch(
     { tolerations: [...tolerations, ...additions.map(({ toleration }) => toleration)] },
@@ -85,7 +85,7 @@ export function judgeDaemonSet(
   );
 }
 
-function wantOf(policy: CompiledTolerationPolicy, field: string, toleration: Toleration): DeclaredToleration {
+function declaration(policy: CompiledTolerationPolicy, field: string, toleration: Toleration): DeclaredToleration {
   return { policy, field, toleration, rank: policy.rank };
 }
 
@@ -95,7 +95,7 @@ function wantOf(policy: CompiledTolerationPolicy, field: string, toleration: Tol
  */
 function takenOut(
   tolerations: readonly Toleration[],
-  wants: readonly DeclaredToleration[],
+  declared: readonly DeclaredToleration[],
   { tolerations: ran, sameTemplate }: NonNullable<DaemonSetRequest['running']>,
 ): DeclaredToleration[] | undefined {
   const begins = tolerations.every((toleration, index) => {
@@ -105,7 +105,7 @@ function takenOut(
   if (!sameTemplate || !begins) return undefined;
   const rest = ran.slice(tolerations.length);
   const wanted = rest.flatMap((toleration) => {
-    const want = wants.find((other) => equalToleration(other.toleration, toleration));
+    const want = declared.find((other) => equalToleration(other.toleration, toleration));
     // Spelled as it runs: `operator: Equal` more or less would be another template.
     return want ? [{ ...want, toleration }] : [];
   });

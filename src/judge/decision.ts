@@ -1,5 +1,4 @@
-import type { Taint } from '../kubernetes/taint.ts';
-import { formatTaint } from '../kubernetes/taint.ts';
+import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { atMost, presentableWarnings, printable } from '../kubernetes/text.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';

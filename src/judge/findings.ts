@@ -1,9 +1,10 @@
 import { isPattern } from '../kubernetes/pattern.ts';
 import { droppedTaints, formatTaint } from '../kubernetes/taint.ts';
 import type { Policy } from '../policy/policy.ts';
-import type { CompiledRecoveryPolicy, CompiledTaintPolicy, CompiledTolerationPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import type { Findings } from '../policy/policy-status.ts';
 import { formatProblem, type Problem } from '../policy/problem.ts';
+import type { CompiledRecoveryPolicy } from '../policy/recovery-policy.ts';
 import { settleSecondsOf, type TaintPolicySpec, type TaintRule, waitsToSettle } from '../policy/taint-policy.ts';
 import { type DaemonSetView, judgeDaemonSet } from './daemon-set.ts';
 import { REMEMBERED_ANNOTATION, settledOn } from './memory.ts';

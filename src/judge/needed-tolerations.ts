@@ -1,6 +1,12 @@
-import { outlastsItsSeconds } from '../kubernetes/daemon-tolerations.ts';
-import { contains, covers, rangesOf, reaches, type TaintRange } from '../kubernetes/taint-range.ts';
-import type { Toleration } from '../kubernetes/toleration.ts';
+import {
+  contains,
+  covers,
+  outlastsItsSeconds,
+  rangesOf,
+  reaches,
+  type TaintRange,
+  type Toleration,
+} from '../kubernetes/toleration.ts';
 
 /** A toleration that is asked for. */
 export interface WantedToleration {

@@ -12,9 +12,11 @@ import {
   settling,
 } from './memory.ts';
 import type { DesiredNode, NodeView } from './node-view.ts';
-import { consumeRelease, isReleased, parseRelease } from './release.ts';
 import {
+  consumeRelease,
   type DeclaredTaint,
+  isReleased,
+  parseRelease,
   parseRemoved,
   presentTaints,
   recordRemovals,

@@ -2,11 +2,17 @@ import { droppedTaints, formatTaint, sameTaint, type Taint, valuesOf, withTaints
 import type { CompiledTaintPolicy, Requester } from '../policy/policy-set.ts';
 import { allow, type Decision, deny, type Outcome, patch, taintViolation, type Violation } from './decision.ts';
 import { holdOn, NONE_SETTLED, protectionOn, remember, settledOn } from './memory.ts';
-import { changesOfProtection } from './node-protection-changes.ts';
-import { type Protection, type Ruling, refusal } from './node-refusal.ts';
+import { changesOfProtection, type Protection, type Ruling, refusal } from './node-update-reports.ts';
 import type { DesiredNode, NodeUpdate, NodeView } from './node-view.ts';
-import { consumeRelease, isReleased, parseRelease } from './release.ts';
-import { isPresentTaint, recordRemovals, roomBeside, satisfies } from './removal.ts';
+import {
+  consumeRelease,
+  isPresentTaint,
+  isReleased,
+  parseRelease,
+  recordRemovals,
+  roomBeside,
+  satisfies,
+} from './removal.ts';
 import { type NativeRecord, NO_RECORD, nativeRecord, nativeViolation } from './restored-natively.ts';
 
 /**

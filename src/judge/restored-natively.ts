@@ -1,7 +1,6 @@
 import { formatTaint, parseTaint, type Taint } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import type { Violation } from './decision.ts';
-import { taintViolation } from './decision.ts';
+import { taintViolation, type Violation } from './decision.ts';
 import type { NodeUpdate } from './node-view.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Taint } from './taint.ts';
+import { REPELLING_EFFECTS, type Taint } from './taint.ts';
 
 /** A toleration as it stands in a pod template (core/v1). Unknown fields are carried along untouched. */
 export interface Toleration {
@@ -60,4 +60,94 @@ export function formatSeconds(toleration: Toleration): string {
   const { tolerationSeconds } = toleration;
   const text = formatToleration({ ...toleration, effect: 'NoExecute' });
   return tolerationSeconds == null ? `${text} without tolerationSeconds` : `${text} for ${tolerationSeconds} s`;
+}
+
+/** Taints of one effect, such as a toleration is written for. */
+export interface TaintRange {
+  /** Undefined: every key. */
+  readonly key: string | undefined;
+  /** Undefined: any value. The empty text: the taint without a value. */
+  readonly value: string | undefined;
+  readonly effect: (typeof REPELLING_EFFECTS)[number];
+}
+
+/** By convention, these taints have no value: `Exists` stands for the taint as it is, and so does `Equal` without a value. */
+const WITHOUT_VALUE: readonly string[] = ['node-role.kubernetes.io/master', 'node-role.kubernetes.io/control-plane'];
+
+/** The taints that a toleration is written for and that can keep a daemon off a node: none for PreferNoSchedule. */
+export function rangesOf({ key, operator, value, effect }: Toleration): TaintRange[] {
+  const any = operator === 'Exists' && !(key && WITHOUT_VALUE.includes(key));
+  return REPELLING_EFFECTS.filter((one) => !effect || one === effect).map((one) => ({
+    key: key || undefined,
+    value: any ? undefined : (value ?? ''),
+    effect: one,
+  }));
+}
+
+export function contains(range: TaintRange, other: TaintRange): boolean {
+  return (
+    range.effect === other.effect &&
+    (range.key === undefined || range.key === other.key) &&
+    (range.value === undefined || range.value === other.value)
+  );
+}
+
+/**
+ * True when a toleration tolerates every taint of the range, for however long. Several together tolerate no more of one range
+ * than each by itself: all values, and all keys, are more than can be named.
+ */
+export function covers(toleration: Toleration, range: TaintRange): boolean {
+  return (
+    reaches(toleration, range) &&
+    (!toleration.key || toleration.key === range.key) &&
+    (toleration.operator === 'Exists' || (toleration.value ?? '') === range.value)
+  );
+}
+
+/** True when the toleration tolerates some taint of the range: {@link tolerates} for many. */
+export function reaches({ key, operator, value, effect }: Toleration, range: TaintRange): boolean {
+  if (effect && effect !== range.effect) return false;
+  if (key && range.key !== undefined && key !== range.key) return false;
+  if (operator === 'Exists') return true;
+  const isEqual = !operator || operator === 'Equal';
+  return isEqual && Boolean(key) && (range.value === undefined || range.value === (value ?? ''));
+}
+
+const tolerating = (key: string, effect: string): Toleration => ({ key, operator: 'Exists', effect });
+
+const EVERY_DAEMON: readonly Toleration[] = [
+  tolerating('node.kubernetes.io/not-ready', 'NoExecute'),
+  tolerating('node.kubernetes.io/unreachable', 'NoExecute'),
+  tolerating('node.kubernetes.io/disk-pressure', 'NoSchedule'),
+  tolerating('node.kubernetes.io/memory-pressure', 'NoSchedule'),
+  tolerating('node.kubernetes.io/pid-pressure', 'NoSchedule'),
+  tolerating('node.kubernetes.io/unschedulable', 'NoSchedule'),
+];
+
+const HOST_NETWORK = tolerating('node.kubernetes.io/network-unavailable', 'NoSchedule');
+
+/**
+ * The tolerations that a DaemonSet's pods have: those of its template, and those that the DaemonSet controller gives to
+ * each of its pods (`AddOrUpdateDaemonPodTolerations` in k8s.io/kubernetes/pkg/controller/daemon/util).
+ *
+ * A node that is not ready carries `not-ready` with NoSchedule as well, which is not among them.
+ */
+export function daemonTolerations(tolerations: readonly Toleration[], hostNetwork: boolean): Toleration[] {
+  return [...tolerations, ...EVERY_DAEMON, ...(hostNetwork ? [HOST_NETWORK] : [])];
+}
+
+/** With `Exists` and NoExecute, the DaemonSet controller puts its own toleration in place of one of these, which has no seconds. */
+export const OUTLASTING_KEYS: readonly string[] = EVERY_DAEMON.filter(({ effect }) => effect === 'NoExecute').map(
+  ({ key }) => key ?? '',
+);
+
+/** True for a toleration whose `tolerationSeconds` do not count: see {@link OUTLASTING_KEYS}. */
+export function outlastsItsSeconds({ key, operator }: Toleration): boolean {
+  return operator === 'Exists' && OUTLASTING_KEYS.includes(key ?? '');
+}
+
+/** Which pods of DaemonSets tolerate all taints of the range, whatever their template says. */
+export function alwaysTolerated(range: TaintRange): 'in every pod' | 'with the host network' | 'nowhere' {
+  if (EVERY_DAEMON.some((toleration) => covers(toleration, range))) return 'in every pod';
+  return covers(HOST_NETWORK, range) ? 'with the host network' : 'nowhere';
 }

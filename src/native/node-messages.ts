@@ -10,7 +10,7 @@ import {
 } from '../cel/expression.ts';
 import { each, overItems } from '../cel/lists.ts';
 import { FORMATTED } from '../conditions/taints.ts';
-import { RELEASE_ANNOTATION } from '../judge/release.ts';
+import { RELEASE_ANNOTATION } from '../judge/removal.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { ResourceRule, Target, ValidationAction } from './native-policy.ts';
 import { ANNOUNCED, isNamedIn, MAX_RELEASES } from './node-variables.ts';

@@ -15,7 +15,7 @@ import { annotationOf } from '../conditions/node-update.ts';
 import { IS_NODE } from '../conditions/selection.ts';
 import { DROPS_TAINTS, EXACT_NAME, IDENTITY } from '../conditions/taints.ts';
 import { MAX_REMEMBERED, REMEMBERED_ANNOTATION } from '../judge/memory.ts';
-import { RELEASE_ANNOTATION } from '../judge/release.ts';
+import { RELEASE_ANNOTATION } from '../judge/removal.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { type Assembled, mutating } from './assemble.ts';
 import type { Target } from './native-policy.ts';

@@ -11,14 +11,27 @@ import {
   type Variable,
 } from '../cel/expression.ts';
 import { exists, isEmpty, listOf } from '../cel/lists.ts';
-import { HOST_NETWORK } from '../conditions/daemon-sets.ts';
-import { ENDS_TOO_EARLY, notTolerated, rangeLiteral, secondsLiteral, TOLERATIONS } from '../conditions/tolerations.ts';
-import { alwaysTolerated } from '../kubernetes/daemon-tolerations.ts';
-import { rangesOf } from '../kubernetes/taint-range.ts';
-import { formatSeconds, formatToleration } from '../kubernetes/toleration.ts';
+import {
+  ENDS_TOO_EARLY,
+  HOST_NETWORK,
+  notTolerated,
+  rangeLiteral,
+  secondsLiteral,
+  TOLERATIONS,
+} from '../conditions/daemon-sets.ts';
+import { alwaysTolerated, formatSeconds, formatToleration, rangesOf } from '../kubernetes/toleration.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
-import { conditionalList, dividedLists, joined, type NamedLists, type WeighedItem } from './conditional-lists.ts';
-import { type ConditionalNeed, lackingLists, needsAmong, type WantedTolerations } from './wanted-tolerations.ts';
+import {
+  type ConditionalNeed,
+  conditionalList,
+  dividedLists,
+  joined,
+  lackingLists,
+  type NamedLists,
+  needsAmong,
+  type WantedTolerations,
+  type WeighedItem,
+} from './tolerations.ts';
 
 /** A messageExpression may come to 5 KiB, and a key has up to 317 characters. */
 const SHOWN = 8;

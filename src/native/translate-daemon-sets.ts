@@ -3,20 +3,28 @@ import { EMPTY } from '../cel/lists.ts';
 import {
   NOT_DELETED,
   NOT_IGNORED,
+  normalized,
+  normalizedLiteral,
   SAME_TEMPLATE,
   SELECTION_VARIABLES,
   selectsDaemonSet,
+  TOLERATIONS,
   TOLERATIONS_BEFORE,
 } from '../conditions/daemon-sets.ts';
-import { normalized, normalizedLiteral, TOLERATIONS } from '../conditions/tolerations.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
 import { namespaceRequirements } from '../policy/daemon-set-selection.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import { conclude, mutating, validating } from './assemble.ts';
-import { conditionalList, joined } from './conditional-lists.ts';
 import type { NativeLimit, NativeTranslation, ResourceRule, Target } from './native-policy.ts';
 import { lackedOf, lacksAny } from './toleration-report.ts';
-import { lackingLists, needsAmong, type WantedTolerations, wantedWith } from './wanted-tolerations.ts';
+import {
+  conditionalList,
+  joined,
+  lackingLists,
+  needsAmong,
+  type WantedTolerations,
+  wantedWith,
+} from './tolerations.ts';
 
 const DAEMON_SETS: readonly ResourceRule[] = [
   { apiGroups: ['apps'], apiVersions: ['v1'], resources: ['daemonsets'], operations: ['CREATE', 'UPDATE'] },

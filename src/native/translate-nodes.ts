@@ -2,7 +2,7 @@ import { all, type Expression, FALSE, not, TRUE } from '../cel/expression.ts';
 import { EMPTY, isEmpty, isIn, those } from '../cel/lists.ts';
 import { DROPS_TAINTS } from '../conditions/taints.ts';
 import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
-import { RELEASE_ANNOTATION } from '../judge/release.ts';
+import { RELEASE_ANNOTATION } from '../judge/removal.ts';
 import { isPattern, matchesPattern, overlap } from '../kubernetes/pattern.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { byName, type CompiledTaintPolicy } from '../policy/policy-set.ts';

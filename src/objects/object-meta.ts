@@ -3,7 +3,7 @@ import type { Static, TProperties, TSchema } from 'typebox';
 import Type from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import { formatPath, type Path } from '../policy/problem.ts';
-import { schemaProblems } from '../policy/schema-problems.ts';
+import { schemaProblems } from '../policy/schema.ts';
 
 /** The object of a request is not what its resource says it is. */
 export class MalformedObjectError extends Error {

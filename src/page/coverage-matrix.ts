@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ClusterDaemonSet, ClusterNode } from '../controllers/sources.ts';
-import type { Coverage } from '../coverage/coverage.ts';
+import { type Coverage, summarizeObstacle } from '../coverage/coverage.ts';
 import { type NodeGroup as Alike, startGrouping, traitsOf } from '../coverage/groups.ts';
-import { summarizeObstacle } from '../kubernetes/obstacle.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CoverageAnswer, CoverageMatrix, CoverageRow, NodeGroup } from './state.ts';

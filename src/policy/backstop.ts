@@ -1,5 +1,5 @@
 import type { Policy, TaintPolicy, TolerationPolicy } from './policy.ts';
-import { RECOVERY_DEFAULTS } from './recovery-policy.ts';
+import { compileRecoveryPolicy } from './recovery-policy.ts';
 import type { TaintMode, TaintPolicySpec } from './taint-policy.ts';
 
 /** A policy that can have a backstop. */
@@ -52,9 +52,9 @@ export function askedRights(policy: Policy, audit: boolean): AskedRight[] {
     }
   }
   if (policy.kind === 'RecoveryPolicy') {
-    const { mode = RECOVERY_DEFAULTS.mode, strategy = RECOVERY_DEFAULTS.strategy } = policy.spec;
+    const { mode, strategy } = compileRecoveryPolicy(policy.name, policy.spec, audit);
     asked.push({ right: 'watchPods', by: 'a RecoveryPolicy' });
-    if (!audit && mode === 'Recover') {
+    if (mode === 'Recover') {
       asked.push({ right: RIGHT_OF_STRATEGY[strategy], by: `strategy: ${strategy}` });
     }
   }

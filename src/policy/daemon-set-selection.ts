@@ -1,6 +1,5 @@
 import Type, { type Static } from 'typebox';
-import type { LabelSelectorRequirement, StringMap } from '../kubernetes/label-selector.ts';
-import { selects } from '../kubernetes/label-selector.ts';
+import { type LabelSelectorRequirement, type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { compilePattern } from '../kubernetes/pattern.ts';
 import { NamePatterns } from './schema.ts';
 import { LabelSelectorSchema } from './selector.ts';

@@ -9,8 +9,8 @@ import {
   type DaemonSetSelection,
   type SelectableDaemonSet,
 } from './daemon-set-selection.ts';
-import type { Policy, RecoveryPolicy, TaintPolicy, TolerationPolicy } from './policy.ts';
-import { RECOVERY_DEFAULTS, RECOVERY_MODES, type RecoveryMode, type RecoveryStrategy } from './recovery-policy.ts';
+import type { Policy, TaintPolicy, TolerationPolicy } from './policy.ts';
+import { type CompiledRecoveryPolicy, compileRecoveryPolicy } from './recovery-policy.ts';
 import {
   type FailurePolicy,
   failurePolicyOf,
@@ -92,18 +92,6 @@ export interface CompiledTolerationPolicy {
   selectsDaemonSet(daemonSet: SelectableDaemonSet): boolean;
 }
 
-export interface CompiledRecoveryPolicy {
-  readonly name: string;
-  readonly mode: RecoveryMode;
-  /** 0 for the strongest mode. */
-  readonly rank: number;
-  readonly strategy: RecoveryStrategy;
-  readonly stuckMs: number;
-  /** How often a pod is freed within the window. */
-  readonly budget: { readonly limit: number; readonly windowMs: number };
-  selectsDaemonSet(daemonSet: SelectableDaemonSet): boolean;
-}
-
 /** An immutable snapshot of all policies, ready to judge with; the strongest mode first, then by name. */
 export interface PolicySet {
   readonly taintPolicies: readonly CompiledTaintPolicy[];
@@ -128,7 +116,7 @@ export function compilePolicies(policies: readonly Policy[], { audit = false } =
       .sort(byStrength),
     recoveryPolicies: policies
       .filter((policy) => policy.kind === 'RecoveryPolicy')
-      .map((policy) => compileRecoveryPolicy(policy, modeOf(policy.spec.mode ?? RECOVERY_DEFAULTS.mode)))
+      .map(({ name, spec }) => compileRecoveryPolicy(name, spec, audit))
       .sort(byStrength),
   };
 }
@@ -202,22 +190,6 @@ export function compileTolerationPolicy(
       field: `spec.tolerations[${index}]`,
     })),
     patchesExisting: mode === 'Mutate' && spec.existing === 'Patch',
-    selectsDaemonSet: compileDaemonSetSelection(spec.daemonSets),
-  };
-}
-
-function compileRecoveryPolicy({ name, spec }: RecoveryPolicy, mode: RecoveryMode): CompiledRecoveryPolicy {
-  const { strategy, stuckSeconds, budget } = spec;
-  return {
-    name,
-    mode,
-    rank: RECOVERY_MODES.indexOf(mode),
-    strategy: strategy ?? RECOVERY_DEFAULTS.strategy,
-    stuckMs: 1_000 * (stuckSeconds ?? RECOVERY_DEFAULTS.stuckSeconds),
-    budget: {
-      limit: budget?.perNode ?? RECOVERY_DEFAULTS.perNode,
-      windowMs: 1_000 * (budget?.windowSeconds ?? RECOVERY_DEFAULTS.windowSeconds),
-    },
     selectsDaemonSet: compileDaemonSetSelection(spec.daemonSets),
   };
 }

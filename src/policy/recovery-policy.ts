@@ -1,5 +1,9 @@
 import Type, { type Static } from 'typebox';
-import { DaemonSetSelectionSchema } from './daemon-set-selection.ts';
+import {
+  compileDaemonSetSelection,
+  DaemonSetSelectionSchema,
+  type SelectableDaemonSet,
+} from './daemon-set-selection.ts';
 
 export const RECOVERY_MODES = ['Recover', 'Audit'] as const;
 export type RecoveryMode = (typeof RECOVERY_MODES)[number];
@@ -70,3 +74,37 @@ export const RecoveryPolicySpecSchema = Type.Object(
 );
 
 export type RecoveryPolicySpec = Static<typeof RecoveryPolicySpecSchema>;
+
+/** A RecoveryPolicy as it is in force: what its spec leaves out is filled in. */
+export interface CompiledRecoveryPolicy {
+  readonly name: string;
+  readonly mode: RecoveryMode;
+  /** 0 for the strongest mode. */
+  readonly rank: number;
+  readonly strategy: RecoveryStrategy;
+  readonly stuckMs: number;
+  /** How often a pod is freed within the window. */
+  readonly budget: { readonly limit: number; readonly windowMs: number };
+  selectsDaemonSet(daemonSet: SelectableDaemonSet): boolean;
+}
+
+/** @param audit it is taken to be in mode Audit */
+export function compileRecoveryPolicy(name: string, spec: RecoveryPolicySpec, audit: boolean): CompiledRecoveryPolicy {
+  const {
+    strategy,
+    stuckSeconds,
+    perNode,
+    windowSeconds,
+    mode: declared,
+  } = { ...RECOVERY_DEFAULTS, ...spec, ...spec.budget };
+  const mode = audit ? 'Audit' : declared;
+  return {
+    name,
+    mode,
+    rank: RECOVERY_MODES.indexOf(mode),
+    strategy,
+    stuckMs: 1_000 * stuckSeconds,
+    budget: { limit: perNode, windowMs: 1_000 * windowSeconds },
+    selectsDaemonSet: compileDaemonSetSelection(spec.daemonSets),
+  };
+}

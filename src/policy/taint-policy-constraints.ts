@@ -3,8 +3,7 @@ import { matchesAny } from '../cel/pattern.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import { isQualifiedName, QUALIFIED_NAME_LENGTH } from '../kubernetes/qualified-name.ts';
 import { TRANSIENT_TAINT_KEYS } from '../kubernetes/transient-taints.ts';
-import type { CelRule, Constraint } from './schema.ts';
-import { celIsQualifiedName } from './schema.ts';
+import { type CelRule, type Constraint, celIsQualifiedName } from './schema.ts';
 
 /*
  * What the types of a TaintPolicy's fields do not say, for the program and for the API server.

@@ -1,17 +1,20 @@
 import { type Candidate, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, not, TRUE, type Variable } from '../cel/expression.ts';
 import {
+  ENDS_TOO_EARLY,
   HOST_NETWORK,
   NOT_DELETED,
   NOT_IGNORED,
+  notTolerated,
+  rangeLiteral,
   SELECTION_VARIABLES,
+  secondsLiteral,
   selectsDaemonSet,
+  TOLERATIONS,
 } from '../conditions/daemon-sets.ts';
 import { existsAmong } from '../conditions/dropped-taints.ts';
-import { ENDS_TOO_EARLY, notTolerated, rangeLiteral, secondsLiteral, TOLERATIONS } from '../conditions/tolerations.ts';
 import type { Phase } from '../judge/decision.ts';
-import { alwaysTolerated } from '../kubernetes/daemon-tolerations.ts';
-import { rangesOf } from '../kubernetes/taint-range.ts';
+import { alwaysTolerated, rangesOf } from '../kubernetes/toleration.ts';
 import { namespaceRequirements } from '../policy/daemon-set-selection.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import { entry, type WebhookEntry } from './entry.ts';

@@ -1,6 +1,5 @@
 import type { Chosen } from '../cel/budget.ts';
-import type { Expression } from '../cel/expression.ts';
-import { FALSE, TRUE } from '../cel/expression.ts';
+import { type Expression, FALSE, TRUE } from '../cel/expression.ts';
 import type { Phase } from '../judge/decision.ts';
 import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import type { FailurePolicy } from '../policy/taint-policy.ts';

@@ -1,5 +1,4 @@
-import { type Coverage, coverageMatrix } from '../../src/coverage/coverage.ts';
-import { formatObstacle } from '../../src/kubernetes/obstacle.ts';
+import { type Coverage, coverageMatrix, formatObstacle } from '../../src/coverage/coverage.ts';
 import { asNode, viewNode } from '../../src/objects/node-object.ts';
 import { viewScheduling } from '../../src/objects/workload-object.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';

@@ -1,7 +1,6 @@
 import type { AdmissionRequest } from '../../src/admission/review.ts';
 import { REMEMBERED_ANNOTATION } from '../../src/judge/memory.ts';
-import { RELEASE_ANNOTATION } from '../../src/judge/release.ts';
-import { REMOVED_ANNOTATION } from '../../src/judge/removal.ts';
+import { RELEASE_ANNOTATION, REMOVED_ANNOTATION } from '../../src/judge/removal.ts';
 import { RESTORED_ANNOTATION } from '../../src/judge/restored-natively.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import type { Answer } from '../control-plane/rest.ts';

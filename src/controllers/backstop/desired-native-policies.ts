@@ -1,8 +1,7 @@
 import type { NativeKind } from '../../cluster/native-policies.ts';
 import type { PolicyObject } from '../../cluster/policies.ts';
 import { requirementsOf } from '../../kubernetes/selector-overlap.ts';
-import type { MutatingSpec, NativePolicy } from '../../native/native-policy.ts';
-import { type MutatingVersion, manifestsOf } from '../../native/native-policy.ts';
+import { type MutatingSpec, type MutatingVersion, manifestsOf, type NativePolicy } from '../../native/native-policy.ts';
 import { POLICY_API_VERSION } from '../../policy/policy.ts';
 import type { Ownership } from '../managed-objects.ts';
 import { exactSelector } from '../managed-objects.ts';

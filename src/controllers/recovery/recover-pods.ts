@@ -3,18 +3,19 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError } from '../../cluster/client/api-error.ts';
 import { LeadershipLostError } from '../../cluster/lease/leadership.ts';
 import type { Entry } from '../../cluster/watch/watch-cache.ts';
-import { isRolledOut } from '../../coverage/rollout.ts';
-import { isRecoverable, judgeFailedPod } from '../../judge/recovery.ts';
+import { isRecoverable, isRolledOut, judgeFailedPod } from '../../judge/recovery.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { type OptionalRight, RIGHT_OF_STRATEGY } from '../../policy/backstop.ts';
-import type { CompiledRecoveryPolicy, PolicySet } from '../../policy/policy-set.ts';
+import type { PolicySet } from '../../policy/policy-set.ts';
+import type { CompiledRecoveryPolicy } from '../../policy/recovery-policy.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
-import { type ClusterDaemonSet, countCovered, type DaemonSets, type Nodes, unreadyNodes } from '../sources.ts';
+import type { ClusterDaemonSet, DaemonSets, Nodes } from '../sources.ts';
+import { countCovered, unreadyNodes } from '../sources.ts';
 import type { TrackedPod } from './failed-pods.ts';
 import type { RecoveryHistory } from './recovery-history.ts';
 import { deletePod, restartRollout } from './recovery-history.ts';
-import type { RecoveryTroubles } from './recovery-reports.ts';
-import { type RecoveryNews, recoveryEvents, recoveryMessage } from './recovery-reports.ts';
+import type { RecoveryNews, RecoveryTroubles } from './recovery-reports.ts';
+import { recoveryEvents, recoveryMessage } from './recovery-reports.ts';
 
 export interface RecoverPodsOptions {
   readonly client: ApiClient;

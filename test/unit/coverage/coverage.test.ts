@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Obstacle } from '../../../src/coverage/coverage.ts';
 import {
   type Coverage,
   compileCoverage,
@@ -7,7 +8,6 @@ import {
   type SchedulingNode,
   type SchedulingView,
 } from '../../../src/coverage/coverage.ts';
-import type { Obstacle } from '../../../src/kubernetes/obstacle.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import { taints, tolerations } from '../admission/generators.ts';

@@ -7,8 +7,7 @@ import {
   type RecoveryScene,
   type RecoveryVerdict,
 } from '../../../src/judge/recovery.ts';
-import type { CompiledRecoveryPolicy } from '../../../src/policy/policy-set.ts';
-import type { RecoveryPolicySpec } from '../../../src/policy/recovery-policy.ts';
+import type { CompiledRecoveryPolicy, RecoveryPolicySpec } from '../../../src/policy/recovery-policy.ts';
 import { policySet } from '../policy/policies.ts';
 
 const SCENE: RecoveryScene = {

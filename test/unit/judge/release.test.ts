@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { consumeRelease, isReleased, parseRelease, unreadableEntries } from '../../../src/judge/release.ts';
+import { consumeRelease, isReleased, parseRelease, unreadableEntries } from '../../../src/judge/removal.ts';
 
 const gpu = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const plain = { key: 'example.com/plain', effect: 'NoExecute' };

@@ -7,7 +7,7 @@ import { createReports } from '../../../../src/controllers/reports.ts';
 import type { ClusterNode } from '../../../../src/controllers/sources.ts';
 import { DEFAULT_EVICTION_RATE } from '../../../../src/judge/eviction-pace.ts';
 import { REMEMBERED_ANNOTATION } from '../../../../src/judge/memory.ts';
-import { RELEASE_ANNOTATION } from '../../../../src/judge/release.ts';
+import { RELEASE_ANNOTATION } from '../../../../src/judge/removal.ts';
 import { RESTORED_ANNOTATION } from '../../../../src/judge/restored-natively.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
