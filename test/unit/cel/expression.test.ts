@@ -34,6 +34,30 @@ describe('literal', () => {
   });
 });
 
+describe('an expression from its text', () => {
+  const list = { name: 'list', definition: cel(1)`object.list` };
+
+  it('has what stands in it as text, expressions with what they use, and variables as references', () => {
+    const expression = cel(3)`size(${list}) > ${5} && ${reference('other')} == ${'"x"'}`;
+    expect(expression.text).toBe('size(list) > 5 && other == "x"');
+    expect([...expression.uses].sort()).toEqual(['list', 'other']);
+    expect([expression.cost(1), expression.cost(100)]).toEqual([3, 3]);
+  });
+
+  it('writes references as it is told to, but for those that are bound in it', () => {
+    const upperCase = (name: string) => name.toUpperCase();
+    expect(cel(1)`${list}[0] == "list"`.written(upperCase)).toBe('LIST[0] == "list"');
+    expect(bind([list], cel(1)`${list} == ${reference('other')}`).written(upperCase)).toBe(
+      '[object.list].exists(list,\nlist == OTHER)',
+    );
+  });
+
+  it('indents what has several lines as the line that it stands in', () => {
+    const lines = cel(1)`a &&\nb`;
+    expect(cel(1)`list.exists(a,\n  ${lines})`.text).toBe('list.exists(a,\n  a &&\n  b)');
+  });
+});
+
 describe('expressions', () => {
   it.each([
     ['and in or', any([all([a, b]), c]), '(a == 1 && b == 1) || c == 1'],
