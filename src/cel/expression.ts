@@ -36,6 +36,8 @@ export const LIST_COST = 12;
 /** Characters of the longest expression that cel-go reads (its default `ExpressionSizeCodePointLimit`). */
 const READABLE_LENGTH = 100_000;
 
+const NOTHING: ReadonlySet<string> = new Set();
+
 /**
  * Stands for an expression that is longer than anyone reads. It has no text, so that what is made of it costs no time, and
  * more than any budget pays for: so has all that it becomes a part of.
@@ -44,7 +46,7 @@ export const TOO_LONG: Expression = {
   text: '',
   operator: 'stronger',
   cost: () => Number.POSITIVE_INFINITY,
-  uses: new Set(),
+  uses: NOTHING,
   written: () => '',
 };
 
@@ -102,15 +104,22 @@ export function composed(
 ): Expression {
   const text = layout(parts.map((part) => part.text));
   if (isTooLong([text])) return TOO_LONG;
-  const uses = new Set<string>();
-  for (const part of parts) for (const name of part.uses) uses.add(name);
   return {
     text,
     operator,
     cost: typeof cost === 'number' ? () => cost : cost,
-    uses,
+    uses: usedBy(parts),
     written: (writeName) => layout(parts.map((part) => part.written(writeName))),
   };
+}
+
+function usedBy(parts: readonly Expression[]): ReadonlySet<string> {
+  const [first, ...others] = parts.filter(({ uses }) => uses.size > 0);
+  if (first === undefined) return NOTHING;
+  if (others.length === 0) return first.uses;
+  const uses = new Set(first.uses);
+  for (const { uses: more } of others) for (const name of more) uses.add(name);
+  return uses;
 }
 
 /** True when one of the parts is. Evaluation stops at the first one: put the cheap ones first. */

@@ -4,6 +4,7 @@ import { matchesAny, type Operand } from '../cel/pattern.ts';
 import { IGNORE_ANNOTATION } from '../judge/daemon-set.ts';
 import { OUTLASTING_KEYS, type TaintRange, type Toleration } from '../kubernetes/toleration.ts';
 import type { DaemonSetSelection } from '../policy/daemon-set-selection.ts';
+import { oncePer } from '../runtime/once-per.ts';
 import { LABELS, selectsIn } from './selection.ts';
 import { VALUE } from './taints.ts';
 
@@ -155,13 +156,14 @@ const NAMESPACE_OPERAND: Operand = { value: cel(2)`request.namespace`, maxLength
 export const SELECTION_VARIABLES: readonly Variable[] = [LABELS, NAME];
 
 /** True when the DaemonSet is among those that a policy is for. */
-export function selectsDaemonSet({ namespaces, names = ['*'], selector }: DaemonSetSelection): Expression {
-  return all([
-    matchesAny(NAMESPACE_OPERAND, namespaces.toSorted()),
-    matchesAny(NAME_OPERAND, names.toSorted()),
-    selectsIn(reference(LABELS.name), selector),
-  ]);
-}
+export const selectsDaemonSet = oncePer(
+  ({ namespaces, names = ['*'], selector }: DaemonSetSelection): Expression =>
+    all([
+      matchesAny(NAMESPACE_OPERAND, namespaces.toSorted()),
+      matchesAny(NAME_OPERAND, names.toSorted()),
+      selectsIn(reference(LABELS.name), selector),
+    ]),
+);
 
 export const NOT_DELETED: Expression = cel(3)`!has(object.metadata.deletionTimestamp)`;
 

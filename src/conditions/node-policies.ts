@@ -1,6 +1,7 @@
 import { all, any, cel, type Expression, FALSE, LIST_COST, not, reference, TOO_LONG, TRUE } from '../cel/expression.ts';
 import { exists } from '../cel/lists.ts';
 import type { CompiledTaintPolicy, CompiledTaintRule } from '../policy/policy-set.ts';
+import { oncePer } from '../runtime/once-per.ts';
 import { atOnce, hasProtected } from './protected-taints.ts';
 import { isAmong, LABELS, LABELS_BEFORE, selectsIn } from './selection.ts';
 
@@ -16,20 +17,15 @@ interface PolicyConditions {
   readonly notExempt: Expression;
 }
 
-const known = new WeakMap<CompiledTaintPolicy, PolicyConditions>();
-
 /** They may be long: written once for each policy. */
-export function conditionsOf(policy: CompiledTaintPolicy): PolicyConditions {
-  const { nodeSelector, exempt } = policy;
-  const conditions = known.get(policy) ?? {
+export const conditionsOf = oncePer(
+  ({ nodeSelector, exempt }: CompiledTaintPolicy): PolicyConditions => ({
     nodes: JSON.stringify([nodeSelector]),
     exempt: JSON.stringify(exempt),
     selects: selection(nodeSelector),
     notExempt: not(isAmong(exempt)),
-  };
-  known.set(policy, conditions);
-  return conditions;
-}
+  }),
+);
 
 function selection(selector: CompiledTaintPolicy['nodeSelector']): PolicyConditions['selects'] {
   const item = selectsIn(cel(0)`l`, selector);
@@ -61,10 +57,11 @@ export function anyPolicy(
   );
 }
 
+type Condition = Parameters<typeof anyPolicy>[1];
+
 /** True when one of the dropped taints is protected by a policy, whoever drops it. */
 export function dropsProtected(policies: readonly CompiledTaintPolicy[]): Expression {
-  const condition = (policy: CompiledTaintPolicy, rules: readonly CompiledTaintRule[]) =>
-    all([hasProtected('dropped', rules), selectsBeforeOrAfter(policy)]);
+  const condition: Condition = (policy, rules) => all([hasProtected('dropped', rules), selectsBeforeOrAfter(policy)]);
   return anyPolicy(policies, condition, { whoever: true });
 }
 
@@ -77,7 +74,7 @@ export function dropsProtectedUnlessExempt(policies: readonly CompiledTaintPolic
 
 /** True when one of the taints of the list is protected at once by a policy that is for the node as it is after the request. */
 export function carriesProtected(taints: 'added' | 'taints', policies: readonly CompiledTaintPolicy[]): Expression {
-  const condition = (policy: CompiledTaintPolicy, rules: readonly CompiledTaintRule[]) =>
+  const condition: Condition = (policy, rules) =>
     all([hasProtected(taints, atOnce(rules)), conditionsOf(policy).selects.after]);
   return anyPolicy(policies, condition, { whoever: true });
 }

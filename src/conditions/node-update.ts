@@ -4,6 +4,7 @@ import { exists } from '../cel/lists.ts';
 import { RELEASE_ANNOTATION } from '../judge/removal.ts';
 import { RESTORED_ANNOTATION } from '../judge/restored-natively.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { oncePer } from '../runtime/once-per.ts';
 import {
   anyPolicy,
   carriesProtected,
@@ -72,19 +73,20 @@ function announcesRelease(binding: readonly CompiledTaintPolicy[]): Expression {
  * `size` taints on it, any change of labels counts.
  */
 function leavesPolicy(policies: readonly CompiledTaintPolicy[], size: number): Expression {
+  const leaving = leavesWithTaint(policies);
+  if (leaving === FALSE) return FALSE;
+  return all([LABELS_CHANGE, any([cel(3)`size(${TAINTS_AFTER}) > ${size}`, leaving])]);
+}
+
+const leavesWithTaint = oncePer((policies: readonly CompiledTaintPolicy[]): Expression => {
   const selective = policies.filter((policy) => conditionsOf(policy).selects.after !== TRUE);
   const leaving = anyPolicy(selective, (policy, rules) => {
     const { selects, notExempt } = conditionsOf(policy);
     return all([selects.before, not(selects.after), notExempt, hasProtected('after', rules)]);
   });
-  if (leaving === FALSE) return FALSE;
   const lastingAfter = lasting('after', rulesOf(selective));
-  const guarded = any([
-    cel(3)`size(${TAINTS_AFTER}) > ${size}`,
-    bind([lastingAfter, SETTLED, settledOf(lastingAfter.name)], leaving),
-  ]);
-  return all([LABELS_CHANGE, guarded]);
-}
+  return bind([lastingAfter, SETTLED, settledOf(lastingAfter.name)], leaving);
+});
 
 const VARIABLES: readonly Variable[] = [
   TAINTS_BEFORE,
@@ -112,12 +114,13 @@ export interface Questions {
   announces(binding: readonly CompiledTaintPolicy[]): Expression;
 }
 
+/** Each is asked for lists of several sizes, and by several webhooks: it is written once for the same policies. */
 const EXACT: Questions = {
-  byAnyone: dropsProtected,
-  unlessExempt: dropsProtectedUnlessExempt,
-  adds: (policies) => carriesProtected('added', policies),
+  byAnyone: oncePer(dropsProtected),
+  unlessExempt: oncePer(dropsProtectedUnlessExempt),
+  adds: oncePer((policies) => carriesProtected('added', policies)),
   leaves: leavesPolicy,
-  announces: announcesRelease,
+  announces: oncePer(announcesRelease),
 };
 
 const WIDE_CHANGES = {
@@ -125,17 +128,17 @@ const WIDE_CHANGES = {
   announces: (binding: readonly CompiledTaintPolicy[]) => (binding.length === 0 ? FALSE : RELEASE_CHANGES),
 };
 
-function dropsKey(policies: readonly CompiledTaintPolicy[]): Expression {
+const dropsKey = oncePer((policies: readonly CompiledTaintPolicy[]): Expression => {
   const rules = rulesOf(policies);
   return any([
     exists('dropped', 't', keyCondition(atOnce(rules))),
     exists(settledName('lastingDropped'), 't', keyCondition(rules.filter(({ waits }) => waits))),
   ]);
-}
+});
 
-function addsKey(policies: readonly CompiledTaintPolicy[]): Expression {
-  return exists('added', 't', keyCondition(atOnce(rulesOf(policies))));
-}
+const addsKey = oncePer((policies: readonly CompiledTaintPolicy[]) =>
+  exists('added', 't', keyCondition(atOnce(rulesOf(policies)))),
+);
 
 /** The narrowest first. */
 const CANDIDATES: readonly { readonly questions: Questions; readonly widened?: string }[] = [

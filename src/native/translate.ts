@@ -1,5 +1,6 @@
 import type { Policy, TaintPolicy, TolerationPolicy } from '../policy/policy.ts';
-import { compilePolicies, compileTaintPolicy, compileTolerationPolicy, type PolicySet } from '../policy/policy-set.ts';
+import { compilePolicies, compileTaintPolicy, compileTolerationPolicy } from '../policy/policy-set.ts';
+import { oncePer } from '../runtime/once-per.ts';
 import type {
   MutatingVersion,
   NativeLimit,
@@ -11,7 +12,7 @@ import { translateDaemonSets } from './translate-daemon-sets.ts';
 import { translateNodes } from './translate-nodes.ts';
 
 /** Each of many policies is translated among the same ones. */
-const known = new WeakMap<readonly Policy[], PolicySet>();
+const compiled = oncePer((policies: readonly Policy[]) => compilePolicies(policies));
 
 /**
  * What a policy says, in the API server's own language: the same verdicts and the same patches as {@link judgeNode} and
@@ -21,13 +22,12 @@ export function translate(
   policy: TaintPolicy | TolerationPolicy,
   { among, ...target }: TranslationOptions,
 ): NativeTranslation {
-  const policies = known.get(among) ?? compilePolicies(among);
-  known.set(among, policies);
+  const { taintPolicies, tolerationPolicies } = compiled(among);
   switch (policy.kind) {
     case 'TaintPolicy':
-      return translateNodes(compileTaintPolicy(policy), policies.taintPolicies, target);
+      return translateNodes(compileTaintPolicy(policy), taintPolicies, target);
     case 'TolerationPolicy':
-      return translateDaemonSets(compileTolerationPolicy(policy), policies.tolerationPolicies, target);
+      return translateDaemonSets(compileTolerationPolicy(policy), tolerationPolicies, target);
   }
 }
 

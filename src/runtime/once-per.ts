@@ -1,0 +1,11 @@
+/** The function, which makes its result once for each key, and forgets it with the key. Keys are immutable. */
+export function oncePer<Key extends object, Result>(make: (key: Key) => Result): (key: Key) => Result {
+  const made = new WeakMap<Key, Result>();
+  return (key) => {
+    const known = made.get(key);
+    if (known !== undefined) return known;
+    const result = make(key);
+    made.set(key, result);
+    return result;
+  };
+}
