@@ -1,5 +1,5 @@
 import { describeOwner, type ManagedFields } from '../controllers/managed-objects.ts';
-import type { NodeExplanation, TaintOnNode } from '../judge/node-explanation.ts';
+import type { NodeExplanation, TaintOnNode } from '../doctor/node-explanation.ts';
 import { REMOVED_ANNOTATION } from '../judge/removal.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { printable } from '../kubernetes/text.ts';

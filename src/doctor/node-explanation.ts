@@ -1,12 +1,12 @@
+import { settledOn } from '../judge/memory.ts';
+import { type Hindrance, type Loss, nodeDrift } from '../judge/node-drift.ts';
+import type { NodeView } from '../judge/node-view.ts';
 import { type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import type { Policy, TaintPolicy } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
-import { settledOn } from './memory.ts';
-import { type Hindrance, type Loss, nodeDrift } from './node-drift.ts';
-import type { NodeView } from './node-view.ts';
 
 /** Whether a TaintPolicy is for a node. */
 export interface PolicyOnNode {

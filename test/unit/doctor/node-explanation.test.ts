@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { explainNode } from '../../../src/judge/node-explanation.ts';
+import { explainNode } from '../../../src/doctor/node-explanation.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import type { TaintPolicy } from '../../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
-import { nodeOf, rule } from './node-drifts.ts';
+import { nodeOf, rule } from '../judge/node-drifts.ts';
 
 const GPU = { key: 'gpu', value: 'true', effect: 'NoSchedule' } as const;
 const EDGE = { key: 'edge', effect: 'NoExecute' } as const;
