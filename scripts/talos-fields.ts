@@ -1,71 +1,82 @@
-// Writes src/talos/field-table.ts: which fields the documents of a machine configuration have, in which versions of Talos.
-// Needs Go and the network, and is run by hand when there is a new version:
+// Writes src/talos/field-table.ts: the documents of Talos' machine configuration, version by version: which kinds and fields
+// there are, what has gone and what is deprecated, and what Talos refuses to see side by side. All of it is read from Talos' own
+// Go source (MPL-2.0: names are taken, no text of it). It is run by hand when there is a new version:
 //
-//   node scripts/talos-fields.ts config.schema.json
+//   node scripts/talos-fields.ts v1.3.0 v1.3.7 v1.4.0 v1.5.0 v1.5.5 v1.6.0 v1.6.7 v1.7.0 v1.7.6 v1.8.0 v1.8.3 v1.9.0 v1.9.5 \
+//     v1.10.0 v1.11.0 v1.11.6 v1.12.0 v1.13.0 v1.13.9 v1.14.1 v1.15-ad8823176=DIRECTORY
 //
-// Up to 1.13 the fields are read from the Go types of Talos' own module (MPL-2.0: names of fields are taken, no text of it).
-// Of what comes after, whose module is not published here, the JSON Schema tells (siderolabs/talos,
-// pkg/machinery/config/schemas/config.schema.json), which leaves deprecated fields out.
+// A version alone is downloaded by Go, as the module github.com/siderolabs/talos/pkg/machinery. With a directory, its source is
+// there: `pkg/machinery` of a clone of https://github.com/siderolabs/talos. Of each minor version, name the first patch and the
+// newest: what either has, the version has. The last one is taken for unreleased: nothing is said to have gone with it.
 
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Field, fieldsOfTypes, PLAIN } from './talos-go-types.ts';
-import { fieldsOfSchema } from './talos-schema.ts';
+import { conflictsOf, controlPlaneKindsOf, namesakesOf } from './talos-conflicts.ts';
+import { type Field, fieldsOfTypes, goFiles, readPackages } from './talos-go-types.ts';
 import { SUCCESSORS } from './talos-successors.ts';
 
 const MODULE = 'github.com/siderolabs/talos/pkg/machinery';
-const FIRST = 3;
-const LAST_OF_MODULE = 13;
-const LAST = 15;
 
 interface Life {
   since: number;
   until: number;
   deprecated: number | undefined;
   successor: string | undefined;
-  hidden: boolean;
+}
+
+const sources = process.argv.slice(2).map((argument) => {
+  const [version = '', directory] = argument.split('=');
+  return { version, minor: Number(/^v1\.(\d+)/.exec(version)?.[1]), directory };
+});
+const minors = sources.map(({ minor }) => minor);
+const FIRST = minors[0] ?? NaN;
+const LAST = minors.at(-1) ?? NaN;
+if (
+  minors.some((minor, index) => !(minor - (minors[index - 1] ?? minor) <= 1 && minor >= (minors[index - 1] ?? minor)))
+) {
+  throw new Error('expected versions in their order, none left out: v1.3.0 v1.4.0 …');
 }
 
 const lives = new Map<string, Life>();
+const conflicts = new Map<string, Life>();
+const namesakes = new Map<string, Life>();
+const controlPlaneKinds = new Map<string, Life>();
+
+function record(into: Map<string, Life>, version: number, what: string, field?: Field): void {
+  const life = into.get(what) ?? { since: version, until: version, deprecated: undefined, successor: undefined };
+  life.until = version;
+  if (field?.deprecated) {
+    life.deprecated ??= version;
+    life.successor = field.successor ?? life.successor;
+  }
+  into.set(what, life);
+}
+
+for (const { version, minor, directory } of sources) {
+  const files = goFiles(directory ?? download(version));
+  const packages = readPackages(files);
+  for (const [path, field] of fieldsOfTypes(packages)) record(lives, minor, path, field);
+  for (const conflict of conflictsOf(files, packages)) record(conflicts, minor, conflict);
+  for (const pair of namesakesOf(files, packages)) record(namesakes, minor, pair);
+  for (const kind of controlPlaneKindsOf(files, packages)) record(controlPlaneKinds, minor, kind);
+}
+for (const life of [lives, conflicts, namesakes, controlPlaneKinds].flatMap((table) => [...table.values()])) {
+  if (life.until === LAST - 1) life.until = LAST;
+}
+
+// What refuses anything that is there refuses what is not empty, too.
+for (const [conflict, life] of conflicts) {
+  const wider = conflicts.get(conflict.replace(/ full$/, ' set'));
+  if (wider && wider !== life) life.until = Math.max(life.until, wider.until);
+}
+
+function download(version: string): string {
+  const answer = execFileSync('go', ['mod', 'download', '-json', `${MODULE}@${version}`], { encoding: 'utf8' });
+  return (JSON.parse(answer) as { Dir: string }).Dir;
+}
+
 const parentOf = (path: string): string => path.slice(0, Math.max(path.lastIndexOf('.'), 0));
-
-function record(version: number, fields: ReadonlyMap<string, Field>): void {
-  for (const [path, { deprecated, successor, hidden }] of fields) {
-    const life = lives.get(path) ?? {
-      since: version,
-      until: version,
-      deprecated: undefined,
-      successor: undefined,
-      hidden,
-    };
-    life.until = version;
-    life.hidden = hidden;
-    if (deprecated) {
-      life.deprecated ??= version;
-      life.successor = successor ?? life.successor;
-    }
-    lives.set(path, life);
-  }
-}
-
-for (let minor = FIRST; minor <= LAST_OF_MODULE; minor += 1) {
-  const answer = execFileSync('go', ['mod', 'download', '-json', `${MODULE}@v1.${minor}.0`], { encoding: 'utf8' });
-  record(minor, fieldsOfTypes((JSON.parse(answer) as { Dir: string }).Dir));
-}
-const schema = fieldsOfSchema(JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')));
-for (const path of [...schema.keys()]) {
-  // The schema leaves the end off the names of two kinds: Talos 1.13 does not, of the one that it has.
-  const name = path.replace(/^(KubeSpanEndpoints|UnattendedInstall)\b/, '$1Config');
-  if (name !== path) schema.set(name, PLAIN);
-  // It takes some lists for their items.
-  const item = `${parentOf(path)}.*${path.slice(parentOf(path).length)}`;
-  if (lives.has(item)) {
-    schema.set(item, PLAIN);
-    schema.delete(path);
-  }
-}
-for (const version of [LAST_OF_MODULE + 1, LAST]) record(version, schema);
 // What is in it was free, as far as this script could see, until a version said what may be: types of other modules.
 const aboveOf = (path: string): string => parentOf(path).replace(/(\.\*)+$/, '');
 const firstInside = new Map<string, number>();
@@ -76,53 +87,79 @@ for (const [path, life] of [...lives].sort(([a], [b]) => (a < b ? -1 : 1))) {
   const above = lives.get(aboveOf(path));
   if (above && firstInside.get(aboveOf(path)) === life.since) life.since = Math.min(life.since, above.since);
 }
-// What the schema leaves out is still read, as long as its document is there.
-for (const [path, life] of lives) {
-  const document = path.split('.')[0] ?? '';
-  if (life.until !== LAST_OF_MODULE || lives.get(document)?.until === LAST_OF_MODULE) continue;
-  life.until = LAST;
-  if (!life.hidden) life.deprecated ??= LAST_OF_MODULE + 1;
+/** The kind, or the field beside it, that takes the place of a field: as we know, or as its source says. `-` is nothing at all. */
+function successorOf(path: string, named: string | undefined): string | undefined {
+  const known = SUCCESSORS[path];
+  if (known !== undefined && known !== '-' && !lives.has(known) && !lives.has(`${parentOf(path)}.${known}`)) {
+    throw new Error(`${path}: there is no ${known} to take its place`);
+  }
+  return known ?? (named !== undefined && lives.has(named) ? named : undefined);
 }
-// Deprecation is said once, of the whole.
-for (const [path, life] of [...lives].sort(([a], [b]) => (a < b ? 1 : -1))) {
+
+// Deprecation is said once, of the whole; of its parts, where they have successors of their own.
+for (const [path, life] of [...lives].sort(([a], [b]) => (a < b ? -1 : 1))) {
+  life.successor = successorOf(path, life.successor);
   for (let above = parentOf(path); above !== ''; above = parentOf(above)) {
-    if ((lives.get(above)?.deprecated ?? Infinity) <= (life.deprecated ?? Infinity)) life.deprecated = undefined;
+    const outer = lives.get(above);
+    if (outer?.deprecated === undefined || outer.deprecated > (life.deprecated ?? LAST)) continue;
+    const isOwn = life.successor !== undefined && life.successor !== outer.successor;
+    life.deprecated = isOwn ? (life.deprecated ?? outer.deprecated) : undefined;
+    break;
   }
 }
 
-const lines = [...lives]
-  .sort(([a], [b]) => (a < b ? -1 : 1))
-  .map(([path, { since, until, deprecated, successor }]) => {
-    const range = `${since === FIRST ? '' : since}-${until === LAST ? '' : until}`;
-    return [
-      path,
-      range,
-      ...(deprecated ? [`!${deprecated}`] : []),
-      ...(deprecated ? [successorOf(path, successor)] : []),
-    ]
-      .join(' ')
-      .trim()
-      .replace(/ -$/, '');
-  });
+const range = ({ since, until }: Life): string => `${since === FIRST ? '' : since}-${until === LAST ? '' : until}`;
 
-function successorOf(path: string, named: string | undefined): string {
-  return SUCCESSORS[path] ?? (named !== undefined && lives.has(named) ? named : '');
+function lines(table: ReadonlyMap<string, Life>, line: (what: string, life: Life) => string): string {
+  return [...table]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([what, life]) => line(what, life).trim())
+    .join('\n');
 }
+
+const fields = lines(lives, (path, life) =>
+  [path, range(life), ...(life.deprecated ? [`!${life.deprecated}`, life.successor ?? ''] : [])]
+    .join(' ')
+    .trim()
+    .replace(/^(\S+) -$/, '$1'),
+);
+const versioned = (table: ReadonlyMap<string, Life>) => lines(table, (what, life) => `${range(life)} ${what}`);
 
 writeFileSync(
   join(import.meta.dirname, '..', 'src', 'talos', 'field-table.ts'),
   `// Made by scripts/talos-fields.ts: change that, not this file.
+// Sources: the Go types of ${MODULE} ${sources.map(({ version }) => version).join(', ')}.
 
 /**
  * The fields of every document that Talos 1.${FIRST} to 1.${LAST} reads, one a line: path, versions (minor; empty is "from the first" or
- * "to the last"), \`!minor\` since when it is deprecated, and what took its place. Paths begin with the document's kind, or with
+ * "to the last"), \`!minor\` since when it is deprecated, and what took its place (\`-\` is nothing at all). Paths begin with the document's kind, or with
  * v1alpha1 for the one without; \`*\` is any item of a list or any key of a mapping. What stands below a field without fields of
- * its own is free. Sources: the Go types of ${MODULE} v1.${FIRST}.0 to v1.${LAST_OF_MODULE}.0, and after
- * that the JSON Schema of 1.14, which leaves out what is deprecated.
+ * its own is free.
  */
 export const FIELD_TABLE = \`
-${lines.join('\n')}
+${fields}
+\`;
+
+/**
+ * What a kind of document does not stand beside: versions, the kind, the path in the older shape, and what has to be there:
+ * something (\`set\`), something that is neither empty nor zero (\`full\`), or \`true\`. Then, what of the document has to be so, too:
+ * a name (\`name=NAME\`), or a field that says something.
+ */
+export const CONFLICT_TABLE = \`
+${versioned(conflicts)}
+\`;
+
+/** Kinds that do not stand beside each other with one name: versions, and the two. */
+export const NAMESAKE_TABLE = \`
+${versioned(namesakes)}
+\`;
+
+/** Kinds that only control planes may have. */
+export const CONTROL_PLANE_TABLE = \`
+${versioned(controlPlaneKinds)}
 \`;
 `,
 );
-process.stdout.write(`${lines.length} fields\n`);
+process.stdout.write(
+  `${lives.size} fields, ${conflicts.size} conflicts, ${namesakes.size} namesakes, ${controlPlaneKinds.size} kinds for control planes\n`,
+);

@@ -22,10 +22,13 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
 interface StructField extends Field {
   /** Empty for embedded structs, whose fields count as the outer one's. */
   readonly name: string;
+  /** What Go calls it. */
+  readonly goName: string;
   readonly type: string;
 }
 
-interface Package {
+/** What the source of one package of Go says of types. */
+export interface Package {
   /** Structs by name. */
   readonly structs: Map<string, StructField[]>;
   /** Other named types: what stands behind the name. */
@@ -34,18 +37,57 @@ interface Package {
   readonly documents: Map<string, string>;
 }
 
-/** The fields of all documents, by path, from the Go sources of the module in `directory`. */
-export function fieldsOfTypes(directory: string): Map<string, Field> {
-  const packages = new Map<string, Package>();
-  const types = join(directory, 'config', 'types');
-  for (const entry of readdirSync(types, { recursive: true, encoding: 'utf8' })) {
-    if (!entry.endsWith('.go') || /_test\.go$|_doc\.go$|generated|\/(generate|bundle|machine)\//.test(entry)) continue;
-    const name = basename(dirname(join(types, entry)));
-    const found = packages.get(name) ?? { structs: new Map(), named: new Map(), documents: new Map() };
-    readSource(readFileSync(join(types, entry), 'utf8'), found);
-    packages.set(name, found);
-  }
+/** A file of Go that says something of configuration documents. */
+export interface GoFile {
+  /** The name of its package. */
+  readonly pkg: string;
+  readonly source: string;
+}
 
+/** The Go files of the documents, in the module in `directory`. */
+export function goFiles(directory: string): GoFile[] {
+  const types = join(directory, 'config', 'types');
+  return readdirSync(types, { recursive: true, encoding: 'utf8' })
+    .filter(
+      (entry) => entry.endsWith('.go') && !/_test\.go$|_doc\.go$|generated|\/(generate|bundle|machine)\//.test(entry),
+    )
+    .sort()
+    .map((entry) => ({
+      pkg: basename(dirname(join(types, entry))),
+      source: readFileSync(join(types, entry), 'utf8'),
+    }));
+}
+
+/** The types in them, by package. */
+export function readPackages(files: readonly GoFile[]): Map<string, Package> {
+  const packages = new Map<string, Package>();
+  for (const { pkg, source } of files) {
+    const found = packages.get(pkg) ?? { structs: new Map(), named: new Map(), documents: new Map() };
+    readSource(source, found);
+    packages.set(pkg, found);
+  }
+  return packages;
+}
+
+/** The path of a field that Go code names by the fields' own names, from the document without a kind on; undefined for none. */
+export function pathOf(packages: ReadonlyMap<string, Package>, goNames: readonly string[]): string[] | undefined {
+  const path: string[] = [];
+  let type = 'Config';
+  for (const goName of goNames) {
+    const behind = packages.get('v1alpha1')?.named.get(type) ?? type;
+    const field = packages
+      .get('v1alpha1')
+      ?.structs.get(behind.replace(/^\*/, ''))
+      ?.find((each) => each.goName === goName);
+    if (!field) return undefined;
+    path.push(field.name);
+    type = field.type.replace(/^\*/, '');
+  }
+  return path;
+}
+
+/** The fields of all documents, by path. */
+export function fieldsOfTypes(packages: ReadonlyMap<string, Package>): Map<string, Field> {
   const fields = new Map<string, Field>();
   const walk = (pkg: string, type: string, path: string, outer: readonly string[]): void => {
     const stripped = type.replace(/^\*/, '');
@@ -106,11 +148,13 @@ function readStruct(body: string): StructField[] {
       comment += `${line}\n`;
       continue;
     }
-    const [, type = '', name = '', options = ''] = /^\t(?:\w+\s+)?(\S+)\s+`yaml:"([^",]*)(,[^"]*)?"/.exec(line) ?? [];
+    const [, goName = '', type = '', name = '', options = ''] =
+      /^\t(?:(\w+)\s+)?(\S+)\s+`yaml:"([^",]*)(,[^"]*)?"/.exec(line) ?? [];
     if (type !== '' && name !== '-' && (name !== '' || options.includes('inline'))) {
       const [, successor] = /Deprecated:[\s\S]*?\b([A-Z]\w+Config)\b/.exec(comment) ?? [];
       fields.push({
         name,
+        goName,
         type,
         deprecated: comment.includes('Deprecated:'),
         successor,

@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import { printable } from '../kubernetes/text.ts';
 import { formatPath } from '../policy/problem.ts';
 import { FIRST_VERSION, LAST_VERSION } from '../talos/fields.ts';
-import type { Finding } from '../talos/lint/finding.ts';
+import type { Finding, Severity } from '../talos/lint/finding.ts';
 import { lint } from '../talos/lint/lint.ts';
 import { type MachineRole, readMachineConfigurations } from '../talos/machine-configuration.ts';
 import { EXIT, type OutputFormat, outputOption } from './options.ts';
@@ -15,6 +15,7 @@ export interface LocatedFinding {
   readonly line: number | undefined;
   readonly column: number | undefined;
   readonly rule: string;
+  readonly severity: Severity;
   readonly field: string;
   readonly reason: string;
   readonly fix: string;
@@ -23,10 +24,10 @@ export interface LocatedFinding {
 /** The findings of one file, from its top to its end. */
 export function locateFindings(file: string, findings: readonly Finding[]): LocatedFinding[] {
   return findings
-    .map(({ document, path, rule, reason, fix }): LocatedFinding => {
+    .map(({ document, path, rule, severity, reason, fix }): LocatedFinding => {
       const [, line, column] = /:(\d+):(\d+)$/.exec(document.locate(path)) ?? [];
       const place = { line: line ? Number(line) : undefined, column: column ? Number(column) : undefined };
-      return { file, ...place, rule, field: formatPath(path), reason, fix };
+      return { file, ...place, rule, severity, field: formatPath(path), reason, fix };
     })
     .sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
 }

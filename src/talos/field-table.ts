@@ -1,11 +1,11 @@
 // Made by scripts/talos-fields.ts: change that, not this file.
+// Sources: the Go types of github.com/siderolabs/talos/pkg/machinery v1.3.0, v1.3.7, v1.4.0, v1.5.0, v1.5.5, v1.6.0, v1.6.7, v1.7.0, v1.7.6, v1.8.0, v1.8.3, v1.9.0, v1.9.5, v1.10.0, v1.11.0, v1.11.6, v1.12.0, v1.13.0, v1.13.9, v1.14.1, v1.15-ad8823176.
 
 /**
  * The fields of every document that Talos 1.3 to 1.15 reads, one a line: path, versions (minor; empty is "from the first" or
- * "to the last"), `!minor` since when it is deprecated, and what took its place. Paths begin with the document's kind, or with
+ * "to the last"), `!minor` since when it is deprecated, and what took its place (`-` is nothing at all). Paths begin with the document's kind, or with
  * v1alpha1 for the one without; `*` is any item of a list or any key of a mapping. What stands below a field without fields of
- * its own is free. Sources: the Go types of github.com/siderolabs/talos/pkg/machinery v1.3.0 to v1.13.0, and after
- * that the JSON Schema of 1.14, which leaves out what is deprecated.
+ * its own is free.
  */
 export const FIELD_TABLE = `
 BGPInstanceConfig 14-
@@ -71,7 +71,7 @@ BondConfig.nsIp6Targets 12-
 BondConfig.numPeerNotif 12-
 BondConfig.packetsPerSlave 12-
 BondConfig.peerNotifDelay 12-
-BondConfig.primary 14-
+BondConfig.primary 15-
 BondConfig.primaryReselect 12-
 BondConfig.resendIGMP 12-
 BondConfig.routes 12-
@@ -157,6 +157,7 @@ ContainerConfig.security 14-
 ContainerConfig.security.capabilities 14-
 ContainerConfig.security.capabilities.add 14-
 ContainerConfig.security.capabilities.drop 14-
+ContainerConfig.security.machinedAccess 14-
 ContainerConfig.security.profile 14-
 ContainerConfig.workingDir 14-
 DHCPv4Config 12-
@@ -308,19 +309,19 @@ ImageCacheConfig.apiVersion 14-
 ImageCacheConfig.kind 14-
 ImageCacheConfig.local 14-
 ImageCacheConfig.local.enabled 14-
-ImageVerificationConfig 13-13
-ImageVerificationConfig.apiVersion 13-13
-ImageVerificationConfig.kind 13-13
-ImageVerificationConfig.rules 13-13
-ImageVerificationConfig.rules.*.deny 13-13
-ImageVerificationConfig.rules.*.image 13-13
-ImageVerificationConfig.rules.*.keyless 13-13
-ImageVerificationConfig.rules.*.keyless.issuer 13-13
-ImageVerificationConfig.rules.*.keyless.subject 13-13
-ImageVerificationConfig.rules.*.keyless.subjectRegex 13-13
-ImageVerificationConfig.rules.*.publicKey 13-13
-ImageVerificationConfig.rules.*.publicKey.certificate 13-13
-ImageVerificationConfig.rules.*.skip 13-13
+ImageVerificationConfig 13-
+ImageVerificationConfig.apiVersion 13-
+ImageVerificationConfig.kind 13-
+ImageVerificationConfig.rules 13-
+ImageVerificationConfig.rules.*.deny 13-
+ImageVerificationConfig.rules.*.image 13-
+ImageVerificationConfig.rules.*.keyless 13-
+ImageVerificationConfig.rules.*.keyless.issuer 13-
+ImageVerificationConfig.rules.*.keyless.subject 13-
+ImageVerificationConfig.rules.*.keyless.subjectRegex 13-
+ImageVerificationConfig.rules.*.publicKey 13-
+ImageVerificationConfig.rules.*.publicKey.certificate 13-
+ImageVerificationConfig.rules.*.skip 13-
 KernelModuleConfig 14-
 KernelModuleConfig.apiVersion 14-
 KernelModuleConfig.kind 14-
@@ -347,6 +348,8 @@ KubeAPIServerConfig.extraArgs 14-
 KubeAPIServerConfig.image 14-
 KubeAPIServerConfig.kind 14-
 KubeAPIServerConfig.resources 14-
+KubeAPIServerConfig.resources.limits 14-
+KubeAPIServerConfig.resources.requests 14-
 KubeAPIServerConfig.startupProbes 14-
 KubeAdmissionControlConfig 14-
 KubeAdmissionControlConfig.apiVersion 14-
@@ -387,6 +390,8 @@ KubeControllerManagerConfig.extraArgs 14-
 KubeControllerManagerConfig.image 14-
 KubeControllerManagerConfig.kind 14-
 KubeControllerManagerConfig.resources 14-
+KubeControllerManagerConfig.resources.limits 14-
+KubeControllerManagerConfig.resources.requests 14-
 KubeCoreDNSConfig 14-
 KubeCoreDNSConfig.apiVersion 14-
 KubeCoreDNSConfig.enabled 14-
@@ -416,6 +421,8 @@ KubeFlannelCNIConfig.extraArgs 14-
 KubeFlannelCNIConfig.kind 14-
 KubeFlannelCNIConfig.kubeNetworkPoliciesEnabled 14-
 KubeFlannelCNIConfig.resources 14-
+KubeFlannelCNIConfig.resources.limits 14-
+KubeFlannelCNIConfig.resources.requests 14-
 KubeInlineManifestConfig 14-
 KubeInlineManifestConfig.apiVersion 14-
 KubeInlineManifestConfig.kind 14-
@@ -453,6 +460,8 @@ KubeProxyConfig.image 14-
 KubeProxyConfig.kind 14-
 KubeProxyConfig.mode 14-
 KubeProxyConfig.resources 14-
+KubeProxyConfig.resources.limits 14-
+KubeProxyConfig.resources.requests 14-
 KubeSchedulerConfig 14-
 KubeSchedulerConfig.apiVersion 14-
 KubeSchedulerConfig.config 14-
@@ -462,6 +471,8 @@ KubeSchedulerConfig.extraArgs 14-
 KubeSchedulerConfig.image 14-
 KubeSchedulerConfig.kind 14-
 KubeSchedulerConfig.resources 14-
+KubeSchedulerConfig.resources.limits 14-
+KubeSchedulerConfig.resources.requests 14-
 KubeServiceAccountConfig 14-
 KubeServiceAccountConfig.accepted 14-
 KubeServiceAccountConfig.accepted.audiences 14-
@@ -483,10 +494,6 @@ KubeSpanConfig.filters.excludeAdvertisedNetworks 13-
 KubeSpanConfig.harvestExtraEndpoints 13-
 KubeSpanConfig.kind 13-
 KubeSpanConfig.mtu 13-
-KubeSpanEndpoints 14-
-KubeSpanEndpoints.apiVersion 14-
-KubeSpanEndpoints.extraAnnouncedEndpoints 14-
-KubeSpanEndpoints.kind 14-
 KubeSpanEndpointsConfig 8-
 KubeSpanEndpointsConfig.apiVersion 8-
 KubeSpanEndpointsConfig.extraAnnouncedEndpoints 8-
@@ -574,7 +581,7 @@ OOMConfig.apiVersion 12-
 OOMConfig.cgroupRankingExpression 12-
 OOMConfig.kind 12-
 OOMConfig.sampleInterval 12-
-OOMConfig.strictCgroupClassOrdering 14-
+OOMConfig.strictCgroupClassOrdering 13-
 OOMConfig.triggerExpression 12-
 PCIDriverRebindConfig 10-
 PCIDriverRebindConfig.apiVersion 10-
@@ -748,16 +755,6 @@ UdevRulesConfig 14-
 UdevRulesConfig.apiVersion 14-
 UdevRulesConfig.kind 14-
 UdevRulesConfig.rules 14-
-UnattendedInstall 14-
-UnattendedInstall.apiVersion 14-
-UnattendedInstall.installer 14-
-UnattendedInstall.installer.image 14-
-UnattendedInstall.kind 14-
-UnattendedInstall.provisioning 14-
-UnattendedInstall.provisioning.diskSelector 14-
-UnattendedInstall.provisioning.diskSelector.match 14-
-UnattendedInstall.provisioning.wipe 14-
-UnattendedInstall.reboot 14-
 UnattendedInstallConfig 14-
 UnattendedInstallConfig.apiVersion 14-
 UnattendedInstallConfig.installer 14-
@@ -974,11 +971,11 @@ v1alpha1.cluster.aggregatorCA.key
 v1alpha1.cluster.allowSchedulingOnControlPlanes - !14 KubeNodeConfig
 v1alpha1.cluster.allowSchedulingOnMasters - !3 allowSchedulingOnControlPlanes
 v1alpha1.cluster.apiServer - !14 KubeAPIServerConfig
-v1alpha1.cluster.apiServer.admissionControl
+v1alpha1.cluster.apiServer.admissionControl - !14 KubeAdmissionControlConfig
 v1alpha1.cluster.apiServer.admissionControl.*.configuration
 v1alpha1.cluster.apiServer.admissionControl.*.name
-v1alpha1.cluster.apiServer.auditPolicy
-v1alpha1.cluster.apiServer.authorizationConfig 9-
+v1alpha1.cluster.apiServer.auditPolicy - !14 KubeAuditPolicyConfig
+v1alpha1.cluster.apiServer.authorizationConfig 9- !14 KubeAuthorizerConfig
 v1alpha1.cluster.apiServer.authorizationConfig.*.name 9-
 v1alpha1.cluster.apiServer.authorizationConfig.*.type 9-
 v1alpha1.cluster.apiServer.authorizationConfig.*.webhook 9-
@@ -1000,7 +997,7 @@ v1alpha1.cluster.ca.key
 v1alpha1.cluster.clusterName - !14 KubeClusterConfig
 v1alpha1.cluster.controlPlane - !14 KubeClusterConfig
 v1alpha1.cluster.controlPlane.endpoint
-v1alpha1.cluster.controlPlane.localAPIServerPort
+v1alpha1.cluster.controlPlane.localAPIServerPort - !14 KubeAPIServerConfig
 v1alpha1.cluster.controllerManager - !14 KubeControllerManagerConfig
 v1alpha1.cluster.controllerManager.env
 v1alpha1.cluster.controllerManager.extraArgs
@@ -1043,11 +1040,11 @@ v1alpha1.cluster.inlineManifests.*.contents
 v1alpha1.cluster.inlineManifests.*.name
 v1alpha1.cluster.network - !14 KubeNetworkConfig
 v1alpha1.cluster.network.cni
-v1alpha1.cluster.network.cni.flannel 6-
+v1alpha1.cluster.network.cni.flannel 6- !14 KubeFlannelCNIConfig
 v1alpha1.cluster.network.cni.flannel.extraArgs 6-
 v1alpha1.cluster.network.cni.flannel.kubeNetworkPoliciesEnabled 13-
 v1alpha1.cluster.network.cni.name
-v1alpha1.cluster.network.cni.urls
+v1alpha1.cluster.network.cni.urls - !14 KubeExternalManifestConfig
 v1alpha1.cluster.network.dnsDomain
 v1alpha1.cluster.network.podSubnets
 v1alpha1.cluster.network.serviceSubnets
@@ -1082,10 +1079,10 @@ v1alpha1.machine.ca
 v1alpha1.machine.ca.crt
 v1alpha1.machine.ca.key
 v1alpha1.machine.certSANs
-v1alpha1.machine.controlPlane - !14
+v1alpha1.machine.controlPlane - !14 KubeControllerManagerConfig
 v1alpha1.machine.controlPlane.controllerManager
 v1alpha1.machine.controlPlane.controllerManager.disabled
-v1alpha1.machine.controlPlane.scheduler
+v1alpha1.machine.controlPlane.scheduler - !14 KubeSchedulerConfig
 v1alpha1.machine.controlPlane.scheduler.disabled
 v1alpha1.machine.disks - !10 UserVolumeConfig
 v1alpha1.machine.disks.*.device
@@ -1117,8 +1114,8 @@ v1alpha1.machine.files.*.content
 v1alpha1.machine.files.*.op
 v1alpha1.machine.files.*.path
 v1alpha1.machine.files.*.permissions
-v1alpha1.machine.install - !14 UnattendedInstall
-v1alpha1.machine.install.bootloader - !6
+v1alpha1.machine.install - !14 UnattendedInstallConfig
+v1alpha1.machine.install.bootloader - !6 -
 v1alpha1.machine.install.disk
 v1alpha1.machine.install.diskSelector
 v1alpha1.machine.install.diskSelector.busPath
@@ -1130,9 +1127,9 @@ v1alpha1.machine.install.diskSelector.size
 v1alpha1.machine.install.diskSelector.type
 v1alpha1.machine.install.diskSelector.uuid
 v1alpha1.machine.install.diskSelector.wwid
-v1alpha1.machine.install.extensions - !10
+v1alpha1.machine.install.extensions - !10 -
 v1alpha1.machine.install.extensions.*.image
-v1alpha1.machine.install.extraKernelArgs - !12
+v1alpha1.machine.install.extraKernelArgs - !12 -
 v1alpha1.machine.install.grubUseUKICmdline 12-
 v1alpha1.machine.install.image
 v1alpha1.machine.install.legacyBIOSSupport
@@ -1143,12 +1140,12 @@ v1alpha1.machine.kernel.modules.*.name
 v1alpha1.machine.kernel.modules.*.parameters
 v1alpha1.machine.kubelet - !14 KubeletConfig
 v1alpha1.machine.kubelet.clusterDNS
-v1alpha1.machine.kubelet.credentialProviderConfig 6-
+v1alpha1.machine.kubelet.credentialProviderConfig 6- !14 KubeCredentialProviderConfig
 v1alpha1.machine.kubelet.defaultRuntimeSeccompProfileEnabled
-v1alpha1.machine.kubelet.disableManifestsDirectory
+v1alpha1.machine.kubelet.disableManifestsDirectory - !14 -
 v1alpha1.machine.kubelet.extraArgs
 v1alpha1.machine.kubelet.extraConfig
-v1alpha1.machine.kubelet.extraMounts
+v1alpha1.machine.kubelet.extraMounts - !14 -
 v1alpha1.machine.kubelet.extraMounts.*.destination
 v1alpha1.machine.kubelet.extraMounts.*.gidMappings
 v1alpha1.machine.kubelet.extraMounts.*.gidMappings.*.containerID
@@ -1162,16 +1159,16 @@ v1alpha1.machine.kubelet.extraMounts.*.uidMappings.*.containerID
 v1alpha1.machine.kubelet.extraMounts.*.uidMappings.*.hostID
 v1alpha1.machine.kubelet.extraMounts.*.uidMappings.*.size
 v1alpha1.machine.kubelet.image
-v1alpha1.machine.kubelet.nodeIP
+v1alpha1.machine.kubelet.nodeIP - !14 KubeNodeConfig
 v1alpha1.machine.kubelet.nodeIP.validSubnets
-v1alpha1.machine.kubelet.registerWithFQDN
-v1alpha1.machine.kubelet.skipNodeRegistration
+v1alpha1.machine.kubelet.registerWithFQDN - !14 KubeNodeConfig
+v1alpha1.machine.kubelet.skipNodeRegistration - !14 KubeNodeConfig
 v1alpha1.machine.logging
 v1alpha1.machine.logging.destinations
 v1alpha1.machine.logging.destinations.*.endpoint
 v1alpha1.machine.logging.destinations.*.extraTags 7-
 v1alpha1.machine.logging.destinations.*.format
-v1alpha1.machine.network - !13 LinkConfig
+v1alpha1.machine.network - !13
 v1alpha1.machine.network.disableSearchDomain - !12 ResolverConfig
 v1alpha1.machine.network.extraHostEntries - !12 StaticHostConfig
 v1alpha1.machine.network.extraHostEntries.*.aliases
@@ -1284,7 +1281,7 @@ v1alpha1.machine.network.interfaces.*.wireguard.peers.*.endpoint
 v1alpha1.machine.network.interfaces.*.wireguard.peers.*.persistentKeepaliveInterval
 v1alpha1.machine.network.interfaces.*.wireguard.peers.*.publicKey
 v1alpha1.machine.network.interfaces.*.wireguard.privateKey
-v1alpha1.machine.network.kubespan
+v1alpha1.machine.network.kubespan - !13 KubeSpanConfig
 v1alpha1.machine.network.kubespan.advertiseKubernetesNetworks
 v1alpha1.machine.network.kubespan.allowDownPeerBypass
 v1alpha1.machine.network.kubespan.enabled
@@ -1301,12 +1298,12 @@ v1alpha1.machine.nodeTaints 6- !14 KubeNodeConfig
 v1alpha1.machine.pods - !14 KubeStaticPodConfig
 v1alpha1.machine.registries - !12 RegistryMirrorConfig
 v1alpha1.machine.registries.config
-v1alpha1.machine.registries.config.*.auth
+v1alpha1.machine.registries.config.*.auth - !12 RegistryAuthConfig
 v1alpha1.machine.registries.config.*.auth.auth
 v1alpha1.machine.registries.config.*.auth.identityToken
 v1alpha1.machine.registries.config.*.auth.password
 v1alpha1.machine.registries.config.*.auth.username
-v1alpha1.machine.registries.config.*.tls
+v1alpha1.machine.registries.config.*.tls - !12 RegistryTLSConfig
 v1alpha1.machine.registries.config.*.tls.ca
 v1alpha1.machine.registries.config.*.tls.clientIdentity
 v1alpha1.machine.registries.config.*.tls.clientIdentity.crt
@@ -1360,6 +1357,117 @@ v1alpha1.machine.token
 v1alpha1.machine.type
 v1alpha1.machine.udev - !14 UdevRulesConfig
 v1alpha1.machine.udev.rules
-v1alpha1.persist - !6
+v1alpha1.persist - !6 -
 v1alpha1.version
+`;
+
+/**
+ * What a kind of document does not stand beside: versions, the kind, the path in the older shape, and what has to be there:
+ * something (`set`), something that is neither empty nor zero (`full`), or `true`. Then, what of the document has to be so, too:
+ * a name (`name=NAME`), or a field that says something.
+ */
+export const CONFLICT_TABLE = `
+14- CRIBaseRuntimeSpecConfig machine.baseRuntimeSpecOverrides full
+14- DiscoveryIdentityConfig cluster.id full
+14- DiscoveryIdentityConfig cluster.secret full
+14- DiscoveryServiceConfig cluster.discovery set
+12- HostnameConfig machine.features.stableHostname true
+12- HostnameConfig machine.network.hostname full
+14- ImageCacheConfig machine.features.imageCache set
+14- KubeAPIServerCAConfig cluster.ca set
+14- KubeAPIServerConfig cluster.apiServer set
+14- KubeAPIServerConfig cluster.controlPlane.localAPIServerPort full
+14- KubeAdmissionControlConfig cluster.apiServer.admissionControl full
+14- KubeAggregatorCAConfig cluster.aggregatorCA set
+14- KubeAuditPolicyConfig cluster.apiServer.auditPolicy full
+14- KubeAuthorizerConfig cluster.apiServer.admissionControl full
+14- KubeClusterConfig cluster.clusterName full
+14- KubeClusterConfig cluster.controlPlane.endpoint set
+14- KubeControllerManagerConfig cluster.controllerManager set
+14- KubeControllerManagerConfig machine.controlPlane.controllerManager set
+14- KubeCoreDNSConfig cluster.coreDNS set
+14- KubeCredentialProviderConfig machine.kubelet set
+14- KubeEtcdEncryptionConfig cluster.aescbcEncryptionSecret full
+14- KubeEtcdEncryptionConfig cluster.secretboxEncryptionSecret full
+14- KubeFlannelCNIConfig cluster.network set
+14- KubeNetworkConfig cluster.network set
+14- KubeNodeConfig cluster.allowSchedulingOnControlPlanes set
+14- KubeNodeConfig cluster.allowSchedulingOnMasters set
+14- KubeNodeConfig machine.kubelet.nodeIP set
+14- KubeNodeConfig machine.kubelet.registerWithFQDN set
+14- KubeNodeConfig machine.kubelet.skipNodeRegistration set
+14- KubeNodeConfig machine.nodeAnnotations set
+14- KubeNodeConfig machine.nodeLabels set
+14- KubeNodeConfig machine.nodeTaints set
+14- KubePrismConfig machine.features.kubePrism set
+14- KubeProxyConfig cluster.proxy set
+14- KubeSchedulerConfig cluster.scheduler set
+14- KubeSchedulerConfig machine.controlPlane.scheduler set
+14- KubeServiceAccountConfig cluster.serviceAccount set
+13- KubeSpanConfig machine.network.kubespan set
+14- KubeTalosAPIAccessConfig machine.features.kubernetesTalosAPIAccess set
+14- KubeletConfig machine.kubelet set
+14- ResolverConfig machine.features.hostDNS set hostDNS
+12- ResolverConfig machine.network.disableSearchDomain true
+12- ResolverConfig machine.network.nameservers full
+12- ResolverConfig machine.network.searchDomains full
+14- ResolverConfig machine.network.searchDomains set
+12- TimeSyncConfig machine.time.bootTimeout full
+12- TimeSyncConfig machine.time.disabled true
+12- TimeSyncConfig machine.time.servers full
+14- UnattendedInstallConfig machine.install set
+12- VolumeConfig machine.systemDiskEncryption.ephemeral set name=EPHEMERAL encryption
+12- VolumeConfig machine.systemDiskEncryption.state set name=STATE encryption
+`;
+
+/** Kinds that do not stand beside each other with one name: versions, and the two. */
+export const NAMESAKE_TABLE = `
+12- BondConfig BridgeConfig
+12- BondConfig DummyLinkConfig
+12- BondConfig LinkConfig
+12- BondConfig VLANConfig
+13- BondConfig VRFConfig
+14- BondConfig VethConfig
+12- BondConfig WireguardConfig
+12- BridgeConfig DummyLinkConfig
+12- BridgeConfig LinkConfig
+12- BridgeConfig VLANConfig
+13- BridgeConfig VRFConfig
+14- BridgeConfig VethConfig
+12- BridgeConfig WireguardConfig
+12- DummyLinkConfig LinkConfig
+12- DummyLinkConfig VLANConfig
+13- DummyLinkConfig VRFConfig
+14- DummyLinkConfig VethConfig
+12- DummyLinkConfig WireguardConfig
+11- ExistingVolumeConfig UserVolumeConfig
+12- HCloudVIPConfig Layer2VIPConfig
+12- LinkConfig VLANConfig
+13- LinkConfig VRFConfig
+14- LinkConfig VethConfig
+12- LinkConfig WireguardConfig
+13- VLANConfig VRFConfig
+14- VLANConfig VethConfig
+12- VLANConfig WireguardConfig
+14- VRFConfig VethConfig
+13- VRFConfig WireguardConfig
+14- VethConfig WireguardConfig
+`;
+
+/** Kinds that only control planes may have. */
+export const CONTROL_PLANE_TABLE = `
+14- KubeAPIServerConfig
+14- KubeAdmissionControlConfig
+14- KubeAggregatorCAConfig
+14- KubeAuditPolicyConfig
+14- KubeAuthenticationConfig
+14- KubeAuthorizerConfig
+14- KubeControllerManagerConfig
+14- KubeCoreDNSConfig
+14- KubeEtcdEncryptionConfig
+14- KubeFlannelCNIConfig
+14- KubeProxyConfig
+14- KubeSchedulerConfig
+14- KubeServiceAccountConfig
+14- KubeTalosAPIAccessConfig
 `;

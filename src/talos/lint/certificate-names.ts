@@ -1,7 +1,7 @@
 import type { SourceDocument } from '../../files/documents.ts';
 import type { Path } from '../../policy/problem.ts';
 import { kindOf, valueAt } from '../tree.ts';
-import type { Finding, LintSubject, Rule } from './finding.ts';
+import type { Found, LintSubject, Rule } from './finding.ts';
 import { misplacedCertificateNames } from './unknown-field.ts';
 
 /** Names by which pods reach the Kubernetes API. */
@@ -9,12 +9,13 @@ const KUBERNETES_NAME = /^kubernetes(\.default(\.svc(\..+)?)?)?$/i;
 
 export const CERTIFICATE_NAMES: Rule = {
   id: 'certificate-names',
+  severity: 'no-effect',
   about:
     "Names for a certificate in the section of another: `machine.certSANs` is for Talos' own API (talosctl), `cluster.apiServer.certSANs` (since 1.14 `certExtraSANs` of KubeAPIServerConfig) for the Kubernetes API (kubectl), which only control-plane nodes serve.",
   check: (subject) => [...misplacedCertificateNames(subject), ...wrongNames(subject)],
 };
 
-function wrongNames({ configuration: { documents, isPatch }, role }: LintSubject): Omit<Finding, 'rule'>[] {
+function wrongNames({ configuration: { documents, isPatch }, role }: LintSubject): Found[] {
   return documents.flatMap((document) => {
     const kubernetes: Path | undefined =
       kindOf(document) === undefined
@@ -26,7 +27,10 @@ function wrongNames({ configuration: { documents, isPatch }, role }: LintSubject
     return [
       ...talos.flatMap((path) => ofKubernetes(document, path)),
       ...[...talos, ...(kubernetes ? [kubernetes] : [])].flatMap((path) => noNames(document, path)),
-      ...(kubernetes && role === 'worker' && !isPatch ? unserved(document, kubernetes) : []),
+      // Of the document, control-plane-document says that a worker may not have it at all.
+      ...(kubernetes && kindOf(document) === undefined && role === 'worker' && !isPatch
+        ? unserved(document, kubernetes)
+        : []),
     ];
   });
 }
@@ -37,7 +41,7 @@ function names(document: SourceDocument, path: Path): [at: Path, name: string][]
   return list.flatMap((name, index): [Path, string][] => (typeof name === 'string' ? [[[...path, index], name]] : []));
 }
 
-function ofKubernetes(document: SourceDocument, path: Path): Omit<Finding, 'rule'>[] {
+function ofKubernetes(document: SourceDocument, path: Path): Found[] {
   return names(document, path)
     .filter(([, name]) => KUBERNETES_NAME.test(name))
     .map(([at]) => ({
@@ -48,7 +52,7 @@ function ofKubernetes(document: SourceDocument, path: Path): Omit<Finding, 'rule
     }));
 }
 
-function noNames(document: SourceDocument, path: Path): Omit<Finding, 'rule'>[] {
+function noNames(document: SourceDocument, path: Path): Found[] {
   return names(document, path)
     .filter(([, name]) => /:\/\/|^[^:]+:\d+$|^\[.*\]/.test(name))
     .map(([at]) => ({
@@ -60,7 +64,7 @@ function noNames(document: SourceDocument, path: Path): Omit<Finding, 'rule'>[] 
     }));
 }
 
-function unserved(document: SourceDocument, path: Path): Omit<Finding, 'rule'>[] {
+function unserved(document: SourceDocument, path: Path): Found[] {
   if (names(document, path).length === 0) return [];
   return [
     {

@@ -3,10 +3,11 @@ import { type FoundTaint, sameDeclaration } from '../declared.ts';
 import type { MachineConfiguration } from '../machine-configuration.ts';
 import { isByKubelet, isHandedOver } from '../refused-taints.ts';
 import { kindOf } from '../tree.ts';
-import type { Finding, LintSubject, Rule } from './finding.ts';
+import type { Found, LintSubject, Rule } from './finding.ts';
 
 export const CHANGED_REGISTRATION: Rule = {
   id: 'changed-registration',
+  severity: 'no-effect',
   about:
     'With `--since`: taints that differ from those that the node registered with, and that only registration sets. A kubelet looks at `register-with-taints` and `registerWithTaints` once, and NodeRestriction refuses a worker every later change.',
   check(subject) {
@@ -36,7 +37,7 @@ function onlyAtRegistration(subject: LintSubject, found: FoundTaint): boolean {
 
 const FIX = 'apply the policy that "taintkeeper talos policies" makes of this file, or register the node anew';
 
-function added({ document, path, value }: FoundTaint, before: readonly FoundTaint[]): Omit<Finding, 'rule'> {
+function added({ document, path, value }: FoundTaint, before: readonly FoundTaint[]): Found {
   const earlier = before.find((other) => other.value.key === value.key);
   return {
     document,
@@ -48,7 +49,7 @@ function added({ document, path, value }: FoundTaint, before: readonly FoundTain
   };
 }
 
-function removed(taint: FoundTaint, { documents, source }: MachineConfiguration): Omit<Finding, 'rule'> {
+function removed(taint: FoundTaint, { documents, source }: MachineConfiguration): Found {
   const place = documents.find((document) => kindOf(document) === kindOf(taint.document)) ?? documents[0];
   return {
     document: place ?? { value: null, locate: () => source, scalar: () => undefined },

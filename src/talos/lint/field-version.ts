@@ -1,9 +1,16 @@
 import type { SourceDocument } from '../../files/documents.ts';
 import type { Path } from '../../policy/problem.ts';
 import type { Place } from '../declared.ts';
-import { documentLife, documentSection, FIRST_VERSION, type FieldLife, type Section } from '../fields.ts';
-import { entriesAt, isMapping, kindOf } from '../tree.ts';
-import type { Finding, LintSubject, Rule } from './finding.ts';
+import {
+  documentLife,
+  documentSection,
+  FIRST_VERSION,
+  type FieldLife,
+  type FieldSection,
+  type Section,
+} from '../fields.ts';
+import { entriesAt, isMapping, kindOf, valueAt } from '../tree.ts';
+import type { Found, LintSubject, Rule } from './finding.ts';
 
 /** What there is to say of a field of a document. */
 export type FieldFact = Place & { readonly name: string } & (
@@ -13,15 +20,15 @@ export type FieldFact = Place & { readonly name: string } & (
 
 /**
  * The fields of all documents that the version of Talos does not have, or has no longer in earnest; where nobody says which
- * version it is, those that no version has. Nothing is said of what stands below one of them, nor of documents of a kind
- * that is none.
+ * version it is, those that no version has. Of what is deprecated, the parts are not said to be; below what Talos does not have,
+ * nothing is said, nor of documents of a kind that is none.
  */
 export function fieldFacts({ configuration, version }: LintSubject): FieldFact[] {
   return configuration.documents.flatMap((document) => {
     const kind = kindOf(document);
     const life = documentLife(typeof kind === 'string' ? kind : undefined);
     if (!life || lifeFact(life, version) || (kind !== undefined && typeof kind !== 'string')) return [];
-    return [...walk(document, document.value, documentSection(kind), [], version)];
+    return [...walk(document, document.value, documentSection(kind), [], version, false)];
   });
 }
 
@@ -42,13 +49,16 @@ function* walk(
   section: Section,
   path: Path,
   version: number | undefined,
+  isDeprecated: boolean,
 ): Generator<FieldFact> {
   switch (section.kind) {
     case 'free':
       return;
     case 'items': {
       const items = Array.isArray(value) ? [...value.entries()] : isMapping(value) ? Object.entries(value) : [];
-      for (const [key, below] of items) yield* walk(document, below, section.item, [...path, key], version);
+      for (const [key, below] of items) {
+        yield* walk(document, below, section.item, [...path, key], version, isDeprecated);
+      }
       return;
     }
     case 'fields':
@@ -61,53 +71,57 @@ function* walk(
           continue;
         }
         const fact = path.length === 0 && WRITTEN_BY_TALOS.includes(name) ? undefined : lifeFact(field.life, version);
-        if (fact) yield { ...at, fact, life: field.life };
-        else yield* walk(document, below, field.section, at.path, version);
+        if (fact && !(fact === 'deprecated' && isDeprecated)) yield { ...at, fact, life: field.life };
+        if (fact !== 'too new' && fact !== 'gone') {
+          yield* walk(document, below, field.section, at.path, version, isDeprecated || fact === 'deprecated');
+        }
       }
   }
 }
 
 export const FIELD_VERSION: Rule = {
   id: 'field-version',
+  severity: 'refused',
   about:
     'A field, or a kind of document, that this version of Talos does not have yet, or has no longer: it refuses the whole configuration. Needs the version, from `--talos-version` or the tag of `machine.install.image`.',
-  check: (subject) => [
-    ...documents(subject, ['too new', 'gone']),
-    ...facts(subject, ['too new', 'gone']),
-    ...flagLists(subject),
-  ],
+  check: (subject) => [...documents(subject), ...facts(subject, ['too new', 'gone']), ...flagLists(subject)],
 };
 
 export const DEPRECATED_FIELD: Rule = {
   id: 'deprecated-field',
+  severity: 'deprecated',
   about: 'A field that this version of Talos still reads, and a later one will not. Needs the version.',
   check: (subject) => facts(subject, ['deprecated']),
 };
 
 type Fact = 'too new' | 'gone' | 'deprecated';
 
-function documents({ configuration, version }: LintSubject, wanted: readonly Fact[]): Omit<Finding, 'rule'>[] {
+function documents({ configuration, version }: LintSubject): Found[] {
   return configuration.documents.flatMap((document) => {
     const kind = kindOf(document);
     const life = typeof kind === 'string' ? documentLife(kind) : undefined;
     const fact = life && lifeFact(life, version);
-    if (!life || !fact || !wanted.includes(fact)) return [];
+    if (!life || !fact || fact === 'deprecated') return [];
     return [{ document, path: ['kind'], ...explain(`documents of kind ${kind}`, life, fact, version) }];
   });
 }
 
-function facts(subject: LintSubject, wanted: readonly Fact[]): Omit<Finding, 'rule'>[] {
+function facts(subject: LintSubject, wanted: readonly Fact[]): Found[] {
   return fieldFacts(subject).flatMap((found) => {
     if (found.fact === 'unknown' || !wanted.includes(found.fact)) return [];
     const { document, path, name, life, fact } = found;
-    return [{ document, path, ...explain(name, life, fact, subject.version) }];
+    const instead = insteadOf(document, path, subject.version);
+    return [{ document, path, ...explain(name, life, fact, subject.version, instead) }];
   });
 }
 
-function explain(what: string, life: FieldLife, fact: Fact, version = 0): { reason: string; fix: string } {
-  const { successor } = life;
-  const instead =
-    successor && (/^[A-Z]/.test(successor) ? `write a document of kind ${successor}` : `write ${successor}`);
+function explain(
+  what: string,
+  life: FieldLife,
+  fact: Fact,
+  version = 0,
+  instead?: string,
+): { reason: string; fix: string } {
   switch (fact) {
     case 'too new':
       return {
@@ -117,20 +131,80 @@ function explain(what: string, life: FieldLife, fact: Fact, version = 0): { reas
     case 'gone':
       return {
         reason: `Talos 1.${version} no longer has ${what}, which went after 1.${life.until}: it refuses the configuration`,
-        fix: instead ?? 'take it out',
+        fix: instead ? `take it out; ${instead}` : 'take it out',
       };
     case 'deprecated':
       return {
         reason: `${what} is deprecated since Talos 1.${life.deprecated}${life.deprecated === FIRST_VERSION ? ' or before' : ''}, and a later one may not read it`,
-        fix: instead ?? 'take it out, and see the upgrade notes of Talos for what took its place',
+        fix: `take it out${instead ? `; ${instead}` : ', and see the upgrade notes of Talos for what took its place'}`,
       };
   }
+}
+
+/** Where that version wants what a field of the older shape says: `what it says belongs into …`. Undefined where that is not known. */
+export function insteadOf(document: SourceDocument, path: Path, version: number | undefined): string | undefined {
+  const places = new Set<string>();
+  const orphans: string[] = [];
+  const place = (field: FieldSection, value: unknown, outer: string | undefined, at: Path): void => {
+    const { successor } = field.life;
+    const own = successor === undefined ? outer : successor === null ? undefined : placeOf(successor, at, version);
+    if (successor === null) orphans.push(String(at.at(-1)));
+    const parts = partsOf(field.section, value, at);
+    if (successor !== null && own !== undefined && parts.length === 0) places.add(own);
+    for (const { field: part, value: below, at: inner } of parts) place(part, below, own, inner);
+  };
+  const field = fieldAt(documentSection(undefined), path);
+  if (!field || kindOf(document) !== undefined) return undefined;
+  place(field, valueAt(document.value, path), undefined, path);
+  const belongs = [...places].map((each) => (/^[A-Z]/.test(each) ? `a ${each} document` : each)).join(' or ');
+  return (
+    [
+      ...(belongs === ''
+        ? []
+        : [`what it says belongs into ${belongs}${belongs.includes('KubeNodeConfig') ? ROLE : ''}`]),
+      ...(orphans.length === 0 ? [] : [`nothing takes the place of ${orphans.join(' and ')}`]),
+    ].join('; ') || undefined
+  );
+}
+
+const ROLE = ' (where Talos adds neither label nor taint to a control plane by itself)';
+
+/** A kind of document, or the path of a field beside this one; of that, too, what took its place. */
+function placeOf(successor: string, at: Path, version: number | undefined): string | undefined {
+  if (/^[A-Z]/.test(successor)) {
+    return version !== undefined && version < (documentLife(successor)?.since ?? 0) ? undefined : successor;
+  }
+  const path = [...at.slice(0, -1), successor];
+  const life = fieldAt(documentSection(undefined), path)?.life;
+  const next = life && lifeFact(life, version) === 'deprecated' ? life.successor : undefined;
+  return typeof next === 'string' ? placeOf(next, path, version) : path.join('.');
+}
+
+/** What is known of a field of a section. */
+export function fieldAt(section: Section, path: Path): FieldSection | undefined {
+  const [name, ...rest] = path;
+  if (section.kind === 'items') return rest.length > 0 ? fieldAt(section.item, rest) : undefined;
+  const field = section.kind === 'fields' ? section.fields.get(String(name)) : undefined;
+  return !field || rest.length === 0 ? field : fieldAt(field.section, rest);
+}
+
+/** The known fields that stand in a value, those in the items of a list or mapping, too. */
+function partsOf(section: Section, value: unknown, at: Path): { field: FieldSection; value: unknown; at: Path }[] {
+  if (section.kind === 'items') {
+    const items = isMapping(value) || Array.isArray(value) ? Object.entries(value) : [];
+    return items.flatMap(([key, below]) => partsOf(section.item, below, [...at, key]));
+  }
+  if (section.kind === 'free' || !isMapping(value)) return [];
+  return Object.entries(value).flatMap(([name, below]) => {
+    const field = section.fields.get(name);
+    return field ? [{ field, value: below, at: [...at, name] }] : [];
+  });
 }
 
 /** Since 1.13 a flag may be a list of texts. */
 const FLAG_LISTS_SINCE = 13;
 
-function flagLists({ configuration, version }: LintSubject): Omit<Finding, 'rule'>[] {
+function flagLists({ configuration, version }: LintSubject): Found[] {
   if (version === undefined || version >= FLAG_LISTS_SINCE) return [];
   const path = ['machine', 'kubelet', 'extraArgs'];
   return configuration.documents.flatMap((document) =>

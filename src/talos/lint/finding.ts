@@ -2,9 +2,22 @@ import type { Path } from '../../policy/problem.ts';
 import type { Place } from '../declared.ts';
 import type { MachineConfiguration, MachineRole } from '../machine-configuration.ts';
 
+/**
+ * What comes of it, the worst first: Talos, or a program that it starts, `refused` what is written; it is taken, and does not
+ * do what its author thinks (`no-effect`); it does, and a later Talos will not have it (`deprecated`).
+ */
+export const SEVERITIES = ['refused', 'no-effect', 'deprecated'] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
+/** Whether the one is as bad as the other, or worse. */
+export function isAtLeast(severity: Severity, other: Severity): boolean {
+  return SEVERITIES.indexOf(severity) <= SEVERITIES.indexOf(other);
+}
+
 /** Something in a configuration that will not do what its author thinks. */
 export interface Finding extends Place {
   readonly rule: string;
+  readonly severity: Severity;
   /** What will happen, and why. Names keys, taints and labels; never another value, which may be a secret. */
   readonly reason: string;
   /** What to write instead. */
@@ -22,17 +35,23 @@ export interface LintSubject {
   readonly registered: MachineConfiguration | undefined;
 }
 
+/** What a rule has to say; its own severity goes without saying. */
+export type Found = Omit<Finding, 'rule' | 'severity'> & { readonly severity?: Severity };
+
 /** One kind of finding. */
 export interface Rule {
   /** Stable: for people who look it up, or filter by it. */
   readonly id: string;
+  /** Of its findings, unless one says otherwise. */
+  readonly severity: Severity;
   /** One sentence for the reference page. */
   readonly about: string;
-  check(subject: LintSubject): Omit<Finding, 'rule'>[];
+  check(subject: LintSubject): Found[];
 }
 
 export const MALFORMED: Rule = {
   id: 'malformed',
+  severity: 'refused',
   about:
     'A taint or label that nobody can read. Talos takes `value:Effect` or `Effect`, the kubelet `key=value:Effect` or `key:Effect`; the effects are NoSchedule, PreferNoSchedule and NoExecute.',
   check: ({ configuration }) =>

@@ -1,13 +1,13 @@
 import { FIRST_VERSION, LAST_VERSION } from '../fields.ts';
 import type { MachineConfiguration, MachineRole } from '../machine-configuration.ts';
-import { textAt } from '../tree.ts';
+import { kindOf, textAt } from '../tree.ts';
 import { CERTIFICATE_NAMES } from './certificate-names.ts';
 import { CHANGED_REGISTRATION } from './changed-registration.ts';
 import { DEPRECATED_FIELD, FIELD_VERSION } from './field-version.ts';
 import { type Finding, type LintSubject, MALFORMED, type Rule } from './finding.ts';
 import { MISPLACED_FLAG } from './misplaced-flag.ts';
-import { CONTRADICTING_TAINT, CONTROL_PLANE, WORKER_TAINT } from './taints.ts';
-import { TWO_SHAPES } from './two-shapes.ts';
+import { CONTRADICTING_TAINT, CONTROL_PLANE_LABEL, CONTROL_PLANE_TAINTS, WORKER_TAINT } from './taints.ts';
+import { CONTROL_PLANE_DOCUMENT, SAME_NAME, TWO_SHAPES } from './two-shapes.ts';
 import { MISPLACED_FIELD, UNKNOWN_FIELD } from './unknown-field.ts';
 import { WORKER_LABEL } from './worker-label.ts';
 
@@ -17,9 +17,12 @@ export const RULES: readonly Rule[] = [
   WORKER_TAINT,
   CHANGED_REGISTRATION,
   CONTRADICTING_TAINT,
-  CONTROL_PLANE,
+  CONTROL_PLANE_TAINTS,
+  CONTROL_PLANE_LABEL,
   WORKER_LABEL,
   TWO_SHAPES,
+  SAME_NAME,
+  CONTROL_PLANE_DOCUMENT,
   MISPLACED_FIELD,
   MISPLACED_FLAG,
   CERTIFICATE_NAMES,
@@ -36,25 +39,41 @@ export interface LintOptions {
   readonly role?: MachineRole | undefined;
   /** The configuration that the nodes registered with. */
   readonly registered?: MachineConfiguration | undefined;
+  /** Rules that have nothing to say. */
+  readonly disabled?: readonly string[];
 }
 
 /** Everything in the configuration that will not do what its author thinks, in the order of the rules. Empty when all is well. */
 export function lint(configuration: MachineConfiguration, options: LintOptions = {}): Finding[] {
+  const installed = installedVersion(configuration);
+  const version = options.version ?? installed;
   const subject: LintSubject = {
     configuration,
     role: configuration.role ?? options.role,
-    version: options.version ?? installedVersion(configuration),
+    version: version && Math.min(Math.max(version, FIRST_VERSION), LAST_VERSION),
     registered: options.registered,
   };
-  return RULES.flatMap((rule) => rule.check(subject).map((finding) => ({ rule: rule.id, ...finding })));
+  const isNewer = version !== undefined && version > LAST_VERSION;
+  return RULES.filter(
+    ({ id }) => !options.disabled?.includes(id) && !(isNewer && ABOUT_WHAT_THERE_IS.includes(id)),
+  ).flatMap((rule) => rule.check(subject).map((finding) => ({ rule: rule.id, severity: rule.severity, ...finding })));
 }
 
-/** The minor version that `machine.install.image` installs: `…/installer:v1.13.2`; of those that are known, the nearest one. */
+/** What these take for a mistake may be new in a Talos that is newer than what is known of. */
+const ABOUT_WHAT_THERE_IS: readonly string[] = [
+  UNKNOWN_FIELD.id,
+  MISPLACED_FIELD.id,
+  CERTIFICATE_NAMES.id,
+  FIELD_VERSION.id,
+];
+
+/** The minor version that `machine.install` or an UnattendedInstallConfig installs: `…/installer:v1.13.2`. */
 function installedVersion({ documents }: MachineConfiguration): number | undefined {
   for (const document of documents) {
-    const image = textAt(document, ['machine', 'install', 'image']);
+    const path = kindOf(document) === 'UnattendedInstallConfig' ? ['installer'] : ['machine', 'install'];
+    const image = textAt(document, [...path, 'image']);
     const minor = /:v1\.(\d+)\.\d+/.exec(image ?? '')?.[1];
-    if (minor !== undefined) return Math.min(Math.max(Number(minor), FIRST_VERSION), LAST_VERSION);
+    if (minor !== undefined) return Number(minor);
   }
   return undefined;
 }

@@ -63,6 +63,7 @@ const NOT_KUBELET_CONFIGURATION: ReadonlyMap<string, string> = new Map([
 
 export const MISPLACED_FLAG: Rule = {
   id: 'misplaced-flag',
+  severity: 'refused',
   about:
     'A flag or setting of one component given to another, such as `register-with-taints` for the API server or `service-cluster-ip-range` for the kubelet: the component does not start.',
   check: ({ configuration: { documents } }) =>

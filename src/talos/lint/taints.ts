@@ -1,14 +1,15 @@
 import { stringify } from 'yaml';
-import { KUBECTL_YAML, type SourceDocument } from '../../files/documents.ts';
+import { KUBECTL_YAML } from '../../files/documents.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { CONTROL_PLANE_TAINT } from '../declaration.ts';
 import { type FoundTaint, sameDeclaration } from '../declared.ts';
-import { isByKubelet, isHandedOver, refusedTaints } from '../refused-taints.ts';
-import { kindOf } from '../tree.ts';
-import type { Finding, LintSubject, Rule } from './finding.ts';
+import { isByKubelet, isHandedOver, MULTI_DOCUMENT_VERSION, refusedTaints } from '../refused-taints.ts';
+import { booleanAt, kindOf } from '../tree.ts';
+import type { Found, LintSubject, Rule } from './finding.ts';
 
 export const WORKER_TAINT: Rule = {
   id: 'worker-taint',
+  severity: 'no-effect',
   about:
     'Taints that Talos sets on a worker after it registered: NodeRestriction refuses the whole update. Up to Talos 1.13 that is every taint in `machine.nodeTaints` that the kubelet does not register with; since 1.14 those that `register-with-taints` keeps out of its hands.',
   check(subject) {
@@ -23,7 +24,7 @@ export const WORKER_TAINT: Rule = {
 
 const NODE_TAINTS_VERSION = 6;
 
-function keptBack({ document, path }: FoundTaint): Omit<Finding, 'rule'> {
+function keptBack({ document, path }: FoundTaint): Found {
   return {
     document,
     path,
@@ -33,7 +34,7 @@ function keptBack({ document, path }: FoundTaint): Omit<Finding, 'rule'> {
   };
 }
 
-function refused({ version }: LintSubject, { document, path, value }: FoundTaint): Omit<Finding, 'rule'> {
+function refused({ version }: LintSubject, { document, path, value }: FoundTaint): Found {
   const { key, effect } = value;
   const item = [
     `key: ${key}`,
@@ -49,71 +50,68 @@ function refused({ version }: LintSubject, { document, path, value }: FoundTaint
   };
 }
 
-export const CONTROL_PLANE: Rule = {
+export const CONTROL_PLANE_TAINTS: Rule = {
   id: 'control-plane-taint',
+  severity: 'no-effect',
   about:
-    'Control-plane nodes whose taint is not what `allowSchedulingOnControlPlanes` says: a KubeNodeConfig without it (the document says all there is, Talos adds nothing), or a declared one that Talos overrides.',
-  check(subject) {
-    const { configuration, role } = subject;
-    if (role !== 'controlplane') return [];
-    const node = configuration.documents.find((document) => kindOf(document) === 'KubeNodeConfig');
-    return node ? missing(subject, node) : overridden(subject);
+    "A taint in `machine.nodeTaints` with the key of a control plane's own, where it and `allowSchedulingOnControlPlanes` say different things: ordinary pods stay away all the same, or Talos, since 1.14, puts its own in place of it.",
+  check({ configuration: { taints, allowSchedulingOnControlPlanes: allow, isPatch }, role, version }) {
+    if (role !== 'controlplane' || (version !== undefined && version < NODE_TAINTS_VERSION)) return [];
+    return taints.flatMap(({ shape, value, document, path }): Found[] => {
+      if (shape !== 'nodeTaints' || value.key !== CONTROL_PLANE_TAINT.key) return [];
+      const taint = formatTaint(value);
+      if (allow?.value) {
+        // This one leaves room for ordinary pods.
+        if (value.effect === 'PreferNoSchedule') return [];
+        const at = document.locate(path);
+        const reason = `ordinary pods are not scheduled here: ${taint} is declared all the same (${at})`;
+        return [{ document: allow.document, path: allow.path, reason, fix: 'take the taint out of nodeTaints' }];
+      }
+      // Up to 1.13 it is the other way round (NodeTaintSpecController): the declared one takes the place of Talos' own.
+      if (isPatch || taint === formatTaint(CONTROL_PLANE_TAINT)) return [];
+      if (version === undefined || version < MULTI_DOCUMENT_VERSION) return [];
+      const reason = `Talos 1.${version} puts ${formatTaint(CONTROL_PLANE_TAINT)} in place of ${taint}: allowSchedulingOnControlPlanes is not set`;
+      const keep = 'set cluster.allowSchedulingOnControlPlanes: true and keep this taint, or take it out';
+      return [{ document, path, reason, fix: value.effect === 'PreferNoSchedule' ? keep : 'take it out' }];
+    });
   },
 };
 
-function missing({ configuration }: LintSubject, node: SourceDocument): Omit<Finding, 'rule'>[] {
-  const { taints, isPatch, allowSchedulingOnControlPlanes } = configuration;
-  if (isPatch || allowSchedulingOnControlPlanes?.value) return [];
-  if (taints.some(({ value }) => value.key === CONTROL_PLANE_TAINT.key)) return [];
-  return [
-    {
-      document: node,
-      path: ['taints'],
-      reason: `nothing keeps ordinary pods off this control-plane node: with a KubeNodeConfig, Talos adds no ${CONTROL_PLANE_TAINT.key} taint by itself`,
-      fix: `add to its taints: ${CONTROL_PLANE_TAINT.key}: ${CONTROL_PLANE_TAINT.effect}`,
-    },
-  ];
-}
-
-/** Talos writes its own taint over one of the same key in machine.nodeTaints, unless scheduling is allowed. */
-function overridden({ configuration }: LintSubject): Omit<Finding, 'rule'>[] {
-  const { taints, allowSchedulingOnControlPlanes: allow, isPatch } = configuration;
-  return taints.flatMap(({ shape, value, document, path }): Omit<Finding, 'rule'>[] => {
-    if (shape !== 'nodeTaints' || value.key !== CONTROL_PLANE_TAINT.key) return [];
-    const taint = formatTaint(value);
-    if (allow?.value) {
-      // This one leaves room for ordinary pods.
-      if (value.effect === 'PreferNoSchedule') return [];
+export const CONTROL_PLANE_LABEL: Rule = {
+  id: 'control-plane-label',
+  severity: 'no-effect',
+  about:
+    "A KubeNodeConfig of a control plane without its role's label: the document says all there is, and Talos adds neither label nor taint. Without the taint alone, ordinary pods may run there, which is a choice.",
+  check({ configuration: { documents, labels, taints, isPatch }, role }) {
+    if (role !== 'controlplane' || isPatch) return [];
+    const { key, effect } = CONTROL_PLANE_TAINT;
+    return documents.flatMap((document): Found[] => {
+      if (kindOf(document) !== 'KubeNodeConfig' || booleanAt(document, ['skipNodeRegistration'])) return [];
+      if (labels.some((label) => label.document === document && label.value.key === key)) return [];
+      const isTainted = taints.some((taint) => taint.document === document && taint.value.key === key);
+      const hint = isTainted ? '' : `, and to its taints ${key}: ${effect}, unless ordinary pods are to run here`;
       return [
         {
-          document: allow.document,
-          path: allow.path,
-          reason: `ordinary pods are not scheduled here: ${taint} is declared all the same (${document.locate(path)})`,
-          fix: 'take the taint out of nodeTaints, or this setting',
+          document,
+          path: ['labels'],
+          reason: `nothing marks this node as a control plane: beside a KubeNodeConfig, Talos adds no ${key} by itself, neither label nor taint`,
+          fix: `add to its labels ${key}: ""${hint}`,
         },
       ];
-    }
-    if (isPatch || taint === formatTaint(CONTROL_PLANE_TAINT)) return [];
-    return [
-      {
-        document,
-        path,
-        reason: `Talos puts ${formatTaint(CONTROL_PLANE_TAINT)} in place of ${taint}: allowSchedulingOnControlPlanes is not set`,
-        fix: 'set cluster.allowSchedulingOnControlPlanes: true and keep this taint, or take it out',
-      },
-    ];
-  });
-}
+    });
+  },
+};
 
 export const CONTRADICTING_TAINT: Rule = {
   id: 'contradicting-taint',
+  severity: 'no-effect',
   about:
     'Two declarations of taints of which one silently wins: Talos leaves a taint alone that has its key and that it did not set (`talos.dev/owned-taints`); the flag `register-with-taints` replaces the list `registerWithTaints`, and the last flag replaces those before it.',
   check: ({ configuration: { taints } }) => [...overruledByKubelet(taints), ...replacedByFlag(taints)],
 };
 
 /** Of Talos, where the kubelet registers with another taint of that key. */
-function overruledByKubelet(taints: readonly FoundTaint[]): Omit<Finding, 'rule'>[] {
+function overruledByKubelet(taints: readonly FoundTaint[]): Found[] {
   const byKey = Map.groupBy(taints.filter(isByKubelet), ({ value }) => value.key);
   return taints.flatMap((taint) => {
     if (isByKubelet(taint)) return [];
@@ -132,7 +130,7 @@ function overruledByKubelet(taints: readonly FoundTaint[]): Omit<Finding, 'rule'
   });
 }
 
-function replacedByFlag(taints: readonly FoundTaint[]): Omit<Finding, 'rule'>[] {
+function replacedByFlag(taints: readonly FoundTaint[]): Found[] {
   const flags = taints.filter(({ shape }) => shape === 'register-with-taints');
   const last = flags.at(-1);
   if (!last) return [];

@@ -1,65 +1,124 @@
-import type { Path } from '../../policy/problem.ts';
-import { documentLife } from '../fields.ts';
-import { kindOf, valueAt } from '../tree.ts';
-import type { Rule } from './finding.ts';
-
-/** What each kind of document will not stand beside (V1Alpha1ConflictValidate of Talos' configuration types). */
-const CONFLICTS: readonly (readonly [kind: string, older: readonly string[]])[] = [
-  [
-    'KubeNodeConfig',
-    [
-      'machine.nodeTaints',
-      'machine.nodeLabels',
-      'machine.nodeAnnotations',
-      'machine.kubelet.nodeIP',
-      'machine.kubelet.registerWithFQDN',
-      'machine.kubelet.skipNodeRegistration',
-      'cluster.allowSchedulingOnControlPlanes',
-      'cluster.allowSchedulingOnMasters',
-    ],
-  ],
-  ['KubeletConfig', ['machine.kubelet']],
-  ['KubeAPIServerConfig', ['cluster.apiServer', 'cluster.controlPlane.localAPIServerPort']],
-  ['KubeNetworkConfig', ['cluster.network']],
-  ['KubeFlannelCNIConfig', ['cluster.network']],
-  ['KubeProxyConfig', ['cluster.proxy']],
-  ['KubeCoreDNSConfig', ['cluster.coreDNS']],
-  ['KubePrismConfig', ['machine.features.kubePrism']],
-  ['HostnameConfig', ['machine.network.hostname']],
-  [
-    'ResolverConfig',
-    ['machine.network.nameservers', 'machine.network.searchDomains', 'machine.network.disableSearchDomain'],
-  ],
-];
+import type { SourceDocument } from '../../files/documents.ts';
+import { formatPath, type Path } from '../../policy/problem.ts';
+import { CONTROL_PLANE_TAINT } from '../declaration.ts';
+import { allConflicts, type Conflict, documentLife, holdsIn, isForControlPlanes, namesakeVersions } from '../fields.ts';
+import { booleanAt, isMapping, kindOf, textAt, valueAt } from '../tree.ts';
+import { insteadOf } from './field-version.ts';
+import type { Found, LintSubject, Rule } from './finding.ts';
 
 export const TWO_SHAPES: Rule = {
   id: 'two-shapes',
+  severity: 'refused',
   about:
     'The same setting in `machine` or `cluster` and in the document that took its place: Talos refuses the whole configuration.',
   check({ configuration: { documents }, version }) {
     const older = documents.filter((document) => kindOf(document) === undefined);
-    const seen = new Set<string>();
-    return CONFLICTS.flatMap(([kind, fields]) => {
-      const newer = documents.find((document) => kindOf(document) === kind);
-      const since = documentLife(kind)?.since;
-      // Too new for this Talos: field-version says so.
-      if (!newer || (version !== undefined && since !== undefined && version < since)) return [];
-      return fields.flatMap((field) => {
-        const path: Path = field.split('.');
-        return older.flatMap((document) => {
-          const value = valueAt(document.value, path);
-          if (value === undefined || value === null || seen.has(field)) return [];
-          seen.add(field);
+    const found = allConflicts().flatMap((conflict) => {
+      const newer = documents.filter((document) => stands(conflict, document));
+      if (newer.length === 0 || !isInForce(conflict, version)) return [];
+      return older.flatMap((document) =>
+        says(document, conflict.path, conflict.test) ? [{ document, path: conflict.path, newer }] : [],
+      );
+    });
+    const places = Map.groupBy(found, ({ document, path }) => `${older.indexOf(document)} ${formatPath(path)}`);
+    return [...places.values()].flatMap((alike) => {
+      const newer = [...new Set(alike.flatMap((each) => each.newer))];
+      return alike.slice(0, 1).map(({ document, path }) => conflicting(document, path, newer, version));
+    });
+  },
+};
+
+/** A document that is too new for this Talos is for field-version to report. */
+function isInForce(conflict: Conflict, version: number | undefined): boolean {
+  const kindSince = documentLife(conflict.kind)?.since ?? conflict.since;
+  // A field of the document that came later says which versions are meant.
+  const from = conflict.when.length > 0 ? conflict.since : kindSince;
+  return holdsIn(conflict, version, from) && (version === undefined || version >= kindSince);
+}
+
+function stands({ kind, when }: Conflict, document: SourceDocument): boolean {
+  if (kindOf(document) !== kind) return false;
+  return when.every((each) =>
+    'name' in each ? textAt(document, ['name']) === each.name : says(document, [each.field], 'full'),
+  );
+}
+
+/** As Go reads it: null is nothing, and so is, for some fields, what is empty or zero. */
+function says(document: SourceDocument, path: Path, test: Conflict['test']): boolean {
+  const value = valueAt(document.value, path);
+  if (value === undefined || value === null) return false;
+  if (test === 'set') return true;
+  if (test === 'true') return booleanAt(document, path) === true;
+  if (Array.isArray(value)) return value.length > 0;
+  if (isMapping(value)) return Object.keys(value).length > 0;
+  return !/^(0[a-z]*)?$/.test(String(value));
+}
+
+function conflicting(
+  document: SourceDocument,
+  path: Path,
+  newer: readonly SourceDocument[],
+  version: number | undefined,
+): Found {
+  const kinds = [...new Set(newer.map(kindOf))];
+  const places = newer.map((each) => each.locate([])).join(', ');
+  return {
+    document,
+    path,
+    reason: `beside documents of kind ${kinds.join(' and ')} (${places}), Talos refuses this in the older shape`,
+    fix: /^allowScheduling/.test(String(path.at(-1)))
+      ? `take it out: beside a KubeNodeConfig, nothing but the taint ${CONTROL_PLANE_TAINT.key} of its own keeps ordinary pods off`
+      : `take it out, or those documents; ${insteadOf(document, path, version) ?? `what it says belongs into a document of kind ${kinds[0]}`}`,
+  };
+}
+
+export const SAME_NAME: Rule = {
+  id: 'same-name',
+  severity: 'refused',
+  about:
+    'Documents of two kinds for one thing, such as a BondConfig and a LinkConfig of the same name: Talos refuses the whole configuration.',
+  check({ configuration: { documents }, version }) {
+    return documents.flatMap((document, index) => {
+      const name = textAt(document, ['name']);
+      const kind = kindOf(document);
+      if (name === undefined || name === '' || typeof kind !== 'string') return [];
+      const other = documents.slice(0, index).find((earlier) => {
+        const versions = namesakeVersions(kind, String(kindOf(earlier)));
+        if (!versions || textAt(earlier, ['name']) !== name) return false;
+        return holdsIn(versions, version, versions.since);
+      });
+      if (!other) return [];
+      return [
+        {
+          document,
+          path: ['name'],
+          reason: `a document of kind ${kindOf(other)} (${other.locate([])}) has the same name: Talos refuses a configuration with both`,
+          fix: 'keep one of the two, or give one another name',
+        },
+      ];
+    });
+  },
+};
+
+export const CONTROL_PLANE_DOCUMENT: Rule = {
+  id: 'control-plane-document',
+  severity: 'refused',
+  about:
+    'A document that only control planes may have, such as KubeAPIServerConfig, in the configuration of a worker: Talos refuses it.',
+  check: ({ configuration: { documents }, role, version }: LintSubject) =>
+    role !== 'worker'
+      ? []
+      : documents.flatMap((document) => {
+          const kind = kindOf(document);
+          if (typeof kind !== 'string' || !isForControlPlanes(kind)) return [];
+          if (version !== undefined && version < (documentLife(kind)?.since ?? 0)) return [];
           return [
             {
               document,
-              path,
-              reason: `a ${kind} document (${newer.locate([])}) says the same: Talos refuses a configuration with both`,
-              fix: `keep one: the ${kind} document, if this Talos has it`,
+              path: ['kind'],
+              reason: `only control planes may have documents of kind ${kind}: Talos refuses the configuration of a worker with one`,
+              fix: 'take it out here: it belongs into the configuration of the control-plane nodes',
             },
           ];
-        });
-      });
-    });
-  },
+        }),
 };

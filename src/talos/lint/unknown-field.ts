@@ -1,9 +1,9 @@
 import type { SourceDocument } from '../../files/documents.ts';
 import { formatPath, type Path } from '../../policy/problem.ts';
-import { documentKinds, documentLife, documentSection, type Section } from '../fields.ts';
+import { documentKinds, documentLife, documentSection, FIRST_VERSION, LAST_VERSION, type Section } from '../fields.ts';
 import { kindOf } from '../tree.ts';
-import { type FieldFact, fieldFacts } from './field-version.ts';
-import type { Finding, LintSubject, Rule } from './finding.ts';
+import { type FieldFact, fieldAt, fieldFacts, lifeFact } from './field-version.ts';
+import type { Found, LintSubject, Rule } from './finding.ts';
 import { KUBELET_FLAGS } from './misplaced-flag.ts';
 
 let known: ReadonlyMap<string, readonly Path[]> | undefined;
@@ -91,6 +91,7 @@ const CERTIFICATE_FIELD = /^cert(Extra)?SANs$/;
 
 export const UNKNOWN_FIELD: Rule = {
   id: 'unknown-field',
+  severity: 'refused',
   about: 'A field, or a kind of document, that no Talos from 1.3 to 1.15 has: Talos refuses the whole configuration.',
   check: (subject) => [
     ...subject.configuration.documents.flatMap(unknownKind),
@@ -100,23 +101,25 @@ export const UNKNOWN_FIELD: Rule = {
 
 export const MISPLACED_FIELD: Rule = {
   id: 'misplaced-field',
+  severity: 'refused',
   about:
     'A setting in the wrong section: of the kubelet or the node under `cluster`, of the cluster under `machine.kubelet`, or one level too high or too low.',
   check: (subject) =>
     fieldFacts(subject)
       .filter(isUnknown)
       .filter((fact) => !isNowhere(fact) && !CERTIFICATE_FIELD.test(fact.name))
-      .map(misplaced),
+      .map((fact) => misplaced(fact, subject)),
 };
 
 /** Part of the rule about names of certificates. */
-export function misplacedCertificateNames(subject: LintSubject): Omit<Finding, 'rule'>[] {
+export function misplacedCertificateNames(subject: LintSubject): Found[] {
   return fieldFacts(subject)
     .filter(isUnknown)
     .filter(({ name }) => CERTIFICATE_FIELD.test(name))
     .map(({ document, path, name }) => ({
       document,
       path,
+      severity: 'refused',
       reason: `there is no ${name} in ${sectionName(document, path)}: ${REFUSED}`,
       fix: "use machine.certSANs for names of Talos' API (talosctl), and for names of the Kubernetes API (kubectl) cluster.apiServer.certSANs, or certExtraSANs of KubeAPIServerConfig since Talos 1.14",
     }));
@@ -127,7 +130,7 @@ function isNowhere({ document, name, beside }: Unknown): boolean {
   return kindOf(document) !== undefined || nearest(name, beside) !== undefined || placesOf(name).length === 0;
 }
 
-function nowhere({ document, path, name, beside }: Unknown): Omit<Finding, 'rule'> {
+function nowhere({ document, path, name, beside }: Unknown): Found {
   const ofKubelet = kindOf(document) === undefined ? undefined : kubeletSection(name);
   const meant = nearest(name, beside) ?? beside.find((field) => name.toLowerCase().endsWith(field.toLowerCase()));
   return {
@@ -142,14 +145,27 @@ function nowhere({ document, path, name, beside }: Unknown): Omit<Finding, 'rule
   };
 }
 
-function misplaced({ document, path, name }: Unknown): Omit<Finding, 'rule'> {
-  const places = placesOf(name).map(formatPath);
+function misplaced({ document, path, name }: Unknown, { configuration, version }: LintSubject): Found {
+  const kinds = configuration.documents.map(kindOf);
+  const places = placesOf(name).map((place) => {
+    const newer = successorIn(place, version, kinds);
+    return newer === undefined ? formatPath(place) : `a ${newer} document`;
+  });
   return {
     document,
     path,
     reason: `there is no ${name} in ${sectionName(document, path)}: ${REFUSED}`,
     fix: `move it to ${places.join(' or ')}`,
   };
+}
+
+/** The kind of document that takes the place of a field of the older shape, in this version or beside these documents. */
+function successorIn(place: Path, version: number | undefined, kinds: readonly unknown[]): string | undefined {
+  const lives = place.flatMap((_, index) => fieldAt(documentSection(undefined), place.slice(0, index + 1))?.life ?? []);
+  const life = lives.findLast(({ successor }) => typeof successor === 'string' && /^[A-Z]/.test(successor));
+  if (!life?.successor) return undefined;
+  const isMeant = lives.some((each) => lifeFact(each, version) === 'deprecated') || kinds.includes(life.successor);
+  return isMeant ? life.successor : undefined;
 }
 
 function sectionName(document: SourceDocument, path: FieldFact['path']): string {
@@ -159,7 +175,7 @@ function sectionName(document: SourceDocument, path: FieldFact['path']): string 
   return above === '' ? 'the top level' : above;
 }
 
-function unknownKind(document: SourceDocument): Omit<Finding, 'rule'>[] {
+function unknownKind(document: SourceDocument): Found[] {
   const kind = kindOf(document);
   if (kind === undefined || (typeof kind === 'string' && documentLife(kind))) return [];
   const meant = nearest(String(kind), documentKinds());
@@ -167,7 +183,7 @@ function unknownKind(document: SourceDocument): Omit<Finding, 'rule'>[] {
     {
       document,
       path: ['kind'],
-      reason: 'no Talos has documents of this kind: it refuses the whole configuration',
+      reason: `no Talos from 1.${FIRST_VERSION} to 1.${LAST_VERSION} has documents of this kind: it refuses the whole configuration`,
       fix: meant ? `did you mean ${meant}?` : 'take the document out',
     },
   ];

@@ -1,5 +1,5 @@
 import type { FoundLabel } from '../declared.ts';
-import type { Finding, Rule } from './finding.ts';
+import type { Found, Rule } from './finding.ts';
 
 /** Labels of Kubernetes' own that a kubelet may set on its node (k8s.io/kubelet/pkg/apis/well_known_labels.go). */
 const KUBELET_LABELS: readonly string[] = [
@@ -31,6 +31,7 @@ export function mayKubeletSet(key: string): boolean {
 
 export const WORKER_LABEL: Rule = {
   id: 'worker-label',
+  severity: 'no-effect',
   about:
     'Labels that a kubelet may not set on its own node: `node-restriction.kubernetes.io/` and all of kubernetes.io and k8s.io but a few. Talos labels workers as their kubelet, control-plane nodes as an administrator; a kubelet with such a label in `--node-labels` does not start.',
   check: ({ configuration, role }) =>
@@ -39,11 +40,12 @@ export const WORKER_LABEL: Rule = {
       .map(finding),
 };
 
-function finding({ document, path, shape, value: { key } }: FoundLabel): Omit<Finding, 'rule'> {
+function finding({ document, path, shape, value: { key } }: FoundLabel): Found {
   const byFlag = shape === 'node-labels';
   return {
     document,
     path,
+    severity: byFlag ? 'refused' : 'no-effect',
     reason: byFlag
       ? `the kubelet refuses to start with ${key}: a label of Kubernetes' own that is not for kubelets to set`
       : `a worker sets ${key} as its kubelet, and NodeRestriction refuses that; the other labels, annotations and taints of the same update are lost with it`,

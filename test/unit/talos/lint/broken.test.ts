@@ -124,12 +124,23 @@ const CASES: readonly Case[] = [
       '9:5 two-shapes machine.network.hostname',
       '11:3 two-shapes cluster.allowSchedulingOnControlPlanes',
       '12:3 two-shapes cluster.apiServer',
+      '18:1 control-plane-label labels',
     ],
   },
-  { file: 'control-plane-without-taint', expected: ['8:1 control-plane-taint taints'] },
+  { file: 'control-plane-without-label', expected: ['6:1 control-plane-label labels'] },
+  {
+    // Up to 1.13 it is the declared one that takes the place of Talos' own.
+    file: 'control-plane-overridden',
+    options: { version: 13 },
+    expected: [],
+  },
   {
     file: 'control-plane-overridden',
-    expected: ['4:5 control-plane-taint machine.nodeTaints["node-role.kubernetes.io/control-plane"]'],
+    options: { version: 14 },
+    expected: [
+      '3:3 deprecated-field machine.nodeTaints',
+      '4:5 control-plane-taint machine.nodeTaints["node-role.kubernetes.io/control-plane"]',
+    ],
   },
   {
     file: 'control-plane-tainted-all-the-same',
@@ -143,6 +154,7 @@ const CASES: readonly Case[] = [
       '5:3 unknown-field machine.something',
       '9:9 unknown-field machine.network.interfaces[0].adresses',
       '12:5 unknown-field cluster.network.podSubnet',
+      '14:1 control-plane-label labels',
       '16:1 unknown-field nodeTaints',
       '22:1 unknown-field kind',
       '26:1 unknown-field kind',
