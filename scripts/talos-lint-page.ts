@@ -9,9 +9,12 @@ export function talosLintPage(): string {
     'Talos reads it, `--talos-version` or the tag of `machine.install.image`. Without a version, only what all versions agree on is',
     'reported.',
     '',
-    '| rule | what it is about |',
-    '| --- | --- |',
-    ...RULES.map(({ id, about }) => `| \`${id}\` | ${about.replaceAll('|', '\\|')} |`),
+    'The severity is that of most of its findings: `refused` by Talos or a program that it starts, of `no-effect`, or `deprecated`.',
+    "A flag or field that is refused is `refused` whatever the rule's own severity.",
+    '',
+    '| rule | severity | what it is about |',
+    '| --- | --- | --- |',
+    ...RULES.map(({ id, severity, about }) => `| \`${id}\` | \`${severity}\` | ${about.replaceAll('|', '\\|')} |`),
     '',
   ].join('\n');
 }

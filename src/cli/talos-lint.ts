@@ -1,60 +1,34 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { stringify } from 'yaml';
-import { printable } from '../kubernetes/text.ts';
-import { formatPath } from '../policy/problem.ts';
+import { listPolicyFiles } from '../files/policy-files.ts';
+import { InputError } from '../files/text-files.ts';
 import { FIRST_VERSION, LAST_VERSION } from '../talos/fields.ts';
-import type { Finding, Severity } from '../talos/lint/finding.ts';
-import { lint } from '../talos/lint/lint.ts';
-import { type MachineRole, readMachineConfigurations } from '../talos/machine-configuration.ts';
-import { EXIT, type OutputFormat, outputOption } from './options.ts';
-
-/** A finding for people and programs to read. */
-export interface LocatedFinding {
-  readonly file: string;
-  /** Both from 1; absent where the file is JSON so large that its lines are not counted. */
-  readonly line: number | undefined;
-  readonly column: number | undefined;
-  readonly rule: string;
-  readonly severity: Severity;
-  readonly field: string;
-  readonly reason: string;
-  readonly fix: string;
-}
-
-/** The findings of one file, from its top to its end. */
-export function locateFindings(file: string, findings: readonly Finding[]): LocatedFinding[] {
-  return findings
-    .map(({ document, path, rule, severity, reason, fix }): LocatedFinding => {
-      const [, line, column] = /:(\d+):(\d+)$/.exec(document.locate(path)) ?? [];
-      const place = { line: line ? Number(line) : undefined, column: column ? Number(column) : undefined };
-      return { file, ...place, rule, severity, field: formatPath(path), reason, fix };
-    })
-    .sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
-}
-
-/** The findings as text: nothing at all, as a table, where there are none. */
-export function formatFindings(findings: readonly LocatedFinding[], format: OutputFormat): string {
-  switch (format) {
-    case 'table':
-      return findings.map(block).join('\n');
-    case 'json':
-      return `${JSON.stringify({ findings }, null, 2)}\n`;
-    case 'yaml':
-      return stringify({ findings });
-  }
-}
-
-/** Three lines: where and what, why, and the way out. As columns, nobody could read them. */
-function block({ file, line, column, rule, field, reason, fix }: LocatedFinding): string {
-  const place = [file, line, column].filter((part) => part !== undefined).join(':');
-  return [`${place}  ${rule}  ${field}`, `  ${reason}`, `  fix: ${fix}`].map((text) => `${printable(text)}\n`).join('');
-}
+import { disabledIn, isRule } from '../talos/lint/disabled.ts';
+import { SEVERITIES } from '../talos/lint/finding.ts';
+import { type LintOptions, lint } from '../talos/lint/lint.ts';
+import {
+  ForeignFileError,
+  type MachineRole,
+  readMachineConfigurations,
+  readMachineConfigurationText,
+} from '../talos/machine-configuration.ts';
+import { EXIT } from './options.ts';
+import {
+  type FailOn,
+  formatFindings,
+  isFailure,
+  LINT_FORMATS,
+  type LintFormat,
+  type LocatedFinding,
+  locateFindings,
+} from './talos-lint-output.ts';
 
 interface LintCommandOptions {
   readonly talosVersion?: number;
   readonly role?: MachineRole;
   readonly since?: string;
-  readonly output: OutputFormat;
+  readonly disable?: readonly string[];
+  readonly failOn: FailOn;
+  readonly output: LintFormat;
 }
 
 /** `taintkeeper talos lint`: what in machine configurations will not do what its author thinks. */
@@ -63,7 +37,10 @@ export function lintCommand(exit: (code: number) => void): Command {
     .description(
       'Say what in Talos machine configurations will not do what its author thinks: where, why, and what to write instead. Of what is right, nothing is said.',
     )
-    .argument('<file...>', 'machine configurations, or patches of them; - is standard input')
+    .argument(
+      '<file...>',
+      'machine configurations, or patches of them; of a directory, its .yaml, .yml and .json files; - is standard input',
+    )
     .option(
       '--talos-version <version>',
       `the Talos that reads them, 1.${FIRST_VERSION} to 1.${LAST_VERSION} (default: the tag of machine.install.image; without it, what all versions agree on)`,
@@ -73,26 +50,78 @@ export function lintCommand(exit: (code: number) => void): Command {
       new Option('--role <role>', 'the role of patches that do not say theirs').choices(['controlplane', 'worker']),
     )
     .option('--since <file>', 'the configuration that the nodes registered with: what cannot change since is reported')
-    .addOption(outputOption())
+    .option('--disable <rule>', 'a rule that is not asked; may be repeated', parseRule)
+    .addOption(
+      new Option(
+        '--fail-on <severity>',
+        'fail on findings as bad as this, or worse: Talos or the kubelet refuses it; it has no effect; it is deprecated',
+      )
+        .choices([...SEVERITIES, 'never'])
+        .default('no-effect'),
+    )
+    .addOption(new Option('-o, --output <format>', 'output format').choices(LINT_FORMATS).default('table'))
     .addHelpText(
       'after',
       `
-Exit code: 0 nothing found, 1 something found, 2 bad input.
+A comment in a file switches off rules for it: # taintkeeper-lint-disable RULE RULE -- why
+
+Exit code: 0 nothing found that --fail-on fails on, 1 something found, 2 bad input. Files that can be read are
+judged all the same; those of a directory that are no machine configurations are passed over, and named on
+standard error.
 
 Examples:
   taintkeeper talos lint controlplane.yaml worker.yaml --talos-version 1.13
-  taintkeeper talos lint patches/gpu.yaml --role worker
-  taintkeeper talos lint gpu.yaml --since gpu-as-registered.yaml`,
+  taintkeeper talos lint patches/ --role worker --fail-on refused
+  taintkeeper talos lint gpu.yaml --since gpu-as-registered.yaml
+  taintkeeper talos lint talos/ -o github`,
     )
-    .action(async (files: readonly string[], { talosVersion: version, role, since, output }: LintCommandOptions) => {
+    .action(async (paths: readonly string[], options: LintCommandOptions) => {
+      const { talosVersion: version, role, since, disable = [], failOn, output } = options;
       const [registered] = since === undefined ? [] : await readMachineConfigurations([since]);
-      const configurations = await readMachineConfigurations(files);
-      const findings = configurations.flatMap((configuration) =>
-        locateFindings(configuration.source, lint(configuration, { version, role, registered })),
-      );
-      process.stdout.write(formatFindings(findings, output));
-      exit(findings.length > 0 ? EXIT.trouble : EXIT.ok);
+      const { findings, passedOver, faults } = await lintFiles(paths, { version, role, registered, disabled: disable });
+      process.stdout.write(formatFindings(findings, output, failOn));
+      for (const message of passedOver) process.stderr.write(`taintkeeper: passed over: ${message}\n`);
+      if (faults.length > 0) throw new InputError(faults);
+      exit(findings.some((finding) => isFailure(finding, failOn)) ? EXIT.trouble : EXIT.ok);
     });
+}
+
+interface LintedFiles {
+  readonly findings: LocatedFinding[];
+  /** Files of directories that are none of Talos', and why. */
+  readonly passedOver: string[];
+  /** Files that cannot be used. */
+  readonly faults: string[];
+}
+
+/** Judges every file by itself: what is wrong with one keeps nobody from hearing of the others. */
+async function lintFiles(paths: readonly string[], options: LintOptions): Promise<LintedFiles> {
+  const result: LintedFiles = { findings: [], passedOver: [], faults: [] };
+  for (const path of paths) {
+    try {
+      const files = path === '-' ? [path] : await listPolicyFiles([path]);
+      if (files.length === 0) throw new InputError([`${path}: there are no YAML or JSON files in it`]);
+      const isDirectory = files[0] !== path;
+      for (const file of files) await lintFile(file, isDirectory, options, result);
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      result.faults.push(...error.faults);
+    }
+  }
+  return result;
+}
+
+async function lintFile(file: string, isListed: boolean, options: LintOptions, result: LintedFiles): Promise<void> {
+  try {
+    const { configuration, text } = await readMachineConfigurationText(file);
+    const disabled = [...(options.disabled ?? []), ...disabledIn(text, configuration.source)];
+    result.findings.push(...locateFindings(configuration.source, lint(configuration, { ...options, disabled })));
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    // The first is the cause, and the others follow from it.
+    const [fault = ''] = error.faults;
+    (isListed && error instanceof ForeignFileError ? result.passedOver : result.faults).push(fault);
+  }
 }
 
 /**
@@ -103,4 +132,10 @@ function parseTalosVersion(text: string): number {
   const minor = Number(/^v?1\.(\d+)(\.\d+)?$/.exec(text)?.[1]);
   if (minor >= FIRST_VERSION && minor <= LAST_VERSION) return minor;
   throw new InvalidArgumentError(`Expected a version from 1.${FIRST_VERSION} to 1.${LAST_VERSION}.`);
+}
+
+/** @throws InvalidArgumentError */
+function parseRule(text: string, before: readonly string[] = []): readonly string[] {
+  if (isRule(text)) return [...before, text];
+  throw new InvalidArgumentError('There is no such rule: docs/reference/talos-lint.md lists them.');
 }

@@ -17,10 +17,15 @@ import { booleanAt, isMapping, kindOf, valueAt } from './tree.ts';
 /** The fields of the document without a kind. */
 export const ROOT_FIELDS = ['version', 'debug', 'persist', 'machine', 'cluster'] as const;
 
-/** @throws InputError for a document that Talos would not take for one of its own */
+/** A file that is none of Talos' machine configurations, nor a patch of one. */
+export class ForeignFileError extends InputError {
+  override name = 'ForeignFileError';
+}
+
+/** @throws ForeignFileError for a document that Talos would not take for one of its own */
 export function requireOwn(document: SourceDocument): void {
   const fault = foreignness(document.value);
-  if (fault !== undefined) throw new InputError([`${document.locate([])}: ${fault}`]);
+  if (fault !== undefined) throw new ForeignFileError([`${document.locate([])}: ${fault}`]);
 }
 
 /** What there is one of, of what says something of nodes; of undefined, the machine configuration itself. */
@@ -48,6 +53,10 @@ export function requireSingle(documents: readonly SourceDocument[]): void {
 
 function foreignness(value: unknown): string | undefined {
   if (!isMapping(value)) return 'expected a machine configuration of Talos, or a patch of one';
+  if (isMapping(value.sops)) return 'this is encrypted by SOPS: decrypt it first, and pass it by standard input';
+  if (SECRETS_BUNDLE.every((field) => Object.hasOwn(value, field))) {
+    return 'these are the secrets of a cluster (talosctl gen secrets), and no machine configuration';
+  }
   if (value.kind !== undefined) {
     return value.apiVersion === 'v1alpha1'
       ? undefined
@@ -57,6 +66,9 @@ function foreignness(value: unknown): string | undefined {
     ? undefined
     : 'this is no machine configuration of Talos, nor a patch of one: it has neither machine nor cluster';
 }
+
+/** Of `talosctl gen secrets`, which has a section `cluster`, too. */
+const SECRETS_BUNDLE: readonly string[] = ['certs', 'secrets', 'trustdinfo'];
 
 /** `init`, of a cluster's first machine in the days of old, counts as controlplane. */
 export type MachineRole = 'controlplane' | 'worker';
@@ -161,7 +173,7 @@ export async function readMachineConfigurations(files: readonly string[]): Promi
   const found: MachineConfiguration[] = [];
   for (const file of files) {
     try {
-      found.push(await readOne(file));
+      found.push((await readMachineConfigurationText(file)).configuration);
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       // The first is the cause, and the others follow from it.
@@ -172,11 +184,17 @@ export async function readMachineConfigurations(files: readonly string[]): Promi
   return found;
 }
 
-async function readOne(file: string): Promise<MachineConfiguration> {
+/**
+ * Reads one file, or standard input (`-`).
+ * @throws InputError for a file that cannot be used; ForeignFileError, which is one, for a file that is none of Talos'
+ */
+export async function readMachineConfigurationText(
+  file: string,
+): Promise<{ readonly configuration: MachineConfiguration; readonly text: string }> {
   const source = file === '-' ? 'standard input' : file;
   const text = await readBoundedText(file, MAX_CONFIGURATION_BYTES);
   const documents = parseDocuments(text, source, { secret: true });
   if (documents.length === 0)
-    throw new InputError([`${source}: there is nothing in it: expected a machine configuration`]);
-  return readMachineConfiguration(documents, source);
+    throw new ForeignFileError([`${source}: there is nothing in it: expected a machine configuration`]);
+  return { configuration: readMachineConfiguration(documents, source), text };
 }

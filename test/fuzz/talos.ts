@@ -2,7 +2,7 @@ import { ok } from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { formatFindings, locateFindings } from '../../src/cli/talos-lint.ts';
+import { formatFindings, locateFindings } from '../../src/cli/talos-lint-output.ts';
 import { parseDocuments } from '../../src/files/documents.ts';
 import { parsePolicies } from '../../src/files/policy-files.ts';
 import type { InputError } from '../../src/files/text-files.ts';
@@ -43,7 +43,7 @@ export const TALOS: readonly FuzzTarget[] = [
           'fuzz.yaml',
         );
         const findings = locateFindings('fuzz.yaml', lint(configuration, options));
-        ok(!/[\p{Cc}\p{Zl}\p{Zp}]/u.test(formatFindings(findings, 'table').replaceAll('\n', '')));
+        ok(!/[\p{Cc}\p{Zl}\p{Zp}]/u.test(formatFindings(findings, 'table', 'no-effect').replaceAll('\n', '')));
         const derived = derivePolicies([declarationOf(configuration)], { mode: 'Restore', mayEvict: false });
         if (derived.length > 0) parsePolicies([{ name: 'derived.yaml', text: formatPolicies(derived) }]);
       } catch (error) {
