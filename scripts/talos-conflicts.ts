@@ -51,6 +51,13 @@ export function conflictsOf(files: readonly GoFile[], packages: ReadonlyMap<stri
   );
 }
 
+/** Before documents were asked themselves, Talos 1.11 asked for one of these in `Validate` of the whole (`container.go`). */
+export function conflictsOfWhole(container: string): Conflict[] {
+  if (!/configured in both v1alpha1\.Config and VolumeConfig/.test(container)) return [];
+  const rows = METHODS['Machine().SystemDiskEncryption().Get()'] ?? [];
+  return rows.map((parts) => `VolumeConfig ${parts.join(' ')}`);
+}
+
 function asked(body: string, older: string, packages: ReadonlyMap<string, Package>, kind: string): string[] {
   const chains = [
     ...body.matchAll(new RegExp(`\\b${older}((?:\\.\\w+(?:\\([^()]*\\))?)+)\\)?\\s*(!= nil|!= ""|!= 0|> 0)?`, 'g')),

@@ -10,9 +10,9 @@
 // newest: what either has, the version has. The last one is taken for unreleased: nothing is said to have gone with it.
 
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { conflictsOf, controlPlaneKindsOf, namesakesOf } from './talos-conflicts.ts';
+import { conflictsOf, conflictsOfWhole, controlPlaneKindsOf, namesakesOf } from './talos-conflicts.ts';
 import { type Field, fieldsOfTypes, goFiles, readPackages } from './talos-go-types.ts';
 import { SUCCESSORS } from './talos-successors.ts';
 
@@ -54,10 +54,14 @@ function record(into: Map<string, Life>, version: number, what: string, field?: 
 }
 
 for (const { version, minor, directory } of sources) {
-  const files = goFiles(directory ?? download(version));
+  const module = directory ?? download(version);
+  const files = goFiles(module);
   const packages = readPackages(files);
   for (const [path, field] of fieldsOfTypes(packages)) record(lives, minor, path, field);
-  for (const conflict of conflictsOf(files, packages)) record(conflicts, minor, conflict);
+  const container = sourceOf(join(module, 'config', 'container', 'container.go'));
+  for (const conflict of [...conflictsOf(files, packages), ...conflictsOfWhole(container)]) {
+    record(conflicts, minor, conflict);
+  }
   for (const pair of namesakesOf(files, packages)) record(namesakes, minor, pair);
   for (const kind of controlPlaneKindsOf(files, packages)) record(controlPlaneKinds, minor, kind);
 }
@@ -69,6 +73,11 @@ for (const life of [lives, conflicts, namesakes, controlPlaneKinds].flatMap((tab
 for (const [conflict, life] of conflicts) {
   const wider = conflicts.get(conflict.replace(/ full$/, ' set'));
   if (wider && wider !== life) life.until = Math.max(life.until, wider.until);
+}
+
+/** Empty for a file that this version does not have. */
+function sourceOf(path: string): string {
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
 }
 
 function download(version: string): string {

@@ -1416,8 +1416,8 @@ export const CONFLICT_TABLE = `
 12- TimeSyncConfig machine.time.disabled true
 12- TimeSyncConfig machine.time.servers full
 14- UnattendedInstallConfig machine.install set
-12- VolumeConfig machine.systemDiskEncryption.ephemeral set name=EPHEMERAL encryption
-12- VolumeConfig machine.systemDiskEncryption.state set name=STATE encryption
+11- VolumeConfig machine.systemDiskEncryption.ephemeral set name=EPHEMERAL encryption
+11- VolumeConfig machine.systemDiskEncryption.state set name=STATE encryption
 `;
 
 /** Kinds that do not stand beside each other with one name: versions, and the two. */
