@@ -178,7 +178,9 @@ function sectionName(document: SourceDocument, path: FieldFact['path']): string 
 function unknownKind(document: SourceDocument): Found[] {
   const kind = kindOf(document);
   if (kind === undefined || (typeof kind === 'string' && documentLife(kind))) return [];
-  const meant = nearest(String(kind), documentKinds());
+  const kinds = documentKinds();
+  // Talos' own schema leaves the end off two of them.
+  const meant = kinds.find((each) => each === `${kind}Config`) ?? nearest(String(kind), kinds);
   return [
     {
       document,

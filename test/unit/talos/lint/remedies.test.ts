@@ -1,0 +1,248 @@
+import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import {
+  documentKinds,
+  documentLife,
+  documentSection,
+  LAST_VERSION,
+  type Section,
+} from '../../../../src/talos/fields.ts';
+import { type LintOptions, RULES } from '../../../../src/talos/lint/lint.ts';
+import { inShort, lintText } from './linted-files.ts';
+
+const ROLE = 'node-role.kubernetes.io/control-plane';
+const document = (kind: string, rest = '') => `---\napiVersion: v1alpha1\nkind: ${kind}\n${rest}\n`;
+const worker = (rest: string) => `machine:\n  type: worker\n  ${rest.replaceAll('\n', '\n  ')}\n`;
+const controlPlane = (rest = '') => `machine:\n  type: controlplane\n  ${rest}\n`;
+
+interface Remedy {
+  readonly rule: string;
+  readonly wrong: string;
+  /** The same, done as the fix says. */
+  readonly mended: string;
+  /** What it says. */
+  readonly says: string | RegExp;
+  readonly options?: LintOptions;
+}
+
+const REMEDIES: readonly Remedy[] = [
+  {
+    rule: 'malformed',
+    wrong: worker('nodeLabels: { "a b": c }'),
+    mended: worker('nodeLabels: { a-b: c }'),
+    says: 'write NAME or DOMAIN/NAME',
+  },
+  {
+    rule: 'worker-taint',
+    options: { version: 13 },
+    wrong: worker('nodeTaints: { dedicated: "gpu:NoSchedule" }'),
+    mended: worker(
+      'nodeTaints: { dedicated: "gpu:NoSchedule" }\nkubelet: { extraConfig: { registerWithTaints: [{ key: dedicated, value: gpu, effect: NoSchedule }] } }',
+    ),
+    says: 'registerWithTaints: [{ key: dedicated, value: gpu, effect: NoSchedule }]',
+  },
+  {
+    rule: 'worker-taint',
+    options: { version: 14 },
+    wrong: `${worker('token: a')}${document('KubeletConfig', 'extraArgs: { register-with-taints: "b:NoSchedule" }')}${document('KubeNodeConfig', 'taints: { a: NoSchedule }')}`,
+    mended: `${worker('token: a')}${document('KubeletConfig')}${document('KubeNodeConfig', 'taints: { a: NoSchedule, b: NoSchedule }')}`,
+    says: 'declare all taints here, and take register-with-taints out of extraArgs',
+  },
+  {
+    rule: 'contradicting-taint',
+    options: { version: 13 },
+    wrong: controlPlane(
+      'nodeTaints: { a: NoSchedule }\n  kubelet: { extraConfig: { registerWithTaints: [{ key: a, effect: NoExecute }] } }',
+    ),
+    mended: controlPlane('nodeTaints: { a: NoSchedule }'),
+    says: 'declare the taint once, or the same in both places',
+  },
+  {
+    rule: 'control-plane-taint',
+    options: { version: 14 },
+    wrong: controlPlane(`nodeTaints: { ${ROLE}: NoExecute }`),
+    mended: controlPlane(),
+    says: /^take it out$/,
+  },
+  {
+    rule: 'control-plane-taint',
+    options: { version: 14 },
+    wrong: controlPlane(`nodeTaints: { ${ROLE}: PreferNoSchedule }`),
+    mended: `${controlPlane(`nodeTaints: { ${ROLE}: PreferNoSchedule }`)}cluster: { allowSchedulingOnControlPlanes: true }`,
+    says: 'set cluster.allowSchedulingOnControlPlanes: true and keep this taint',
+  },
+  {
+    rule: 'control-plane-taint',
+    wrong: `${controlPlane(`nodeTaints: { ${ROLE}: NoSchedule }`)}cluster: { allowSchedulingOnControlPlanes: true }`,
+    mended: `${controlPlane()}cluster: { allowSchedulingOnControlPlanes: true }`,
+    says: 'take the taint out of nodeTaints',
+  },
+  {
+    rule: 'control-plane-label',
+    wrong: `${controlPlane()}${document('KubeNodeConfig')}`,
+    mended: `${controlPlane()}${document('KubeNodeConfig', `labels: { ${ROLE}: "" }`)}`,
+    says: `add to its labels ${ROLE}: ""`,
+  },
+  {
+    rule: 'worker-label',
+    wrong: worker('nodeLabels: { node-role.kubernetes.io/gpu: "" }'),
+    mended: worker('nodeLabels: { example.com/gpu: "" }'),
+    says: 'take a key of your own (example.com/gpu)',
+  },
+  {
+    // What the check for a schedulable control plane once told people to write.
+    rule: 'two-shapes',
+    wrong: `${controlPlane()}cluster: { allowSchedulingOnControlPlanes: true }\n${document('KubeNodeConfig', `labels: { ${ROLE}: "" }`)}`,
+    mended: `${controlPlane()}${document('KubeNodeConfig', `labels: { ${ROLE}: "" }`)}`,
+    says: `take it out: beside a KubeNodeConfig, nothing but the taint ${ROLE} of its own keeps ordinary pods off`,
+  },
+  {
+    rule: 'two-shapes',
+    options: { version: 14 },
+    wrong: `${worker('nodeLabels: { a: b }')}${document('KubeNodeConfig')}`,
+    mended: `${worker('token: a')}${document('KubeNodeConfig', 'labels: { a: b }')}`,
+    says: 'what it says belongs into a KubeNodeConfig document',
+  },
+  {
+    rule: 'same-name',
+    wrong: `${document('LinkConfig', 'name: a')}${document('BondConfig', 'name: a')}`,
+    mended: `${document('LinkConfig', 'name: a')}${document('BondConfig', 'name: b')}`,
+    says: 'give one another name',
+  },
+  {
+    rule: 'control-plane-document',
+    wrong: `${worker('token: a')}${document('KubeProxyConfig')}`,
+    mended: worker('token: a'),
+    says: 'take it out here',
+  },
+  {
+    rule: 'misplaced-field',
+    wrong: 'cluster: { nodeTaints: { a: NoSchedule } }',
+    mended: 'machine: { nodeTaints: { a: NoSchedule } }',
+    says: /^move it to machine\.nodeTaints$/,
+  },
+  {
+    // There, it would be in two shapes.
+    rule: 'misplaced-field',
+    wrong: `cluster: { nodeTaints: { a: NoSchedule } }\n${document('KubeNodeConfig')}`,
+    mended: `cluster: {}\n${document('KubeNodeConfig', 'taints: { a: NoSchedule }')}`,
+    says: /^move it to a KubeNodeConfig document$/,
+  },
+  {
+    rule: 'misplaced-field',
+    options: { version: 15 },
+    wrong: 'cluster: { nodeTaints: { a: NoSchedule } }',
+    mended: `cluster: {}\n${document('KubeNodeConfig', 'taints: { a: NoSchedule }')}`,
+    says: /^move it to a KubeNodeConfig document$/,
+  },
+  {
+    rule: 'misplaced-flag',
+    wrong: 'machine: { kubelet: { extraArgs: { service-cluster-ip-range: 10.0.0.0/12 } } }',
+    mended: 'cluster: { apiServer: { extraArgs: { service-cluster-ip-range: 10.0.0.0/12 } } }',
+    says: 'move it to cluster.apiServer.extraArgs',
+  },
+  {
+    rule: 'certificate-names',
+    wrong: 'machine: { certSANs: [kubernetes.default.svc] }',
+    mended: 'cluster: { apiServer: { certSANs: [kubernetes.default.svc] } }',
+    says: 'name it in cluster.apiServer.certSANs',
+  },
+  {
+    rule: 'unknown-field',
+    wrong: 'machine: { nodeTaint: {} }',
+    mended: 'machine: { nodeTaints: {} }',
+    says: 'did you mean nodeTaints?',
+  },
+  {
+    rule: 'unknown-field',
+    wrong: document('UnattendedInstall'),
+    mended: document('UnattendedInstallConfig'),
+    says: 'did you mean UnattendedInstallConfig?',
+  },
+  {
+    rule: 'field-version',
+    options: { version: 5 },
+    wrong: 'machine: { nodeTaints: {} }',
+    mended: 'machine: {}',
+    says: 'upgrade to Talos 1.6 or later first, or take it out',
+  },
+  {
+    rule: 'deprecated-field',
+    options: { version: 13 },
+    wrong: `${controlPlane()}cluster: { allowSchedulingOnMasters: true }`,
+    mended: `${controlPlane()}cluster: { allowSchedulingOnControlPlanes: true }`,
+    says: 'what it says belongs into cluster.allowSchedulingOnControlPlanes',
+  },
+  {
+    // And not into the field that is deprecated by then, too.
+    rule: 'deprecated-field',
+    options: { version: 14 },
+    wrong: `${controlPlane()}cluster: { allowSchedulingOnMasters: true }`,
+    mended: `${controlPlane()}${document('KubeNodeConfig', `labels: { ${ROLE}: "" }`)}`,
+    says: 'what it says belongs into a KubeNodeConfig document (where Talos adds neither label nor taint to a control plane by itself)',
+  },
+  {
+    rule: 'deprecated-field',
+    options: { version: 14 },
+    wrong: worker('kubelet: { image: a, nodeIP: {}, extraMounts: [] }'),
+    mended: `${worker('token: a')}${document('KubeletConfig', 'image: a')}${document('KubeNodeConfig', 'nodeIP: {}')}`,
+    says: /a KubeletConfig document or a KubeNodeConfig document .*; nothing takes the place of extraMounts$/,
+  },
+];
+
+describe('what a finding tells people to do', () => {
+  it.each(REMEDIES)('$rule: $says', ({ rule, wrong, mended, says, options }) => {
+    const findings = lintText(wrong, options).filter((finding) => finding.rule === rule);
+    expect(findings).not.toEqual([]);
+    for (const { fix } of findings.slice(0, 1)) {
+      expect(fix)[typeof says === 'string' ? 'toContain' : 'toMatch'](says as string);
+    }
+    // Nothing is left of it, and nothing new comes.
+    const before = lintText(wrong, options)
+      .filter((finding) => finding.rule !== rule)
+      .map((finding) => finding.rule);
+    const after = lintText(mended, options).filter(
+      (finding) => !before.includes(finding.rule) || finding.rule === rule,
+    );
+    expect(after.map(inShort)).toEqual([]);
+  });
+
+  it('is tried of every rule but the one that needs another file', () => {
+    const rules = RULES.map(({ id }) => id).filter((id) => id !== 'changed-registration');
+    expect([...new Set(REMEDIES.map(({ rule }) => rule))].sort()).toEqual(rules.sort());
+  });
+});
+
+/** Every field of the older shape that is deprecated in some version, down to lists. */
+function deprecated(section: Section, path: readonly string[] = []): { path: readonly string[]; since: number }[] {
+  if (section.kind !== 'fields') return [];
+  return [...section.fields].flatMap(([name, { life, section: below }]) => [
+    ...(life.deprecated === undefined ? [] : [{ path: [...path, name], since: life.deprecated }]),
+    ...deprecated(below, [...path, name]),
+  ]);
+}
+
+describe('the documents that take the place of a deprecated field', () => {
+  const fields = deprecated(documentSection(undefined)).filter(({ path }) => path.length > 1);
+
+  it.each(fields)('$path since 1.$since', ({ path, since }) => {
+    const older = (rest: unknown) =>
+      stringify({
+        machine: { type: 'controlplane' },
+        ...(path.reduceRight<unknown>((below, name) => ({ [name]: below }), rest) as object),
+      });
+    for (let version = since; version <= LAST_VERSION; version += 1) {
+      const findings = lintText(older({}), { version }).filter(({ rule }) => rule === 'deprecated-field');
+      expect(findings).toHaveLength(1);
+      for (const { fix } of findings) {
+        expect(fix).toMatch(/belongs into|nothing takes the place of|see the upgrade notes/);
+        const kinds = documentKinds().filter((kind) => new RegExp(`\\b${kind}\\b`).test(fix));
+        const documents = kinds.map((kind) => `---\napiVersion: v1alpha1\nkind: ${kind}\nname: a\n`).join('');
+        for (const kind of kinds) expect(documentLife(kind)?.since).toBeLessThanOrEqual(version);
+        // They stand beside each other, and the version has them.
+        const rules = lintText(`machine: { token: a }\n${documents}`, { version }).map(({ rule }) => rule);
+        expect(rules.filter((rule) => rule !== 'unknown-field')).toEqual([]);
+      }
+    }
+  });
+});
