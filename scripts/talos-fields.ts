@@ -2,12 +2,13 @@
 // there are, what has gone and what is deprecated, and what Talos refuses to see side by side. All of it is read from Talos' own
 // Go source (MPL-2.0: names are taken, no text of it). It is run by hand when there is a new version:
 //
-//   node scripts/talos-fields.ts v1.3.0 v1.3.7 v1.4.0 v1.5.0 v1.5.5 v1.6.0 v1.6.7 v1.7.0 v1.7.6 v1.8.0 v1.8.3 v1.9.0 v1.9.5 \
-//     v1.10.0 v1.11.0 v1.11.6 v1.12.0 v1.13.0 v1.13.9 v1.14.1 v1.15-ad8823176=DIRECTORY
+//   node scripts/talos-fields.ts v1.3.0 v1.3.7=DIRECTORY … v1.13.0 v1.13.9 v1.14.1 v1.15-ad8823176=DIRECTORY
 //
-// A version alone is downloaded by Go, as the module github.com/siderolabs/talos/pkg/machinery. With a directory, its source is
-// there: `pkg/machinery` of a clone of https://github.com/siderolabs/talos. Of each minor version, name the first patch and the
-// newest: what either has, the version has. The last one is taken for unreleased: nothing is said to have gone with it.
+// with all versions in their order; those that the table was made from stand in its first lines. A version alone is downloaded by
+// Go, as the module github.com/siderolabs/talos/pkg/machinery. With a directory, its source is there: `pkg/machinery` of a clone
+// of https://github.com/siderolabs/talos, for versions that the registry of modules does not serve. Of each minor version, name
+// the first patch and the newest: what either has, the version has, for fields come with patches, too. The last version is taken
+// for unreleased: nothing is said to have gone with it.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 // Made by scripts/talos-fields.ts: change that, not this file.
-// Sources: the Go types of github.com/siderolabs/talos/pkg/machinery v1.3.0, v1.3.7, v1.4.0, v1.5.0, v1.5.5, v1.6.0, v1.6.7, v1.7.0, v1.7.6, v1.8.0, v1.8.3, v1.9.0, v1.9.5, v1.10.0, v1.11.0, v1.11.6, v1.12.0, v1.13.0, v1.13.9, v1.14.1, v1.15-ad8823176.
+// Sources: the Go types of github.com/siderolabs/talos/pkg/machinery v1.3.0, v1.3.7, v1.4.0, v1.4.8, v1.5.0, v1.5.6, v1.6.0, v1.6.8, v1.7.0, v1.7.7, v1.8.0, v1.8.4, v1.9.0, v1.9.6, v1.10.0, v1.10.9, v1.11.0, v1.11.6, v1.12.0, v1.12.11, v1.13.0, v1.13.9, v1.14.1, v1.15-ad8823176.
 
 /**
  * The fields of every document that Talos 1.3 to 1.15 reads, one a line: path, versions (minor; empty is "from the first" or
@@ -581,7 +581,7 @@ OOMConfig.apiVersion 12-
 OOMConfig.cgroupRankingExpression 12-
 OOMConfig.kind 12-
 OOMConfig.sampleInterval 12-
-OOMConfig.strictCgroupClassOrdering 13-
+OOMConfig.strictCgroupClassOrdering 12-
 OOMConfig.triggerExpression 12-
 PCIDriverRebindConfig 10-
 PCIDriverRebindConfig.apiVersion 10-
@@ -1287,7 +1287,7 @@ v1alpha1.machine.network.kubespan.allowDownPeerBypass
 v1alpha1.machine.network.kubespan.enabled
 v1alpha1.machine.network.kubespan.filters
 v1alpha1.machine.network.kubespan.filters.endpoints
-v1alpha1.machine.network.kubespan.filters.excludeAdvertisedNetworks 13-
+v1alpha1.machine.network.kubespan.filters.excludeAdvertisedNetworks 12-
 v1alpha1.machine.network.kubespan.harvestExtraEndpoints 6-
 v1alpha1.machine.network.kubespan.mtu
 v1alpha1.machine.network.nameservers - !12 ResolverConfig

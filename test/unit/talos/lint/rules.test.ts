@@ -120,6 +120,30 @@ describe('the version', () => {
     for (const version of [13, 14, 15]) expect(short(document('ImageVerificationConfig', ''), { version })).toEqual([]);
   });
 
+  it('fields come with patches, too: what the newest 1.12 has, 1.12 has', () => {
+    const text = document('OOMConfig', 'strictCgroupClassOrdering: true');
+    expect(short(text, { version: 11 })).toEqual(['2:1 field-version kind']);
+    expect(short(text, { version: 12 })).toEqual([]);
+  });
+
+  it('nothing is said to be unknown to a Talos that is newer than what is known of', () => {
+    const text = (version: string) => `${installs(`ghcr.io/siderolabs/installer:${version}`)}\n  new: {}`;
+    expect(short(text('v1.15.0'))).toContain('4:3 unknown-field machine.new');
+    expect(short(text('v1.16.0'))).not.toContain('4:3 unknown-field machine.new');
+  });
+
+  it('is that of a document that installs, too', () => {
+    const text = `machine: { kubelet: {} }\n---\n${document('UnattendedInstallConfig', 'installer: { image: "a/installer:v1.14.1" }')}`;
+    expect(short(text)).toEqual(['1:12 deprecated-field machine.kubelet']);
+  });
+
+  it('what is unknown below a deprecated section is unknown all the same', () => {
+    expect(short('machine: { kubelet: { imagee: a } }', { version: 14 })).toEqual([
+      '1:12 deprecated-field machine.kubelet',
+      '1:23 unknown-field machine.kubelet.imagee',
+    ]);
+  });
+
   it('deprecated once, for the whole section', () => {
     const text = 'cluster: { network: { podSubnets: [10.244.0.0/16], dnsDomain: cluster.local } }';
     expect(short(text, { version: 14 })).toEqual(['1:12 deprecated-field cluster.network']);
