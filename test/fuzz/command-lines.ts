@@ -107,7 +107,8 @@ async function ends(args: readonly string[]): Promise<void> {
   ok([0, 1, 2].includes(code), `exit code ${code}: ${stderr}`);
   ok(!/\n {4}at /.test(stderr), stderr);
   if (code === 2) {
-    equal(stdout, '');
+    // What it finds in the other files, it says all the same.
+    if (args[1] !== 'lint') equal(stdout, '');
     match(stderr, /^(taintkeeper|error): /);
   }
   const text = isData(args) ? stderr : stdout + stderr;
