@@ -68,7 +68,7 @@ function foreignness(value: unknown): string | undefined {
 }
 
 /** Of `talosctl gen secrets`, which has a section `cluster`, too. */
-const SECRETS_BUNDLE: readonly string[] = ['certs', 'secrets', 'trustdinfo'];
+const SECRETS_BUNDLE: readonly string[] = ['certs', 'secrets'];
 
 /** `init`, of a cluster's first machine in the days of old, counts as controlplane. */
 export type MachineRole = 'controlplane' | 'worker';
