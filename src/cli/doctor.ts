@@ -1,6 +1,5 @@
 import { styleText } from 'node:util';
 import { Command, Option } from 'commander';
-import { stringify } from 'yaml';
 import { connect } from '../cluster/client/api-client.ts';
 import { type ClusterChoice, findConfig, loadConfig } from '../cluster/client/kube-config.ts';
 import { AREAS, type CheckResult, type Diagnosis, diagnose, runChecks, type Verdict } from '../doctor/check.ts';
@@ -12,7 +11,7 @@ import { count, printable } from '../kubernetes/text.ts';
 import { VERSION } from '../version.ts';
 import { CLUSTER_OPTIONS } from './cluster-options.ts';
 import { EXIT, type OutputFormat, outputOption } from './options.ts';
-import { columns, usesColors, withProgress } from './output.ts';
+import { columns, formatAs, usesColors, withProgress } from './output.ts';
 
 interface DoctorOptions extends ClusterChoice, Place {
   readonly output: OutputFormat;
@@ -28,14 +27,10 @@ export function formatDiagnosis(
   output: OutputFormat,
   { all = false, colors = false } = {},
 ): string {
-  switch (output) {
-    case 'json':
-      return `${JSON.stringify(diagnosis, null, 2)}\n`;
-    case 'yaml':
-      return stringify(diagnosis);
-    case 'table':
-      return all ? everything(diagnosis) : complaints(diagnosis, colors);
-  }
+  return formatAs(output, {
+    data: () => diagnosis,
+    table: () => (all ? everything(diagnosis) : complaints(diagnosis, colors)),
+  });
 }
 
 /** The verdict, and then every check: what was seen and, in the line below, what mends it. */

@@ -1,10 +1,10 @@
 import { pathToFileURL } from 'node:url';
-import { stringify } from 'yaml';
 import { printable } from '../kubernetes/text.ts';
 import { formatPath } from '../policy/problem.ts';
 import { type Finding, isAtLeast, type Severity } from '../talos/lint/finding.ts';
 import { RULES } from '../talos/lint/lint.ts';
 import { VERSION } from '../version.ts';
+import { asJson, asYaml } from './output.ts';
 
 /** A finding for people and programs to read. */
 export interface LocatedFinding {
@@ -47,13 +47,13 @@ export function formatFindings(findings: readonly LocatedFinding[], format: Lint
     case 'table':
       return findings.map(block).join('\n');
     case 'json':
-      return `${JSON.stringify({ findings }, null, 2)}\n`;
+      return asJson({ findings });
     case 'yaml':
-      return stringify({ findings }, { lineWidth: 0 });
+      return asYaml({ findings });
     case 'github':
       return findings.map((finding) => annotation(finding, failOn)).join('');
     case 'sarif':
-      return `${JSON.stringify(sarif(findings, failOn), null, 2)}\n`;
+      return asJson(sarif(findings, failOn));
   }
 }
 

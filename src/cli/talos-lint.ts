@@ -1,6 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { listPolicyFiles } from '../files/policy-files.ts';
-import { InputError } from '../files/text-files.ts';
+import { InputError, listFiles } from '../files/text-files.ts';
 import { FIRST_VERSION, LAST_VERSION } from '../talos/fields.ts';
 import { disabledIn, isRule } from '../talos/lint/disabled.ts';
 import { SEVERITIES } from '../talos/lint/finding.ts';
@@ -11,7 +10,7 @@ import {
   readMachineConfigurations,
   readMachineConfigurationText,
 } from '../talos/machine-configuration.ts';
-import { EXIT } from './options.ts';
+import { EXIT, filenameOption } from './options.ts';
 import {
   type FailOn,
   formatFindings,
@@ -23,6 +22,7 @@ import {
 } from './talos-lint-output.ts';
 
 interface LintCommandOptions {
+  readonly filename?: readonly string[];
   readonly talosVersion?: number;
   readonly role?: MachineRole;
   readonly since?: string;
@@ -38,9 +38,10 @@ export function lintCommand(exit: (code: number) => void): Command {
       'Say what in Talos machine configurations will not do what its author thinks: where, why, and what to write instead. Of what is right, nothing is said.',
     )
     .argument(
-      '<file...>',
+      '[file...]',
       'machine configurations, or patches of them; of a directory, its .yaml, .yml and .json files; - is standard input',
     )
+    .addOption(filenameOption())
     .option(
       '--talos-version <version>',
       `the Talos that reads them, 1.${FIRST_VERSION} to 1.${LAST_VERSION} (default: the tag of machine.install.image; without it, what all versions agree on)`,
@@ -75,7 +76,9 @@ Examples:
   taintkeeper talos lint gpu.yaml --since gpu-as-registered.yaml
   taintkeeper talos lint talos/ -o github`,
     )
-    .action(async (paths: readonly string[], options: LintCommandOptions) => {
+    .action(async (args: readonly string[], options: LintCommandOptions) => {
+      const paths = [...args, ...(options.filename ?? [])];
+      if (paths.length === 0) throw new InputError(['which files? Name a FILE, or - for standard input']);
       const { talosVersion: version, role, since, disable = [], failOn, output } = options;
       const [registered] = since === undefined ? [] : await readMachineConfigurations([since]);
       const { findings, passedOver, faults } = await lintFiles(paths, { version, role, registered, disabled: disable });
@@ -99,7 +102,7 @@ async function lintFiles(paths: readonly string[], options: LintOptions): Promis
   const result: LintedFiles = { findings: [], passedOver: [], faults: [] };
   for (const path of paths) {
     try {
-      const files = path === '-' ? [path] : await listPolicyFiles([path]);
+      const files = path === '-' ? [path] : await listFiles([path]);
       if (files.length === 0) throw new InputError([`${path}: there are no YAML or JSON files in it`]);
       const isDirectory = files[0] !== path;
       for (const file of files) await lintFile(file, isDirectory, options, result);
