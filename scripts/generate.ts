@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { commandLinePage } from './command-line-page.ts';
 import { crdFiles } from './crds.ts';
 import { dashboard } from './dashboard.ts';
+import { withHousePlan } from './house-plan.ts';
 import { licencesPage } from './licences-page.ts';
 import { metricsPage } from './metrics-page.ts';
 import { policyPage } from './policy-page.ts';
@@ -32,3 +33,5 @@ for (const [page, text] of Object.entries({
 const alerts = readFileSync(join(ROOT, 'manifests/monitoring/alerts.yaml'), 'utf8');
 write('manifests/monitoring/prometheus-rule.yaml', prometheusRule(alerts));
 write('manifests/monitoring/dashboard.json', dashboard());
+
+write('CONTRIBUTING.md', withHousePlan(readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8')));
