@@ -21,26 +21,26 @@ interface Wording {
 
 const NODE_WORDINGS: Record<Outcome, Wording> = {
   denied: warning('TaintRemovalDenied', 'DenyRequest', 'refused the removal of'),
-  restored: normal('TaintRestored', 'RestoreTaint', 'put back'),
+  restored: normal('TaintRestored', 'RestoreTaint', 'restored'),
   added: normal('TaintAdded', 'AddTaint', 'added'),
-  missing: { ...warning('TaintMissing', 'AllowRequest', 'finds missing'), byUser: false },
-  audited: warning('TaintRemoved', 'AllowRequest', 'in mode Audit, let go'),
-  announced: normal('TaintReleaseAnnounced', 'AllowRequest', 'will let go, once,'),
-  released: normal('TaintReleased', 'AllowRequest', 'let go, as announced,'),
-  exempt: normal('TaintRemoved', 'AllowRequest', 'let an exempt user remove'),
+  missing: { ...warning('TaintMissing', 'AllowRequest', 'reports missing'), byUser: false },
+  audited: warning('TaintRemoved', 'AllowRequest', 'in mode Audit, allowed the removal of'),
+  announced: normal('TaintReleaseAnnounced', 'AllowRequest', 'will allow, once, the removal of'),
+  released: normal('TaintReleased', 'AllowRequest', 'allowed, as announced, the removal of'),
+  exempt: normal('TaintRemoved', 'AllowRequest', 'allowed an exempt user to remove'),
   unselected: warning('TaintUnprotected', 'AllowRequest', 'no longer selects the node and so no longer protects'),
 };
 
 /** A node that registers without a taint has not lost it. */
 const NODE_CREATION_AUDITED: Wording = {
-  ...warning('TaintMissing', 'AllowRequest', 'in mode Audit, finds missing'),
+  ...warning('TaintMissing', 'AllowRequest', 'in mode Audit, reports missing'),
   byUser: false,
 };
 
 const DAEMON_SET_WORDINGS: Partial<Record<Outcome, Wording>> = {
   added: normal('TolerationAdded', 'AddToleration', 'added'),
-  missing: { ...warning('TolerationMissing', 'AllowRequest', 'finds missing'), byUser: false },
-  audited: { ...warning('TolerationMissing', 'AllowRequest', 'in mode Audit, finds missing'), byUser: false },
+  missing: { ...warning('TolerationMissing', 'AllowRequest', 'reports missing'), byUser: false },
+  audited: { ...warning('TolerationMissing', 'AllowRequest', 'in mode Audit, reports missing'), byUser: false },
 };
 
 /**

@@ -143,7 +143,9 @@ function validate(
 function doubts(tolerations: readonly Toleration[], { toleration: wanted }: DeclaredToleration): string[] {
   return tolerations
     .filter((toleration) => hasUnknownOperator(toleration) && (!toleration.key || toleration.key === wanted.key))
-    .map((toleration) => `toleration ${formatToleration(toleration)}: operator not known, taken as not tolerating`);
+    .map(
+      (toleration) => `toleration ${formatToleration(toleration)}: operator not supported, treated as not tolerating`,
+    );
 }
 
 function report({ policy: { name, mode }, field, toleration }: DeclaredToleration, outcome: Outcome): Violation {

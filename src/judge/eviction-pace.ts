@@ -26,8 +26,8 @@ export interface Waiting {
 
 export function evictionState({ nodes, rate, holds, podsHidden }: Waiting): ConditionState {
   const [first] = holds;
-  const blind = podsHidden && `pods that find no node are not waited for: ${podsHidden}`;
-  const parts = [`${count(nodes, 'node')} still to get a taint that evicts pods`, paceOf(rate), holdText(holds), blind];
+  const blind = podsHidden && `does not wait for unscheduled pods: ${podsHidden}`;
+  const parts = [`${count(nodes, 'node')} waiting for a taint that evicts pods`, paceOf(rate), holdText(holds), blind];
   return { status: 'True', reason: first?.reason ?? 'Paced', message: parts.filter(Boolean).join('; ') };
 }
 
@@ -40,17 +40,17 @@ export function holdText(holds: readonly Hold[]): string {
 export function paceOf(rate: number): string {
   if (rate === 0) return '';
   const pace = rate <= 1 ? `one node in ${rounded(1 / rate)} s` : `${rounded(rate)} nodes in 1 s`;
-  return `${pace} in each zone at the most`;
+  return `at most ${pace} in each zone`;
 }
 
 function textOf(hold: Hold): string {
   switch (hold.reason) {
     case 'PodsWithoutNode': {
       const { names } = hold;
-      if (names.length === 0) return 'too many pods have no node to run on';
-      const have = names.length === 1 ? 'has' : 'have';
+      if (names.length === 0) return 'too many pods are unscheduled';
+      const are = names.length === 1 ? 'is' : 'are';
       const named = atMost(MAX_NAMED, names).join(', ');
-      return `${count(names.length, 'pod')} that came since ${have} no node to run on (${named})`;
+      return `${count(names.length, 'pod')} created since ${are} unscheduled (${named})`;
     }
     case 'ZoneNotReady':
       return `${hold.notReady} of ${hold.nodes} nodes ${hold.zone ? `in zone ${hold.zone} ` : ''}are not ready`;

@@ -20,7 +20,7 @@ export function wildcardNotes(policy: Policy): string[] {
 export function wildcardNotesWithoutLeader(policy: Policy): string[] {
   return notesOf(policy, (rule, spec) =>
     waitsToSettle(rule, spec, spec.mode)
-      ? `protects nothing here: which taints have settled, only taintkeeper in a cluster writes down. Set settleSeconds: 0, and name in except what a node has to lose`
+      ? `protects nothing here: only taintkeeper in a cluster records which taints have settled. Set settleSeconds: 0, and list in except what nodes must be able to lose`
       : undefined,
   );
 }
@@ -38,7 +38,7 @@ export function notesOfUnsettled(
       const field = policy.protectedBy(taint);
       if (field === undefined || policy.heldBy(taint, isSettled) !== undefined) return [];
       return [
-        `taint ${formatTaint(taint)} may go: TaintPolicy ${policy.name} (${field}) protects it once ${REMEMBERED_ANNOTATION} lists it`,
+        `taint ${formatTaint(taint)} may be removed: TaintPolicy ${policy.name} (${field}) protects it once ${REMEMBERED_ANNOTATION} lists it`,
       ];
     }),
   );
@@ -47,11 +47,11 @@ export function notesOfUnsettled(
 function noteOf(rule: TaintRule, spec: TaintPolicySpec): string {
   const seconds = settleSecondsOf(spec);
   if (spec.mode === 'Audit') {
-    return `means every taint: those are reported, too, that Deny or Restore would let go, as they have not stayed for ${seconds} s`;
+    return `matches every taint: also reports those that Deny and Restore do not protect yet, on the node for less than ${seconds} s`;
   }
   return waitsToSettle(rule, spec, spec.mode)
-    ? `means every taint that has stayed on a Ready node for ${seconds} s: name in except what somebody takes off later than that`
-    : 'means every taint at once, also one that a node has to lose before it is of use: name those in except';
+    ? `matches every taint that has stayed on a Ready node for ${seconds} s: list in except what is removed later than that`
+    : 'matches every taint at once, start-up taints included: list those in except';
 }
 
 function notesOf(policy: Policy, note: (rule: TaintRule, spec: TaintPolicySpec) => string | undefined): string[] {

@@ -46,8 +46,10 @@ export function refusal({ node, oldNode }: NodeUpdate, denied: readonly Ruling[]
 function restoreAdvice(denied: readonly Ruling[], byNode: boolean): string[] {
   if (!denied.some(({ mode }) => mode === 'Restore')) return [];
   return byNode
-    ? ["A node's own update is refused, not restored: the API server lets no node change its taints."]
-    : ["It was not put back: is taintkeeper's mutating webhook called, and does none after it undo that?"];
+    ? ['An update by the node itself is refused: the API server does not let nodes change their taints.']
+    : [
+        "It was not restored: is taintkeeper's mutating webhook called, or does a later webhook remove the taint again?",
+      ];
 }
 
 function releaseAdvice(node: string, annotation: string | undefined, denied: readonly Ruling[]): string[] {
@@ -66,12 +68,14 @@ function releaseAdvice(node: string, annotation: string | undefined, denied: rea
       : []),
     // With others refused, mutation leaves it there on purpose.
     ...(unspent.length === denied.length
-      ? [`Annotation ${RELEASE_ANNOTATION} is still there: is taintkeeper's mutating webhook called, which spends it?`]
+      ? [
+          `Annotation ${RELEASE_ANNOTATION} is still there: taintkeeper's mutating webhook should have removed it. Is it called?`,
+        ]
       : []),
     ...(closed.length > 0
       ? [
           `TaintPolicy "${[...new Set(closed.map(({ policy }) => policy.name))].join('", "')}" allows no release: ` +
-            'only a change of the policy does.',
+            'change the policy first.',
         ]
       : []),
     ...(announceable.length > 0
@@ -100,7 +104,7 @@ export function changesOfProtection(request: NodeUpdate, policies: readonly Comp
   const left = binding.filter((policy) => policy.selectsNode(oldNode.labels) && !policy.selectsNode(node.labels));
   const departures = protections(left, node.taints, request).map(({ policy, taint, field }) => ({
     violation: taintViolation(policy, field, taint, 'unselected'),
-    warning: `TaintPolicy ${policy.name} no longer protects taint ${formatTaint(taint)}: the node left it`,
+    warning: `TaintPolicy ${policy.name} no longer protects taint ${formatTaint(taint)}: it no longer selects the node`,
   }));
   const announced = node.release === oldNode.release ? [] : announcements(request, binding);
   const found = [...departures, ...announced];
@@ -131,7 +135,7 @@ function announcements(request: NodeUpdate, policies: readonly CompiledTaintPoli
       policy.releasable
         ? {
             violation: taintViolation(policy, field, taint, 'announced'),
-            warning: `TaintPolicy ${policy.name} now lets taint ${formatTaint(taint)} go, once${comesBack(policy, taint)}`,
+            warning: `TaintPolicy ${policy.name} allows the removal of taint ${formatTaint(taint)}, once${comesBack(policy, taint)}`,
           }
         : { warning: `TaintPolicy ${policy.name} allows no release of taint ${formatTaint(taint)}` },
   );
@@ -153,7 +157,7 @@ function comesBack({ mode, present }: CompiledTaintPolicy, taint: Taint): string
       (taint.effect !== 'NoExecute' || value.mayEvict) &&
       !isTransientTaintKey(taint.key),
   );
-  return mode === 'Restore' && returns ? '; in a cluster, a Present taint is put back' : '';
+  return mode === 'Restore' && returns ? '; in a cluster, a Present taint is restored' : '';
 }
 
 function protections(

@@ -129,8 +129,8 @@ function mutate(
     },
     [...done.flatMap((ruling) => report(ruling, ruling.standing, 'restored')), ...told.map(nativeViolation)],
     [
-      ...done.map(({ taint, standing }) => `${names(standing)} put back taint ${formatTaint(taint)}`),
-      ...told.map(({ taint, policy }) => `TaintPolicy ${policy.name} put back taint ${formatTaint(taint)}`),
+      ...done.map(({ taint, standing }) => `${names(standing)} restored taint ${formatTaint(taint)}`),
+      ...told.map(({ taint, policy }) => `TaintPolicy ${policy.name} restored taint ${formatTaint(taint)}`),
     ],
   );
 }

@@ -71,7 +71,7 @@ export function lackingMessage({ name, mode }: CompiledTaintPolicy): Expression 
 export function refusalMessage(policy: CompiledTaintPolicy, mutates: boolean): Expression {
   const { name, mode, releasable, rules } = policy;
   const field = rules.length === 1 ? 'spec.taints[0], ' : '';
-  const release = releasable ? '' : ' The policy allows no release: only a change of the policy does.';
+  const release = releasable ? '' : ' The policy allows no release: change the policy first.';
   const reason = text([
     '"node " + object.metadata.name + " must keep "',
     TAINTS,
@@ -83,8 +83,8 @@ export function refusalMessage(policy: CompiledTaintPolicy, mutates: boolean): E
 
 function restoreAdvice(policy: string, mutates: boolean): string {
   return mutates
-    ? ` It was not put back: is MutatingAdmissionPolicy ${policy}.restore.taintkeeper.dev in force, and does none after it undo that?`
-    : ' It is not put back: that takes a MutatingAdmissionPolicy, which this API server does not have.';
+    ? ` It was not restored: is MutatingAdmissionPolicy ${policy}.restore.taintkeeper.dev in force, or does a later one remove the taint again?`
+    : ' It is not restored: that needs a MutatingAdmissionPolicy, which this API server does not have.';
 }
 
 /** An entry that the command below repeats: somebody will put it into a shell. */
@@ -96,7 +96,7 @@ function releaseAdvice(policy: string, mutates: boolean): Expression {
   const named = isNamedIn(ANNOUNCED);
   const still = overItems('all', reference('lost'), 't', named, (size) => size * (named.cost(size) + 6) + 2);
   const spend = mutates
-    ? ` Annotation ${RELEASE_ANNOTATION} is still there: is MutatingAdmissionPolicy ${policy}.restore.taintkeeper.dev in force, which spends it?`
+    ? ` Annotation ${RELEASE_ANNOTATION} is still there: MutatingAdmissionPolicy ${policy}.restore.taintkeeper.dev should have removed it. Is it in force?`
     : ` Annotation ${RELEASE_ANNOTATION} is still there: the request that removes the taint must take the entry out as well.`;
   // What was announced before stays announced: to overwrite it would only move the refusal to another taint.
   const announced = cel(0)`${ANNOUNCED}.filter(e, !(e in ${LOST_TEXTS}) && size(e) <= ${MAX_ENTRY_LENGTH} &&

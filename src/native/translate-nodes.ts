@@ -116,29 +116,29 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
     mode === 'Restore' &&
       !mutates && {
         field: 'spec.mode',
-        message: 'without MutatingAdmissionPolicy nothing is put back: an update that drops a taint is refused',
+        message: 'without MutatingAdmissionPolicy nothing is restored: an update that drops a taint is refused',
       },
     mode === 'Restore' &&
       mutates &&
       purpose === 'Alone' && {
         field: 'spec.mode',
-        message: 'taints are put back without a word to whoever dropped them: no warning, no Event, no metric',
+        message: 'taints are restored without a warning to the requester, an Event or a metric',
       },
     !audit && {
       field: 'spec.taints',
-      message: `what a node carries is not remembered in ${REMEMBERED_ANNOTATION}, only forgotten there when it goes with leave: nothing can be put back later`,
+      message: `what a node carries is not recorded in ${REMEMBERED_ANNOTATION}; a released taint is only removed from it: nothing can be restored later`,
     },
     waits &&
       purpose === 'Alone' && {
         field: 'spec.settleSeconds',
-        message: `a key with "*" protects what ${REMEMBERED_ANNOTATION} lists, which nobody writes without taintkeeper in the cluster: nothing, unless settleSeconds is 0`,
+        message: `a key with "*" protects what ${REMEMBERED_ANNOTATION} lists, which only taintkeeper in the cluster writes: without it nothing, unless settleSeconds is 0`,
       },
     present &&
       !audit &&
       !mutates && {
         field: 'spec.taints',
         message:
-          'without MutatingAdmissionPolicy a node that registers gets no Present taint: that it lacks one is reported',
+          'without MutatingAdmissionPolicy a node that registers gets no Present taint: a missing one is reported',
       },
     present &&
       mode === 'Restore' && {

@@ -94,5 +94,5 @@ export function exportPolicies(
 
 const NOT_NATIVE: NativeTranslation = {
   policies: [],
-  limits: [{ field: 'spec', message: 'no request is what it is about: it needs taintkeeper in the cluster' }],
+  limits: [{ field: 'spec', message: 'it is not about requests: it needs taintkeeper in the cluster' }],
 };

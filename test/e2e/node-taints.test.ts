@@ -78,7 +78,7 @@ describeWithControlPlane('node taints', {}, (cp) => {
         const name = await createNode('restore');
         const { passed, error, warnings } = await lose(cp(), name, user);
         expect(passed, error).toBe(true);
-        expect(warnings).toContain('TaintPolicy restore put back taint dedicated=gpu:NoSchedule');
+        expect(warnings).toContain('TaintPolicy restore restored taint dedicated=gpu:NoSchedule');
         const taints = await taintsOf(cp(), name);
         expect(taints).toContain('dedicated=gpu:NoSchedule');
         expect(new Set(taints.map((taint) => taint.replace(/=[^:]*/, ''))).size).toBe(taints.length);
@@ -175,7 +175,7 @@ describeWithControlPlane('node taints', {}, (cp) => {
 
     it('says at once what it will do', async () => {
       const { warnings } = await annotate(await createNode('deny'));
-      expect(warnings).toEqual(['TaintPolicy deny now lets taint dedicated=gpu:NoSchedule go, once']);
+      expect(warnings).toEqual(['TaintPolicy deny allows the removal of taint dedicated=gpu:NoSchedule, once']);
     });
 
     it('takes two requests: one write cannot announce and remove', async () => {
@@ -200,7 +200,7 @@ describeWithControlPlane('node taints', {}, (cp) => {
       contentType: MERGE_PATCH,
     });
     expect(answer.warnings).toEqual([
-      'TaintPolicy deny no longer protects taint dedicated=gpu:NoSchedule: the node left it',
+      'TaintPolicy deny no longer protects taint dedicated=gpu:NoSchedule: it no longer selects the node',
     ]);
     expect((await cp().auditEvent(answer)).annotations).toMatchObject({
       [`${VALIDATING_WEBHOOK}/unselected`]: 'deny: dedicated=gpu:NoSchedule',

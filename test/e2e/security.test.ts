@@ -49,7 +49,7 @@ describeWithControlPlane('what the security model says of those who write nodes'
 
     const { passed, error } = await patch(developer, path(name), { spec: { taints: null } });
     expect(passed).toBe(false);
-    expect(error).toContain('TaintPolicy "strict" allows no release: only a change of the policy does.');
+    expect(error).toContain('TaintPolicy "strict" allows no release: change the policy first.');
     expect(await taintsOf(cp(), name)).toContain(PROTECTED);
   });
 

@@ -55,7 +55,7 @@ export function startStaleWriter(cp: ControlPlane, copies: StaleCopies): StaleWr
       },
     );
     writes.count++;
-    if (warnings.some((text) => text.includes('put back taint'))) writes.patched++;
+    if (warnings.some((text) => text.includes('restored taint'))) writes.patched++;
     const isMarked = body.spec?.taints?.some(({ key }) => key === MARK.key) ?? false;
     if (status !== 200 || isMarked !== marked) writes.wrong.push(`${name}: ${status} ${JSON.stringify(body.spec)}`);
   }

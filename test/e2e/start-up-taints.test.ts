@@ -55,7 +55,7 @@ describeWithControlPlane('a taint that an operator sets while a node starts, und
       const dropped = await setTaints(ready, []);
       expect(dropped.passed ? dropped.warnings : dropped.error).toEqual(
         pool === 'restore'
-          ? ['TaintPolicy restore put back taint dedicated=gpu:NoSchedule']
+          ? ['TaintPolicy restore restored taint dedicated=gpu:NoSchedule']
           : expect.stringContaining('must keep taint dedicated=gpu:NoSchedule, protected by TaintPolicy "deny"'),
       );
       await waitForTaints(cp(), ready, GPU_TEXT);

@@ -59,7 +59,7 @@ it.each<{
     phase: 'mutate',
     type: 'Normal',
     reason: 'TaintRestored',
-    said: 'put back taint dedicated=gpu:NoSchedule (user dev)',
+    said: 'restored taint dedicated=gpu:NoSchedule (user dev)',
   },
   {
     outcome: 'restored natively',
@@ -71,7 +71,7 @@ it.each<{
     phase: 'mutate',
     type: 'Normal',
     reason: 'TaintRestored',
-    said: 'put back, by a native policy, taint dedicated=gpu:NoSchedule (user dev)',
+    said: 'restored, by a native policy, taint dedicated=gpu:NoSchedule (user dev)',
   },
   {
     outcome: 'audited',
@@ -80,7 +80,7 @@ it.each<{
     phase: 'validate',
     type: 'Warning',
     reason: 'TaintRemoved',
-    said: 'in mode Audit, let go taint dedicated=gpu:NoSchedule (user dev)',
+    said: 'in mode Audit, allowed the removal of taint dedicated=gpu:NoSchedule (user dev)',
   },
   {
     outcome: 'exempt',
@@ -89,7 +89,7 @@ it.each<{
     phase: 'validate',
     type: 'Normal',
     reason: 'TaintRemoved',
-    said: 'let an exempt user remove taint dedicated=gpu:NoSchedule (user dev)',
+    said: 'allowed an exempt user to remove taint dedicated=gpu:NoSchedule (user dev)',
   },
   {
     outcome: 'announced',
@@ -98,7 +98,7 @@ it.each<{
     phase: 'validate',
     type: 'Normal',
     reason: 'TaintReleaseAnnounced',
-    said: 'will let go, once, taint dedicated=gpu:NoSchedule (user dev)',
+    said: 'will allow, once, the removal of taint dedicated=gpu:NoSchedule (user dev)',
   },
   {
     outcome: 'released',
@@ -107,7 +107,7 @@ it.each<{
     phase: 'validate',
     type: 'Normal',
     reason: 'TaintReleased',
-    said: 'let go, as announced, taint dedicated=gpu:NoSchedule (user dev)',
+    said: 'allowed, as announced, the removal of taint dedicated=gpu:NoSchedule (user dev)',
   },
   {
     outcome: 'unselected',
@@ -140,14 +140,14 @@ describe('the creation of a node', () => {
       policies: present('Restore'),
       phase: 'validate',
       reason: 'TaintMissing',
-      said: 'finds missing taint dedicated=gpu:NoSchedule',
+      said: 'reports missing taint dedicated=gpu:NoSchedule',
     },
     {
       outcome: 'audited',
       policies: present('Audit'),
       phase: 'validate',
       reason: 'TaintMissing',
-      said: 'in mode Audit, finds missing taint dedicated=gpu:NoSchedule',
+      said: 'in mode Audit, reports missing taint dedicated=gpu:NoSchedule',
     },
   ])('$outcome: is about the node by its name alone', ({ policies, phase, reason, said }) => {
     const [onNode, onPolicy] = found(creation, policies, phase);

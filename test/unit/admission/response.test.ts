@@ -35,7 +35,7 @@ it('a patch is base64 of a JSON patch, with a warning', () => {
   expect(response).toMatchObject({
     allowed: true,
     patchType: 'JSONPatch',
-    warnings: [expect.stringContaining('put back')],
+    warnings: [expect.stringContaining('restored')],
   });
   expect(JSON.parse(Buffer.from(response.patch ?? '', 'base64').toString())).toEqual([
     { op: 'add', path: '/spec/taints', value: [gpu] },

@@ -88,7 +88,7 @@ it('of a policy that means every taint, there is something to know', () => {
   expect(checkWildcards({ policies })).toMatchObject([
     {
       state: 'note',
-      evidence: expect.stringMatching(/^TaintPolicy all: spec\.taints\[0\]\.key: "\*" means every taint/),
+      evidence: expect.stringMatching(/^TaintPolicy all: spec\.taints\[0\]\.key: "\*" matches every taint/),
       remedy: 'kubectl edit taintpolicy all',
     },
   ]);

@@ -164,7 +164,7 @@ describe('Mutate', () => {
     const decision = judge(policy(), { tolerations: [MASTER, { key: CONTROL_PLANE.key, operator: 'Gt', value: '5' }] });
     expect(decision.warnings).toEqual([
       'TolerationPolicy cni added toleration node-role.kubernetes.io/control-plane:NoSchedule',
-      'toleration node-role.kubernetes.io/control-plane=5 (Gt): operator not known, taken as not tolerating',
+      'toleration node-role.kubernetes.io/control-plane=5 (Gt): operator not supported, treated as not tolerating',
     ]);
   });
 

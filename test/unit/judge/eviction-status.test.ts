@@ -6,10 +6,10 @@ const pods = (...names: string[]) => ({ reason: 'PodsWithoutNode', names }) as c
 const zone = (name: string) => ({ reason: 'ZoneNotReady', zone: name, nodes: 10, notReady: 6 }) as const;
 
 it.each([
-  { rate: 0.1, pace: 'one node in 10 s in each zone at the most' },
-  { rate: 0.03, pace: 'one node in 33.33 s in each zone at the most' },
-  { rate: 1, pace: 'one node in 1 s in each zone at the most' },
-  { rate: 2.5, pace: '2.5 nodes in 1 s in each zone at the most' },
+  { rate: 0.1, pace: 'at most one node in 10 s in each zone' },
+  { rate: 0.03, pace: 'at most one node in 33.33 s in each zone' },
+  { rate: 1, pace: 'at most one node in 1 s in each zone' },
+  { rate: 2.5, pace: 'at most 2.5 nodes in 1 s in each zone' },
   { rate: 0, pace: '' },
 ])('a rate of $rate is said as "$pace"', ({ rate, pace }) => {
   expect(paceOf(rate)).toBe(pace);
@@ -21,13 +21,13 @@ it.each<{ why: string; more: Partial<Waiting>; reason: string; message: string }
     why: 'one pod has no node',
     more: { holds: [pods('a/b')] },
     reason: 'PodsWithoutNode',
-    message: '; held up: 1 pod that came since has no node to run on (a/b)',
+    message: '; held up: 1 pod created since is unscheduled (a/b)',
   },
   {
     why: 'many have none',
     more: { holds: [pods('a/b', 'a/c', 'a/d', 'a/e')] },
     reason: 'PodsWithoutNode',
-    message: '; held up: 4 pods that came since have no node to run on (a/b, a/c, and 2 more)',
+    message: '; held up: 4 pods created since are unscheduled (a/b, a/c, and 2 more)',
   },
   {
     why: 'zones are not ready, one of them without a name',
@@ -39,9 +39,9 @@ it.each<{ why: string; more: Partial<Waiting>; reason: string; message: string }
     why: 'pods are not to be seen',
     more: { podsHidden: 'no right' },
     reason: 'Paced',
-    message: '; pods that find no node are not waited for: no right',
+    message: '; does not wait for unscheduled pods: no right',
   },
 ])('the condition says what nodes wait for: $why', ({ more, reason, message }) => {
-  const start = '3 nodes still to get a taint that evicts pods; one node in 10 s in each zone at the most';
+  const start = '3 nodes waiting for a taint that evicts pods; at most one node in 10 s in each zone';
   expect(evictionState({ ...waiting, ...more })).toEqual({ status: 'True', reason, message: start + message });
 });

@@ -118,7 +118,7 @@ describe('release by annotation', () => {
         policies: deny,
         newRelease: RELEASE,
         found: ['p announced dedicated=gpu:NoSchedule'],
-        warnings: ['TaintPolicy p now lets taint dedicated=gpu:NoSchedule go, once'],
+        warnings: ['TaintPolicy p allows the removal of taint dedicated=gpu:NoSchedule, once'],
       },
       {
         why: 'a Present taint may go, for as long as nobody repairs the node',
@@ -126,7 +126,7 @@ describe('release by annotation', () => {
         newRelease: RELEASE,
         found: ['p announced dedicated=gpu:NoSchedule'],
         warnings: [
-          'TaintPolicy p now lets taint dedicated=gpu:NoSchedule go, once; in a cluster, a Present taint is put back',
+          'TaintPolicy p allows the removal of taint dedicated=gpu:NoSchedule, once; in a cluster, a Present taint is restored',
         ],
       },
       ...[
@@ -138,7 +138,7 @@ describe('release by annotation', () => {
         taint,
         newRelease: formatTaint(taint),
         found: [`p announced ${formatTaint(taint)}`],
-        warnings: [`TaintPolicy p now lets taint ${formatTaint(taint)} go, once`],
+        warnings: [`TaintPolicy p allows the removal of taint ${formatTaint(taint)}, once`],
       })),
       {
         why: 'nothing, with release: Never',

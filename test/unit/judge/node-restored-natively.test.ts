@@ -14,7 +14,7 @@ describe('what a native policy put back in this request', () => {
     expect(decision).toMatchObject({
       verdict: 'patch',
       desired: { taints: [gpu], restored: undefined },
-      warnings: [`TaintPolicy p put back taint ${GPU}`],
+      warnings: [`TaintPolicy p restored taint ${GPU}`],
       violations: [{ policy: 'p', outcome: 'restored', subject: GPU, field: 'spec.taints[0]', by: 'native' }],
     });
   });

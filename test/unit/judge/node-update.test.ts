@@ -78,7 +78,7 @@ describe('Restore', () => {
     const decision = judgeUpdate(restore, 'mutate', update);
     expect(decision).toMatchObject({ verdict: 'patch', desired: { taints: desired } });
     expect(outcomes(decision)).toEqual(['p restored dedicated=gpu:NoSchedule']);
-    expect(decision.warnings).toEqual(['TaintPolicy p put back taint dedicated=gpu:NoSchedule']);
+    expect(decision.warnings).toEqual(['TaintPolicy p restored taint dedicated=gpu:NoSchedule']);
   });
 
   it('never adds a Present taint that the node lacked before', () => {
@@ -91,7 +91,7 @@ describe('Restore', () => {
     expect(judgeUpdate(restore, 'mutate', update)).toMatchObject({ verdict: 'allow', violations: [] });
     expect(judgeUpdate(restore, 'validate', update)).toMatchObject({
       verdict: 'deny',
-      message: expect.stringContaining("A node's own update is refused"),
+      message: expect.stringContaining('An update by the node itself is refused'),
     });
   });
 
@@ -217,7 +217,7 @@ describe('a node that leaves a policy by its labels', () => {
     expect(outcomes(decision)).toEqual(['p unselected dedicated=gpu:NoSchedule']);
     expect(decision).toMatchObject({
       verdict: 'allow',
-      warnings: ['TaintPolicy p no longer protects taint dedicated=gpu:NoSchedule: the node left it'],
+      warnings: ['TaintPolicy p no longer protects taint dedicated=gpu:NoSchedule: it no longer selects the node'],
     });
   });
 

@@ -16,12 +16,12 @@ it.each<[what: string, spec: Partial<TaintPolicySpec>, ...notes: RegExp[]]>([
   [
     'every taint',
     {},
-    /^spec\.taints\[0\]\.key: "\*" means every taint that has stayed on a Ready node for 600 s: name/,
+    /^spec\.taints\[0\]\.key: "\*" matches every taint that has stayed on a Ready node for 600 s: list/,
   ],
   ['the seconds', { settleSeconds: 30 }, /for 30 s/],
-  ['exceptions are not all', { taints: [{ key: '**', except: ['a'] }] }, /^spec\.taints\[0\]\.key: "\*\*" means/],
-  ['at once', { settleSeconds: 0 }, /means every taint at once, also one that a node has to lose before it is of use/],
-  ['Audit', { mode: 'Audit' }, /those are reported, too, that Deny or Restore would let go/],
+  ['exceptions are not all', { taints: [{ key: '**', except: ['a'] }] }, /^spec\.taints\[0\]\.key: "\*\*" matches/],
+  ['at once', { settleSeconds: 0 }, /matches every taint at once, start-up taints included/],
+  ['Audit', { mode: 'Audit' }, /also reports those that Deny and Restore do not protect yet/],
   ['one family', { taints: [{ key: 'a' }, { key: 'example.com/*' }] }],
 ])('says what a key for every taint does: %s', (_what, spec, ...notes) => {
   expect(wildcardNotes(policyOf(spec))).toEqual(notes.map((note) => expect.stringMatching(note)));
@@ -48,7 +48,7 @@ it('says of an update which taints go only because they have not settled', () =>
   const notes = (remembered?: string) =>
     notesOfUnsettled(nodeOf([gpu, other, b], { remembered }), nodeOf([]), taintPolicies);
   const note = (text: string) =>
-    `taint ${text} may go: TaintPolicy all (spec.taints[0]) protects it once taintkeeper.dev/remembered lists it`;
+    `taint ${text} may be removed: TaintPolicy all (spec.taints[0]) protects it once taintkeeper.dev/remembered lists it`;
   expect(notes('b:NoSchedule')).toEqual([note('dedicated=gpu:NoSchedule')]);
   expect(notes('b:NoSchedule, dedicated=gpu:NoSchedule')).toEqual([]);
 });

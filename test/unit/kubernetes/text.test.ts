@@ -4,7 +4,7 @@ import { presentableWarnings, printable, WARNING_MAX_LENGTH } from '../../../src
 
 describe('presentableWarnings', () => {
   it('leaves short plain text alone', () => {
-    expect(presentableWarnings(['put back taint a:NoSchedule'])).toEqual(['put back taint a:NoSchedule']);
+    expect(presentableWarnings(['restored taint a:NoSchedule'])).toEqual(['restored taint a:NoSchedule']);
   });
 
   it('cuts what is too long, and says so', () => {

@@ -137,7 +137,7 @@ describe('what it does not say', () => {
       { p: DENY },
       {},
       [
-        'spec.taints: what a node carries is not remembered in t',
+        'spec.taints: what a node carries is not recorded in tai',
         'spec.release: of taintkeeper.dev/release, the first 64 e',
       ],
     ],
@@ -146,8 +146,8 @@ describe('what it does not say', () => {
       { p: { ...RESTORE, release: 'Never' } },
       {},
       [
-        'spec.mode: taints are put back without a word to whoe',
-        'spec.taints: what a node carries is not remembered in t',
+        'spec.mode: taints are restored without a warning to t',
+        'spec.taints: what a node carries is not recorded in tai',
         'spec.settleSeconds: a key with "*" protects what taintkeeper.d',
         'spec.taints: a node that runs gets no Present taint tha',
         'spec.nodeSelector: that a node leaves the policy by its label',
@@ -161,7 +161,7 @@ describe('what it does not say', () => {
       WITHOUT_MAP,
       [
         'spec.mode: without MutatingAdmissionPolicy nothing is',
-        'spec.taints: what a node carries is not remembered in t',
+        'spec.taints: what a node carries is not recorded in tai',
         'spec.taints: without MutatingAdmissionPolicy a node tha',
         'spec.taints: a node that runs gets no Present taint tha',
         'spec.release: without MutatingAdmissionPolicy the reques',

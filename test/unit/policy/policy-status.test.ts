@@ -41,8 +41,8 @@ it('says what generation it is about, how many objects match, and which of them 
 });
 
 it('says what its author should know', () => {
-  const [ready] = status({ notes: ['"*" means every taint', 'and so on'] }).conditions ?? [];
-  expect(ready?.message).toBe('the policy is in force; "*" means every taint; and so on');
+  const [ready] = status({ notes: ['"*" matches every taint', 'and so on'] }).conditions ?? [];
+  expect(ready?.message).toBe('the policy is in force; "*" matches every taint; and so on');
 });
 
 it('does not change by the passing of time', () => {
