@@ -58,7 +58,7 @@ export interface RightRules {
   readonly value: 'nativePolicies' | 'patchDaemonSets' | 'recoverPods' | 'listPods';
   /** The same for kubectl: a file of the repository. */
   readonly manifest: string;
-  /** In words, after "the right to". */
+  /** In words, after "permission to". */
   readonly to: string;
   /** '' for the core group. */
   readonly group: string;
@@ -112,7 +112,7 @@ export const OPTIONAL_RIGHT_NAMES = Object.keys(OPTIONAL_RIGHTS) as OptionalRigh
 
 /** What is missing and who grants it, in one sentence; `by` is what asks for it, such as `existing: Patch`. */
 export function notPermitted(right: OptionalRight, by: string): string {
-  return `${by} takes the right to ${OPTIONAL_RIGHTS[right].to}, which taintkeeper does not have: ${howToPermit(right)}`;
+  return `${by} needs permission to ${OPTIONAL_RIGHTS[right].to}, which taintkeeper does not have: ${howToPermit(right)}`;
 }
 
 export function howToPermit(right: OptionalRight): string {

@@ -106,15 +106,15 @@ function isPresent({ key, effect, ensure }: TaintRule, carried: ReadonlyMap<stri
 }
 
 const WHY: Record<Hindrance, string> = {
-  mode: 'its mode puts nothing back',
-  eviction: 'putting it there would evict pods: mayEvict in the policy allows that',
-  held: 'what it carries instead is protected as well',
-  contested: 'somebody takes it away each time, so it is left alone for a while',
+  mode: 'its mode does not restore taints',
+  eviction: 'it would evict pods: mayEvict in the policy allows that',
+  held: 'the value that it carries is protected as well',
+  contested: 'it is removed each time, so it is not restored for now',
   paced: 'it evicts pods, and waits for its turn',
 };
 
 function noteOn({ policy, taint, hindrance }: Loss, found: string | undefined): string {
   const instead = found === undefined ? '' : `, carries ${formatTaint({ ...taint, value: found })}`;
-  const why = hindrance === undefined ? 'about to be put back' : WHY[hindrance];
+  const why = hindrance === undefined ? 'about to be restored' : WHY[hindrance];
   return `lacks ${formatTaint(taint)}${instead} (TaintPolicy ${policy.name}): ${why}`;
 }

@@ -42,7 +42,7 @@ export function refusal(headers: RequestHeaders): string | undefined {
   if (!isOwnName(host)) return 'open this page by an IP address, as localhost, or as SERVICE.NAMESPACE.svc';
   const site = text(headers['sec-fetch-site']);
   const isLink = text(headers['sec-fetch-mode']) === 'navigate' && text(headers['sec-fetch-dest']) === 'document';
-  if (site === 'cross-site' || site === 'same-site') return isLink ? undefined : 'not for the pages of others';
+  if (site === 'cross-site' || site === 'same-site') return isLink ? undefined : 'not for pages of other sites';
   return undefined;
 }
 

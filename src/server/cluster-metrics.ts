@@ -13,7 +13,7 @@ export interface ClusterMetrics {
   watchEnded(resource: string): void;
   /** Of all policies, how many objects are not as they want them: nodes, DaemonSets, or pods that are stuck. */
   violating(findings: readonly { kind: PolicyKind; policy: string; count: number }[]): void;
-  /** Of all policies, how many of those nodes are to get a taint that evicts pods; none where there are none. */
+  /** Of all policies, how many of those nodes are waiting for a taint that evicts pods; none where there are none. */
   awaitingEviction(findings: readonly { policy: string; count: number }[]): void;
   /** A taint was put back, or a toleration appended, outside of any request. */
   repaired(kind: 'Node' | 'DaemonSet', policy: string): void;
@@ -77,7 +77,7 @@ export function clusterMetrics(registers: Registry[]): ClusterMetrics {
   } satisfies Record<PolicyKind, Gauge>;
   const awaiting = new Gauge({
     name: 'taintkeeper_nodes_awaiting_eviction',
-    help: 'On the leader: of the nodes that are not as the policy wants them, those that are to get a taint that evicts pods.',
+    help: 'On the leader: of the nodes that are not as the policy wants them, those that are waiting for a taint that evicts pods.',
     labelNames: ['policy'],
     registers,
   });

@@ -54,7 +54,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
       CONTESTED_NODE,
     ]);
     await page.getByRole('button', { name: CONTESTED_NODE }).click();
-    expect(await page.locator('#node-details').textContent()).toContain('somebody takes it away each time');
+    expect(await page.locator('#node-details').textContent()).toContain('it is removed each time');
     expect(faults).toEqual([]);
   });
 

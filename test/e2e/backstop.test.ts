@@ -122,7 +122,7 @@ describeWithControlPlane('native policies under the webhook', { components: ['ku
         async () => {
           expect(await drop('gpu-1')).toMatchObject({
             passed: true,
-            warnings: ['TaintPolicy gpu put back taint dedicated=gpu:NoSchedule'],
+            warnings: ['TaintPolicy gpu restored taint dedicated=gpu:NoSchedule'],
           });
           expect(await taintsOf(cp(), 'gpu-1')).toEqual(['dedicated=gpu:NoSchedule']);
           expect(await annotationOf('gpu-1')).toBeUndefined();
@@ -132,7 +132,7 @@ describeWithControlPlane('native policies under the webhook', { components: ['ku
       );
       await expect
         .poll(() => restoredEvents('gpu-1'), { timeout: TIMEOUT_MS })
-        .toContainEqual(expect.stringContaining('put back, by a native policy, taint dedicated=gpu:NoSchedule'));
+        .toContainEqual(expect.stringContaining('restored, by a native policy, taint dedicated=gpu:NoSchedule'));
     });
 
     it('an update is refused once, in the words of the policy', async () => {

@@ -69,7 +69,7 @@ describeWithControlPlane('an installation that was harmed', {}, (cp) => {
       (await cp().request<{ webhooks: { timeoutSeconds: number }[] }>(admin, 'GET', path)).body;
     const generation = async () => (await readConfigurations(cp()))[1]?.metadata.generation ?? 0;
     const lines = () => [...installation.replicas.values()].flatMap((replica) => replica.logs());
-    const allRepairs = () => lines().filter(({ msg }) => msg.startsWith('ValidatingWebhookConfiguration put right'));
+    const allRepairs = () => lines().filter(({ msg }) => msg.startsWith('ValidatingWebhookConfiguration restored'));
     const earlier = allRepairs().length;
     const repairedAt = () =>
       allRepairs()

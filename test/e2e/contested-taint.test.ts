@@ -107,7 +107,7 @@ describeWithControlPlane('a taint that another controller takes away as soon as 
     expect(event).toMatchObject({
       type: 'Warning',
       regarding: { kind },
-      note: `${who} stops putting back taint ${GPU_TEXT} for a while: it is taken away each time, last by field manager "rival-controller" (Update)`,
+      note: `${who} pauses restoring taint ${GPU_TEXT}: it is removed each time, last by field manager "rival-controller" (Update)`,
     });
     expect(event.series).toBeUndefined();
     expect(await eventsAbout(cp(), about, 'TaintContested')).toHaveLength(1);

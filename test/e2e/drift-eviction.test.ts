@@ -65,7 +65,7 @@ describeWithControlPlane(
     it('is not added to a node that never carried it, and that is said', async () => {
       const { note } = await waitForEvent(cp(), 'running', 'TaintMissing');
       expect(note).toBe(
-        `TaintPolicy out finds missing taint ${OUT_TEXT}, which would evict pods: add it by hand, or set mayEvict in the policy`,
+        `TaintPolicy out reports missing taint ${OUT_TEXT}: it would evict pods: add it by hand, or set mayEvict in the policy`,
       );
       const { violators } = await waitForStatus(cp(), 'out', ({ violating }) => violating === 1);
       expect(violators).toEqual(['running']);

@@ -48,7 +48,7 @@ describeWithControlPlane('drift that is only reported', {}, (cp) => {
     const { violators } = await waitForStatus(cp(), policy, ({ violating }) => violating === 1);
     expect(violators).toEqual([name]);
     await waitForMetric(replica, `taintkeeper_drift_nodes{policy="${policy}"}`, 1);
-    const note = `finds missing taint ${GPU_TEXT}, which mode ${mode} does not put back`;
+    const note = `reports missing taint ${GPU_TEXT}: mode ${mode} does not restore it`;
     await waitForNote(name, `TaintPolicy ${policy} ${note}`);
     await waitForNote(policy, `Node ${name}: ${note}`);
   }

@@ -85,7 +85,7 @@ describeWithControlPlane('a taint that evicts, new to 1,000 nodes that run', {},
     const status = await waitForStatus(cp(), 'out', (one) => waiting(one) <= 998 && waiting(one) === one.violating);
     expect(waiting(status)).toBeGreaterThan(900);
     expect(evictingOf(status)).toMatchObject({ status: 'True', reason: 'Paced' });
-    const pace = 'nodes wait for a taint that evicts pods: one node in 10 s in each zone at the most';
+    const pace = 'nodes wait for a taint that evicts pods: at most one node in 10 s in each zone';
     expect((await waitForEvent(cp(), 'out', 'EvictionsPaced')).note).toBe(pace);
     const series = 'taintkeeper_nodes_awaiting_eviction{policy="out"}';
     // It is counted once the status is written.
@@ -133,10 +133,8 @@ describeWithControlPlane('a taint that evicts, new to 1,000 nodes that run', {},
     const pod = { metadata, spec: { containers: [{ name: 'c', image: 'c' }] } };
     expect((await attempt(cp(), admin, 'POST', PODS, pod)).error).toBe('');
     const held = await waitForStatus(cp(), 'out', (status) => evictingOf(status)?.reason === 'PodsWithoutNode');
-    expect(evictingOf(held)?.message).toContain('1 pod that came since has no node to run on (default/web-1)');
-    expect((await waitForEvent(cp(), 'out', 'EvictionsHeld')).note).toContain(
-      'pods that came since have no node to run on',
-    );
+    expect(evictingOf(held)?.message).toContain('1 pod created since is unscheduled (default/web-1)');
+    expect((await waitForEvent(cp(), 'out', 'EvictionsHeld')).note).toContain('pods created since are unscheduled');
     await nodes.caughtUp();
     const then = nodes.count(isOut);
     await delay(LOOK_MS);

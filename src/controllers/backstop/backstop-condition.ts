@@ -48,7 +48,7 @@ export function backstopCondition(state: BackstopState): ConditionState {
   const { what: reason } = state;
   switch (state.what) {
     case 'InForce': {
-      const unchecked = state.isChecked ? '' : '; the API server has not yet said whether their types fit';
+      const unchecked = state.isChecked ? '' : '; the API server has not type-checked them yet';
       return {
         status: 'True',
         reason,
@@ -65,7 +65,7 @@ export function backstopCondition(state: BackstopState): ConditionState {
       return {
         status: 'False',
         reason,
-        message: `nothing of this policy can be said in the API server's own language${limitsOf(state.limits)}`,
+        message: `nothing of this policy can be expressed as a native policy${limitsOf(state.limits)}`,
       };
     case 'NotPermitted':
       return { status: 'False', reason, message: notPermitted('nativePolicies', 'backstop: Native') };
@@ -77,7 +77,7 @@ export function backstopCondition(state: BackstopState): ConditionState {
         status: 'False',
         reason,
         message:
-          `still in force, as last written: ${names.join(', ')}. taintkeeper may no longer change or remove them. To let it: ` +
+          `still in force, as last written: ${names.join(', ')}. taintkeeper may no longer change or remove them. To permit it: ` +
           `${howToPermit('nativePolicies')}. To remove all of that kind: kubectl delete ${resources.join(',')} -l ${NATIVE_SELECTOR}`,
       };
     }
@@ -85,13 +85,13 @@ export function backstopCondition(state: BackstopState): ConditionState {
       return {
         status: 'False',
         reason,
-        message: 'the API server has no ValidatingAdmissionPolicy in version v1: it takes Kubernetes 1.30 or newer',
+        message: 'the API server has no ValidatingAdmissionPolicy in version v1: Kubernetes 1.30 or newer is needed',
       };
     case 'NotOurs':
       return {
         status: 'False',
         reason,
-        message: `${state.object} is there, and is not taintkeeper's: delete it, and it is written anew within a minute`,
+        message: `${state.object} exists and is not taintkeeper's: delete it, and taintkeeper creates it within a minute`,
       };
     case 'NotTranslated':
     case 'Refused':

@@ -88,7 +88,7 @@ export function nativeWriter(client: ApiClient, log: Logger): NativeWriter {
     try {
       const object = await client.request<NativeObject>('PUT', `${path}/${metadata.name}`, { body });
       const title = titleOf(desired);
-      log.info(`${title} ${repeated ? 'put right: somebody had changed it' : 'updated'}`);
+      log.info(`${title} ${repeated ? 'restored: somebody had changed it' : 'updated'}`);
       if (limit.written(desired))
         log.warn(`${title} is changed again and again by somebody else: see its managedFields`);
       return { object, written: true };

@@ -43,7 +43,7 @@ export function certificateRotation(options: RotationOptions): () => Promise<num
     function rescue() {
       const reason = unusable(before.files, names, now);
       if (reason === undefined || unusable(keeper.lastGood(), names, now) !== undefined) return undefined;
-      return { files: keeper.lastGood(), what: `the last good ones were put back (${reason})` };
+      return { files: keeper.lastGood(), what: `the last good ones were restored (${reason})` };
     }
 
     function trusted(): boolean {

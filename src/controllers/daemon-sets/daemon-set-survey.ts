@@ -51,7 +51,7 @@ export function daemonSetTroubles(obstacles: Obstacles): DaemonSetTrouble[] {
     const { standing, patched, putBack } = daemonSet;
     if (putBack) {
       const note = (policy: string) =>
-        `got toleration ${listLacks(daemonSet, policy)}, and somebody took it out again: it is not added any more`;
+        `got toleration ${listLacks(daemonSet, policy)}, and it was removed again: it is not added any more`;
       report(policiesOf(daemonSet), 'PutBack', note, ` (${obstacles.culprit(daemonSet)}). ${PUT_BACK_ADVICE}`);
     }
     if (patched && standing.stalled) {
@@ -63,7 +63,8 @@ export function daemonSetTroubles(obstacles: Obstacles): DaemonSetTrouble[] {
     if (!waiting.includes(daemonSet)) return;
     const refusal = obstacles.refusal(daemonSet);
     if (refusal !== undefined) {
-      const note = (policy: string) => `lacks toleration ${listLacks(daemonSet, policy)} and may not be patched`;
+      const note = (policy: string) =>
+        `lacks toleration ${listLacks(daemonSet, policy)} and the API server refuses the patch`;
       report(policiesOf(daemonSet), 'PatchRefused', note, `: ${refusal}`);
     }
     if (!patched && standing.stalled) {

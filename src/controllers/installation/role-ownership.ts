@@ -58,8 +58,8 @@ export function roleOwnership({ client, clusterRole, namespace, log }: RoleOwner
       if (isConflict(error)) return CONFLICT_PAUSE_MS;
       throw error;
     }
-    const change = wanted === others ? 'no longer goes' : 'goes';
-    log.info(`ClusterRole ${clusterRole} ${change} with Namespace ${namespace} when that is deleted`);
+    const change = wanted === others ? 'is no longer' : 'is';
+    log.info(`ClusterRole ${clusterRole} ${change} owned by Namespace ${namespace}`);
     return LOOK_AGAIN_MS;
   };
 

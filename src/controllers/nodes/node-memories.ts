@@ -117,7 +117,7 @@ export function trackFullMemories(onChange: () => void): FullMemories {
           kind: 'TaintPolicy',
           policy,
           reason: 'MemoryFull',
-          message: `taints that have no room in ${REMEMBERED_ANNOTATION} are not protected by a key with "*": ${named}`,
+          message: `taints that do not fit into ${REMEMBERED_ANNOTATION} are not protected by a key with "*": ${named}`,
         };
       });
     },

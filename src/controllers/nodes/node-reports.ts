@@ -101,7 +101,7 @@ export function trackNodeReports({ contests, record, metrics, log }: NodeReports
     written(entry, { losses, released, natively }) {
       const repaired = losses.filter(({ hindrance }) => hindrance === undefined);
       for (const text of new Set(repaired.map(({ taint }) => formatTaint(taint)))) {
-        log.info(`put back taint ${text} on Node ${entry.name}`);
+        log.info(`restored taint ${text} on Node ${entry.name}`);
       }
       for (const policy of new Set(repaired.map(({ policy }) => policy.name))) metrics.repaired('Node', policy);
       for (const loss of repaired) tell(entry, loss);
@@ -119,27 +119,27 @@ function referenceTo({ name, uid }: Entry<ClusterNode>): ObjectReference {
 }
 
 const WHY_NOT: Record<Exclude<Hindrance, 'contested'>, (loss: Loss) => string> = {
-  mode: ({ policy }) => `which mode ${policy.mode} does not put back`,
-  eviction: () => 'which would evict pods: add it by hand, or set mayEvict in the policy',
-  held: () => 'of which it carries another value that is protected as well',
-  paced: () => 'which evicts pods, and waits for its turn',
+  mode: ({ policy }) => `mode ${policy.mode} does not restore it`,
+  eviction: () => 'it would evict pods: add it by hand, or set mayEvict in the policy',
+  held: () => 'the node carries another value of it that is protected as well',
+  paced: () => 'it evicts pods, and waits for its turn',
 };
 
 const WHY_HELD: Record<Hold['reason'], string> = {
-  PodsWithoutNode: 'pods that came since have no node to run on',
+  PodsWithoutNode: 'pods created since are unscheduled',
   ZoneNotReady: 'too many nodes of their zone are not ready',
   RateIsZero: 'the rate is 0 (serve --node-eviction-rate)',
 };
 
 /** What is to be said of a taint that is gone, as somebody had announced. */
 export function eventOfRelease(node: ObjectReference, taint: Taint): RecordedEvent {
-  const note = `taint ${formatTaint(taint)} is gone, as was announced`;
+  const note = `taint ${formatTaint(taint)} was removed, as announced`;
   return { regarding: node, type: 'Normal', reason: 'TaintReleased', action: 'ForgetTaint', note };
 }
 
 /** What is to be said of a taint that the API server put back by itself while taintkeeper was not asked, on the node and on the policy. */
 export function eventsOfNative(node: ObjectReference, { policy: { name }, taint }: RestoredNatively): RecordedEvent[] {
-  const note = `put back, by a native policy, taint ${formatTaint(taint)} while taintkeeper was not asked`;
+  const note = `restored, by a native policy, taint ${formatTaint(taint)} while taintkeeper was not called`;
   const policy = { apiVersion: POLICY_API_VERSION, kind: 'TaintPolicy', name };
   const common = { type: 'Normal', reason: 'TaintRestored', action: 'RestoreTaint' } as const;
   return [
@@ -179,14 +179,14 @@ function saying(
 ): Omit<RecordedEvent, 'regarding'> {
   switch (hindrance) {
     case undefined:
-      return { type: 'Normal', reason: 'TaintRestored', action: 'RestoreTaint', note: `put back taint ${taint}` };
+      return { type: 'Normal', reason: 'TaintRestored', action: 'RestoreTaint', note: `restored taint ${taint}` };
     case 'contested': {
       const by = rival === undefined ? '' : `, last by ${rival}`;
-      const note = `stops putting back taint ${taint} for a while: it is taken away each time${by}`;
+      const note = `pauses restoring taint ${taint}: it is removed each time${by}`;
       return { type: 'Warning', reason: 'TaintContested', action: 'LeaveTaint', note };
     }
     default: {
-      const note = `finds missing taint ${taint}, ${WHY_NOT[hindrance]({ hindrance, ...loss })}`;
+      const note = `reports missing taint ${taint}: ${WHY_NOT[hindrance]({ hindrance, ...loss })}`;
       return { type: 'Warning', reason: 'TaintMissing', action: 'LeaveTaint', note };
     }
   }

@@ -43,7 +43,7 @@ export function trackRefusedRepairs(onChange: () => void): RefusedRepairs {
           kind: 'TaintPolicy',
           policy,
           reason: 'RepairRefused',
-          message: `the API server refuses to have taints put back: ${atMost(MAX_NAMED, messages).join(', ')}`,
+          message: `the API server refuses the updates that restore taints: ${atMost(MAX_NAMED, messages).join(', ')}`,
         };
       });
     },
@@ -148,7 +148,7 @@ export function trackTaintContests(options: { client: ApiClient; onChange: () =>
           kind: 'TaintPolicy',
           policy,
           reason: 'TaintContested',
-          message: `left alone for a while, because somebody takes them away each time: ${atMost(MAX_NAMED, texts).join(', ')}`,
+          message: `not restored for now, because they are removed each time: ${atMost(MAX_NAMED, texts).join(', ')}`,
         };
       });
     },

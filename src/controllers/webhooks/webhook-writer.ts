@@ -163,7 +163,7 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
       if (isConflict(error)) return CONFLICT_PAUSE_MS;
       throw error;
     }
-    log.info({ webhooks: names(webhooks) }, `${kind} ${repeated ? 'put right: somebody had changed it' : 'updated'}`);
+    log.info({ webhooks: names(webhooks) }, `${kind} ${repeated ? 'restored: somebody had changed it' : 'updated'}`);
     if (repairs[phase].written(webhooks))
       log.warn(`${kind} taintkeeper is changed again and again by somebody else: ${rival(found)}`);
     return LOOK_AGAIN_MS;

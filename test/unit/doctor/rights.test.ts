@@ -168,7 +168,7 @@ describe('the check', () => {
       installation: { ...INSTALLATION, ...differs },
     });
     const evidence = expect.stringMatching(
-      /^RecoveryPolicy reboots: strategy: DeletePod takes the right to delete pods/,
+      /^RecoveryPolicy reboots: strategy: DeletePod needs permission to delete pods/,
     );
     expect(checkPermissions(facts)).toMatchObject([{ state: 'trouble', evidence, remedy }]);
     // It is reported, and changes nothing.

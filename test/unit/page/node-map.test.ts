@@ -34,7 +34,12 @@ const PRESERVED: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'example.com/
 describe('a cell', () => {
   it.each<{ why: string; node: ClusterNode; cell: string; note?: RegExp; contested?: boolean }>([
     { why: 'carried as declared', node: node('n', [GPU]), cell: 'k' },
-    { why: 'not carried', node: node('n', []), cell: 'm', note: /^lacks dedicated=gpu:NoSchedule .*about to be put/ },
+    {
+      why: 'not carried',
+      node: node('n', []),
+      cell: 'm',
+      note: /^lacks dedicated=gpu:NoSchedule .*about to be restored/,
+    },
     {
       why: 'carried with another value',
       node: node('n', [CPU]),
@@ -45,7 +50,7 @@ describe('a cell', () => {
       why: 'taken away again and again',
       node: node('n', []),
       cell: 'c',
-      note: /somebody takes it away/,
+      note: /it is removed each time/,
       contested: true,
     },
     { why: 'another pool', node: node('n', [GPU], { labels: {} }), cell: '-' },
@@ -78,7 +83,7 @@ describe('a cell', () => {
 
   it('says what a mode does not do', async () => {
     const { notes } = await mapOf({ pool: { ...PRESENT, mode: 'Deny' } }, [node('n', [])]);
-    expect(notes).toEqual(['lacks dedicated=gpu:NoSchedule (TaintPolicy pool): its mode puts nothing back']);
+    expect(notes).toEqual(['lacks dedicated=gpu:NoSchedule (TaintPolicy pool): its mode does not restore taints']);
   });
 
   it('of a rule behind another one for the same taint is kept as well', async () => {

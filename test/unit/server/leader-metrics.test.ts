@@ -47,7 +47,7 @@ it('what stalls is shown while it does, each reason once', async () => {
   expect(await samples(metrics)).toEqual(['stalled{kind="TaintPolicy",policy="gpu",reason="TaintContested"} 1']);
 });
 
-it('nodes that are to get a taint that evicts pods are shown while there are any, and a leader leads', async () => {
+it('nodes that are waiting for a taint that evicts pods are shown while there are any, and a leader leads', async () => {
   const metrics = createMetrics('test');
   const shown = () => metrics.registry.getSingleMetricAsString('taintkeeper_nodes_awaiting_eviction');
   metrics.awaitingEviction([{ policy: 'gpu', count: 2 }]);

@@ -86,7 +86,7 @@ it('writes what puts right before what refuses, and each before what puts it in 
     status: 'True',
     reason: 'InForce',
     message: expect.stringContaining(
-      'a.restore.taintkeeper.dev, a.protect.taintkeeper.dev; the API server has not yet',
+      'a.restore.taintkeeper.dev, a.protect.taintkeeper.dev; the API server has not type-checked',
     ),
   });
 });
@@ -223,7 +223,7 @@ describe('what is not ours', () => {
     expect(api.stored.get(`${VALIDATING}/a.protect.taintkeeper.dev`)).toBe(theirs);
     expect(conditionOf()).toMatchObject({
       reason: 'NotOurs',
-      message: expect.stringContaining('ValidatingAdmissionPolicy a.protect.taintkeeper.dev is there'),
+      message: expect.stringContaining('ValidatingAdmissionPolicy a.protect.taintkeeper.dev exists'),
     });
   });
 

@@ -55,7 +55,7 @@ it('says of each policy what it asks for and nobody has permitted, and how to pe
       policy: 'cni',
       reason: 'NotPermitted',
       message:
-        'existing: Patch takes the right to patch DaemonSets, which taintkeeper does not have: ' +
+        'existing: Patch needs permission to patch DaemonSets, which taintkeeper does not have: ' +
         "set patchDaemonSets: true in the chart's values, or kubectl apply -f manifests/rights/patch-daemon-sets.yaml",
     },
     {
@@ -63,7 +63,7 @@ it('says of each policy what it asks for and nobody has permitted, and how to pe
       policy: 'reboots',
       reason: 'NotPermitted',
       message: expect.stringContaining(
-        'the right to list and watch pods, which taintkeeper does not have: set recoverPods: true',
+        'permission to list and watch pods, which taintkeeper does not have: set recoverPods: true',
       ),
     },
     {
@@ -71,7 +71,7 @@ it('says of each policy what it asks for and nobody has permitted, and how to pe
       policy: 'reboots',
       reason: 'NotPermitted',
       message: expect.stringContaining(
-        'the right to delete pods, which taintkeeper does not have: set recoverPods: true',
+        'permission to delete pods, which taintkeeper does not have: set recoverPods: true',
       ),
     },
   ]);

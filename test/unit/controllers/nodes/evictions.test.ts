@@ -92,13 +92,13 @@ describe('a taint that evicts pods', () => {
     expect(repair.evicting('p')?.condition).toEqual({
       status: 'True',
       reason: 'Paced',
-      message: '2 nodes still to get a taint that evicts pods; one node in 10 s in each zone at the most',
+      message: '2 nodes waiting for a taint that evicts pods; at most one node in 10 s in each zone',
     });
     expect(repair.evicting('p')?.nodes).toBe(2);
     expect(repair.evicting('another')).toEqual({ nodes: 0, condition: undefined });
     expect(said()).toEqual(['a0 TaintRestored']);
     expect(saidOfPolicies()).toContain(
-      'nodes wait for a taint that evicts pods: one node in 10 s in each zone at the most',
+      'nodes wait for a taint that evicts pods: at most one node in 10 s in each zone',
     );
     onTroubles.mockClear();
     await pass(2 * INTERVAL_MS + 2 * PROMPT_MS);
@@ -143,16 +143,16 @@ describe('a change of the leader', () => {
 });
 
 describe('no node gets it', () => {
-  it('while pods that came since have no node to run on', async () => {
+  it('while pods created since are unscheduled', async () => {
     const repair = startRepair(evicting, nodes(5));
     await pass(PROMPT_MS);
     repair.setPods([pendingPod('web-1'), pendingPod('web-2')]);
     await pass(3 * INTERVAL_MS);
     expect(outOf(repair)).toEqual(['a0']);
-    const why = 'held up: 2 pods that came since have no node to run on (default/web-1, default/web-2)';
+    const why = 'held up: 2 pods created since are unscheduled (default/web-1, default/web-2)';
     expect(repair.repair.evicting('p')?.condition).toMatchObject({
       reason: 'PodsWithoutNode',
-      message: `4 nodes still to get a taint that evicts pods; one node in 10 s in each zone at the most; ${why}`,
+      message: `4 nodes waiting for a taint that evicts pods; at most one node in 10 s in each zone; ${why}`,
     });
     expect(repair.repair.troubles()).toEqual([]);
     await pass(60_000);
@@ -165,7 +165,7 @@ describe('no node gets it', () => {
       },
     ]);
     expect(repair.saidOfPolicies()).toContain(
-      'nodes wait for a taint that evicts pods: pods that came since have no node to run on',
+      'nodes wait for a taint that evicts pods: pods created since are unscheduled',
     );
     repair.setPods([]);
     await pass(INTERVAL_MS + PROMPT_MS);
@@ -214,7 +214,7 @@ describe('no node gets it', () => {
     expect(outOf(repair)).toEqual([]);
     expect(repair.repair.evicting('p')?.condition).toMatchObject({
       reason: 'RateIsZero',
-      message: '2 nodes still to get a taint that evicts pods; held up: the rate is 0 (serve --node-eviction-rate)',
+      message: '2 nodes waiting for a taint that evicts pods; held up: the rate is 0 (serve --node-eviction-rate)',
     });
   });
 });
@@ -225,7 +225,7 @@ it('without the right to list pods there is the pace alone, and that is said', a
   await pass(2 * INTERVAL_MS + 3 * PROMPT_MS);
   expect(outOf(repair)).toHaveLength(3);
   expect(repair.repair.evicting('p')?.condition?.message).toMatch(
-    /; pods that find no node are not waited for: taintkeeper may not list pods \(set listPods: true /,
+    /; does not wait for unscheduled pods: taintkeeper may not list pods \(set listPods: true /,
   );
 });
 

@@ -24,33 +24,33 @@ it.each<{
     type: 'Normal',
     reason: 'TaintRestored',
     action: 'RestoreTaint',
-    note: 'put back taint a=x:NoSchedule',
+    note: 'restored taint a=x:NoSchedule',
   },
   {
     hindrance: 'mode',
     reason: 'TaintMissing',
-    note: 'finds missing taint a=x:NoSchedule, which mode Restore does not put back',
+    note: 'reports missing taint a=x:NoSchedule: mode Restore does not restore it',
   },
   {
     hindrance: 'eviction',
     reason: 'TaintMissing',
-    note: 'finds missing taint a=x:NoSchedule, which would evict pods: add it by hand, or set mayEvict in the policy',
+    note: 'reports missing taint a=x:NoSchedule: it would evict pods: add it by hand, or set mayEvict in the policy',
   },
   {
     hindrance: 'held',
     reason: 'TaintMissing',
-    note: 'finds missing taint a=x:NoSchedule, of which it carries another value that is protected as well',
+    note: 'reports missing taint a=x:NoSchedule: the node carries another value of it that is protected as well',
   },
   {
     hindrance: 'contested',
     reason: 'TaintContested',
-    note: 'stops putting back taint a=x:NoSchedule for a while: it is taken away each time',
+    note: 'pauses restoring taint a=x:NoSchedule: it is removed each time',
   },
   {
     hindrance: 'contested',
     rival: 'field manager "nodectl" (Update)',
     reason: 'TaintContested',
-    note: 'stops putting back taint a=x:NoSchedule for a while: it is taken away each time, last by field manager "nodectl" (Update)',
+    note: 'pauses restoring taint a=x:NoSchedule: it is removed each time, last by field manager "nodectl" (Update)',
   },
 ])('with hindrance $hindrance, node and policy say: $reason', (expected) => {
   const { hindrance, rival, note, ...event } = { type: 'Warning', action: 'LeaveTaint', rival: undefined, ...expected };

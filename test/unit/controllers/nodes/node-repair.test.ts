@@ -78,7 +78,7 @@ describe('a write', () => {
     await vi.advanceTimersByTimeAsync(1);
     expect(writes.map(({ patch }) => patch.metadata.resourceVersion)).toEqual(['1', '7']);
     expect(taintsOf('n0')).toEqual([other, gpu]);
-    expect(messages()).toEqual([`put back taint ${GPU} on Node n0`]);
+    expect(messages()).toEqual([`restored taint ${GPU} on Node n0`]);
   });
 
   it('is not repeated before the watch has told what somebody else wrote', async () => {
@@ -115,7 +115,7 @@ describe('a write', () => {
     expect(taintsOf('n0')).toEqual([gpu]);
     expect(messages()).toEqual([
       'node-repair: n0: no answer',
-      `put back taint ${GPU} on Node n0`,
+      `restored taint ${GPU} on Node n0`,
       'node-repair: it works again',
     ]);
     expect(await metric('taintkeeper_reconciliations_total')).toContain('{controller="node-repair",result="error"} 1');
@@ -179,7 +179,7 @@ describe('what is not put back', () => {
     expect(said()).toEqual(['n0 TaintMissing', 'n1 TaintMissing']);
     // Of many at once, Events are left out; the log has all.
     expect(messages()).toEqual([
-      expect.stringMatching(/^Node n0: TaintPolicy \S+ finds missing taint \S+, which mode Deny does not put back$/),
+      expect.stringMatching(/^Node n0: TaintPolicy \S+ reports missing taint \S+: mode Deny does not restore it$/),
       expect.stringMatching(/^Node n1: /),
     ]);
     for (const taints of [[gpu], []]) {

@@ -81,7 +81,7 @@ it('who takes it away is asked once, and told for every policy that misses it', 
   expect(onChange).toHaveBeenCalledTimes(2);
 
   const message =
-    'left alone for a while, because somebody takes them away each time: ' +
+    'not restored for now, because they are removed each time: ' +
     'taint dedicated=gpu:NoSchedule of node n1, by field manager "nodectl" (Update)';
   expect(contests.troubles()).toEqual(
     ['a', 'b'].map((policy) => ({ kind: 'TaintPolicy', policy, reason: 'TaintContested', message })),

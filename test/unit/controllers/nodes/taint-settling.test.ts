@@ -88,7 +88,7 @@ it('a node with more taints than its memory holds: the policy says which are not
       policy: 'p',
       reason: 'MemoryFull',
       message:
-        'taints that have no room in taintkeeper.dev/remembered are not protected by a key with "*": 2 of node n1 (k-64:NoSchedule, k-65:NoSchedule)',
+        'taints that do not fit into taintkeeper.dev/remembered are not protected by a key with "*": 2 of node n1 (k-64:NoSchedule, k-65:NoSchedule)',
     },
   ]);
   change('n1', { taints: many.slice(0, 64) });
