@@ -43,13 +43,13 @@ export function connectionFault(message: string): ConnectionFault {
 
 /** What the kind means to whoever has to find the cause. */
 export const FAULT_MEANINGS: Readonly<Record<FaultKind, string>> = {
-  refused: 'the connection is refused: the address is there, and nothing listens on the port',
+  refused: 'connection refused: nothing listens on the port',
   silent: 'no answer: packets are dropped on the way, or the process hangs',
-  unreachable: 'there is no way there',
-  closed: 'something listens there that is not the webhook, or hangs up at once',
-  stranger: 'it is reached, and takes calls from clients that it knows alone (serve --client-ca)',
-  certificate: 'it is reached, and its certificate is not accepted',
-  other: 'it fails',
+  unreachable: 'unreachable: no route, or the name is not resolved',
+  closed: 'something other than the webhook listens there, or it closes the connection at once',
+  stranger: 'it was reached, and accepts known clients only (serve --client-ca)',
+  certificate: 'it was reached, and its certificate is not accepted',
+  other: 'the call fails',
 };
 
 /** What a webhook shows to somebody who dials it. */

@@ -160,7 +160,7 @@ describeWithControlPlane('replicas that start', {}, (cp) => {
     // By whom a Service is called that is but a name for somewhere else, nobody knows: it is dialled itself.
     const diagnosis = await runTaintkeeper(cp(), ['doctor', '--all']);
     expect(diagnosis.stdout).toMatch(/^healthy: /);
-    expect(diagnosis.stdout).toMatch(/^certificate +serving certificate +ok +1 replica dialled \(direct\)/m);
-    expect(diagnosis.stdout).toMatch(/^network +round trip +ok +1 replica answers a review of this machine$/m);
+    expect(diagnosis.stdout).toMatch(/^certificate +serving certificate +ok +1 replica checked \(direct\)/m);
+    expect(diagnosis.stdout).toMatch(/^network +round trip +ok +1 replica answers a review from this machine$/m);
   });
 });

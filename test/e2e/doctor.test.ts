@@ -276,7 +276,7 @@ function doctorTests(cp: () => ControlPlane): void {
       fault: 'a Service without endpoints',
       verdict: 'network',
       check: 'endpoints',
-      says: /has no endpoint that is ready; 2 of its pods are ready/,
+      says: /has no ready endpoint; 2 of its pods are ready/,
       breakIt: () => Promise.all(REPLICAS.map((name) => rig.lead(name, undefined))),
       mendIt: () => rig.reflect(),
     },
@@ -319,7 +319,7 @@ function doctorTests(cp: () => ControlPlane): void {
       fault: 'a process that is gone',
       verdict: 'network',
       check: 'round trip',
-      says: /the API server calls taintkeeper-b .*the connection is refused/,
+      says: /the API server calls taintkeeper-b .*connection refused/,
       async breakIt() {
         const member = rig.members.get('taintkeeper-b');
         await member?.replica.kill();

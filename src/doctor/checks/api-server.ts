@@ -22,7 +22,7 @@ export function checkFailedCalls({ metrics }: Pick<Facts, 'metrics'>): Finding[]
   const started = samplesOf(metrics.value, ['process_start_time_seconds'])[0]?.value;
   const since = started ? ` since ${new Date(started * 1000).toISOString()}` : '';
   const said = [
-    ...(total(passed) > 0 ? [`${total(passed)} passed unjudged (${byWebhook(passed)})`] : []),
+    ...(total(passed) > 0 ? [`${total(passed)} passed without an answer (${byWebhook(passed)})`] : []),
     ...(total(failed) > 0
       ? [`${total(failed)} refused because the webhook could not be asked (${byWebhook(failed)})`]
       : []),

@@ -17,8 +17,8 @@ export function checkLeader({ lease, installation }: Pick<Facts, 'lease' | 'inst
   const evidence = holder
     ? `${name} is held by ${holder}, which has not renewed it in ${watchedSeconds} s (last: ${renewTime ?? 'never'})`
     : holder === undefined
-      ? `there is no ${name}: no replica has ever led`
-      : `${name} was given up, and nobody has taken it in ${watchedSeconds} s`;
+      ? `${name} not found: no replica has ever led`
+      : `${name} was released, and no replica has taken it in ${watchedSeconds} s`;
   const remedy = `after a crash, a new leader takes up to 20 s; its log: kubectl logs --namespace ${installation.namespace} ${deploymentOf(installation)} --tail=200 | grep -i lead`;
   return consequence(
     finding('trouble', `${evidence}: nothing is repaired, and no webhook looked after`, remedy),
@@ -32,7 +32,7 @@ const MANIFEST_NAMESPACE = 'taintkeeper';
 /** Whether the service account may do all that it has to. */
 export function checkRights({ rights, installation }: Pick<Facts, 'rights' | 'installation'>): Finding {
   if (!rights.ok) {
-    const remedy = 'ask as somebody who may create subjectaccessreviews, a cluster-admin for example';
+    const remedy = 'run doctor with permission to create subjectaccessreviews, as cluster-admin for example';
     return finding('skipped', rights.why, remedy);
   }
   const { user, asked, lacking } = rights.value;

@@ -123,6 +123,6 @@ export function checkIgnoredDaemonSets(facts: Pick<Facts, 'policies' | 'daemonSe
     MAX_IGNORED,
     ignored.map(({ namespace, name }) => `${namespace}/${name}`),
   );
-  const remedy = `if that is not meant: kubectl --namespace ${first.namespace} annotate daemonset ${first.name} ${IGNORE_ANNOTATION}-`;
+  const remedy = `if that is not intended: kubectl --namespace ${first.namespace} annotate daemonset ${first.name} ${IGNORE_ANNOTATION}-`;
   return [finding('note', `selected by a policy, and annotated ${IGNORE_ANNOTATION}: ${names.join(', ')}`, remedy)];
 }

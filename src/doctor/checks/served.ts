@@ -44,8 +44,8 @@ function servedIn(replica: string, way: Way, dialled: Dialled): Served[] {
 /** Why nothing is known of what is served. */
 export function unservedReason({ replicas }: Pick<Facts, 'replicas'>): string {
   return replicas.length === 0
-    ? 'there is no replica to be dialled: see the network checks'
-    : `no replica could be dialled: ${replicas
+    ? 'no replica to connect to: see the network checks'
+    : `no replica could be reached: ${replicas
         .map(({ name, dialled }) => (dialled.outcome === 'failed' ? `${name}: ${dialled.fault.message}` : name))
         .join('; ')}`;
 }
@@ -61,7 +61,7 @@ export function renewal({ installation, source, secret }: Pick<Facts, 'installat
   if (source.kind === 'files') {
     return source.secret === undefined
       ? 'replace tls.crt and tls.key in the directory of --cert-dir: taintkeeper picks them up'
-      : `have whoever issues Secret ${namespace}/${source.secret} renew it (cert-manager: cmctl renew --namespace ${namespace} --all)`;
+      : `have the issuer of Secret ${namespace}/${source.secret} renew it (cert-manager: cmctl renew --namespace ${namespace} --all)`;
   }
   const foreign = secret.ok && secret.value?.cert !== undefined && secret.value.caKey === undefined;
   return foreign

@@ -30,7 +30,7 @@ export function checkServing(facts: Facts): Finding {
       : found;
   }
   const last = served.toSorted((a, b) => a.leaf.validToDate.getTime() - b.leaf.validToDate.getTime())[0] ?? first;
-  const evidence = `${count(served.length, 'replica')} dialled (${[...new Set(served.map(({ way }) => way))].join(', ')}), valid until ${last.leaf.validToDate.toISOString()}`;
+  const evidence = `${count(served.length, 'replica')} checked (${[...new Set(served.map(({ way }) => way))].join(', ')}), valid until ${last.leaf.validToDate.toISOString()}`;
   return last.leaf.validToDate.getTime() < now.getTime() + SOON_MS
     ? finding('note', `${evidence}: that is soon`, renewal(facts))
     : finding('ok', evidence);

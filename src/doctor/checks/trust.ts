@@ -44,12 +44,12 @@ function said(group: readonly Webhook[], all: number): string {
 
 function fault(webhook: Webhook, served: readonly Served[], now: Date): string {
   const bundle = bundleOf(webhook);
-  if (bundle.length === 0) return 'there is no caBundle that can be read';
+  if (bundle.length === 0) return 'no readable caBundle';
   const expired = bundle.find((ca) => invalidAt(ca, now) !== undefined);
   const issuers = [...new Set(served.map(({ leaf }) => subject(leaf.issuer)))];
   const trusted = bundle.map((ca) => subject(ca.subject)).join(', ');
   const reason = expired ? ` (which is ${invalidAt(expired, now)})` : '';
-  return `the caBundle trusts ${trusted}${reason}, and the certificate is of ${issuers.join(', ')}`;
+  return `the caBundle trusts ${trusted}${reason}, and the certificate was issued by ${issuers.join(', ')}`;
 }
 
 function subject(name: string): string {
@@ -115,7 +115,7 @@ function agreement(facts: Facts): Finding {
   // That none is trusted has another cause, of which the check of the caBundle tells.
   const storedIsTrusted = stored !== undefined && webhooks.ok && isTrustedByAll(webhooks.value, [stored], now);
   const harmless = trusted.length === served.length || (trusted.length === 0 && !storedIsTrusted);
-  const recently = isNew ? ' (one is new, and may take a minute to get about)' : '';
+  const recently = isNew ? ' (one is new, and may take a minute to reach every replica)' : '';
   if (harmless) {
     return finding('note', `${evidence}; nobody trusts one more than another${recently}`);
   }

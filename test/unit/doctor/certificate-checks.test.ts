@@ -39,7 +39,7 @@ describe('certificates', () => {
     const checks = run(CERTIFICATE_CHECKS, wellFacts(its));
     expect(checks.map(({ state }) => state)).toEqual(Array(6).fill('ok'));
     expect(checks.map(({ evidence }) => evidence)).toContain(
-      '2 replicas dialled (port-forward), valid until 2026-08-29T12:00:00.000Z',
+      '2 replicas checked (port-forward), valid until 2026-08-29T12:00:00.000Z',
     );
   });
 
@@ -54,7 +54,7 @@ describe('certificates', () => {
       why: 'a leaf that somebody should have renewed by now',
       facts: wellFacts(its, { replicas: served(greeted(old), greeted(old)), secret: filesOf(old) }),
       found: { 'serving certificate': 'note' },
-      says: /that is soon/,
+      says: /which is soon/,
     },
     {
       why: 'a name that is missing',
@@ -71,13 +71,13 @@ describe('certificates', () => {
         ]),
       }),
       found: { caBundle: 'trouble' },
-      says: /^protect.taintkeeper.dev: the caBundle trusts taintkeeper CA \w+, and the certificate is of taintkeeper CA \w+$/,
+      says: /^protect.taintkeeper.dev: the caBundle trusts taintkeeper CA \w+, and the certificate was issued by taintkeeper CA \w+$/,
     },
     {
       why: 'no caBundle',
       facts: wellFacts(its, { webhooks: known([webhook('protect.taintkeeper.dev', undefined)]) }),
       found: { caBundle: 'trouble' },
-      says: /^protect.taintkeeper.dev: there is no caBundle/,
+      says: /^protect.taintkeeper.dev: no readable caBundle/,
     },
     {
       why: 'replicas of which one is not trusted',
@@ -111,7 +111,7 @@ describe('certificates', () => {
       why: 'no Secret, though all goes well: whoever starts next has none',
       facts: wellFacts(its, { secret: known(undefined) }),
       found: { Secret: 'trouble' },
-      says: /Secret taintkeeper\/taintkeeper-certs does not exist/,
+      says: /Secret taintkeeper\/taintkeeper-certs not found/,
     },
     {
       why: 'no Secret, because no replica has started that would create it',

@@ -25,7 +25,7 @@ describe('the leader', () => {
       what: 'gave it up',
       differs: { holder: '', renewed: false },
       state: 'trouble',
-      evidence: 'nobody has taken it in 6 s',
+      evidence: 'no replica has taken it in 6 s',
     },
   ])('$what', ({ differs, state, evidence }) => {
     const results = checkLeader(healthyFacts({ lease: known({ ...watch, ...differs }) }));
@@ -65,7 +65,7 @@ describe('failed calls', () => {
         ),
       state: 'note',
       evidence:
-        /5 passed unjudged \(report 3, restore 2\); 1 refused because the webhook could not be asked \(protect 1\)/,
+        /5 passed without an answer \(report 3, restore 2\); 1 refused because the webhook could not be asked \(protect 1\)/,
     },
   ])('$what', ({ text, state, evidence }) => {
     const results = checkFailedCalls(healthyFacts({ metrics: known(text) }));

@@ -93,7 +93,7 @@ describe('a taint that is there, and protected by another policy', () => {
     const policies = known([wanting, protecting({})]);
     const nodes = known(['n1', 'n2', 'n3', 'n4'].map(carrying));
     const evidence =
-      'TaintPolicy p wants dedicated=a:NoSchedule, and q protects dedicated=b:NoSchedule, which is there: n1, n2, and 2 more';
+      'TaintPolicy p wants dedicated=a:NoSchedule, and q protects dedicated=b:NoSchedule, which these nodes carry: n1, n2, and 2 more';
     expect(checkContradictions(healthyFacts({ policies, nodes }))).toMatchObject([{ state: 'trouble', evidence }]);
   });
 

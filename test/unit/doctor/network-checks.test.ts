@@ -64,7 +64,7 @@ describe('the network', () => {
         'round trip': 'skipped',
         NetworkPolicies: 'skipped',
       },
-      says: /Service taintkeeper\/taintkeeper does not exist, and webhooks that call it are registered$/,
+      says: /Service taintkeeper\/taintkeeper not found, and webhooks that call it are registered$/,
       remedy:
         /kubectl delete --ignore-not-found clusterrole,mutatingwebhookconfiguration,validatingwebhookconfiguration taintkeeper/,
     },
@@ -180,7 +180,7 @@ describe('the network', () => {
         admission: tried('no endpoints available for service "taintkeeper"'),
       }),
       found: { endpoints: 'trouble', admission: 'skipped' },
-      says: /has no endpoint that is ready; 2 of its pods are ready$/,
+      says: /has no ready endpoint; 2 of its pods are ready$/,
     },
     {
       why: 'a process that is gone',
@@ -192,7 +192,7 @@ describe('the network', () => {
         admission: tried(REFUSED),
       }),
       found: { 'round trip': 'trouble', admission: 'skipped' },
-      says: /^the API server calls b \(10.244.0.7:8443\): the connection is refused: .* nothing listens/,
+      says: /^the API server calls b \(10.244.0.7:8443\): connection refused: nothing listens/,
       remedy: /kubectl logs --namespace taintkeeper b --previous/,
     },
     {
@@ -203,7 +203,7 @@ describe('the network', () => {
       }),
       found: { 'round trip': 'trouble', admission: 'skipped' },
       says: /the API server calls a .*: no answer: packets are dropped/,
-      remedy: /it answers us \(port-forward\), so the way from the API server is closed: open port 8443/,
+      remedy: /it answers this machine \(port-forward\), so the path from the API server is blocked: open port 8443/,
     },
     {
       why: 'the same, with a NetworkPolicy that explains it',
@@ -223,7 +223,7 @@ describe('the network', () => {
         admission: tried('context deadline exceeded'),
       }),
       found: { 'round trip': 'trouble', admission: 'skipped' },
-      remedy: /^it does not answer us either/,
+      remedy: /^it does not answer this machine either/,
     },
     {
       why: 'from outside, without the right to have the API server call: nothing is known of the way',
@@ -233,7 +233,7 @@ describe('the network', () => {
         ),
       }),
       found: { 'round trip': 'skipped' },
-      says: /usual outside of the cluster/,
+      says: /usual outside the cluster/,
     },
     {
       why: 'a NetworkPolicy that lets only some connect',

@@ -62,7 +62,7 @@ it.each([
   {
     what: 'violated, which is what it is there to find',
     policies: [withStatus({ violating: 2, violators: ['n1', 'n2'] })],
-    expected: ['note', /2 objects not as it says: n1, n2/],
+    expected: ['note', /2 objects differ from it: n1, n2/],
   },
   {
     what: 'held to Audit',

@@ -17,7 +17,7 @@ it.each([
   {
     what: 'some node',
     policy: taintPolicy('p', { nodeSelector: { matchLabels: { zone: 'a' } } }),
-    expected: ['ok', /is for something/],
+    expected: ['ok', /selects something/],
   },
   {
     what: 'no node, as the value is another one',
@@ -52,7 +52,7 @@ it.each([
       names: ['calico-*'],
       selector: { matchLabels: { app: 'c' } },
     }),
-    expected: ['ok', /is for something/],
+    expected: ['ok', /selects something/],
   },
   {
     what: 'no DaemonSet, by its namespace',
