@@ -22,7 +22,7 @@ const ConditionSchema = Type.Object({
   type: Type.String({
     description:
       'What the condition is about. Ready: the policy is valid and in force. Stalled: something that it declares is not ' +
-      'done, and waits for somebody. FieldsIgnored: it has fields that this version of taintkeeper does not know. Backstop: ' +
+      'done, and needs attention. FieldsIgnored: it has fields that this version of taintkeeper does not know. Backstop: ' +
       'the native policies that it asks for are in force. Evicting: nodes still wait for a taint that evicts pods.',
     pattern:
       '^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$',
@@ -74,7 +74,7 @@ export const PolicyStatusSchema = Type.Object(
     ),
     matched: Type.Optional(Count('How many nodes or DaemonSets the policy selects.')),
     violating: Type.Optional(
-      Count('How many of them are not as the policy wants them; of a RecoveryPolicy, how many pods are stuck.'),
+      Count('How many of them differ from the policy; of a RecoveryPolicy, how many pods are stuck.'),
     ),
     violators: Type.Optional(
       Type.Array(Type.String({ maxLength: 317 }), {
@@ -83,7 +83,7 @@ export const PolicyStatusSchema = Type.Object(
       }),
     ),
   },
-  { description: 'What the policy leads to at present. Written by taintkeeper.' },
+  { description: 'The observed state of the policy. Written by taintkeeper.' },
 );
 
 export type PolicyStatus = Static<typeof PolicyStatusSchema>;
@@ -204,7 +204,7 @@ function ignorance(ignored: readonly Path[]): ConditionState {
     reason: 'UnknownFields',
     message:
       `${atMost(MAX_PROBLEMS, ignored.map(formatPath)).join(', ')}: this version of taintkeeper does not know ` +
-      `${ignored.length === 1 ? 'this field' : 'these fields'}; the policy holds without, which may be more or less than is asked for`,
+      `${ignored.length === 1 ? 'this field' : 'these fields'}; they are ignored, so the policy may do more or less than intended`,
   };
 }
 

@@ -61,13 +61,13 @@ export const RecoveryPolicySpecSchema = Type.Object(
           ),
           windowSeconds: Whole('Length of the window, in seconds.', RECOVERY_DEFAULTS.windowSeconds, 60, 86_400),
         },
-        { description: 'What is beyond it is left to the DaemonSet controller.', additionalProperties: false },
+        { description: 'Anything beyond it is left to the DaemonSet controller.', additionalProperties: false },
       ),
     ),
   },
   {
     description:
-      'Which DaemonSets have their pods freed that stay Failed on a node that is Ready. It takes the right to watch and delete ' +
+      'Which DaemonSets have their pods freed that stay Failed on a node that is Ready. It needs permission to watch and delete ' +
       'pods, which is off by default.',
     additionalProperties: false,
   },

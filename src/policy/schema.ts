@@ -17,10 +17,10 @@ import type { Path, Problem } from './problem.ts';
 export const BackstopSchema = Type.Enum(['None', 'Native'], {
   default: 'None',
   description:
-    'What holds while taintkeeper cannot be asked. Native: in the cluster, taintkeeper writes the policy once more in the API ' +
-    "server's own language, as far as that goes (ValidatingAdmissionPolicy and MutatingAdmissionPolicy), and keeps it so; " +
-    'the condition Backstop says what of it is in force. That takes the right to write such policies, which is off by default. ' +
-    'None: nothing but failurePolicy.',
+    'What protects while taintkeeper cannot be called. Native: in the cluster, taintkeeper also writes the policy as ' +
+    'ValidatingAdmissionPolicy and MutatingAdmissionPolicy, as far as they can express it, and keeps them up to date; ' +
+    'the condition Backstop says what of it is in force. It needs permission to write such policies, which is off by default. ' +
+    'None: only failurePolicy applies.',
 });
 
 /** A rule of a CRD, which the API server holds. */

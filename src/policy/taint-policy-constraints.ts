@@ -29,7 +29,7 @@ export const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
   {
     holds: ({ key, ensure }) => ensure !== 'Present' || !isPattern(key),
     cel: "!has(self.ensure) || self.ensure != 'Present' || !self.key.contains('*')",
-    message: 'a Present taint needs a key without "*": it has to be set',
+    message: 'a Present taint needs a key without "*", because taintkeeper sets it',
     field: 'key',
   },
   {
@@ -40,13 +40,13 @@ export const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
   {
     holds: ({ effect, ensure, mayEvict }) => mayEvict === undefined || (ensure === 'Present' && effect === 'NoExecute'),
     cel: "!has(self.mayEvict) || (has(self.ensure) && self.ensure == 'Present' && has(self.effect) && self.effect == 'NoExecute')",
-    message: 'only a Present taint with effect NoExecute evicts anything: leave mayEvict out',
+    message: 'mayEvict is only for a Present taint with effect NoExecute: leave it out',
     field: 'mayEvict',
   },
   {
     holds: ({ key, except }) => except === undefined || isPattern(key),
     cel: "!has(self.except) || self.key.contains('*')",
-    message: 'only a key with "*" means more than one taint: leave except out',
+    message: 'except is only for a key with "*": leave it out',
     field: 'except',
   },
 ];
@@ -59,7 +59,7 @@ const TRANSIENT = matchesAny(
 /** For the API server alone; the program says the same by `checkPattern` of taint-policy.ts, with the key. */
 export const NOT_IDLE: CelRule = {
   cel: `!self.key.contains('*') || (has(self.ensure) && self.ensure == 'Present') || !(${TRANSIENT})`,
-  message: 'protects nothing: such taints come and go, so name an exact key',
+  message: 'protects nothing: a pattern never covers taints that come and go by themselves, so name an exact key',
   field: 'key',
 };
 interface ConstrainedSpec {
@@ -79,7 +79,7 @@ export const SPEC_CONSTRAINTS: readonly Constraint<ConstrainedSpec>[] = [
   {
     holds: ({ settleSeconds, taints }) => settleSeconds === undefined || taints.some(({ key }) => isPattern(key)),
     cel: "!has(self.settleSeconds) || self.taints.exists(t, t.key.contains('*'))",
-    message: 'only what a key with "*" means has to settle: leave settleSeconds out',
+    message: 'settleSeconds is only for keys with "*": leave it out',
     field: 'settleSeconds',
   },
 ];
@@ -90,6 +90,6 @@ export const NO_CONTRADICTION: CelRule = {
     "self.taints.all(a, !has(a.ensure) || a.ensure != 'Present' || !has(a.value) || " +
     "self.taints.all(b, !has(b.ensure) || b.ensure != 'Present' || !has(b.value) || b.key != a.key || " +
     'has(a.effect) != has(b.effect) || (has(a.effect) && a.effect != b.effect) || a.value == b.value))',
-  message: 'a node carries one taint of a key and an effect: two Present ones cannot have different values',
+  message: 'two Present taints with the same key and effect cannot have different values',
   field: 'taints',
 };

@@ -72,14 +72,14 @@ const TaintRuleSchema = Type.Object(
     except: Type.Optional(
       Type.Array(QualifiedNamePattern('A key, or a pattern of keys.', KEY_CONSTRAINTS), {
         description:
-          'Beside a key with `*`: keys that it does not mean, such as the taint that an operator sets while it prepares a ' +
-          'node, and takes off again. `*` stands for any run of characters.',
+          'With a key that has `*`: keys that it leaves out, such as the taint that an operator sets while it prepares a ' +
+          'node, and removes again. `*` stands for any run of characters.',
         minItems: 1,
         maxItems: MAX_EXCEPT,
       }),
     ),
-    value: Type.Optional(LabelValue('Value of the taint. Without it, any value is meant (and none is set).')),
-    effect: Type.Optional(EffectSchema('Effect of the taint. Without it, any effect is meant.')),
+    value: Type.Optional(LabelValue('Value of the taint. Without it, any value matches (and none is set).')),
+    effect: Type.Optional(EffectSchema('Effect of the taint. Without it, any effect matches.')),
     ensure: Type.Optional(
       Type.Enum(['Preserved', 'Present'], {
         default: 'Preserved',
@@ -107,7 +107,7 @@ export const TaintPolicySpecSchema = Type.Object(
   {
     mode: Type.Enum([...TAINT_MODES], {
       description:
-        'What happens to an update that drops a protected taint. Deny: it is refused. Restore: the taint is put back in ' +
+        'What happens to an update that drops a protected taint. Deny: it is refused. Restore: the taint is restored in ' +
         'the same request, the other changes pass. Audit: it passes, with a warning and a record. Where several ' +
         'policies protect one taint, Deny wins over Restore over Audit.',
     }),
@@ -121,8 +121,8 @@ export const TaintPolicySpecSchema = Type.Object(
     settleSeconds: Type.Optional(
       Type.Integer({
         description:
-          'How many seconds a taint has to stay on a Ready node before a key with `*` protects it, so that whatever comes ' +
-          `and goes while a node starts may go. Without it, ${SETTLE_SECONDS}. Taintkeeper's leader measures it, and then lists the ` +
+          'How many seconds a taint has to stay on a Ready node before a key with `*` protects it, so that what comes ' +
+          `and goes while a node starts is not held. Without it, ${SETTLE_SECONDS}. Taintkeeper's leader measures it, and then lists the ` +
           'taint in the annotation taintkeeper.dev/remembered of the node; of several policies the shortest counts. ' +
           '0: at once, without the annotation. Where no leader runs (serve --policies, export), only 0 protects. ' +
           'Mode Audit does not wait.',
@@ -158,7 +158,7 @@ export const TaintPolicySpecSchema = Type.Object(
     failurePolicy: Type.Optional(
       Type.Enum(['Fail', 'Ignore'], {
         description:
-          'What happens to an update that drops a protected taint while taintkeeper cannot be asked. Fail: it is ' +
+          'What happens to an update that drops a protected taint while taintkeeper cannot be called. Fail: it is ' +
           'refused. Ignore: it passes. Without it, Fail for mode Deny and Ignore for Restore; Audit policies are ' +
           'always Ignore. It has effect only where taintkeeper runs in the cluster and writes the webhook ' +
           'configurations itself.',

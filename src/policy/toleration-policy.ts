@@ -113,7 +113,7 @@ export const TolerationPolicySpecSchema = Type.Object(
         description:
           'What happens to DaemonSets that already run. Report: they are reported. Patch: the tolerations are appended, ' +
           'one DaemonSet at a time, the next one when the pods of the one before are replaced and available. It ' +
-          'restarts their pods, and takes the right to patch DaemonSets, which is off by default.',
+          'restarts their pods, and needs permission to patch DaemonSets, which is off by default.',
       }),
     ),
     backstop: Type.Optional(BackstopSchema),

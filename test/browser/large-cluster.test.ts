@@ -34,7 +34,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     const troubles = page.getByRole('region', { name: 'Verdict' }).getByRole('button');
     const texts = await troubles.allTextContents();
     expect(texts[0]).toBe(
-      'TaintPolicy idle is not in force: spec.taints[0].key: "node.kubernetes.io/*" protects nothing: such taints come and go, so name an exact key',
+      'TaintPolicy idle is not in force: spec.taints[0].key: "node.kubernetes.io/*" protects nothing: a pattern never covers taints that come and go by themselves, so name an exact key',
     );
     expect(texts).toContain('1 node carries a protected taint with another value');
     await troubles.getByText('lack a protected taint').click();

@@ -191,7 +191,7 @@ describeWithControlPlane('CRDs', {}, (cp) => {
 
     it('`kubectl explain` has the descriptions', async () => {
       const { stdout } = await cp().kubectl(['explain', 'taintpol.spec.failurePolicy']);
-      expect(stdout.replaceAll(/\s+/g, ' ')).toContain('while taintkeeper cannot be asked. Fail: it is refused.');
+      expect(stdout.replaceAll(/\s+/g, ' ')).toContain('while taintkeeper cannot be called. Fail: it is refused.');
     });
 
     it('a status is no part of what an author writes, and does not change the generation', async () => {

@@ -90,7 +90,7 @@ export const VERDICTS: readonly Verdict[] = [
     'seconds for a key that does not wait',
     { taints: [{ key: 'a' }], settleSeconds: 0 },
     'spec.settleSeconds',
-    'only what a key with "*" means has to settle: leave settleSeconds out',
+    'settleSeconds is only for keys with "*": leave it out',
   ),
   taint('no exceptions', { taints: [{ key: '*', except: [] }] }, 'spec.taints[0].except'),
   taint('too many exceptions', { taints: [{ key: '*', except: times(33, () => 'a') }] }, 'spec.taints[0].except'),
@@ -98,7 +98,7 @@ export const VERDICTS: readonly Verdict[] = [
     'exceptions to one taint',
     { taints: [{ key: 'a', except: ['b'] }] },
     'spec.taints[0].except',
-    'only a key with "*" means more than one taint: leave except out',
+    'except is only for a key with "*": leave it out',
   ),
   taint(
     'an exception with two slashes',
@@ -134,7 +134,7 @@ export const VERDICTS: readonly Verdict[] = [
     'a Present pattern',
     { taints: [{ key: 'x' }, { key: 'a*', effect: 'NoSchedule', ensure: 'Present' }] },
     'spec.taints[1].key',
-    'a Present taint needs a key without "*": it has to be set',
+    'a Present taint needs a key without "*", because taintkeeper sets it',
   ),
   taint(
     'a Present taint without effect',
@@ -294,13 +294,13 @@ export const VERDICTS: readonly Verdict[] = [
     'consent to evict without NoExecute',
     { taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'Present', mayEvict: true }] },
     'spec.taints[0].mayEvict',
-    'only a Present taint with effect NoExecute evicts anything: leave mayEvict out',
+    'mayEvict is only for a Present taint with effect NoExecute: leave it out',
   ),
   taint(
     'consent to evict for a Preserved taint',
     { taints: [{ key: 'a', effect: 'NoExecute', mayEvict: false }] },
     'spec.taints[0].mayEvict',
-    'only a Present taint with effect NoExecute evicts anything: leave mayEvict out',
+    'mayEvict is only for a Present taint with effect NoExecute: leave it out',
   ),
   recovery('the smallest RecoveryPolicy', {}),
   recovery('every field of a RecoveryPolicy', {
@@ -335,7 +335,7 @@ export const VERDICTS: readonly Verdict[] = [
       `a pattern for taints that come and go: ${key}`,
       { taints: [{ key }] },
       'spec.taints[0].key',
-      'protects nothing: such taints come and go, so name an exact key',
+      'protects nothing: a pattern never covers taints that come and go by themselves, so name an exact key',
     ),
   ),
   ...['*', 'karpenter.sh*', '*/agent-not-read*', 'node.kubernetes.io/not-ready'].map((key) =>
@@ -345,7 +345,7 @@ export const VERDICTS: readonly Verdict[] = [
     'one taint that has to be there with two values',
     { taints: [present({ value: 'x' }), { key: 'b' }, present({ value: 'y' })] },
     'spec.taints',
-    'a node carries one taint of a key and an effect: two Present ones cannot have different values',
+    'two Present taints with the same key and effect cannot have different values',
   ),
   taint('one taint that has to be there twice, once with any value', {
     taints: [

@@ -116,7 +116,9 @@ describe('parsePolicy says what is wrong, and where', () => {
     [
       'a pattern for what comes and goes',
       manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'node.kubernetes.io/*' }] }),
-      ['spec.taints[0].key: "node.kubernetes.io/*" protects nothing: such taints come and go, so name an exact key'],
+      [
+        'spec.taints[0].key: "node.kubernetes.io/*" protects nothing: a pattern never covers taints that come and go by themselves, so name an exact key',
+      ],
     ],
     [
       'a label that no node can have',
@@ -150,7 +152,7 @@ describe('parsePolicy says what is wrong, and where', () => {
     [
       'a Present taint by pattern',
       manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a*', effect: 'NoSchedule', ensure: 'Present' }] }),
-      ['spec.taints[0].key: a Present taint needs a key without "*": it has to be set'],
+      ['spec.taints[0].key: a Present taint needs a key without "*", because taintkeeper sets it'],
     ],
     [
       'a Present taint without effect',
