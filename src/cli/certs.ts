@@ -26,7 +26,7 @@ interface Site {
 /** `taintkeeper certs`: the certificates of taintkeeper in a cluster, to look at and to replace. */
 export function certsCommand(exit: (code: number) => void): Command {
   return new Command('certs')
-    .description('Look after the certificates of taintkeeper in a cluster.')
+    .description('Show and rotate the certificates of taintkeeper in a cluster.')
     .addCommand(statusCommand(exit))
     .addCommand(rotateCommand());
 }
@@ -64,7 +64,7 @@ function rotateCommand(): Command {
         if (!options.ca) return;
         await withProgress('waiting until every caBundle has it', waitForServing(site, options.timeout));
         process.stdout.write(
-          'the serving certificate is of the new CA; the earlier CA leaves the bundle after its overlap\n',
+          'the serving certificate was issued by the new CA; the earlier CA leaves the bundle after its overlap\n',
         );
       }),
     );
@@ -77,11 +77,11 @@ async function beginRotation({ client, ref, names }: Site, ca: boolean): Promise
   const now = client.now();
   if (before.files.cert !== undefined && before.files.caKey === undefined) {
     throw new InputError([
-      `${secret} has no ca.key: its certificates are somebody else's, and not for taintkeeper to renew`,
+      `${secret} has no ca.key: its certificates were issued by somebody else, and taintkeeper does not renew them`,
     ]);
   }
   const fault = unusable(before.files, names, now);
-  if (fault) throw new InputError([`${secret}: ${fault}: is taintkeeper running, which mends it?`]);
+  if (fault) throw new InputError([`${secret}: ${fault}. Is taintkeeper installed?`]);
   const files = before.files as CompleteFiles;
   if (isRotating(files)) throw new InputError(['a new CA is being introduced already: try again when that is done']);
 

@@ -56,5 +56,5 @@ function keptAdvice(kept: number, dryRun: Told['dryRun']): string {
   const what = `${count(kept, 'toleration')} that taintkeeper added`;
   return dryRun === 'none'
     ? `${what}: kept, and no longer marked as added. To take them out, edit the DaemonSets`
-    : `${what}: kept. --tolerations takes them out, which replaces the pods; without the annotation nobody knows them any more`;
+    : `${what}: kept. --tolerations removes them, which replaces the pods; without the annotation, nothing tells which they were`;
 }

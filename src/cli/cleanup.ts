@@ -26,14 +26,14 @@ const MAX_NAMED = 5;
 export function cleanupCommand(exit: (code: number) => void): Command {
   return new Command('cleanup')
     .description(
-      'Take away what taintkeeper leaves on nodes and DaemonSets once it is uninstalled: its annotations and, with --tolerations, the tolerations that it added to DaemonSets while they ran.',
+      'Remove what taintkeeper leaves on nodes and DaemonSets once it is uninstalled: its annotations and, with --tolerations, the tolerations that it added to DaemonSets while they ran.',
     )
     .addOption(CLUSTER_OPTIONS.kubeconfig())
     .addOption(CLUSTER_OPTIONS.context())
     .addOption(
       new Option(
         '--dry-run [how]',
-        'client: only show what would be taken away; server: have the API server try it, too, without keeping it',
+        'client: only show what would be removed; server: have the API server try it, too, without keeping it',
       )
         .choices(DRY_RUNS)
         .default('none')
@@ -41,7 +41,7 @@ export function cleanupCommand(exit: (code: number) => void): Command {
     )
     .option(
       '--tolerations',
-      'take the added tolerations out of DaemonSets, too; this replaces their pods, and nodes with such taints get none',
+      'remove the added tolerations from DaemonSets, too; this replaces their pods, and nodes with such taints get none',
       false,
     )
     .option(
@@ -58,7 +58,7 @@ Uninstall taintkeeper first: while its webhooks are registered it would write al
 that were added to DaemonSets that ran (existing: Patch) are known; what was added when a DaemonSet was created or changed is a part of it.
 With --tolerations the pods of one DaemonSet are replaced before the next one is changed.
 
-It takes the rights to get, list and patch nodes and daemonsets, and to get webhook configurations.
+It needs permission to get, list and patch nodes and daemonsets, and to get webhook configurations.
 
 Exit code: 0 all of it is gone (or nothing was there), 1 something is not, 2 it could not be looked at, or taintkeeper is installed.
 
@@ -101,7 +101,7 @@ async function cleanUp({ timeout, ...options }: CleanupOptions): Promise<Cleaned
 async function refuseWhileInstalled(client: ApiClient, isTrial: boolean): Promise<void> {
   for (const { kind, resource } of Object.values(CONFIGURATIONS)) {
     if (!(await exists(client, `${ADMISSION_REGISTRATION}/${resource}/${CONFIGURATION_NAME}`))) continue;
-    const fault = `${kind} ${CONFIGURATION_NAME} is there: taintkeeper is installed, and would write again what is taken away`;
+    const fault = `${kind} ${CONFIGURATION_NAME} exists: taintkeeper is installed, and would write again what is removed`;
     if (!isTrial)
       throw new InputError([`${fault}. Uninstall it first (docs/install.md, Uninstall), or look with --dry-run`]);
     note(fault);
@@ -109,9 +109,7 @@ async function refuseWhileInstalled(client: ApiClient, isTrial: boolean): Promis
   }
   const native = await nativePolicies(client);
   if (native.length === 0) return;
-  note(
-    `native policies are in force, and remember taints by themselves as long as they are: ${atMost(MAX_NAMED, native).join(', ')}`,
-  );
+  note(`native policies are in force, and go on writing annotations to nodes: ${atMost(MAX_NAMED, native).join(', ')}`);
 }
 
 async function exists(client: ApiClient, path: string): Promise<boolean> {

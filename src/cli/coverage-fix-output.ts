@@ -28,7 +28,7 @@ export function commentsOn(fix: Fix, report: CoverageReport, notes: readonly str
       : ['There is no gap to close.']),
     ...closed.map(({ daemonSet, taints, nodes }) => `- ${gap(daemonSet, taints.map(formatTaint), nodes.length)}`),
     ...section('Left as it is:', fix.left.map(leftGap)),
-    ...section('Not for tolerations to change, because the DaemonSet itself does not want these nodes:', meant(report)),
+    ...section('No toleration helps, because the DaemonSet itself does not select these nodes:', meant(report)),
     ...notes.map((note) => `note: ${note}`),
   ];
 }

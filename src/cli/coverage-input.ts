@@ -94,7 +94,7 @@ const inOrder = new Intl.Collator('en', { numeric: true }).compare;
 function none(kind: string, asked: readonly string[], all: readonly unknown[]): string {
   return asked.length > 0 && all.length > 0
     ? `no ${kind} matches ${asked.join(', ')}; ${all.length} ${all.length === 1 ? 'was' : 'were'} looked at`
-    : `there is not one ${kind}: coverage is of DaemonSets on Nodes, and needs both`;
+    : `no ${kind} found: coverage needs both Nodes and DaemonSets`;
 }
 
 export function isKind(object: KubernetesObject, apiVersion: string, kind: string): boolean {

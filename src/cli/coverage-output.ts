@@ -134,11 +134,9 @@ function podTables({ daemonSets, nodeGroups }: CoverageReport): string[] {
   });
   if (nodeGroups.length === 0) return [];
   return [
-    ...(missing.length > 0
-      ? [`Should be there, and are not:\n${columns([['DAEMONSET', 'NODES', 'WHICH', 'WHY'], ...missing])}`]
-      : []),
+    ...(missing.length > 0 ? [`Missing pods:\n${columns([['DAEMONSET', 'NODES', 'WHICH', 'WHY'], ...missing])}`] : []),
     ...(staying.length > 0
-      ? [`Are there only because they were before:\n${columns([['DAEMONSET', 'NODES', 'WHICH'], ...staying])}`]
+      ? [`Still running, and would not be scheduled today:\n${columns([['DAEMONSET', 'NODES', 'WHICH'], ...staying])}`]
       : []),
   ];
 }
@@ -149,7 +147,7 @@ function summary({ gaps, closable }: CoverageReport): string {
   const advice =
     closable > 0
       ? `--fix prints the policies that close ${closable < lasting.length ? `${closable} of them` : 'all'}`
-      : 'where it is not meant, --fix --taint KEY prints the policies that change it';
+      : 'where DaemonSets should run there, --fix --taint KEY prints the policies for it';
   return `${lasting.length} ${lasting.length === 1 ? 'gap' : 'gaps'}: ${advice}\n`;
 }
 

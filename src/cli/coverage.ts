@@ -55,7 +55,7 @@ export function coverageCommand(exit: (code: number) => void): Command {
     .option('--daemonset <name>', 'only this DaemonSet; * is any text; may be repeated', repeatable)
     .option('--node <name>', 'only this node; * is any text; may be repeated', repeatable)
     .addOption(
-      new Option('--pods <which>', 'look for pods of all DaemonSets, of none, or of those whose status does not add up')
+      new Option('--pods <which>', 'look for pods of all DaemonSets, of none, or of those whose status is inconsistent')
         .choices(POD_CHOICES)
         .default('auto'),
     )
@@ -106,11 +106,11 @@ function refuseIdleOptions(files: readonly string[], options: CoverageOptions): 
   const { kubeconfig, context, pods, fix, gaps, migrate, taint, namespace, daemonset, node } = options;
   const faults = [
     ...(files.length > 0 && (kubeconfig ?? context) !== undefined
-      ? ['files are looked at in place of a cluster: leave out --kubeconfig and --context, or the files']
+      ? ['files replace a cluster: leave out --kubeconfig and --context, or the files']
       : []),
-    ...(files.length > 0 && pods !== 'auto' ? ['--pods is about a cluster, and there are files'] : []),
+    ...(files.length > 0 && pods !== 'auto' ? ['--pods needs a cluster, not files'] : []),
     ...(taint && !fix ? ['--taint needs --fix'] : []),
-    ...(migrate && (fix || gaps) ? ['--migrate goes without --fix and --gaps'] : []),
+    ...(migrate && (fix || gaps) ? ['--migrate cannot be combined with --fix or --gaps'] : []),
     ...(migrate && (namespace || daemonset || node)
       ? ['--migrate is about the whole cluster: leave out --namespace, --daemonset and --node']
       : []),

@@ -57,8 +57,8 @@ export function dashboardCommand(): Command {
     .addHelpText(
       'after',
       `
-It takes the rights to list endpointslices, and to get and create pods/portforward, in taintkeeper's namespace; and to get the
-Lease, or the page is that of any replica.
+In taintkeeper's namespace it needs permission to list endpointslices, and to get and create pods/portforward. Without permission
+to get the Lease it may show the page of a replica that does not lead.
 
 Exit code: 0 after SIGTERM or SIGINT, 2 if it cannot start.
 
@@ -96,7 +96,7 @@ function findGiven({ url }: DashboardOptions, command: Command): Finder {
     (option) =>
       CLUSTER_ONLY.includes(option.attributeName()) && command.getOptionValueSource(option.attributeName()) === 'cli',
   );
-  if (idle.length > 0) throw new InputError(idle.map(({ long }) => `${long} means nothing with --url`));
+  if (idle.length > 0) throw new InputError(idle.map(({ long }) => `${long} cannot be used with --url`));
   return { find: givenReplicas(url.map(replicaAt)), close() {} };
 }
 

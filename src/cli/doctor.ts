@@ -81,7 +81,7 @@ function complaints({ verdict, summary, checks }: Diagnosis, colors: boolean): s
 export function doctorCommand(exit: (code: number) => void): Command {
   return new Command('doctor')
     .description(
-      'Say which of certificate, network and configuration is to blame, and what mends it. Nothing is changed.',
+      'Find out whether certificate, network or configuration is at fault, and what to do about it. Changes nothing.',
     )
     .addOption(CLUSTER_OPTIONS.kubeconfig())
     .addOption(CLUSTER_OPTIONS.context())

@@ -15,8 +15,8 @@ export interface ExportedManifests extends Pick<ExportedPolicy, 'source' | 'limi
 /** What an object is there for, by the part of its name after the policy's. */
 const PURPOSES: Readonly<Record<string, string>> = {
   protect: 'refuses updates of nodes that drop a protected taint',
-  report: 'lets updates of nodes drop taints, and reports it',
-  restore: 'puts back what an update of a node drops',
+  report: 'reports updates of nodes that drop a protected taint',
+  restore: 'restores what an update of a node drops',
   register: 'sets the Present taints when a node registers',
   'report-registration': 'reports a new node that lacks a Present taint',
   tolerate: 'adds tolerations to DaemonSets that are created, or whose pod template changes',
@@ -29,7 +29,7 @@ export function formatExport(exported: readonly ExportedManifests[], { version }
     .flatMap(({ source, limits, manifests }) => {
       const heading = [
         `${source.kind} ${source.name}, for Kubernetes ${version}; written by taintkeeper export.`,
-        ...(limits.length > 0 ? ['What it says and these objects do not:', ...limits.map(formatLimit)] : []),
+        ...(limits.length > 0 ? ['What the policy does and these objects do not:', ...limits.map(formatLimit)] : []),
       ];
       if (manifests.length === 0) return [comment(heading)];
       return manifests.map((manifest, index) => {

@@ -34,7 +34,7 @@ interface ExportOptions {
 export function exportCommand(): Command {
   return new Command('export')
     .description(
-      "Print policies in the API server's own language: ValidatingAdmissionPolicies and MutatingAdmissionPolicies, which hold without a webhook. What they cannot say is listed on stderr, and in comments.",
+      'Print policies as ValidatingAdmissionPolicies and MutatingAdmissionPolicies, which the API server enforces without a webhook. What they cannot express is listed on stderr, and in comments.',
     )
     .option(
       '--policies <path>',
@@ -48,7 +48,7 @@ export function exportCommand(): Command {
     )
     .option(
       '--no-mutating',
-      'do without MutatingAdmissionPolicy, which is off by default up to 1.35: what would be put back is refused',
+      'do without MutatingAdmissionPolicy, which is off by default up to 1.35: what would be restored is refused',
     )
     .addOption(
       new Option('--as <form>', 'objects for the cluster, or files for the API server itself')
@@ -60,7 +60,7 @@ export function exportCommand(): Command {
     .addHelpText(
       'after',
       `
-Exit code: 0 exported, whatever is listed as left out; 2 bad input, or a policy that the API server could not evaluate.
+Exit code: 0 exported, even if something is listed as left out; 2 bad input, or a policy that the API server could not evaluate.
 
 Examples:
   taintkeeper export | kubectl apply -f -

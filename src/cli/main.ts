@@ -53,7 +53,7 @@ export function createProgram(exit: (code: number) => void): Command {
 Examples:
   taintkeeper serve                                   the webhook, with built-in policies and a certificate of its own
   taintkeeper serve --policies policies/ --audit      your policies, reporting only
-  taintkeeper review flannel.yaml                     what the policies make of a manifest
+  taintkeeper review flannel.yaml                     what the policies decide about a manifest
   kubectl get node n1 -o yaml > old.yaml              … and of a change to a node:
   taintkeeper review --old old.yaml --new new.yaml
   taintkeeper export | kubectl apply -f -             policies that the API server holds by itself
@@ -62,7 +62,7 @@ Examples:
   taintkeeper dashboard                               all of it in a browser
   taintkeeper cleanup --dry-run                       what an installation has left behind
   taintkeeper coverage                                which DaemonSets run on which nodes, and why not
-  taintkeeper talos lint worker.yaml                  what a machine configuration says in vain`,
+  taintkeeper talos lint worker.yaml                  what in a machine configuration has no effect`,
     )
     .showHelpAfterError('(taintkeeper --help shows the commands)')
     .exitOverride()

@@ -42,7 +42,7 @@ export function migrationFrom(documents: readonly SourceDocument[], namespace: s
       }
     }
   }
-  if (nodes.length === 0) throw new InputError(['there is not one Node: what there is to migrate are nodes']);
+  if (nodes.length === 0) throw new InputError(['no Node found: there is nothing to migrate']);
   return { facts: { nodes, workloads, policies }, notes: [] };
 }
 

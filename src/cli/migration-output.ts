@@ -81,11 +81,13 @@ function workloadTable({ workloads }: RoleSurvey): string[] {
 function checklist(steps: readonly MigrationStep[]): string {
   const lines = steps.flatMap((step, index) => [
     `[${isDone(step) ? 'x' : ' '}] ${index + 1}. ${step.goal}`,
-    ...ownersOf(step).map((owner) => `      # ${owner} looks after some of these: change it there, or it is undone`),
+    ...ownersOf(step).map(
+      (owner) => `      # ${owner} manages some of these: change it there, or the change is reverted`,
+    ),
     ...migrationCommands(step.changes).map((command) => `      ${command}`),
     ...step.byHand.map((line) => `      by hand: ${printable(line)}`),
   ]);
-  return `${[...lines, '', steps.every(isDone) ? 'all is done' : 'Go from top to bottom; wait for rollouts; then look again.'].join('\n')}\n`;
+  return `${[...lines, '', steps.every(isDone) ? 'all is done' : 'Go from top to bottom, wait for rollouts, then run this again.'].join('\n')}\n`;
 }
 
 function ownersOf({ changes }: MigrationStep): string[] {

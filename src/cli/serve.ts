@@ -63,7 +63,7 @@ export function serveCommand(): Command {
       'policy file, or directory of them (without subdirectories); watched; may be repeated (default: the built-in policies)',
       repeatable,
     )
-    .option('--audit', 'take every policy to be in mode Audit: report, change and refuse nothing', false)
+    .option('--audit', 'treat every policy as mode Audit: only report', false)
     .option('--port <port>', 'port of the HTTPS listener; 0 takes a free one', parsePort, 8443)
     .option('--host <address>', 'address of the HTTPS listener', '0.0.0.0')
     .option('--admin-port <port>', 'port of the plain listener; 0 takes a free one', parsePort, 8080)
@@ -71,7 +71,7 @@ export function serveCommand(): Command {
     .option('--no-page', 'no page on the plain listener: it shows policies, nodes, and who asked for what')
     .option(
       '--expose-page',
-      'the page is for whoever reaches the plain listener, without a login (default: for connections by loopback, such as port-forwards)',
+      'show the page to everybody who reaches the plain listener, without a login (default: only connections by loopback, such as port-forwards)',
       false,
     )
     .option(
@@ -104,10 +104,10 @@ export function serveCommand(): Command {
         "the host's name",
       ),
     )
-    .option('--default-policies <configmap>', 'a ConfigMap with policies that are created, each once ever')
+    .option('--default-policies <configmap>', 'a ConfigMap with default policies: each is created once')
     .option(
       '--owner-cluster-role <name>',
-      'what taintkeeper registers, and what puts its native policies in force, is deleted together with this ClusterRole, and that with the namespace',
+      'the ClusterRole that owns the webhook configurations and the bindings of native policies: they are deleted with it, and it is deleted with the namespace',
     )
     .option(
       '--node-eviction-rate <nodes>',
@@ -123,7 +123,7 @@ export function serveCommand(): Command {
     )
     .option(
       '--ca-overlap <seconds>',
-      `how long an earlier CA stays trusted after a rotation; with less than ${SAFE_CA_OVERLAP_SECONDS} (with --cert-dir: ${SAFE_FILES_OVERLAP_SECONDS}), a replica that is slow to learn may for a while serve what nobody trusts`,
+      `how long an earlier CA stays trusted after a rotation; with less than ${SAFE_CA_OVERLAP_SECONDS} (with --cert-dir: ${SAFE_FILES_OVERLAP_SECONDS}), a slow replica may for a while serve a certificate that is not trusted any more`,
       parseSeconds,
       3600,
     )
@@ -145,7 +145,7 @@ Example, for a webhook at webhook.example.com with policies from files:
       const starting = options.cluster ? startInCluster(options, log) : startFromFiles(options, log);
       const app = await Promise.race([starting, signal.then(() => undefined)]);
       if (app === undefined) {
-        log.info(`ended by ${await signal} before it served`);
+        log.info(`stopped on ${await signal} before it served`);
         process.exit(EXIT.ok);
       }
       log.info({ url: app.url, adminUrl: app.adminUrl, audit: options.audit }, 'serving');
@@ -191,7 +191,7 @@ function refuseIdle(names: readonly string[], cluster: boolean, command: Command
     (option) =>
       names.includes(option.attributeName()) && command.getOptionValueSource(option.attributeName()) === 'cli',
   );
-  const where = cluster ? 'means nothing with --cluster' : 'needs --cluster';
+  const where = cluster ? 'cannot be used with --cluster' : 'needs --cluster';
   if (idle.length > 0) throw new InputError(idle.map(({ long }) => `${long} ${where}`));
 }
 

@@ -58,7 +58,7 @@ function table(drift: Drift): string {
     }),
     ...unused.map(({ configuration }) => `${printable(configuration.source)} is for none of the nodes\n`),
     ...(unassigned.length > 0 ? ['--node NAME=FILE says which file is for which node\n'] : []),
-    ...(commands.length > 0 ? ['\nTo mend:\n', ...commands] : []),
+    ...(commands.length > 0 ? ['\nTo repair:\n', ...commands] : []),
   ].join('');
 }
 

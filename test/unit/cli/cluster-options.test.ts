@@ -34,7 +34,7 @@ it.each([
   {
     why: 'policies come from the cluster',
     args: ['serve', '--cluster', '--policies', 'x'],
-    says: 'taintkeeper: --policies means nothing with --cluster\n',
+    says: 'taintkeeper: --policies cannot be used with --cluster\n',
   },
   {
     why: 'only a cluster has a Service and a Secret',

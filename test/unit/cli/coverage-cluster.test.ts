@@ -168,7 +168,7 @@ describe('a pod', () => {
     const { file } = await clientFor(api.url);
     const { stdout } = await run('coverage', '--kubeconfig', file);
     expect(stdout).toMatch(/^agents\/a +taint \(1 stay\)$/m);
-    expect(stdout).toMatch(/^Are there only because they were before:\n.*\nagents\/a +1 +g1$/m);
+    expect(stdout).toMatch(/^Still running, and would not be scheduled today:\n.*\nagents\/a +1 +g1$/m);
   });
 });
 
@@ -181,7 +181,7 @@ it('shows what should be there and is not', async () => {
   const { file } = await clientFor(api.url);
   const { code, stdout } = await run('coverage', '--kubeconfig', file);
   expect(stdout).toMatch(/^agents\/a +runs 1\/2$/m);
-  expect(stdout).toMatch(/^Should be there, and are not:\n.*\nagents\/a +1 +n1 +it has no pod$/m);
+  expect(stdout).toMatch(/^Missing pods:\n.*\nagents\/a +1 +n1 +it has no pod$/m);
   expect(code).toBe(0);
 });
 

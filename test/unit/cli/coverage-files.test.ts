@@ -229,8 +229,8 @@ it('reads standard input, and takes DaemonSets without a namespace to be in the 
 
 describe('what cannot be looked at ends in 2, and says why', () => {
   it.each<{ why: string; args?: string[]; objects: (object | string)[]; says: RegExp }>([
-    { why: 'no node', objects: [daemonSet('a')], says: /^taintkeeper: there is not one Node: / },
-    { why: 'no DaemonSet', objects: [node('w')], says: /^taintkeeper: there is not one DaemonSet: / },
+    { why: 'no node', objects: [daemonSet('a')], says: /^taintkeeper: no Node found: / },
+    { why: 'no DaemonSet', objects: [node('w')], says: /^taintkeeper: no DaemonSet found: / },
     {
       why: 'no such DaemonSet',
       args: ['--daemonset', 'b'],
@@ -262,7 +262,7 @@ describe('what cannot be looked at ends in 2, and says why', () => {
       why: 'pods of files',
       args: ['--pods', 'all'],
       objects: [node('w')],
-      says: /^taintkeeper: --pods is about a cluster, and there are files$/m,
+      says: /^taintkeeper: --pods needs a cluster, not files$/m,
     },
     {
       why: 'a taint to tolerate, and no fix',
@@ -274,7 +274,7 @@ describe('what cannot be looked at ends in 2, and says why', () => {
       why: 'files and a cluster',
       args: ['--kubeconfig', '/nowhere'],
       objects: [node('w')],
-      says: /^taintkeeper: files are looked at in place of a cluster/,
+      says: /^taintkeeper: files replace a cluster/,
     },
   ])('$why', async ({ args = [], objects, says }) => {
     const { code, stdout, stderr } = await run('coverage', ...args, file(...objects));

@@ -59,7 +59,7 @@ it('prints who knows which role, and what is left to do as a checked list', asyn
   expect(stdout.split('\n').filter((line) => /^\[|^ {6}#|by hand|taint node/.test(line))).toEqual([
     '[x] 1. Every node with the old label has the new one, too',
     '[ ] 2. Workloads that tolerate one of the taints tolerate both, and none selects by the old label',
-    '      # Helm looks after some of these: change it there, or it is undone',
+    '      # Helm manages some of these: change it there, or the change is reverted',
     '[x] 3. Every node with the old taint carries the new one, too',
     '[x] 4. Policies that speak of the old taint or label speak of the new one',
     '[ ] 5. No node carries the old taint',
@@ -168,7 +168,7 @@ describe('of a cluster', () => {
 
 it.each<{ why: string; args: string[]; says: string }>([
   { why: 'a part of the cluster', args: ['-n', 'a'], says: 'leave out --namespace, --daemonset and --node' },
-  { why: 'a fix', args: ['--fix'], says: '--migrate goes without --fix' },
+  { why: 'a fix', args: ['--fix'], says: '--migrate cannot be combined with --fix' },
 ])('is not for $why', async ({ args, says }) => {
   const { code, stderr } = await run('coverage', '--migrate', ...args, file(node('m', [OLD])));
   expect(code).toBe(2);

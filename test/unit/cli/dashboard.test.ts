@@ -61,7 +61,7 @@ describe('bad input', () => {
     {
       why: 'an address and a cluster',
       args: ['--url', 'http://localhost:1', '--namespace', 'x', '--kubeconfig', 'y'],
-      says: /--kubeconfig means nothing with --url\n.*--namespace means nothing with --url/,
+      says: /--kubeconfig cannot be used with --url\n.*--namespace cannot be used with --url/,
     },
     { why: 'no such kubeconfig', args: ['--kubeconfig', '/nowhere'], says: /\/nowhere: cannot be read/ },
   ])('$why', async ({ args, says }) => {

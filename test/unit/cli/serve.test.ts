@@ -84,8 +84,8 @@ it('serves with built-in policies and a certificate of its own, says where, and 
   expect(await ended).toBe(0);
   expect(lines().map(({ msg }) => msg)).toEqual([
     'policies in force',
-    `issued CA (there was none): ${join(certDirectory, 'ca.crt')} belongs into every caBundle`,
-    'issued serving certificate (there was none)',
+    `issued CA (not found): ${join(certDirectory, 'ca.crt')} belongs in every caBundle`,
+    'issued serving certificate (not found)',
     expect.stringMatching(/^serving certificate expires /),
     'serving',
     expect.stringMatching(/^denied .* on Node cp-1: /),
@@ -231,7 +231,7 @@ describe('what keeps it from starting is said in one line, with code 2:', () => 
     {
       why: 'a directory without a policy',
       args: () => ['--policies', temporaryDirectory()],
-      stderr: /^taintkeeper: there is not one policy: nothing would be protected\n$/,
+      stderr: /^taintkeeper: no policy: nothing would be protected\n$/,
     },
     {
       why: 'an unknown log level',
