@@ -113,7 +113,7 @@ export async function openCertificates(
     return useOwn(stored, []);
   if (issuing === 'nothing') {
     throw new CertificateDirectoryError(
-      `${directory} no longer has ${FILES.cert} and ${FILES.key} of somebody else: put them back, or start anew to have taintkeeper issue its own`,
+      `${directory} no longer has ${FILES.cert} and ${FILES.key} of somebody else: restore them, or restart to have taintkeeper issue its own`,
     );
   }
   try {
@@ -182,11 +182,11 @@ async function renew(
   if (caReason !== undefined) {
     if (issuing !== 'all') {
       throw new CertificateDirectoryError(
-        `the CA in ${directory} is of no use (${caReason}): put back ${FILES.caCert} and ${FILES.caKey}, or remove all four files and start anew to have a new one, which then belongs into every caBundle`,
+        `the CA in ${directory} is not usable (${caReason}): restore ${FILES.caCert} and ${FILES.caKey}, or remove all four files and restart to get a new one, which then belongs in every caBundle`,
       );
     }
     const ca = await issueCa(now);
-    issued.push(`CA (${caReason}): ${join(directory, FILES.caCert)} belongs into every caBundle`);
+    issued.push(`CA (${caReason}): ${join(directory, FILES.caCert)} belongs in every caBundle`);
     // The serving pair goes first: should this be interrupted, none is left that looks like somebody else's.
     await keepOld(directory, [FILES.cert, FILES.key, FILES.caCert, FILES.caKey]);
     await store(directory, { [FILES.caCert]: ca.cert, [FILES.caKey]: ca.key });

@@ -39,7 +39,7 @@ export function reportCertificates(
   const signer = serving && cas.find((ca) => serving.verify(ca.publicKey));
   const webhooks = bundles.map(({ webhook, bundle }) => ({ webhook, trusts: trust(bundle, cas, signer) }));
   const foreign = files.cert !== undefined && files.caKey === undefined;
-  const fault = foreign ? 'there is no ca.key, so they are not for taintkeeper to renew' : unusable(files, names, now);
+  const fault = foreign ? 'there is no ca.key, so taintkeeper does not renew them' : unusable(files, names, now);
   const due = fault ?? servingFault(files, names, now, SERVING_LOOKAHEAD_MS);
   return {
     certificates: [
@@ -48,7 +48,7 @@ export function reportCertificates(
     ],
     webhooks,
     problems: [
-      ...(fault === undefined ? [] : [`the certificates are of no use: ${fault}`]),
+      ...(fault === undefined ? [] : [`the certificates are not usable: ${fault}`]),
       ...(fault === undefined && due !== undefined ? [`the serving certificate should have been renewed: ${due}`] : []),
       ...webhooks
         .filter(({ trusts }) => trusts === 'neither')

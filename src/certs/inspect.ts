@@ -90,7 +90,7 @@ export const SERVING_LOOKAHEAD_MS = 30 * 86_400_000;
  * will be right again. One that expires soon does, too: with it, every `caBundle` has to change.
  */
 export function caFault({ caCert, caKey }: StoredFiles, now: Date): string | undefined {
-  if (caCert === undefined || caKey === undefined) return 'there was none';
+  if (caCert === undefined || caKey === undefined) return 'not found';
   const inspection = inspectPair({ cert: caCert, key: caKey });
   if (!inspection.ok) return inspection.reason;
   return now < inspection.certificate.validFromDate ? undefined : invalidAt(inspection.certificate, now);
@@ -103,7 +103,7 @@ export function servingFault(
   now: Date,
   lookaheadMs: number,
 ): string | undefined {
-  if (cert === undefined || key === undefined) return 'there was none';
+  if (cert === undefined || key === undefined) return 'not found';
   const inspection = inspectPair({ cert, key });
   if (!inspection.ok) return inspection.reason;
 

@@ -44,5 +44,5 @@ export async function openTunnel(
 }
 
 function adviceOn(message = ''): string {
-  return /\b403\b/.test(message) ? '; it takes the rights to get and create pods/portforward' : '';
+  return /\b403\b/.test(message) ? '; it needs permission to get and create pods/portforward' : '';
 }

@@ -102,7 +102,7 @@ export function clusterPoliciesCheck(policies: ClusterPolicies, audit: boolean):
   const staleSince = policies.staleSince();
   const inForce = `${policies.snapshot().policies.length} in force${audit ? ', all as Audit' : ''}`;
   const invalid = policies.objects().filter(({ result }) => !result.ok);
-  const stale = staleSince && `, as of ${staleSince.toISOString()}: the API server has told nothing of them since`;
+  const stale = staleSince && `, as of ${staleSince.toISOString()}: nothing was heard from the API server since`;
   const unusable = invalid.length > 0 && `; not usable: ${atMost(MAX_NAMED, invalid.map(nameOf)).join(', ')}`;
   return {
     name,
@@ -137,8 +137,7 @@ export function trustCheck(webhooks: RegisteredWebhooks): (certificates: Certifi
     if (!webhooks.isSynced() && !everTrusted) {
       return { name, state: 'failed', detail: 'the webhook configurations have not been read yet' };
     }
-    if (!everTrusted)
-      return { name, state: 'failed', detail: 'the API server is about to learn of the CA that is served' };
+    if (!everTrusted) return { name, state: 'failed', detail: 'the API server does not trust the new CA yet' };
     return { name, state: 'ok', detail: bundles.length > 0 ? `${bundles.length} registered` : 'none registered' };
   };
 }
@@ -159,7 +158,7 @@ export function certificateCheck(certificates: CertificateKeeper, now = new Date
     ...(fault ? [fault] : []),
   ];
   if (invalid) return { name: 'certificate', state: 'failed', detail: [invalid, ...concerns].join('; ') };
-  const expires = `expires ${certificate.validToDate.toISOString()}, ${renews === 'nothing' ? 'not ours to renew' : 'renewed in time'}`;
+  const expires = `expires ${certificate.validToDate.toISOString()}, ${renews === 'nothing' ? 'renewed by its issuer' : 'renewed in time'}`;
   return concerns.length > 0
     ? { name: 'certificate', state: 'degraded', detail: [expires, ...concerns].join('; ') }
     : { name: 'certificate', state: 'ok', detail: expires };

@@ -24,7 +24,7 @@ import { daysLater, expectConsistent, filesOf, LOCAL_NAMES, NAMES, NOW, write } 
 
 /** Why each certificate was issued; of a CA it must be said what is to be done with it. */
 function reasons(directory: string, issued: readonly string[]): Record<string, string | undefined> {
-  const advice = `: ${join(directory, 'ca.crt')} belongs into every caBundle`;
+  const advice = `: ${join(directory, 'ca.crt')} belongs in every caBundle`;
   return Object.fromEntries(
     issued.map((text) => {
       const [, what = text, reason] = /^(CA|serving certificate) \((.*)\)(?:: .*)?$/s.exec(text) ?? [];
@@ -40,8 +40,8 @@ describe('an empty or missing directory', () => {
     const opened = await openCertificates(directory, NAMES, NOW);
 
     expect(opened.issued).toEqual([
-      `CA (there was none): ${join(directory, 'ca.crt')} belongs into every caBundle`,
-      'serving certificate (there was none)',
+      `CA (not found): ${join(directory, 'ca.crt')} belongs in every caBundle`,
+      'serving certificate (not found)',
     ]);
     expect(opened.renews).toBe('serving');
     expect(readdirSync(directory).sort()).toEqual(['ca.crt', 'ca.key', 'tls.crt', 'tls.key']);
@@ -144,7 +144,7 @@ describe('of its own certificates, it issues anew at the start', () => {
     {
       why: 'the serving one when its certificate is gone',
       spoil: (directory) => rmSync(join(directory, 'tls.crt')),
-      issued: { 'serving certificate': 'there was none' },
+      issued: { 'serving certificate': 'not found' },
     },
     {
       why: "both when the CA's key is garbage",
@@ -162,7 +162,7 @@ describe('of its own certificates, it issues anew at the start', () => {
     {
       why: "both when the CA's certificate is gone",
       spoil: (directory) => rmSync(join(directory, 'ca.crt')),
-      issued: { CA: 'there was none', 'serving certificate': 'not signed by the CA' },
+      issued: { CA: 'not found', 'serving certificate': 'not signed by the CA' },
     },
   ])('$why', async ({ spoil, names = NAMES, now = NOW, issued }) => {
     const directory = temporaryDirectory();
@@ -251,9 +251,9 @@ describe('of its own certificates, it issues anew at the start', () => {
 
 describe('while it runs', () => {
   it.each<{ what: string; now?: Date; spoil: (directory: string) => void; fault: string | RegExp }>([
-    { what: 'all files', spoil: removeAll, fault: 'there was none' },
-    { what: "the CA's key", spoil: (directory) => rmSync(join(directory, 'ca.key')), fault: 'there was none' },
-    { what: "the CA's certificate", spoil: (directory) => rmSync(join(directory, 'ca.crt')), fault: 'there was none' },
+    { what: 'all files', spoil: removeAll, fault: 'not found' },
+    { what: "the CA's key", spoil: (directory) => rmSync(join(directory, 'ca.key')), fault: 'not found' },
+    { what: "the CA's certificate", spoil: (directory) => rmSync(join(directory, 'ca.crt')), fault: 'not found' },
     {
       what: 'a CA that can be read',
       spoil: (directory) => write(directory, { 'ca.crt': 'garbage' }),
@@ -276,7 +276,7 @@ describe('while it runs', () => {
       (error) => error as CertificateDirectoryError,
     );
     const [, found] =
-      /^the CA in .*? is of no use \((.*)\): put back ca\.crt and ca\.key, or remove all four files/s.exec(message) ??
+      /^the CA in .*? is not usable \((.*)\): restore ca\.crt and ca\.key, or remove all four files/s.exec(message) ??
       [];
     expect(found, message).toEqual(typeof fault === 'string' ? fault : expect.stringMatching(fault));
     expect(message).toContain(directory);
@@ -291,7 +291,7 @@ describe('while it runs', () => {
       for (const file of gone) rmSync(join(directory, file));
       const { issued, ca } = await openCertificates(directory, NAMES, NOW, 'serving');
 
-      expect(issued).toEqual(['serving certificate (there was none)']);
+      expect(issued).toEqual(['serving certificate (not found)']);
       expect(ca?.fingerprint256).toBe(first.ca?.fingerprint256);
       expectConsistent(directory);
     },

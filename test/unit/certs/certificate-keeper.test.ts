@@ -141,7 +141,7 @@ describe('while it runs,', () => {
     for (const file of ['tls.crt', 'tls.key']) rmSync(join(directory, file));
 
     await vi.waitFor(() => expect(onServe).toHaveBeenCalledTimes(2), SOON);
-    expect(onServe.mock.lastCall?.[0].issued).toEqual(['serving certificate (there was none)']);
+    expect(onServe.mock.lastCall?.[0].issued).toEqual(['serving certificate (not found)']);
     expect(keeper.current().serving.key).not.toBe(first.serving.key);
     expect(keeper.current().ca?.fingerprint256).toBe(first.ca?.fingerprint256);
     expect(keeper.fault()).toBeUndefined();
@@ -159,7 +159,7 @@ describe('while it runs,', () => {
     const texts = files.map((file) => readFileSync(join(directory, file)));
     for (const file of files) rmSync(join(directory, file));
 
-    await vi.waitFor(() => expect(keeper.fault()).toContain('is of no use (there was none): put back'), SOON);
+    await vi.waitFor(() => expect(keeper.fault()).toContain('is not usable (not found): restore'), SOON);
     expect(onFault.mock.lastCall).toEqual([keeper.fault()]);
     expect(keeper.current().serving).toEqual(serving);
 

@@ -51,11 +51,11 @@ it.each([
     found: report(used),
     problem: 'the caBundle of w does not trust the serving certificate',
   },
-  { why: 'nothing stored', found: report(NOTHING), problem: 'the certificates are of no use: there was none' },
+  { why: 'nothing stored', found: report(NOTHING), problem: 'the certificates are not usable: not found' },
   {
     why: 'a pair of somebody else',
     found: report({ ...good, caKey: undefined }),
-    problem: 'the certificates are of no use: there is no ca.key, so they are not for taintkeeper to renew',
+    problem: 'the certificates are not usable: there is no ca.key, so taintkeeper does not renew them',
   },
   {
     why: 'a renewal that is overdue',
@@ -65,7 +65,7 @@ it.each([
   {
     why: 'one that has ended',
     found: report(good, good.caCert, new Date(NOW.getTime() + 91 * DAY_MS)),
-    problem: 'the certificates are of no use: not valid after 2026-08-30T12:00:00.000Z',
+    problem: 'the certificates are not usable: not valid after 2026-08-30T12:00:00.000Z',
   },
 ])('finds a problem: $why', ({ found, problem }) => {
   expect(found.problems).toContain(problem);

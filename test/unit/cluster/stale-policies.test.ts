@@ -41,7 +41,7 @@ it('a replica that has long not heard of a kind of policies says so, and still a
   later(60_000);
   const { state, detail } = clusterPoliciesCheck(policies, false);
   expect(state).toBe('degraded');
-  const [, since = ''] = /^0 in force, as of (\S+): the API server has told nothing of them since$/.exec(detail) ?? [];
+  const [, since = ''] = /^0 in force, as of (\S+): nothing was heard from the API server since$/.exec(detail) ?? [];
   expect(Math.abs(Date.parse(since) - heard)).toBeLessThan(5_000);
 });
 

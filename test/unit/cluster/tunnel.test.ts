@@ -69,6 +69,6 @@ it('says what the kubelet says of a port where nobody listens', async () => {
 it('says which rights it takes when it is not allowed', async () => {
   const { handler } = await handlerFor({});
   await expect(openTunnel(handler, POD)).rejects.toThrow(
-    'cannot forward port 8080 of pod tk-a: Unexpected server response: 403; it takes the rights to get and create pods/portforward',
+    'cannot forward port 8080 of pod tk-a: Unexpected server response: 403; it needs permission to get and create pods/portforward',
   );
 });

@@ -73,7 +73,7 @@ describe('/readyz', () => {
     expect(await readiness()).toMatchObject({
       status: 200,
       lines: expect.arrayContaining([
-        `[!] certificate degraded: expires ${expires}, not ours to renew; it is not for webhook.test, 127.0.0.1`,
+        `[!] certificate degraded: expires ${expires}, renewed by its issuer; it is not for webhook.test, 127.0.0.1`,
       ]),
     });
   });
@@ -89,7 +89,7 @@ describe('/readyz', () => {
           status: 200,
           lines: expect.arrayContaining([
             expect.stringMatching(
-              /^\[!\] certificate degraded: expires .*, renewed in time; the CA in .* is of no use/,
+              /^\[!\] certificate degraded: expires .*, renewed in time; the CA in .* is not usable/,
             ),
           ]),
         }),
@@ -98,7 +98,7 @@ describe('/readyz', () => {
     expect(log.lines()).toContainEqual(
       expect.objectContaining({
         level: LEVEL.error,
-        msg: expect.stringMatching(/^certificates not replaced, the last good ones stay: the CA in .* is of no use/),
+        msg: expect.stringMatching(/^certificates not replaced, the last good ones stay: the CA in .* is not usable/),
       }),
     );
 
@@ -124,7 +124,7 @@ describe('/readyz', () => {
   it("is degraded while somebody else's certificate files are broken", async () => {
     const { directory } = await foreignDirectory();
     const { readiness } = await start({ certDirectory: directory });
-    expect((await readiness()).lines[1]).toMatch(/^\[\+\] certificate ok: expires .*, not ours to renew$/);
+    expect((await readiness()).lines[1]).toMatch(/^\[\+\] certificate ok: expires .*, renewed by its issuer$/);
     writeFileSync(join(directory, 'tls.crt'), 'garbage');
 
     await vi.waitFor(
@@ -133,7 +133,7 @@ describe('/readyz', () => {
           status: 200,
           lines: expect.arrayContaining([
             expect.stringMatching(
-              /^\[!\] certificate degraded: expires .*, not ours to renew; .*tls\.crt and tls\.key: not a usable PEM/,
+              /^\[!\] certificate degraded: expires .*, renewed by its issuer; .*tls\.crt and tls\.key: not a usable PEM/,
             ),
           ]),
         }),

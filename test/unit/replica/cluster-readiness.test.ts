@@ -53,7 +53,7 @@ describe('the webhooks check', () => {
     see(true, other.cert);
     expect(see(true, ca.cert)).toMatchObject({
       state: 'failed',
-      detail: 'the API server is about to learn of the CA that is served',
+      detail: 'the API server does not trust the new CA yet',
     });
     vi.advanceTimersByTime(2_000);
     expect(see(true, ca.cert)).toMatchObject({ state: 'ok' });

@@ -40,25 +40,25 @@ it.each<{
     why: "of somebody else's",
     found: { renews: 'nothing' },
     state: 'ok',
-    detail: `expires ${end(fresh)}, not ours to renew`,
+    detail: `expires ${end(fresh)}, renewed by its issuer`,
   },
   {
     why: 'whose CA is not known',
     found: { renews: 'nothing', ca: undefined },
     state: 'ok',
-    detail: `expires ${end(fresh)}, not ours to renew`,
+    detail: `expires ${end(fresh)}, renewed by its issuer`,
   },
   {
     why: 'that is not for names asked for',
     found: { renews: 'nothing', uncovered: ['a.test', '::1'] },
     state: 'degraded',
-    detail: `expires ${end(fresh)}, not ours to renew; it is not for a.test, ::1`,
+    detail: `expires ${end(fresh)}, renewed by its issuer; it is not for a.test, ::1`,
   },
   {
     why: "of somebody else's that ends within two weeks",
     found: { renews: 'nothing', certificate: ending },
     state: 'degraded',
-    detail: `expires ${end(ending)}, not ours to renew; it expires soon, and nobody has replaced it`,
+    detail: `expires ${end(ending)}, renewed by its issuer; it expires soon, and nobody has replaced it`,
   },
   {
     why: 'whose CA, our own, ends within a year',
@@ -70,7 +70,7 @@ it.each<{
     why: "whose CA, somebody else's, ends within a year",
     found: { renews: 'nothing', ca: agingCa },
     state: 'ok',
-    detail: `expires ${end(fresh)}, not ours to renew`,
+    detail: `expires ${end(fresh)}, renewed by its issuer`,
   },
   {
     why: 'whose files are at fault',
