@@ -104,7 +104,7 @@ export const ROWS: readonly Row[] = [
       graph(
         'Calls that failed, by the API server',
         'short',
-        'How many a minute. Passed: unjudged, by failurePolicy Ignore. Refused: by failurePolicy Fail. Needs the API server as a target.',
+        'How many a minute. Passed: not judged, by failurePolicy Ignore. Refused: by failurePolicy Fail. Needs the API server as a target.',
         {
           expr: `60 * sum by (name) (rate(apiserver_admission_webhook_fail_open_count{${OURS}}[$__rate_interval]))`,
           legend: '{{name}} passed',

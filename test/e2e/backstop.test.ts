@@ -226,7 +226,7 @@ describeWithControlPlane('native policies under the webhook', { components: ['ku
       await expect.poll(() => annotationOf('gpu-1'), { timeout: TIMEOUT_MS }).toBeUndefined();
       await expect
         .poll(() => restoredEvents('gpu-1'), { timeout: TIMEOUT_MS })
-        .toContainEqual(expect.stringContaining('while taintkeeper was not asked'));
+        .toContainEqual(expect.stringContaining('while taintkeeper was not called'));
       expect(await metrics('b')).toMatch(/policy="gpu",mode="Restore",outcome="restored",by="native"\} 1/);
     });
 

@@ -129,7 +129,7 @@ describeWithControlPlane('under a steady stream of admissions that only the webh
     const outcomes = await during('rotation of the CA', async () => {
       const { code, stderr, stdout } = await runTaintkeeper(cp(), ['certs', 'rotate', '--ca']);
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      expect(stdout).toContain('the serving certificate is of the new CA');
+      expect(stdout).toContain('the serving certificate was issued by the new CA');
       await waitUntil(
         async () => (certificates(pem((await readCertificates(cp())).data['ca.crt'])).length === 1 ? true : undefined),
         { timeoutMs: 30_000, otherwise: () => 'the old CA did not leave' },

@@ -48,7 +48,7 @@ export function backstopCondition(state: BackstopState): ConditionState {
   const { what: reason } = state;
   switch (state.what) {
     case 'InForce': {
-      const unchecked = state.isChecked ? '' : '; the API server has not type-checked them yet';
+      const unchecked = state.isChecked ? '' : '; the API server has not yet type-checked them';
       return {
         status: 'True',
         reason,

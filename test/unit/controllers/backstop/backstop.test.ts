@@ -86,7 +86,7 @@ it('writes what puts right before what refuses, and each before what puts it in 
     status: 'True',
     reason: 'InForce',
     message: expect.stringContaining(
-      'a.restore.taintkeeper.dev, a.protect.taintkeeper.dev; the API server has not type-checked',
+      'a.restore.taintkeeper.dev, a.protect.taintkeeper.dev; the API server has not yet',
     ),
   });
 });
