@@ -113,12 +113,12 @@ describeWithControlPlane(
         const refused = await run(admin);
         expect([refused.code, refused.stdout]).toEqual([2, '']);
         expect(refused.stderr).toMatch(
-          /^taintkeeper: ValidatingWebhookConfiguration taintkeeper is there: .*Uninstall/,
+          /^taintkeeper: ValidatingWebhookConfiguration taintkeeper exists: .*Uninstall/,
         );
 
         const looked = await run(admin, '--dry-run');
         expect([looked.code, looked.stdout.match(/\(dry run\)$/gm)?.length]).toEqual([0, 5]);
-        expect(looked.stderr).toMatch(/^taintkeeper: note: ValidatingWebhookConfiguration taintkeeper is there/);
+        expect(looked.stderr).toMatch(/^taintkeeper: note: ValidatingWebhookConfiguration taintkeeper exists/);
         expect(await left()).toEqual(ALL);
       } finally {
         await cp().request(admin, 'DELETE', `${CONFIGURATION}/taintkeeper`);
