@@ -112,9 +112,7 @@ describeWithControlPlane(
       try {
         const refused = await run(admin);
         expect([refused.code, refused.stdout]).toEqual([2, '']);
-        expect(refused.stderr).toMatch(
-          /^taintkeeper: ValidatingWebhookConfiguration taintkeeper exists: .*Uninstall/,
-        );
+        expect(refused.stderr).toMatch(/^taintkeeper: ValidatingWebhookConfiguration taintkeeper exists: .*Uninstall/);
 
         const looked = await run(admin, '--dry-run');
         expect([looked.code, looked.stdout.match(/\(dry run\)$/gm)?.length]).toEqual([0, 5]);
