@@ -103,7 +103,7 @@ function showIdentity() {
       : leader.isThis
         ? 'leads'
         : leader.name === undefined
-          ? 'nobody leads'
+          ? 'no leader'
           : `${leader.name} leads`;
   fill(byId('identity'), [version, replica, role, audit], () => [
     h('span', { class: 'mono' }, replica),

@@ -119,7 +119,7 @@ function policyTroubles({ policies, nodes, checks }) {
     const ready = conditions.find(({ type }) => type === 'Ready');
     if (valid && ready && ready.status !== 'True') say('failed', `is not ready: ${ready.message}`);
     for (const { type, status, message } of conditions) {
-      if (type === 'Stalled' && status === 'True') say('attention', `waits for somebody: ${message}`);
+      if (type === 'Stalled' && status === 'True') say('attention', `needs attention: ${message}`);
       if (type === 'FieldsIgnored' && status === 'True') say('attention', `is in force without ${message}`);
     }
     // Where the nodes are known, they are told of themselves.
@@ -160,7 +160,7 @@ const NODE_TROUBLES = [
   },
   {
     letter: 'c',
-    text: (count) => `On ${counted(count, 'node')} somebody takes a protected taint away again and again`,
+    text: (count) => `On ${counted(count, 'node')} a protected taint is removed again and again`,
   },
 ];
 

@@ -136,7 +136,7 @@ function webhookOf({ name, configuration, failurePolicy, timeoutSeconds, trusted
       h(
         'span',
         { class: 'quiet line' },
-        failurePolicy === 'Fail' ? 'refused while nobody answers' : 'let through while nobody answers',
+        failurePolicy === 'Fail' ? 'refused while taintkeeper is down' : 'allowed while taintkeeper is down',
       ),
     ),
     h(

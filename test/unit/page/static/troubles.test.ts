@@ -105,7 +105,7 @@ it.each<{ why: string; change: Partial<PageState>; found: string[] }>([
     },
     found: [
       'failed policies TaintPolicy gpu-pool is not ready: why',
-      'attention policies TaintPolicy b waits for somebody: why',
+      'attention policies TaintPolicy b needs attention: why',
     ],
   },
   {
@@ -114,7 +114,7 @@ it.each<{ why: string; change: Partial<PageState>; found: string[] }>([
     found: [
       'failed nodes 2 nodes lack a protected taint',
       'failed nodes 1 node carries a protected taint with another value',
-      'attention nodes On 1 node somebody takes a protected taint away again and again',
+      'attention nodes On 1 node a protected taint is removed again and again',
     ],
   },
   {
