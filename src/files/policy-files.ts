@@ -52,7 +52,7 @@ export function parsePolicies(sources: readonly PolicySource[]): Policy[] {
     }
   }
   // More likely a mistake, or a file caught half-written, than somebody's wish.
-  if (policies.length + faults.length === 0) faults.push('there is not one policy: nothing would be protected');
+  if (policies.length + faults.length === 0) faults.push('no policy found: nothing would be protected');
   if (faults.length > 0) throw new InputError(faults);
   return policies;
 }

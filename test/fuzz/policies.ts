@@ -79,7 +79,7 @@ export function placed(error: unknown, file: string): void {
   if (!(error instanceof InputError)) throw error;
   ok(error.faults.length > 0);
   for (const fault of error.faults) {
-    if (!fault.startsWith('there is not one policy')) match(fault, new RegExp(`^${file}(:\\d+:\\d+)?: \\S`));
+    if (!fault.startsWith('no policy found')) match(fault, new RegExp(`^${file}(:\\d+:\\d+)?: \\S`));
   }
 }
 

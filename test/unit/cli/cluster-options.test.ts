@@ -99,5 +99,5 @@ it('serve --cluster waits for an API server that is away: alive, not ready, and 
 
   child.kill('SIGTERM');
   expect(await ended).toEqual([0, null]);
-  expect(printed).toContain('ended by SIGTERM before it served');
+  expect(printed).toContain('stopped on SIGTERM before it served');
 });

@@ -352,7 +352,7 @@ describe('bad input ends in code 2, and one line says where and why:', () => {
     {
       why: 'a directory without a policy',
       args: () => ['--policies', temporaryDirectory(), file(tainted)],
-      stderr: 'taintkeeper: there is not one policy: nothing would be protected\n',
+      stderr: 'taintkeeper: no policy found: nothing would be protected\n',
     },
     {
       why: 'a review that is v1beta1',

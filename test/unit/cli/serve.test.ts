@@ -231,7 +231,7 @@ describe('what keeps it from starting is said in one line, with code 2:', () => 
     {
       why: 'a directory without a policy',
       args: () => ['--policies', temporaryDirectory()],
-      stderr: /^taintkeeper: no policy: nothing would be protected\n$/,
+      stderr: /^taintkeeper: no policy found: nothing would be protected\n$/,
     },
     {
       why: 'an unknown log level',

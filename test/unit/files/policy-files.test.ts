@@ -140,7 +140,7 @@ describe('parsePolicies', () => {
       expect(faults({ 'a.yaml': list('text' as never) })).toEqual([
         'a.yaml:4:5: expected a Kubernetes object with apiVersion and kind',
       ]);
-      expect(faults({ 'a.yaml': list() })).toEqual(['there is not one policy: nothing would be protected']);
+      expect(faults({ 'a.yaml': list() })).toEqual(['no policy found: nothing would be protected']);
     });
   });
 
@@ -189,7 +189,7 @@ spec:
     { why: 'no source', sources: {} },
     { why: 'sources without a document', sources: { 'a.yaml': '', 'b.yaml': '# to be written\n---\n' } },
   ])('refuses $why: nothing would be protected', ({ sources }) => {
-    expect(faults(sources)).toEqual(['there is not one policy: nothing would be protected']);
+    expect(faults(sources)).toEqual(['no policy found: nothing would be protected']);
   });
 
   it('says only what is wrong where there is no policy for that reason', () => {

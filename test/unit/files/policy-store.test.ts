@@ -36,7 +36,7 @@ it('takes every policy to be in mode Audit when asked to, also after a reload', 
 
 it.each([
   { why: 'broken', text: 'kind: Pod', message: /expected kind TaintPolicy/ },
-  { why: 'empty', text: '# to be written', message: /not one policy/ },
+  { why: 'empty', text: '# to be written', message: /no policy found/ },
 ])('cannot open with sources that are $why', async ({ text, message }) => {
   const opening = openPolicyStore(changingSource(text).read, false);
   await expect(opening).rejects.toThrow(InputError);
@@ -56,7 +56,7 @@ it('puts changed policies in force, and leaves a snapshot that was taken before 
 
 it.each([
   { why: 'a source is broken', break: { text: 'a: [' }, fault: /^a\.yaml:\d+:\d+: / },
-  { why: 'the sources are empty', break: { text: '' }, fault: /not one policy/ },
+  { why: 'the sources are empty', break: { text: '' }, fault: /no policy found/ },
   { why: 'a source cannot be read', break: { failure: new InputError(['cannot read a.yaml: gone']) }, fault: /gone/ },
   { why: 'something else fails', break: { failure: new Error('out of memory') }, fault: /out of memory/ },
 ])('keeps the last good policies while $why, and takes the next good ones', async ({ break: broken, fault }) => {

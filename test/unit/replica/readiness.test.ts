@@ -133,7 +133,7 @@ it.each([
   expect(policyCheck(store, audit)).toEqual({
     name: 'policies',
     state: 'degraded',
-    detail: `${inForce}, the last good ones: there is not one policy: nothing would be protected`,
+    detail: `${inForce}, the last good ones: no policy found: nothing would be protected`,
   });
 });
 
