@@ -56,8 +56,8 @@ Examples:
   taintkeeper review flannel.yaml                     what the policies decide about a manifest
   kubectl get node n1 -o yaml > old.yaml              … and of a change to a node:
   taintkeeper review --old old.yaml --new new.yaml
-  taintkeeper export | kubectl apply -f -             policies that the API server holds by itself
-  taintkeeper doctor                                  is it well, and if not, what is to blame?
+  taintkeeper export | kubectl apply -f -             policies that the API server enforces by itself
+  taintkeeper doctor                                  is it healthy, and if not, why?
   taintkeeper explain node gpu-7                      why it has, or lacks, its taints
   taintkeeper dashboard                               all of it in a browser
   taintkeeper cleanup --dry-run                       what an installation has left behind

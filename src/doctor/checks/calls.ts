@@ -15,7 +15,7 @@ type Trip =
 /** Whether each replica answers a review over TLS: to the API server, whose way is the one that counts, or else to us. */
 export function checkRoundTrip(facts: Facts): Finding {
   const { replicas } = facts;
-  if (replicas.length === 0) return finding('skipped', 'there is no replica to be called');
+  if (replicas.length === 0) return finding('skipped', 'no replica to call');
   // A pod that is not ready gets no calls: of it the other checks tell.
   const called = replicas.filter(({ pod, endpoint }) => pod?.isReady ?? endpoint?.isReady ?? false);
   if (called.length === 0) return finding('skipped', 'no replica is ready');
@@ -26,7 +26,7 @@ export function checkRoundTrip(facts: Facts): Finding {
     const askers = [...new Set(trips.map(({ trip }) => trip.who))].join(' and ');
     return finding(
       'ok',
-      `${trips.length === 1 ? '1 replica answers' : `${trips.length} replicas answer`} a review of ${askers}`,
+      `${trips.length === 1 ? '1 replica answers' : `${trips.length} replicas answer`} a review from ${askers}`,
     );
   }
   const told = alike(
@@ -46,7 +46,7 @@ export function checkRoundTrip(facts: Facts): Finding {
     isOurWay && !isOut
       ? finding(
           'skipped',
-          `${told}; that is usual outside of the cluster, and you may not have the API server call pods (pods/proxy)`,
+          `${told}; that is usual outside the cluster, and you have no permission to let the API server call pods (pods/proxy)`,
         )
       : finding('trouble', told, REMEDIES[first.fault.kind](first.replica, facts));
   return consequence(found, (cause) => `see ${cause}`);
@@ -85,7 +85,7 @@ function wayRemedy({ name, port, pod, dialled, way }: ReplicaFacts, { networkPol
     return `NetworkPolicy ${policies.policies.join(', ')} does not let everybody connect to port ${port}: kubectl describe networkpolicy --namespace ${installation.namespace}`;
   }
   if (dialled.outcome === 'failed') {
-    return `it does not answer us either: does the process hang (kubectl logs --namespace ${installation.namespace} ${name}), or does the CNI drop packets to its node?`;
+    return `it does not answer this machine either: does the process hang (kubectl logs --namespace ${installation.namespace} ${name}), or does the CNI drop packets to its node?`;
   }
   return `it answers this machine (${way}), so the path from the API server is blocked: open port ${port} from the control plane to the nodes (GKE, EKS: a firewall rule or security group), or run the replicas in the nodes' network: manifests/chart/presets/host-network.yaml`;
 }
@@ -94,7 +94,7 @@ function wayRemedy({ name, port, pod, dialled, way }: ReplicaFacts, { networkPol
 export function checkNetworkPolicies({ networkPolicies, replicas }: Facts): Finding {
   if (!networkPolicies.ok) return finding('skipped', networkPolicies.why);
   const [replica] = replicas.filter(({ pod }) => pod !== undefined);
-  if (!replica?.pod) return finding('skipped', 'there is no pod that one could select');
+  if (!replica?.pod) return finding('skipped', 'no pod to check');
   const port = { number: replica.port, name: 'webhook' };
   const { access, policies } = ingressTo(replica.pod.labels, port, networkPolicies.value);
   const names = policies.join(', ');
@@ -103,10 +103,7 @@ export function checkNetworkPolicies({ networkPolicies, replicas }: Facts): Find
     case 'open':
       return finding('ok', `${names}: everybody may connect to port ${replica.port}`);
     case 'limited':
-      return finding(
-        'note',
-        `${names}: port ${replica.port} is open for some only; the API server has to be among them`,
-      );
+      return finding('note', `${names}: port ${replica.port} is open for some only; the API server must be among them`);
     case 'closed':
       return finding(
         'note',

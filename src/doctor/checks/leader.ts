@@ -21,7 +21,7 @@ export function checkLeader({ lease, installation }: Pick<Facts, 'lease' | 'inst
       : `${name} was released, and no replica has taken it in ${watchedSeconds} s`;
   const remedy = `after a crash, a new leader takes up to 20 s; its log: kubectl logs --namespace ${installation.namespace} ${deploymentOf(installation)} --tail=200 | grep -i lead`;
   return consequence(
-    finding('trouble', `${evidence}: nothing is repaired, and no webhook looked after`, remedy),
+    finding('trouble', `${evidence}: nothing is repaired, and webhooks are not kept up to date`, remedy),
     (cause) => `${evidence}; that may be because of the trouble with ${cause}`,
   );
 }
@@ -87,6 +87,6 @@ export function checkRegistration({
     return consequence(finding('skipped', `no webhook is registered; whether policies need one: ${policies.why}`));
   const needed = webhookEntries(validPolicies(policies.value), installation);
   if (needed.length === 0) return finding('ok', 'no webhook is registered, and no policy needs one');
-  const remedy = `the leader registers them as soon as the Service leads to it; its log says what is in the way: kubectl logs --namespace ${installation.namespace} ${deploymentOf(installation)}`;
+  const remedy = `the leader registers them as soon as it is reached through the Service; its log says what prevents that: kubectl logs --namespace ${installation.namespace} ${deploymentOf(installation)}`;
   return consequence(finding('trouble', 'no webhook is registered, though policies need one', remedy));
 }

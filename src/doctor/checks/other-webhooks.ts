@@ -39,7 +39,7 @@ export function checkOtherWebhooks(facts: Pick<Facts, 'configurations' | 'instal
     ),
   );
   if (results.length > 0) return results;
-  return [finding('ok', 'nobody else is asked about nodes or DaemonSets')];
+  return [finding('ok', 'no other webhook is called for nodes or DaemonSets')];
 }
 
 function checkWebhook(configuration: RegisteredConfiguration, webhook: RegisteredWebhook, index: number): Finding[] {

@@ -13,7 +13,7 @@ import { validPolicies } from './policies.ts';
 
 const MAX_NAMED = 6;
 
-/** Whether every policy is for something that is there. Of built-in ones, that is not expected: they know what might be there. */
+/** Whether every policy selects something. Of built-in ones, that is not expected: they know what might be there. */
 export function checkSelectors(facts: Pick<Facts, 'policies' | 'builtin' | 'nodes' | 'daemonSets'>): Finding[] {
   const { policies, builtin, nodes, daemonSets } = facts;
   const skipped = unread(policies, nodes, daemonSets);
@@ -25,7 +25,7 @@ export function checkSelectors(facts: Pick<Facts, 'policies' | 'builtin' | 'node
       : checkDaemonSets(policy, policy.spec.daemonSets, daemonSets.value, builtin),
   );
   if (results.length > 0) return results;
-  return [finding('ok', `every policy (${valid.length}) is for something that is there`)];
+  return [finding('ok', `every policy (${valid.length}) selects something`)];
 }
 
 function checkNodes(name: string, selector: LabelSelector | undefined, nodes: readonly DoctorNode[]): Finding[] {

@@ -138,7 +138,7 @@ export function checkEndpoints(facts: Facts): Finding {
 function endpoints(facts: Facts): Finding {
   const { replicas, pods, installation, service } = facts;
   if (service.ok && service.value?.spec?.type === 'ExternalName') {
-    return finding('ok', 'none: the Service is a name for somewhere else');
+    return finding('ok', 'none: the Service is of type ExternalName');
   }
   const name = `${installation.namespace}/${installation.service}`;
   const listed = replicas.filter(({ endpoint }) => endpoint !== undefined);
@@ -150,8 +150,8 @@ function endpoints(facts: Facts): Finding {
     const there = pods.ok ? `; ${pods.value.filter(({ isReady }) => isReady).length} of its pods are ready` : '';
     return finding(
       'trouble',
-      `Service ${name} has no endpoint that is ready${there}`,
-      `if the pods are ready and not in there, the controller manager does not do its work, or the slices are somebody else's: kubectl get endpointslices --namespace ${installation.namespace} --selector kubernetes.io/service-name=${installation.service} --output yaml`,
+      `Service ${name} has no ready endpoint${there}`,
+      `if the pods are ready and not listed, the controller manager does not work, or the slices are somebody else's: kubectl get endpointslices --namespace ${installation.namespace} --selector kubernetes.io/service-name=${installation.service} --output yaml`,
     );
   }
   const astray = ready.find(({ pod, endpoint }) => {

@@ -32,7 +32,7 @@ export function checkServing(facts: Facts): Finding {
   const last = served.toSorted((a, b) => a.leaf.validToDate.getTime() - b.leaf.validToDate.getTime())[0] ?? first;
   const evidence = `${count(served.length, 'replica')} checked (${[...new Set(served.map(({ way }) => way))].join(', ')}), valid until ${last.leaf.validToDate.toISOString()}`;
   return last.leaf.validToDate.getTime() < now.getTime() + SOON_MS
-    ? finding('note', `${evidence}: that is soon`, renewal(facts))
+    ? finding('note', `${evidence}, which is soon`, renewal(facts))
     : finding('ok', evidence);
 }
 
@@ -68,7 +68,7 @@ interface Clock {
 /** Whether those who issue certificates, serve them and check them agree on the time. */
 export function checkClocks({ apiServerAheadMs, replicas, now }: Facts): Finding {
   if (apiServerAheadMs === undefined) {
-    return finding('skipped', 'the API server does not say what time it is');
+    return finding('skipped', 'the API server does not report its time');
   }
   const apiServer: Clock = { whose: 'the API server', aheadMs: apiServerAheadMs };
   const clocks: Clock[] = [
@@ -95,7 +95,7 @@ export function checkClocks({ apiServerAheadMs, replicas, now }: Facts): Finding
   return finding(
     'trouble',
     evidence,
-    `set the time there, and see whether it is kept (chronyc tracking, timedatectl, talosctl time): certificates are judged by it`,
+    `correct the clock there, and check that it is synchronised (chronyc tracking, timedatectl, talosctl time): certificates depend on it`,
   );
 }
 

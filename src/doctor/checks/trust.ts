@@ -27,13 +27,13 @@ export function checkTrust(facts: Facts): Finding {
     (webhook) => fault(webhook, served, trustedTime(facts)),
     (group) => `${said(group, webhooks.value.length)}: ${fault(group[0], served, trustedTime(facts))}`,
   );
-  const remedy = `the leader puts it right within a minute; if it does not, see its log, and have it register them anew: kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration ${CONFIGURATION_NAME}`;
+  const remedy = `the leader repairs it within a minute; if it does not, see its log, and have it register them anew: kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration ${CONFIGURATION_NAME}`;
   return consequence(
     finding('trouble', evidence, remedy),
     (cause) =>
       cause === 'clocks'
         ? `trusted by this machine's clock, and not by the API server's: see ${cause}`
-        : `which certificate is to be trusted is the question: see ${cause}`,
+        : `the replicas serve different certificates: see ${cause}`,
     distrustingAt(facts.now).length > 0 ? ['agreement of replicas'] : ['clocks', 'agreement of replicas'],
   );
 }
@@ -117,7 +117,7 @@ function agreement(facts: Facts): Finding {
   const harmless = trusted.length === served.length || (trusted.length === 0 && !storedIsTrusted);
   const recently = isNew ? ' (one is new, and may take a minute to reach every replica)' : '';
   if (harmless) {
-    return finding('note', `${evidence}; nobody trusts one more than another${recently}`);
+    return finding('note', `${evidence}; the webhooks do not prefer one of them${recently}`);
   }
   const strays = served.filter((one) => !trusted.includes(one)).map(({ replica }) => replica);
   const arePods = strays.every((stray) => replicas.some(({ name, pod }) => pod !== undefined && name === stray));
@@ -127,6 +127,6 @@ function agreement(facts: Facts): Finding {
   return finding(
     'trouble',
     `${evidence}; the API server does not trust ${strays.join(', ')}${recently}`,
-    `start them anew, so that they read what the others serve: kubectl ${again}`,
+    `restart them, so that they serve what the others serve: kubectl ${again}`,
   );
 }

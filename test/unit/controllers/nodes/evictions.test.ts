@@ -180,7 +180,7 @@ describe('no node gets it', () => {
     repair.setPods(Array(2_001).fill(pendingPod('web')));
     await pass(2 * INTERVAL_MS);
     expect(outOf(repair)).toEqual(['a0']);
-    expect(repair.repair.evicting('p')?.condition?.message).toContain('too many pods have no node to run on');
+    expect(repair.repair.evicting('p')?.condition?.message).toContain('too many pods are unscheduled');
   });
 
   it('while pods cannot be looked at for a fault', async () => {
