@@ -100,9 +100,9 @@ function why(one: TaintOnNode): string {
 function hindranceText({ hindrance }: TaintOnNode): string {
   switch (hindrance) {
     case undefined:
-      return 'the leader puts it back';
+      return 'the leader restores it';
     case 'mode':
-      return 'no policy in mode Restore wants it, so it is not put back';
+      return 'no policy in mode Restore wants it, so it is not restored';
     case 'eviction':
       return 'it would evict pods, and no policy consents (mayEvict)';
     case 'held':

@@ -60,7 +60,10 @@ function checkPair(one: Side, other: Side, nodes: readonly DoctorNode[]): Findin
 function clash(a: PresentTaint, b: PresentTaint): { what: string; serious: boolean } | undefined {
   if (identity(a.taint) !== identity(b.taint)) return undefined;
   if (!a.anyValue && !b.anyValue && (a.taint.value ?? '') !== (b.taint.value ?? '')) {
-    return { what: `want ${formatTaint(a.taint)} and ${formatTaint(b.taint)}, of which a node has one`, serious: true };
+    return {
+      what: `want ${formatTaint(a.taint)} and ${formatTaint(b.taint)}, and a node can have only one`,
+      serious: true,
+    };
   }
   if (a.taint.effect === 'NoExecute' && a.mayEvict !== b.mayEvict) {
     const what = `differ in mayEvict for ${formatTaint(a.taint)}; the one that allows it is enough to evict`;
@@ -83,7 +86,7 @@ function meet(one: Side, other: Side, nodes: readonly DoctorNode[]): { where: st
   if (!satisfiable([...a, ...b])) return undefined;
   if (implies(a, b)) return { where: `each node of ${one.policy.name} is one of ${other.policy.name}`, certain: true };
   if (implies(b, a)) return { where: `each node of ${other.policy.name} is one of ${one.policy.name}`, certain: true };
-  return { where: 'a node with the labels of both would be torn between them; there is none now', certain: false };
+  return { where: 'a node with the labels of both would match both; there is none now', certain: false };
 }
 
 /** Taints that one policy wants, on nodes whose present one another policy protects. */
@@ -104,7 +107,7 @@ function checkHeld(policies: readonly CompiledTaintPolicy[], nodes: readonly Doc
         MAX_NAMED,
         group.map(({ node }) => node.name),
       ).join(', ');
-      const evidence = `TaintPolicy ${policy.name} wants ${formatTaint(taint)}, and ${holder.name} protects ${formatTaint(carried)}, which is there: ${names}`;
+      const evidence = `TaintPolicy ${policy.name} wants ${formatTaint(taint)}, and ${holder.name} protects ${formatTaint(carried)}, which these nodes carry: ${names}`;
       return finding(
         'trouble',
         evidence,

@@ -53,7 +53,7 @@ function checkWebhook(configuration: RegisteredConfiguration, webhook: Registere
   const failsClosed = webhook.failurePolicy !== 'Ignore';
   const limits = limitsOf(webhook);
   const evidence = [
-    `${configuration.resource.replace(/s$/, '')} ${configuration.name}, webhook ${webhook.name}: is asked about ${on}`,
+    `${configuration.resource.replace(/s$/, '')} ${configuration.name}, webhook ${webhook.name}: is called for ${on}`,
     `failurePolicy ${webhook.failurePolicy ?? 'Fail'}, ${webhook.timeoutSeconds ?? 10} s, ${destination(webhook)}`,
     ...(limits.length > 0 ? [`narrowed by ${limits.join(' and ')}`] : []),
   ].join('; ');
@@ -61,7 +61,7 @@ function checkWebhook(configuration: RegisteredConfiguration, webhook: Registere
   return [
     finding(
       'trouble',
-      `${evidence}. While it does not answer, no node registers, and no taint is put back`,
+      `${evidence}. While it does not answer, no node registers, and no taint is restored`,
       remedy(configuration, webhook, index),
     ),
   ];

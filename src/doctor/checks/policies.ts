@@ -18,7 +18,9 @@ const LEADERSHIP: readonly CheckName[] = [...LEADER_NEEDS, 'leader', 'other webh
 export function checkPolicies({ policies, installation }: Pick<Facts, 'policies' | 'installation'>): Finding[] {
   if (!policies.ok) {
     if (policies.status !== NOT_FOUND) return [finding('skipped', policies.why)];
-    return [finding('trouble', 'the definitions of the policies are not installed', reinstall(installation))];
+    return [
+      finding('trouble', 'the CustomResourceDefinitions of the policies are not installed', reinstall(installation)),
+    ];
   }
   if (policies.value.length === 0) {
     return [finding('note', 'there are no policies: nothing is protected', 'see docs/reference/policies.md')];
@@ -59,7 +61,7 @@ function checkPolicy(policy: PolicyObject): Finding[] {
     const seen = condition === undefined ? 'no status' : `a status for generation ${condition.observedGeneration}`;
     return [
       unlessLeaderless(
-        `${nameOf(policy)} has ${seen}, and is at generation ${generation}: nobody looks after it`,
+        `${nameOf(policy)} has ${seen}, and is at generation ${generation}: no leader has processed it`,
         look,
       ),
     ];
@@ -67,7 +69,7 @@ function checkPolicy(policy: PolicyObject): Finding[] {
   const results: Finding[] = [];
   const ignored = status?.conditions?.find(({ type }) => type === 'FieldsIgnored');
   if (ignored) {
-    const remedy = 'run the version of taintkeeper that the definitions are of, or take the fields out';
+    const remedy = 'run the version of taintkeeper that the CustomResourceDefinitions belong to, or remove the fields';
     results.push(finding('trouble', `${nameOf(policy)}: ${ignored.message}`, remedy));
   }
   if (condition.status !== 'True') {
@@ -89,7 +91,7 @@ function checkPolicy(policy: PolicyObject): Finding[] {
 function violating(policy: PolicyObject, status: PolicyStatus | undefined, look: string): Finding {
   const { violating: number = 0, violators = [] } = status ?? {};
   const names = atMost(MAX_NAMED, violators).join(', ');
-  const evidence = `${nameOf(policy)} is in force; ${count(number, 'object')} not as it says: ${names}`;
+  const evidence = `${nameOf(policy)} is in force; ${count(number, 'object')} differ from it: ${names}`;
   return finding('note', evidence, look);
 }
 

@@ -16,7 +16,7 @@ export function checkReplicas(
   if (!pods.ok) return finding('skipped', pods.why);
   const type = service.ok ? service.value?.spec?.type : undefined;
   if (type === 'ExternalName') {
-    return finding('skipped', 'the Service leads out of the cluster: its pods are not known');
+    return finding('skipped', 'the Service points outside the cluster: its pods are not known');
   }
   if (service.ok && service.value === undefined) return finding('skipped', 'see Service');
   const selector = service.ok ? Object.entries(service.value?.spec?.selector ?? {}) : [];

@@ -18,11 +18,11 @@ export function checkSecret(facts: Facts): Finding {
   if (!secret.ok) return finding('skipped', `${where}: ${secret.why}`);
   if (secret.value === undefined) {
     // Nothing is there that could create it.
-    if (service.ok && service.value === undefined) return finding('skipped', `${where} does not exist: see Service`);
+    if (service.ok && service.value === undefined) return finding('skipped', `${where} not found: see Service`);
     if (source.kind === 'secret' && pods.ok && !pods.value.some(hasStarted)) {
-      return finding('skipped', `${where} does not exist, as no replica has started: see replicas`);
+      return finding('skipped', `${where} not found, because no replica has started: see replicas`);
     }
-    return finding('trouble', `${where} does not exist`, missing(facts));
+    return finding('trouble', `${where} not found`, missing(facts));
   }
   const files = secret.value;
   const now = trustedTime(facts);
@@ -47,7 +47,7 @@ export function checkSecret(facts: Facts): Finding {
 
 /** The faults are worded for the log line of what was issued in its place. */
 function said(fault: string): string {
-  return fault === 'there was none' ? 'a part of it is missing' : fault;
+  return fault === 'not found' ? 'a part of it is missing' : fault;
 }
 
 /** Whether the pod's process may have come as far as creating the Secret. */
@@ -58,6 +58,6 @@ function hasStarted({ cannotStart, ip }: PodView): boolean {
 function missing({ installation, source }: Facts): string {
   const { namespace } = installation;
   return source.kind === 'files'
-    ? `have whoever issues it create it; the replicas cannot start without it`
-    : `is it called otherwise (--secret)? A replica creates it when it starts: kubectl rollout restart --namespace ${namespace} ${deploymentOf(installation)}`;
+    ? `have its issuer create it; the replicas cannot start without it`
+    : `does it have another name (--secret)? A replica creates it when it starts: kubectl rollout restart --namespace ${namespace} ${deploymentOf(installation)}`;
 }

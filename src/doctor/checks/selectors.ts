@@ -59,7 +59,7 @@ function checkDaemonSets(
       isDeepStrictEqual(one.spec.daemonSets, selection),
   );
   if (isBuiltin) {
-    return [finding('note', `${policy} knows the usual CNI plugins by name, and none of them runs here`)];
+    return [finding('note', `${policy} selects known CNI plugins by name, and none of them runs here`)];
   }
   const edit = `change spec.daemonSets: kubectl edit ${kind.toLowerCase()} ${name}`;
   if (!satisfiable(requirementsOf(selection.selector))) {

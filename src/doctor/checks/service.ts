@@ -61,8 +61,8 @@ export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'instal
     const left = webhooks.ok && webhooks.value.length > 0;
     return finding(
       'trouble',
-      `${where} does not exist${left ? ', and webhooks that call it are registered' : ''}`,
-      `is it somewhere else (--namespace, --service)? If not, ${left ? `to be rid of what is left: ${TAKE_AWAY}; or ` : ''}put it back: ${reinstall(installation)}`,
+      `${where} not found${left ? ', and webhooks that call it are registered' : ''}`,
+      `does it have another namespace or name (--namespace, --service)? If not, ${left ? `to be rid of what is left: ${TAKE_AWAY}; or ` : ''}put it back: ${reinstall(installation)}`,
     );
   }
   const elsewhere = (webhooks.ok ? webhooks.value : []).find(({ clientConfig }) => {

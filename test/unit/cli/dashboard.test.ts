@@ -63,7 +63,7 @@ describe('bad input', () => {
       args: ['--url', 'http://localhost:1', '--namespace', 'x', '--kubeconfig', 'y'],
       says: /--kubeconfig cannot be used with --url\n.*--namespace cannot be used with --url/,
     },
-    { why: 'no such kubeconfig', args: ['--kubeconfig', '/nowhere'], says: /\/nowhere: cannot be read/ },
+    { why: 'no such kubeconfig', args: ['--kubeconfig', '/nowhere'], says: /\/nowhere: not found/ },
   ])('$why', async ({ args, says }) => {
     const { code, stdout, stderr } = await run('dashboard', '--no-open', ...args);
     expect([code, stdout]).toEqual([2, '']);

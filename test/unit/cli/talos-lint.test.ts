@@ -201,7 +201,7 @@ describe('talos lint', () => {
       const { code, stdout, stderr } = await run('talos', 'lint', 'missing.yaml', good, write('bad.yaml', 'a: "b" c'));
       expect(code).toBe(2);
       expect(stdout).toContain(`${good}:1:26  refused  unknown-field`);
-      expect(stderr).toMatch(/cannot read missing\.yaml[\s\S]*bad\.yaml:1/);
+      expect(stderr).toMatch(/missing\.yaml: not found[\s\S]*bad\.yaml:1/);
     });
 
     it('a directory: what is none of Talos in it is passed over, and said to be', async () => {
