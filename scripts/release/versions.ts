@@ -9,6 +9,9 @@ export interface NamedVersion {
   readonly version: string | undefined;
 }
 
+/** Pages and manifests whose examples name the image with its version. */
+export const NAMING_THE_IMAGE = ['docs/install.md', 'manifests/kustomize/base/kustomization.yaml'];
+
 /** Every place that does. */
 export function namedVersions(): NamedVersion[] {
   const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
@@ -20,6 +23,9 @@ export function namedVersions(): NamedVersion[] {
     { place: 'package-lock.json', version: json('package-lock.json').packages['']?.version },
     { place: 'Chart.yaml version', version: chart.version },
     { place: 'Chart.yaml appVersion', version: chart.appVersion },
+    ...NAMING_THE_IMAGE.flatMap((place) =>
+      [...read(place).matchAll(/\d+\.\d+\.\d+/g)].map(([found]) => ({ place, version: found })),
+    ),
     ...imagesOf(read('manifests/install.yaml')).map((image) => ({
       place: 'install.yaml image',
       version: image.slice(image.lastIndexOf(':') + 1),

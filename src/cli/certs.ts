@@ -13,7 +13,7 @@ import {
   type WebhookConfiguration,
 } from '../cluster/webhook-configurations.ts';
 import { InputError } from '../files/text-files.ts';
-import { CLUSTER_OPTIONS, type ClusterOptions, openCluster, parseSeconds } from './cluster-options.ts';
+import { CLUSTER_OPTIONS, type ClusterOptions, closing, openCluster, parseSeconds } from './cluster-options.ts';
 import { EXIT, type OutputFormat, outputOption } from './options.ts';
 import { columns, formatAs, withProgress } from './output.ts';
 
@@ -120,13 +120,7 @@ function withClusterOptions(command: Command): Command {
 async function atSite(options: ClusterOptions, work: (site: Site) => Promise<void>): Promise<void> {
   const { client, namespace } = await openCluster(options);
   const service = { namespace, name: options.service };
-  try {
-    await work({ client, ref: { namespace, name: options.secret }, names: [serverName(service)] });
-  } catch (error) {
-    throw error instanceof InputError ? error : new InputError([(error as Error).message]);
-  } finally {
-    client.close();
-  }
+  await closing(client, () => work({ client, ref: { namespace, name: options.secret }, names: [serverName(service)] }));
 }
 
 async function registeredBundles(client: ApiClient): Promise<RegisteredBundle[]> {

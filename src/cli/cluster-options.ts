@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { type ApiClient, connect } from '../cluster/client/api-client.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
+import { InputError } from '../files/text-files.ts';
 import { VERSION } from '../version.ts';
 
 /** What tells where in which cluster taintkeeper is. */
@@ -37,6 +38,30 @@ export async function openCluster(
     userAgent: `taintkeeper/${VERSION}`,
   });
   return { client, namespace: options.namespace ?? client.namespace ?? 'taintkeeper' };
+}
+
+/**
+ * Does the work with a client, and closes it. What the cluster refuses, or does not answer, is for the person at the keyboard; a fault of
+ * ours is not.
+ * @throws InputError
+ */
+export async function atCluster<T>(
+  { kubeconfig, context }: ClusterChoice,
+  work: (client: ApiClient) => Promise<T>,
+): Promise<T> {
+  return closing(await connect({ kubeconfig, context, userAgent: `taintkeeper/${VERSION}` }), work);
+}
+
+/** The same with a client that is open. */
+export async function closing<T>(client: ApiClient, work: (client: ApiClient) => Promise<T>): Promise<T> {
+  try {
+    return await work(client);
+  } catch (error) {
+    const isOurs = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
+    throw isOurs || error instanceof InputError ? error : new InputError([(error as Error).message]);
+  } finally {
+    client.close();
+  }
 }
 
 const MAX_SECONDS = 30 * 86_400;

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { type ApiClient, connect } from '../cluster/client/api-client.ts';
+import type { ApiClient } from '../cluster/client/api-client.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
 import { fixGaps, ROLE_TAINT_KEYS } from '../coverage/fix.ts';
 import { gapsOf, reportCoverage } from '../coverage/report.ts';
@@ -8,8 +8,7 @@ import { surveyRoles } from '../coverage/role-survey.ts';
 import { readDocuments } from '../files/documents.ts';
 import { InputError } from '../files/text-files.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
-import { VERSION } from '../version.ts';
-import { CLUSTER_OPTIONS } from './cluster-options.ts';
+import { atCluster, CLUSTER_OPTIONS } from './cluster-options.ts';
 import { POD_CHOICES, type PodChoice, readCluster } from './coverage-cluster.ts';
 import { commentsOn, formatFix } from './coverage-fix-output.ts';
 import { type CoverageInput, choose, coverageFrom } from './coverage-input.ts';
@@ -120,7 +119,10 @@ function refuseIdleOptions(files: readonly string[], options: CoverageOptions): 
 
 /** @returns whether there are no gaps, or the policies that close them are printed */
 async function cover(files: readonly string[], options: CoverageOptions): Promise<boolean> {
-  const read = files.length > 0 ? readFiles(files, options) : atCluster(options, readLive(options));
+  const read =
+    files.length > 0
+      ? readFiles(files, options)
+      : atCluster(options, (client) => withProgress('reading the cluster', readLive(options)(client)));
   const input = choose(await read, options);
   const { notes } = input;
   const gaps = gapsOf(input);
@@ -143,7 +145,7 @@ async function cover(files: readonly string[], options: CoverageOptions): Promis
 async function migrate(files: readonly string[], options: CoverageOptions): Promise<boolean> {
   const { facts, notes } = await (files.length > 0
     ? readDocuments(files).then((documents) => migrationFrom(documents, 'default'))
-    : atCluster(options, readMigration));
+    : atCluster(options, (client) => withProgress('reading the cluster', readMigration(client))));
   const steps = planMigration(facts);
   process.stdout.write(formatMigration({ survey: surveyRoles(facts), steps, notes }, options.output));
   return steps.every(isDone);
@@ -157,19 +159,4 @@ async function readFiles(files: readonly string[], { namespace = [] }: CoverageO
 
 function readLive({ namespace = [], pods }: CoverageOptions) {
   return (client: ApiClient) => readCluster(client, namespace, pods);
-}
-
-/** Reads from the cluster, and closes the connections. What the cluster refuses, or does not answer, is for the person at the keyboard. */
-async function atCluster<T>(
-  { kubeconfig, context }: CoverageOptions,
-  read: (client: ApiClient) => Promise<T>,
-): Promise<T> {
-  const client = await connect({ kubeconfig, context, userAgent: `taintkeeper/${VERSION}` });
-  try {
-    return await withProgress('reading the cluster', read(client));
-  } catch (error) {
-    throw error instanceof InputError ? error : new InputError([(error as Error).message]);
-  } finally {
-    client.close();
-  }
 }

@@ -47,14 +47,14 @@ function data({ taints, writtenBy, ...rest }: ExplainedNode): object {
 }
 
 function sections(explained: ExplainedNode): string[] {
-  const { name, taints, policies, writtenBy, troubles, events, note } = explained;
+  const { name, audit, taints, policies, writtenBy, troubles, events, note } = explained;
   const selecting = policies.filter(({ unmet }) => unmet.length === 0);
   const others = policies.filter(({ unmet }) => unmet.length > 0);
   return [
     taints.length === 0
       ? `node ${name} has no taints, and no policy wants one there\n`
       : columns([['TAINT', 'STATE', 'WHY'], ...taints.map((one) => [formatTaint(one.taint), one.state, why(one)])]),
-    writtenBy ? `spec.taints was last written by ${printable(describeOwner(writtenBy))}\n` : undefined,
+    writtenBy ? `spec.taints is owned by ${printable(describeOwner(writtenBy))}\n` : undefined,
     policies.length === 0
       ? 'there are no TaintPolicies\n'
       : columns([
@@ -75,6 +75,7 @@ function sections(explained: ExplainedNode): string[] {
           ...events.map(({ time, reason, note: text }) => [time, reason, printable(text)]),
         ])
       : undefined,
+    audit ? 'note: taintkeeper runs with --audit: it reports, and changes and refuses nothing\n' : undefined,
     note ? `note: ${printable(note)}\n` : undefined,
     `next: ${nextStep(explained)}\n`,
   ].filter((section) => section !== undefined);
@@ -100,25 +101,25 @@ function why(one: TaintOnNode): string {
 function hindranceText({ hindrance }: TaintOnNode): string {
   switch (hindrance) {
     case undefined:
-      return 'the leader restores it';
+      return 'the leader restores it, unless it is contested or waits for its turn';
     case 'mode':
       return 'no policy in mode Restore wants it, so it is not restored';
     case 'eviction':
       return 'it would evict pods, and no policy consents (mayEvict)';
     case 'held':
       return 'the node has it with another value, which is protected';
-    case 'contested':
-      return 'somebody takes it away each time';
-    case 'paced':
-      return 'it evicts pods, and waits for its turn';
   }
 }
 
 /** The one thing to do next, as a command where there is one. */
 function nextStep({ name, taints, troubles }: ExplainedNode): string {
   const missing = taints.filter(({ state }) => state === 'missing');
-  const left = missing.find(({ hindrance }) => hindrance === 'mode' || hindrance === 'eviction');
-  if (left) return `kubectl taint node ${name} ${formatTaint(left.taint)}`;
+  const left = missing.find(({ hindrance }) => hindrance === 'mode');
+  if (left) return `kubectl taint ${left.otherValue ? '--overwrite ' : ''}node ${name} ${formatTaint(left.taint)}`;
+  const evicting = missing.find(({ hindrance }) => hindrance === 'eviction');
+  const [by] = evicting?.by ?? [];
+  if (by)
+    return `kubectl edit taintpolicy ${by.policy}: mayEvict: true in ${by.field} lets taintkeeper set it, at a pace`;
   if (missing.some(({ hindrance }) => hindrance === 'held'))
     return `kubectl get node ${name} -o jsonpath={.spec.taints}`;
   if (missing.length > 0 || troubles.length > 0) return 'taintkeeper doctor';

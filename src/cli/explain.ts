@@ -1,16 +1,16 @@
 import { Argument, Command } from 'commander';
-import { type ApiClient, connect } from '../cluster/client/api-client.ts';
+import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
 import { POLICY_GROUP, POLICY_RESOURCES, type PolicyObject, viewPolicy } from '../cluster/policies.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import { lastWriter, type ManagedFields } from '../controllers/managed-objects.ts';
+import { runsInAudit } from '../doctor/checks/policies.ts';
 import { explainNode } from '../doctor/node-explanation.ts';
 import { InputError } from '../files/text-files.ts';
 import { asNode, roomOn, viewNode } from '../objects/node-object.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
-import { VERSION } from '../version.ts';
-import { CLUSTER_OPTIONS } from './cluster-options.ts';
+import { atCluster, CLUSTER_OPTIONS } from './cluster-options.ts';
 import { type ExplainedNode, formatExplanation, type PolicyTrouble, type ToldEvent } from './explain-output.ts';
 import { EXIT, type OutputFormat, outputOption } from './options.ts';
 import { withProgress } from './output.ts';
@@ -41,16 +41,11 @@ Examples:
   taintkeeper explain node gpu-7`,
     )
     .action(async (_kind: string, name: string, { kubeconfig, context, output }: ExplainOptions) => {
-      const client = await connect({ kubeconfig, context, userAgent: `taintkeeper/${VERSION}` });
-      try {
-        const explained = await withProgress(`reading node ${name}`, explain(client, name));
-        process.stdout.write(formatExplanation(explained, output));
-        exit(explained.taints.some(({ state }) => state === 'missing') ? EXIT.trouble : EXIT.ok);
-      } catch (error) {
-        throw error instanceof InputError ? error : new InputError([(error as Error).message]);
-      } finally {
-        client.close();
-      }
+      const explained = await atCluster({ kubeconfig, context }, (client) =>
+        withProgress(`reading node ${name}`, explain(client, name)),
+      );
+      process.stdout.write(formatExplanation(explained, output));
+      exit(explained.taints.some(({ state }) => state === 'missing') ? EXIT.trouble : EXIT.ok);
     });
 }
 
@@ -60,14 +55,17 @@ async function explain(client: ApiClient, name: string): Promise<ExplainedNode> 
   const [policies, events] = await Promise.all([readPolicies(client), readEvents(client, name)]);
   const node = asNode(object, []);
   const { managedFields = [] } = (object as { metadata: { managedFields?: ManagedFields[] } }).metadata;
+  const explained = explainNode(
+    { ...viewNode(node, name), room: roomOn(node) },
+    policies.flatMap(({ inForce }) => inForce?.policy ?? []),
+    { audit: policies.some(runsInAudit) },
+  );
+  const selecting = new Set(explained.policies.flatMap(({ policy, unmet }) => (unmet.length === 0 ? [policy] : [])));
   return {
     name,
-    ...explainNode(
-      { ...viewNode(node, name), room: roomOn(node) },
-      policies.flatMap(({ inForce }) => inForce?.policy ?? []),
-    ),
+    ...explained,
     writtenBy: lastWriter(managedFields, ['spec', 'taints']),
-    troubles: policies.flatMap(troublesOf),
+    troubles: policies.filter((policy) => selecting.has(policy.name)).flatMap(troublesOf),
     ...events,
   };
 }
@@ -91,11 +89,19 @@ async function readPolicies(client: ApiClient): Promise<PolicyObject[]> {
   }
 }
 
+/** Whether each condition holds where all is well. Taints that wait for their turn are no trouble: it comes. */
+const WELL: Readonly<Record<string, 'True' | 'False'>> = {
+  Ready: 'True',
+  Backstop: 'True',
+  Stalled: 'False',
+  FieldsIgnored: 'False',
+};
+
 /** What of a policy is not as it should be, by its own status. */
 function troublesOf({ name, status }: PolicyObject): PolicyTrouble[] {
   const { conditions = [] } = (status ?? {}) as PolicyStatus;
   return conditions
-    .filter(({ type, status: holds }) => (holds === 'True') !== (type === 'Ready' || type === 'Backstop'))
+    .filter(({ type, status: holds }) => type in WELL && WELL[type] !== holds)
     .map(({ type, reason, message }) => ({ policy: name, condition: type, reason, message }));
 }
 

@@ -1,5 +1,4 @@
 import { Command } from 'commander';
-import { connect } from '../cluster/client/api-client.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
 import { listPages } from '../cluster/watch/list-pages.ts';
 import { readDocuments } from '../files/documents.ts';
@@ -13,8 +12,7 @@ import type { Declaration } from '../talos/declaration.ts';
 import { driftOf } from '../talos/drift.ts';
 import type { LiveNode } from '../talos/live-node.ts';
 import { asLiveNode } from '../talos/live-node.ts';
-import { VERSION } from '../version.ts';
-import { CLUSTER_OPTIONS } from './cluster-options.ts';
+import { atCluster, CLUSTER_OPTIONS } from './cluster-options.ts';
 import { EXIT, filenameOption, type OutputFormat, outputOption } from './options.ts';
 import { withProgress } from './output.ts';
 import { formatDrift } from './talos-drift-output.ts';
@@ -127,19 +125,14 @@ const PAGE_SIZE = 250;
  * @throws InputError when the cluster does not answer, or refuses
  */
 async function nodesOfCluster(choice: ClusterChoice, labelSelector: string | undefined): Promise<LiveNode[]> {
-  const client = await connect({ ...choice, userAgent: `taintkeeper/${VERSION}` });
-  const nodes: LiveNode[] = [];
-  try {
+  return atCluster(choice, async (client) => {
+    const nodes: LiveNode[] = [];
     const options = { query: { labelSelector }, pageSize: PAGE_SIZE, signal: new AbortController().signal };
     for await (const { items } of listPages(client, '/api/v1/nodes', options)) {
       for (const item of items) nodes.push(asLiveNode(item, []));
     }
     return nodes;
-  } catch (error) {
-    throw new InputError([(error as Error).message]);
-  } finally {
-    client.close();
-  }
+  });
 }
 
 /**

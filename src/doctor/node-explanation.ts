@@ -34,12 +34,16 @@ export interface TaintOnNode {
   readonly state: TaintState;
   /** The policies that have a say in it; for one that is missing, those that want it. */
   readonly by: readonly { readonly policy: string; readonly mode: TaintMode; readonly field: string }[];
-  /** For a missing one: why it is not put back; undefined where it is. */
-  readonly hindrance?: Hindrance | undefined;
+  /** For a missing one: why it is not restored; undefined where it is, unless the leader has a reason of its own. */
+  readonly hindrance?: Exclude<Hindrance, 'contested' | 'paced'> | undefined;
+  /** For a missing one: the node carries the same key and effect with another value. */
+  readonly otherValue?: boolean;
 }
 
 /** What the TaintPolicies say of one node. */
 export interface NodeExplanation {
+  /** Whether all policies were taken to be in mode Audit. */
+  readonly audit: boolean;
   readonly policies: readonly PolicyOnNode[];
   readonly taints: readonly TaintOnNode[];
 }
@@ -48,9 +52,13 @@ export interface NodeExplanation {
  * Explains a node as it stands. What only the leader knows is not in it: who takes a taint away again and again, and whose turn it is to
  * get one that evicts pods.
  */
-export function explainNode(node: NodeView, policies: readonly Policy[]): NodeExplanation {
+export function explainNode(
+  node: NodeView,
+  policies: readonly Policy[],
+  { audit = false }: { readonly audit?: boolean } = {},
+): NodeExplanation {
   const declared = policies.filter((policy) => policy.kind === 'TaintPolicy');
-  const compiled = compilePolicies(declared).taintPolicies;
+  const compiled = compilePolicies(declared, { audit }).taintPolicies;
   const selecting = compiled.filter((policy) => policy.selectsNode(node.labels));
   const isSettled = settledOn(node.remembered);
   const carried = node.taints.map((taint): TaintOnNode => {
@@ -74,10 +82,11 @@ export function explainNode(node: NodeView, policies: readonly Policy[]): NodeEx
   const present = valuesOf(node.taints);
   const groups = Map.groupBy(losses, ({ taint }) => formatTaint(taint));
   return {
+    audit,
     policies: compiled.map(({ name, mode }) => ({ policy: name, mode, unmet: unmetBy(declared, name, node.labels) })),
     taints: [
       ...carried,
-      ...[...groups.values()].map(missing),
+      ...[...groups.values()].map((group) => missing(group, present)),
       ...removed
         .filter(({ taint }) => !present.has(identity(taint)))
         .map(
@@ -91,7 +100,7 @@ export function explainNode(node: NodeView, policies: readonly Policy[]): NodeEx
   };
 }
 
-function missing(losses: readonly Loss[]): TaintOnNode {
+function missing(losses: readonly Loss[], present: ReadonlyMap<string, string>): TaintOnNode {
   const [first] = losses;
   if (first === undefined) throw new Error('a group without a loss');
   const restored = losses.some(({ hindrance }) => hindrance === undefined);
@@ -99,7 +108,9 @@ function missing(losses: readonly Loss[]): TaintOnNode {
     taint: first.taint,
     state: 'missing',
     by: losses.map(({ policy: { name, mode }, field }) => ({ policy: name, mode, field })),
-    hindrance: restored ? undefined : first.hindrance,
+    // The last two are the leader's to know: nobody told nodeDrift of them.
+    hindrance: restored ? undefined : (first.hindrance as TaintOnNode['hindrance']),
+    otherValue: present.has(identity(first.taint)),
   };
 }
 

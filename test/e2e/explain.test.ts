@@ -61,7 +61,7 @@ describeWithControlPlane('taintkeeper explain', {}, (cp) => {
     const after = await explain('node', 'gpu-7');
     expect(after.code).toBe(0);
     expect(after.stdout).toMatch(/^gpu=true:NoSchedule +protected +protected by gpu-pool/m);
-    expect(after.stdout).toContain('spec.taints was last written by field manager "kubectl');
+    expect(after.stdout).toContain('spec.taints is owned by field manager "kubectl');
     expect(after.stdout).toContain('next: nothing: the node carries what it should');
   });
 

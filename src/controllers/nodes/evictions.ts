@@ -138,7 +138,11 @@ export function startEvictions(options: EvictionsOptions): Evictions {
   };
 
   async function reconcile(): Promise<number | undefined> {
-    if (waiting.size === 0 && holds.size === 0) return undefined;
+    // Of policies that nothing waits for any more, the next wave is told anew.
+    if (waiting.size === 0 && holds.size === 0) {
+      told.clear();
+      return undefined;
+    }
     const zones = zonesOf(nodeViews(), client.now().getTime());
     const found = new Map<string, Hold>();
     const waits: number[] = [];

@@ -26,8 +26,7 @@ export function checkPolicies({ policies, installation }: Pick<Facts, 'policies'
     return [finding('note', 'there are no policies: nothing is protected', 'see docs/reference/policies.md')];
   }
   const results = policies.value.flatMap(checkPolicy);
-  const audited = policies.value.filter(({ status }) => ready(status)?.message.includes('--audit'));
-  if (audited.length > 0) {
+  if (policies.value.some(runsInAudit)) {
     results.push(finding('note', 'taintkeeper runs with --audit: it reports, and changes and refuses nothing'));
   }
   const uncalled = policies.value.find(({ status }) => ready(status)?.message.includes(NOT_CALLED));
@@ -39,6 +38,11 @@ export function checkPolicies({ policies, installation }: Pick<Facts, 'policies'
   return [
     finding('ok', `${policies.value.length} in force: ${atMost(MAX_NAMED, policies.value.map(nameOf)).join(', ')}`),
   ];
+}
+
+/** Whether the leader that wrote the policy's status runs with --audit. */
+export function runsInAudit({ status }: PolicyObject): boolean {
+  return ready(status)?.message.includes('--audit') ?? false;
 }
 
 function checkPolicy(policy: PolicyObject): Finding[] {

@@ -57,6 +57,20 @@ describe('each taint of a node', () => {
   });
 });
 
+it('is in mode Audit where taintkeeper runs with --audit, and nothing is restored', () => {
+  const policies: TaintPolicy[] = [{ kind: 'TaintPolicy', name: 'a', spec: rule('Restore', PRESENT) }];
+  const { audit, taints } = explainNode(nodeOf([]), policies, { audit: true });
+  expect({ audit, taints }).toMatchObject({ audit: true, taints: [{ by: [{ mode: 'Audit' }], hindrance: 'mode' }] });
+});
+
+it('tells a missing taint from one that is there with another value', () => {
+  const policies: TaintPolicy[] = [{ kind: 'TaintPolicy', name: 'a', spec: rule('Audit', PRESENT) }];
+  const otherValue = (node: NodeView) =>
+    explainNode(node, policies).taints.find(({ state }) => state === 'missing')?.otherValue;
+  expect(otherValue(nodeOf([]))).toBe(false);
+  expect(otherValue(nodeOf([{ ...GPU, value: 'other' }]))).toBe(true);
+});
+
 it('says what of its selector keeps a policy from a node', () => {
   const node = nodeOf([], { labels: { pool: 'cpu' } });
   const nodeSelector = {
