@@ -45,7 +45,7 @@ describeWithChromium('the page of a taintkeeper without a cluster', (browser) =>
     await page.getByRole('tab', { name: 'Policies 2 all in force (fine)' }).waitFor();
     expect(await page.getByRole('row', { name: /control-plane-taints/ }).textContent()).toContain('in force');
     await page.getByRole('tab', { name: /^Nodes/ }).click();
-    await page.getByRole('heading', { name: 'No cluster' }).waitFor();
+    await page.getByRole('heading', { name: 'No cluster', exact: true }).waitFor();
     expect(faults).toEqual([]);
   });
 

@@ -47,7 +47,9 @@ describe(
     it('with nothing there, it does not start, and says why', async () => {
       fill();
       await using taintkeeper = await serve();
-      await expect(taintkeeper.listening(START_TIMEOUT_MS)).rejects.toThrow(/ENOSPC: no space left on device/);
+      await expect(taintkeeper.listening(START_TIMEOUT_MS)).rejects.toThrow(
+        /cannot write .*ca\.crt: no space left on device/,
+      );
       expect(taintkeeper.exit?.code).toBe(2);
     });
 
@@ -61,7 +63,7 @@ describe(
       const { adminUrl } = await taintkeeper.listening(START_TIMEOUT_MS);
       const readiness = await fetch(`${adminUrl}/readyz?verbose`);
       expect(readiness.status).toBe(200);
-      expect(await readiness.text()).toContain('ENOSPC');
+      expect(await readiness.text()).toContain('no space left on device');
       expect(files()).toEqual(before);
       expect(readdirSync(directory).filter((name) => name.endsWith('.tmp'))).toEqual([]);
     });

@@ -114,7 +114,7 @@ describeWithControlPlane('doctor looks for taintkeeper:', {}, (cp: () => Control
       expect({ verdict, summary }).toMatchObject({
         verdict: 'network',
         summary: expect.stringMatching(
-          /^Service taintkeeper\/taintkeeper does not exist, and webhooks that call it are registered/,
+          /^Service taintkeeper\/taintkeeper not found, and webhooks that call it are registered/,
         ),
       });
       const remedy = checks.find(({ name }) => name === 'Service')?.remedy;

@@ -371,7 +371,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
       },
       { timeoutMs: 10_000, otherwise: () => 'they are still there' },
     );
-    expect(gone?.evidence).toBe('the definitions of the policies are not installed');
+    expect(gone?.evidence).toBe('the CustomResourceDefinitions of the policies are not installed');
     await paste(gone?.remedy);
     await waitUntil(async () => ((await policies())[0]?.state === 'note' ? true : undefined), {
       timeoutMs: 10_000,

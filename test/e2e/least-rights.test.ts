@@ -76,8 +76,18 @@ describeWithControlPlane('what the default installation may not do', {}, (cp) =>
   };
 
   it.each([
-    { kind: 'TolerationPolicy', name: 'patching', says: 'existing: Patch takes', value: 'patchDaemonSets' },
-    { kind: 'RecoveryPolicy', name: 'recovering', says: 'strategy: DeletePod takes', value: 'recoverPods' },
+    {
+      kind: 'TolerationPolicy',
+      name: 'patching',
+      says: 'existing: Patch needs permission to',
+      value: 'patchDaemonSets',
+    },
+    {
+      kind: 'RecoveryPolicy',
+      name: 'recovering',
+      says: 'strategy: DeletePod needs permission to',
+      value: 'recoverPods',
+    },
   ] as const)('$name says at once what it would take: $value', async ({ kind, name, says, value }) => {
     await expectConditions(kind, name).toMatchObject({
       Ready: { status: 'True' },
