@@ -12,7 +12,7 @@ import { HEADINGS, rowOf } from './table.ts';
 import { startTraffic } from './traffic.ts';
 
 /**
- * Lets one thing after the other go wrong under 20 requests a second, and prints the rows of docs/reliability.md: how the
+ * Lets one thing after the other go wrong under 20 requests a second, and prints the rows that docs/reliability.md sums up: how the
  * requests ended, and how soon all was well again. Linux only; as root, it takes a network namespace of its own, in which packets can be dropped.
  *
  *     npm run faults                                   all of them
