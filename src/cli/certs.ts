@@ -4,7 +4,7 @@ import { type CertificateReport, type RegisteredBundle, reportCertificates } fro
 import { type CompleteFiles, introduceCa, isRotating, reissue, unusable } from '../certs/rotation.ts';
 import { readSecret, type SecretRef, writeSecret } from '../cluster/certificate-secret.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { ApiError } from '../cluster/client/api-error.ts';
+import { isNotFound } from '../cluster/client/api-error.ts';
 import { serverName } from '../cluster/service-endpoint.ts';
 import {
   ADMISSION_REGISTRATION,
@@ -130,7 +130,7 @@ async function registeredBundles(client: ApiClient): Promise<RegisteredBundle[]>
         const path = `${ADMISSION_REGISTRATION}/${resource}/${CONFIGURATION_NAME}`;
         return (await client.request<WebhookConfiguration>('GET', path)).webhooks ?? [];
       } catch (error) {
-        if (error instanceof ApiError && error.status === 404) return [];
+        if (isNotFound(error)) return [];
         throw error;
       }
     }),

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Operation } from 'fast-json-patch';
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { ApiError } from '../cluster/client/api-error.ts';
+import { ApiError, isNotFound } from '../cluster/client/api-error.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import {
   type ClusterDaemonSet,
@@ -179,7 +179,7 @@ async function cleanObject(
       // 422: a test failed. Somebody was faster, and what is there now is another one.
       if (![409, 422].includes(error.status) || attempt === MAX_ATTEMPTS) throw error;
       const now = await client.request('GET', path).catch((fault) => {
-        if (fault instanceof ApiError && fault.status === 404) return undefined;
+        if (isNotFound(fault)) return undefined;
         throw fault;
       });
       if (now === undefined) return;

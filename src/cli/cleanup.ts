@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { type ApiClient, connect } from '../cluster/client/api-client.ts';
-import { ApiError } from '../cluster/client/api-error.ts';
+import { isForbidden, isNotFound } from '../cluster/client/api-error.ts';
 import { listNative, servedVersions } from '../cluster/native-policies.ts';
 import { ADMISSION_REGISTRATION, CONFIGURATION_NAME, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
 import { InputError } from '../files/text-files.ts';
@@ -117,7 +117,7 @@ async function exists(client: ApiClient, path: string): Promise<boolean> {
     await client.request('GET', path);
     return true;
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return false;
+    if (isNotFound(error)) return false;
     throw error;
   }
 }
@@ -131,7 +131,7 @@ async function nativePolicies(client: ApiClient): Promise<string[]> {
       .filter(({ kind, metadata }) => kind === 'MutatingAdmissionPolicyBinding' && isOurs(metadata.name))
       .map(({ metadata }) => metadata.name);
   } catch (error) {
-    if (error instanceof ApiError && error.status === 403) return [];
+    if (isForbidden(error)) return [];
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { ApiError } from '../cluster/client/api-error.ts';
+import { isForbidden } from '../cluster/client/api-error.ts';
 import { type DaemonPodOwner, listDaemonPods } from '../cluster/daemon-pods.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import type { FixableDaemonSet } from '../coverage/fix.ts';
@@ -15,7 +15,6 @@ export type PodChoice = (typeof POD_CHOICES)[number];
 
 /** Pods of so many DaemonSets are asked for at once. */
 const MAX_AT_ONCE = 4;
-const FORBIDDEN = 403;
 
 /** A DaemonSet of the cluster, and what tells where its pods are. */
 interface LiveDaemonSet {
@@ -69,7 +68,7 @@ async function placePods(
       try {
         placements.set(daemonSet, await listDaemonPods(client, owner));
       } catch (error) {
-        if (!(error instanceof ApiError) || error.status !== FORBIDDEN) throw error;
+        if (!isForbidden(error)) throw error;
         forbidden.set(owner.namespace, error.message);
       }
     }

@@ -1,6 +1,6 @@
 import { Argument, Command } from 'commander';
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { ApiError } from '../cluster/client/api-error.ts';
+import { ApiError, isNotFound } from '../cluster/client/api-error.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
 import { POLICY_GROUP, POLICY_RESOURCES, type PolicyObject, viewPolicy } from '../cluster/policies.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
@@ -18,8 +18,6 @@ import { withProgress } from './output.ts';
 interface ExplainOptions extends ClusterChoice {
   readonly output: OutputFormat;
 }
-
-const NOT_FOUND = 404;
 
 /** `taintkeeper explain`: why a node is as it is. */
 export function explainCommand(exit: (code: number) => void): Command {
@@ -74,7 +72,7 @@ async function readNode(client: ApiClient, name: string): Promise<unknown> {
   try {
     return await client.request('GET', `/api/v1/nodes/${encodeURIComponent(name)}`);
   } catch (error) {
-    if (error instanceof ApiError && error.status === NOT_FOUND) throw new InputError([`node ${name}: not found`]);
+    if (isNotFound(error)) throw new InputError([`node ${name}: not found`]);
     throw error;
   }
 }
@@ -84,7 +82,7 @@ async function readPolicies(client: ApiClient): Promise<PolicyObject[]> {
     const path = `${POLICY_GROUP}/${POLICY_RESOURCES.TaintPolicy}`;
     return await listObjects(client, path, (object) => viewPolicy('TaintPolicy', object));
   } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== NOT_FOUND) throw error;
+    if (!isNotFound(error)) throw error;
     throw new InputError(['the cluster has no TaintPolicies: taintkeeper is not installed there']);
   }
 }

@@ -1,5 +1,5 @@
 import type { ApiClient, Query } from '../cluster/client/api-client.ts';
-import { ApiError } from '../cluster/client/api-error.ts';
+import { ApiError, isForbidden, isNotFound } from '../cluster/client/api-error.ts';
 import { listPages } from '../cluster/watch/list-pages.ts';
 
 /** Something that was looked at, or why it could not be. */
@@ -39,15 +39,12 @@ export function unreadable(error: unknown): Reading<never> {
 /** Why a look failed, on one line. */
 function reasonOf(error: unknown): string {
   const message = (error as Error).message.replaceAll(/\s+/g, ' ');
-  if (error instanceof ApiError && error.status === FORBIDDEN) {
+  if (isForbidden(error)) {
     const [, what] = /cannot (.*)$/.exec(message) ?? [];
     return what ? `you may not ${what}` : `forbidden: ${message}`;
   }
   return message;
 }
-
-const FORBIDDEN = 403;
-const NOT_FOUND = 404;
 
 /** One look takes at most this long, so that a doctor who finds nobody at home says so soon. */
 const LOOK_TIMEOUT_MS = 5_000;
@@ -63,7 +60,7 @@ export async function look<T>(client: ApiClient, path: string): Promise<T | unde
   try {
     return await client.request<T>('GET', path, { timeoutMs: LOOK_TIMEOUT_MS });
   } catch (error) {
-    if (error instanceof ApiError && error.status === NOT_FOUND) return undefined;
+    if (isNotFound(error)) return undefined;
     throw error;
   }
 }

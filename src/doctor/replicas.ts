@@ -1,5 +1,5 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { ApiError } from '../cluster/client/api-error.ts';
+import { ApiError, isForbidden } from '../cluster/client/api-error.ts';
 import { selfCheckReview } from '../cluster/optional-rights.ts';
 import { openTunnel } from '../cluster/tunnel.ts';
 import { TimeoutError } from '../runtime/pause.ts';
@@ -167,7 +167,7 @@ async function reachFromApiServer({ pod, port }: Listed, { client, namespace }: 
     const refusal = review.refusal(200, answer);
     return known(refusal === undefined ? { outcome: 'answered' } : failed(refusal));
   } catch (error) {
-    if (error instanceof ApiError && error.status === 403) return unreadable(error);
+    if (isForbidden(error)) return unreadable(error);
     // It takes calls from known clients alone.
     if (error instanceof ApiError && review.refusal(error.status, undefined) === undefined) {
       return known({ outcome: 'answered' });

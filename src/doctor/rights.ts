@@ -1,5 +1,5 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { ApiError } from '../cluster/client/api-error.ts';
+import { isForbidden } from '../cluster/client/api-error.ts';
 import { NATIVE_RESOURCES } from '../cluster/native-policies.ts';
 import { OPTIONAL_RIGHT_NAMES, OPTIONAL_RIGHTS } from '../cluster/optional-rights.ts';
 import { POLICY_RESOURCES } from '../cluster/policies.ts';
@@ -89,7 +89,6 @@ export function optionalRights(right: OptionalRight): Right[] {
 }
 
 const AUTHORIZATION = '/apis/authorization.k8s.io/v1';
-const FORBIDDEN = 403;
 
 /**
  * Asks the API server what the service account may do. Who may not ask about others may still ask about itself: in its own pod,
@@ -137,7 +136,7 @@ export async function reviewRights(client: ApiClient, installation: Installation
       await client.request('POST', `${AUTHORIZATION}/subjectaccessreviews`, { body: { spec } });
       return 'subjectaccessreviews';
     } catch (error) {
-      if (error instanceof ApiError && error.status === FORBIDDEN && (await me()) === user) {
+      if (isForbidden(error) && (await me()) === user) {
         return 'selfsubjectaccessreviews';
       }
       throw error;
