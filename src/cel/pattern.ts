@@ -10,7 +10,7 @@ export interface Operand {
 }
 
 /** What it costs to look at a string once, in the API server's units: one for ten characters. */
-export function traversal(length: number): number {
+function traversal(length: number): number {
   return Math.ceil(length / 10) + 1;
 }
 
@@ -18,7 +18,7 @@ export function traversal(length: number): number {
 const READ_COST = 3;
 
 /** True when the operand is this text. */
-export function equals({ value }: Operand, text: string): Expression {
+function equals({ value }: Operand, text: string): Expression {
   return cel(READ_COST + traversal(text.length))`${value} == ${literal(text)}`;
 }
 

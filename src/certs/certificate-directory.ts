@@ -25,7 +25,7 @@ const STALE_MS = 10_000;
  * if need be. The lock is a subdirectory: making one succeeds for exactly one of many.
  * @throws the errors of {@link makeDirectory}, such as EACCES, or what the work throws
  */
-export async function withDirectoryLock<T>(directory: string, work: () => Promise<T>): Promise<T> {
+async function withDirectoryLock<T>(directory: string, work: () => Promise<T>): Promise<T> {
   const lock = join(directory, '.lock');
   await makeDirectory(directory);
   while (!(await make(lock))) {

@@ -16,7 +16,7 @@ export interface TrustTracker {
   waitMs(cas: readonly X509Certificate[]): number;
 }
 
-export function trackTrust({ isTrusted }: TrustOptions): TrustTracker {
+function trackTrust({ isTrusted }: TrustOptions): TrustTracker {
   /** By fingerprint, by performance.now(). */
   const since = new Map<string, number>();
   return {

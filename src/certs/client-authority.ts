@@ -25,7 +25,7 @@ export interface ClientAuthorityOptions {
  * Reads a file of CA certificates, and follows it; while it is broken, the last good ones stay.
  * @throws InputError for a file that has none
  */
-export async function followClientAuthority(options: ClientAuthorityOptions): Promise<ClientAuthority> {
+async function followClientAuthority(options: ClientAuthorityOptions): Promise<ClientAuthority> {
   const { file, onChange, onFault, pollIntervalMs } = options;
   const list = async () => [file];
   const before = await fingerprint(list);

@@ -19,7 +19,7 @@ const OPENERS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> 
 const OTHERS = ['xdg-open'] as const;
 
 /** Shows the URL in the user's browser, where there is one. Nobody is told if not: the URL is printed anyway. */
-export function openBrowser(url: string, platform: NodeJS.Platform = process.platform): void {
+function openBrowser(url: string, platform: NodeJS.Platform = process.platform): void {
   const [program, ...args] = OPENERS[platform] ?? OTHERS;
   const opener = spawn(program, [...args, url], { stdio: 'ignore', detached: true });
   opener.once('error', () => {});

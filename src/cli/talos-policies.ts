@@ -89,7 +89,7 @@ Examples:
 }
 
 /** @throws InvalidArgumentError */
-export function selectorArgument(text: string): PolicySelector {
+function selectorArgument(text: string): PolicySelector {
   const result = parseSelector(text);
   if (!result.ok) throw new InvalidArgumentError(`${result.problem}.`);
   return result.selector;

@@ -43,7 +43,7 @@ interface Pod {
 }
 
 /** Undefined for what another controller owns. */
-export function projectDaemonPod(object: unknown, ownerUid: string): PlacedPod | undefined {
+function projectDaemonPod(object: unknown, ownerUid: string): PlacedPod | undefined {
   const pod = object as Pod;
   const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller);
   const node = targetNode(pod);

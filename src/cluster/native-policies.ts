@@ -13,7 +13,7 @@ export const NATIVE_RESOURCES = {
   ValidatingAdmissionPolicyBinding: 'validatingadmissionpolicybindings',
 } as const;
 export type NativeKind = keyof typeof NATIVE_RESOURCES;
-export const NATIVE_KINDS = Object.keys(NATIVE_RESOURCES) as NativeKind[];
+const NATIVE_KINDS = Object.keys(NATIVE_RESOURCES) as NativeKind[];
 
 /** In which version the API server has them; undefined where it has none, or only older ones than taintkeeper writes. */
 export interface NativeVersions {

@@ -40,7 +40,7 @@ export function secondsLiteral(
 }
 
 /** A map of texts in CEL. */
-export function mapLiteral(fields: Readonly<Record<string, string>>): string {
+function mapLiteral(fields: Readonly<Record<string, string>>): string {
   return `{${Object.entries(fields)
     .map(([field, text]) => `${literal(field)}: ${literal(text)}`)
     .join(', ')}}`;

@@ -21,11 +21,7 @@ export function policiesChangedBy(
 }
 
 /** The taints that the controllers set on a node as soon as other labels bring it under policies that want them Present. */
-export function taintsSetBy(
-  policies: readonly Policy[],
-  { labels, taints }: SchedulingNode,
-  after: StringMap,
-): Taint[] {
+function taintsSetBy(policies: readonly Policy[], { labels, taints }: SchedulingNode, after: StringMap): Taint[] {
   const wanted = compilePolicies(policies)
     .taintPolicies.filter(
       (policy) => policy.mode === 'Restore' && policy.selectsNode(after) && !policy.selectsNode(labels),

@@ -2,7 +2,7 @@ import { compilePattern, matchesPattern } from './pattern.ts';
 import type { Taint } from './taint.ts';
 
 /** Taints of a node that is about to go, or that somebody repairs by making it start anew. A part of the transient ones. */
-export const DEPARTURE_TAINT_KEYS: readonly string[] = [
+const DEPARTURE_TAINT_KEYS: readonly string[] = [
   'node.kubernetes.io/out-of-service',
   'node.cloudprovider.kubernetes.io/shutdown',
   'ToBeDeletedByClusterAutoscaler',

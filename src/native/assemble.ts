@@ -25,7 +25,7 @@ const POLICY_BUDGET = 9_000_000;
 const SIZES = [1024, 512, 256, 192, 128, 96, 64];
 
 /** How many items a list may have for the API server to evaluate a policy on it; undefined where not even the least. */
-export function sizeWithin(conditions: readonly Expression[], others: readonly Expression[]): number | undefined {
+function sizeWithin(conditions: readonly Expression[], others: readonly Expression[]): number | undefined {
   const all = [...conditions, ...others];
   if (all.some(({ text }) => text.length > LENGTH_LIMIT)) return undefined;
   return SIZES.find(

@@ -134,7 +134,7 @@ export function manifestsOf(policy: NativePolicy, mutatingVersion: MutatingVersi
  * What the name of an object ends with that the API server reads from its own disk
  * (`StaticConfigSuffix` of k8s.io/apiserver/pkg/admission/plugin/manifest).
  */
-export const STATIC_SUFFIX = '.static.k8s.io';
+const STATIC_SUFFIX = '.static.k8s.io';
 
 /** The manifest as the API server takes it from a file: nothing that is stored in the cluster can have its name. */
 export function asStaticManifest({ metadata, spec, ...rest }: NativeManifest): NativeManifest {

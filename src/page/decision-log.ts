@@ -21,7 +21,7 @@ const MAX_MESSAGE_CHARACTERS = 4_096;
 
 const VERDICTS = { allow: 'allowed', deny: 'denied', patch: 'patched' } as const;
 
-export function keepDecision(
+function keepDecision(
   { request, judgement, phase }: JudgedRequest,
   kind: PageDecision['kind'],
   { id, replica, at }: { readonly id: string; readonly replica: string; readonly at: Date },
@@ -72,7 +72,7 @@ function bounded(text: string, length = MAX_CHARACTERS): string {
 }
 
 /** How many decisions are remembered: enough to see what went on, and a few megabytes at the very most. */
-export const MAX_DECISIONS = 200;
+const MAX_DECISIONS = 200;
 
 /** The latest decisions of this process. */
 export interface DecisionLog {

@@ -95,7 +95,7 @@ export function parsePolicy(value: unknown): PolicyResult {
 }
 
 /** The fields of a policy that its kind does not have. */
-export function unknownFields(value: unknown): Path[] {
+function unknownFields(value: unknown): Path[] {
   const kind = kindOf(value);
   return typeof kind === 'string' && Object.hasOwn(SCHEMAS, kind)
     ? unknownFieldsIn(SCHEMAS[kind as PolicyKind], value)

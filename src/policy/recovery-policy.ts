@@ -5,10 +5,10 @@ import {
   type SelectableDaemonSet,
 } from './daemon-set-selection.ts';
 
-export const RECOVERY_MODES = ['Recover', 'Audit'] as const;
+const RECOVERY_MODES = ['Recover', 'Audit'] as const;
 export type RecoveryMode = (typeof RECOVERY_MODES)[number];
 
-export const RECOVERY_STRATEGIES = ['DeletePod', 'RestartRollout'] as const;
+const RECOVERY_STRATEGIES = ['DeletePod', 'RestartRollout'] as const;
 export type RecoveryStrategy = (typeof RECOVERY_STRATEGIES)[number];
 
 /** What counts where a policy leaves it out. */

@@ -40,7 +40,7 @@ export function settleSecondsOf({ settleSeconds = SETTLE_SECONDS }: Pick<TaintPo
   return settleSeconds;
 }
 
-export const MAX_SETTLE_SECONDS = 86_400;
+const MAX_SETTLE_SECONDS = 86_400;
 
 /**
  * Whether a taint that a rule means is protected only where the node's memory has it: one with a wildcard, unless the policy does

@@ -49,7 +49,7 @@ export function announceChanges(policies: ClusterPolicies, audit: boolean, metri
 }
 
 /** What is wrong with policies of the cluster, a line for each thing. */
-export function complaintsOf(policies: readonly PolicyObject[]): string[] {
+function complaintsOf(policies: readonly PolicyObject[]): string[] {
   return policies.flatMap(({ kind, name, generation, result, inForce }) => {
     const ignored = (inForce?.ignored ?? []).map(formatPath).join(', ');
     const what = inForce

@@ -71,10 +71,10 @@ export interface RunningAdmission {
   stop(): Promise<void>;
 }
 
-export const STOP_GRACE_MS = 5_000;
+const STOP_GRACE_MS = 5_000;
 
 /** Of each listener: an API server keeps 25 when it is idle, and asks some hundred things at a time at most. */
-export const MAX_CONNECTIONS = 500;
+const MAX_CONNECTIONS = 500;
 
 /**
  * Starts the HTTPS server.

@@ -33,7 +33,7 @@ export interface Malformed extends Place {
   readonly message: string;
 }
 
-export function malformed(
+function malformed(
   subject: Malformed['subject'],
   { document, path }: Place,
   problem: string,
@@ -122,7 +122,7 @@ function readItem(document: SourceDocument, path: Path): ReadTaint {
 }
 
 /** Flags are a text or, since Talos 1.13, a list of texts, which makes the flag be given several times. */
-export function flagTexts(document: SourceDocument, path: Path): [at: Path, text: string][] {
+function flagTexts(document: SourceDocument, path: Path): [at: Path, text: string][] {
   const value = valueAt(document.value, path);
   const places = Array.isArray(value) ? [...value.keys()].map((index) => [...path, index]) : [path];
   return places.flatMap((at): [Path, string][] => {
@@ -131,7 +131,7 @@ export function flagTexts(document: SourceDocument, path: Path): [at: Path, text
   });
 }
 
-export function isNoMapping({ value }: SourceDocument, path: Path): boolean {
+function isNoMapping({ value }: SourceDocument, path: Path): boolean {
   const found = valueAt(value, path);
   return found !== undefined && found !== null && !isMapping(found);
 }

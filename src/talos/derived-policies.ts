@@ -23,7 +23,7 @@ const MAX_LENGTH = 60;
  * A name for the policy of the selected nodes, by what selects them: the same one each time, as long as that stays.
  * @param taken names that other policies have; the new one is put in
  */
-export function policyName(selector: PolicySelector, taken: Set<string>): string {
+function policyName(selector: PolicySelector, taken: Set<string>): string {
   const terms = [
     ...Object.entries(selector.matchLabels ?? {}).map(([key, value]) => [key, value ?? '']),
     ...(selector.matchExpressions ?? []).map(({ key, operator, values = [] }) =>
@@ -57,7 +57,7 @@ const MAX_VALUES = 64;
  * The selectors that may stand for the nodes of these machine configurations, all control planes or none: the simplest first.
  * Which of them tells these nodes from others depends on the others.
  */
-export function selectorsFor(group: readonly Declaration[]): PolicySelector[] {
+function selectorsFor(group: readonly Declaration[]): PolicySelector[] {
   const labels = group.map(ownLabels);
   const shared = [...(labels[0]?.keys() ?? [])].filter((key) => labels.every((each) => each.has(key))).sort();
   const valuesOf = (key: string) => [...new Set(labels.map((each) => each.get(key) ?? ''))].sort();
@@ -77,7 +77,7 @@ export function selectorsFor(group: readonly Declaration[]): PolicySelector[] {
 }
 
 /** True when the nodes of the machine configuration, with the labels that it declares, are selected. */
-export function isFor(selector: PolicySelector, declaration: Declaration): boolean {
+function isFor(selector: PolicySelector, declaration: Declaration): boolean {
   return selects(selector, labelsOf(declaration));
 }
 

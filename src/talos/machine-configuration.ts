@@ -15,7 +15,7 @@ import type { DeclaredTaint } from './taint-notation.ts';
 import { booleanAt, isMapping, kindOf, valueAt } from './tree.ts';
 
 /** The fields of the document without a kind. */
-export const ROOT_FIELDS = ['version', 'debug', 'persist', 'machine', 'cluster'] as const;
+const ROOT_FIELDS = ['version', 'debug', 'persist', 'machine', 'cluster'] as const;
 
 /** A file that is none of Talos' machine configurations, nor a patch of one. */
 export class ForeignFileError extends InputError {
@@ -23,7 +23,7 @@ export class ForeignFileError extends InputError {
 }
 
 /** @throws ForeignFileError for a document that Talos would not take for one of its own */
-export function requireOwn(document: SourceDocument): void {
+function requireOwn(document: SourceDocument): void {
   const fault = foreignness(document.value);
   if (fault !== undefined) throw new ForeignFileError([`${document.locate([])}: ${fault}`]);
 }
@@ -35,7 +35,7 @@ const SINGLE: readonly unknown[] = [undefined, 'KubeNodeConfig', 'KubeletConfig'
  * Talos refuses a second one (container.New of its machinery), and here the taints of one machine would be taken for another's.
  * @throws InputError for two machine configurations in one file
  */
-export function requireSingle(documents: readonly SourceDocument[]): void {
+function requireSingle(documents: readonly SourceDocument[]): void {
   const seen = new Map<unknown, SourceDocument>();
   for (const document of documents) {
     const { value } = document;
@@ -161,7 +161,7 @@ function firstOf<T>(
  * Bytes of a file. Inline manifests make the largest configurations, some hundred kilobytes; YAML of this size takes about a
  * second to parse.
  */
-export const MAX_CONFIGURATION_BYTES = 2 * 1024 * 1024;
+const MAX_CONFIGURATION_BYTES = 2 * 1024 * 1024;
 
 /**
  * Reads machine configurations and patches, one of each file; `-` is standard input.

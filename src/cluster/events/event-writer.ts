@@ -20,7 +20,7 @@ const COLLECTIONS: Readonly<Record<string, (namespace: string) => string>> = {
  * @returns undefined when there is no such object, or none that may be read
  * @throws Error, and ApiError for what may be better next time
  */
-export async function findUid(
+async function findUid(
   client: ApiClient,
   regarding: ObjectReference,
   options: RequestOptions,
@@ -98,13 +98,13 @@ function collectionOf({ event }: EventSeries): string {
   return `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespaceOf(event.regarding))}/events`;
 }
 
-export const REPORTING_CONTROLLER = 'taintkeeper.dev/taintkeeper';
+const REPORTING_CONTROLLER = 'taintkeeper.dev/taintkeeper';
 
 /** ReportingInstanceLengthLimit of k8s.io/kubernetes/pkg/apis/core/validation/events.go. */
 const INSTANCE_MAX_BYTES = 128;
 
 /** An Event (events.k8s.io/v1) that shows the series as it stands. */
-export function eventObject(series: EventSeries, uid: string | undefined, identity: string): object {
+function eventObject(series: EventSeries, uid: string | undefined, identity: string): object {
   const { event, firstAt, count, name } = series;
   const { regarding, type, reason, action, note } = event;
   return {
@@ -124,6 +124,6 @@ export function eventObject(series: EventSeries, uid: string | undefined, identi
 }
 
 /** The part that changes: from the second time on an Event has a series. */
-export function seriesOf({ count, lastAt }: EventSeries): object {
+function seriesOf({ count, lastAt }: EventSeries): object {
   return { series: { count, lastObservedTime: microTime(lastAt) } };
 }

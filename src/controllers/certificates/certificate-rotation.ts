@@ -24,7 +24,7 @@ export interface RotationOptions {
  * One run of the leader's care for the certificates: what was lost or broken is put back, and rotation goes one step further
  * once the step before has taken effect. Gives the time until the next look, in milliseconds.
  */
-export function certificateRotation(options: RotationOptions): () => Promise<number> {
+function certificateRotation(options: RotationOptions): () => Promise<number> {
   const { client, ref, keeper, names, overlapMs, caBundles, log } = options;
   let trustedSince: { readonly issuer: string; readonly at: number } | undefined;
 

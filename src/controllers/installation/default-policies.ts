@@ -7,7 +7,7 @@ import { parsePolicy } from '../../policy/policy.ts';
 import { type Controller, type LeaderContext, startController } from '../context.ts';
 
 /** On the ConfigMap: which of its entries have been created, once and for all. */
-export const CREATED_ANNOTATION = 'taintkeeper.dev/created';
+const CREATED_ANNOTATION = 'taintkeeper.dev/created';
 
 export interface DefaultPoliciesOptions {
   readonly client: ApiClient;
@@ -26,12 +26,7 @@ interface ConfigMap {
  * One run that creates the policies of the ConfigMap, each once ever: one that was deleted or changed later stays so. They come
  * this way because one `kubectl apply` cannot create a custom resource together with its definition.
  */
-export function defaultPolicies({
-  client,
-  namespace,
-  configMap,
-  log,
-}: DefaultPoliciesOptions): () => Promise<undefined> {
+function defaultPolicies({ client, namespace, configMap, log }: DefaultPoliciesOptions): () => Promise<undefined> {
   const path = `/api/v1/namespaces/${namespace}/configmaps/${configMap}`;
   return async () => {
     const { metadata, data = {} } = await client.request<ConfigMap>('GET', path);

@@ -37,7 +37,7 @@ export interface ReplicaSpreadOptions {
  * Evicts a replica that shares its node with another one while a node that has none could take it. The PodDisruptionBudget is asked,
  * as by every eviction; a refusal is no failure.
  */
-export function replicaSpread({ client, service, self, nodes, synced, log }: ReplicaSpreadOptions) {
+function replicaSpread({ client, service, self, nodes, synced, log }: ReplicaSpreadOptions) {
   const backOff = createBackOff(EVICTIONS);
   const path = `/api/v1/namespaces/${service.namespace}/pods`;
   let notBefore = 0;

@@ -132,13 +132,13 @@ const WHY_HELD: Record<Hold['reason'], string> = {
 };
 
 /** What is to be said of a taint that is gone, as somebody had announced. */
-export function eventOfRelease(node: ObjectReference, taint: Taint): RecordedEvent {
+function eventOfRelease(node: ObjectReference, taint: Taint): RecordedEvent {
   const note = `taint ${formatTaint(taint)} was removed, as announced`;
   return { regarding: node, type: 'Normal', reason: 'TaintReleased', action: 'ForgetTaint', note };
 }
 
 /** What is to be said of a taint that the API server put back by itself while taintkeeper was not asked, on the node and on the policy. */
-export function eventsOfNative(node: ObjectReference, { policy: { name }, taint }: RestoredNatively): RecordedEvent[] {
+function eventsOfNative(node: ObjectReference, { policy: { name }, taint }: RestoredNatively): RecordedEvent[] {
   const note = `restored, by a native policy, taint ${formatTaint(taint)} while taintkeeper was not called`;
   const policy = { apiVersion: POLICY_API_VERSION, kind: 'TaintPolicy', name };
   const common = { type: 'Normal', reason: 'TaintRestored', action: 'RestoreTaint' } as const;
@@ -168,7 +168,7 @@ export function eventsOfLoss(node: ObjectReference, loss: Loss, rival: string | 
 }
 
 /** The same in words, of a node that need not be named. */
-export function noteOfLoss(loss: Loss, rival: string | undefined): string {
+function noteOfLoss(loss: Loss, rival: string | undefined): string {
   return `TaintPolicy ${loss.policy.name} ${saying(loss, formatTaint(loss.taint), rival).note}`;
 }
 

@@ -5,7 +5,7 @@ import type { UnboundPod } from '../../judge/eviction-pace.ts';
 /** A pod has 5 to 10 KB. */
 const PAGE_SIZE = 250;
 /** More than this many are not read: of so many, most have no place to run either. */
-export const MAX_UNBOUND = 2_000;
+const MAX_UNBOUND = 2_000;
 
 interface Pod {
   readonly metadata: {

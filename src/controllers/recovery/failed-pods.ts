@@ -95,7 +95,7 @@ export function watchFailedPods({ client, leftOut, onChange, onState, log }: Fai
 }
 
 /** A pod that is not bound to a node, or not controlled by a DaemonSet, is nothing. */
-export function projectFailedPod(object: unknown): FailedPod | undefined {
+function projectFailedPod(object: unknown): FailedPod | undefined {
   const { metadata, spec, status } = object as {
     metadata: {
       deletionTimestamp?: string;

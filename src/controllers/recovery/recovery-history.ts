@@ -72,7 +72,7 @@ export function createRecoveryHistory(): RecoveryHistory {
 }
 
 /** On the pod template, by the strategy RestartRollout: when. */
-export const RESTARTED_ANNOTATION = 'taintkeeper.dev/restartedAt';
+const RESTARTED_ANNOTATION = 'taintkeeper.dev/restartedAt';
 
 /**
  * Deletes this pod, as it is known, and no other one of its name. One that has failed is gone at once: for those the API server

@@ -1,7 +1,5 @@
 import type { Logger } from 'pino';
-import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict, isNotFound } from '../../cluster/client/api-error.ts';
-import type { ServiceRef } from '../../cluster/service-endpoint.ts';
 import {
   ADMISSION_REGISTRATION,
   CONFIGURATION_NAME,
@@ -14,7 +12,7 @@ import {
 import type { WebhookEntry } from '../../webhooks/entry.ts';
 import { covers, limitRepairs, type Ownership, ownedByClusterRole } from '../managed-objects.ts';
 import { desiredWebhooks } from './desired-webhooks.ts';
-import { waitForService } from './wait-for-service.ts';
+import { type ServiceWait, waitForService } from './wait-for-service.ts';
 
 /** The configurations are watched; this repairs what a watch may miss. */
 const LOOK_AGAIN_MS = 60_000;
@@ -24,17 +22,10 @@ const WEBHOOK_TIMEOUT_SECONDS = 2;
 
 const CONFLICT_PAUSE_MS = 200;
 
-export interface WebhookWriterOptions {
-  readonly client: ApiClient;
-  readonly service: ServiceRef;
-  /** The name of this replica's pod. */
-  readonly pod: string;
-  /** Ends what waits. */
-  readonly signal: AbortSignal;
+/** `bundle` has the CAs that the API server has to trust; it is undefined where only somebody else knows. */
+export interface WebhookWriterOptions extends ServiceWait {
   /** What the installed policies need. */
   readonly entries: () => readonly WebhookEntry[];
-  /** The CAs that the API server has to trust, PEM; undefined where only somebody else knows. */
-  readonly bundle: () => string | undefined;
   /**
    * Called before a `caBundle` is written that lacks a CA which a present one has: whoever knows the CAs makes sure that this
    * is not because of old knowledge, and throws if it is.

@@ -61,7 +61,7 @@ function bundleOf(webhook: Webhook): X509Certificate[] {
 }
 
 /** Whether the chain leads to one of the CAs; names and the leaf's own time are not asked for here. */
-export function vouchesFor(cas: readonly X509Certificate[], chain: readonly X509Certificate[], now: Date): boolean {
+function vouchesFor(cas: readonly X509Certificate[], chain: readonly X509Certificate[], now: Date): boolean {
   const valid = cas.filter((ca) => invalidAt(ca, now) === undefined);
   const [leaf, ...others] = chain;
   let current = leaf;
@@ -75,7 +75,7 @@ export function vouchesFor(cas: readonly X509Certificate[], chain: readonly X509
 }
 
 /** Whether every webhook that is registered vouches for the chain. */
-export function isTrustedByAll(webhooks: readonly Webhook[], chain: readonly X509Certificate[], now: Date): boolean {
+function isTrustedByAll(webhooks: readonly Webhook[], chain: readonly X509Certificate[], now: Date): boolean {
   return webhooks.every((webhook) => vouchesFor(bundleOf(webhook), chain, now));
 }
 

@@ -22,7 +22,7 @@ const CONTROLLER_MANAGER_FLAGS: readonly string[] =
   );
 
 /** The component that has a flag. */
-export const FLAG_OWNERS: ReadonlyMap<string, Component> = new Map<string, Component>([
+const FLAG_OWNERS: ReadonlyMap<string, Component> = new Map<string, Component>([
   ...KUBELET_FLAGS.map((flag): [string, Component] => [flag, 'kubelet']),
   ...API_SERVER_FLAGS.map((flag): [string, Component] => [flag, 'kube-apiserver']),
   ...CONTROLLER_MANAGER_FLAGS.map((flag): [string, Component] => [flag, 'kube-controller-manager']),

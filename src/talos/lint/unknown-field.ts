@@ -9,7 +9,7 @@ import { KUBELET_FLAGS } from './misplaced-flag.ts';
 let known: ReadonlyMap<string, readonly Path[]> | undefined;
 
 /** Where in `machine` and `cluster` there is a field of that name; nothing for names that are common, which tell nothing. */
-export function placesOf(name: string): readonly Path[] {
+function placesOf(name: string): readonly Path[] {
   known ??= index();
   const places = known.get(name) ?? [];
   const ofKubelet = kubeletSection(name);
@@ -18,7 +18,7 @@ export function placesOf(name: string): readonly Path[] {
 }
 
 /** The free section of the kubelet that a setting is for, by the names of the older shape and of KubeletConfig. */
-export function kubeletSection(name: string): { readonly older: string; readonly newer: string } | undefined {
+function kubeletSection(name: string): { readonly older: string; readonly newer: string } | undefined {
   if (KUBELET_FLAGS.includes(name)) return { older: 'extraArgs', newer: 'extraArgs' };
   return KUBELET_SETTINGS.includes(name) ? { older: 'extraConfig', newer: 'config' } : undefined;
 }
@@ -53,7 +53,7 @@ function index(): ReadonlyMap<string, readonly Path[]> {
 }
 
 /** The name that somebody probably meant: the nearest one, at most two typing errors away, or the same but for its case. */
-export function nearest(name: string, names: Iterable<string>): string | undefined {
+function nearest(name: string, names: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.min(3, name.length - 1);
   for (const candidate of names) {
