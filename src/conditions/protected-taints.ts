@@ -5,7 +5,7 @@ import { MAX_REMEMBERED, MAX_SETTLED_LENGTH, REMEMBERED_ANNOTATION } from '../ju
 import { isPattern, matchesPattern, overlap } from '../kubernetes/pattern.ts';
 import { isTransientTaintKey, TRANSIENT_TAINT_KEYS } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintRule } from '../policy/policy-set.ts';
-import type { TaintRule } from '../policy/taint-policy.ts';
+import type { TaintRule } from '../policy/taint-rule.ts';
 import { FORMATTED, VALUE } from './taints.ts';
 
 /** A qualified name: 253 + 1 + 63. */

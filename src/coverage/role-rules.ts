@@ -123,7 +123,7 @@ function adviceOn(policy: Policy): string[] {
 }
 
 function adviceOnTaints(policy: TaintPolicy): string[] {
-  const old = policy.spec.taints.filter(({ key }) => key === OLD_ROLE);
+  const old = policy.spec.taints.filter(({ key, ensure }) => key === OLD_ROLE && ensure !== 'Nothing');
   if (old.some(({ ensure }) => ensure === 'Present')) {
     return [
       `TaintPolicy ${policy.name} declares the old taint Present, and would set it again: declare ${NEW_ROLE} in its place`,

@@ -5,7 +5,8 @@ import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../policy/po
 import type { Findings } from '../policy/policy-status.ts';
 import { formatProblem, type Problem } from '../policy/problem.ts';
 import type { CompiledRecoveryPolicy } from '../policy/recovery-policy.ts';
-import { settleSecondsOf, type TaintPolicySpec, type TaintRule, waitsToSettle } from '../policy/taint-policy.ts';
+import { settleSecondsOf, type TaintPolicySpec, waitsToSettle } from '../policy/taint-policy.ts';
+import type { TaintRule } from '../policy/taint-rule.ts';
 import { type DaemonSetView, judgeDaemonSet } from './daemon-set.ts';
 import { REMEMBERED_ANNOTATION, settledOn } from './memory.ts';
 import { nodeDrift } from './node-drift.ts';
@@ -58,7 +59,7 @@ function notesOf(policy: Policy, note: (rule: TaintRule, spec: TaintPolicySpec) 
   if (policy.kind !== 'TaintPolicy') return [];
   const { spec } = policy;
   return spec.taints.flatMap((rule, index) => {
-    const text = isPattern(rule.key) ? note(rule, spec) : undefined;
+    const text = isPattern(rule.key) && rule.ensure !== 'Nothing' ? note(rule, spec) : undefined;
     const path: Problem['path'] = ['spec', 'taints', index, 'key'];
     return text === undefined ? [] : [formatProblem({ path, message: `"${rule.key}" ${text}` })];
   });

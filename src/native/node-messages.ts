@@ -70,7 +70,7 @@ export function lackingMessage({ name, mode }: CompiledTaintPolicy): Expression 
 /** Why the update is refused, and what the reader can do. */
 export function refusalMessage(policy: CompiledTaintPolicy, mutates: boolean): Expression {
   const { name, mode, releasable, rules } = policy;
-  const field = rules.length === 1 ? 'spec.taints[0], ' : '';
+  const field = rules.length === 1 ? `${rules[0]?.field}, ` : '';
   const release = releasable ? '' : ' The policy allows no release: change the policy first.';
   const reason = text([
     '"node " + object.metadata.name + " must keep "',

@@ -3,9 +3,7 @@ import type { ClusterNode } from '../controllers/sources.ts';
 import { settledOn } from '../judge/memory.ts';
 import { type Hindrance, type Loss, nodeDrift } from '../judge/node-drift.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
-import type { Policy } from '../policy/policy.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import type { TaintRule } from '../policy/taint-policy.ts';
+import type { CompiledTaintPolicy, CompiledTaintRule } from '../policy/policy-set.ts';
 import type { NodeCell, NodeColumn, NodeMap, NodeRow } from './state.ts';
 
 /** More are for nobody to look at, and each is a letter for every node. */
@@ -16,24 +14,19 @@ const SLICE = 20;
 
 export interface NodeMapInput {
   readonly nodes: Iterable<ClusterNode>;
-  readonly policies: readonly Policy[];
-  /** The TaintPolicies among them, compiled: the strongest mode first. */
+  /** The strongest mode first. */
   readonly compiled: readonly CompiledTaintPolicy[];
   readonly isContested: (node: ClusterNode, taint: Taint) => boolean;
 }
 
 /** A column, with what it takes to fill it. */
 interface Column extends NodeColumn {
-  readonly rule: TaintRule;
+  readonly rule: CompiledTaintRule;
 }
 
 /** The nodes × the taints that policies keep on them. */
-export async function nodeMap({ nodes, policies, compiled, isContested }: NodeMapInput): Promise<NodeMap> {
-  const all = compiled.flatMap((policy) => {
-    const declared = policies.find(({ kind, name }) => kind === 'TaintPolicy' && name === policy.name);
-    const rules = declared?.kind === 'TaintPolicy' ? declared.spec.taints : [];
-    return rules.map((rule, index) => columnOf(policy, rule, index));
-  });
+export async function nodeMap({ nodes, compiled, isContested }: NodeMapInput): Promise<NodeMap> {
+  const all = compiled.flatMap((policy) => policy.rules.map((rule) => columnOf(policy, rule)));
   const columns = all.slice(0, MAX_COLUMNS);
   const rows: NodeRow[] = [];
   // Five thousand nodes that lack the same taint are one thing to say.
@@ -55,10 +48,10 @@ export async function nodeMap({ nodes, policies, compiled, isContested }: NodeMa
   };
 }
 
-function columnOf(policy: CompiledTaintPolicy, rule: TaintRule, index: number): Column {
-  const { key, value, effect, ensure = 'Preserved' } = rule;
+function columnOf({ name, mode }: CompiledTaintPolicy, rule: CompiledTaintRule): Column {
+  const { key, value, effect, field } = rule;
   const taint = `${key}${value ? `=${value}` : ''}${effect ? `:${effect}` : ''}`;
-  return { policy: policy.name, field: `spec.taints[${index}]`, mode: policy.mode, ensure, taint, rule };
+  return { policy: name, field, mode, ensure: rule.ensure === 'Present' ? 'Present' : 'Preserved', taint, rule };
 }
 
 function rowOf(
@@ -101,7 +94,7 @@ function rowOf(
 }
 
 /** Of two rules that mean one taint, only the first says that it protects it. */
-function isPresent({ key, effect, ensure }: TaintRule, carried: ReadonlyMap<string, string>): boolean {
+function isPresent({ key, effect, ensure }: CompiledTaintRule, carried: ReadonlyMap<string, string>): boolean {
   return ensure === 'Present' && effect !== undefined && carried.has(identity({ key, effect }));
 }
 

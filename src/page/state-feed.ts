@@ -97,7 +97,7 @@ function surveyor(pauseMs: number): (cluster: LedCluster | undefined) => Promise
   const found = new WeakMap<ClusterSurvey, { revision: number; text: string; due: number }>();
   return async (cluster) => {
     if (!cluster?.survey.isSynced()) return '';
-    const { survey, policies, compiled } = cluster;
+    const { survey, compiled } = cluster;
     const revision = survey.revision();
     const last = found.get(survey);
     if (last && (last.revision === revision || performance.now() < last.due)) return last.text;
@@ -105,7 +105,7 @@ function surveyor(pauseMs: number): (cluster: LedCluster | undefined) => Promise
     const nodes = survey.nodes();
     const isContested: Parameters<typeof nodeMap>[0]['isContested'] = (node, taint) =>
       survey.isContested(node.name, taint);
-    const map = JSON.stringify(await nodeMap({ nodes, policies, compiled: compiled.taintPolicies, isContested }));
+    const map = JSON.stringify(await nodeMap({ nodes, compiled: compiled.taintPolicies, isContested }));
     await setImmediate();
     const coverage = JSON.stringify(await coverageMatrix(survey.daemonSets(), nodes));
     await setImmediate();

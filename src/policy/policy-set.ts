@@ -17,9 +17,10 @@ import {
   settleSecondsOf,
   TAINT_MODES,
   type TaintMode,
-  type TaintRule,
+  type TaintPolicySpec,
   waitsToSettle,
 } from './taint-policy.ts';
+import type { TaintRule } from './taint-rule.ts';
 import { TOLERATION_MODES, type TolerationMode, tolerationsOf } from './toleration-policy.ts';
 
 /** Who makes a request: `userInfo` of an AdmissionReview. */
@@ -43,7 +44,10 @@ export interface CompiledTaintPolicy {
   /** 0 for the strongest mode. */
   readonly rank: number;
   readonly failurePolicy: FailurePolicy;
+  /** Those that keep taints on nodes. */
   readonly rules: readonly CompiledTaintRule[];
+  /** Those that guard additions. */
+  readonly guards: readonly CompiledTaintRule[];
   /** Absent: every node. */
   readonly nodeSelector: LabelSelector | undefined;
   readonly exempt: { readonly users: readonly string[]; readonly groups: readonly string[] };
@@ -63,9 +67,15 @@ export interface CompiledTaintPolicy {
   protectedBy(taint: Taint): string | undefined;
   /** The same on a node on which these taints have settled: see {@link settledOn}. */
   heldBy(taint: Taint, isSettled: (taint: Taint) => boolean): string | undefined;
+  /** The field that guards the taint against being added, or undefined where none does. Here no key waits to settle. */
+  guardedBy(taint: Taint): string | undefined;
+  /** What becomes of an update of labels by which a node leaves the policy with a protected taint on it. */
+  readonly leaving: NonNullable<TaintPolicySpec['leaving']>;
 }
 
 export interface CompiledTaintRule extends TaintRule {
+  /** For example `spec.taints[0]`. */
+  readonly field: string;
   /** See {@link waitsToSettle}. */
   readonly waits: boolean;
 }
@@ -129,19 +139,18 @@ export function compileTaintPolicy(
   const { users = [], groups = [] } = spec.exempt ?? {};
   const isExemptUser = matcherOfAny(users);
   const isExemptGroup = matcherOfAny(groups);
-  const rules = spec.taints.map((rule) => ({ ...rule, waits: waitsToSettle(rule, spec, mode) }));
-  const stated = rules.map((rule, index) => ({ rule, index }));
-  const patterns = stated
-    .filter(({ rule }) => isPattern(rule.key))
-    .map((one) => ({ ...one, matches: compileKey(one.rule) }));
-  const exact = Map.groupBy(
-    stated.filter(({ rule }) => !isPattern(rule.key)),
-    ({ rule }) => rule.key,
+  const stated = spec.taints.map(
+    (rule, index): CompiledTaintRule => ({
+      ...rule,
+      field: `spec.taints[${index}]`,
+      waits: waitsToSettle(rule, spec, mode),
+    }),
   );
+  const rules = stated.filter(({ ensure }) => ensure !== 'Nothing');
+  const guards = stated.filter(({ additions }) => additions === 'Guarded');
   const waits = rules.some((rule) => rule.waits);
-  const exactly = (taint: Taint) => exact.get(taint.key)?.find(({ rule }) => meansValueAndEffect(rule, taint));
-  const byPattern = (taint: Taint) =>
-    patterns.find(({ rule, matches }) => matches(taint.key) && meansValueAndEffect(rule, taint));
+  const protection = compileRules(rules);
+  const guard = compileRules(guards);
   return {
     kind,
     name,
@@ -149,28 +158,39 @@ export function compileTaintPolicy(
     rank: TAINT_MODES.indexOf(mode),
     failurePolicy: failurePolicyOf(spec, mode),
     rules,
+    guards,
     nodeSelector: spec.nodeSelector,
     exempt: { users, groups },
     releasable: spec.release !== 'Never' && mode !== 'Audit',
     restoresNatively: restoresNatively(spec, mode),
-    present: spec.taints.flatMap((rule, index) => {
-      if (rule.ensure !== 'Present' || rule.effect === undefined) return [];
-      const taint = { key: rule.key, ...(rule.value ? { value: rule.value } : {}), effect: rule.effect };
-      const value = { taint, anyValue: rule.value === undefined, mayEvict: rule.mayEvict ?? false };
-      return [{ value, field: taintField(index) }];
+    present: rules.flatMap(({ ensure, key, value, effect, mayEvict = false, field }) => {
+      if (ensure !== 'Present' || effect === undefined) return [];
+      const taint = { key, ...(value ? { value } : {}), effect };
+      return [{ value: { taint, anyValue: value === undefined, mayEvict }, field }];
     }),
     selectsNode: compileSelector(spec.nodeSelector),
     exemptsAnybody: users.length + groups.length > 0,
     exempts: (requester) => isExemptUser(requester.username) || requester.groups.some(isExemptGroup),
     settleMs: waits ? 1_000 * settleSecondsOf(spec) : 0,
-    protectedBy(taint) {
-      const found = exactly(taint) ?? byPattern(taint);
-      return found && taintField(found.index);
-    },
-    heldBy(taint, isSettled) {
-      const found = exactly(taint) ?? (!waits || isSettled(taint) ? byPattern(taint) : undefined);
-      return found && taintField(found.index);
-    },
+    protectedBy: (taint) => (protection.exactly(taint) ?? protection.byPattern(taint))?.field,
+    heldBy: (taint, isSettled) =>
+      (protection.exactly(taint) ?? (!waits || isSettled(taint) ? protection.byPattern(taint) : undefined))?.field,
+    guardedBy: (taint) => (guard.exactly(taint) ?? guard.byPattern(taint))?.field,
+    leaving: spec.leaving ?? 'Record',
+  };
+}
+
+/** Finds the first rule that means a taint: by the taint's key, and by a pattern of keys. */
+function compileRules(rules: readonly CompiledTaintRule[]) {
+  const patterns = rules.filter(({ key }) => isPattern(key)).map((rule) => ({ rule, matches: compileKey(rule) }));
+  const exact = Map.groupBy(
+    rules.filter(({ key }) => !isPattern(key)),
+    ({ key }) => key,
+  );
+  return {
+    exactly: (taint: Taint) => exact.get(taint.key)?.find((rule) => meansValueAndEffect(rule, taint)),
+    byPattern: (taint: Taint) =>
+      patterns.find(({ rule, matches }) => matches(taint.key) && meansValueAndEffect(rule, taint))?.rule,
   };
 }
 
@@ -203,10 +223,6 @@ function compileKey({ key: pattern, except = [] }: TaintRule): (key: string) => 
 
 function meansValueAndEffect({ value, effect }: TaintRule, taint: Taint): boolean {
   return (effect === undefined || effect === taint.effect) && (value === undefined || value === (taint.value ?? ''));
-}
-
-function taintField(index: number): string {
-  return `spec.taints[${index}]`;
 }
 
 function compileSelector(selector: LabelSelector | undefined): (labels: StringMap) => boolean {

@@ -1,73 +1,31 @@
-import { cel } from '../cel/expression.ts';
-import { matchesAny } from '../cel/pattern.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
-import { isQualifiedName, QUALIFIED_NAME_LENGTH } from '../kubernetes/qualified-name.ts';
-import { TRANSIENT_TAINT_KEYS } from '../kubernetes/transient-taints.ts';
-import { type CelRule, type Constraint, celIsQualifiedName } from './schema.ts';
+import type { CelRule, Constraint } from './schema.ts';
 
 /*
  * What the types of a TaintPolicy's fields do not say, for the program and for the API server.
  */
 
-export const KEY_CONSTRAINTS: readonly Constraint<string>[] = [
-  {
-    holds: (key) => isPattern(key) || isQualifiedName(key),
-    cel: `self.contains('*') || ${celIsQualifiedName('self')}`,
-    message: 'expected a taint key, NAME or DOMAIN/NAME',
-  },
-];
+interface ConstrainedSpec {
+  readonly mode: string;
+  readonly failurePolicy?: string;
+  readonly settleSeconds?: number;
+  readonly nodeSelector?: unknown;
+  readonly leaving?: string;
+  readonly authorization?: unknown;
+  readonly noExecute?: unknown;
+  readonly taints: readonly ConstrainedRule[];
+}
 
 interface ConstrainedRule {
   readonly key: string;
   readonly effect?: string;
   readonly ensure?: string;
-  readonly mayEvict?: boolean;
-  readonly except?: readonly string[];
+  readonly additions?: string;
+  readonly tolerate?: string;
 }
 
-export const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
-  {
-    holds: ({ key, ensure }) => ensure !== 'Present' || !isPattern(key),
-    cel: "!has(self.ensure) || self.ensure != 'Present' || !self.key.contains('*')",
-    message: 'a Present taint needs a key without "*", because taintkeeper sets it',
-    field: 'key',
-  },
-  {
-    holds: ({ effect, ensure }) => ensure !== 'Present' || effect !== undefined,
-    cel: "!has(self.ensure) || self.ensure != 'Present' || has(self.effect)",
-    message: 'a Present taint needs an effect: add NoSchedule, PreferNoSchedule or NoExecute',
-  },
-  {
-    holds: ({ effect, ensure, mayEvict }) => mayEvict === undefined || (ensure === 'Present' && effect === 'NoExecute'),
-    cel: "!has(self.mayEvict) || (has(self.ensure) && self.ensure == 'Present' && has(self.effect) && self.effect == 'NoExecute')",
-    message: 'mayEvict is only for a Present taint with effect NoExecute: leave it out',
-    field: 'mayEvict',
-  },
-  {
-    holds: ({ key, except }) => except === undefined || isPattern(key),
-    cel: "!has(self.except) || self.key.contains('*')",
-    message: 'except is only for a key with "*": leave it out',
-    field: 'except',
-  },
-];
-
-const TRANSIENT = matchesAny(
-  { value: cel(1)`self.key`, maxLength: QUALIFIED_NAME_LENGTH },
-  TRANSIENT_TAINT_KEYS.filter(isPattern),
-).text;
-
-/** For the API server alone; the program says the same by `checkPattern` of taint-policy.ts, with the key. */
-export const NOT_IDLE: CelRule = {
-  cel: `!self.key.contains('*') || (has(self.ensure) && self.ensure == 'Present') || !(${TRANSIENT})`,
-  message: 'protects nothing: a pattern never covers taints that come and go by themselves, so name an exact key',
-  field: 'key',
-};
-interface ConstrainedSpec {
-  readonly mode: string;
-  readonly failurePolicy?: string;
-  readonly settleSeconds?: number;
-  readonly taints: readonly { readonly key: string }[];
-}
+const isAuthorized = ({ tolerate }: ConstrainedRule) => tolerate === 'Authorized';
+const CEL_AUTHORIZED = "(has(t.tolerate) && t.tolerate == 'Authorized')";
 
 export const SPEC_CONSTRAINTS: readonly Constraint<ConstrainedSpec>[] = [
   {
@@ -81,6 +39,35 @@ export const SPEC_CONSTRAINTS: readonly Constraint<ConstrainedSpec>[] = [
     cel: "!has(self.settleSeconds) || self.taints.exists(t, t.key.contains('*'))",
     message: 'settleSeconds is only for keys with "*": leave it out',
     field: 'settleSeconds',
+  },
+  {
+    holds: ({ leaving, nodeSelector }) => leaving !== 'Refuse' || nodeSelector !== undefined,
+    cel: "!has(self.leaving) || self.leaving != 'Refuse' || has(self.nodeSelector)",
+    message: 'no node can leave a policy without nodeSelector: leave it out',
+    field: 'leaving',
+  },
+  {
+    holds: ({ authorization, taints }) => authorization === undefined || taints.some(isAuthorized),
+    cel: `!has(self.authorization) || self.taints.exists(t, ${CEL_AUTHORIZED})`,
+    message: 'authorization is only for rules with tolerate: Authorized: leave it out',
+    field: 'authorization',
+  },
+  {
+    holds: ({ noExecute, taints }) =>
+      noExecute === undefined || taints.some(({ effect }) => effect === undefined || effect === 'NoExecute'),
+    cel: "!has(self.noExecute) || self.taints.exists(t, !has(t.effect) || t.effect == 'NoExecute')",
+    message: 'noExecute is only for rules that mean NoExecute taints: leave it out',
+    field: 'noExecute',
+  },
+  {
+    holds: ({ noExecute, taints }) =>
+      noExecute !== undefined ||
+      taints.every((rule) => rule.ensure !== 'Nothing' || rule.additions === 'Guarded' || isAuthorized(rule)),
+    cel:
+      "has(self.noExecute) || self.taints.all(t, !has(t.ensure) || t.ensure != 'Nothing' || " +
+      `(has(t.additions) && t.additions == 'Guarded') || ${CEL_AUTHORIZED})`,
+    message: 'a rule with ensure: Nothing needs additions: Guarded, tolerate: Authorized, or noExecute beside it',
+    field: 'taints',
   },
 ];
 

@@ -1,25 +1,18 @@
 import type { Static } from 'typebox';
 import Type from 'typebox';
 import { isPattern } from '../kubernetes/pattern.ts';
-import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import type { Path, Problem } from './problem.ts';
 import {
-  BackstopSchema,
-  brokenConstraints,
-  celValidations,
-  EffectSchema,
-  LabelValue,
-  NamePatterns,
-  QualifiedNamePattern,
-} from './schema.ts';
+  AuthorizationSchema,
+  IntrudersSchema,
+  LeavingSchema,
+  NoExecuteSchema,
+  SurviveDeletionSchema,
+} from './guards.ts';
+import type { Problem } from './problem.ts';
+import { BackstopSchema, brokenConstraints, celValidations, NamePatterns } from './schema.ts';
 import { LabelSelectorSchema } from './selector.ts';
-import {
-  KEY_CONSTRAINTS,
-  NO_CONTRADICTION,
-  NOT_IDLE,
-  RULE_CONSTRAINTS,
-  SPEC_CONSTRAINTS,
-} from './taint-policy-constraints.ts';
+import { NO_CONTRADICTION, SPEC_CONSTRAINTS } from './taint-policy-constraints.ts';
+import { checkRule, type TaintRule, TaintRuleSchema } from './taint-rule.ts';
 
 /** What the API server does with a request when it cannot ask the webhook (admissionregistration.k8s.io/v1). */
 export type FailurePolicy = 'Fail' | 'Ignore';
@@ -57,50 +50,6 @@ export function waitsToSettle(
 /** What a dropped taint leads to, the strongest first. */
 export const TAINT_MODES = ['Deny', 'Restore', 'Audit'] as const;
 export type TaintMode = (typeof TAINT_MODES)[number];
-
-/** What a rule excepts at most: the API server's CEL looks at each of them. */
-const MAX_EXCEPT = 32;
-
-const TaintRuleSchema = Type.Object(
-  {
-    key: QualifiedNamePattern(
-      'Key of the taint. `*` stands for any run of characters. A key with `*` protects a taint once it has stayed for ' +
-        '`settleSeconds`, and never one that comes and goes by itself, such as node.kubernetes.io/not-ready or the ' +
-        'start-up taints of well-known agents. A key without `*` protects at once.',
-      KEY_CONSTRAINTS,
-    ),
-    except: Type.Optional(
-      Type.Array(QualifiedNamePattern('A key, or a pattern of keys.', KEY_CONSTRAINTS), {
-        description:
-          'With a key that has `*`: keys that it leaves out, such as the taint that an operator sets while it prepares a ' +
-          'node, and removes again. `*` stands for any run of characters.',
-        minItems: 1,
-        maxItems: MAX_EXCEPT,
-      }),
-    ),
-    value: Type.Optional(LabelValue('Value of the taint. Without it, any value matches (and none is set).')),
-    effect: Type.Optional(EffectSchema('Effect of the taint. Without it, any effect matches.')),
-    ensure: Type.Optional(
-      Type.Enum(['Preserved', 'Present'], {
-        default: 'Preserved',
-        description:
-          'Preserved: once a selected node carries the taint, it stays. Present: in addition, every selected node gets ' +
-          'the taint when it registers, and in mode Restore whenever it lacks it (but for taints that come and go by ' +
-          'themselves, such as start-up taints); this needs a key without `*`, and an effect.',
-      }),
-    ),
-    mayEvict: Type.Optional(
-      Type.Boolean({
-        default: false,
-        description:
-          'For a Present taint with effect NoExecute, in mode Restore: whether nodes get it that already run and never ' +
-          'carried it. The pods on them that do not tolerate it are evicted then, on one node after the other, at the pace ' +
-          'that taintkeeper runs with (--node-eviction-rate).',
-      }),
-    ),
-  },
-  { additionalProperties: false, ...celValidations([...RULE_CONSTRAINTS, NOT_IDLE]) },
-);
 
 /** `spec` of a TaintPolicy: the TypeScript type, the validation and the CRD all come from here. */
 export const TaintPolicySpecSchema = Type.Object(
@@ -165,6 +114,11 @@ export const TaintPolicySpecSchema = Type.Object(
       }),
     ),
     backstop: Type.Optional(BackstopSchema),
+    leaving: Type.Optional(LeavingSchema),
+    authorization: Type.Optional(AuthorizationSchema),
+    surviveDeletion: Type.Optional(SurviveDeletionSchema),
+    intruders: Type.Optional(IntrudersSchema),
+    noExecute: Type.Optional(NoExecuteSchema),
   },
   {
     description: 'Which taints are protected on which nodes, and how.',
@@ -174,24 +128,15 @@ export const TaintPolicySpecSchema = Type.Object(
 );
 
 export type TaintPolicySpec = Static<typeof TaintPolicySpecSchema>;
-export type TaintRule = Static<typeof TaintRuleSchema>;
 
 /** What is wrong with a TaintPolicy that a schema cannot say. Paths start at `spec`. */
 export function checkTaintPolicy(spec: TaintPolicySpec): Problem[] {
   return [
     ...brokenConstraints(SPEC_CONSTRAINTS, spec, ['spec']),
-    ...spec.taints.flatMap((rule, index) => {
-      const path = ['spec', 'taints', index];
-      return [
-        ...brokenConstraints(KEY_CONSTRAINTS, rule.key, [...path, 'key']),
-        ...(rule.except ?? []).flatMap((key, number) =>
-          brokenConstraints(KEY_CONSTRAINTS, key, [...path, 'except', number]),
-        ),
-        ...brokenConstraints(RULE_CONSTRAINTS, rule, path),
-        ...checkPattern(rule, [...path, 'key']),
-        ...checkContradiction(spec.taints, index),
-      ];
-    }),
+    ...spec.taints.flatMap((rule, index) => [
+      ...checkRule(rule, ['spec', 'taints', index]),
+      ...checkContradiction(spec.taints, index),
+    ]),
   ];
 }
 
@@ -212,11 +157,4 @@ function checkContradiction(rules: readonly TaintRule[], index: number): Problem
       message: `${NO_CONTRADICTION.message}, and spec.taints[${other}] has another`,
     },
   ];
-}
-
-/** A pattern for nothing but taints that come and go by themselves, which no pattern ever covers. */
-function checkPattern({ key, ensure }: TaintRule, path: Path): Problem[] {
-  // The pattern itself, taken for a key: if that comes and goes by itself, so does all that it could match.
-  if (!isPattern(key) || ensure === 'Present' || !isTransientTaintKey(key)) return [];
-  return [{ path, message: `"${key}" ${NOT_IDLE.message}` }];
 }

@@ -107,6 +107,7 @@ const selector = fields({
 });
 
 const evicting = { effect: fc.constant('NoExecute'), ensure: fc.constant('Present') };
+const additions = oneOf('Free', 'Guarded');
 const mayEvict = mostly(fc.boolean(), 'true', 1, {});
 
 const taint = fc.oneof(
@@ -115,7 +116,19 @@ const taint = fc.oneof(
     arbitrary: fields({ key: pattern, value, effect, except: list(keyOrPattern, { minLength: 1 }) }, ['key']),
   },
   { weight: 1, arbitrary: fields({ key, except: list(keyOrPattern, { minLength: 1 }) }, ['key']) },
-  { weight: 4, arbitrary: fields({ key: keyOrPattern, value, effect, ensure: oneOf('Preserved') }, ['key']) },
+  {
+    weight: 4,
+    arbitrary: fields({ key: keyOrPattern, value, effect, ensure: oneOf('Preserved'), additions }, ['key']),
+  },
+  { weight: 2, arbitrary: fields({ key, effect, tolerate: oneOf('Anyone', 'Authorized'), additions }, ['key']) },
+  { weight: 1, arbitrary: fields({ key: keyOrPattern, effect, tolerate: oneOf('Authorized') }, ['key', 'tolerate']) },
+  {
+    weight: 1,
+    arbitrary: fields({ key, effect, ensure: oneOf('Nothing'), additions, tolerate: oneOf('Authorized') }, [
+      'key',
+      'ensure',
+    ]),
+  },
   { weight: 4, arbitrary: fields({ key, value, effect, ensure: oneOf('Present') }, ['key', 'effect', 'ensure']) },
   { weight: 2, arbitrary: fields({ key, value, ...evicting, mayEvict }, ['key', 'effect', 'ensure', 'mayEvict']) },
   { weight: 1, arbitrary: fields({ key: keyOrPattern, effect, ensure: oneOf('Present') }, ['key', 'ensure']) },
@@ -162,21 +175,42 @@ const daemonSets = fields(
   ['namespaces'],
 );
 
+/** What a TaintPolicy may guard besides; mostly one thing of it, because not each goes with every policy. */
+const guards = fc.oneof(
+  { weight: 6, arbitrary: fc.constant({}) },
+  fc.record({ leaving: oneOf('Record', 'Refuse') }),
+  fc.record({ intruders: oneOf('Report', 'Evict') }),
+  fc.record({
+    surviveDeletion: fields({ hours: whole(1, 8_760), machine: oneOf('Same', 'Any') }, ['hours']),
+  }),
+  fc.record({ noExecute: fields({ maxNodes: whole(1, 5_000) }, ['maxNodes']) }),
+  fc.record({
+    authorization: fields({
+      mode: oneOf('Audit', 'Deny'),
+      exceptNamespaces: list(mostly(fc.constantFrom('*', 'kube-system'), '', 'n'.repeat(64), 1)),
+    }),
+  }),
+);
+
+const taintPolicy = fields(
+  {
+    mode: oneOf('Deny', 'Restore', 'Audit'),
+    nodeSelector: selector,
+    taints: list(taint, { minLength: 1 }),
+    exempt: fields({ users: names, groups: names }),
+    release: oneOf('ByAnnotation', 'Never'),
+    failurePolicy: oneOf('Fail', 'Ignore'),
+    settleSeconds: whole(0, 86_400),
+    backstop,
+  },
+  ['mode', 'taints'],
+);
+
 /** Specs of each kind, right or wrong, but for what only the program can see to be wrong. */
 export const SPECS: Readonly<Record<PolicyKind, fc.Arbitrary<unknown>>> = {
-  TaintPolicy: fields(
-    {
-      mode: oneOf('Deny', 'Restore', 'Audit'),
-      nodeSelector: selector,
-      taints: list(taint, { minLength: 1 }),
-      exempt: fields({ users: names, groups: names }),
-      release: oneOf('ByAnnotation', 'Never'),
-      failurePolicy: oneOf('Fail', 'Ignore'),
-      settleSeconds: whole(0, 86_400),
-      backstop,
-    },
-    ['mode', 'taints'],
-  ),
+  TaintPolicy: fc
+    .tuple(taintPolicy, guards)
+    .map(([spec, more]) => (typeof spec === 'object' && !Array.isArray(spec) ? { ...spec, ...more } : spec)),
   TolerationPolicy: fields(
     {
       mode: oneOf('Mutate', 'Audit'),

@@ -64,15 +64,15 @@ describe('the house stays one to live in', () => {
     expect(long).toEqual([]);
   });
 
-  it('has its rules in rooms of 15 files at most, and in 75 altogether', () => {
+  it('has its rules in rooms of 15 files at most, and in 90 altogether', () => {
     const sizes = PURE_ROOMS.map((room) => [room, ofRoom(room).length] as const);
     expect(sizes.filter(([, size]) => size > 15)).toEqual([]);
-    expect(sizes.reduce((sum, [, size]) => sum + size, 0)).toBeLessThanOrEqual(75);
+    expect(sizes.reduce((sum, [, size]) => sum + size, 0)).toBeLessThanOrEqual(90);
   });
 
-  it('has 330 files at most, those of the page in a browser among them', () => {
+  it('has 350 files at most, those of the page in a browser among them', () => {
     const inBrowser = readdirSync(new URL('../../src/page/static/', import.meta.url));
-    expect(FILES.length + inBrowser.length).toBeLessThanOrEqual(330);
+    expect(FILES.length + inBrowser.length).toBeLessThanOrEqual(350);
   });
 
   it('has no folder with more than 13 % of it', () => {

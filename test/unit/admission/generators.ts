@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
-import type { TaintPolicySpec, TaintRule } from '../../../src/policy/taint-policy.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
 import { daemonSetSelection, labelSelector, labels } from '../policy/selector-cases.ts';
 

@@ -2,7 +2,8 @@ import type { Forgetting } from '../../../src/judge/memory.ts';
 import { type NodeDrift, nodeDrift } from '../../../src/judge/node-drift.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
-import type { TaintMode, TaintPolicySpec, TaintRule } from '../../../src/policy/taint-policy.ts';
+import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import { policySet } from '../policy/policies.ts';
 
 export type Policies = Readonly<Record<string, TaintPolicySpec>>;

@@ -4,7 +4,8 @@ import type { DesiredNode } from '../../../src/judge/node-view.ts';
 import type { StringMap } from '../../../src/kubernetes/label-selector.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet, Requester } from '../../../src/policy/policy-set.ts';
-import type { TaintMode, TaintPolicySpec, TaintRule } from '../../../src/policy/taint-policy.ts';
+import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import { policySet } from '../policy/policies.ts';
 
 export const DEVELOPER: Requester = { username: 'dev', groups: ['developers'] };

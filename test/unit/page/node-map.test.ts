@@ -20,7 +20,7 @@ function mapOf(
   isContested: (node: ClusterNode, taint: Taint) => boolean = () => false,
 ) {
   const policies = Object.entries(specs).map(([name, spec]): Policy => ({ kind: 'TaintPolicy', name, spec }));
-  return nodeMap({ nodes, policies, compiled: compilePolicies(policies).taintPolicies, isContested });
+  return nodeMap({ nodes, compiled: compilePolicies(policies).taintPolicies, isContested });
 }
 
 const PRESENT: TaintPolicySpec = {

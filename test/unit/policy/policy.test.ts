@@ -91,7 +91,9 @@ describe('parsePolicy says what is wrong, and where', () => {
     [
       'a misspelt field',
       manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a', efect: 'NoSchedule' }] }),
-      ['spec.taints[0].efect: unknown field; known here: key, except, value, effect, ensure, mayEvict'],
+      [
+        'spec.taints[0].efect: unknown field; known here: key, except, value, effect, ensure, additions, tolerate, mayEvict',
+      ],
     ],
     [
       'no taints',

@@ -1,0 +1,115 @@
+import Type from 'typebox';
+
+/*
+ * What a TaintPolicy guards besides the taints that nodes carry: who may add and tolerate them, and what becomes of pods.
+ */
+
+/**
+ * The namespaces whose pods are not asked about: those of Kubernetes, and those in which the usual CNIs run (as in the built-in
+ * TolerationPolicy).
+ */
+export const DEFAULT_EXCEPT_NAMESPACES: readonly string[] = [
+  'kube-system',
+  'kube-public',
+  'kube-node-lease',
+  'kube-flannel',
+  'calico-system',
+  'tigera-operator',
+  'cilium',
+  'weave',
+  'kube-router',
+  'antrea-system',
+  'kube-ovn',
+  'ovn-kubernetes',
+  'multus',
+];
+
+/** `spec.authorization` of a TaintPolicy. */
+export const AuthorizationSchema = Type.Object(
+  {
+    mode: Type.Optional(
+      Type.Enum(['Audit', 'Deny'], {
+        default: 'Audit',
+        description:
+          'What happens to a pod that tolerates a key without leave. Audit: it is created, with a warning and an entry in the audit log. Deny: it is refused.',
+      }),
+    ),
+    exceptNamespaces: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 63 }), {
+        description:
+          'Namespaces whose pods may tolerate every key; `*` stands for any run of characters. Without it, those of Kubernetes and ' +
+          'of the usual CNIs.',
+        default: [...DEFAULT_EXCEPT_NAMESPACES],
+        maxItems: 64,
+      }),
+    ),
+  },
+  {
+    description:
+      'For rules with `tolerate: Authorized`. The API server decides by itself, by a ValidatingAdmissionPolicy that taintkeeper ' +
+      'writes, so that no pod waits for taintkeeper; this needs permission to write such policies, which is off by default. ' +
+      'Static pods are never asked about.',
+    additionalProperties: false,
+  },
+);
+
+/** `spec.surviveDeletion` of a TaintPolicy. */
+export const SurviveDeletionSchema = Type.Object(
+  {
+    hours: Type.Integer({
+      description: 'How many hours after its deletion a node that registers anew gets its taints back.',
+      format: 'int32',
+      minimum: 1,
+      maximum: 8_760,
+    }),
+    machine: Type.Optional(
+      Type.Enum(['Same', 'Any'], {
+        default: 'Same',
+        description:
+          'Same: only a node of the same name on the same machine, by its providerID or systemUUID where they are known. ' +
+          'Any: whatever node registers under the name.',
+      }),
+    ),
+  },
+  {
+    description:
+      'A node that is deleted and registers anew under its name gets the protected taints that it carried. Those that were ' +
+      'removed with leave before stay off.',
+    additionalProperties: false,
+  },
+);
+
+/** `spec.noExecute` of a TaintPolicy. */
+export const NoExecuteSchema = Type.Object(
+  {
+    maxNodes: Type.Integer({
+      description: 'How many of the selected nodes may carry such a taint at a time.',
+      format: 'int32',
+      minimum: 1,
+      maximum: 5_000,
+    }),
+  },
+  {
+    description:
+      'How many nodes at once may get a NoExecute taint that a rule of the policy means, which evicts pods. An update beyond that ' +
+      'is refused (in mode Audit: reported), unless the policy exempts its requester.',
+    additionalProperties: false,
+  },
+);
+
+/** `spec.intruders` of a TaintPolicy. */
+export const IntrudersSchema = Type.Enum(['Report', 'Evict'], {
+  default: 'Report',
+  description:
+    'Pods that landed on a node while a protected taint was missing, and do not tolerate it. Report: they are named once the ' +
+    'taint is back, where taintkeeper is permitted to list pods. Evict: they are evicted as well, by the Eviction API, at the pace ' +
+    'that taintkeeper runs with (--node-eviction-rate); never the pods of DaemonSets, nor static pods.',
+});
+
+/** `spec.leaving` of a TaintPolicy. */
+export const LeavingSchema = Type.Enum(['Record', 'Refuse'], {
+  default: 'Record',
+  description:
+    'An update of labels by which a node leaves the policy while it carries a protected taint. Record: it passes, and is ' +
+    'recorded. Refuse: it is refused, unless the policy exempts the requester (in mode Audit: reported).',
+});

@@ -1,0 +1,164 @@
+import type { Static } from 'typebox';
+import Type from 'typebox';
+import { cel } from '../cel/expression.ts';
+import { matchesAny } from '../cel/pattern.ts';
+import { isPattern } from '../kubernetes/pattern.ts';
+import { isQualifiedName, QUALIFIED_NAME_LENGTH } from '../kubernetes/qualified-name.ts';
+import { isTransientTaintKey, TRANSIENT_TAINT_KEYS } from '../kubernetes/transient-taints.ts';
+import type { Path, Problem } from './problem.ts';
+import {
+  brokenConstraints,
+  type CelRule,
+  type Constraint,
+  celIsQualifiedName,
+  celValidations,
+  EffectSchema,
+  LabelValue,
+  QualifiedNamePattern,
+} from './schema.ts';
+
+const KEY_CONSTRAINTS: readonly Constraint<string>[] = [
+  {
+    holds: (key) => isPattern(key) || isQualifiedName(key),
+    cel: `self.contains('*') || ${celIsQualifiedName('self')}`,
+    message: 'expected a taint key, NAME or DOMAIN/NAME',
+  },
+];
+
+interface ConstrainedRule {
+  readonly key: string;
+  readonly effect?: string;
+  readonly ensure?: string;
+  readonly mayEvict?: boolean;
+  readonly except?: readonly string[];
+  readonly tolerate?: string;
+}
+
+const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
+  {
+    holds: ({ key, ensure }) => ensure !== 'Present' || !isPattern(key),
+    cel: "!has(self.ensure) || self.ensure != 'Present' || !self.key.contains('*')",
+    message: 'a Present taint needs a key without "*", because taintkeeper sets it',
+    field: 'key',
+  },
+  {
+    holds: ({ effect, ensure }) => ensure !== 'Present' || effect !== undefined,
+    cel: "!has(self.ensure) || self.ensure != 'Present' || has(self.effect)",
+    message: 'a Present taint needs an effect: add NoSchedule, PreferNoSchedule or NoExecute',
+  },
+  {
+    holds: ({ effect, ensure, mayEvict }) => mayEvict === undefined || (ensure === 'Present' && effect === 'NoExecute'),
+    cel: "!has(self.mayEvict) || (has(self.ensure) && self.ensure == 'Present' && has(self.effect) && self.effect == 'NoExecute')",
+    message: 'mayEvict is only for a Present taint with effect NoExecute: leave it out',
+    field: 'mayEvict',
+  },
+  {
+    holds: ({ key, except }) => except === undefined || isPattern(key),
+    cel: "!has(self.except) || self.key.contains('*')",
+    message: 'except is only for a key with "*": leave it out',
+    field: 'except',
+  },
+  {
+    holds: ({ key, tolerate }) => tolerate !== 'Authorized' || !isPattern(key),
+    cel: "!has(self.tolerate) || self.tolerate != 'Authorized' || !self.key.contains('*')",
+    message: 'tolerate: Authorized needs a key without "*", because RBAC names the keys',
+    field: 'key',
+  },
+];
+
+const TRANSIENT = matchesAny(
+  { value: cel(1)`self.key`, maxLength: QUALIFIED_NAME_LENGTH },
+  TRANSIENT_TAINT_KEYS.filter(isPattern),
+).text;
+
+/** For the API server alone; the program says the same by {@link checkRule}, with the key. */
+const NOT_IDLE: CelRule = {
+  cel: `!self.key.contains('*') || (has(self.ensure) && self.ensure == 'Present') || !(${TRANSIENT})`,
+  message: 'protects nothing: a pattern never covers taints that come and go by themselves, so name an exact key',
+  field: 'key',
+};
+
+/** What a rule excepts at most: the API server's CEL looks at each of them. */
+const MAX_EXCEPT = 32;
+
+/** An item of `spec.taints` of a TaintPolicy. */
+export const TaintRuleSchema = Type.Object(
+  {
+    key: QualifiedNamePattern(
+      'Key of the taint. `*` stands for any run of characters. A key with `*` protects a taint once it has stayed for ' +
+        '`settleSeconds`, and never one that comes and goes by itself, such as node.kubernetes.io/not-ready or the ' +
+        'start-up taints of well-known agents. A key without `*` protects at once.',
+      KEY_CONSTRAINTS,
+    ),
+    except: Type.Optional(
+      Type.Array(QualifiedNamePattern('A key, or a pattern of keys.', KEY_CONSTRAINTS), {
+        description:
+          'With a key that has `*`: keys that it leaves out, such as the taint that an operator sets while it prepares a ' +
+          'node, and removes again. `*` stands for any run of characters.',
+        minItems: 1,
+        maxItems: MAX_EXCEPT,
+      }),
+    ),
+    value: Type.Optional(LabelValue('Value of the taint. Without it, any value matches (and none is set).')),
+    effect: Type.Optional(EffectSchema('Effect of the taint. Without it, any effect matches.')),
+    ensure: Type.Optional(
+      Type.Enum(['Preserved', 'Present', 'Nothing'], {
+        default: 'Preserved',
+        description:
+          'Preserved: once a selected node carries the taint, it stays. Present: in addition, every selected node gets ' +
+          'the taint when it registers, and in mode Restore whenever it lacks it (but for taints that come and go by ' +
+          'themselves, such as start-up taints); this needs a key without `*`, and an effect. Nothing: anybody may remove ' +
+          'it; the rule is there for `additions`, `tolerate` or `noExecute`.',
+      }),
+    ),
+    additions: Type.Optional(
+      Type.Enum(['Free', 'Guarded'], {
+        default: 'Free',
+        description:
+          'Guarded: only those whom the policy exempts may add the taint to a node that runs, or change its value. Of ' +
+          'others, mode Deny refuses the update, Restore takes the addition out of it, Audit reports it. At registration a node ' +
+          'may carry what it likes.',
+      }),
+    ),
+    tolerate: Type.Optional(
+      Type.Enum(['Anyone', 'Authorized'], {
+        default: 'Anyone',
+        description:
+          'Authorized: a pod may tolerate the key only if its service account, or whoever creates it, is allowed the verb ' +
+          '`tolerate` on the resource `taints` of the API group taintkeeper.dev, with the key as resource name. See ' +
+          '`authorization`.',
+      }),
+    ),
+    mayEvict: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          'For a Present taint with effect NoExecute, in mode Restore: whether nodes get it that already run and never ' +
+          'carried it. The pods on them that do not tolerate it are evicted then, on one node after the other, at the pace ' +
+          'that taintkeeper runs with (--node-eviction-rate).',
+      }),
+    ),
+  },
+  { additionalProperties: false, ...celValidations([...RULE_CONSTRAINTS, NOT_IDLE]) },
+);
+
+export type TaintRule = Static<typeof TaintRuleSchema>;
+
+/** What is wrong with a rule that its schema cannot say. */
+export function checkRule(rule: TaintRule, path: Path): Problem[] {
+  return [
+    ...brokenConstraints(KEY_CONSTRAINTS, rule.key, [...path, 'key']),
+    ...(rule.except ?? []).flatMap((key, number) =>
+      brokenConstraints(KEY_CONSTRAINTS, key, [...path, 'except', number]),
+    ),
+    ...brokenConstraints(RULE_CONSTRAINTS, rule, path),
+    ...checkPattern(rule, [...path, 'key']),
+  ];
+}
+
+/** A pattern for nothing but taints that come and go by themselves, which no pattern ever covers. */
+function checkPattern({ key, ensure }: TaintRule, path: Path): Problem[] {
+  // The pattern itself, taken for a key: if that comes and goes by itself, so does all that it could match.
+  if (!isPattern(key) || ensure === 'Present' || !isTransientTaintKey(key)) return [];
+  return [{ path, message: `"${key}" ${NOT_IDLE.message}` }];
+}
