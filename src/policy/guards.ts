@@ -97,19 +97,17 @@ export const NoExecuteSchema = Type.Object(
   },
 );
 
-/** `spec.intruders` of a TaintPolicy. */
+/** `spec.intruders` of a TaintPolicy. No default, nor below: a version that does not know the field would say so of every policy. */
 export const IntrudersSchema = Type.Enum(['Report', 'Evict'], {
-  default: 'Report',
   description:
-    'Pods that landed on a node while a protected taint was missing, and do not tolerate it. Report: they are named once the ' +
+    'Pods that landed on a node while a protected taint was missing, and do not tolerate it. Report, the default: they are named once the ' +
     'taint is back, where taintkeeper is permitted to list pods. Evict: they are evicted as well, by the Eviction API, at the pace ' +
     'that taintkeeper runs with (--node-eviction-rate); never the pods of DaemonSets, nor static pods.',
 });
 
 /** `spec.leaving` of a TaintPolicy. */
 export const LeavingSchema = Type.Enum(['Record', 'Refuse'], {
-  default: 'Record',
   description:
     'An update of labels by which a node leaves the policy while it carries a protected taint. Record: it passes, and is ' +
-    'recorded. Refuse: it is refused, unless the policy exempts the requester (in mode Audit: reported).',
+    'recorded; so it does by default. Refuse: it is refused, unless the policy exempts the requester (in mode Audit: reported).',
 });
