@@ -42,7 +42,13 @@ const RESOURCES: readonly Resource[] = [
 ];
 
 const PRINTER_COLUMNS = [
-  { name: 'Mode', type: 'string', description: 'What a violation leads to.', jsonPath: '.spec.mode' },
+  { name: 'Mode', type: 'string', description: 'What a violation is to lead to.', jsonPath: '.spec.mode' },
+  {
+    name: 'Effective',
+    type: 'string',
+    description: 'What it leads to: Audit where taintkeeper runs with --audit.',
+    jsonPath: '.status.mode',
+  },
   {
     name: 'Matched',
     type: 'integer',
@@ -60,6 +66,12 @@ const PRINTER_COLUMNS = [
     type: 'string',
     description: 'Whether the policy is valid and in force.',
     jsonPath: '.status.conditions[?(@.type=="Ready")].status',
+  },
+  {
+    name: 'Stalled',
+    type: 'string',
+    description: 'Why something that the policy declares is not done.',
+    jsonPath: '.status.conditions[?(@.type=="Stalled")].reason',
   },
   { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
 ];

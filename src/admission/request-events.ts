@@ -25,6 +25,9 @@ const NODE_WORDINGS: Record<Outcome, Wording> = {
   added: normal('TaintAdded', 'AddTaint', 'added'),
   missing: { ...warning('TaintMissing', 'AllowRequest', 'reports missing'), byUser: false },
   audited: warning('TaintRemoved', 'AllowRequest', 'in mode Audit, allowed the removal of'),
+  'would-deny': warning('TaintRemoved', 'AllowRequest', 'would refuse, without --audit, the removal of'),
+  'would-restore': warning('TaintRemoved', 'AllowRequest', 'would restore, without --audit, the removed'),
+  'would-add': { ...warning('TaintMissing', 'AllowRequest', 'would add, without --audit,'), byUser: false },
   announced: normal('TaintReleaseAnnounced', 'AllowRequest', 'will allow, once, the removal of'),
   released: normal('TaintReleased', 'AllowRequest', 'allowed, as announced, the removal of'),
   exempt: normal('TaintRemoved', 'AllowRequest', 'allowed an exempt user to remove'),
@@ -41,6 +44,7 @@ const DAEMON_SET_WORDINGS: Partial<Record<Outcome, Wording>> = {
   added: normal('TolerationAdded', 'AddToleration', 'added'),
   missing: { ...warning('TolerationMissing', 'AllowRequest', 'reports missing'), byUser: false },
   audited: { ...warning('TolerationMissing', 'AllowRequest', 'in mode Audit, reports missing'), byUser: false },
+  'would-add': { ...warning('TolerationMissing', 'AllowRequest', 'would add, without --audit,'), byUser: false },
 };
 
 /**

@@ -15,7 +15,8 @@ import {
 } from '../cel/expression.ts';
 import { indented } from '../cel/layout.ts';
 import { exists, listOf, overItems } from '../cel/lists.ts';
-import type { CompiledTaintPolicy, CompiledTaintRule } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { conditionsOf } from './node-policies.ts';
 import { keyCondition, lasting, SETTLED, settledOf } from './protected-taints.ts';
 import {

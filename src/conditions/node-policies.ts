@@ -1,6 +1,7 @@
 import { all, any, cel, type Expression, FALSE, LIST_COST, not, reference, TOO_LONG, TRUE } from '../cel/expression.ts';
 import { exists } from '../cel/lists.ts';
-import type { CompiledTaintPolicy, CompiledTaintRule } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import { atOnce, hasProtected } from './protected-taints.ts';
 import { isAmong, LABELS, LABELS_BEFORE, selectsIn } from './selection.ts';

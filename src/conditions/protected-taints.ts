@@ -4,8 +4,7 @@ import { isOneOf, matchesAny, type Operand } from '../cel/pattern.ts';
 import { MAX_REMEMBERED, MAX_SETTLED_LENGTH, REMEMBERED_ANNOTATION } from '../judge/memory.ts';
 import { isPattern, matchesPattern, overlap } from '../kubernetes/pattern.ts';
 import { isTransientTaintKey, TRANSIENT_TAINT_KEYS } from '../kubernetes/transient-taints.ts';
-import type { CompiledTaintRule } from '../policy/policy-set.ts';
-import type { TaintRule } from '../policy/taint-rule.ts';
+import type { CompiledTaintRule, TaintRule } from '../policy/taint-rule.ts';
 import { FORMATTED, VALUE } from './taints.ts';
 
 /** A qualified name: 253 + 1 + 63. */

@@ -121,16 +121,21 @@ function validate(
     const by = cutShortBy(tolerations, need);
     return by ? [{ want: need.wanted, by }] : [];
   });
+  // Tolerations that are cut short are reported in every mode, and never changed.
   const outcomeOf = ({ policy }: DeclaredToleration) => (policy.mode === 'Audit' ? 'audited' : 'missing');
   const missing = (want: DeclaredToleration, what: string) =>
     `${source(want)}${want.policy.mode === 'Audit' ? ', Audit' : ''}: toleration ${what} is missing`;
+  const lack = (want: DeclaredToleration) =>
+    want.policy.isTrial
+      ? `${source(want)} would add toleration ${subject(want)} (--audit)`
+      : missing(want, subject(want));
   return allow(
     [
-      ...lacking.map((want) => report(want, outcomeOf(want))),
+      ...lacking.map((want) => report(want, want.policy.isTrial ? 'would-add' : outcomeOf(want))),
       ...cut.map(({ want }) => ({ ...report(want, outcomeOf(want)), subject: formatSeconds(want.toleration) })),
     ],
     [
-      ...lacking.flatMap((want) => [missing(want, subject(want)), ...doubts(tolerations, want)]),
+      ...lacking.flatMap((want) => [lack(want), ...doubts(tolerations, want)]),
       ...cut.flatMap(({ want, by }) => [
         missing(want, formatSeconds(want.toleration)),
         `toleration ${formatSeconds(by)} comes first: change its tolerationSeconds in the DaemonSet`,

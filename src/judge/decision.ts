@@ -7,13 +7,21 @@ import type { TolerationMode } from '../policy/toleration-policy.ts';
 
 /** The record that `field` of the policy is not satisfied by a node's taint, and what came of it. */
 export function taintViolation(
-  { name, mode }: CompiledTaintPolicy,
+  { name, mode, trial }: CompiledTaintPolicy,
   field: string,
   taint: Taint,
   outcome: Outcome,
 ): Violation {
-  return { policyKind: 'TaintPolicy', policy: name, field, mode, outcome, subject: formatTaint(taint) };
+  const shown = outcome === 'audited' ? TRIAL_OUTCOMES[trial(field)] : outcome;
+  return { policyKind: 'TaintPolicy', policy: name, field, mode, outcome: shown, subject: formatTaint(taint) };
 }
+
+/** What an Audit policy reports, by the mode that only --audit keeps from being in force. */
+const TRIAL_OUTCOMES = {
+  Deny: 'would-deny',
+  Restore: 'would-restore',
+  Audit: 'audited',
+} as const satisfies Record<TaintMode, Outcome>;
 
 /**
  * Which of the API server's two admission phases asks. Mutation reports what it changes, validation what is left to
@@ -33,6 +41,12 @@ export type Outcome =
   | 'missing'
   /** The policy's mode is Audit: reported, let through. */
   | 'audited'
+  /** The same, where only --audit makes the policy's mode Audit: otherwise the request would be refused. */
+  | 'would-deny'
+  /** The same: otherwise the dropped taint would be put back. */
+  | 'would-restore'
+  /** The same: otherwise a Present taint or a toleration would be added. */
+  | 'would-add'
   /** The release annotation was set: the taint may be removed once. */
   | 'announced'
   /** Dropped on purpose, after the release annotation. */

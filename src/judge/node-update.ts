@@ -189,11 +189,21 @@ function validate(
       ...changes.violations,
     ],
     [
-      ...audited.map(({ taint, standing }) => `${names(standing)}, Audit: taint ${formatTaint(taint)} was dropped`),
+      ...audited.flatMap(auditWarnings),
       ...released.map((ruling) => `${names(ruling.released)} released taint ${formatTaint(ruling.taint)}`),
       ...changes.warnings,
     ],
   );
+}
+
+/** By what enforcing would do, where only --audit makes the policies' mode Audit. */
+function auditWarnings({ taint, standing }: Ruling): string[] {
+  const text = formatTaint(taint);
+  const byTrial = Map.groupBy(standing, ({ policy, field }) => policy.trial(field));
+  return [...byTrial].map(([trial, protections]) => {
+    if (trial === 'Audit') return `${names(protections)}, Audit: taint ${text} was dropped`;
+    return `${names(protections)} would ${trial === 'Deny' ? 'refuse to drop' : 'restore'} taint ${text} (--audit)`;
+  });
 }
 
 function report({ taint }: Ruling, protections: readonly Protection[], outcome: Outcome): Violation[] {

@@ -1,6 +1,6 @@
 import { formatTaint, identity, valuesOf, withTaints } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy, PolicySet } from '../policy/policy-set.ts';
-import { allow, type Decision, patch, taintViolation } from './decision.ts';
+import { allow, type Decision, type Outcome, patch, taintViolation } from './decision.ts';
 import { holdOn, NONE_SETTLED, remember } from './memory.ts';
 import { judgeNodeUpdate } from './node-update.ts';
 import type { DesiredNode, NodeCreation, NodeUpdate } from './node-view.ts';
@@ -27,10 +27,11 @@ function judgeNodeCreation(
 
   if (phase === 'validate') {
     return allow(
-      lacking.map((want) =>
-        taintViolation(want.policy, want.field, want.taint, want.policy.mode === 'Audit' ? 'audited' : 'missing'),
-      ),
-      lacking.map(({ taint, policy }) => {
+      lacking.map((want) => taintViolation(want.policy, want.field, want.taint, outcomeOf(want))),
+      lacking.map((want) => {
+        const { taint, policy } = want;
+        if (outcomeOf(want) === 'would-add')
+          return `TaintPolicy ${policy.name} would add taint ${formatTaint(taint)} (--audit)`;
         const mode = policy.mode === 'Audit' ? ', Audit' : '';
         return `TaintPolicy ${policy.name}${mode}: the node lacks taint ${formatTaint(taint)}`;
       }),
@@ -72,6 +73,12 @@ function judgeNodeCreation(
     added.map((want) => taintViolation(want.policy, want.field, want.taint, 'added')),
     added.map(({ taint, policy }) => `TaintPolicy ${policy.name} added taint ${formatTaint(taint)}`),
   );
+}
+
+/** What is said of a taint that the node still lacks once mutation is over. */
+function outcomeOf({ policy, field }: DeclaredTaint): Outcome {
+  if (policy.mode !== 'Audit') return 'missing';
+  return policy.trial(field) === 'Audit' ? 'audited' : 'would-add';
 }
 
 function binds({ policy }: DeclaredTaint): boolean {

@@ -16,7 +16,8 @@ import { RELEASE_AFTER, RELEASE_BEFORE } from '../conditions/node-update.ts';
 import { isProtected, isTransientByName, SETTLED } from '../conditions/protected-taints.ts';
 import { LABELS, LABELS_BEFORE, REQUESTER_VARIABLES } from '../conditions/selection.ts';
 import { DROPPED, EXACT_NAME, IDENTITY, NAMES_AFTER, TAINTS_AFTER, TAINTS_BEFORE } from '../conditions/taints.ts';
-import type { CompiledTaintPolicy, CompiledTaintRule } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 
 /** So many entries of the release annotation are looked at: to look at all that it could have would cost too much. */
 export const MAX_RELEASES = 64;

@@ -3,7 +3,8 @@ import type { ClusterNode } from '../controllers/sources.ts';
 import { settledOn } from '../judge/memory.ts';
 import { type Hindrance, type Loss, nodeDrift } from '../judge/node-drift.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
-import type { CompiledTaintPolicy, CompiledTaintRule } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import type { NodeCell, NodeColumn, NodeMap, NodeRow } from './state.ts';
 
 /** More are for nobody to look at, and each is a letter for every node. */

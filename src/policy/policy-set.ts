@@ -1,8 +1,6 @@
 import { type LabelSelector, type StringMap, selects } from '../kubernetes/label-selector.ts';
-import { compilePattern, isPattern } from '../kubernetes/pattern.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
-import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { restoresNatively } from './backstop.ts';
 import {
   compileDaemonSetSelection,
@@ -20,7 +18,7 @@ import {
   type TaintPolicySpec,
   waitsToSettle,
 } from './taint-policy.ts';
-import type { TaintRule } from './taint-rule.ts';
+import { type CompiledTaintRule, compileRules, matcherOfAny } from './taint-rule.ts';
 import { TOLERATION_MODES, type TolerationMode, tolerationsOf } from './toleration-policy.ts';
 
 /** Who makes a request: `userInfo` of an AdmissionReview. */
@@ -44,6 +42,11 @@ export interface CompiledTaintPolicy {
   /** 0 for the strongest mode. */
   readonly rank: number;
   readonly failurePolicy: FailurePolicy;
+  /**
+   * What the policy would do by a field of it, where only `audit` makes its mode Audit; Audit where it would do nothing, and where
+   * that cannot be told: a key with a wildcard waits, and with `audit` nobody measures how long.
+   */
+  trial(field: string): TaintMode;
   /** Those that keep taints on nodes. */
   readonly rules: readonly CompiledTaintRule[];
   /** Those that guard additions. */
@@ -73,13 +76,6 @@ export interface CompiledTaintPolicy {
   readonly leaving: NonNullable<TaintPolicySpec['leaving']>;
 }
 
-export interface CompiledTaintRule extends TaintRule {
-  /** For example `spec.taints[0]`. */
-  readonly field: string;
-  /** See {@link waitsToSettle}. */
-  readonly waits: boolean;
-}
-
 export interface PresentTaint {
   readonly taint: Taint;
   /** True when the policy names no value, so that a node's own value is left alone. */
@@ -99,6 +95,8 @@ export interface CompiledTolerationPolicy {
   readonly tolerations: readonly Stated<Toleration>[];
   /** Whether DaemonSets that already run are changed. Never with Audit. */
   readonly patchesExisting: boolean;
+  /** Whether only `audit` makes its mode Audit. */
+  readonly isTrial: boolean;
   selectsDaemonSet(daemonSet: SelectableDaemonSet): boolean;
 }
 
@@ -157,6 +155,10 @@ export function compileTaintPolicy(
     mode,
     rank: TAINT_MODES.indexOf(mode),
     failurePolicy: failurePolicyOf(spec, mode),
+    trial: (field) => {
+      const rule = stated.find((one) => one.field === field);
+      return rule && !waitsToSettle(rule, spec, spec.mode) ? spec.mode : 'Audit';
+    },
     rules,
     guards,
     nodeSelector: spec.nodeSelector,
@@ -180,20 +182,6 @@ export function compileTaintPolicy(
   };
 }
 
-/** Finds the first rule that means a taint: by the taint's key, and by a pattern of keys. */
-function compileRules(rules: readonly CompiledTaintRule[]) {
-  const patterns = rules.filter(({ key }) => isPattern(key)).map((rule) => ({ rule, matches: compileKey(rule) }));
-  const exact = Map.groupBy(
-    rules.filter(({ key }) => !isPattern(key)),
-    ({ key }) => key,
-  );
-  return {
-    exactly: (taint: Taint) => exact.get(taint.key)?.find((rule) => meansValueAndEffect(rule, taint)),
-    byPattern: (taint: Taint) =>
-      patterns.find(({ rule, matches }) => matches(taint.key) && meansValueAndEffect(rule, taint))?.rule,
-  };
-}
-
 /** @param mode the one in force */
 export function compileTolerationPolicy(
   { kind, name, spec }: TolerationPolicy,
@@ -210,28 +198,13 @@ export function compileTolerationPolicy(
       field: `spec.tolerations[${index}]`,
     })),
     patchesExisting: mode === 'Mutate' && spec.existing === 'Patch',
+    isTrial: mode !== spec.mode,
     selectsDaemonSet: compileDaemonSetSelection(spec.daemonSets),
   };
 }
 
-/** A pattern never means a key that comes and goes by itself, nor one that its rule excepts. */
-function compileKey({ key: pattern, except = [] }: TaintRule): (key: string) => boolean {
-  const matches = compilePattern(pattern);
-  const isExcepted = matcherOfAny(except);
-  return (key) => matches(key) && !isTransientTaintKey(key) && !isExcepted(key);
-}
-
-function meansValueAndEffect({ value, effect }: TaintRule, taint: Taint): boolean {
-  return (effect === undefined || effect === taint.effect) && (value === undefined || value === (taint.value ?? ''));
-}
-
 function compileSelector(selector: LabelSelector | undefined): (labels: StringMap) => boolean {
   return selector === undefined ? () => true : (labels) => selects(selector, labels);
-}
-
-function matcherOfAny(patterns: readonly string[]): (text: string) => boolean {
-  const matchers = patterns.map(compilePattern);
-  return (text) => matchers.some((matches) => matches(text));
 }
 
 type Ranked = Pick<CompiledTaintPolicy, 'rank' | 'name'>;

@@ -55,6 +55,12 @@ export const PolicyStatusSchema = Type.Object(
         'x-kubernetes-list-map-keys': ['type'],
       }),
     ),
+    mode: Type.Optional(
+      Type.String({
+        description: 'The mode in force: Audit, whatever the policy says, where taintkeeper runs with --audit.',
+        maxLength: 16,
+      }),
+    ),
     inForce: Type.Optional(
       Type.Object(
         {
@@ -118,6 +124,8 @@ export interface StatusInput {
   readonly notRegistered: string | undefined;
   /** Why it is not known whether the API server reaches the webhook, or undefined if it is. */
   readonly unverified?: string | undefined;
+  /** The mode in force, if anything is. */
+  readonly mode?: string | undefined;
   /** True where every policy is taken to be in mode Audit. */
   readonly audit: boolean;
   /** What its author should know of a policy that is in force. */
@@ -135,7 +143,7 @@ export interface StatusInput {
 
 /** The status as it should be. It equals `before` where nothing changed but the time. */
 export function nextPolicyStatus(input: StatusInput): PolicyStatus {
-  const { before, generation, inForce, stalled, backstop, evicting, findings, now } = input;
+  const { before, generation, mode, inForce, stalled, backstop, evicting, findings, now } = input;
   const condition = (type: string, state: ConditionState): PolicyCondition => {
     const previous = before?.conditions?.find((one) => one.type === type);
     const lastTransitionTime = previous?.status === state.status ? previous.lastTransitionTime : rfc3339(now);
@@ -162,6 +170,7 @@ export function nextPolicyStatus(input: StatusInput): PolicyStatus {
       ...(backstop ? [condition('Backstop', backstop)] : []),
       ...(evicting ? [condition('Evicting', evicting)] : []),
     ],
+    ...(mode ? { mode } : {}),
     ...(inForce ? { inForce: { generation: inForce.generation, spec: inForce.spec as object } } : {}),
     matched: findings?.matched ?? 0,
     violating: findings?.violators.length ?? 0,

@@ -2,8 +2,9 @@ import type { Static } from 'typebox';
 import Type from 'typebox';
 import { cel } from '../cel/expression.ts';
 import { matchesAny } from '../cel/pattern.ts';
-import { isPattern } from '../kubernetes/pattern.ts';
+import { compilePattern, isPattern } from '../kubernetes/pattern.ts';
 import { isQualifiedName, QUALIFIED_NAME_LENGTH } from '../kubernetes/qualified-name.ts';
+import type { Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey, TRANSIENT_TAINT_KEYS } from '../kubernetes/transient-taints.ts';
 import type { Path, Problem } from './problem.ts';
 import {
@@ -161,4 +162,42 @@ function checkPattern({ key, ensure }: TaintRule, path: Path): Problem[] {
   // The pattern itself, taken for a key: if that comes and goes by itself, so does all that it could match.
   if (!isPattern(key) || ensure === 'Present' || !isTransientTaintKey(key)) return [];
   return [{ path, message: `"${key}" ${NOT_IDLE.message}` }];
+}
+
+export interface CompiledTaintRule extends TaintRule {
+  /** For example `spec.taints[0]`. */
+  readonly field: string;
+  /** See {@link waitsToSettle}. */
+  readonly waits: boolean;
+}
+
+/** Finds the first rule that means a taint: by the taint's key, and by a pattern of keys. */
+export function compileRules(rules: readonly CompiledTaintRule[]) {
+  const patterns = rules.filter(({ key }) => isPattern(key)).map((rule) => ({ rule, matches: compileKey(rule) }));
+  const exact = Map.groupBy(
+    rules.filter(({ key }) => !isPattern(key)),
+    ({ key }) => key,
+  );
+  return {
+    exactly: (taint: Taint) => exact.get(taint.key)?.find((rule) => meansValueAndEffect(rule, taint)),
+    byPattern: (taint: Taint) =>
+      patterns.find(({ rule, matches }) => matches(taint.key) && meansValueAndEffect(rule, taint))?.rule,
+  };
+}
+
+/** A pattern never means a key that comes and goes by itself, nor one that its rule excepts. */
+function compileKey({ key: pattern, except = [] }: TaintRule): (key: string) => boolean {
+  const matches = compilePattern(pattern);
+  const isExcepted = matcherOfAny(except);
+  return (key) => matches(key) && !isTransientTaintKey(key) && !isExcepted(key);
+}
+
+function meansValueAndEffect({ value, effect }: TaintRule, taint: Taint): boolean {
+  return (effect === undefined || effect === taint.effect) && (value === undefined || value === (taint.value ?? ''));
+}
+
+/** Whether a text matches one of the patterns. */
+export function matcherOfAny(patterns: readonly string[]): (text: string) => boolean {
+  const matchers = patterns.map(compilePattern);
+  return (text) => matchers.some((matches) => matches(text));
 }

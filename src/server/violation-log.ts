@@ -7,6 +7,9 @@ import { printable } from '../kubernetes/text.ts';
 const LEVELS: Record<Outcome, 'info' | 'warn'> = {
   denied: 'warn',
   audited: 'warn',
+  'would-deny': 'warn',
+  'would-restore': 'warn',
+  'would-add': 'warn',
   missing: 'warn',
   unselected: 'warn',
   restored: 'info',

@@ -141,7 +141,8 @@ describeWithControlPlane('CRDs', {}, (cp) => {
     });
     const status = {
       observedGeneration: 1,
-      conditions: [readyCondition('True')],
+      conditions: [readyCondition('True'), { ...readyCondition('True'), type: 'Stalled', reason: 'Contested' }],
+      mode: 'Audit',
       matched: 3,
       violating: 1,
       violators: ['n1'],
@@ -168,18 +169,18 @@ describeWithControlPlane('CRDs', {}, (cp) => {
 
     const rows = async (...args: string[]) => {
       const { stdout } = await cp().kubectl(['get', ...args]);
-      return stdout.split('\n').map((line) => line.trim().split(/\s+/).slice(0, 5).join(' '));
+      return stdout.split('\n').map((line) => line.trim().split(/\s+/).slice(0, 7).join(' '));
     };
 
     it.each([
-      ['taintpol', 'listed-taint Restore 3 1 True'],
-      ['taintpolicy', 'listed-taint Restore 3 1 True'],
-      ['tolpol', 'listed-daemons Audit 3 1 True'],
-      ['tolerationpolicies', 'listed-daemons Audit 3 1 True'],
-      ['recpol', 'listed-recovery Recover 3 1 True'],
-      ['recoverypolicies', 'listed-recovery Recover 3 1 True'],
+      ['taintpol', 'listed-taint Restore Audit 3 1 True Contested'],
+      ['taintpolicy', 'listed-taint Restore Audit 3 1 True Contested'],
+      ['tolpol', 'listed-daemons Audit Audit 3 1 True Contested'],
+      ['tolerationpolicies', 'listed-daemons Audit Audit 3 1 True Contested'],
+      ['recpol', 'listed-recovery Recover Audit 3 1 True Contested'],
+      ['recoverypolicies', 'listed-recovery Recover Audit 3 1 True Contested'],
     ])('`kubectl get %s` shows the columns', async (resource, row) => {
-      expect(await rows(resource)).toEqual(['NAME MODE MATCHED VIOLATING READY', row, '']);
+      expect(await rows(resource)).toEqual(['NAME MODE EFFECTIVE MATCHED VIOLATING READY STALLED', row, '']);
     });
 
     it('the category `taintkeeper` has all kinds', async () => {

@@ -6,6 +6,7 @@ import { POLICY_GROUP, POLICY_RESOURCES, type PolicyObject } from '../../cluster
 import type { DaemonSetView } from '../../judge/daemon-set.ts';
 import { daemonSetFindings, nodeFindings, podFindings, wildcardNotes } from '../../judge/findings.ts';
 import type { NodeView } from '../../judge/node-view.ts';
+import { modeOf } from '../../policy/policy.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
 import type { Findings, PolicyStatus } from '../../policy/policy-status.ts';
 import { nextPolicyStatus } from '../../policy/policy-status.ts';
@@ -98,6 +99,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
         inForce: policy.inForce,
         notRegistered: state === 'registered' ? undefined : state.fault,
         unverified: reports.unverified(),
+        mode: policy.inForce && (audit ? 'Audit' : modeOf(policy.inForce.policy)),
         audit,
         notes: policy.result.ok ? wildcardNotes(policy.result.policy) : [],
         stalled: stalled.filter(({ kind, policy: name }) => kind === policy.kind && name === policy.name),

@@ -57,7 +57,7 @@ export function articleOf(decision) {
             h(
               'li',
               {},
-              h('span', { class: `outcome is-${outcome}` }, outcome),
+              h('span', { class: `outcome is-${outcome}` }, outcome.replace('-', ' ')),
               ' ',
               h('span', { class: 'mono' }, ...breakable(subject)),
               h('span', { class: 'quiet' }, ` · ${policyKind} ${policy}, ${where}`),

@@ -134,9 +134,9 @@ it('--audit turns a denial into a warning', async () => {
   expect(await review(taintDropReview())).toMatchObject({
     allowed: true,
     warnings: [
-      'TaintPolicy control-plane-taints, Audit: taint node-role.kubernetes.io/control-plane:NoSchedule was dropped',
+      'TaintPolicy control-plane-taints would refuse to drop taint node-role.kubernetes.io/control-plane:NoSchedule (--audit)',
     ],
-    auditAnnotations: { audited: expect.stringContaining('control-plane-taints') },
+    auditAnnotations: { 'would-deny': expect.stringContaining('control-plane-taints') },
   });
   expect(lines()[0]).toMatchObject({
     msg: 'policies in force, all as Audit',

@@ -389,6 +389,17 @@ describe('Audit', () => {
     });
   });
 
+  it('says with --audit what a policy in mode Mutate would add', () => {
+    const trial = policySet({ toleration: { cni } }, { audit: true });
+    expect(judge(trial, { tolerations: [MASTER] }, 'validate')).toMatchObject({
+      verdict: 'allow',
+      violations: [{ mode: 'Audit', outcome: 'would-add' }],
+      warnings: [
+        'TolerationPolicy cni would add toleration node-role.kubernetes.io/control-plane:NoSchedule (--audit)',
+      ],
+    });
+  });
+
   it('hides nothing that a policy in mode Mutate asks for, however much wider it is', () => {
     const policies = policySet({
       toleration: { a: { ...cni, mode: 'Audit', tolerations: [{ operator: 'Exists' }] }, b: cni },

@@ -103,6 +103,15 @@ describe('a node that registers', () => {
     });
   });
 
+  it('is told with --audit what a policy would add', () => {
+    const trial = policySet({ taint: { p: { mode: 'Deny', taints: [PRESENT_GPU] } } }, { audit: true });
+    expect(judgeCreation(trial, [])).toMatchObject({ verdict: 'allow', violations: [] });
+    expect(judgeCreation(trial, [], 'validate')).toMatchObject({
+      violations: [{ mode: 'Audit', outcome: 'would-add' }],
+      warnings: ['TaintPolicy p would add taint dedicated=gpu:NoSchedule (--audit)'],
+    });
+  });
+
   it('gets one taint where two policies want two values: that of the stronger mode, then of the first name', () => {
     const wanting = (mode: TaintMode, value: string): TaintPolicySpec => ({
       mode,

@@ -123,12 +123,38 @@ describe('Audit', () => {
     });
   });
 
-  it.each<TaintMode>(['Deny', 'Restore'])('takes the place of %s when asked for', (mode) => {
+  it.each<{ mode: TaintMode; outcome: string; warning: string }>([
+    {
+      mode: 'Deny',
+      outcome: 'would-deny',
+      warning: 'TaintPolicy p would refuse to drop taint dedicated=gpu:NoSchedule (--audit)',
+    },
+    {
+      mode: 'Restore',
+      outcome: 'would-restore',
+      warning: 'TaintPolicy p would restore taint dedicated=gpu:NoSchedule (--audit)',
+    },
+    { mode: 'Audit', outcome: 'audited', warning: 'TaintPolicy p, Audit: taint dedicated=gpu:NoSchedule was dropped' },
+  ])('takes the place of $mode with --audit, and says what that would do', ({ mode, outcome, warning }) => {
     const audit = policySet({ taint: { p: { mode, taints: [{ key: 'dedicated' }] } } }, { audit: true });
     expect(judgeUpdate(audit, 'mutate', { before: [gpu], after: [] }).verdict).toBe('allow');
-    expect(outcomes(judgeUpdate(audit, 'validate', { before: [gpu], after: [] }))).toEqual([
-      'p audited dedicated=gpu:NoSchedule',
-    ]);
+    const decision = judgeUpdate(audit, 'validate', { before: [gpu], after: [] });
+    expect(outcomes(decision)).toEqual([`p ${outcome} dedicated=gpu:NoSchedule`]);
+    expect(decision.warnings).toEqual([warning]);
+    expect(decision.auditAnnotations).toEqual({ [outcome]: 'p: dedicated=gpu:NoSchedule' });
+  });
+
+  it('with --audit does not say what a key with a wildcard would do, which nobody measures then', () => {
+    const spec = { mode: 'Deny' as const, taints: [{ key: '*' }] };
+    const outcomesOf = (more: object) =>
+      outcomes(
+        judgeUpdate(policySet({ taint: { p: { ...spec, ...more } } }, { audit: true }), 'validate', {
+          before: [gpu],
+          after: [],
+        }),
+      );
+    expect(outcomesOf({})).toEqual(['p audited dedicated=gpu:NoSchedule']);
+    expect(outcomesOf({ settleSeconds: 0 })).toEqual(['p would-deny dedicated=gpu:NoSchedule']);
   });
 });
 
