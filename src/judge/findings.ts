@@ -1,5 +1,6 @@
 import { isPattern } from '../kubernetes/pattern.ts';
 import { droppedTaints, formatTaint } from '../kubernetes/taint.ts';
+import { count } from '../kubernetes/text.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import type { Findings } from '../policy/policy-status.ts';
@@ -63,6 +64,86 @@ function notesOf(policy: Policy, note: (rule: TaintRule, spec: TaintPolicySpec) 
     const path: Problem['path'] = ['spec', 'taints', index, 'key'];
     return text === undefined ? [] : [formatProblem({ path, message: `"${rule.key}" ${text}` })];
   });
+}
+
+/** The keys that nodes have. */
+export interface NodeKeys {
+  readonly labels: ReadonlySet<string>;
+  readonly taints: ReadonlySet<string>;
+}
+
+export function keysOf(nodes: Iterable<NodeView>): NodeKeys {
+  const labels = new Set<string>();
+  const taints = new Set<string>();
+  for (const node of nodes) {
+    for (const key of Object.keys(node.labels)) labels.add(key);
+    for (const { key } of node.taints) taints.add(key);
+  }
+  return { labels, taints };
+}
+
+/** For each key of the policy that no node has, but for a slip of the pen: what it probably should be. */
+export function misspeltKeys({ rules, nodeSelector = {} }: CompiledTaintPolicy, nodes: NodeKeys): string[] {
+  const { matchLabels = {}, matchExpressions = [] } = nodeSelector;
+  // What must not be there is rightly nowhere.
+  const required = matchExpressions.filter(({ operator }) => operator === 'In' || operator === 'Exists');
+  const labels = [...Object.keys(matchLabels), ...required.map(({ key }) => key)];
+  // A Present taint comes from the policy itself.
+  const exact = rules.filter(({ key, ensure }) => !isPattern(key) && ensure !== 'Present');
+  return [
+    ...labels.flatMap((key) =>
+      doubt(key, nodes.labels, (meant) => `spec.nodeSelector: no node has label ${key}; did you mean ${meant}?`),
+    ),
+    ...exact.flatMap(({ key, field }) =>
+      doubt(key, nodes.taints, (meant) => `${field}.key: no node carries a taint ${key}; did you mean ${meant}?`),
+    ),
+  ];
+}
+
+function doubt(key: string, known: ReadonlySet<string>, say: (meant: string) => string): string[] {
+  if (known.has(key)) return [];
+  return [...known]
+    .filter((other) => isSlip(key, other))
+    .sort()
+    .slice(0, 1)
+    .map(say);
+}
+
+/**
+ * Whether one text is the other but for case and separators, or one letter too many, one too few, or two swapped. Another letter
+ * or digit in its place is no slip: `pool-a` and `pool-b` are two things.
+ */
+function isSlip(one: string, other: string): boolean {
+  const [a, b] = [one, other]
+    .map((text) => text.toLowerCase().replace(/[-_.]/g, ''))
+    .sort((x, y) => x.length - y.length);
+  if (a === undefined || b === undefined) return false;
+  if (a === b) return true;
+  const at = [...a].findIndex((letter, index) => letter !== b[index]);
+  const from = at === -1 ? a.length : at;
+  if (b.length === a.length + 1) return /[a-z]/.test(b[from] ?? '') && a.slice(from) === b.slice(from + 1);
+  return (
+    a.length === b.length &&
+    a[from] === b[from + 1] &&
+    a[from + 1] === b[from] &&
+    a.slice(from + 2) === b.slice(from + 2)
+  );
+}
+
+/** What the author of a policy should know that is for no node, or for no taint, as the nodes are now. */
+export function idleNotes(
+  { nodeSelector, rules, selectsNode, present, protectedBy }: CompiledTaintPolicy,
+  nodes: readonly NodeView[],
+): string[] {
+  if (nodes.length === 0) return [];
+  const selected = nodes.filter(({ labels }) => selectsNode(labels));
+  if (selected.length === 0)
+    return nodeSelector ? [`spec.nodeSelector selects none of ${count(nodes.length, 'node')}`] : [];
+  const isCarried =
+    rules.length === 0 ||
+    present.length > 0 ||
+    selected.some(({ taints }) => taints.some((taint) => protectedBy(taint)));
+  return isCarried ? [] : ['no selected node carries a taint that the policy protects'];
 }
 
 /**

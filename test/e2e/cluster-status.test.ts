@@ -52,6 +52,29 @@ describeWithControlPlane('the status of policies', {}, (cp) => {
     );
   }
 
+  it('doubts a key that no node has but for a hyphen, and selectors of no node', async () => {
+    const body = {
+      metadata: { name: 'cp-1' },
+      spec: { taints: [{ key: 'example.com/own-pool', effect: 'NoSchedule' }] },
+    };
+    expect(await cp().request(admin, 'POST', '/api/v1/nodes', { body })).toMatchObject({ status: 201 });
+    const nodeSelector = { matchLabels: { pool: 'none' } };
+    await create('misspelt', { mode: 'Audit', nodeSelector, taints: [{ key: 'example.com/ownpool' }] });
+    const { conditions } = await waitForStatus('misspelt', (status) => status.conditions.length > 1);
+    expect(conditions).toMatchObject([
+      {
+        type: 'Ready',
+        status: 'True',
+        message: expect.stringMatching(/; spec\.nodeSelector selects none of \d+ nodes?$/),
+      },
+      {
+        type: 'Stalled',
+        reason: 'ProbablyMisspelt',
+        message: 'spec.taints[0].key: no node carries a taint example.com/ownpool; did you mean example.com/own-pool?',
+      },
+    ]);
+  });
+
   it('counts and names the nodes that violate, and follows them', async () => {
     await create('gpu-pool', GPU_POOL);
     for (const name of ['gpu-1', 'gpu-2', 'cpu-1']) {

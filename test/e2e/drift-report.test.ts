@@ -45,8 +45,12 @@ describeWithControlPlane('drift that is only reported', {}, (cp) => {
   /** The policy's status, the metric, and one Event on each side say that the one node lacks the taint, for that reason. */
   async function isReported(replica: string, policy: string, mode: string) {
     const name = `${policy}-1`;
-    const { violators } = await waitForStatus(cp(), policy, ({ violating }) => violating === 1);
-    expect(violators).toEqual([name]);
+    const status = await waitForStatus(
+      cp(),
+      policy,
+      ({ violating, mode: effective }) => violating === 1 && effective === mode,
+    );
+    expect(status.violators).toEqual([name]);
     await waitForMetric(replica, `taintkeeper_drift_nodes{policy="${policy}"}`, 1);
     const note = `reports missing taint ${GPU_TEXT}: mode ${mode} does not restore it`;
     await waitForNote(name, `TaintPolicy ${policy} ${note}`);

@@ -4,17 +4,26 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError, isOutdated } from '../../cluster/client/api-error.ts';
 import { POLICY_GROUP, POLICY_RESOURCES, type PolicyObject } from '../../cluster/policies.ts';
 import type { DaemonSetView } from '../../judge/daemon-set.ts';
-import { daemonSetFindings, nodeFindings, podFindings, wildcardNotes } from '../../judge/findings.ts';
+import {
+  daemonSetFindings,
+  idleNotes,
+  keysOf,
+  misspeltKeys,
+  type NodeKeys,
+  nodeFindings,
+  podFindings,
+  wildcardNotes,
+} from '../../judge/findings.ts';
 import type { NodeView } from '../../judge/node-view.ts';
 import { modeOf } from '../../policy/policy.ts';
-import type { PolicySet } from '../../policy/policy-set.ts';
+import type { CompiledTaintPolicy, PolicySet } from '../../policy/policy-set.ts';
 import type { Findings, PolicyStatus } from '../../policy/policy-status.ts';
 import { nextPolicyStatus } from '../../policy/policy-status.ts';
 import { orAborted } from '../../runtime/pause.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { Controller, LeaderContext } from '../context.ts';
 import { startController } from '../context.ts';
-import type { Reports } from '../reports.ts';
+import type { Reports, Trouble } from '../reports.ts';
 
 export interface PolicyStatusOptions {
   readonly client: ApiClient;
@@ -73,7 +82,8 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
     const nodeViews = [...nodes()];
     const daemonSetViews = [...daemonSets()];
     const { taintPolicies, tolerationPolicies, recoveryPolicies } = compiled();
-    const stalled = reports.troubles();
+    const keys = keysOf(nodeViews);
+    const stalled = [...reports.troubles(), ...taintPolicies.flatMap((policy) => misspelt(policy, keys))];
     metrics.stalled(stalled);
     const found = new Map<string, readonly string[]>();
     const counts: Parameters<ClusterMetrics['violating']>[0][number][] = [];
@@ -101,7 +111,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
         unverified: reports.unverified(),
         mode: policy.inForce && (audit ? 'Audit' : modeOf(policy.inForce.policy)),
         audit,
-        notes: policy.result.ok ? wildcardNotes(policy.result.policy) : [],
+        notes: policy.result.ok ? [...wildcardNotes(policy.result.policy), ...idle(policy)] : [],
         stalled: stalled.filter(({ kind, policy: name }) => kind === policy.kind && name === policy.name),
         backstop: backing,
         evicting: awaited?.condition,
@@ -121,6 +131,11 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
     metrics.awaitingEviction(awaiting);
     if (faults.length > 0) throw faults[0];
     return conflicts > 0 ? CONFLICT_PAUSE_MS : LOOK_AGAIN_MS;
+
+    function idle({ kind, name }: PolicyObject): string[] {
+      const found = kind === 'TaintPolicy' && taintPolicies.find((policy) => policy.name === name);
+      return found ? idleNotes(found, nodeViews) : [];
+    }
 
     function findingsOf({ kind, name }: PolicyObject, known: readonly string[]): Findings | undefined {
       if (kind === 'TaintPolicy') {
@@ -155,4 +170,13 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
       throw error;
     }
   }
+}
+
+function misspelt(policy: CompiledTaintPolicy, keys: NodeKeys): Trouble[] {
+  return misspeltKeys(policy, keys).map((message) => ({
+    kind: policy.kind,
+    policy: policy.name,
+    reason: 'ProbablyMisspelt',
+    message,
+  }));
 }
