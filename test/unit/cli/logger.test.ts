@@ -1,4 +1,6 @@
-import { expect, it } from 'vitest';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { runScript } from './run-command.ts';
 
 const LOGGER = new URL('../../../src/cli/logger.ts', import.meta.url).href;
@@ -54,5 +56,45 @@ it('elsewhere, a line is a JSON object with every field', async () => {
     time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
     ...VIOLATION,
     msg: 'denied a:NoSchedule',
+  });
+});
+
+describe('lines that wait for others are written', () => {
+  const script = (end: string) => `
+    const { createLogger } = await import(${JSON.stringify(LOGGER)});
+    const log = createLogger();
+    log.info('the last line');
+    ${end}
+  `;
+
+  it.each([
+    ['ends by itself', '', 0],
+    ['exits', 'process.exit(3);', 3],
+    ['fails', 'throw new Error("a fault");', 1],
+    ['fails later', 'setImmediate(() => { throw new Error("a fault"); });', 1],
+  ])('when the process %s', async (_way, end, code) => {
+    const result = await runScript(script(end));
+    expect(result.code).toBe(code);
+    expect(result.stdout).toContain('"msg":"the last line"');
+  });
+
+  it('while it goes on', async () => {
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', script('setInterval(() => {}, 60_000);')]);
+    onTestFinished(() => void child.kill());
+    const [written] = await once(child.stdout, 'data');
+    expect(String(written)).toContain('"msg":"the last line"');
+  });
+
+  it('or are lost with nobody to read them, and nothing else', async () => {
+    const child = spawn(process.execPath, [
+      '--input-type=module',
+      '--eval',
+      script('for (let i = 0; i < 1_000; i++) log.info("more");'),
+    ]);
+    child.stdout.destroy();
+    const stderr: Buffer[] = [];
+    child.stderr.on('data', (chunk) => stderr.push(chunk));
+    expect(await once(child, 'close')).toEqual([0, null]);
+    expect(Buffer.concat(stderr).toString()).toBe('');
   });
 });
