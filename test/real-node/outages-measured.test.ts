@@ -11,7 +11,16 @@ const TIMEOUT_MS = 400_000;
 
 /** Of those that docs/reliability.md has figures of: what no other test is about. */
 const COST_NOTHING = ['evict', 'no-such-image', 'helm', 'late-secret', 'disk-full', 'cni-down'];
-const COST_SOMETHING = ['link-down', 'one-way', 'other-way', 'leader-power-cut', 'no-cni', 'full-stop'];
+const COST_SOMETHING = [
+  'kill-leader',
+  'kill-other',
+  'link-down',
+  'one-way',
+  'other-way',
+  'leader-power-cut',
+  'no-cni',
+  'full-stop',
+];
 
 describe('requests on real nodes', skipFor(obstacleToRealNode() ?? obstacleToHelm()), () => {
   it.each(COST_NOTHING)(
