@@ -1,0 +1,158 @@
+import { CAPACITY_TAINTS_ANNOTATION, type NodePool } from '../coverage/node-pools.ts';
+import { type LabelSelectorRequirement, own, type StringMap } from '../kubernetes/label-selector.ts';
+import { parseTaint, type Taint } from '../kubernetes/taint.ts';
+import type { NodeObject } from './node-object.ts';
+
+interface Metadata {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly deletionTimestamp?: string;
+  readonly annotations?: StringMap | null;
+  readonly labels?: StringMap | null;
+  readonly ownerReferences?: readonly { readonly controller?: boolean }[] | null;
+}
+
+/** A NodePool of karpenter.sh/v1, as far as it is read here. */
+interface NodePoolObject {
+  readonly metadata: Metadata;
+  readonly spec?: {
+    /** Nodes that it keeps whatever pods there are (static capacity). */
+    readonly replicas?: number | null;
+    readonly template?: {
+      readonly metadata?: { readonly labels?: StringMap | null };
+      readonly spec?: {
+        readonly taints?: readonly Taint[] | null;
+        readonly startupTaints?: readonly Taint[] | null;
+        readonly requirements?: readonly Requirement[] | null;
+        readonly nodeClassRef?: { readonly group?: string; readonly kind?: string; readonly name?: string };
+      };
+    };
+  };
+}
+
+interface Requirement {
+  readonly key: string;
+  readonly operator: string;
+  readonly values?: readonly string[] | null;
+}
+
+/**
+ * What Karpenter reckons with (NewNodeClaimTemplate in pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go).
+ * @returns undefined for one that starts no nodes for pods
+ */
+export function viewKarpenterPool(object: unknown): NodePool | undefined {
+  const { metadata, spec } = object as NodePoolObject;
+  if (metadata.deletionTimestamp !== undefined || typeof spec?.replicas === 'number') return undefined;
+  const { requirements, taints, startupTaints, nodeClassRef } = spec?.template?.spec ?? {};
+  const { group, kind, name } = nodeClassRef ?? {};
+  return {
+    kind: 'NodePool',
+    namespace: undefined,
+    name: metadata.name,
+    labels: [
+      ...labelRequirements(spec?.template?.metadata?.labels),
+      labelRequirement('karpenter.sh/nodepool', metadata.name),
+      ...(group && kind && name ? [labelRequirement(`${group}/${kind.toLowerCase()}`, name)] : []),
+      ...(requirements ?? []).map(viewRequirement),
+    ],
+    isComplete: true,
+    taints: taints ?? [],
+    inherited: [],
+    startupTaints: startupTaints ?? [],
+  };
+}
+
+/** Of numbers that are compared, only that there is one. */
+function viewRequirement({ key, operator, values }: Requirement): LabelSelectorRequirement {
+  switch (operator) {
+    case 'In':
+    case 'NotIn':
+      return { key, operator, values: values ?? [] };
+    case 'DoesNotExist':
+      return { key, operator };
+    default:
+      return { key, operator: 'Exists' };
+  }
+}
+
+const MIN_SIZE = 'cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size';
+const MAX_SIZE = 'cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size';
+const CAPACITY_LABELS = 'capacity.cluster-autoscaler.kubernetes.io/labels';
+
+/** A MachineDeployment or MachineSet of cluster.x-k8s.io, as far as it is read here. */
+interface MachinesObject {
+  readonly metadata: Metadata;
+  readonly spec?: {
+    readonly clusterName?: string;
+    readonly template?: {
+      readonly metadata?: { readonly labels?: StringMap | null };
+      /** `taints` are there from v1beta2 on. */
+      readonly spec?: { readonly taints?: readonly Taint[] | null };
+    };
+  };
+}
+
+/**
+ * What Cluster Autoscaler reckons with where there is no node to go by: a pool that it may scale down to none (Labels and Taints in
+ * cluster-autoscaler/cloudprovider/clusterapi/clusterapi_unstructured.go). What the bootstrap configuration says, it does not read.
+ * @param clusters NAMESPACE/NAME of the clusters whose nodes these may be: a management cluster has the machines of others
+ * @returns undefined for one that is no such pool, or another cluster's
+ */
+export function viewMachinePool(
+  kind: 'MachineDeployment' | 'MachineSet',
+  object: unknown,
+  clusters: ReadonlySet<string>,
+): NodePool | undefined {
+  const { metadata, spec } = object as MachinesObject;
+  const { name, namespace = '', deletionTimestamp, ownerReferences } = metadata;
+  const annotations = metadata.annotations ?? {};
+  const isScaledFromZero = Number(own(annotations, MAX_SIZE) ?? 0) > 0 && Number(own(annotations, MIN_SIZE) ?? 0) === 0;
+  const isOwned = ownerReferences?.some(({ controller }) => controller) ?? false;
+  if (deletionTimestamp !== undefined || !isScaledFromZero || (kind === 'MachineSet' && isOwned)) return undefined;
+  if (!clusters.has(`${namespace}/${spec?.clusterName ?? ''}`)) return undefined;
+  return {
+    kind,
+    namespace,
+    name,
+    labels: [
+      ...labelRequirements(spec?.template?.metadata?.labels).filter(({ key }) => isSynced(key)),
+      ...(own(annotations, CAPACITY_LABELS) ?? '').split(',').flatMap((text) => {
+        const [key = '', value] = text.split('=', 2);
+        return value === undefined ? [] : [labelRequirement(key.trim(), value.trim())];
+      }),
+    ],
+    // The bootstrap configuration has more of them.
+    isComplete: false,
+    taints: (own(annotations, CAPACITY_TAINTS_ANNOTATION) ?? '').split(',').flatMap((text) => {
+      const taint = parseTaint(text.trim());
+      return taint ? [taint] : [];
+    }),
+    inherited: spec?.template?.spec?.taints ?? [],
+    startupTaints: [],
+  };
+}
+
+/** Whether Cluster API puts a label of its machines on their nodes (getManagedLabels in its machine controller). */
+function isSynced(key: string): boolean {
+  const [domain = ''] = key.split('/', 1);
+  return (
+    domain === 'node-role.kubernetes.io' ||
+    /(^|\.)(node-restriction\.kubernetes\.io|node\.cluster\.x-k8s\.io)$/.test(domain)
+  );
+}
+
+/** NAMESPACE/NAME of the Cluster (cluster.x-k8s.io) whose node it is, as Cluster API writes it on its nodes; undefined for none. */
+export function machineClusterOf({ metadata }: NodeObject): string | undefined {
+  const annotations = metadata.annotations ?? {};
+  const name = own(annotations, 'cluster.x-k8s.io/cluster-name');
+  const namespace = own(annotations, 'cluster.x-k8s.io/cluster-namespace');
+  return name && namespace ? `${namespace}/${name}` : undefined;
+}
+
+function labelRequirements(labels: StringMap | null | undefined): LabelSelectorRequirement[] {
+  return Object.entries(labels ?? {}).map(([key, value]) => labelRequirement(key, value ?? ''));
+}
+
+function labelRequirement(key: string, value: string): LabelSelectorRequirement {
+  return { key, operator: 'In', values: [value] };
+}

@@ -1,0 +1,329 @@
+import jsonPatch, { type Operation } from 'fast-json-patch';
+import { describe, expect, it } from 'vitest';
+import {
+  declareCommand,
+  lackText,
+  type NodePool,
+  poolCondition,
+  undeclaredTaints,
+} from '../../../src/coverage/node-pools.ts';
+import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
+import { viewKarpenterPool, viewMachinePool } from '../../../src/objects/node-pool-object.ts';
+import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import type { TaintRule } from '../../../src/policy/taint-rule.ts';
+import { policySet } from '../policy/policies.ts';
+
+const GPU: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+const PRESENT: TaintRule = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' };
+
+/** A NodePool as Karpenter has it; `spec` is that of its template. */
+const nodePool = (spec: object = {}, labels: object = { pool: 'gpu' }) => ({
+  apiVersion: 'karpenter.sh/v1',
+  kind: 'NodePool',
+  metadata: { name: 'gpu' },
+  spec: {
+    template: {
+      metadata: { labels },
+      spec: {
+        nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
+        requirements: [{ key: 'karpenter.sh/capacity-type', operator: 'In', values: ['spot', 'on-demand'] }],
+        ...spec,
+      },
+    },
+  },
+});
+
+const FROM_ZERO = {
+  'cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size': '0',
+  'cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size': '5',
+};
+const TAINTS = 'capacity.cluster-autoscaler.kubernetes.io/taints';
+const LABELS = 'capacity.cluster-autoscaler.kubernetes.io/labels';
+
+const machines = (annotations: object = {}, spec: object = {}, labels: object = {}, metadata: object = {}) => ({
+  metadata: { name: 'workers', namespace: 'clusters', annotations: { ...FROM_ZERO, ...annotations }, ...metadata },
+  spec: { clusterName: 'here', template: { metadata: { labels }, spec } },
+});
+const viewMachines = (object: unknown, kind: 'MachineDeployment' | 'MachineSet' = 'MachineDeployment') =>
+  viewMachinePool(kind, object, new Set(['clusters/here']));
+
+const spec = (
+  nodeSelector?: TaintPolicySpec['nodeSelector'],
+  taints: readonly TaintRule[] = [PRESENT],
+  mode: TaintMode = 'Restore',
+): TaintPolicySpec => ({ mode, ...(nodeSelector ? { nodeSelector } : {}), taints: [...taints] });
+const LABELLED = spec({ matchLabels: { pool: 'gpu' } });
+const asks = (key: string, operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist', ...values: string[]) =>
+  spec({ matchExpressions: [{ key, operator, ...(values.length > 0 ? { values } : {}) }] });
+
+const compiled = (policy: TaintPolicySpec) => policySet({ taint: { p: policy } }).taintPolicies;
+const undeclared = (pool: NodePool | undefined, policy: TaintPolicySpec) =>
+  undeclaredTaints(pool ? [pool] : [], compiled(policy));
+/** One line for each: the taint, and in brackets the labels that the template leaves open. */
+const said = (pool: NodePool | undefined, policy: TaintPolicySpec = LABELLED) =>
+  undeclared(pool, policy).map(
+    ({ taint, openLabels }) => `${formatTaint(taint)}${openLabels.length > 0 ? ` (${openLabels.join(', ')})` : ''}`,
+  );
+
+const IS_LACKING = ['dedicated=gpu:NoSchedule'];
+
+describe('a NodePool of Karpenter', () => {
+  it.each<{ what: string; pool: object; policy?: TaintPolicySpec; expected: string[]; why?: string }>([
+    { what: 'declares no taints', pool: nodePool(), expected: IS_LACKING },
+    { what: 'declares the taint', pool: nodePool({ taints: [GPU] }), expected: [] },
+    {
+      what: 'declares it with another value',
+      pool: nodePool({ taints: [{ ...GPU, value: 'cpu' }] }),
+      expected: IS_LACKING,
+    },
+    {
+      what: 'declares it with another effect',
+      pool: nodePool({ taints: [{ ...GPU, effect: 'NoExecute' }] }),
+      expected: IS_LACKING,
+    },
+    {
+      what: 'declares it with any value, where the policy names none',
+      pool: nodePool({ taints: [GPU] }),
+      policy: spec(undefined, [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Present' }]),
+      expected: [],
+    },
+    {
+      what: 'declares it as a startup taint',
+      pool: nodePool({ startupTaints: [GPU] }),
+      expected: IS_LACKING,
+      why: 'Karpenter reckons with nodes that have lost it',
+    },
+    {
+      what: 'has nodes that are Preserved only',
+      pool: nodePool(),
+      policy: spec(undefined, [{ key: 'dedicated', ensure: 'Preserved' }]),
+      expected: [],
+    },
+    {
+      what: 'lacks a taint that keeps nobody away',
+      pool: nodePool(),
+      policy: spec(undefined, [{ ...PRESENT, effect: 'PreferNoSchedule' }]),
+      expected: [],
+    },
+    {
+      what: 'lacks a taint that comes and goes by itself',
+      pool: nodePool(),
+      policy: spec(undefined, [{ key: 'node.cilium.io/agent-not-ready', effect: 'NoExecute', ensure: 'Present' }]),
+      expected: [],
+    },
+    { what: 'keeps its nodes whatever pods there are', pool: { ...nodePool(), spec: { replicas: 3 } }, expected: [] },
+    {
+      what: 'is being deleted',
+      pool: { ...nodePool(), metadata: { name: 'gpu', deletionTimestamp: '2026-01-01T00:00:00Z' } },
+      expected: [],
+    },
+  ])('that $what', ({ pool, policy, expected }) => {
+    expect(said(viewKarpenterPool(pool), policy)).toEqual(expected);
+  });
+
+  const zone = (operator: string, ...values: string[]) =>
+    nodePool({ requirements: [{ key: 'topology.kubernetes.io/zone', operator, values }] });
+  it.each<{ what: string; pool?: object; policy: TaintPolicySpec; expected: string[] }>([
+    { what: 'every node', policy: spec(), expected: IS_LACKING },
+    { what: 'another pool by a label of the template', policy: asks('pool', 'In', 'cpu'), expected: [] },
+    { what: 'a label that the template does not have', policy: asks('team', 'Exists'), expected: [] },
+    {
+      what: 'nodes without a label that the template does not have',
+      policy: asks('team', 'DoesNotExist'),
+      expected: IS_LACKING,
+    },
+    { what: 'all but one pool', policy: asks('pool', 'NotIn', 'cpu'), expected: IS_LACKING },
+    {
+      what: 'the nodes of the pool by its name',
+      policy: asks('karpenter.sh/nodepool', 'In', 'gpu'),
+      expected: IS_LACKING,
+    },
+    { what: 'those of another pool by its name', policy: asks('karpenter.sh/nodepool', 'In', 'cpu'), expected: [] },
+    {
+      what: 'those of its NodeClass',
+      policy: asks('karpenter.k8s.aws/ec2nodeclass', 'In', 'default'),
+      expected: IS_LACKING,
+    },
+    {
+      what: 'what its only requirement allows',
+      pool: zone('In', 'a'),
+      policy: asks('topology.kubernetes.io/zone', 'In', 'a', 'b'),
+      expected: IS_LACKING,
+    },
+    {
+      what: 'some of what its requirement allows',
+      pool: zone('In', 'a', 'b'),
+      policy: asks('topology.kubernetes.io/zone', 'In', 'b'),
+      expected: ['dedicated=gpu:NoSchedule (topology.kubernetes.io/zone)'],
+    },
+    {
+      what: 'what its requirement rules out',
+      pool: zone('NotIn', 'a'),
+      policy: asks('topology.kubernetes.io/zone', 'In', 'a'),
+      expected: [],
+    },
+    {
+      what: 'what a number decides',
+      pool: nodePool({
+        requirements: [{ key: 'karpenter.k8s.aws/instance-gpu-count', operator: 'Gt', values: ['0'] }],
+      }),
+      policy: asks('karpenter.k8s.aws/instance-gpu-count', 'Exists'),
+      expected: IS_LACKING,
+    },
+    {
+      what: 'machines of a kind that the template leaves open',
+      policy: asks('node.kubernetes.io/instance-type', 'In', 'p5.48xlarge'),
+      expected: ['dedicated=gpu:NoSchedule (node.kubernetes.io/instance-type)'],
+    },
+  ])('and a policy that selects $what', ({ pool = nodePool(), policy, expected }) => {
+    expect(said(viewKarpenterPool(pool), policy)).toEqual(expected);
+  });
+
+  it('is read with whatever is missing', () => {
+    expect(said(viewKarpenterPool({ metadata: { name: 'bare' } }), spec())).toEqual(IS_LACKING);
+    const empty = nodePool({ taints: null, startupTaints: null, requirements: null });
+    expect(said(viewKarpenterPool({ ...empty, spec: { template: { metadata: { labels: null } } } }))).toEqual([]);
+  });
+
+  it.each<{ what: string; spec: object }>([
+    { what: 'has no list', spec: {} },
+    { what: 'has an empty list', spec: { taints: [] } },
+    { what: 'has others', spec: { taints: [{ key: 'a', effect: 'NoSchedule' }] } },
+    {
+      what: 'has it with another value',
+      spec: {
+        taints: [
+          { key: 'a', effect: 'NoSchedule' },
+          { ...GPU, value: 'x' },
+        ],
+      },
+    },
+    {
+      what: 'has startup taints, that one among them twice',
+      spec: { startupTaints: [GPU, { key: 'a', effect: 'NoSchedule' }, { ...GPU, value: 'x' }] },
+    },
+  ])('that $what declares the taint after the command that is printed', ({ spec: template }) => {
+    const object = nodePool(template);
+    const pool = viewKarpenterPool(object);
+    expect(said(pool)).toEqual(IS_LACKING);
+    const [, json = ''] =
+      /^kubectl patch nodepool gpu --type=json -p '([^']*)'$/.exec(declareCommand(pool as NodePool, [GPU])) ?? [];
+    const { newDocument } = jsonPatch.applyPatch(object, JSON.parse(json) as Operation[], true, false);
+    const after = viewKarpenterPool(newDocument);
+    expect(said(after)).toEqual([]);
+    expect(after?.taints).toContainEqual(GPU);
+    expect([...(after?.taints ?? []), ...(after?.startupTaints ?? [])].filter(({ key }) => key === 'a')).toHaveLength(
+      JSON.stringify(template).includes('"a"') ? 1 : 0,
+    );
+  });
+
+  it('is told with what comes of it, and the command', () => {
+    const found = undeclared(viewKarpenterPool(nodePool()), LABELLED);
+    const [policy] = compiled(LABELLED);
+    expect(policy && poolCondition(policy, found, [])).toEqual({
+      status: 'True',
+      reason: 'Undeclared',
+      message:
+        'NodePool gpu does not declare taint dedicated=gpu:NoSchedule (spec.taints[0]), so Karpenter starts nodes for pods that cannot ' +
+        'run there, one after the other: kubectl patch nodepool gpu --type=json ' +
+        `-p '[{"op":"add","path":"/spec/template/spec/taints","value":[{"key":"dedicated","value":"gpu","effect":"NoSchedule"}]}]'`,
+    });
+  });
+
+  it('is said to have the taint in the wrong list', () => {
+    const pool = viewKarpenterPool(nodePool({ startupTaints: [GPU] })) as NodePool;
+    expect(lackText(pool, undeclared(pool, LABELLED))).toContain('which startupTaints is not the place for');
+  });
+});
+
+describe('the condition of a policy', () => {
+  const [open] = compiled(asks('node.kubernetes.io/instance-type', 'Exists'));
+  const condition = (policy: TaintPolicySpec, hidden: readonly string[] = [], pool: object = nodePool()) => {
+    const [one] = compiled(policy);
+    return one && poolCondition(one, undeclared(viewKarpenterPool(pool), policy), hidden);
+  };
+
+  it.each<{ what: string; policy: TaintPolicySpec }>([
+    { what: 'in mode Audit', policy: spec(undefined, [PRESENT], 'Audit') },
+    { what: 'that may select none of the nodes', policy: asks('node.kubernetes.io/instance-type', 'Exists') },
+    { what: 'without Present taints', policy: spec(undefined, [{ key: 'dedicated' }]) },
+  ])('$what says nothing', ({ policy }) => {
+    expect(open).toBeDefined();
+    expect(condition(policy)).toBeUndefined();
+  });
+
+  it('says that pools cannot be read, where nothing worse is known', () => {
+    const hidden = ['no right'];
+    expect(condition(LABELLED, hidden, nodePool({ taints: [GPU] }))).toEqual({
+      status: 'Unknown',
+      reason: 'NotPermitted',
+      message: 'no right',
+    });
+    expect(condition(LABELLED, hidden)).toMatchObject({ status: 'True' });
+    expect(condition(spec(undefined, [{ key: 'dedicated' }]), hidden)).toBeUndefined();
+  });
+});
+
+describe('machines that Cluster Autoscaler starts where there are none', () => {
+  const workers = { 'node-role.kubernetes.io/worker': '' };
+  const WORKERS = asks('node-role.kubernetes.io/worker', 'Exists');
+
+  it.each<{ what: string; object: object; policy?: TaintPolicySpec; expected: string[] }>([
+    { what: 'that nothing declares', object: machines(), policy: spec(), expected: IS_LACKING },
+    {
+      what: 'of the annotation',
+      object: machines({ [TAINTS]: 'a:NoSchedule, dedicated=gpu:NoSchedule' }),
+      policy: spec(),
+      expected: [],
+    },
+    { what: 'of the template, from v1beta2 on', object: machines({}, { taints: [GPU] }), policy: spec(), expected: [] },
+    {
+      what: 'of the annotation, which goes before the template',
+      object: machines({ [TAINTS]: 'dedicated=cpu:NoSchedule' }, { taints: [GPU] }),
+      policy: spec(),
+      expected: IS_LACKING,
+    },
+    {
+      what: 'for a label that Cluster API gives to nodes',
+      object: machines({}, {}, workers),
+      policy: WORKERS,
+      expected: IS_LACKING,
+    },
+    { what: 'for a label that it does not', object: machines({}, {}, { pool: 'gpu' }), expected: [] },
+    { what: 'for a label of the annotation', object: machines({ [LABELS]: 'a=b,pool=gpu' }), expected: IS_LACKING },
+    {
+      what: 'for nodes without a label, which the bootstrap configuration may give them',
+      object: machines(),
+      policy: asks('team', 'DoesNotExist'),
+      expected: ['dedicated=gpu:NoSchedule (team)'],
+    },
+  ])('a taint $what', ({ object, policy, expected }) => {
+    expect(said(viewMachines(object), policy)).toEqual(expected);
+  });
+
+  it.each<{ what: string; object: object; kind?: 'MachineSet' }>([
+    { what: 'of another cluster', object: { ...machines(), spec: { clusterName: 'there' } } },
+    { what: 'that are not scaled', object: machines({ [Object.keys(FROM_ZERO)[1] as string]: undefined }) },
+    { what: 'of which one always is', object: machines({ [Object.keys(FROM_ZERO)[0] as string]: '1' }) },
+    {
+      what: 'of a MachineSet that a MachineDeployment owns',
+      object: machines({}, {}, {}, { ownerReferences: [{ controller: true }] }),
+      kind: 'MachineSet',
+    },
+  ])('says nothing of those $what', ({ object, kind }) => {
+    expect(viewMachines(object, kind)).toBeUndefined();
+  });
+
+  it('are annotated with what they lack besides what they have', () => {
+    const pool = viewMachines(
+      machines({ [TAINTS]: 'a=b:NoExecute,dedicated=cpu:NoSchedule' }),
+      'MachineSet',
+    ) as NodePool;
+    expect(declareCommand(pool, [GPU])).toBe(
+      "kubectl annotate --overwrite machineset.cluster.x-k8s.io workers --namespace clusters 'capacity.cluster-autoscaler.kubernetes.io/taints=a=b:NoExecute,dedicated=gpu:NoSchedule'",
+    );
+    expect(lackText(pool, undeclared(pool, spec()))).toMatch(
+      /^MachineSet clusters\/workers does not declare .*Cluster Autoscaler/,
+    );
+  });
+});
