@@ -41,6 +41,7 @@ export const RIGHTS = {
   patchDaemonSets: join(MANIFESTS, 'rights', 'patch-daemon-sets.yaml'),
   recoverPods: join(MANIFESTS, 'rights', 'recover-pods.yaml'),
   listPods: join(MANIFESTS, 'rights', 'list-pods.yaml'),
+  listNodePools: join(MANIFESTS, 'rights', 'list-node-pools.yaml'),
 } as const;
 export type GrantingValue = keyof typeof RIGHTS;
 

@@ -7,6 +7,7 @@ import { startDefaultPolicies } from './controllers/installation/default-policie
 import { type Permissions, permissions, startPermissions } from './controllers/installation/permissions.ts';
 import { startReplicaSpread } from './controllers/installation/replica-spread.ts';
 import { startRoleOwnership } from './controllers/installation/role-ownership.ts';
+import { startPoolReview } from './controllers/nodes/node-pools.ts';
 import { startNodeRepair } from './controllers/nodes/node-repair.ts';
 import { startPodRecovery } from './controllers/recovery/pod-recovery.ts';
 import { createReports } from './controllers/reports.ts';
@@ -21,6 +22,7 @@ const CONTROLLERS: readonly ((context: LeaderContext & { rights: Permissions }) 
   startNodeRepair,
   startDaemonSetPatching,
   startPodRecovery,
+  startPoolReview,
   startBackstop,
   startPolicyStatus,
   startCertificateRotation,

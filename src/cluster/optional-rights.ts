@@ -55,7 +55,7 @@ export function selfCheckReview(): SelfCheckReview {
 /** What a right is to the API server, and who grants it. */
 export interface RightRules {
   /** The value of the chart that grants it. */
-  readonly value: 'nativePolicies' | 'patchDaemonSets' | 'recoverPods' | 'listPods';
+  readonly value: 'nativePolicies' | 'patchDaemonSets' | 'recoverPods' | 'listPods' | 'listNodePools';
   /** The same for kubectl: a file of the repository. */
   readonly manifest: string;
   /** In words, after "permission to". */
@@ -105,6 +105,22 @@ export const OPTIONAL_RIGHTS: Readonly<Record<OptionalRight, RightRules>> = {
     to: 'list pods',
     group: '',
     resources: ['pods'],
+    verbs: ['list'],
+  },
+  listNodePools: {
+    value: 'listNodePools',
+    manifest: 'manifests/rights/list-node-pools.yaml',
+    to: 'list NodePools',
+    group: 'karpenter.sh',
+    resources: ['nodepools'],
+    verbs: ['list'],
+  },
+  listMachineDeployments: {
+    value: 'listNodePools',
+    manifest: 'manifests/rights/list-node-pools.yaml',
+    to: 'list MachineDeployments and MachineSets',
+    group: 'cluster.x-k8s.io',
+    resources: ['machinedeployments', 'machinesets'],
     verbs: ['list'],
   },
 };

@@ -37,6 +37,8 @@ export interface Report {
   /** How its native policies stand: undefined where it asks for none, `pending` while nobody has looked. */
   readonly backstop?: (policy: PolicyObject) => ConditionState | 'pending' | undefined;
   readonly evicting?: (policy: Pick<PolicyObject, 'kind' | 'name'>) => Evicting | undefined;
+  /** The condition `PoolLacksTaint` of the policy, if any. */
+  readonly undeclared?: (policy: Pick<PolicyObject, 'kind' | 'name'>) => ConditionState | undefined;
   /** The daemon pods that are Failed on a node where they could run, however short the time. */
   readonly stuckPods?: () => readonly StuckPod[];
   /** Whether the taint is left to whoever takes it away from the node each time. */
@@ -55,6 +57,7 @@ export interface Reports {
   unverified(): string | undefined;
   backstop(policy: PolicyObject): ConditionState | 'pending' | undefined;
   evicting(policy: Pick<PolicyObject, 'kind' | 'name'>): Evicting | undefined;
+  undeclared(policy: Pick<PolicyObject, 'kind' | 'name'>): ConditionState | undefined;
   stuckPods(): readonly StuckPod[];
   isContested(node: string, taint: Taint): boolean;
 }
@@ -74,6 +77,7 @@ export function createReports(): Reports {
     unverified: () => first(({ unverified }) => unverified?.()),
     backstop: (policy) => first(({ backstop }) => backstop?.(policy)),
     evicting: (policy) => first(({ evicting }) => evicting?.(policy)),
+    undeclared: (policy) => first(({ undeclared }) => undeclared?.(policy)),
     stuckPods: () => all.flatMap(({ stuckPods }) => stuckPods?.() ?? []),
     isContested: (node, taint) => all.some(({ isContested }) => isContested?.(node, taint)),
   };

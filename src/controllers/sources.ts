@@ -8,6 +8,7 @@ import type { Rollout } from '../judge/recovery.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { asNode, roomOn, viewNode } from '../objects/node-object.ts';
+import { machineClusterOf } from '../objects/node-pool-object.ts';
 import { viewScheduling } from '../objects/workload-object.ts';
 import { orAborted } from '../runtime/pause.ts';
 import { createSubject, type Source } from '../runtime/source.ts';
@@ -18,6 +19,8 @@ import type { Reports } from './reports.ts';
 export interface ClusterNode extends NodeView {
   /** Its condition Ready is True, and it is not being deleted. */
   readonly ready: boolean;
+  /** NAMESPACE/NAME of the Cluster of Cluster API whose node it is, if it says so. */
+  readonly machineCluster?: string;
 }
 
 /** What the controllers keep of a DaemonSet. The numbers of its status are 0 where it has none yet. */
@@ -156,7 +159,13 @@ export function projectNode(object: unknown): ClusterNode {
   };
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
   const node = asNode(object, []);
-  return { ...viewNode(node, ''), room: roomOn(node), ready: ready && metadata.deletionTimestamp === undefined };
+  const machineCluster = machineClusterOf(node);
+  return {
+    ...viewNode(node, ''),
+    room: roomOn(node),
+    ready: ready && metadata.deletionTimestamp === undefined,
+    ...(machineCluster === undefined ? {} : { machineCluster }),
+  };
 }
 
 /** @throws MalformedObjectError */

@@ -99,11 +99,11 @@ export function titleOf({ kind, namespace, name }: NodePool): string {
   return `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
 }
 
-/** What comes of a taint that is not declared, after a comma. */
-export function consequenceOf({ kind }: NodePool): string {
+/** What comes of a taint that is not declared. */
+function consequenceOf({ kind }: NodePool): string {
   return kind === 'NodePool'
-    ? 'so Karpenter starts nodes for pods that cannot run there, one after the other'
-    : 'so Cluster Autoscaler, when there are no nodes yet, starts them for pods that cannot run there';
+    ? 'Karpenter starts nodes for pods that cannot run there, one after the other'
+    : 'Cluster Autoscaler, while there is no node of it, starts one for pods that cannot run there';
 }
 
 /**
@@ -166,7 +166,7 @@ export function poolCondition(
   if (pools.length > 0) {
     const texts = pools.map(
       ([pool, of]) =>
-        `${lackText(pool, of)}: ${declareCommand(
+        `${lackText(pool, of)}. To declare it: ${declareCommand(
           pool,
           of.map(({ taint }) => taint),
         )}`,
@@ -176,13 +176,18 @@ export function poolCondition(
   return hidden.length === 0 ? undefined : { status: 'Unknown', reason: 'NotPermitted', message: hidden.join('; ') };
 }
 
-/** In one sentence: which taints the template does not declare, by which fields, and what comes of it. */
-export function lackText(pool: NodePool, undeclared: readonly UndeclaredTaint[]): string {
-  const taints = undeclared.map(({ taint, field }) => {
-    const startup = pool.startupTaints.some((one) => sameTaint(one, taint))
-      ? ', which startupTaints is not the place for'
-      : '';
-    return `${formatTaint(taint)} (${field})${startup}`;
+/**
+ * In one sentence: which taints the template does not declare, and what comes of it.
+ * @param where who wants the taint
+ */
+export function lackText(
+  pool: NodePool,
+  undeclared: readonly UndeclaredTaint[],
+  where: (one: UndeclaredTaint) => string = ({ field }) => field,
+): string {
+  const taints = undeclared.map((one) => {
+    const isStartup = pool.startupTaints.some((taint) => sameTaint(taint, one.taint));
+    return `${formatTaint(one.taint)}, wanted by ${where(one)}${isStartup ? ' (startupTaints is for taints that go)' : ''}`;
   });
-  return `${titleOf(pool)} does not declare taint ${taints.join(' and ')}, ${consequenceOf(pool)}`;
+  return `${titleOf(pool)} does not declare taint ${taints.join(' and ')}: ${consequenceOf(pool)}`;
 }

@@ -34,6 +34,7 @@ export type CheckName =
   | 'policies'
   | 'selectors'
   | 'contradictions'
+  | 'node pools'
   | 'wildcards'
   | 'other webhooks'
   | 'rights'

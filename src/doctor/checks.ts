@@ -3,6 +3,7 @@ import { checkFailedCalls, checkVersions } from './checks/api-server.ts';
 import { checkAdmission, checkNetworkPolicies, checkRoundTrip } from './checks/calls.ts';
 import { checkContradictions } from './checks/contradictions.ts';
 import { checkLeader, checkPermissions, checkRegistration, checkRights } from './checks/leader.ts';
+import { checkNodePools } from './checks/node-pools.ts';
 import { checkOtherWebhooks } from './checks/other-webhooks.ts';
 import { checkPolicies, checkWildcards } from './checks/policies.ts';
 import { checkReplicas } from './checks/replicas.ts';
@@ -57,6 +58,7 @@ export const CHECKS: readonly Check[] = [
   },
   { ...CONFIGURATION, name: 'selectors', dependsOn: [], run: checkSelectors },
   { ...CONFIGURATION, name: 'contradictions', dependsOn: [], run: checkContradictions },
+  { ...CONFIGURATION, name: 'node pools', dependsOn: [], run: checkNodePools },
   { ...CONFIGURATION, name: 'wildcards', dependsOn: [], run: checkWildcards },
   { ...CONFIGURATION, name: 'other webhooks', dependsOn: [], run: checkOtherWebhooks },
   { ...CONFIGURATION, name: 'rights', dependsOn: [], run: checkRights },

@@ -1,14 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { holderOf, leaseStore } from '../cluster/lease/lease.ts';
+import { concernsUs, listPools, type PoolApi, servedPoolApis } from '../cluster/node-pools.ts';
 import { POLICY_GROUP, POLICY_RESOURCES, type PolicyObject, viewPolicy } from '../cluster/policies.ts';
 import { ADMISSION_REGISTRATION, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
+import type { NodePool } from '../coverage/node-pools.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { parsePolicies } from '../files/policy-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
+import { machineClusterOf } from '../objects/node-pool-object.ts';
 import type { Policy, PolicyKind } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
 import type { Installation } from './installation.ts';
@@ -19,6 +22,8 @@ import { type RightsReview, reviewRights } from './rights.ts';
 export interface DoctorNode extends NodeView {
   /** `status.nodeInfo.kubeletVersion`, such as `v1.36.3`; empty where it has not reported yet. */
   readonly kubeletVersion: string;
+  /** NAMESPACE/NAME of the Cluster of Cluster API whose node it is, if it says so. */
+  readonly machineCluster?: string | undefined;
 }
 
 /** A webhook of a Mutating- or ValidatingWebhookConfiguration, as the API server gives it: all defaults are filled in. */
@@ -59,6 +64,13 @@ export interface LeaseWatch {
   readonly watchedSeconds: number;
 }
 
+/** What autoscalers reckon with. */
+export interface NodePoolFacts {
+  /** Those that are installed, and have nodes here. */
+  readonly apis: readonly PoolApi[];
+  readonly pools: readonly NodePool[];
+}
+
 /** What the cluster has for the policies to be about, and what keeps it. */
 export interface ClusterFacts {
   readonly policies: Reading<readonly PolicyObject[]>;
@@ -66,6 +78,7 @@ export interface ClusterFacts {
   readonly builtin: readonly Policy[];
   readonly nodes: Reading<readonly DoctorNode[]>;
   readonly daemonSets: Reading<readonly DaemonSetView[]>;
+  readonly nodePools: Reading<NodePoolFacts>;
   /** Of webhooks, everybody's. */
   readonly configurations: Reading<readonly RegisteredConfiguration[]>;
   readonly rights: Reading<RightsReview>;
@@ -81,28 +94,40 @@ const STATUS_PAUSE_MS = 6_000;
 
 /** Reads what the cluster has for the policies to be about. What cannot be read says so; nothing is thrown. */
 export async function gatherCluster(client: ApiClient, installation: Installation): Promise<ClusterFacts> {
-  const [builtin, policies, nodes, daemonSets, configurations, rights, lease, version, metrics] = await Promise.all([
-    readBuiltinPolicies(),
-    read(() => settledPolicies(client)),
-    read(() => list(client, '/api/v1/nodes', projectNode)),
-    read(() => list(client, '/apis/apps/v1/daemonsets', projectDaemonSet)),
-    read(() => listConfigurations(client)),
-    read(() => reviewRights(client, installation)),
-    read(() => watchLease(client, installation)),
-    read(async () => (await client.request<{ gitVersion: string }>('GET', '/version')).gitVersion),
-    read(() => client.request<string>('GET', '/metrics', { accept: 'text/plain' })),
-  ]);
+  const nodes = read(() => list(client, '/api/v1/nodes', projectNode));
+  const [builtin, policies, daemonSets, nodePools, configurations, rights, lease, version, metrics] = await Promise.all(
+    [
+      readBuiltinPolicies(),
+      read(() => settledPolicies(client)),
+      read(() => list(client, '/apis/apps/v1/daemonsets', projectDaemonSet)),
+      nodes.then((known) => read(() => gatherNodePools(client, known.ok ? known.value : []))),
+      read(() => listConfigurations(client)),
+      read(() => reviewRights(client, installation)),
+      read(() => watchLease(client, installation)),
+      read(async () => (await client.request<{ gitVersion: string }>('GET', '/version')).gitVersion),
+      read(() => client.request<string>('GET', '/metrics', { accept: 'text/plain' })),
+    ],
+  );
   return {
     builtin: parsePolicies(builtin),
     policies,
-    nodes,
+    nodes: await nodes,
     daemonSets,
+    nodePools,
     configurations,
     rights,
     lease,
     version,
     metrics,
   };
+}
+
+/** @throws ApiError, Error */
+async function gatherNodePools(client: ApiClient, nodes: readonly DoctorNode[]): Promise<NodePoolFacts> {
+  const clusters = new Set(nodes.flatMap(({ machineCluster }) => machineCluster ?? []));
+  const apis = (await servedPoolApis(client)).filter((api) => concernsUs(api, clusters));
+  const pools = await Promise.all(apis.map((api) => listPools(client, api, clusters, list)));
+  return { apis, pools: pools.flat() };
 }
 
 /** The policies. Where the status of one is behind, they are looked at once more after a while. */
@@ -140,7 +165,9 @@ async function listConfigurations(client: ApiClient): Promise<RegisteredConfigur
 
 function projectNode(object: unknown): DoctorNode {
   const { status } = object as { status?: { nodeInfo?: { kubeletVersion?: string } } };
-  return { ...viewNode(asNode(object, []), ''), kubeletVersion: status?.nodeInfo?.kubeletVersion ?? '' };
+  const node = asNode(object, []);
+  const kubeletVersion = status?.nodeInfo?.kubeletVersion ?? '';
+  return { ...viewNode(node, ''), kubeletVersion, machineCluster: machineClusterOf(node) };
 }
 
 function projectDaemonSet(object: unknown): DaemonSetView {

@@ -30,7 +30,14 @@ export function inAudit(policy: BackedPolicy): BackedPolicy {
 }
 
 /** What taintkeeper is not permitted unless somebody says so: the default policies need none of it. */
-export type OptionalRight = 'nativePolicies' | 'patchDaemonSets' | 'watchPods' | 'deletePods' | 'listPods';
+export type OptionalRight =
+  | 'nativePolicies'
+  | 'patchDaemonSets'
+  | 'watchPods'
+  | 'deletePods'
+  | 'listPods'
+  | 'listNodePools'
+  | 'listMachineDeployments';
 
 export interface AskedRight {
   readonly right: OptionalRight;

@@ -23,7 +23,8 @@ const ConditionSchema = Type.Object({
     description:
       'What the condition is about. Ready: the policy is valid and in force. Stalled: something that it declares is not ' +
       'done, and needs attention. FieldsIgnored: it has fields that this version of taintkeeper does not know. Backstop: ' +
-      'the native policies that it asks for are in force. Evicting: nodes still wait for a taint that evicts pods.',
+      'the native policies that it asks for are in force. Evicting: nodes still wait for a taint that evicts pods. ' +
+      'PoolLacksTaint: the template of a node pool does not declare a Present taint with which its nodes come.',
     pattern:
       '^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$',
     maxLength: 316,
@@ -49,7 +50,8 @@ export const PolicyStatusSchema = Type.Object(
         description:
           'Ready is True when the policy is valid and in force as it stands; otherwise its message names each field at fault, ' +
           'and the generation that stays in force. Stalled, FieldsIgnored and Evicting are there only while they are True, ' +
-          'and Backstop only with backstop: Native.',
+          'PoolLacksTaint besides while it is Unknown because taintkeeper may not read the pools, and Backstop only with ' +
+          'backstop: Native.',
         maxItems: 8,
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['type'],
@@ -136,6 +138,8 @@ export interface StatusInput {
   readonly backstop?: ConditionState | undefined;
   /** How many nodes wait for a taint that evicts pods, if any. */
   readonly evicting?: ConditionState | undefined;
+  /** Which node pools do not declare its Present taints, if any. */
+  readonly undeclared?: ConditionState | undefined;
   /** Undefined for a policy that cannot be used. */
   readonly findings: Findings | undefined;
   readonly now: Date;
@@ -143,7 +147,7 @@ export interface StatusInput {
 
 /** The status as it should be. It equals `before` where nothing changed but the time. */
 export function nextPolicyStatus(input: StatusInput): PolicyStatus {
-  const { before, generation, mode, inForce, stalled, backstop, evicting, findings, now } = input;
+  const { before, generation, mode, inForce, stalled, backstop, evicting, undeclared, findings, now } = input;
   const condition = (type: string, state: ConditionState): PolicyCondition => {
     const previous = before?.conditions?.find((one) => one.type === type);
     const lastTransitionTime = previous?.status === state.status ? previous.lastTransitionTime : rfc3339(now);
@@ -169,6 +173,7 @@ export function nextPolicyStatus(input: StatusInput): PolicyStatus {
         : []),
       ...(backstop ? [condition('Backstop', backstop)] : []),
       ...(evicting ? [condition('Evicting', evicting)] : []),
+      ...(undeclared ? [condition('PoolLacksTaint', undeclared)] : []),
     ],
     ...(mode ? { mode } : {}),
     ...(inForce ? { inForce: { generation: inForce.generation, spec: inForce.spec as object } } : {}),

@@ -311,6 +311,18 @@ const GRANTED: Readonly<Record<GrantingValue, readonly Right[]>> = {
   listPods: [
     { what: 'pods everywhere', resource: 'pods', namespace: '', may: ['list'], mayNot: ['get', 'watch', ...WRITE] },
   ],
+  listNodePools: [
+    ['karpenter.sh', 'nodepools'],
+    ['cluster.x-k8s.io', 'machinedeployments'],
+    ['cluster.x-k8s.io', 'machinesets'],
+  ].map(([group = '', resource = '']) => ({
+    what: 'node pools',
+    group,
+    resource,
+    namespace: '',
+    may: ['list'],
+    mayNot: ['get', 'watch', ...WRITE],
+  })),
 };
 
 describeWithControlPlane("the service account's rights", {}, (cp) => {

@@ -115,6 +115,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
         stalled: stalled.filter(({ kind, policy: name }) => kind === policy.kind && name === policy.name),
         backstop: backing,
         evicting: awaited?.condition,
+        undeclared: reports.undeclared(policy),
         findings,
         now: new Date(),
       });

@@ -53,19 +53,22 @@ export function checkPermissions({
 function checkPolicy(
   { kind, name, result }: PolicyObject,
   missing: readonly OptionalRight[],
-  { audit, namespace, helmRelease }: Installation,
+  installation: Installation,
 ): Finding[] {
-  const asked = result.ok ? askedRights(result.policy, audit) : [];
+  const asked = result.ok ? askedRights(result.policy, installation.audit) : [];
   return asked
     .filter(({ right }) => missing.includes(right))
-    .map(({ right, by }) => {
-      const { value, manifest } = OPTIONAL_RIGHTS[right];
-      const remedy =
-        helmRelease !== undefined
-          ? `helm upgrade ${helmRelease} manifests/chart --namespace ${namespace} --reset-then-reuse-values --set ${value}=true`
-          : `kubectl apply -f ${namespace === MANIFEST_NAMESPACE ? manifest : `${manifest}, for the namespace ${namespace}`}`;
-      return finding('trouble', `${kind} ${name}: ${notPermitted(right, by)}`, remedy);
-    });
+    .map(({ right, by }) =>
+      finding('trouble', `${kind} ${name}: ${notPermitted(right, by)}`, howToGrant(right, installation)),
+    );
+}
+
+/** The command that gives taintkeeper the right. */
+export function howToGrant(right: OptionalRight, { namespace, helmRelease }: Installation): string {
+  const { value, manifest } = OPTIONAL_RIGHTS[right];
+  return helmRelease !== undefined
+    ? `helm upgrade ${helmRelease} manifests/chart --namespace ${namespace} --reset-then-reuse-values --set ${value}=true`
+    : `kubectl apply -f ${namespace === MANIFEST_NAMESPACE ? manifest : `${manifest}, for the namespace ${namespace}`}`;
 }
 
 /** `list, watch pods`, `get secrets taintkeeper-certs in taintkeeper`. */

@@ -13,11 +13,13 @@ it('tells of all troubles, in the order in which the controllers came, and of th
   reports.add({
     troubles: () => [trouble('RepairRefused')],
     evicting: () => ({ nodes: 1, condition: undefined }),
+    undeclared: () => ({ status: 'True', reason: 'Undeclared', message: '' }),
     isContested: (node) => node === 'n1',
   });
   expect(reports.troubles().map(({ reason }) => reason)).toEqual(['NotPermitted', 'RepairRefused']);
   expect(reports.standing(POLICY)).toEqual({ fault: 'no way' });
   expect(reports.evicting(POLICY)?.nodes).toBe(1);
+  expect(reports.undeclared(POLICY)?.reason).toBe('Undeclared');
   const taint = { key: 'a', effect: 'NoSchedule' } as const;
   expect(['n1', 'n2'].map((node) => reports.isContested(node, taint))).toEqual([true, false]);
 });

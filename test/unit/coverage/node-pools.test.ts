@@ -224,15 +224,15 @@ describe('a NodePool of Karpenter', () => {
       status: 'True',
       reason: 'Undeclared',
       message:
-        'NodePool gpu does not declare taint dedicated=gpu:NoSchedule (spec.taints[0]), so Karpenter starts nodes for pods that cannot ' +
-        'run there, one after the other: kubectl patch nodepool gpu --type=json ' +
+        'NodePool gpu does not declare taint dedicated=gpu:NoSchedule, wanted by spec.taints[0]: Karpenter starts nodes for pods that ' +
+        'cannot run there, one after the other. To declare it: kubectl patch nodepool gpu --type=json ' +
         `-p '[{"op":"add","path":"/spec/template/spec/taints","value":[{"key":"dedicated","value":"gpu","effect":"NoSchedule"}]}]'`,
     });
   });
 
   it('is said to have the taint in the wrong list', () => {
     const pool = viewKarpenterPool(nodePool({ startupTaints: [GPU] })) as NodePool;
-    expect(lackText(pool, undeclared(pool, LABELLED))).toContain('which startupTaints is not the place for');
+    expect(lackText(pool, undeclared(pool, LABELLED))).toContain('(startupTaints is for taints that go)');
   });
 });
 

@@ -129,6 +129,7 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     builtin: [],
     nodes: known([node('n1')]),
     daemonSets: known([]),
+    nodePools: known({ apis: [], pools: [] }),
     configurations: known([]),
     rights: known({ user: 'system:serviceaccount:taintkeeper:taintkeeper', asked: 50, lacking: [], notPermitted: [] }),
     lease: known({

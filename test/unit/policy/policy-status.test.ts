@@ -69,6 +69,11 @@ it('says while nodes wait for a taint that evicts pods', () => {
   expect(status().conditions).toHaveLength(1);
 });
 
+it('says which node pools do not declare a taint', () => {
+  const undeclared = { status: 'True', reason: 'Undeclared', message: 'NodePool gpu' } as const;
+  expect(status({ undeclared }).conditions?.[1]).toMatchObject({ type: 'PoolLacksTaint', ...undeclared });
+});
+
 describe('Ready', () => {
   const ready = (input: Partial<StatusInput>) => status(input).conditions?.[0];
 

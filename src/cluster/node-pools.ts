@@ -1,0 +1,87 @@
+import type { NodePool } from '../coverage/node-pools.ts';
+import { viewKarpenterPool, viewMachinePool } from '../objects/node-pool-object.ts';
+import type { OptionalRight } from '../policy/backstop.ts';
+import type { ApiClient, Query } from './client/api-client.ts';
+import { isNotFound } from './client/api-error.ts';
+import { howToPermit, OPTIONAL_RIGHTS } from './optional-rights.ts';
+
+/** An API whose objects are pools of nodes, in the version in which it is read. */
+export interface PoolApi {
+  /** What listing them takes; the group and the resources are there. */
+  readonly right: Extract<OptionalRight, 'listNodePools' | 'listMachineDeployments'>;
+  readonly version: string;
+}
+
+/** The versions that can be read, the best first: v1beta2 of Cluster API has taints. */
+const READ_VERSIONS = {
+  listNodePools: ['v1'],
+  listMachineDeployments: ['v1beta2', 'v1beta1'],
+} as const satisfies Record<PoolApi['right'], readonly string[]>;
+const RIGHTS = Object.keys(READ_VERSIONS) as PoolApi['right'][];
+
+const PRODUCTS = { listNodePools: 'Karpenter', listMachineDeployments: 'Cluster API' } as const;
+
+/**
+ * Which of these APIs the API server serves. It is asked first, as everybody may: for who may not list them, it refuses to list what it
+ * does not have, too.
+ * @throws ApiError, Error
+ */
+export async function servedPoolApis(client: ApiClient): Promise<PoolApi[]> {
+  const found = await Promise.all(
+    RIGHTS.map(async (right) => {
+      const served = await servedVersions(client, OPTIONAL_RIGHTS[right].group);
+      const version = READ_VERSIONS[right].find((one) => served.includes(one));
+      return version === undefined ? [] : [{ right, version }];
+    }),
+  );
+  return found.flat();
+}
+
+async function servedVersions(client: ApiClient, group: string): Promise<string[]> {
+  try {
+    const { versions = [] } = await client.request<{ versions?: { version: string }[] }>('GET', `/apis/${group}`);
+    return versions.map(({ version }) => version);
+  } catch (error) {
+    if (isNotFound(error)) return [];
+    throw error;
+  }
+}
+
+/** Lists page by page what `project` makes of the objects, as {@link listObjects} does. */
+export type ListObjects = <T>(
+  client: ApiClient,
+  path: string,
+  project: (object: unknown) => T,
+  query?: Query,
+) => Promise<T[]>;
+
+/**
+ * The pools of the API that an autoscaler starts nodes of in this cluster.
+ * @param clusters NAMESPACE/NAME of the Clusters of Cluster API whose nodes are here
+ * @throws ApiError, Error
+ */
+export async function listPools(
+  client: ApiClient,
+  { right, version }: PoolApi,
+  clusters: ReadonlySet<string>,
+  list: ListObjects,
+): Promise<NodePool[]> {
+  const { group, resources } = OPTIONAL_RIGHTS[right];
+  const found = resources.map((resource) =>
+    list(client, `/apis/${group}/${version}/${resource}`, (object): NodePool | undefined => {
+      if (right === 'listNodePools') return viewKarpenterPool(object);
+      return viewMachinePool(resource === 'machinesets' ? 'MachineSet' : 'MachineDeployment', object, clusters);
+    }),
+  );
+  return (await Promise.all(found)).flat().filter((pool) => pool !== undefined);
+}
+
+/** Whether the API can have pools of this cluster at all: machines of others are no matter of it. */
+export function concernsUs({ right }: PoolApi, clusters: ReadonlySet<string>): boolean {
+  return right === 'listNodePools' || clusters.size > 0;
+}
+
+/** Why pools cannot be read, and who changes that. */
+export function hiddenPools({ right }: PoolApi): string {
+  return `${PRODUCTS[right]} is installed, and taintkeeper may not ${OPTIONAL_RIGHTS[right].to}: ${howToPermit(right)}`;
+}

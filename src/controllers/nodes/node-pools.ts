@@ -1,0 +1,104 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { isForbidden } from '../../cluster/client/api-error.ts';
+import { concernsUs, hiddenPools, listPools, type PoolApi, servedPoolApis } from '../../cluster/node-pools.ts';
+import { listObjects } from '../../cluster/watch/list-pages.ts';
+import { poolCondition, undeclaredTaints } from '../../coverage/node-pools.ts';
+import type { RecordedEvent } from '../../kubernetes/event.ts';
+import { POLICY_API_VERSION } from '../../policy/policy.ts';
+import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import type { ConditionState } from '../../policy/policy-status.ts';
+import { type Controller, type LeaderContext, POLICIES_SETTLE_MS, type Rights, startController } from '../context.ts';
+import type { Report } from '../reports.ts';
+import type { Nodes } from '../sources.ts';
+
+/** Pools are few, and change seldom: a list of them now and then is cheaper than a watch of three resources. */
+const LOOK_AGAIN_MS = 60_000;
+/** While something was told that somebody may be about to put right. */
+const TOLD_MS = 10_000;
+
+export interface PoolReviewOptions {
+  readonly client: ApiClient;
+  readonly taintPolicies: () => readonly CompiledTaintPolicy[];
+  readonly nodes: Pick<Nodes, 'entries'>;
+  /** Resolves when `nodes` has all of them. */
+  readonly synced: Promise<unknown>;
+  readonly rights: Pick<Rights, 'permits'>;
+  readonly record: (event: RecordedEvent) => void;
+  /** Called when a condition has changed. */
+  readonly onChange: () => void;
+}
+
+/** Compares the templates of node pools with the Present taints of the policies. */
+export interface PoolReview extends Required<Pick<Report, 'undeclared'>> {
+  /** One run. Gives the time until the next look, in milliseconds. */
+  reconcile(): Promise<number>;
+}
+
+export function poolReview(options: PoolReviewOptions): PoolReview {
+  const { client, taintPolicies, nodes, synced, rights, record, onChange } = options;
+  /** Of TaintPolicies, by name. */
+  let conditions: ReadonlyMap<string, ConditionState> = new Map();
+
+  return {
+    async reconcile() {
+      await synced;
+      const policies = taintPolicies().filter(({ mode, present }) => mode !== 'Audit' && present.length > 0);
+      const found = policies.length === 0 ? new Map<string, ConditionState>() : await look(policies);
+      if (!isDeepStrictEqual(found, conditions)) {
+        for (const [name, state] of found) {
+          if (state.status === 'True' && state.message !== conditions.get(name)?.message) tell(name, state);
+        }
+        conditions = found;
+        onChange();
+      }
+      return found.size > 0 ? TOLD_MS : LOOK_AGAIN_MS;
+    },
+    undeclared: ({ kind, name }) => (kind === 'TaintPolicy' ? conditions.get(name) : undefined),
+  };
+
+  async function look(policies: readonly CompiledTaintPolicy[]): Promise<Map<string, ConditionState>> {
+    const clusters = new Set([...nodes.entries()].flatMap(({ value }) => value.machineCluster ?? []));
+    const apis = (await servedApis()).filter((api) => concernsUs(api, clusters));
+    // Until it is known whether they may be listed, nothing is tried and nothing told.
+    const readable = apis.filter(({ right }) => rights.permits(right));
+    const hidden = apis.filter(({ right }) => rights.permits(right) === false).map(hiddenPools);
+    const pools = await Promise.all(readable.map((api) => listPools(client, api, clusters, listObjects)));
+    const undeclared = undeclaredTaints(pools.flat(), policies);
+    return new Map(
+      policies.flatMap((policy) => {
+        const state = poolCondition(policy, undeclared, hidden);
+        return state ? [[policy.name, state] as const] : [];
+      }),
+    );
+  }
+
+  /** Where a cluster lets nobody ask what there is, nothing is said of it. */
+  async function servedApis(): Promise<PoolApi[]> {
+    try {
+      return await servedPoolApis(client);
+    } catch (error) {
+      if (isForbidden(error)) return [];
+      throw error;
+    }
+  }
+
+  function tell(name: string, { message }: ConditionState): void {
+    const regarding = { apiVersion: POLICY_API_VERSION, kind: 'TaintPolicy', name };
+    record({ regarding, type: 'Warning', reason: 'PoolLacksTaint', action: 'ReviewNodePools', note: message });
+  }
+}
+
+/** Keeps an eye on the pools, for the policies' status. */
+export function startPoolReview(context: LeaderContext): Controller {
+  const { policies, rights, reports, signal } = context;
+  const review = poolReview({
+    ...context,
+    taintPolicies: () => policies.snapshot().compiled.taintPolicies,
+    onChange: () => changed(),
+  });
+  const changed = reports.add({ undeclared: review.undeclared });
+  const reconciler = startController(context, 'node-pools', review.reconcile, { pauseMs: POLICIES_SETTLE_MS });
+  for (const source of [policies.changes, rights.changes]) source.subscribe(() => reconciler.trigger(), signal);
+  return reconciler;
+}

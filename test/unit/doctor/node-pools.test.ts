@@ -1,0 +1,88 @@
+import { expect, it } from 'vitest';
+import type { NodePool } from '../../../src/coverage/node-pools.ts';
+import { checkNodePools } from '../../../src/doctor/checks/node-pools.ts';
+import type { NodePoolFacts } from '../../../src/doctor/cluster-facts.ts';
+import type { Facts } from '../../../src/doctor/facts.ts';
+import { known } from '../../../src/doctor/reading.ts';
+import { viewKarpenterPool } from '../../../src/objects/node-pool-object.ts';
+import { healthyFacts, INSTALLATION, taintPolicy, unseen } from './facts.ts';
+
+const KARPENTER = { right: 'listNodePools', version: 'v1' } as const;
+const pool = (taints: object[] = []) =>
+  viewKarpenterPool({ metadata: { name: 'gpu' }, spec: { template: { spec: { taints } } } }) as NodePool;
+const pools = (...all: NodePool[]) => known<NodePoolFacts>({ apis: [KARPENTER], pools: all });
+const BY_MACHINE = { nodeSelector: { matchLabels: { 'node.kubernetes.io/instance-type': 'p5' } } };
+const NOT_PERMITTED = known({ user: 'u', asked: 1, lacking: [], notPermitted: ['listNodePools'] as const });
+
+it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegExp, RegExp?][] }>([
+  { what: 'no autoscaler', facts: {}, expected: [['ok', /neither NodePools of Karpenter nor/]] },
+  {
+    what: 'a pool that declares the taint',
+    facts: { nodePools: pools(pool([{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule' }])) },
+    expected: [['ok', /^1 pool, each with all Present taints/]],
+  },
+  {
+    what: 'a pool that does not, with one command for all policies',
+    facts: {
+      nodePools: pools(pool()),
+      policies: known([
+        taintPolicy('p', {}),
+        taintPolicy('q', { taints: [{ key: 'slow', effect: 'NoSchedule', ensure: 'Present' }] }),
+      ]),
+    },
+    expected: [
+      [
+        'trouble',
+        /^NodePool gpu does not declare taint dedicated=gpu:NoSchedule, wanted by TaintPolicy p \(spec\.taints\[0\]\) and slow:NoSchedule, wanted by TaintPolicy q/,
+        /^kubectl patch nodepool gpu .*"dedicated".*"slow"/,
+      ],
+    ],
+  },
+  {
+    what: 'a policy in mode Audit',
+    facts: { nodePools: pools(pool()), policies: known([taintPolicy('p', { mode: 'Audit' })]) },
+    expected: [['note', /come as soon as TaintPolicy p \(spec\.taints\[0\]\) is enforced/, /^kubectl patch/]],
+  },
+  {
+    what: 'an installation in mode Audit',
+    facts: { nodePools: pools(pool()), installation: { ...INSTALLATION, audit: true } },
+    expected: [['note', /is enforced/]],
+  },
+  {
+    what: 'a policy for some nodes of the pool',
+    facts: { nodePools: pools(pool()), policies: known([taintPolicy('p', BY_MACHINE)]) },
+    expected: [
+      [
+        'note',
+        /some of its nodes may come with it: TaintPolicy p .*by node\.kubernetes\.io\/instance-type/,
+        /a pool of its own/,
+      ],
+    ],
+  },
+  {
+    what: 'what taintkeeper may not see',
+    facts: { nodePools: pools(), rights: NOT_PERMITTED },
+    expected: [['note', /may not list NodePools/, /kubectl apply -f manifests\/rights\/list-node-pools\.yaml/]],
+  },
+  {
+    what: 'what it may not see, and needs not',
+    facts: {
+      nodePools: pools(),
+      rights: NOT_PERMITTED,
+      policies: known([taintPolicy('p', { taints: [{ key: 'a' }] })]),
+    },
+    expected: [['ok', /^0 pools/]],
+  },
+  {
+    what: 'pools that cannot be read',
+    facts: { nodePools: unseen('you may not list nodepools') },
+    expected: [['skipped', /you may not list/]],
+  },
+])('$what', ({ facts, expected }) => {
+  const found = checkNodePools(healthyFacts(facts));
+  expect(found).toHaveLength(expected.length);
+  for (const [index, [state, evidence, remedy = /(?:)/]] of expected.entries()) {
+    expect(found[index]).toMatchObject({ state, evidence: expect.stringMatching(evidence) });
+    expect(found[index]?.remedy ?? '').toMatch(remedy);
+  }
+});
