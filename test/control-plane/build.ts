@@ -1,13 +1,14 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { ACTIONLINT } from './actionlint.ts';
 import { findAssets } from './assets.ts';
 import { whyGoFailed } from './go-failure.ts';
 import { cacheFolder, type GoModule, lockedVersion, oldestGo, programName, unbuilt } from './go-modules.ts';
 import { HELM } from './helm.ts';
+import { KARPENTER } from './karpenter.ts';
 import { KUBERNETES, OLDER_KUBERNETES } from './kubernetes.ts';
 import { noteNotBuilt } from './not-built.ts';
 import { onExit } from './on-exit.ts';
@@ -71,12 +72,22 @@ async function build(module: GoModule, program: string): Promise<string | undefi
     const [stderr, [code]] = await Promise.all([text(go.stderr), once(go, 'exit')]);
     stop();
     if (code !== 0) return whyGoFailed(stderr);
+    // First, so that with the program they are there.
+    copyFiles(module, program, folder);
     renameSync(output, join(folder, program));
     return undefined;
   } finally {
     discard();
     forget();
   }
+}
+
+/** The module's own files, out of Go's cache. */
+function copyFiles(module: GoModule, program: string, folder: string): void {
+  if (!module.files) return;
+  const args = ['list', '-f', '{{.Module.Dir}}', `${module.packages[program]}`];
+  const root = execFileSync('go', args, { cwd: module.folder, encoding: 'utf8' }).trim();
+  for (const file of module.files) copyFileSync(join(root, file), join(folder, basename(file)));
 }
 
 function buildFlags(module: GoModule, program: string): string[] {
@@ -88,20 +99,25 @@ function buildFlags(module: GoModule, program: string): string[] {
 /**
  * All that is built from Go modules; with KUBEBUILDER_ASSETS nothing.
  *
+ * @param withKarpenter it takes minutes to build, and few tests need it
  * @returns how many programs could not be built
  * @throws Error when KUBEBUILDER_ASSETS names a folder without etcd, kube-apiserver or kubectl
  */
-export async function buildAll(report: (line: string) => void): Promise<number> {
+export async function buildAll(report: (line: string) => void, withKarpenter: boolean): Promise<number> {
   if (process.env.KUBEBUILDER_ASSETS) {
     findAssets();
     return 0;
   }
   if (!promtoolPath() && unpackPromtool()) report("promtool unpacked from Debian's package");
-  const modules = [KUBERNETES, OLDER_KUBERNETES, HELM, ACTIONLINT, ...(promtoolPath() ? [] : [PROMTOOL])];
+  const modules = [
+    ...[KUBERNETES, OLDER_KUBERNETES, HELM, ACTIONLINT],
+    ...(promtoolPath() ? [] : [PROMTOOL]),
+    ...(withKarpenter ? [KARPENTER] : []),
+  ];
   return buildModules(modules, report);
 }
 
 if (import.meta.main) {
-  const failed = await buildAll((line) => process.stdout.write(`${line}\n`));
+  const failed = await buildAll((line) => process.stdout.write(`${line}\n`), true);
   process.exitCode = failed > 0 ? 1 : 0;
 }

@@ -9,11 +9,12 @@ import { installPackages } from './debian-packages.ts';
  * be had is no error here: the tests that need it say so.
  *
  * @param report gets one line for each thing that is built or installed
+ * @param withKarpenter whether that is among it
  * @throws Error when KUBEBUILDER_ASSETS names a folder without etcd, kube-apiserver or kubectl
  */
-export async function provide(report: (line: string) => void): Promise<void> {
+export async function provide(report: (line: string) => void, withKarpenter: boolean): Promise<void> {
   const shells = SHELLS.filter((shell) => !isInstalled(shell)).map(({ name }) => name);
   installPackages([...(findChromium() ? [] : ['chromium']), ...shells], report);
-  await buildAll(report);
+  await buildAll(report, withKarpenter);
   await provideRealNode(report);
 }

@@ -51,7 +51,7 @@ async function main(args: string[]): Promise<number> {
   // One for all parts.
   Object.assign(process.env, seedEnvironment());
   let tally = options.project ? NOTHING : await run({ projects: 'unit', files: filter }, options);
-  await provide(say);
+  await provide(say, nightly || filter.some((file) => file.includes('karpenter')));
   process.env[PROGRAM_VARIABLE] ??= buildBundle();
   for (const part of nightly ? NIGHTLY_PARTS : [mainPart(filter, options)]) {
     tally = addTallies(tally, await run(part, options));

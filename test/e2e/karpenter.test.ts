@@ -1,0 +1,150 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { PolicyStatus } from '../../src/policy/policy-status.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { defineNodePools, obstacleToKarpenter, startKarpenter, stopKarpenter } from '../control-plane/karpenter.ts';
+import { WITH_KUBELET } from '../control-plane/kubelets/with-kubelet.ts';
+import type { Supervised } from '../control-plane/process.ts';
+import { admin } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { skipFor } from '../skip-for.ts';
+import { createTaintPolicy, waitForEvent, waitForStatus } from './drift.ts';
+import { type Installation, install } from './installation.ts';
+import { attempt } from './nodes.ts';
+import { pasteRemedy } from './paste-remedy.ts';
+import { runTaintkeeper } from './run-taintkeeper.ts';
+
+const GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+const COMPONENTS = ['kube-controller-manager', 'kube-scheduler', 'kubelets'] as const;
+const NODE_CLAIMS = '/apis/karpenter.sh/v1/nodeclaims';
+const PODS = '/api/v1/namespaces/default/pods';
+const WATCHED_MS = 60_000;
+const TIMEOUT_MS = 60_000;
+
+/** Its nodes are the policy's, and nothing of it says that they come with a taint. No node is taken away for being empty. */
+const NODE_POOL = {
+  apiVersion: 'karpenter.sh/v1',
+  kind: 'NodePool',
+  metadata: { name: 'gpu' },
+  spec: {
+    template: {
+      metadata: { labels: { pool: 'gpu' }, annotations: WITH_KUBELET },
+      spec: {
+        nodeClassRef: { group: 'karpenter.kwok.sh', kind: 'KWOKNodeClass', name: 'default' },
+        requirements: [
+          { key: 'kubernetes.io/arch', operator: 'In', values: ['amd64'] },
+          { key: 'kubernetes.io/os', operator: 'In', values: ['linux'] },
+        ],
+      },
+    },
+    disruption: { consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' },
+  },
+};
+const NODE_CLASS = { apiVersion: 'karpenter.kwok.sh/v1alpha1', kind: 'KWOKNodeClass', metadata: { name: 'default' } };
+
+const lackOf = ({ conditions = [] }: PolicyStatus) => conditions.find(({ type }) => type === 'PoolLacksTaint');
+
+describe('Karpenter', skipFor(obstacleToKarpenter()), () => {
+  describeWithControlPlane(
+    'and a Present taint that its NodePool does not declare',
+    { components: COMPONENTS },
+    (cp) => {
+      let installation: Installation;
+      let karpenter: Supervised | undefined;
+      const figures: string[] = [];
+
+      beforeAll(async () => {
+        installation = await install(cp(), ['listNodePools']);
+        await defineNodePools(cp());
+        await apply(NODE_CLASS, NODE_POOL);
+        await installation.start(['a']);
+      });
+      afterAll(async () => {
+        await stopKarpenter(karpenter);
+        await installation?.stop();
+        process.stderr.write(`${figures.join('\n')}\n`);
+      });
+
+      async function apply(...objects: object[]): Promise<void> {
+        const input = objects.map((object) => JSON.stringify(object)).join('\n---\n');
+        expect(await cp().kubectl(['apply', '-f', '-'], { input })).toMatchObject({ code: 0 });
+      }
+
+      const nodeClaims = async () =>
+        (await cp().request<{ items: object[] }>(admin, 'GET', NODE_CLAIMS)).body.items.length;
+
+      async function createPod(name: string, more: object = {}): Promise<void> {
+        const container = { name: 'c', image: 'c', resources: { requests: { cpu: '500m' } } };
+        const body = { metadata: { name }, spec: { containers: [container], nodeSelector: { pool: 'gpu' }, ...more } };
+        expect((await attempt(cp(), admin, 'POST', PODS, body)).error).toBe('');
+      }
+
+      const phaseOf = async (pod: string) =>
+        (await cp().request<{ status?: { phase?: string } }>(admin, 'GET', `${PODS}/${pod}`)).body.status?.phase;
+
+      const waitFor = (what: string, isSo: () => Promise<boolean>) =>
+        waitUntil(async () => (await isSo()) || undefined, { timeoutMs: TIMEOUT_MS, otherwise: () => `not ${what}` });
+
+      /** Removes all pods and machines. */
+      async function clear(): Promise<void> {
+        for (const what of ['pods', 'nodeclaims']) {
+          expect(await cp().kubectl(['delete', what, '--all', '--timeout=60s'])).toMatchObject({ code: 0 });
+        }
+        await waitFor('empty', async () => (await nodeClaims()) === 0);
+      }
+
+      it('is told in the status of the policy and in an Event, before there is any node', async () => {
+        const started = performance.now();
+        await createTaintPolicy(cp(), 'gpu', { taints: [{ ...GPU, ensure: 'Present' }] });
+        const status = await waitForStatus(cp(), 'gpu', (one) => lackOf(one) !== undefined);
+        figures.push(`told ${Math.round(performance.now() - started)} ms after the policy was created`);
+        expect(lackOf(status)).toMatchObject({ status: 'True', reason: 'Undeclared' });
+        expect(lackOf(status)?.message).toContain('NodePool gpu does not declare taint dedicated=gpu:NoSchedule');
+        expect((await waitForEvent(cp(), 'gpu', 'PoolLacksTaint')).note).toContain('kubectl patch nodepool gpu');
+      });
+
+      it('is trouble for doctor, which prints the same command', async () => {
+        const { stdout } = await runTaintkeeper(cp(), ['doctor', '--output', 'json']);
+        const { checks } = JSON.parse(stdout) as { checks: { name: string; state: string; remedy?: string }[] };
+        expect(checks.filter(({ name }) => name === 'node pools')).toMatchObject([
+          { state: 'trouble', remedy: expect.stringMatching(/^kubectl patch nodepool gpu --type=json -p '/) },
+        ]);
+      });
+
+      it('has Karpenter start one node after the other for one pod, which runs on none', async () => {
+        karpenter = await startKarpenter(cp());
+        await createPod('unaware');
+        await waitFor('a third machine', async () => (await nodeClaims()) >= 3);
+        const begun = performance.now();
+        const before = await nodeClaims();
+        await delay(WATCHED_MS);
+        const after = await nodeClaims();
+        figures.push(
+          `one pod: ${after} NodeClaims, the last ${after - before} of them in ${Math.round((performance.now() - begun) / 1000)} s`,
+        );
+        expect(after).toBeGreaterThan(3);
+        expect(await phaseOf('unaware')).toBe('Pending');
+      });
+
+      it('is declared by the command that is printed, and the condition goes', async () => {
+        await clear();
+        const message = lackOf(await waitForStatus(cp(), 'gpu', (one) => lackOf(one) !== undefined))?.message;
+        const started = performance.now();
+        await pasteRemedy(cp(), message);
+        await waitForStatus(cp(), 'gpu', (one) => lackOf(one) === undefined);
+        figures.push(`the condition went ${Math.round(performance.now() - started)} ms after the command`);
+      });
+
+      it('then costs one machine for a pod that tolerates it, and none for one that does not', async () => {
+        await createPod('unaware');
+        await createPod('aware', {
+          tolerations: [{ key: 'dedicated', operator: 'Equal', value: 'gpu', effect: 'NoSchedule' }],
+        });
+        await waitFor('running', async () => (await phaseOf('aware')) === 'Running');
+        await delay(WATCHED_MS);
+        expect(await nodeClaims()).toBe(1);
+        expect(await phaseOf('unaware')).toBe('Pending');
+      });
+    },
+  );
+});
