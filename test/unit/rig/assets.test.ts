@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { binaryPath, findAssets, obstacleTo } from '../../control-plane/assets.ts';
 import { cacheFolder, type GoModule, programName, unbuilt } from '../../control-plane/go-modules.ts';
 import { HELM } from '../../control-plane/helm.ts';
+import { KARPENTER } from '../../control-plane/karpenter.ts';
 import { BINARIES, KUBERNETES, OLDER_KUBERNETES } from '../../control-plane/kubernetes.ts';
 import { PROMTOOL } from '../../control-plane/promtool.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
@@ -28,7 +29,7 @@ function pretendToBuild(module: GoModule, programs = Object.keys(module.packages
 }
 
 it('each module has a cache folder and a locked version of its own', () => {
-  const modules = [KUBERNETES, OLDER_KUBERNETES, HELM, PROMTOOL];
+  const modules = [KUBERNETES, OLDER_KUBERNETES, HELM, PROMTOOL, KARPENTER];
   expect(new Set(modules.map(cacheFolder)).size).toBe(modules.length);
   expect(modules.flatMap((module) => Object.keys(module.packages).map((name) => programName(module, name)))).toEqual([
     expect.stringMatching(/^etcd 3\.\d+\.\d+$/),
@@ -39,6 +40,7 @@ it('each module has a cache folder and a locked version of its own', () => {
     expect.stringMatching(/^kube-apiserver 1\.34\.\d+$/),
     expect.stringMatching(/^helm 4\.\d+\.\d+$/),
     expect.stringMatching(/^promtool 0\.\d+\.\d+$/),
+    expect.stringMatching(/^karpenter 1\.\d+\.\d+$/),
   ]);
 });
 

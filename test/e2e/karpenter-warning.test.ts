@@ -1,0 +1,103 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { undeclaredTaints } from '../../src/coverage/node-pools.ts';
+import { viewKarpenterPool } from '../../src/objects/node-pool-object.ts';
+import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { defineNodePools, obstacleToKarpenter } from '../control-plane/karpenter.ts';
+import { admin } from '../control-plane/users.ts';
+import { skipFor } from '../skip-for.ts';
+import { policySet } from '../unit/policy/policies.ts';
+import { policyObject } from './policy-objects.ts';
+import { createPolicy, installCrds } from './policy-resources.ts';
+
+const WARNING = new URL('../../manifests/warnings/node-pools.yaml', import.meta.url).pathname;
+const NODE_POOLS = '/apis/karpenter.sh/v1/nodepools';
+const GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' } as const;
+const PRESENT = { ...GPU, ensure: 'Present' } as const;
+const TIMEOUT_MS = 30_000;
+
+const nodePool = (name: string, spec: object, labels: object = {}, more: object = {}) => ({
+  apiVersion: 'karpenter.sh/v1',
+  kind: 'NodePool',
+  metadata: { name },
+  spec: {
+    template: {
+      metadata: { labels },
+      spec: {
+        nodeClassRef: { group: 'karpenter.kwok.sh', kind: 'KWOKNodeClass', name: 'default' },
+        requirements: [{ key: 'kubernetes.io/os', operator: 'In', values: ['linux'] }],
+        ...spec,
+      },
+    },
+    ...more,
+  },
+});
+const POOLS = [
+  nodePool('bare', {}, { pool: 'gpu' }),
+  nodePool('declared', { taints: [GPU] }, { pool: 'gpu' }),
+  nodePool('other-value', { taints: [{ ...GPU, value: 'cpu' }] }, { pool: 'gpu' }),
+  nodePool('starting', { startupTaints: [GPU] }, { pool: 'gpu' }),
+  nodePool('zones', {
+    requirements: [{ key: 'topology.kubernetes.io/zone', operator: 'In', values: ['a', 'b'] }],
+  }),
+];
+
+const spec = (nodeSelector?: object, more: Partial<TaintPolicySpec> = {}) =>
+  ({ mode: 'Restore', ...(nodeSelector ? { nodeSelector } : {}), taints: [PRESENT], ...more }) as TaintPolicySpec;
+const asks = (key: string, operator: string, ...values: string[]) =>
+  spec({ matchExpressions: [{ key, operator, ...(values.length > 0 ? { values } : {}) }] });
+
+describe('the warning of a TaintPolicy', skipFor(obstacleToKarpenter()), () => {
+  describeWithControlPlane('that a NodePool does not declare its Present taint', {}, (cp) => {
+    beforeAll(async () => {
+      await installCrds(cp());
+      await defineNodePools(cp());
+      expect(await cp().kubectl(['apply', '-f', WARNING])).toMatchObject({ code: 0, stderr: '' });
+      for (const body of POOLS) {
+        const { status, body: answer } = await cp().request(admin, 'POST', NODE_POOLS, { body });
+        expect(status, JSON.stringify(answer)).toBe(201);
+      }
+      // Once the API server has them all.
+      await expect.poll(async () => (await warnings(spec())).length, { timeout: TIMEOUT_MS }).toBe(POOLS.length - 1);
+    });
+
+    async function warnings(policy: TaintPolicySpec): Promise<string[]> {
+      const answer = await createPolicy(cp(), policyObject('TaintPolicy', 'p', policy), { dryRun: true });
+      expect(answer.status, answer.body.message).toBe(201);
+      return answer.warnings;
+    }
+
+    it('names pool and taint', async () => {
+      const [first = ''] = await warnings(spec({ matchLabels: { 'karpenter.sh/nodepool': 'bare' } }));
+      expect(first).toContain('NodePool bare does not declare taint dedicated=gpu:NoSchedule');
+    });
+
+    it.each<{ what: string; policy: TaintPolicySpec; fewer?: true }>([
+      { what: 'every node', policy: spec() },
+      { what: 'a label of the template', policy: spec({ matchLabels: { pool: 'gpu' } }) },
+      { what: 'another value of it', policy: spec({ matchLabels: { pool: 'cpu' } }) },
+      { what: 'a label that is there', policy: asks('pool', 'Exists') },
+      { what: 'all but one pool', policy: asks('karpenter.sh/nodepool', 'NotIn', 'bare') },
+      { what: 'more than a requirement allows', policy: asks('topology.kubernetes.io/zone', 'In', 'a', 'b', 'c') },
+      { what: 'less than a requirement allows', policy: asks('topology.kubernetes.io/zone', 'In', 'a') },
+      { what: 'a machine', policy: asks('node.kubernetes.io/instance-type', 'In', 'p5') },
+      { what: 'a label that is not there', policy: asks('team', 'DoesNotExist'), fewer: true },
+      { what: 'in mode Audit', policy: spec(undefined, { mode: 'Audit' }), fewer: true },
+      {
+        what: 'any value',
+        policy: spec(undefined, { taints: [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Present' }] }),
+      },
+      { what: 'no Present taint', policy: spec(undefined, { taints: [{ key: 'dedicated' }] }) },
+      {
+        what: 'a taint that keeps nobody away',
+        policy: spec(undefined, { taints: [{ ...PRESENT, effect: 'PreferNoSchedule' }] }),
+      },
+    ])('says what the status of the policy says, or less: $what', async ({ policy, fewer }) => {
+      const pools = POOLS.flatMap((object) => viewKarpenterPool(object) ?? []);
+      const undeclared = undeclaredTaints(pools, policySet({ taint: { p: policy } }).taintPolicies);
+      const certain = undeclared.filter(({ openLabels }) => openLabels.length === 0).map(({ pool }) => pool.name);
+      const warned = (await warnings(policy)).map((text) => / NodePool (\S+) /.exec(text)?.[1] ?? text);
+      expect(warned.sort()).toEqual(fewer ? [] : [...new Set(certain)].sort());
+    });
+  });
+});
