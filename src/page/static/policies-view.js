@@ -77,6 +77,8 @@ function standing({ valid, problems, generationInForce, conditions, violating = 
   if (stalled) return { level: 'attention', word: 'stalled', why: stalled.message };
   const ignored = conditions.find(({ type, status }) => type === 'FieldsIgnored' && status === 'True');
   if (ignored) return { level: 'attention', word: 'in force, in part', why: ignored.message };
+  const undeclared = conditions.find(({ type, status }) => type === 'PoolLacksTaint' && status === 'True');
+  if (undeclared) return { level: 'attention', word: 'in force, not declared', why: undeclared.message };
   if (violating > 0) return { level: 'attention', word: 'in force, not met', why: '' };
   return { level: 'ok', word: 'in force', why: '' };
 }

@@ -121,6 +121,7 @@ function policyTroubles({ policies, nodes, checks }) {
     for (const { type, status, message } of conditions) {
       if (type === 'Stalled' && status === 'True') say('attention', `needs attention: ${message}`);
       if (type === 'FieldsIgnored' && status === 'True') say('attention', `is in force without ${message}`);
+      if (type === 'PoolLacksTaint' && status === 'True') say('attention', `has a taint that a pool lacks: ${message}`);
     }
     // Where the nodes are known, they are told of themselves.
     if (violating > 0 && !(kind === 'TaintPolicy' && nodes)) {

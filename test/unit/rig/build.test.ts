@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { buildModules } from '../../control-plane/build.ts';
@@ -10,6 +10,7 @@ import { temporaryDirectory } from '../temporary-directory.ts';
 const GO = `#!/bin/sh
 case "$*" in
   version) exit 0 ;;
+  list*) echo "$GO_MODULE_DIR"; exit 0 ;;
   *broken*) echo 'go: example.com/tools@v1.2.3: reading https://proxy.example/tools.zip: 403 Forbidden' >&2; exit 1 ;;
 esac
 while [ "$1" != -o ]; do shift; done
@@ -45,6 +46,20 @@ it('a program that does not build stops no other, and what needs it is told why'
   const reason = 'example.com/tools@v1.2.3 is not served by the module proxy (403 Forbidden)';
   expect(whyNotBuilt(module, 'broken')).toBe(`broken 1.2.3: ${reason}`);
   expect(lines).toContain(`broken 1.2.3 did not build: ${reason}`);
+});
+
+it('files of the module are put beside its programs', async () => {
+  const bin = temporaryDirectory();
+  writeFileSync(join(bin, 'go'), GO);
+  chmodSync(join(bin, 'go'), 0o755);
+  vi.stubEnv('PATH', `${bin}${delimiter}${process.env.PATH}`);
+  const root = temporaryDirectory();
+  mkdirSync(join(root, 'crds'));
+  writeFileSync(join(root, 'crds', 'x.yaml'), 'kind: X');
+  vi.stubEnv('GO_MODULE_DIR', root);
+  module = { ...module, packages: { one: 'example.com/tools/one' }, files: ['crds/x.yaml'] };
+  await build();
+  expect(readFileSync(join(cacheFolder(module), 'x.yaml'), 'utf8')).toBe('kind: X');
 });
 
 it('without Go nothing is built, and that is said once', async () => {

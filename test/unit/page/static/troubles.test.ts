@@ -91,6 +91,16 @@ it.each<{ why: string; change: Partial<PageState>; found: string[] }>([
     found: ['attention policies TaintPolicy gpu-pool is in force without why'],
   },
   {
+    why: 'a node pool that does not declare a taint is named, and nothing is said where pools may not be read',
+    change: {
+      policies: [
+        { ...POLICY, conditions: [condition('PoolLacksTaint', 'True')] },
+        { ...POLICY, conditions: [condition('PoolLacksTaint', 'Unknown')] },
+      ],
+    },
+    found: ['attention policies TaintPolicy gpu-pool has a taint that a pool lacks: why'],
+  },
+  {
     why: 'files that cannot be read are told of by the check alone',
     change: { checks: [{ name: 'policies', state: 'degraded', detail: '1 in force, the last good ones: bad file' }] },
     found: ['attention policies Policies: 1 in force, the last good ones: bad file'],
