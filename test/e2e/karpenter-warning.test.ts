@@ -5,6 +5,7 @@ import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { defineNodePools, obstacleToKarpenter } from '../control-plane/karpenter.ts';
 import { admin } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
 import { skipFor } from '../skip-for.ts';
 import { policySet } from '../unit/policy/policies.ts';
 import { policyObject } from './policy-objects.ts';
@@ -58,7 +59,14 @@ describe('the warning of a TaintPolicy', skipFor(obstacleToKarpenter()), () => {
         expect(status, JSON.stringify(answer)).toBe(201);
       }
       // Once the API server has them all.
-      await expect.poll(async () => (await warnings(spec())).length, { timeout: TIMEOUT_MS }).toBe(POOLS.length - 1);
+      let last: readonly string[] = [];
+      await waitUntil(
+        async () => {
+          last = await warnings(spec());
+          return last.length === POOLS.length - 1 || undefined;
+        },
+        { timeoutMs: TIMEOUT_MS, otherwise: () => `the warnings are ${JSON.stringify(last)}` },
+      );
     });
 
     async function warnings(policy: TaintPolicySpec): Promise<string[]> {
