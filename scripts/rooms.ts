@@ -16,10 +16,11 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
   },
   { cel: 'CEL as data: expressions with their cost' },
   { policy: 'what a user declares: schemas, their checks, the compiled policies' },
-  { judge: 'what the policies decide: requests, drift, memory, recovery' },
+  { judge: 'what the policies decide: requests, drift, memory' },
   {
     conditions: 'the same decisions as CEL expressions',
     coverage: 'which DaemonSet runs where and why not; migration of roles',
+    evictions: 'which pods go, and at what pace: recovery, intruders, the budget of NoExecute taints',
   },
   {
     webhooks: 'which webhooks the policies need',
@@ -41,7 +42,17 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
 ];
 
 /** Rooms without any I/O, clock or chance. */
-export const PURE_ROOMS = ['kubernetes', 'cel', 'policy', 'judge', 'conditions', 'coverage', 'webhooks', 'native'];
+export const PURE_ROOMS = [
+  'kubernetes',
+  'cel',
+  'policy',
+  'judge',
+  'conditions',
+  'coverage',
+  'evictions',
+  'webhooks',
+  'native',
+];
 
 export interface SourceFile {
   /** Below `src`, such as `judge/node.ts`. */

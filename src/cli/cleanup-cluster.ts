@@ -10,8 +10,8 @@ import {
   projectDaemonSet,
   projectNode,
 } from '../controllers/sources.ts';
+import { isHealthy } from '../evictions/recovery.ts';
 import { type LeftBehind, leftOnDaemonSet, leftOnNode } from '../judge/daemon-set-repair.ts';
-import { isHealthy } from '../judge/recovery.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
 import { tokenBucket } from '../runtime/rate-limit.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { InvalidArgumentError, Option } from 'commander';
-import { MAX_EVICTION_RATE } from '../judge/eviction-pace.ts';
+import { MAX_EVICTION_RATE } from '../evictions/eviction-pace.ts';
 
 /** What a command ends with. */
 export const EXIT = {

@@ -1,5 +1,5 @@
 import type { SchedulingView } from '../../coverage/coverage.ts';
-import { isHealthy, isRolledOut, type Rollout } from '../../judge/recovery.ts';
+import { isHealthy, isRolledOut, type Rollout } from '../../evictions/recovery.ts';
 import { type ClusterNode, countCovered } from '../sources.ts';
 
 type Rolling = Rollout & SchedulingView;

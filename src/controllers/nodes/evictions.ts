@@ -13,7 +13,7 @@ import {
   type Zone,
   zoneOf,
   zonesOf,
-} from '../../judge/eviction-pace.ts';
+} from '../../evictions/eviction-pace.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import type { Counted } from '../context.ts';
 import { startController } from '../context.ts';

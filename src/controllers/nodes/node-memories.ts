@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import { withTimeAdded } from '../../judge/eviction-pace.ts';
+import { withTimeAdded } from '../../evictions/eviction-pace.ts';
 import { type IdleMemory, REMEMBERED_ANNOTATION } from '../../judge/memory.ts';
 import type { DesiredNode } from '../../judge/node-view.ts';
 import { RELEASE_ANNOTATION, REMOVED_ANNOTATION } from '../../judge/removal.ts';

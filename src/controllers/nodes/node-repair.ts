@@ -1,7 +1,7 @@
 import { isConflict, isFinal, isNotFound } from '../../cluster/client/api-error.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import { evictingTaints } from '../../judge/eviction-pace.ts';
+import { evictingTaints } from '../../evictions/eviction-pace.ts';
 import { type NodeDrift, nodeDrift } from '../../judge/node-drift.ts';
 import type { DesiredNode } from '../../judge/node-view.ts';
 import { identity } from '../../kubernetes/taint.ts';

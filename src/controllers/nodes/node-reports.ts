@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import { type Hold, paceOf } from '../../judge/eviction-pace.ts';
+import { type Hold, paceOf } from '../../evictions/eviction-pace.ts';
 import { settledOn } from '../../judge/memory.ts';
 import type { Hindrance, Loss, NodeDrift } from '../../judge/node-drift.ts';
 import { nativeViolation, type RestoredNatively } from '../../judge/restored-natively.ts';

@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { listPages } from '../../cluster/watch/list-pages.ts';
-import type { UnboundPod } from '../../judge/eviction-pace.ts';
+import type { UnboundPod } from '../../evictions/eviction-pace.ts';
 
 /** A pod has 5 to 10 KB. */
 const PAGE_SIZE = 250;

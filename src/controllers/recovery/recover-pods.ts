@@ -3,7 +3,7 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError } from '../../cluster/client/api-error.ts';
 import { LeadershipLostError } from '../../cluster/lease/leadership.ts';
 import type { Entry } from '../../cluster/watch/watch-cache.ts';
-import { isRecoverable, isRolledOut, judgeFailedPod } from '../../judge/recovery.ts';
+import { isRecoverable, isRolledOut, judgeFailedPod } from '../../evictions/recovery.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { type OptionalRight, RIGHT_OF_STRATEGY } from '../../policy/backstop.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isOutdated } from '../../cluster/client/api-error.ts';
 import type { Entry } from '../../cluster/watch/watch-cache.ts';
-import { failedAtOnce, type RecoveryAttempt } from '../../judge/recovery.ts';
+import { failedAtOnce, type RecoveryAttempt } from '../../evictions/recovery.ts';
 import type { ClusterDaemonSet } from '../sources.ts';
 
 /** An attempt, and what it was to free: the uid of a pod, or the generation of a DaemonSet. */

@@ -1,5 +1,5 @@
 import type { Entry } from '../../cluster/watch/watch-cache.ts';
-import type { LeftBecause } from '../../judge/recovery.ts';
+import type { LeftBecause } from '../../evictions/recovery.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { POLICY_API_VERSION } from '../../policy/policy.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { evictingTaints } from '../../../src/judge/eviction-pace.ts';
+import { evictingTaints } from '../../../src/evictions/eviction-pace.ts';
 import { parseRemembered } from '../../../src/judge/memory.ts';
 import { judgeNode } from '../../../src/judge/node.ts';
 import { type Loss, type NodeDrift, nodeDrift } from '../../../src/judge/node-drift.ts';

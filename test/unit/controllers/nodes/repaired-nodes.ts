@@ -5,7 +5,7 @@ import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects
 import { type NodeRepairContext, startNodeRepair } from '../../../../src/controllers/nodes/node-repair.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
 import type { ClusterNode } from '../../../../src/controllers/sources.ts';
-import { DEFAULT_EVICTION_RATE } from '../../../../src/judge/eviction-pace.ts';
+import { DEFAULT_EVICTION_RATE } from '../../../../src/evictions/eviction-pace.ts';
 import { REMEMBERED_ANNOTATION } from '../../../../src/judge/memory.ts';
 import { RELEASE_ANNOTATION } from '../../../../src/judge/removal.ts';
 import { RESTORED_ANNOTATION } from '../../../../src/judge/restored-natively.ts';

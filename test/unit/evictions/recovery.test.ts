@@ -6,7 +6,7 @@ import {
   type RecoveryCase,
   type RecoveryScene,
   type RecoveryVerdict,
-} from '../../../src/judge/recovery.ts';
+} from '../../../src/evictions/recovery.ts';
 import type { CompiledRecoveryPolicy, RecoveryPolicySpec } from '../../../src/policy/recovery-policy.ts';
 import { policySet } from '../policy/policies.ts';
 

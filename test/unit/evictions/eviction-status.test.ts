@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { evictionState, paceOf, type Waiting } from '../../../src/judge/eviction-pace.ts';
+import { evictionState, paceOf, type Waiting } from '../../../src/evictions/eviction-pace.ts';
 
 const waiting: Waiting = { nodes: 3, rate: 0.1, holds: [], podsHidden: undefined };
 const pods = (...names: string[]) => ({ reason: 'PodsWithoutNode', names }) as const;

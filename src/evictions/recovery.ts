@@ -1,7 +1,7 @@
+import { type DaemonSetView, optsOut } from '../judge/daemon-set.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { isDeparting } from '../kubernetes/transient-taints.ts';
 import type { CompiledRecoveryPolicy } from '../policy/recovery-policy.ts';
-import { type DaemonSetView, optsOut } from './daemon-set.ts';
 
 // All times here are in milliseconds, by one monotonic clock of the process that asks.
 

@@ -10,7 +10,7 @@ import {
   withTimeAdded,
   zoneOf,
   zonesOf,
-} from '../../../src/judge/eviction-pace.ts';
+} from '../../../src/evictions/eviction-pace.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
