@@ -3,8 +3,10 @@ import jsonPatch from 'fast-json-patch';
 import { judgeDaemonSet } from '../judge/daemon-set.ts';
 import { allow, type Decision, type Phase, type Violation } from '../judge/decision.ts';
 import { judgeNode } from '../judge/node.ts';
+import { type NodeRecord, owedTaints } from '../judge/node-return.ts';
+import type { NodeView } from '../judge/node-view.ts';
 import { asDaemonSet, patchDaemonSet, sameTemplate, viewDaemonSet } from '../objects/daemon-set-object.ts';
-import { asNode, patchNode, roomOn, viewNode } from '../objects/node-object.ts';
+import { asNode, machineOf, type NodeObject, patchNode, roomOn, viewNode } from '../objects/node-object.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import type { AdmissionRequest } from './review.ts';
 
@@ -17,23 +19,45 @@ export interface Judgement {
   readonly patch: readonly Operation[];
 }
 
+/** What is kept of nodes beyond their deletion. */
+export interface FormerNodes {
+  /** What is known of the node of that name, whether it is still there or not. */
+  recordOf(name: string): NodeRecord | undefined;
+  /** In milliseconds since the epoch, by the clock of whoever wrote the records. */
+  now(): number;
+}
+
+const NONE_KEPT: FormerNodes = { recordOf: () => undefined, now: () => 0 };
+
 const UNTOUCHED: Judgement = { kind: undefined, decision: allow(), patch: [] };
 
 /**
  * Judges one request. Only CREATE and UPDATE of nodes and of apps' daemonsets, subresources left out, are looked at.
+ *
+ * @param former for nodes that register; none by default
  * @throws MalformedObjectError when the object is not what its resource says
  */
-export function judge(request: AdmissionRequest, phase: Phase, policies: PolicySet): Judgement {
+export function judge(
+  request: AdmissionRequest,
+  phase: Phase,
+  policies: PolicySet,
+  former: FormerNodes = NONE_KEPT,
+): Judgement {
   const { operation, resource, subResource } = request;
   if (subResource || (operation !== 'CREATE' && operation !== 'UPDATE')) return UNTOUCHED;
-  if (resource.group === '' && resource.resource === 'nodes') return judgeNodeRequest(request, phase, policies);
+  if (resource.group === '' && resource.resource === 'nodes') return judgeNodeRequest(request, phase, policies, former);
   if (resource.group === 'apps' && resource.resource === 'daemonsets') {
     return judgeDaemonSetRequest(request, phase, policies);
   }
   return UNTOUCHED;
 }
 
-function judgeNodeRequest(request: AdmissionRequest, phase: Phase, policies: PolicySet): Judgement {
+function judgeNodeRequest(
+  request: AdmissionRequest,
+  phase: Phase,
+  policies: PolicySet,
+  former: FormerNodes,
+): Judgement {
   const { name = '', userInfo } = request;
   const requester = { username: userInfo.username ?? '', groups: userInfo.groups ?? [] };
   const object = asNode(request.object, ['request', 'object']);
@@ -41,7 +65,10 @@ function judgeNodeRequest(request: AdmissionRequest, phase: Phase, policies: Pol
   const node = { ...viewNode(object, name), ...(phase === 'mutate' ? { room: roomOn(object) } : {}) };
   const decision =
     request.operation === 'CREATE'
-      ? judgeNode({ operation: 'CREATE', phase, requester, node }, policies)
+      ? judgeNode(
+          { operation: 'CREATE', phase, requester, node, owed: owedTo(object, node, policies, former) },
+          policies,
+        )
       : judgeNode(
           {
             operation: 'UPDATE',
@@ -54,6 +81,11 @@ function judgeNodeRequest(request: AdmissionRequest, phase: Phase, policies: Pol
         );
   const patch = decision.verdict === 'patch' ? patchNode(object, decision.desired) : [];
   return { kind: 'Node', decision, patch };
+}
+
+function owedTo(object: NodeObject, { name, labels }: NodeView, { taintPolicies }: PolicySet, former: FormerNodes) {
+  const record = former.recordOf(name);
+  return record ? owedTaints(record, { labels, machine: machineOf(object) }, taintPolicies, former.now()) : [];
 }
 
 function judgeDaemonSetRequest(request: AdmissionRequest, phase: Phase, policies: PolicySet): Judgement {

@@ -19,7 +19,8 @@ interface Wording {
   readonly byUser: boolean;
 }
 
-const NODE_WORDINGS: Record<Outcome, Wording> = {
+/** Whether a node did come back is told by the leader, which sees it: a kubelet that starts registers a node that is there in vain. */
+const NODE_WORDINGS: Record<Exclude<Outcome, 'returned'>, Wording> & { readonly returned?: undefined } = {
   denied: warning('TaintRemovalDenied', 'DenyRequest', 'refused the removal of'),
   restored: normal('TaintRestored', 'RestoreTaint', 'restored'),
   added: normal('TaintAdded', 'AddTaint', 'added'),

@@ -37,6 +37,8 @@ export type Outcome =
   | 'restored'
   /** A Present taint or a toleration was added. */
   | 'added'
+  /** A taint was put on a node that registers, as the Node of that name carried it that was deleted. */
+  | 'returned'
   /** A taint or a toleration that should be there is not, and this request is not the one to add it. */
   | 'missing'
   /** The policy's mode is Audit: reported, let through. */

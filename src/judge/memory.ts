@@ -97,7 +97,7 @@ export function remember(remembering: Remembering): string | undefined {
 }
 
 /** Whether it can be read again. Its effect may be too new for that, and its key one that nobody has validated yet. */
-function isLegible(taint: Taint): boolean {
+export function isLegible(taint: Taint): boolean {
   return parseRemembered(formatTaint(taint)).some((read) => sameTaint(read, taint));
 }
 

@@ -1,6 +1,6 @@
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import type { Taint } from '../kubernetes/taint.ts';
-import type { Requester } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy, Requester } from '../policy/policy-set.ts';
 import type { Phase } from './decision.ts';
 
 /** What the policies look at in a Node. */
@@ -39,6 +39,16 @@ export interface NodeUpdate extends Request {
 
 export interface NodeCreation extends Request {
   readonly operation: 'CREATE';
+  /** What policies want on it because the Node of that name carried it that was deleted; none where nobody knows. */
+  readonly owed?: readonly OwedTaint[];
+}
+
+/** A taint that a node which comes back is to carry again, by one policy. */
+export interface OwedTaint {
+  readonly policy: CompiledTaintPolicy;
+  /** The field of the policy that protects it, for example `spec.taints[0]`. */
+  readonly field: string;
+  readonly taint: Taint;
 }
 
 interface Request {

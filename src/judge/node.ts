@@ -1,10 +1,10 @@
-import { formatTaint, identity, valuesOf, withTaints } from '../kubernetes/taint.ts';
+import { formatTaint, identity, sameTaint, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy, PolicySet } from '../policy/policy-set.ts';
 import { allow, type Decision, type Outcome, patch, taintViolation } from './decision.ts';
-import { holdOn, NONE_SETTLED, remember } from './memory.ts';
+import { holdOn, remember } from './memory.ts';
 import { judgeNodeUpdate } from './node-update.ts';
-import type { DesiredNode, NodeCreation, NodeUpdate } from './node-view.ts';
-import { type DeclaredTaint, presentTaints, satisfies } from './removal.ts';
+import type { DesiredNode, NodeCreation, NodeUpdate, OwedTaint } from './node-view.ts';
+import { presentTaints, satisfies } from './removal.ts';
 
 /** Judges the creation or the update of a Node, in one of the two phases of admission. */
 export function judgeNode(request: NodeCreation | NodeUpdate, { taintPolicies }: PolicySet): Decision<DesiredNode> {
@@ -14,21 +14,29 @@ export function judgeNode(request: NodeCreation | NodeUpdate, { taintPolicies }:
 }
 
 /**
- * A node that registers gets its Present taints, whatever the policy's mode but Audit, and whoever registers it: exemptions
- * are about removing taints. It is never refused: a node that cannot register costs more than one that lacks a taint.
+ * A node that registers gets its Present taints, and those that it is owed, whatever the policy's mode but Audit, and whoever
+ * registers it: exemptions are about removing taints. It is never refused: a node that cannot register costs more than one that lacks
+ * a taint. One that it is owed and brings with another value stays as it is.
  */
 function judgeNodeCreation(
-  { phase, node }: NodeCreation,
+  { phase, node, owed = [] }: NodeCreation,
   policies: readonly CompiledTaintPolicy[],
 ): Decision<DesiredNode> {
   const present = valuesOf(node.taints);
   const wants = presentTaints(node.labels, policies);
   const lacking = wants.filter((want) => !satisfies(present, want));
+  // What is declared besides is not said twice.
+  const returning = owed.filter(
+    ({ policy, taint }) =>
+      !present.has(identity(taint)) &&
+      !wants.some((want) => (binds(want) || want.policy === policy) && sameTaint(want.taint, taint)),
+  );
 
   if (phase === 'validate') {
+    const missing = [...lacking, ...returning];
     return allow(
-      lacking.map((want) => taintViolation(want.policy, want.field, want.taint, outcomeOf(want))),
-      lacking.map((want) => {
+      missing.map((want) => taintViolation(want.policy, want.field, want.taint, outcomeOf(want))),
+      missing.map((want) => {
         const { taint, policy } = want;
         if (outcomeOf(want) === 'would-add')
           return `TaintPolicy ${policy.name} would add taint ${formatTaint(taint)} (--audit)`;
@@ -45,15 +53,21 @@ function judgeNodeCreation(
       .toReversed()
       .map((want) => [identity(want.taint), want]),
   );
+  const carriedBefore = new Map(owed.filter(binds).map(({ taint }) => [identity(taint), taint]));
   const additions = lacking
     .filter(binds)
-    .map((want) => named.get(identity(want.taint)) ?? want)
+    .map(
+      (want) =>
+        named.get(identity(want.taint)) ?? { ...want, taint: carriedBefore.get(identity(want.taint)) ?? want.taint },
+    )
     .filter((want) => !satisfies(present, want));
+  const returned = returning.filter(binds);
   const taints = withTaints(
     node.taints,
-    additions.map(({ taint }) => taint),
+    [...additions, ...returned].map(({ taint }) => taint),
   );
-  // Whatever a new node says of itself, it has carried nothing yet, nor has anything been removed. Policies in Audit have no say in that.
+  // Whatever a new node says of itself, it has carried nothing yet but what it is owed, nor has anything been removed. Policies in Audit
+  // have no say in that.
   const isOnlyWatched = policies.every(({ mode }) => mode === 'Audit');
   const removed = isOnlyWatched ? node.removed : undefined;
   const remembered = isOnlyWatched
@@ -61,26 +75,39 @@ function judgeNodeCreation(
     : remember({
         before: undefined,
         carried: taints,
-        protects: holdOn(node.labels, policies, NONE_SETTLED),
+        protects: holdOn(
+          node.labels,
+          policies,
+          (taint) => formatTaint(carriedBefore.get(identity(taint)) ?? NO_TAINT) === formatTaint(taint),
+        ),
         room: node.room,
       });
-  if (additions.length === 0 && remembered === node.remembered && removed === node.removed) return allow();
+  const isAsItWas = remembered === node.remembered && removed === node.removed;
+  if (additions.length + returned.length === 0 && isAsItWas) return allow();
 
   const values = valuesOf(taints);
   const added = lacking.filter((want) => binds(want) && satisfies(values, want));
   return patch(
     { taints, release: node.release, remembered, removed, restored: node.restored },
-    added.map((want) => taintViolation(want.policy, want.field, want.taint, 'added')),
-    added.map(({ taint, policy }) => `TaintPolicy ${policy.name} added taint ${formatTaint(taint)}`),
+    [
+      ...added.map((want) => taintViolation(want.policy, want.field, want.taint, 'added')),
+      ...returned.map(({ policy, field, taint }) => taintViolation(policy, field, taint, 'returned')),
+    ],
+    [
+      ...added.map(({ taint, policy }) => `TaintPolicy ${policy.name} added taint ${formatTaint(taint)}`),
+      ...returned.map(({ taint, policy }) => `TaintPolicy ${policy.name} gave back taint ${formatTaint(taint)}`),
+    ],
   );
 }
 
+const NO_TAINT: Taint = { key: '', effect: '' };
+
 /** What is said of a taint that the node still lacks once mutation is over. */
-function outcomeOf({ policy, field }: DeclaredTaint): Outcome {
+function outcomeOf({ policy, field }: Pick<OwedTaint, 'policy' | 'field'>): Outcome {
   if (policy.mode !== 'Audit') return 'missing';
   return policy.trial(field) === 'Audit' ? 'audited' : 'would-add';
 }
 
-function binds({ policy }: DeclaredTaint): boolean {
+function binds({ policy }: { readonly policy: CompiledTaintPolicy }): boolean {
   return policy.mode !== 'Audit';
 }

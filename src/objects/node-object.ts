@@ -5,6 +5,7 @@ import type { DesiredNode, NodeView } from '../judge/node-view.ts';
 import { RELEASE_ANNOTATION, REMOVED_ANNOTATION } from '../judge/removal.ts';
 import { RESTORED_ANNOTATION } from '../judge/restored-natively.ts';
 import { own } from '../kubernetes/label-selector.ts';
+import { type MachineMarks, machineMarks } from '../kubernetes/machine.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { listPatch, Nullish, ObjectMeta, reader } from './object-meta.ts';
 
@@ -25,8 +26,10 @@ const NodeSchema = Type.Object({
           }),
         ),
       ),
+      providerID: Nullish(Type.String()),
     }),
   ),
+  status: Nullish(Type.Object({ nodeInfo: Nullish(Type.Object({ systemUUID: Nullish(Type.String()) })) })),
 });
 
 export type NodeObject = Static<typeof NodeSchema>;
@@ -42,6 +45,11 @@ export function viewNode({ metadata, spec }: NodeObject, name: string): NodeView
     taints: spec?.taints ?? [],
     ...annotationsOf(metadata),
   };
+}
+
+/** What tells its machine from others. */
+export function machineOf({ spec, status }: NodeObject): MachineMarks {
+  return machineMarks({ systemUUID: status?.nodeInfo?.systemUUID, providerID: spec?.providerID });
 }
 
 /** {@link NodeView.room}: what other annotations leave. The bytes of all names and values count. */

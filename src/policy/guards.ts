@@ -1,3 +1,4 @@
+import type { Static } from 'typebox';
 import Type from 'typebox';
 
 /*
@@ -78,6 +79,20 @@ export const SurviveDeletionSchema = Type.Object(
     additionalProperties: false,
   },
 );
+
+/** For how long after its deletion, in milliseconds, and on which machine. */
+export interface Survival {
+  readonly forMs: number;
+  readonly machine: 'Same' | 'Any';
+}
+
+export function survivalOf({
+  surviveDeletion,
+}: {
+  readonly surviveDeletion?: Static<typeof SurviveDeletionSchema>;
+}): Survival | undefined {
+  return surviveDeletion && { forMs: surviveDeletion.hours * 3_600_000, machine: surviveDeletion.machine ?? 'Same' };
+}
 
 /** `spec.noExecute` of a TaintPolicy. */
 export const NoExecuteSchema = Type.Object(

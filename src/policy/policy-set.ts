@@ -7,6 +7,7 @@ import {
   type DaemonSetSelection,
   type SelectableDaemonSet,
 } from './daemon-set-selection.ts';
+import { type Survival, survivalOf } from './guards.ts';
 import type { Policy, TaintPolicy, TolerationPolicy } from './policy.ts';
 import { type CompiledRecoveryPolicy, compileRecoveryPolicy } from './recovery-policy.ts';
 import {
@@ -74,6 +75,8 @@ export interface CompiledTaintPolicy {
   guardedBy(taint: Taint): string | undefined;
   /** What becomes of an update of labels by which a node leaves the policy with a protected taint on it. */
   readonly leaving: NonNullable<TaintPolicySpec['leaving']>;
+  /** Whether a node that registers anew gets its taints back. */
+  readonly survives: Survival | undefined;
 }
 
 export interface PresentTaint {
@@ -179,6 +182,7 @@ export function compileTaintPolicy(
       (protection.exactly(taint) ?? (!waits || isSettled(taint) ? protection.byPattern(taint) : undefined))?.field,
     guardedBy: (taint) => (guard.exactly(taint) ?? guard.byPattern(taint))?.field,
     leaving: spec.leaving ?? 'Record',
+    survives: survivalOf(spec),
   };
 }
 

@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from 'pino';
+import type { FormerNodes } from '../admission/admit.ts';
 import { InputError } from '../files/text-files.ts';
 import { type Page, pageRoutes } from '../page/page-routes.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
@@ -52,6 +53,8 @@ export interface AdmissionOptions {
   /** Who may call; undefined: everybody. */
   readonly clients?: KnownClients | undefined;
   readonly policies: () => PolicySet;
+  /** What nodes carried that were deleted; undefined: nobody keeps it. */
+  readonly former?: FormerNodes | undefined;
   readonly onJudged?: (judged: JudgedRequest) => void;
   readonly metrics: AdmissionMetrics;
   readonly log: Logger;
@@ -81,7 +84,7 @@ const MAX_CONNECTIONS = 500;
  * @throws InputError for an address that cannot be listened on
  */
 export async function startAdmission(options: AdmissionOptions): Promise<RunningAdmission> {
-  const { listeners, policies, metrics, log, onJudged, clients, stopGraceMs = STOP_GRACE_MS } = options;
+  const { listeners, policies, former, metrics, log, onJudged, clients, stopGraceMs = STOP_GRACE_MS } = options;
   let { tls } = options;
   let clientCa = clients?.ca;
   let draining = false;
@@ -91,6 +94,7 @@ export async function startAdmission(options: AdmissionOptions): Promise<Running
     tls,
     clients,
     policies,
+    former,
     metrics,
     log,
     draining: (connection) => draining || (clientCa !== undefined && !current.has(connection)),

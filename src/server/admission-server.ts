@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import Fastify, { type FastifyError } from 'fastify';
 import type { Logger } from 'pino';
-import { type Judgement, judge } from '../admission/admit.ts';
+import { type FormerNodes, type Judgement, judge } from '../admission/admit.ts';
 import { answer, badRequest, internalError } from '../admission/response.ts';
 import { type AdmissionRequest, decodeReview, nestedTooDeep } from '../admission/review.ts';
 import type { Phase } from '../judge/decision.ts';
@@ -55,6 +55,8 @@ export interface AdmissionServerOptions {
   readonly clients?: KnownClients | undefined;
   /** The policies in force; asked once for each request. */
   readonly policies: () => PolicySet;
+  /** What nodes carried that were deleted; undefined: nobody keeps it. */
+  readonly former?: FormerNodes | undefined;
   readonly metrics: AdmissionMetrics;
   readonly log: Logger;
   /** While true, the connection ends after its next answer. */
@@ -82,6 +84,7 @@ export function createAdmissionServer({
   tls,
   clients,
   policies,
+  former,
   metrics,
   log,
   draining = () => false,
@@ -204,7 +207,7 @@ export function createAdmissionServer({
     const count = (result: RequestResult) =>
       request.dryRun ? metrics.dryRunAnswered(phase) : metrics.requestAnswered(phase, result, secondsSinceStart());
     try {
-      const judgement = judge(request, phase, policies());
+      const judgement = judge(request, phase, policies(), former);
       const { kind, decision } = judgement;
       count(RESULTS[decision.verdict]);
       if (kind && !request.dryRun) {

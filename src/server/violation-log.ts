@@ -14,6 +14,7 @@ const LEVELS: Record<Outcome, 'info' | 'warn'> = {
   unselected: 'warn',
   restored: 'info',
   added: 'info',
+  returned: 'info',
   announced: 'info',
   released: 'info',
   exempt: 'info',

@@ -1,0 +1,272 @@
+import { describe, expect, it } from 'vitest';
+import type { Phase } from '../../../src/judge/decision.ts';
+import { judgeNode } from '../../../src/judge/node.ts';
+import {
+  type NodeRecord,
+  owedTaints,
+  type RecordedNode,
+  recordOf,
+  rememberOwed,
+} from '../../../src/judge/node-return.ts';
+import { machineMarks } from '../../../src/kubernetes/machine.ts';
+import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
+import type { PolicySet } from '../../../src/policy/policy-set.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import { policySet } from '../policy/policies.ts';
+
+const HOUR = 3_600_000;
+const START = Date.parse('2026-11-22T12:00:00Z');
+const DEDICATED: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+const OTHER: Taint = { key: 'example.com/other', effect: 'NoExecute' };
+const FREE: Taint = { key: 'free', effect: 'NoSchedule' };
+const MACHINE = { systemUUID: 'EC2A6B1E-0001', providerID: 'aws:///a/i-1' };
+
+const surviving = (more: Partial<TaintPolicySpec> = {}): TaintPolicySpec => ({
+  mode: 'Restore',
+  taints: [{ key: 'dedicated' }],
+  surviveDeletion: { hours: 24 },
+  ...more,
+});
+const policies = (more: Partial<TaintPolicySpec> = {}) => policySet({ taint: { p: surviving(more) } });
+
+interface Node {
+  readonly uid?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly taints?: readonly Taint[];
+  readonly remembered?: string;
+  readonly release?: string;
+  readonly machine?: Parameters<typeof machineMarks>[0];
+}
+
+function nodeOf({
+  uid = 'first',
+  labels = {},
+  taints = [],
+  remembered,
+  release,
+  machine = MACHINE,
+}: Node): RecordedNode {
+  return { name: 'n1', uid, labels, taints, release, remembered, machine: machineMarks(machine) };
+}
+
+const at = ({ taintPolicies }: PolicySet, now = START, forgets = true) => ({ policies: taintPolicies, now, forgets });
+const texts = (taints: readonly Taint[] = []) => taints.map(formatTaint);
+const owedTo = (record: NodeRecord | undefined, node: Node, set: PolicySet, now = START) =>
+  record ? owedTaints(record, nodeOf(node), set.taintPolicies, now).map(({ taint }) => formatTaint(taint)) : [];
+
+/** The record of a node that is deleted at {@link START}. */
+function deleted(set: PolicySet, node: Node = { taints: [DEDICATED, FREE] }): NodeRecord | undefined {
+  return recordOf(recordOf(undefined, nodeOf(node), at(set)), undefined, at(set));
+}
+
+function registers(set: PolicySet, record: NodeRecord | undefined, node: Node = {}, phase: Phase = 'mutate') {
+  const view = nodeOf({ uid: 'second', ...node });
+  const owed = record ? owedTaints(record, view, set.taintPolicies, START + 1_000) : [];
+  const requester = { username: 'system:node:n1', groups: ['system:nodes'] };
+  return judgeNode({ operation: 'CREATE', phase, requester, node: view, owed }, set);
+}
+
+describe('what is recorded of a node', () => {
+  it.each<{ why: string; set?: PolicySet; node: Node; taints: string[] | undefined }>([
+    {
+      why: 'what a policy protects that says so',
+      node: { taints: [FREE, DEDICATED] },
+      taints: ['dedicated=gpu:NoSchedule'],
+    },
+    { why: 'nothing where nothing is protected', node: { taints: [FREE] }, taints: undefined },
+    {
+      why: 'nothing by a policy that does not say so',
+      set: policySet({ taint: { p: { mode: 'Deny', taints: [{ key: '*' }] } } }),
+      node: { taints: [FREE] },
+      taints: undefined,
+    },
+    {
+      why: 'nothing of nodes that the policy is not for',
+      set: policies({ nodeSelector: { matchLabels: { a: 'b' } } }),
+      node: { taints: [DEDICATED] },
+      taints: undefined,
+    },
+    {
+      why: 'also what it lost without leave',
+      node: { remembered: 'dedicated=gpu:NoSchedule' },
+      taints: ['dedicated=gpu:NoSchedule'],
+    },
+    {
+      why: 'not what goes with leave',
+      node: { remembered: 'dedicated=gpu:NoSchedule', release: 'dedicated:NoSchedule' },
+      taints: undefined,
+    },
+    {
+      why: 'by a wildcard only what has settled',
+      set: policies({ taints: [{ key: '*' }] }),
+      node: { taints: [DEDICATED, FREE], remembered: 'free:NoSchedule' },
+      taints: ['free:NoSchedule'],
+    },
+    {
+      why: 'also in mode Audit',
+      set: policies({ mode: 'Audit' }),
+      node: { taints: [DEDICATED] },
+      taints: ['dedicated=gpu:NoSchedule'],
+    },
+    {
+      why: 'nothing that comes and goes by itself',
+      set: policies({ taints: [{ key: 'node.kubernetes.io/unreachable' }] }),
+      node: { taints: [{ key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' }] },
+      taints: undefined,
+    },
+  ])('$why', ({ set = policies(), node, taints }) => {
+    const record = recordOf(undefined, nodeOf(node), at(set));
+    expect(record && texts(record.taints)).toEqual(taints);
+  });
+
+  it('changes with the node, and goes with its last taint', () => {
+    const set = policies({ taints: [{ key: 'dedicated' }, { key: OTHER.key }] });
+    const first = recordOf(undefined, nodeOf({ taints: [DEDICATED] }), at(set));
+    const more = recordOf(first, nodeOf({ taints: [DEDICATED, OTHER] }), at(set));
+    expect(texts(more?.taints)).toEqual(['dedicated=gpu:NoSchedule', 'example.com/other:NoExecute']);
+    expect(recordOf(more, nodeOf({}), at(set))).toBeUndefined();
+  });
+
+  it('says when the node was deleted: when that was seen first', () => {
+    const record = deleted(policies());
+    expect(record?.deletedAt).toBe(START);
+    expect(recordOf(record, undefined, at(policies(), START + HOUR))?.deletedAt).toBe(START);
+  });
+
+  it('is forgotten when the hours are over, or the policy says it no more', () => {
+    const record = deleted(policies());
+    expect(recordOf(record, undefined, at(policies(), START + 24 * HOUR - 1))).toEqual(record);
+    expect(recordOf(record, undefined, at(policies(), START + 24 * HOUR))).toBeUndefined();
+    expect(recordOf(record, undefined, at(policySet({})))).toBeUndefined();
+    expect(recordOf(record, undefined, at(policySet({}), START, false))).toEqual(record);
+    // A policy that is replaced is no reason to write the records of all nodes twice.
+    const living = recordOf(undefined, nodeOf({ taints: [DEDICATED] }), at(policies()));
+    expect(recordOf(living, nodeOf({ taints: [DEDICATED] }), at(policySet({}), START, false))).toEqual(living);
+    expect(recordOf(living, nodeOf({}), at(policySet({}), START, false))).toBeUndefined();
+  });
+});
+
+describe('a node that registers anew', () => {
+  it.each<{ why: string; after: number; taints: string[] }>([
+    { why: 'a second later', after: 1_000, taints: ['dedicated=gpu:NoSchedule'] },
+    { why: 'an hour later', after: HOUR, taints: ['dedicated=gpu:NoSchedule'] },
+    { why: 'just within the hours', after: 24 * HOUR - 1, taints: ['dedicated=gpu:NoSchedule'] },
+    { why: 'when the hours are over', after: 24 * HOUR, taints: [] },
+  ])('is owed what it carried, $why: $taints', ({ after, taints }) => {
+    expect(owedTo(deleted(policies()), { uid: 'second' }, policies(), START + after)).toEqual(taints);
+  });
+
+  it('is owed it before anybody has seen that it was deleted', () => {
+    const living = recordOf(undefined, nodeOf({ taints: [DEDICATED] }), at(policies()));
+    expect(owedTo(living, { uid: 'second' }, policies(), START + 100 * HOUR)).toEqual(['dedicated=gpu:NoSchedule']);
+    // Then a kubelet may as well have started again beside its Node: there is nothing to report.
+    expect(owedTo(living, { uid: 'second' }, policies({ mode: 'Audit' }))).toEqual([]);
+  });
+
+  it.each<{ why: string; machine: Node['machine']; same: boolean }>([
+    { why: 'the same in other letters', machine: { systemUUID: 'ec2a6b1e-0001' }, same: true },
+    { why: 'another systemUUID', machine: { systemUUID: 'EC2A6B1E-0002', providerID: 'aws:///a/i-1' }, same: false },
+    { why: 'another providerID', machine: { ...MACHINE, providerID: 'aws:///a/i-2' }, same: false },
+    { why: 'no providerID yet', machine: { systemUUID: MACHINE.systemUUID, providerID: '' }, same: true },
+    { why: 'nothing known: the name counts', machine: {}, same: true },
+  ])('on a machine with $why', ({ machine = {}, same }) => {
+    const node: Node = { uid: 'second', machine };
+    const taints = ['dedicated=gpu:NoSchedule'];
+    expect(owedTo(deleted(policies()), node, policies())).toEqual(same ? taints : []);
+    const any = policies({ surviveDeletion: { hours: 24, machine: 'Any' } });
+    expect(owedTo(deleted(any), node, any)).toEqual(taints);
+  });
+
+  it('gets it, and remembers it, whatever stands before it in its list', () => {
+    const decision = registers(policies(), deleted(policies()), { taints: [FREE] });
+    expect(decision).toMatchObject({
+      verdict: 'patch',
+      desired: { taints: [FREE, { ...DEDICATED }], remembered: 'dedicated=gpu:NoSchedule' },
+      violations: [{ policy: 'p', field: 'spec.taints[0]', outcome: 'returned', subject: 'dedicated=gpu:NoSchedule' }],
+      warnings: ['TaintPolicy p gave back taint dedicated=gpu:NoSchedule'],
+      auditAnnotations: { returned: 'p: dedicated=gpu:NoSchedule' },
+    });
+    expect(registers(policies(), deleted(policies()), { taints: [DEDICATED] }, 'validate').violations).toEqual([]);
+    expect(registers(policies(), deleted(policies()), {}, 'validate').violations).toMatchObject([
+      { outcome: 'missing' },
+    ]);
+  });
+
+  it('keeps another value that it brings itself', () => {
+    const decision = registers(policies(), deleted(policies()), { taints: [{ ...DEDICATED, value: 'cpu' }] });
+    expect(decision).toMatchObject({ desired: { remembered: 'dedicated=cpu:NoSchedule' }, violations: [] });
+  });
+
+  it('gets by a wildcard what had settled, which counts as settled at once', () => {
+    const wild = policies({ taints: [{ key: '*' }] });
+    const record = deleted(wild, { taints: [DEDICATED, FREE], remembered: 'dedicated=gpu:NoSchedule' });
+    expect(registers(wild, record, { taints: [FREE] })).toMatchObject({
+      desired: { taints: [FREE, DEDICATED], remembered: 'dedicated=gpu:NoSchedule' },
+    });
+  });
+
+  it.each<{ why: string; value?: string; carries: string; outcome: string }>([
+    { why: 'its value where the policy names none', carries: 'gpu', outcome: 'added' },
+    { why: "the policy's value", value: 'cpu', carries: 'cpu', outcome: 'added' },
+  ])('gets a Present taint with $why, and it is said once', ({ value, carries, outcome }) => {
+    const rule = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Present', ...(value ? { value } : {}) } as const;
+    const set = policies({ taints: [rule, { key: 'dedicated' }] });
+    const decision = registers(set, deleted(policies()));
+    expect(decision).toMatchObject({ desired: { taints: [{ ...DEDICATED, value: carries }] } });
+    expect(decision.violations.map((violation) => violation.outcome)).toEqual([outcome]);
+  });
+
+  it('in mode Audit is only reported', () => {
+    const audit = policies({ mode: 'Audit' });
+    expect(registers(audit, deleted(audit))).toMatchObject({ verdict: 'allow', violations: [] });
+    expect(registers(audit, deleted(audit), {}, 'validate')).toMatchObject({
+      verdict: 'allow',
+      violations: [{ policy: 'p', mode: 'Audit', outcome: 'audited' }],
+      warnings: ['TaintPolicy p, Audit: the node lacks taint dedicated=gpu:NoSchedule'],
+    });
+  });
+});
+
+describe('a node that came back while nobody was asked', () => {
+  const labelled = policies({ nodeSelector: { matchLabels: { pool: 'gpu' } } });
+  const gpu = { pool: 'gpu' };
+
+  it('is owed what it lacks, also where the label comes later, until it has it', () => {
+    const record = deleted(labelled, { labels: gpu, taints: [DEDICATED] });
+    const back = recordOf(record, nodeOf({ uid: 'second' }), at(labelled, START + HOUR));
+    expect(back).toMatchObject({ taints: [], owed: { since: START } });
+    expect(owedTo(back, { uid: 'second' }, labelled)).toEqual([]);
+    expect(owedTo(back, { uid: 'second', labels: gpu }, labelled, START + HOUR)).toEqual(['dedicated=gpu:NoSchedule']);
+    const carrying = nodeOf({ uid: 'second', labels: gpu, taints: [DEDICATED] });
+    const paid = recordOf(back, carrying, at(labelled, START + HOUR));
+    expect(texts(paid?.taints)).toEqual(['dedicated=gpu:NoSchedule']);
+    expect(paid?.owed).toBeUndefined();
+    expect(paid?.deletedAt).toBeUndefined();
+  });
+
+  it('is owed nothing more when the hours are over, nor on another machine', () => {
+    const record = deleted(policies());
+    const back = recordOf(record, nodeOf({ uid: 'second' }), at(policies(), START + HOUR));
+    expect(recordOf(back, nodeOf({ uid: 'second' }), at(policies(), START + 24 * HOUR))).toBeUndefined();
+    const other = nodeOf({ uid: 'second', machine: { systemUUID: 'other' } });
+    expect(recordOf(record, other, at(policies(), START + HOUR))).toBeUndefined();
+  });
+
+  it('that is deleted once more is owed both: what it was owed and what it carried', () => {
+    const set = policies({ taints: [{ key: 'dedicated' }, { key: OTHER.key }] });
+    const back = recordOf(deleted(set), nodeOf({ uid: 'second', taints: [OTHER] }), at(set, START + HOUR));
+    const again = recordOf(back, undefined, at(set, START + 2 * HOUR));
+    expect(texts(again?.taints).sort()).toEqual(['dedicated=gpu:NoSchedule', 'example.com/other:NoExecute']);
+    expect(again?.deletedAt).toBe(START + 2 * HOUR);
+  });
+
+  it('remembers what it is owed, but by policies that only watch', () => {
+    const node = nodeOf({ uid: 'second', remembered: 'free:NoSchedule' });
+    const owed = owedTaints(deleted(policies()) as NodeRecord, node, policies().taintPolicies, START);
+    expect(rememberOwed(node, owed)).toBe('free:NoSchedule, dedicated=gpu:NoSchedule');
+    const audit = policies({ mode: 'Audit' });
+    expect(rememberOwed(node, owedTaints(deleted(audit) as NodeRecord, node, audit.taintPolicies, START))).toBe(
+      'free:NoSchedule',
+    );
+  });
+});
