@@ -80,6 +80,15 @@ export function carriesProtected(taints: 'added' | 'taints', policies: readonly 
   return anyPolicy(policies, condition, { whoever: true });
 }
 
+/**
+ * True when a policy that gives nodes back what they carried is for the node that registers. Whether it was there before, no expression
+ * can know.
+ */
+export function mayReturn(policies: readonly CompiledTaintPolicy[]): Expression {
+  const surviving = policies.filter(({ survives }) => survives);
+  return anyPolicy(surviving, (policy) => conditionsOf(policy).selects.after, { whoever: true });
+}
+
 export function rulesOf(policies: readonly CompiledTaintPolicy[]): CompiledTaintRule[] {
   return policies.flatMap(({ rules }) => rules);
 }

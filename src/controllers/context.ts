@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
 import type { SecretRef } from '../cluster/certificate-secret.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
+import type { NodeRecords } from '../cluster/node-records.ts';
 import type { ClusterPolicies } from '../cluster/policies.ts';
 import type { SecretKeeper } from '../cluster/secret-keeper.ts';
 import type { ServiceRef } from '../cluster/service-endpoint.ts';
@@ -30,6 +31,7 @@ export interface LeaderOptions {
   readonly audit: boolean;
   readonly policies: ClusterPolicies;
   readonly webhooks: RegisteredWebhooks;
+  readonly nodeRecords: NodeRecords;
   readonly certificates: Pick<CertificateKeeper, 'current'> & { readonly changes: Source };
   /** The certificates once more where they are in a Secret, and so taintkeeper's to look after. */
   readonly secret:

@@ -5,9 +5,10 @@ import { compileCoverage, type SchedulingView } from '../coverage/coverage.ts';
 import type { Rollout } from '../evictions/recovery.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
 import type { NodeView } from '../judge/node-view.ts';
+import type { MachineMarks } from '../kubernetes/machine.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
-import { asNode, roomOn, viewNode } from '../objects/node-object.ts';
+import { asNode, machineOf, roomOn, viewNode } from '../objects/node-object.ts';
 import { machineClusterOf } from '../objects/node-pool-object.ts';
 import { viewScheduling } from '../objects/workload-object.ts';
 import { orAborted } from '../runtime/pause.ts';
@@ -21,6 +22,8 @@ export interface ClusterNode extends NodeView {
   readonly ready: boolean;
   /** NAMESPACE/NAME of the Cluster of Cluster API whose node it is, if it says so. */
   readonly machineCluster?: string;
+  /** Absent where nothing is known of it. */
+  readonly machine?: MachineMarks;
 }
 
 /** What the controllers keep of a DaemonSet. The numbers of its status are 0 where it has none yet. */
@@ -163,6 +166,7 @@ export function projectNode(object: unknown): ClusterNode {
   return {
     ...viewNode(node, ''),
     room: roomOn(node),
+    machine: machineOf(node),
     ready: ready && metadata.deletionTimestamp === undefined,
     ...(machineCluster === undefined ? {} : { machineCluster }),
   };

@@ -1,6 +1,7 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isForbidden } from '../cluster/client/api-error.ts';
 import { NATIVE_RESOURCES } from '../cluster/native-policies.ts';
+import { NODE_RECORDS } from '../cluster/node-records.ts';
 import { OPTIONAL_RIGHT_NAMES, OPTIONAL_RIGHTS } from '../cluster/optional-rights.ts';
 import { POLICY_RESOURCES } from '../cluster/policies.ts';
 import { CONFIGURATION_NAME, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
@@ -71,6 +72,8 @@ export function neededRights(installation: Installation): Right[] {
       : []),
     { group: 'coordination.k8s.io', resource: 'leases', name: lease, namespace, verbs: ['get', 'update'] },
     { group: 'coordination.k8s.io', resource: 'leases', namespace, verbs: ['create'] },
+    { group: '', resource: 'configmaps', name: NODE_RECORDS, namespace, verbs: ['get', 'list', 'watch', 'patch'] },
+    { group: '', resource: 'configmaps', namespace, verbs: ['create'] },
     { group: '', resource: 'pods', namespace, verbs: ['list'] },
     { group: '', resource: 'pods/eviction', namespace, verbs: ['create'] },
     { group: '', resource: 'services', name: service, namespace, verbs: ['get'] },

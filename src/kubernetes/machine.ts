@@ -17,6 +17,8 @@ export function machineMarks({ systemUUID, providerID }: Machine): MachineMarks 
   return { system: mark((systemUUID ?? '').toLowerCase()), provider: mark(providerID ?? '') };
 }
 
+export const UNKNOWN_MACHINE: MachineMarks = { system: '', provider: '' };
+
 /**
  * Whether nothing says that these are two machines: what both know of is the same. Where they have nothing in common that is known,
  * they count as one.

@@ -153,6 +153,9 @@ function announceLoad(load: PolicyLoad, audit: boolean, metrics: AdmissionMetric
     if (kind === 'RecoveryPolicy') log.warn(`${kind} ${name} does nothing here: it takes taintkeeper in a cluster`);
   }
   for (const policy of load.policies) {
+    if (policy.kind === 'TaintPolicy' && policy.spec.surviveDeletion) {
+      log.warn(`TaintPolicy ${policy.name}: surviveDeletion does nothing here: it takes taintkeeper in a cluster`);
+    }
     for (const note of wildcardNotesWithoutLeader(policy)) log.warn(`${policy.kind} ${policy.name}: ${note}`);
   }
 }

@@ -10,6 +10,7 @@ import { createEventRecorder } from '../cluster/events/event-recorder.ts';
 import { electLeader, type LeaderElection } from '../cluster/lease/leader-election.ts';
 import type { Leadership } from '../cluster/lease/leadership.ts';
 import { leaderClient, newIdentity, replicaOf } from '../cluster/lease/leadership.ts';
+import { nodeRecords } from '../cluster/node-records.ts';
 import { POLICY_RESOURCES, watchPolicies } from '../cluster/policies.ts';
 import { serverName } from '../cluster/service-endpoint.ts';
 import { watchWebhookConfigurations } from '../cluster/webhook-configurations.ts';
@@ -93,6 +94,12 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   const webhooks = watchWebhookConfigurations({ client, log });
   starting.defer(async () => void (await webhooks.stop()));
 
+  const records = nodeRecords({ client, namespace, log });
+  policies.changes.subscribe(() => {
+    if (policies.snapshot().compiled.taintPolicies.some(({ survives }) => survives)) records.follow();
+  });
+  starting.defer(async () => void (await records.stop()));
+
   // Before what the API server may keep us waiting for: a process that waits is alive.
   const present: Present = { stopping: false };
   const trusted = trustCheck(webhooks);
@@ -151,6 +158,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       if (!policies.isSynced()) throw new Error('the policies have not been read yet');
       return policies.snapshot().compiled;
     },
+    former: { recordOf: records.recordOf, now: () => client.now().getTime() },
     onJudged(judged) {
       const { request, judgement } = judged;
       for (const event of eventsOf(request, judgement)) events.record(event);
@@ -203,6 +211,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       service,
       policies,
       webhooks,
+      nodeRecords: records,
       certificates: { current: keeper.current, changes: certificateChanges },
       secret,
       record: events.record,

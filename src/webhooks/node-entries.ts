@@ -2,7 +2,7 @@ import { type Chosen, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, not, TRUE, type Variable } from '../cel/expression.ts';
 import { literals } from '../cel/lists.ts';
 import { lacksPresentTaint, protectedKeys, whenTaintsChange } from '../conditions/dropped-taints.ts';
-import { carriesProtected, rulesOf } from '../conditions/node-policies.ts';
+import { carriesProtected, mayReturn, rulesOf } from '../conditions/node-policies.ts';
 import { onUpdate, RESTORES_NATIVELY } from '../conditions/node-update.ts';
 import { lasting } from '../conditions/protected-taints.ts';
 import { IS_NODE, LABELS } from '../conditions/selection.ts';
@@ -52,12 +52,16 @@ export function nodeEntries(policies: readonly CompiledTaintPolicy[]): WebhookEn
   ];
 }
 
-/** A node registers that lacks a Present taint, has a taint that is to be remembered, or says itself what it remembers or was rid of. */
+/**
+ * A node registers that lacks a Present taint, has a taint that is to be remembered, says itself what it remembers or was rid of, or may
+ * have been there before.
+ */
 function registration(binding: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   const concerns = onCreation(
     any([
       binding.length === 0 ? FALSE : SAYS_OF_ITSELF,
       lacksPresentTaint(binding),
+      mayReturn(binding),
       bind([lasting('taints', rulesOf(binding))], carriesProtected('taints', binding)),
     ]),
   );
@@ -69,9 +73,9 @@ function registration(binding: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   });
 }
 
-/** A node registers that still lacks a Present taint. */
+/** A node registers that still lacks a Present taint, or perhaps one that it carried before. */
 function registrationReport(policies: readonly CompiledTaintPolicy[]): WebhookEntry[] {
-  const lacks = onCreation(lacksPresentTaint(policies));
+  const lacks = onCreation(any([lacksPresentTaint(policies), mayReturn(policies)]));
   return entry(lacks, {
     name: 'report-registration.taintkeeper.dev',
     phase: 'validate',

@@ -216,8 +216,17 @@ const RIGHTS_BY_DEFAULT: readonly Right[] = [
     resource: 'configmaps',
     name: 'taintkeeper-default-policies',
     namespace: NAMESPACE,
-    may: ['get', 'patch'],
-    mayNot: ['list', ...without('patch')],
+    // A right to create is for every name.
+    may: ['get', 'patch', 'create'],
+    mayNot: ['list', ...without('patch', 'create')],
+  },
+  {
+    what: 'the records of nodes',
+    resource: 'configmaps',
+    name: 'taintkeeper-nodes',
+    namespace: NAMESPACE,
+    may: ['get', 'list', 'watch', 'patch', 'create'],
+    mayNot: without('patch', 'create'),
   },
   {
     what: 'other ConfigMaps',

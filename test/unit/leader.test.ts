@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../src/cluster/client/api-client.ts';
+import { nodeRecords } from '../../src/cluster/node-records.ts';
 import type { LeaderOptions } from '../../src/controllers/context.ts';
 import { startLeaderWork } from '../../src/leader.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
@@ -37,6 +38,7 @@ function startUnanswered(signal: AbortSignal) {
       objects: () => [],
     },
     webhooks: { ...none, get: () => undefined, caBundles: () => [], trust: () => true },
+    nodeRecords: nodeRecords({ client, namespace: 'taintkeeper', log }),
     certificates: { current: () => ({ bundle: undefined }) as never, changes: createSubject() },
     secret: undefined,
     caOverlapMs: 0,

@@ -2,9 +2,10 @@ import { isConflict, isFinal, isNotFound } from '../../cluster/client/api-error.
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { evictingTaints } from '../../evictions/eviction-pace.ts';
-import { type NodeDrift, nodeDrift } from '../../judge/node-drift.ts';
-import type { DesiredNode } from '../../judge/node-view.ts';
-import { identity } from '../../kubernetes/taint.ts';
+import { type Loss, type NodeDrift, nodeDrift } from '../../judge/node-drift.ts';
+import { rememberOwed } from '../../judge/node-return.ts';
+import type { DesiredNode, OwedTaint } from '../../judge/node-view.ts';
+import { identity, valuesOf } from '../../kubernetes/taint.ts';
 import { pause } from '../../runtime/pause.ts';
 import { tokenBucket } from '../../runtime/rate-limit.ts';
 import { startReconciler, startWorkQueue } from '../../runtime/work-queue.ts';
@@ -13,6 +14,7 @@ import { FIELD_MANAGER } from '../managed-objects.ts';
 import type { ClusterNode } from '../sources.ts';
 import { startEvictions, type Turn } from './evictions.ts';
 import { countMemoryWrites, patchOf, trackFullMemories, trackIdleMemories } from './node-memories.ts';
+import { type NodeRecordsContext, startNodeRecords } from './node-records.ts';
 import { trackNodeReports, trackTaintStays } from './node-reports.ts';
 import { trackRefusedRepairs, trackTaintContests } from './taint-contests.ts';
 
@@ -31,7 +33,8 @@ type NodeEntry = Entry<ClusterNode>;
 export type NodeRepairContext = Pick<
   LeaderContext,
   'client' | 'synced' | 'nodes' | 'audit' | 'evictionRate' | 'record' | 'reports' | 'metrics' | 'log' | 'signal'
-> & { readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete' | 'changes'> };
+> &
+  NodeRecordsContext & { readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete' | 'changes'> };
 
 /** Keeps nodes as the policies declare them, whoever changed them, and whether or not the webhook saw it. */
 export function startNodeRepair(context: NodeRepairContext): Controller {
@@ -63,6 +66,8 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     onTurn: (name) => queue.add(name),
     onChange: () => changed(),
   });
+  // Before the nodes are looked at: what a node is owed is known by then.
+  const returns = startNodeRecords(context, (name) => queue.add(name));
   const sweep = startReconciler({ name: 'node-sweep', reconcile: lookAtAll, log, signal });
   const changed = reports.add({
     troubles: () => [...contests.troubles(), ...refusals.troubles(), ...evictions.troubles(), ...full.troubles()],
@@ -84,7 +89,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   return {
     async stop() {
       metrics.watchQueue('node-repair', undefined);
-      await Promise.all([sweep.stop(), queue.stop(), evictions.stop()]);
+      await Promise.all([sweep.stop(), queue.stop(), evictions.stop(), returns.stop()]);
     },
   };
 
@@ -140,14 +145,18 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
 
   function driftOf(entry: NodeEntry, hasTurn: boolean): NodeDrift {
     stays.look(entry);
-    const { desired, ...drift } = nodeDrift(entry.value, compiled().taintPolicies, {
+    const owed = returns.owedTo(entry);
+    const { value } = entry;
+    const node = owed.length === 0 ? value : { ...value, remembered: rememberOwed(value, owed) };
+    const { desired = remembering(value, node.remembered), ...drift } = nodeDrift(node, compiled().taintPolicies, {
       isContested: (taint) => contests.isContested(entry, taint),
       hasTurn,
       forgetting: { isComplete: policies.isComplete('TaintPolicy'), isOver: (memory) => idle.isOver(entry, memory) },
       stayedMs: (taint) => stays.stayedMs(entry.name, taint),
     });
     idle.seen(entry, drift.idle);
-    return { ...drift, desired: desired && memories.isFought(entry, desired) ? undefined : desired };
+    const losses = [...drift.losses, ...owedInVain(value, owed)];
+    return { ...drift, losses, desired: desired && memories.isFought(entry, desired) ? undefined : desired };
   }
 
   /** False when the node has changed since it was looked at. */
@@ -175,6 +184,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
       throw error;
     }
     memories.wrote(entry, desired);
+    returns.paid(entry, returns.owedTo(entry));
     const repaired = losses.filter(({ hindrance }) => hindrance === undefined);
     for (const taint of new Map(repaired.map(({ taint }) => [identity(taint), taint])).values()) {
       contests.repaired(entry, taint);
@@ -182,6 +192,19 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     nodeReports.written(entry, drift);
     return true;
   }
+}
+
+/** What it takes to have the node remember that; undefined where it does. */
+function remembering({ taints, release, removed, restored, ...node }: ClusterNode, remembered: string | undefined) {
+  return remembered === node.remembered ? undefined : { taints, release, remembered, removed, restored };
+}
+
+/** What a node is owed by policies that only watch. */
+function owedInVain({ taints }: ClusterNode, owed: readonly OwedTaint[]): Loss[] {
+  const carried = valuesOf(taints);
+  return owed
+    .filter(({ policy, taint }) => policy.mode === 'Audit' && !carried.has(identity(taint)))
+    .map((one) => ({ ...one, hindrance: 'mode' }));
 }
 
 function earliest(...times: readonly (number | undefined)[]): number | undefined {

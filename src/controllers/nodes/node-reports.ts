@@ -3,6 +3,7 @@ import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { type Hold, paceOf } from '../../evictions/eviction-pace.ts';
 import { settledOn } from '../../judge/memory.ts';
 import type { Hindrance, Loss, NodeDrift } from '../../judge/node-drift.ts';
+import type { OwedTaint } from '../../judge/node-view.ts';
 import { nativeViolation, type RestoredNatively } from '../../judge/restored-natively.ts';
 import type { ObjectReference, RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
@@ -155,6 +156,23 @@ export function eventOfEvictions(name: string, hold: Hold['reason'] | undefined,
   return hold
     ? { regarding: policy, type: 'Warning', reason: 'EvictionsHeld', action: 'WaitToEvict', note }
     : { regarding: policy, type: 'Normal', reason: 'EvictionsPaced', action: 'WaitToEvict', note };
+}
+
+/** What is to be said of a node that registered anew, and carries again what it carried before its deletion. */
+export function eventsOfReturn(
+  { name, uid }: Pick<Entry<ClusterNode>, 'name' | 'uid'>,
+  returned: readonly OwedTaint[],
+): RecordedEvent[] {
+  const node: ObjectReference = { apiVersion: 'v1', kind: 'Node', name, uid };
+  const common = { type: 'Normal', reason: 'TaintReturned', action: 'AddTaint' } as const;
+  return returned.flatMap(({ policy, taint }): RecordedEvent[] => {
+    const note = `carries taint ${formatTaint(taint)} again, as before it was deleted`;
+    const regarding = { apiVersion: POLICY_API_VERSION, kind: 'TaintPolicy', name: policy.name };
+    return [
+      { regarding: node, ...common, note: `registered anew, and ${note} (TaintPolicy ${policy.name})` },
+      { regarding, ...common, note: `Node ${name}: ${note}` },
+    ];
+  });
 }
 
 /** What is to be said of a taint that was found missing, on the node and on the policy. */

@@ -156,6 +156,12 @@ describe('what it does not say', () => {
       ],
     ],
     [
+      'a node that comes back',
+      { p: { mode: 'Audit', taints: [{ key: 'a' }], surviveDeletion: { hours: 1 } } },
+      {},
+      ['spec.surviveDeletion: a node that was deleted and registers anew'],
+    ],
+    [
       'Restore without MutatingAdmissionPolicy',
       { p: { mode: 'Restore', taints: [PRESENT] } },
       WITHOUT_MAP,

@@ -74,6 +74,21 @@ describe('what they are kept away from by selectors', () => {
   });
 });
 
+it('every new node that a policy with surviveDeletion is for is asked about: what it carried is not in its object', () => {
+  const survives = { surviveDeletion: { hours: 1 } };
+  const conditions = (spec: Partial<TaintPolicySpec>) => {
+    const entries = webhookEntries([taintPolicy({ ...survives, ...spec })]);
+    return [
+      expressionOf(entries, 'register', 'concerns-a-policy'),
+      expressionOf(entries, 'report-registration', 'lacks-present-taint'),
+    ];
+  };
+  expect(conditions({})).toEqual([undefined, undefined]);
+  const [register, report] = conditions({ nodeSelector: { matchLabels: { pool: 'gpu' } } });
+  expect(report).toContain('"pool" in labels && labels["pool"] == "gpu"');
+  expect(register).toContain('"pool" in labels && labels["pool"] == "gpu"');
+});
+
 describe('which webhooks the policies need', () => {
   const needs = (policies: Policy[], options?: { audit?: boolean }) =>
     webhookEntries(policies, options).map(
@@ -135,6 +150,21 @@ describe('which webhooks the policies need', () => {
     [
       'a Present taint of an Audit policy',
       [taintPolicy({ mode: 'Audit', taints: [present] })],
+      ['validate report: UPDATE nodes, Ignore', 'validate report-registration: CREATE nodes, Ignore'],
+    ],
+    [
+      'nodes that come back',
+      [taintPolicy({ mode: 'Restore', surviveDeletion: { hours: 1 } })],
+      [
+        'mutate register: CREATE nodes, Ignore',
+        'mutate restore: UPDATE nodes, Ignore',
+        'validate report: UPDATE nodes, Ignore',
+        'validate report-registration: CREATE nodes, Ignore',
+      ],
+    ],
+    [
+      'nodes that come back, of an Audit policy',
+      [taintPolicy({ mode: 'Audit', surviveDeletion: { hours: 1 } })],
       ['validate report: UPDATE nodes, Ignore', 'validate report-registration: CREATE nodes, Ignore'],
     ],
     [

@@ -1,6 +1,7 @@
 import { onTestFinished, vi } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
+import { nodeRecords } from '../../../../src/cluster/node-records.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import { type NodeRepairContext, startNodeRepair } from '../../../../src/controllers/nodes/node-repair.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
@@ -36,6 +37,9 @@ export function startRepair(
   nodes: readonly Entry<ClusterNode>[],
   options: Partial<Pick<NodeRepairContext, 'audit' | 'evictionRate' | 'synced'>> & {
     readonly isComplete?: () => boolean;
+    /** The entries of the ConfigMap of node records; undefined for none. */
+    readonly stored?: Readonly<Record<string, string>>;
+    readonly now?: () => Date;
   } = {},
 ) {
   const {
@@ -43,6 +47,7 @@ export function startRepair(
     evictionRate = DEFAULT_EVICTION_RATE,
     isComplete = () => true,
     synced = Promise.resolve(),
+    now = () => new Date(),
   } = options;
   const cluster = new Map(nodes.map((node) => [node.name, node]));
   const writes: { readonly name: string; readonly patch: NodePatch }[] = [];
@@ -63,8 +68,9 @@ export function startRepair(
   /** What there is of pods, or why they may not be listed. */
   let pods: readonly object[] | ApiError = [];
 
+  const configMaps = configMapOf(options.stored);
   const client: Pick<ApiClient, 'request' | 'now'> = {
-    now: () => new Date(),
+    now,
     async request<T>(method: string, path: string, { body }: { body?: unknown } = {}) {
       const name = path.replace('/api/v1/nodes/', '');
       const refuse = (status: number, reason: string) => new ApiError(method, path, status, reason, '');
@@ -72,6 +78,7 @@ export function startRepair(
         if (pods instanceof ApiError) throw pods;
         return { metadata: { resourceVersion: '1' }, items: pods } as T;
       }
+      if (path.includes('/configmaps')) return configMaps.answer(method, path, body as ConfigMap) as T;
       if (method === 'GET') return { metadata: { name } } as T;
       const patch = body as NodePatch;
       writes.push({ name, patch });
@@ -108,6 +115,9 @@ export function startRepair(
 
   const controller = startNodeRepair({
     client: client as ApiClient,
+    namespace: 'taintkeeper',
+    // Nobody else writes it but as a test has it, which a refused write then finds out.
+    nodeRecords: { ...nodeRecords({ client: client as ApiClient, namespace: 'taintkeeper', log }), follow: () => {} },
     synced,
     nodes: {
       get: (name) => cluster.get(name),
@@ -143,6 +153,12 @@ export function startRepair(
 
   return {
     repair,
+    configMaps,
+    /** A Node of that name registers, another one than before. */
+    register(entry: Entry<ClusterNode>) {
+      cluster.set(entry.name, { ...entry, resourceVersion: String(++versions) });
+      nodeChanged(entry.name);
+    },
     cluster,
     writes,
     beforeWrite,
@@ -167,5 +183,51 @@ export function startRepair(
       events.filter(({ regarding }) => regarding.kind === 'Node').map((e) => `${e.regarding.name} ${e.reason}`),
     messages: () => lines().map(({ msg }) => msg),
     metric: (name: string) => metrics.registry.getSingleMetricAsString(name),
+  };
+}
+
+interface ConfigMap {
+  readonly metadata: { readonly resourceVersion?: string };
+  readonly data: Readonly<Record<string, string | null>>;
+}
+
+/** The ConfigMap of node records, as an API server has it. */
+function configMapOf(stored: Readonly<Record<string, string>> | undefined) {
+  let entries = stored && new Map(Object.entries(stored));
+  let version = 1;
+  const requests: string[] = [];
+  let refusal: number | undefined;
+
+  return {
+    /** `METHOD`, in that order. */
+    requests,
+    entries: () => Object.fromEntries(entries ?? []),
+    /** Changes it as somebody else does. */
+    edit(change: (entries: Map<string, string>) => void) {
+      entries ??= new Map();
+      change(entries);
+      version++;
+    },
+    /** The status of all answers from now on; undefined: as it is. */
+    refuse(status: number | undefined) {
+      refusal = status;
+    },
+    answer(method: string, path: string, body: ConfigMap) {
+      requests.push(method);
+      const refuse = (status: number) => new ApiError(method, path, status, '', 'no');
+      if (refusal !== undefined) throw refuse(refusal);
+      if (method === 'POST' && entries) throw refuse(409);
+      if (method !== 'POST' && !entries) throw refuse(404);
+      if (method === 'PATCH' && body.metadata.resourceVersion !== String(version)) throw refuse(409);
+      if (method !== 'GET') {
+        entries ??= new Map();
+        for (const [name, text] of Object.entries(body.data)) {
+          if (text === null) entries.delete(name);
+          else entries.set(name, text);
+        }
+        version++;
+      }
+      return { metadata: { resourceVersion: String(version) }, data: Object.fromEntries(entries ?? []) };
+    },
   };
 }
