@@ -26,10 +26,8 @@ const NodeSchema = Type.Object({
           }),
         ),
       ),
-      providerID: Nullish(Type.String()),
     }),
   ),
-  status: Nullish(Type.Object({ nodeInfo: Nullish(Type.Object({ systemUUID: Nullish(Type.String()) })) })),
 });
 
 export type NodeObject = Static<typeof NodeSchema>;
@@ -47,9 +45,14 @@ export function viewNode({ metadata, spec }: NodeObject, name: string): NodeView
   };
 }
 
-/** What tells its machine from others. */
-export function machineOf({ spec, status }: NodeObject): MachineMarks {
-  return machineMarks({ systemUUID: status?.nodeInfo?.systemUUID, providerID: spec?.providerID });
+/** What tells its machine from others; whatever else stands in these fields tells nothing. */
+export function machineOf(node: NodeObject): MachineMarks {
+  const { spec, status } = node as {
+    readonly spec?: { readonly providerID?: unknown } | null;
+    readonly status?: { readonly nodeInfo?: { readonly systemUUID?: unknown } | null } | null;
+  };
+  const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+  return machineMarks({ systemUUID: text(status?.nodeInfo?.systemUUID), providerID: text(spec?.providerID) });
 }
 
 /** {@link NodeView.room}: what other annotations leave. The bytes of all names and values count. */

@@ -184,6 +184,29 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
     expect(made && check(made, policies, compiled)).toEqual(calls.length > 0 ? calls : ['no call']);
   });
 
+  it('let through every new node that may have been deleted before: what it carried, only the engine knows', async () => {
+    const surviving = (name: string, mode: 'Restore' | 'Audit'): Policy => ({
+      kind: 'TaintPolicy',
+      name,
+      spec: {
+        mode,
+        nodeSelector: { matchLabels: { pool: name } },
+        taints: [{ key: 'dedicated' }],
+        surviveDeletion: { hours: 1 },
+      },
+    });
+    const policies = [surviving('restoring', 'Restore'), surviving('watching', 'Audit')];
+    await rig.register(webhookEntries(policies), compilePolicies(policies));
+    const create = async (pool: string) => {
+      const body = { metadata: { name: `new-${pool}`, labels: { pool } } };
+      expect((await cp().request(admin, 'POST', '/api/v1/nodes?dryRun=All', { body })).status).toBe(201);
+      return rig.takeCalls().map(({ entry }) => entry.replace('.taintkeeper.dev', ''));
+    };
+    expect(await create('restoring')).toEqual(['register', 'report-registration']);
+    expect(await create('watching')).toEqual(['report-registration']);
+    expect(await create('other')).toEqual([]);
+  });
+
   it('agree on a DaemonSet whose name is still to be generated: its beginning counts', async () => {
     const policies: Policy[] = [
       {

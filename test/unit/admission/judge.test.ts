@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { judge } from '../../../src/admission/admit.ts';
 import type { AdmissionRequest } from '../../../src/admission/review.ts';
+import { machineMarks } from '../../../src/kubernetes/machine.ts';
 import { policySet } from '../policy/policies.ts';
 import { daemonSetRequest, nodeRequest } from './requests.ts';
 
@@ -261,4 +262,31 @@ it('keys that every object inherits are read as they stand', () => {
     nodeRequest({ object: { metadata, spec: {} }, oldObject: { metadata, spec: { taints: [gpu] } } });
   expect(judge(update({ labels }), 'validate', selecting).decision.verdict).toBe('deny');
   expect(judge(update({ labels: {} }), 'validate', selecting).decision.verdict).toBe('allow');
+});
+
+describe('a node that registers anew', () => {
+  const surviving = policySet({
+    taint: { s: { mode: 'Restore', taints: [{ key: 'dedicated' }], surviveDeletion: { hours: 1 } } },
+  });
+  const record = { uid: 'first', machine: machineMarks({ systemUUID: 'a', providerID: 'p' }), taints: [gpu] };
+  const former = (names: readonly string[]) => ({
+    recordOf: (name: string) => (names.includes(name) ? { ...record, deletedAt: 0 } : undefined),
+    now: () => 1_000,
+  });
+  const register = (object: object, kept = former(['n1'])) =>
+    judge(nodeRequest({ object }), 'mutate', surviving, kept).patch;
+  const added = [{ op: 'add', path: '/spec/taints', value: [gpu] }, remember(GPU)];
+
+  it('gets what it carried: the machine is known by what its object says', () => {
+    expect(register({ ...node({}), status: { nodeInfo: { systemUUID: 'A' } } })).toEqual(added);
+    expect(register({ ...node({ providerID: 'p' }), status: null })).toEqual(added);
+    expect(register({ ...node({}), status: { nodeInfo: { systemUUID: 'b' } } })).toEqual([]);
+    expect(register(node({ providerID: 'q' }))).toEqual([]);
+  });
+
+  it('gets it by its name alone where its object says nothing that can be read', () => {
+    expect(register(node({}))).toEqual(added);
+    expect(register({ ...node({ providerID: 7 }), status: 'x' })).toEqual(added);
+    expect(register(node({}), former(['n2']))).toEqual([]);
+  });
 });

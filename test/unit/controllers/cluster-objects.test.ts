@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isNews, projectDaemonSet, projectNode } from '../../../src/controllers/sources.ts';
+import { machineMarks } from '../../../src/kubernetes/machine.ts';
 import { MalformedObjectError } from '../../../src/objects/object-meta.ts';
 import { nodeEntry } from './nodes/node-entries.ts';
 
@@ -22,7 +23,9 @@ describe('of a Node', () => {
   });
 
   it('only what policies and controllers look at is kept', () => {
-    expect(projectNode({ metadata, spec, status: { ...status('True'), images: [] } })).toEqual({
+    expect(
+      projectNode({ metadata, spec, status: { ...status('True'), images: [], nodeInfo: { systemUUID: 'U' } } }),
+    ).toEqual({
       name: 'n1',
       labels: metadata.labels,
       taints: spec.taints,
@@ -33,6 +36,7 @@ describe('of a Node', () => {
         ['taintkeeper.dev/release', 'a:NoSchedule', 'taintkeeper.dev/remembered', 'other', 'x'].join('').length -
         'taintkeeper.dev/removed'.length,
       ready: true,
+      machine: machineMarks({ systemUUID: 'u' }),
     });
   });
 
