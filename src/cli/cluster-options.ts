@@ -1,7 +1,11 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { type ApiClient, connect } from '../cluster/client/api-client.ts';
+import { isNotFound } from '../cluster/client/api-error.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
+import { POLICY_GROUP, POLICY_RESOURCES, type PolicyObject, viewPolicy } from '../cluster/policies.ts';
+import { listObjects } from '../cluster/watch/list-pages.ts';
 import { InputError } from '../files/text-files.ts';
+import type { PolicyKind } from '../policy/policy.ts';
 import { VERSION } from '../version.ts';
 
 /** What tells where in which cluster taintkeeper is. */
@@ -61,6 +65,19 @@ export async function closing<T>(client: ApiClient, work: (client: ApiClient) =>
     throw isOurs || error instanceof InputError ? error : new InputError([(error as Error).message]);
   } finally {
     client.close();
+  }
+}
+
+/**
+ * The policies of a kind, as they stand in the cluster.
+ * @throws InputError where taintkeeper is not installed, ApiError
+ */
+export async function listPolicies(client: ApiClient, kind: PolicyKind): Promise<PolicyObject[]> {
+  try {
+    return await listObjects(client, `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}`, (object) => viewPolicy(kind, object));
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    throw new InputError([`the cluster has no ${kind.replace(/y$/, 'ies')}: taintkeeper is not installed there`]);
   }
 }
 

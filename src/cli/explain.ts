@@ -2,15 +2,14 @@ import { Argument, Command } from 'commander';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError, isNotFound } from '../cluster/client/api-error.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
-import { POLICY_GROUP, POLICY_RESOURCES, type PolicyObject, viewPolicy } from '../cluster/policies.ts';
-import { listObjects } from '../cluster/watch/list-pages.ts';
+import type { PolicyObject } from '../cluster/policies.ts';
 import { lastWriter, type ManagedFields } from '../controllers/managed-objects.ts';
 import { runsInAudit } from '../doctor/checks/policies.ts';
 import { explainNode } from '../doctor/node-explanation.ts';
 import { InputError } from '../files/text-files.ts';
 import { asNode, roomOn, viewNode } from '../objects/node-object.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
-import { atCluster, CLUSTER_OPTIONS } from './cluster-options.ts';
+import { atCluster, CLUSTER_OPTIONS, listPolicies } from './cluster-options.ts';
 import { type ExplainedNode, formatExplanation, type PolicyTrouble, type ToldEvent } from './explain-output.ts';
 import { EXIT, type OutputFormat, outputOption } from './options.ts';
 import { withProgress } from './output.ts';
@@ -50,7 +49,7 @@ Examples:
 /** @throws InputError where there is no such node, ApiError, MalformedObjectError */
 async function explain(client: ApiClient, name: string): Promise<ExplainedNode> {
   const object = await readNode(client, name);
-  const [policies, events] = await Promise.all([readPolicies(client), readEvents(client, name)]);
+  const [policies, events] = await Promise.all([listPolicies(client, 'TaintPolicy'), readEvents(client, name)]);
   const node = asNode(object, []);
   const { managedFields = [] } = (object as { metadata: { managedFields?: ManagedFields[] } }).metadata;
   const explained = explainNode(
@@ -74,16 +73,6 @@ async function readNode(client: ApiClient, name: string): Promise<unknown> {
   } catch (error) {
     if (isNotFound(error)) throw new InputError([`node ${name}: not found`]);
     throw error;
-  }
-}
-
-async function readPolicies(client: ApiClient): Promise<PolicyObject[]> {
-  try {
-    const path = `${POLICY_GROUP}/${POLICY_RESOURCES.TaintPolicy}`;
-    return await listObjects(client, path, (object) => viewPolicy('TaintPolicy', object));
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    throw new InputError(['the cluster has no TaintPolicies: taintkeeper is not installed there']);
   }
 }
 

@@ -6,6 +6,7 @@ import { InputError, makeDirectory, reasonOf } from '../files/text-files.ts';
 import { printable } from '../kubernetes/text.ts';
 import type { NativeManifest } from '../native/native-policy.ts';
 import type { ExportedPolicy, NativeCapabilities } from '../native/translate.ts';
+import type { Policy } from '../policy/policy.ts';
 
 /** What of a policy becomes objects, and what does not. */
 export interface ExportedManifests extends Pick<ExportedPolicy, 'source' | 'limits'> {
@@ -23,6 +24,8 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'report-tolerations': 'reports DaemonSets that lack tolerations',
 };
 
+const TIDIES = 'removes the entries of a taint that was removed on purpose from the annotations of the node';
+
 /** One YAML stream for `kubectl apply`, with comments that say what each object is for, and what none of them does. */
 export function formatExport(exported: readonly ExportedManifests[], { version }: NativeCapabilities): string {
   return exported
@@ -36,7 +39,7 @@ export function formatExport(exported: readonly ExportedManifests[], { version }
         const document = new Document(manifest, KUBECTL_YAML);
         const lines = [
           ...(index === 0 ? [...heading, ''] : []),
-          `${source.kind} ${source.name}: ${purposeOf(manifest)}`,
+          `${source.kind} ${source.name}: ${purposeOf(source, manifest)}`,
         ];
         return `${comment(lines)}${document.toString({ lineWidth: 0 })}`;
       });
@@ -58,12 +61,14 @@ function formatLimit({ field, message }: ExportedPolicy['limits'][number]): stri
   return `- ${field}: ${message}`;
 }
 
-function purposeOf({ kind, metadata: { name } }: NativeManifest): string {
+function purposeOf(source: Policy, { kind, metadata: { name } }: NativeManifest): string {
   if (kind.endsWith('Binding')) return 'puts the policy above in force';
   const [part = ''] = name
     .replace(/\.taintkeeper\.dev(\.static\.k8s\.io)?$/, '')
     .split('.')
     .slice(-1);
+  // Only a policy in mode Restore restores. Another one's mutation spends what allowed a taint to go.
+  if (part === 'restore' && !(source.kind === 'TaintPolicy' && source.spec.mode === 'Restore')) return TIDIES;
   return PURPOSES[part] ?? part;
 }
 

@@ -1,4 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
+import type { ApiClient } from '../cluster/client/api-client.ts';
+import type { ClusterChoice } from '../cluster/client/kube-config.ts';
+import { POLICY_RESOURCES, type PolicyObject } from '../cluster/policies.ts';
+import { runsInAudit } from '../doctor/checks/policies.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
 import { InputError } from '../files/text-files.ts';
@@ -11,6 +15,9 @@ import {
   OLDEST_NATIVE_KUBERNETES,
   parseMinor,
 } from '../native/translate.ts';
+import { asksForBackstop } from '../policy/backstop.ts';
+import type { Policy, PolicyKind } from '../policy/policy.ts';
+import { atCluster, CLUSTER_OPTIONS, listPolicies } from './cluster-options.ts';
 import {
   type ExportedManifests,
   exportAsObject,
@@ -19,11 +26,12 @@ import {
   writeStaticManifests,
 } from './export-output.ts';
 import { repeatable } from './options.ts';
-import { asJson } from './output.ts';
+import { asJson, tellAll, withProgress } from './output.ts';
 
-interface ExportOptions {
+interface ExportOptions extends ClusterChoice {
   readonly policies?: readonly string[];
-  readonly kubernetes: NativeCapabilities;
+  readonly cluster?: true;
+  readonly kubernetes?: NativeCapabilities;
   readonly mutating: boolean;
   readonly as: 'policies' | 'static-manifests';
   readonly directory?: string;
@@ -41,10 +49,14 @@ export function exportCommand(): Command {
       'policy file, or directory of them, or - for standard input; may be repeated (default: the built-in policies)',
       repeatable,
     )
+    .option('--cluster', 'the policies that are in force in the cluster, for its version of Kubernetes')
+    .addOption(CLUSTER_OPTIONS.kubeconfig())
+    .addOption(CLUSTER_OPTIONS.context())
     .addOption(
-      new Option('--kubernetes <version>', 'version of the API server, such as 1.36 or v1.34.2')
-        .argParser(versionArgument)
-        .default(versionArgument(NEWEST_KUBERNETES), NEWEST_KUBERNETES),
+      new Option(
+        '--kubernetes <version>',
+        `version of the API server, such as 1.36 or v1.34.2 (default: ${NEWEST_KUBERNETES}; with --cluster, the cluster's)`,
+      ).argParser(versionArgument),
     )
     .option(
       '--no-mutating',
@@ -63,16 +75,16 @@ export function exportCommand(): Command {
 Exit code: 0 exported, even if something is listed as left out; 2 bad input, or a policy that the API server could not evaluate.
 
 Examples:
-  taintkeeper export | kubectl apply -f -
+  taintkeeper export --cluster > native.yaml
+  taintkeeper export | kubectl apply -f -                 the built-in policies
   taintkeeper export --policies policies/ --kubernetes v1.34.2 --no-mutating > native.yaml
   taintkeeper export --policies policies/ --as static-manifests --directory /etc/kubernetes/admission`,
     )
     .action(async (options: ExportOptions) => {
       refuseIdleOptions(options);
-      const policies = parsePolicies(
-        await (options.policies ? readPolicyFiles(options.policies) : readBuiltinPolicies()),
-      );
-      const { kubernetes } = options;
+      const { policies, what, notes, server } = await readSource(options);
+      const kubernetes = options.kubernetes ?? capabilitiesFor(server ?? NEWEST_KUBERNETES);
+      refuseForVersion(kubernetes, options);
       const mutating = options.mutating ? kubernetes.mutating : undefined;
       const outcome = exportPolicies(policies, { mutating });
       if (!outcome.ok) throw new InputError(outcome.refusals);
@@ -84,13 +96,82 @@ Examples:
       if (exported.every(({ manifests }) => manifests.length === 0)) {
         throw new InputError(['nothing of these policies can be exported', ...exported.flatMap(limitsOf)]);
       }
-      await write(exported, options);
-      const notes = kubernetes.gated && options.mutating ? [gateNote(kubernetes)] : [];
-      for (const line of [...notes, ...exported.flatMap(limitsOf)]) process.stderr.write(`taintkeeper: ${line}\n`);
+      await write(exported, kubernetes, options);
+      tellAll([
+        `${what}, for Kubernetes ${kubernetes.version}: ${policies.map(({ kind, name }) => `${kind} ${name}`).join(', ')}`,
+        ...notes,
+        ...(kubernetes.gated && options.mutating ? [gateNote(kubernetes)] : []),
+        ...exported.flatMap(limitsOf),
+      ]);
     });
 }
 
-async function write(exported: readonly ExportedManifests[], { as, directory, output, kubernetes }: ExportOptions) {
+/** What is exported. */
+interface ExportSource {
+  readonly policies: readonly Policy[];
+  /** In a few words: whose they are. */
+  readonly what: string;
+  readonly notes: readonly string[];
+  /** The version of the API server that they come from. */
+  readonly server?: string;
+}
+
+/** @throws InputError */
+async function readSource(options: ExportOptions): Promise<ExportSource> {
+  if (options.cluster) {
+    return atCluster(options, (client) => withProgress('reading the policies', readFromCluster(client)));
+  }
+  if (options.policies) {
+    const policies = parsePolicies(await readPolicyFiles(options.policies));
+    return { policies, what: `exported ${counted(policies)} of files`, notes: [] };
+  }
+  const policies = parsePolicies(await readBuiltinPolicies());
+  const notes = ['--cluster exports the policies of a cluster, and --policies those of files'];
+  return { policies, what: `exported the ${counted(policies)} that are built in`, notes };
+}
+
+const counted = ({ length }: readonly Policy[]) => (length === 1 ? '1 policy' : `${length} policies`);
+
+async function readFromCluster(client: ApiClient): Promise<ExportSource> {
+  const kinds = Object.keys(POLICY_RESOURCES) as PolicyKind[];
+  const [{ gitVersion }, ...lists] = await Promise.all([
+    client.request<{ gitVersion: string }>('GET', '/version'),
+    ...kinds.map((kind) => listPolicies(client, kind)),
+  ]);
+  const objects = lists.flat();
+  const policies = objects.flatMap(({ inForce }) => inForce?.policy ?? []);
+  if (policies.length === 0) throw new InputError([`${client.server}: no policy is in force there`]);
+  return {
+    policies,
+    what: `exported ${counted(policies)} of ${client.server}`,
+    notes: [...objects.flatMap(notesOn), ...(objects.some(runsInAudit) ? [AUDIT_NOTE] : [])],
+    server: gitVersion,
+  };
+}
+
+const AUDIT_NOTE =
+  'taintkeeper runs with --audit there, and refuses and changes nothing; what is exported does as the policies say';
+
+/** What of a policy in the cluster is not as one would expect of what is exported. */
+function notesOn({ kind, name, generation, result, inForce }: PolicyObject): string[] {
+  if (inForce === undefined) return [`${kind} ${name} is not valid, and is left out`];
+  return [
+    ...(result.ok
+      ? []
+      : [
+          `${kind} ${name} is not valid as it is now (generation ${generation}): generation ${inForce.generation} is in force`,
+        ]),
+    ...(asksForBackstop(inForce.policy)
+      ? [`${kind} ${name} has backstop: Native: the leader writes objects of these names itself, so do not apply both`]
+      : []),
+  ];
+}
+
+async function write(
+  exported: readonly ExportedManifests[],
+  kubernetes: NativeCapabilities,
+  { as, directory, output }: ExportOptions,
+): Promise<void> {
   if (as === 'policies') {
     const printed = output === 'yaml' ? formatExport(exported, kubernetes) : asJson(exportAsObject(exported));
     process.stdout.write(printed);
@@ -107,23 +188,36 @@ async function write(exported: readonly ExportedManifests[], { as, directory, ou
   for (const file of await writeStaticManifests(directory ?? '', files, kubernetes)) process.stdout.write(`${file}\n`);
 }
 
-function refuseIdleOptions({ as, directory, output, kubernetes }: ExportOptions): void {
+function refuseIdleOptions({ as, directory, output, cluster, policies, kubeconfig, context }: ExportOptions): void {
   const files = as === 'static-manifests';
   const faults = [
+    ...(cluster && policies ? ['--cluster and --policies exclude each other'] : []),
+    ...(!cluster && (kubeconfig ?? context) !== undefined ? ['--kubeconfig and --context are for --cluster'] : []),
     ...(files && directory === undefined
       ? ['--as static-manifests needs --directory: the API server reads each kind of policy from a folder of its own']
       : []),
     ...(!files && directory !== undefined ? ['--directory is for --as static-manifests'] : []),
     ...(files && output === 'json' ? ['static manifests are written as YAML: leave out --output'] : []),
-    ...(files && !kubernetes.readsManifests
-      ? [`Kubernetes ${kubernetes.version} reads no policies from files: that begins with 1.36`]
-      : []),
   ];
   if (faults.length > 0) throw new InputError(faults);
 }
 
+function refuseForVersion({ version, readsManifests }: NativeCapabilities, { as }: ExportOptions): void {
+  if (as === 'static-manifests' && !readsManifests)
+    throw new InputError([`Kubernetes ${version} reads no policies from files: that begins with 1.36`]);
+}
+
 function gateNote({ version }: NativeCapabilities): string {
   return `Kubernetes ${version} has MutatingAdmissionPolicy only with --feature-gates=MutatingAdmissionPolicy=true and --runtime-config=admissionregistration.k8s.io/v1beta1=true; without them, use --no-mutating`;
+}
+
+/** @throws InputError */
+function capabilitiesFor(version: string): NativeCapabilities {
+  const capabilities = capabilitiesOf(parseMinor(version) ?? 0);
+  if (capabilities) return capabilities;
+  throw new InputError([
+    `Kubernetes ${version} has no ValidatingAdmissionPolicy: that begins with ${OLDEST_NATIVE_KUBERNETES}`,
+  ]);
 }
 
 /** @throws InvalidArgumentError */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 import { run, runProcess } from './run-command.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'taintkeeper-export-'));
@@ -45,6 +46,28 @@ describe('export', () => {
       ]),
     );
     expect(stdout.split('---\n').filter((text) => !text.startsWith('# '))).toEqual([]);
+  });
+
+  it('says on stderr what was exported', async () => {
+    const builtIn = await run('export');
+    expect(builtIn.stderr.split('\n').slice(0, 2)).toEqual([
+      'taintkeeper: exported the 2 policies that are built in, for Kubernetes 1.36: TaintPolicy control-plane-taints, TolerationPolicy cni-tolerations',
+      'taintkeeper: --cluster exports the policies of a cluster, and --policies those of files',
+    ]);
+    const own = await run('export', '--policies', file('one.yaml', taintPolicy('a')), '--kubernetes', '1.30');
+    expect(own.stderr).toMatch(/^taintkeeper: exported 1 policy of files, for Kubernetes 1\.30: TaintPolicy a\n/);
+  });
+
+  it.each([
+    { mode: 'Restore', purpose: 'restores what an update of a node drops' },
+    {
+      mode: 'Deny',
+      purpose: 'removes the entries of a taint that was removed on purpose from the annotations of the node',
+    },
+  ])('says of the mutation of a $mode policy what it does', async ({ mode, purpose }) => {
+    const { stdout } = await run('export', '--policies', file(`${mode}.yaml`, taintPolicy('a', mode)));
+    const comments = stdout.split('---\n').filter((text) => text.includes('\nkind: MutatingAdmissionPolicy\n'));
+    expect(comments.map((text) => text.includes(`# TaintPolicy a: ${purpose}\n`))).toEqual([true]);
   });
 
   it('lists what cannot be said in comments and on stderr, and that is no failure', async () => {
@@ -105,6 +128,8 @@ describe('export', () => {
 
   it.each([
     { what: 'a version without native policies', args: ['--kubernetes', '1.29'], fault: 'from 1.30 on' },
+    { what: 'two sources', args: ['--cluster', '--policies', 'x'], fault: 'exclude each other' },
+    { what: 'a cluster that is not asked', args: ['--context', 'x'], fault: 'are for --cluster' },
     { what: 'what is no version', args: ['--kubernetes', 'latest'], fault: 'Expected a version of Kubernetes' },
     { what: 'static manifests without a place', args: ['--as', 'static-manifests'], fault: 'needs --directory' },
     { what: 'a place without static manifests', args: ['--directory', 'x'], fault: '--directory is for' },
@@ -135,5 +160,81 @@ describe('export', () => {
     const { code, stdout, stderr } = await run('export', ...args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(fault);
+  });
+});
+
+describe('export --cluster', () => {
+  const spec = { mode: 'Deny', taints: [{ key: 'dedicated' }] };
+  const stored = (name: string, rest: object) => ({
+    metadata: { name, uid: name, generation: 2, resourceVersion: '7' },
+    ...rest,
+  });
+
+  async function exportFrom(policies: readonly object[], gitVersion = 'v1.34.2', ...args: string[]) {
+    const api = await startFakeApi(({ path }, response) => {
+      if (path === '/version') return answer(response, { gitVersion });
+      const items = path.endsWith('/taintpolicies') ? policies : [];
+      answer(response, { metadata: { resourceVersion: '9' }, items });
+    });
+    return run('export', '--cluster', '--kubeconfig', (await clientFor(api.url)).file, ...args);
+  }
+
+  it('exports what is in force there, for its version of Kubernetes', async () => {
+    const { code, stdout, stderr } = await exportFrom([
+      stored('plain', { spec }),
+      stored('backed', { spec: { ...spec, backstop: 'Native' } }),
+      stored('spoiled', { spec: { mode: 'Never' }, status: { inForce: { generation: 1, spec } } }),
+      stored('never-valid', { spec: { mode: 'Never' } }),
+    ]);
+    expect(code, stderr).toBe(0);
+    expect([...new Set(manifestsIn(stdout).map(({ metadata }) => metadata.name.split('.')[0]))]).toEqual([
+      'plain',
+      'backed',
+      'spoiled',
+    ]);
+    expect(manifestsIn(stdout).some(({ apiVersion }) => apiVersion.endsWith('/v1beta1'))).toBe(true);
+    const told = stderr.split('\n');
+    expect(told[0]).toMatch(
+      /^taintkeeper: exported 3 policies of http:\S+, for Kubernetes 1\.34: TaintPolicy plain, TaintPolicy backed, TaintPolicy spoiled$/,
+    );
+    expect(told.slice(1, 4)).toEqual([
+      'taintkeeper: TaintPolicy backed has backstop: Native: the leader writes objects of these names itself, so do not apply both',
+      'taintkeeper: TaintPolicy spoiled is not valid as it is now (generation 2): generation 1 is in force',
+      'taintkeeper: TaintPolicy never-valid is not valid, and is left out',
+    ]);
+  });
+
+  it('says that the installation itself only reports', async () => {
+    const conditions = [{ type: 'Ready', status: 'True', reason: 'Ready', message: 'taintkeeper runs with --audit' }];
+    const { stderr } = await exportFrom([stored('plain', { spec, status: { conditions } })]);
+    expect(stderr).toContain('taintkeeper runs with --audit there, and refuses and changes nothing');
+  });
+
+  it.each([
+    { what: 'no policy', policies: [], fault: 'no policy is in force there' },
+    { what: 'an old API server', policies: [stored('a', { spec })], version: 'v1.29.4', fault: 'begins with 1.30' },
+    {
+      what: 'an API server that reads none from files',
+      policies: [stored('a', { spec })],
+      args: ['--as', 'static-manifests', '--directory', directory],
+      fault: 'Kubernetes 1.34 reads no policies from files',
+    },
+  ])('refuses $what', async ({ policies, version, args = [], fault }) => {
+    const { code, stdout, stderr } = await exportFrom(policies, version, ...args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(fault);
+  });
+
+  it('says where taintkeeper is not installed', async () => {
+    const api = await startFakeApi(({ path }, response) =>
+      path === '/version'
+        ? answer(response, { gitVersion: 'v1.36.3' })
+        : answer(response, refusal(404, 'NotFound', 'the server could not find the requested resource'), 404),
+    );
+    const { code, stderr } = await run('export', '--cluster', '--kubeconfig', (await clientFor(api.url)).file);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: 'taintkeeper: the cluster has no TaintPolicies: taintkeeper is not installed there\n',
+    });
   });
 });
