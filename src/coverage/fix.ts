@@ -44,7 +44,7 @@ export const ROLE_TAINT_KEYS = ['node-role.kubernetes.io/master', 'node-role.kub
 
 /** What the CRD allows in one policy. */
 const MAX_NAMES = 64;
-const MAX_TOLERATIONS = 64;
+export const MAX_TOLERATIONS = 64;
 
 /**
  * The TolerationPolicies that close gaps. A gap is closed only if all of its taints may be tolerated: a toleration that wins no

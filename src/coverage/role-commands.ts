@@ -2,7 +2,7 @@ import { RELEASE_ANNOTATION } from '../judge/removal.ts';
 import { own } from '../kubernetes/label-selector.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { printable } from '../kubernetes/text.ts';
-import { type Change, NEW_ROLE, OLD_ROLE, type Workload, type WorkloadKind } from './role-facts.ts';
+import { type Change, NEW_ROLE, OLD_ROLE, type Operation, type Workload, type WorkloadKind } from './role-facts.ts';
 
 /**
  * The kubectl commands for the changes, in their order: those for nodes of which the same is asked are one command.
@@ -20,7 +20,7 @@ export function migrationCommands(changes: readonly Change[]): string[] {
 }
 
 interface Command {
-  /** Empty for a workload. */
+  /** Empty for a workload, or a policy. */
   readonly node: string;
   readonly write: (nodes: string) => string[];
 }
@@ -51,20 +51,20 @@ function commandFor(change: Change): Command {
         ],
       };
     }
+    case 'policy': {
+      const { kind, name } = change.policy;
+      return patching(`${kind.toLowerCase()} ${quote(name)}`, change.operations);
+    }
     case 'template': {
       const { namespace, kind, name } = change.workload;
-      const target = `-n ${quote(namespace)} ${kind.toLowerCase()} ${quote(name)}`;
-      const patch = quote(JSON.stringify(templatePatch(change)));
-      return { node: '', write: () => [`kubectl patch ${target} --type=json -p ${patch}`] };
+      return patching(`-n ${quote(namespace)} ${kind.toLowerCase()} ${quote(name)}`, templatePatch(change));
     }
   }
 }
 
-/** An operation of a JSON patch (RFC 6902). */
-interface Operation {
-  readonly op: 'add' | 'remove' | 'replace' | 'test';
-  readonly path: string;
-  readonly value?: unknown;
+function patching(target: string, operations: readonly Operation[]): Command {
+  const patch = quote(JSON.stringify(operations));
+  return { node: '', write: () => [`kubectl patch ${target} --type=json -p ${patch}`] };
 }
 
 const POD_SPEC: Readonly<Record<WorkloadKind, string>> = {

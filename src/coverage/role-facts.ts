@@ -2,7 +2,7 @@ import type { StringMap } from '../kubernetes/label-selector.ts';
 import type { NodeSelectorTerm } from '../kubernetes/node-affinity.ts';
 import { identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import type { Policy } from '../policy/policy.ts';
+import type { Policy, TaintPolicy, TolerationPolicy } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
 import type { PolicyToleration } from '../policy/toleration-policy.ts';
 import type { SchedulingNode, SchedulingView } from './coverage.ts';
@@ -56,6 +56,13 @@ export interface MigrationFacts {
   readonly policies: readonly Policy[];
 }
 
+/** An operation of a JSON patch (RFC 6902). */
+export interface Operation {
+  readonly op: 'add' | 'remove' | 'replace' | 'test';
+  readonly path: string;
+  readonly value?: unknown;
+}
+
 /** One thing to change, by one command. */
 export type Change =
   /** The node gets the new label, with the value of the old one. */
@@ -70,6 +77,12 @@ export type Change =
   | { readonly kind: 'taint'; readonly node: string; readonly taint: Taint }
   /** With `release`, some policy lets the taint go only when that is announced. */
   | { readonly kind: 'untaint'; readonly node: string; readonly taint: Taint; readonly release: boolean }
+  /** The policy becomes this one, by these operations. */
+  | {
+      readonly kind: 'policy';
+      readonly policy: TaintPolicy | TolerationPolicy;
+      readonly operations: readonly Operation[];
+    }
   /** The node loses the old label. */
   | { readonly kind: 'unlabel'; readonly node: string };
 
@@ -92,6 +105,11 @@ export function withChange(facts: MigrationFacts, change: Change): MigrationFact
         ...node,
         taints: node.taints.filter((taint) => !sameTaint(taint, change.taint)),
       }));
+    case 'policy': {
+      const { policy } = change;
+      const isMeant = ({ kind, name }: Policy) => kind === policy.kind && name === policy.name;
+      return { ...facts, policies: facts.policies.map((each) => (isMeant(each) ? policy : each)) };
+    }
     case 'template': {
       const { workload, tolerations, selects } = change;
       const tolerating = { ...workload, tolerations: [...workload.tolerations, ...tolerations] };

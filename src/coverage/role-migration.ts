@@ -68,6 +68,9 @@ function lossesBetween(before: MigrationFacts, after: MigrationFacts, change: Ch
         `${nameOf(workload)} chooses its nodes by the old label, and by the new one would lose ${first.name}${others}: change its template`,
       ];
     }
+    case 'policy':
+      // What it adds to is tolerated or kept already, on every node where that makes a difference.
+      return [];
     case 'label':
     case 'unlabel':
     case 'taint':

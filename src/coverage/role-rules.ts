@@ -1,9 +1,19 @@
 import { own } from '../kubernetes/label-selector.ts';
+import { isPattern, matchesPattern } from '../kubernetes/pattern.ts';
 import { formatTaint, identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
-import type { Policy, TaintPolicy } from '../policy/policy.ts';
+import type { Policy, TaintPolicy, TolerationPolicy } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
+import type { TaintRule } from '../policy/taint-rule.ts';
 import { tolerationsOf } from '../policy/toleration-policy.ts';
-import { type Change, type MigrationFacts, NEW_ROLE, OLD_ROLE, selectsByOldRole } from './role-facts.ts';
+import { MAX_TOLERATIONS } from './fix.ts';
+import {
+  type Change,
+  type MigrationFacts,
+  NEW_ROLE,
+  OLD_ROLE,
+  type Operation,
+  selectsByOldRole,
+} from './role-facts.ts';
 import { lackingTolerations, taintPairs } from './role-survey.ts';
 
 /** What is left to do for one step, by the facts as they are when the steps before it are done. */
@@ -28,7 +38,10 @@ export const MIGRATION_RULES: readonly MigrationRule[] = [
     find: templates,
   },
   { goal: 'Every node with the old taint carries the new one, too', find: newTaints },
-  { goal: 'Policies that speak of the old taint or label speak of the new one', find: policies },
+  {
+    goal: 'Policies that speak of the old taint or label speak of the new one, and let the old one go',
+    find: policies,
+  },
   { goal: 'No node carries the old taint', find: oldTaints },
   { goal: 'No node has the old label', find: oldLabels },
 ];
@@ -96,44 +109,103 @@ function oldLabels({ nodes }: MigrationFacts): Finding {
   };
 }
 
-function policies({ policies }: MigrationFacts): Finding {
-  return { changes: [], byHand: policies.flatMap(adviceOn) };
+function policies(facts: MigrationFacts): Finding {
+  const found = facts.policies.map((policy) => rewriting(policy, facts));
+  return { changes: found.flatMap(({ changes }) => changes), byHand: found.flatMap(({ byHand }) => byHand) };
 }
 
-function adviceOn(policy: Policy): string[] {
+function rewriting(policy: Policy, facts: MigrationFacts): Finding {
   switch (policy.kind) {
-    case 'TaintPolicy':
-      return [
-        ...adviceOnTaints(policy),
-        ...(selectsByOldLabel(policy)
-          ? [`TaintPolicy ${policy.name} selects nodes by the old label: let it select by ${NEW_ROLE}`]
-          : []),
-      ];
-    case 'TolerationPolicy': {
-      const keys = tolerationsOf(policy.spec).map(({ key }) => key);
-      return keys.includes(OLD_ROLE) && !keys.includes(NEW_ROLE) && !keys.includes(undefined)
-        ? [
-            `TolerationPolicy ${policy.name} asks for a toleration of the old taint, and not of the new one: add ${NEW_ROLE}`,
-          ]
-        : [];
+    case 'TaintPolicy': {
+      const byLabel = `TaintPolicy ${policy.name} selects nodes by the old label: let it select by ${NEW_ROLE}`;
+      const { changes, byHand } = rewritingTaints(policy, facts);
+      return { changes, byHand: selectsByOldLabel(policy) ? [...byHand, byLabel] : byHand };
     }
+    case 'TolerationPolicy':
+      return rewritingTolerations(policy);
     case 'RecoveryPolicy':
-      return [];
+      return NOTHING;
   }
 }
 
-function adviceOnTaints(policy: TaintPolicy): string[] {
-  const old = policy.spec.taints.filter(({ key, ensure }) => key === OLD_ROLE && ensure !== 'Nothing');
-  if (old.some(({ ensure }) => ensure === 'Present')) {
-    return [
-      `TaintPolicy ${policy.name} declares the old taint Present, and would set it again: declare ${NEW_ROLE} in its place`,
-    ];
+const NOTHING: Finding = { changes: [], byHand: [] };
+
+/** A toleration of the old taint alone gets one of the new one beside it: also where `--fix` has written it. */
+function rewritingTolerations(policy: TolerationPolicy): Finding {
+  const { name, spec } = policy;
+  const given = tolerationsOf(spec);
+  const keys = given.map(({ key }) => key);
+  if (!keys.includes(OLD_ROLE) || keys.includes(NEW_ROLE) || keys.includes(undefined)) return NOTHING;
+  const added = given.filter(({ key }) => key === OLD_ROLE).map((toleration) => ({ ...toleration, key: NEW_ROLE }));
+  if (given.length + added.length > MAX_TOLERATIONS) {
+    const why = `asks for a toleration of the old taint, and has no room for one of the new one: add another policy with ${NEW_ROLE}`;
+    return { changes: [], byHand: [`TolerationPolicy ${name} ${why}`] };
+  }
+  const rewritten = { ...policy, spec: { ...spec, tolerations: [...given, ...added] } };
+  const operations = added.map((value): Operation => ({ op: 'add', path: '/spec/tolerations/-', value }));
+  return { changes: [{ kind: 'policy', policy: rewritten, operations }], byHand: [] };
+}
+
+/**
+ * What protects the old taint protects the new one, too. A policy that lets none go on purpose (`release: Never`) gives up the old one,
+ * once each of its nodes carries the new one.
+ */
+function rewritingTaints(policy: TaintPolicy, { nodes }: MigrationFacts): Finding {
+  const { name, spec } = policy;
+  if (spec.taints.some(({ key, ensure }) => key === OLD_ROLE && ensure === 'Present')) {
+    const why = `declares the old taint Present, and would set it again: declare ${NEW_ROLE} in its place`;
+    return { changes: [], byHand: [`TaintPolicy ${name} ${why}`] };
   }
   const [compiled] = compilePolicies([policy]).taintPolicies;
-  const alsoNew = old.every(({ value, effect = 'NoSchedule' }) =>
-    compiled?.protectedBy({ key: NEW_ROLE, value, effect }),
-  );
-  return alsoNew ? [] : [`TaintPolicy ${policy.name} protects the old taint, and not the new one: add ${NEW_ROLE}`];
+  const carriers = nodes
+    .filter(({ labels }) => compiled?.selectsNode(labels))
+    .filter(({ taints }) => oldOnes(taints).some((taint) => compiled?.protectedBy(taint) !== undefined));
+  const givesUp =
+    compiled?.releasable === false &&
+    compiled.mode !== 'Audit' &&
+    carriers.length > 0 &&
+    carriers.every(({ taints }) =>
+      oldOnes(taints).every((taint) => taints.some((other) => sameTaint(other, counterpart(taint)))),
+    );
+  const coversNew = ({ value, effect = 'NoSchedule' }: TaintRule) =>
+    compiled?.protectedBy({ key: NEW_ROLE, value, effect }) !== undefined;
+  const edits = spec.taints.map((rule, index) => editOf(rule, index, givesUp, coversNew));
+  // From the end, so that what is removed moves nothing that is still to be found by its number.
+  const operations = edits.toReversed().flatMap(({ operations = [] }) => operations);
+  if (operations.length === 0) return NOTHING;
+  const taints = [...edits.flatMap(({ kept }) => kept), ...edits.flatMap(({ added = [] }) => added)];
+  return { changes: [{ kind: 'policy', policy: { ...policy, spec: { ...spec, taints } }, operations }], byHand: [] };
+}
+
+interface RuleEdit {
+  /** What becomes of the rule: none, or one. */
+  readonly kept: readonly TaintRule[];
+  readonly added?: readonly TaintRule[];
+  readonly operations?: readonly Operation[];
+}
+
+function editOf(rule: TaintRule, index: number, givesUp: boolean, coversNew: (rule: TaintRule) => boolean): RuleEdit {
+  const { key, except = [] } = rule;
+  const path = `/spec/taints/${index}`;
+  const isMeant: Operation = { op: 'test', path: `${path}/key`, value: key };
+  const renamed = { ...rule, key: NEW_ROLE };
+  if (key === OLD_ROLE && givesUp) {
+    if (coversNew(rule)) return { kept: [], operations: [isMeant, { op: 'remove', path }] };
+    return { kept: [renamed], operations: [isMeant, { op: 'replace', path: `${path}/key`, value: NEW_ROLE }] };
+  }
+  if (key === OLD_ROLE && !coversNew(rule)) {
+    return { kept: [rule], added: [renamed], operations: [{ op: 'add', path: '/spec/taints/-', value: renamed }] };
+  }
+  const means = (pattern: string) => matchesPattern(pattern, OLD_ROLE);
+  if (givesUp && isPattern(key) && means(key) && !except.some(means)) {
+    const without = [...except, OLD_ROLE];
+    const op = except.length > 0 ? 'replace' : 'add';
+    return {
+      kept: [{ ...rule, except: without }],
+      operations: [isMeant, { op, path: `${path}/except`, value: without }],
+    };
+  }
+  return { kept: [rule] };
 }
 
 /** Whether the policy chooses its nodes by the old label. */

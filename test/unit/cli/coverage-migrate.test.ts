@@ -61,7 +61,7 @@ it('prints who knows which role, and what is left to do as a checked list', asyn
     '[ ] 2. Workloads that tolerate one of the taints tolerate both, and none selects by the old label',
     '      # Helm manages some of these: change it there, or the change is reverted',
     '[x] 3. Every node with the old taint carries the new one, too',
-    '[x] 4. Policies that speak of the old taint or label speak of the new one',
+    '[x] 4. Policies that speak of the old taint or label speak of the new one, and let the old one go',
     '[ ] 5. No node carries the old taint',
     `      kubectl taint node m1 m2 ${OLD}:NoSchedule-`,
     '[ ] 6. No node has the old label',

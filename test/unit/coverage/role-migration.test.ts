@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileCoverage, type SchedulingNode, type SchedulingView } from '../../../src/coverage/coverage.ts';
+import { fixGaps } from '../../../src/coverage/fix.ts';
+import { gapsOf } from '../../../src/coverage/report.ts';
 import { migrationCommands } from '../../../src/coverage/role-commands.ts';
 import {
   type MigrationFacts,
@@ -54,6 +56,17 @@ function left(facts: Partial<MigrationFacts>): Record<number, string[]> {
   ]);
   return Object.fromEntries(open.filter(([, lines]) => lines.length > 0));
 }
+
+const patchOf = (target: string, operations: readonly object[]) =>
+  `kubectl patch ${target} --type=json -p '${JSON.stringify(operations)}'`;
+
+/** A node that a DaemonSet does not run on, and what `--fix` writes about it. */
+const FIX = (() => {
+  const nodes = [node('m', [MASTER])];
+  const { policies } = fixGaps(gapsOf({ daemonSets: [{ ...daemonSet('a'), annotations: {} }], nodes }), [OLD_ROLE]);
+  const [{ metadata: { name = '' } = {}, spec = {} } = {}] = policies;
+  return { nodes, name, policies: [policy('TolerationPolicy', name, spec)] };
+})();
 
 const patch = (operations: string) =>
   `kubectl patch -n kube-system daemonset a --type=json -p '${operations.replaceAll(/\s*\n\s*/g, '')}'`;
@@ -312,13 +325,97 @@ describe('what is left to do', () => {
       },
       expected: {
         4: [
-          `by hand: TaintPolicy p protects the old taint, and not the new one: add ${NEW_ROLE}`,
-          `by hand: TolerationPolicy t asks for a toleration of the old taint, and not of the new one: add ${NEW_ROLE}`,
+          `kubectl patch taintpolicy p --type=json -p '[{"op":"add","path":"/spec/taints/-","value":{"key":"${NEW_ROLE}"}}]'`,
+          patchOf('tolerationpolicy t', [{ op: 'add', path: '/spec/tolerations/-', value: TOLERATES_NEW }]),
+        ],
+      },
+    },
+    {
+      why: 'what --fix wrote',
+      facts: { nodes: FIX.nodes, policies: FIX.policies },
+      expected: {
+        3: [`kubectl taint node m ${NEW_ROLE}:NoSchedule`],
+        4: [
+          patchOf(`tolerationpolicy ${FIX.name}`, [{ op: 'add', path: '/spec/tolerations/-', value: TOLERATES_NEW }]),
+        ],
+        5: [`kubectl taint node m ${OLD_ROLE}:NoSchedule-`],
+      },
+    },
+    {
+      why: 'a policy with as many tolerations as it may have is left to a person',
+      facts: {
+        policies: [
+          policy('TolerationPolicy', 't', {
+            mode: 'Audit',
+            daemonSets: { namespaces: ['a'] },
+            tolerations: [TOLERATES_OLD, ...Array.from({ length: 63 }, (_, i) => ({ ...TOLERATES_OLD, key: `k${i}` }))],
+          }),
+        ],
+      },
+      expected: {
+        4: [
+          `by hand: TolerationPolicy t asks for a toleration of the old taint, and has no room for one of the new one: add another policy with ${NEW_ROLE}`,
         ],
       },
     },
   ])('$why', ({ facts, expected }) => {
     expect(left(facts)).toEqual(expected);
+  });
+
+  const isMeant = (index: number, key: string) => ({ op: 'test', path: `/spec/taints/${index}/key`, value: key });
+  const except = (op: string, value: readonly string[]) => ({ op, path: '/spec/taints/0/except', value });
+  it.each([
+    {
+      what: 'rules for either: the old one goes',
+      taints: [{ key: 'a' }, { key: OLD_ROLE }, { key: NEW_ROLE }],
+      operations: [isMeant(1, OLD_ROLE), { op: 'remove', path: '/spec/taints/1' }],
+    },
+    {
+      what: 'rules for the old one: they become those of the new one',
+      taints: [
+        { key: OLD_ROLE, effect: 'NoSchedule' },
+        { key: OLD_ROLE, effect: 'NoExecute' },
+      ],
+      operations: [
+        isMeant(1, OLD_ROLE),
+        { op: 'replace', path: '/spec/taints/1/key', value: NEW_ROLE },
+        isMeant(0, OLD_ROLE),
+        { op: 'replace', path: '/spec/taints/0/key', value: NEW_ROLE },
+      ],
+    },
+    {
+      what: 'a pattern that covers both: it leaves the old one out',
+      taints: [{ key: 'node-role.kubernetes.io/*' }],
+      operations: [isMeant(0, 'node-role.kubernetes.io/*'), except('add', [OLD_ROLE])],
+    },
+    {
+      what: 'a pattern that leaves others out, and a rule',
+      taints: [{ key: '*', except: ['a'] }, { key: OLD_ROLE }],
+      operations: [
+        isMeant(1, OLD_ROLE),
+        { op: 'remove', path: '/spec/taints/1' },
+        isMeant(0, '*'),
+        except('replace', ['a', OLD_ROLE]),
+      ],
+    },
+  ])('of a policy that releases nothing, $what', ({ taints, operations }) => {
+    const never = policy('TaintPolicy', 'p', { mode: 'Deny', release: 'Never', taints });
+    expect(left({ nodes: [node('m', [MASTER, CONTROL_PLANE])], policies: [never] })).toEqual({
+      4: [patchOf('taintpolicy p', operations)],
+      5: [`kubectl taint node m ${OLD_ROLE}:NoSchedule-`],
+    });
+  });
+
+  it('a policy that releases nothing gives up the old taint once the steps before have brought the new one', () => {
+    const never = policy('TaintPolicy', 'p', {
+      mode: 'Deny',
+      release: 'Never',
+      taints: [{ key: OLD_ROLE }, { key: NEW_ROLE }],
+    });
+    const plan = left({ nodes: [node('m', [MASTER]), node('n', [MASTER, CONTROL_PLANE])], policies: [never] });
+    expect(plan[3]).toEqual([`kubectl taint node m ${NEW_ROLE}:NoSchedule`]);
+    expect(plan[4]).toHaveLength(1);
+    expect(plan[5]).toEqual([`kubectl taint node m n ${OLD_ROLE}:NoSchedule-`]);
   });
 
   it('names from objects mean nothing to a shell', () => {
