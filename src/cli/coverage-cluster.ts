@@ -2,8 +2,8 @@ import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isForbidden } from '../cluster/client/api-error.ts';
 import { type DaemonPodOwner, listDaemonPods } from '../cluster/daemon-pods.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
-import type { FixableDaemonSet } from '../coverage/fix.ts';
 import { type DaemonSetCounts, type Placement, placementByStatus } from '../coverage/placement.ts';
+import type { InstalledDaemonSet } from '../coverage/remedies.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import { type CoverageInput, readDaemonSet, readNode } from './coverage-input.ts';
@@ -18,7 +18,7 @@ const MAX_AT_ONCE = 4;
 
 /** A DaemonSet of the cluster, and what tells where its pods are. */
 interface LiveDaemonSet {
-  readonly daemonSet: FixableDaemonSet;
+  readonly daemonSet: InstalledDaemonSet;
   readonly owner: DaemonPodOwner;
   readonly counts: DaemonSetCounts;
 }
@@ -38,7 +38,7 @@ export async function readCluster(
     ...pathsOf(namespaces).map((path) => listObjects(client, path, readLiveDaemonSet)),
   ]);
   const live = lists.flat();
-  const placements = new Map<FixableDaemonSet, Placement>();
+  const placements = new Map<InstalledDaemonSet, Placement>();
   const unclear = live.filter(({ daemonSet, counts }) => {
     const placement = pods === 'auto' ? placementByStatus(daemonSet, nodes, counts) : undefined;
     if (placement) placements.set(daemonSet, placement);
@@ -59,7 +59,7 @@ function pathsOf(namespaces: readonly string[]): string[] {
 async function placePods(
   client: ApiClient,
   daemonSets: readonly LiveDaemonSet[],
-  placements: Map<FixableDaemonSet, Placement>,
+  placements: Map<InstalledDaemonSet, Placement>,
 ): Promise<string[]> {
   const waiting = daemonSets.values();
   const forbidden = new Map<string, string>();

@@ -1,6 +1,13 @@
 import { stringify } from 'yaml';
 import type { SchedulingNode } from '../coverage/coverage.ts';
-import type { CoverageFix, FixableDaemonSet, LeftGap } from '../coverage/fix.ts';
+import { type CoverageFix, type FixableDaemonSet, type LeftGap, needsOf } from '../coverage/fix.ts';
+import {
+  helmValues,
+  type InstalledDaemonSet,
+  kustomizeComponent,
+  patchCommands,
+  type Remedies,
+} from '../coverage/remedies.ts';
 import type { CoverageReport } from '../coverage/report.ts';
 import { KUBECTL_YAML } from '../files/documents.ts';
 import { IGNORE_ANNOTATION } from '../judge/daemon-set.ts';
@@ -8,29 +15,109 @@ import { formatTaint } from '../kubernetes/taint.ts';
 import { atMost, count } from '../kubernetes/text.ts';
 import { asComments } from './output.ts';
 
-type Fix = CoverageFix<FixableDaemonSet, SchedulingNode>;
+type Fix = CoverageFix<InstalledDaemonSet, SchedulingNode>;
 
-/** What `taintkeeper coverage --fix` prints: policies for `kubectl apply -f -`, with the comments. */
-export function formatFix({ policies }: Fix, comments: readonly string[]): string {
-  const manifests = policies.map((policy) => stringify(policy, { lineWidth: 0, ...KUBECTL_YAML }));
-  return [asComments(comments), ...manifests].join('---\n');
+/** How gaps are closed: by taintkeeper, on the spot, or where the DaemonSets come from. */
+export const FIX_FORMS = ['policies', 'patch', 'helm-values', 'kustomize'] as const;
+export type FixForm = (typeof FIX_FORMS)[number];
+
+/** What `taintkeeper coverage --fix` prints. */
+export interface PrintedFix {
+  /** What it does, and what is left. */
+  readonly comments: readonly string[];
+  /** What is to be applied, without the comments. */
+  readonly text: string;
+  readonly data: object;
 }
 
-/** What the policies do, and what is left. */
-export function commentsOn(fix: Fix, report: CoverageReport, notes: readonly string[]): string[] {
-  const { policies, closed } = fix;
-  return [
-    ...(policies.length > 0
-      ? [
-          `Closes ${count(closed.length, 'gap')}. existing: Patch rolls the pods of these DaemonSets, one DaemonSet after the other;`,
-          'with Report, they get their tolerations when their templates change next.',
-        ]
-      : ['There is no gap to close.']),
+export function printFix(
+  fix: Fix,
+  form: FixForm,
+  { report, notes }: { readonly report: CoverageReport; readonly notes: readonly string[] },
+): PrintedFix {
+  const { text, data, left, about } = FORMS[form](fix);
+  const leftSets = new Set(left.map(({ daemonSet }) => daemonSet));
+  const closed = fix.closed.filter(({ daemonSet }) => !leftSets.has(daemonSet));
+  const comments = [
+    ...(closed.length > 0 ? [`Closes ${count(closed.length, 'gap')}${about[0]}`, ...about.slice(1)] : []),
+    ...(closed.length > 0
+      ? []
+      : [fix.closed.length > 0 ? 'No gap can be closed like this.' : 'There is no gap to close.']),
     ...closed.map(({ daemonSet, taints, nodes }) => `- ${gap(daemonSet, taints.map(formatTaint), nodes.length)}`),
-    ...section('Left as it is:', fix.left.map(leftGap)),
+    ...section('Left as it is:', [
+      ...left.map(({ daemonSet: { namespace, name }, why }) => `${namespace}/${name}: ${why}`),
+      ...fix.left.map(leftGap),
+    ]),
     ...section('No toleration helps, because the DaemonSet itself does not select these nodes:', meant(report)),
     ...notes.map((note) => `note: ${note}`),
   ];
+  return { comments, text, data };
+}
+
+interface Formed {
+  readonly text: string;
+  readonly data: object;
+  readonly left: Remedies<unknown>['left'];
+  /** The rest of the sentence that says how many gaps are closed, and the lines after it. */
+  readonly about: readonly string[];
+}
+
+const FORMS: Readonly<Record<FixForm, (fix: Fix) => Formed>> = {
+  policies: ({ policies }) => ({
+    text: policies.map((policy) => `---\n${asManifest(policy)}`).join(''),
+    data: { apiVersion: 'v1', kind: 'List', items: policies },
+    left: [],
+    about: [
+      '. existing: Patch rolls the pods of these DaemonSets, one DaemonSet after the other;',
+      'with Report, they get their tolerations when their templates change next.',
+    ],
+  }),
+  patch({ closed }) {
+    const { remedies, left } = patchCommands(needsOf(closed));
+    const commands = remedies.map(({ daemonSet: { namespace, name }, ...rest }) => ({ namespace, name, ...rest }));
+    const lines = commands.map(({ namespace, name, command, revertedBy }) => {
+      const warning = `${namespace}/${name} is managed by ${revertedBy}: change it there, too, or the patch is reverted`;
+      return `${revertedBy === undefined ? '' : asComments([warning])}${command}\n`;
+    });
+    return {
+      text: lines.join(''),
+      data: { commands },
+      left,
+      about: ['. Each command rolls the pods of its DaemonSet.'],
+    };
+  },
+  'helm-values'({ closed }) {
+    const { remedies: releases, left } = helmValues(needsOf(closed));
+    const documents = releases.map(({ chart, release, namespace, values }) => {
+      const whose = release === undefined ? 'the release' : `release ${release}`;
+      return `${asComments([`for ${whose} of chart ${chart} in namespace ${namespace}`])}${asManifest(values)}`;
+    });
+    return {
+      text: documents.join('---\n'),
+      data: { releases },
+      left,
+      about: [
+        ', with these values added to those of the release. Helm replaces lists: each has what its DaemonSet tolerates now, too.',
+        'For a chart that is a dependency of another one, put them below its name.',
+      ],
+    };
+  },
+  kustomize({ closed }) {
+    const { remedies, left } = kustomizeComponent(needsOf(closed), asManifest);
+    return {
+      text: remedies.map(asManifest).join(''),
+      data: remedies[0] ?? {},
+      left,
+      about: [
+        '. Put this as kustomization.yaml into a folder, and the folder under `components` where the DaemonSets are.',
+        "A list takes the place of the manifest's: each has what its DaemonSet tolerates now, too.",
+      ],
+    };
+  },
+};
+
+function asManifest(object: object): string {
+  return stringify(object, { lineWidth: 0, ...KUBECTL_YAML });
 }
 
 /** More lines than that nobody reads. */

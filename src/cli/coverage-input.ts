@@ -1,6 +1,6 @@
 import type { SchedulingNode } from '../coverage/coverage.ts';
-import type { FixableDaemonSet } from '../coverage/fix.ts';
 import type { Placement } from '../coverage/placement.ts';
+import type { InstalledDaemonSet } from '../coverage/remedies.ts';
 import type { SourceDocument } from '../files/documents.ts';
 import { type KubernetesObject, objectsOf } from '../files/reviewables.ts';
 import { InputError } from '../files/text-files.ts';
@@ -8,15 +8,15 @@ import { matchesPattern } from '../kubernetes/pattern.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';
-import { viewScheduling } from '../objects/workload-object.ts';
+import { controllerOf, viewScheduling } from '../objects/workload-object.ts';
 import type { Path } from '../policy/problem.ts';
 
 /** Whose coverage is asked for. */
 export interface CoverageInput {
-  readonly daemonSets: readonly FixableDaemonSet[];
+  readonly daemonSets: readonly InstalledDaemonSet[];
   readonly nodes: readonly SchedulingNode[];
   /** Nothing for a DaemonSet whose pods nobody has looked at. */
-  readonly placements: ReadonlyMap<FixableDaemonSet, Placement>;
+  readonly placements: ReadonlyMap<InstalledDaemonSet, Placement>;
   /** What could not be looked at, and why. */
   readonly notes: readonly string[];
 }
@@ -36,7 +36,7 @@ export interface CoverageChoice {
  * @throws InputError for what cannot be read, or is there twice
  */
 export function coverageFrom(documents: readonly SourceDocument[], namespace: string): CoverageInput {
-  const daemonSets = new Map<string, FixableDaemonSet>();
+  const daemonSets = new Map<string, InstalledDaemonSet>();
   const nodes = new Map<string, SchedulingNode>();
   for (const document of documents) {
     for (const { object, path } of objectsOf(document)) {
@@ -53,9 +53,9 @@ export function coverageFrom(documents: readonly SourceDocument[], namespace: st
 }
 
 /** @throws MalformedObjectError */
-export function readDaemonSet(object: unknown, path: Path, namespace: string): FixableDaemonSet {
-  const { annotations } = viewDaemonSet(asDaemonSet(object, path), namespace, '');
-  return { ...viewScheduling(object, path, namespace), annotations };
+export function readDaemonSet(object: unknown, path: Path, namespace: string): InstalledDaemonSet {
+  const { annotations, labels } = viewDaemonSet(asDaemonSet(object, path), namespace, '');
+  return { ...viewScheduling(object, path, namespace), annotations, labels, controller: controllerOf(object, path) };
 }
 
 /** @throws MalformedObjectError */

@@ -10,13 +10,13 @@ import { InputError } from '../files/text-files.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import { atCluster, CLUSTER_OPTIONS } from './cluster-options.ts';
 import { POD_CHOICES, type PodChoice, readCluster } from './coverage-cluster.ts';
-import { commentsOn, formatFix } from './coverage-fix-output.ts';
+import { FIX_FORMS, type FixForm, printFix } from './coverage-fix-output.ts';
 import { type CoverageInput, choose, coverageFrom } from './coverage-input.ts';
 import { formatCoverage } from './coverage-output.ts';
 import { migrationFrom, readMigration } from './migration-input.ts';
 import { formatMigration, isDone } from './migration-output.ts';
 import { EXIT, filenameOption, type OutputFormat, outputOption, repeatable } from './options.ts';
-import { asJson, tellAll, withProgress } from './output.ts';
+import { asComments, asJson, tellAll, withProgress } from './output.ts';
 
 /** What `taintkeeper coverage` was asked. */
 interface CoverageOptions extends ClusterChoice {
@@ -29,11 +29,12 @@ interface CoverageOptions extends ClusterChoice {
   readonly gaps: boolean;
   readonly fix: boolean;
   readonly migrate: boolean;
+  readonly as?: FixForm;
   readonly taint?: readonly string[];
   readonly output: OutputFormat;
 }
 
-/** `taintkeeper coverage`: where DaemonSets run, what keeps them off other nodes, and the policies that change it. */
+/** `taintkeeper coverage`: where DaemonSets run, what keeps them off other nodes, and what changes it. */
 export function coverageCommand(exit: (code: number) => void): Command {
   return new Command('coverage')
     .description(
@@ -60,7 +61,13 @@ export function coverageCommand(exit: (code: number) => void): Command {
     )
     .option('--no-groups', 'show each node by itself, not together with those that are alike')
     .option('--gaps', 'show only the DaemonSets that taints keep off nodes', false)
-    .option('--fix', 'print the TolerationPolicies that close the gaps', false)
+    .option('--fix', 'print what closes the gaps', false)
+    .addOption(
+      new Option(
+        '--as <form>',
+        'with --fix: TolerationPolicies (the default), kubectl patch commands, values for the Helm charts of Cilium, Flannel and Calico, or a component of Kustomize',
+      ).choices(FIX_FORMS),
+    )
     .option(
       '--taint <key>',
       "with --fix: a taint to tolerate besides the control plane's; * is any text; may be repeated",
@@ -79,12 +86,13 @@ A DaemonSet runs on a group of nodes, or is kept off by a taint, by its own sele
 taints are there that come and go by themselves. Of a cluster, "runs 2/3" has pods on two of three nodes, and "taint (1 stay)" has one
 on a node that would get none today.
 
-Exit code: 0 no gaps (with --fix, the policies are printed; with --migrate, nothing is left to do), 1 a taint keeps a DaemonSet off a
+Exit code: 0 no gaps (with --fix, what closes them is printed; with --migrate, nothing is left to do), 1 a taint keeps a DaemonSet off a
 node that it would run on, 2 it could not be looked at.
 
 Examples:
   taintkeeper coverage --gaps                               where something is missing, in the current context
   taintkeeper coverage --fix | kubectl apply -f -           and let taintkeeper close the gaps
+  taintkeeper coverage --fix --as helm-values -n cilium     or change the values of its chart
   taintkeeper coverage --migrate                            from the taint master to control-plane, as a checked list
   kubectl get nodes -o json > nodes.json                    what of a chart, before it is installed:
   helm template cilium cilium/cilium -n kube-system | taintkeeper coverage -n kube-system nodes.json -`,
@@ -102,13 +110,14 @@ Examples:
  * @throws InputError
  */
 function refuseIdleOptions(files: readonly string[], options: CoverageOptions): void {
-  const { kubeconfig, context, pods, fix, gaps, migrate, taint, namespace, daemonset, node } = options;
+  const { kubeconfig, context, pods, fix, gaps, migrate, taint, as, namespace, daemonset, node } = options;
   const faults = [
     ...(files.length > 0 && (kubeconfig ?? context) !== undefined
       ? ['files replace a cluster: leave out --kubeconfig and --context, or the files']
       : []),
     ...(files.length > 0 && pods !== 'auto' ? ['--pods needs a cluster, not files'] : []),
     ...(taint && !fix ? ['--taint needs --fix'] : []),
+    ...(as && !fix ? ['--as needs --fix'] : []),
     ...(migrate && (fix || gaps) ? ['--migrate cannot be combined with --fix or --gaps'] : []),
     ...(migrate && (namespace || daemonset || node)
       ? ['--migrate is about the whole cluster: leave out --namespace, --daemonset and --node']
@@ -132,12 +141,12 @@ async function cover(files: readonly string[], options: CoverageOptions): Promis
     return gaps.every(({ passing }) => passing);
   }
   const fix = fixGaps(gaps, [...ROLE_TAINT_KEYS, ...(options.taint ?? [])]);
-  const comments = commentsOn(fix, report, notes);
+  const { comments, text, data } = printFix(fix, options.as ?? 'policies', { report, notes });
   if (options.output === 'json') {
-    process.stdout.write(asJson({ apiVersion: 'v1', kind: 'List', items: fix.policies }));
+    process.stdout.write(asJson(data));
     // JSON has no comments.
     tellAll(comments);
-  } else process.stdout.write(formatFix(fix, comments));
+  } else process.stdout.write(`${asComments(comments)}${text}`);
   return true;
 }
 

@@ -1,6 +1,5 @@
-import { migrationCommands } from '../coverage/role-commands.ts';
 import { NEW_ROLE, OLD_ROLE, type Workload } from '../coverage/role-facts.ts';
-import { type MigrationStep, nameOf } from '../coverage/role-migration.ts';
+import { type MigrationStep, migrationCommands, nameOf } from '../coverage/role-migration.ts';
 import type { RoleSurvey } from '../coverage/role-survey.ts';
 import { atMost, printable } from '../kubernetes/text.ts';
 import type { OutputFormat } from './options.ts';

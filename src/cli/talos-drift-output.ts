@@ -1,4 +1,4 @@
-import { atMost, printable } from '../kubernetes/text.ts';
+import { atMost, printable, shellWord } from '../kubernetes/text.ts';
 import type { Assignment, Assignments } from '../talos/assignment.ts';
 import { ownLabels } from '../talos/declaration.ts';
 import type { Finding } from '../talos/drift.ts';
@@ -87,10 +87,7 @@ function declaredIn({ problem, declared, at }: Finding): string {
   return problem === 'different' ? `${declared} at ${at}` : at;
 }
 
-/** A command for a shell; only what needs quotes has them. */
+/** A command for a shell. */
 function command(args: readonly string[]): string {
-  return [
-    'kubectl',
-    ...args.map((arg) => (/^[\w./:=@-]+$/.test(arg) ? arg : `'${printable(arg).replaceAll("'", `'\\''`)}'`)),
-  ].join(' ');
+  return ['kubectl', ...args.map(shellWord)].join(' ');
 }

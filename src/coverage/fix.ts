@@ -78,18 +78,28 @@ function leftBecause(
     : { kind: 'notValid' };
 }
 
-/** DaemonSets of one namespace that need the same share a policy; of several namespaces, a policy would select the product. */
-function policiesFor(gaps: readonly Gap<FixableDaemonSet, SchedulingNode>[]): TolerationPolicyManifest[] {
-  const byDaemonSet = Map.groupBy(gaps, ({ daemonSet }) => daemonSet);
-  const needs = [...byDaemonSet].map(([{ namespace, name }, own]) => ({
-    namespace,
-    name,
+/** A DaemonSet, and the tolerations that it needs besides its own. */
+export interface Needed<DaemonSet> {
+  readonly daemonSet: DaemonSet;
+  readonly tolerations: readonly PolicyToleration[];
+}
+
+/** What closes the gaps, for each of their DaemonSets. */
+export function needsOf<DaemonSet extends SchedulingView>(
+  gaps: readonly Pick<Gap<DaemonSet, SchedulingNode>, 'daemonSet' | 'taints'>[],
+): Needed<DaemonSet>[] {
+  return [...Map.groupBy(gaps, ({ daemonSet }) => daemonSet)].map(([daemonSet, own]) => ({
+    daemonSet,
     tolerations: tolerationsFor(own.flatMap(({ taints }) => taints)),
   }));
-  return [...Map.groupBy(needs, ({ namespace }) => namespace)].flatMap(([namespace, inNamespace]) => {
+}
+
+/** DaemonSets of one namespace that need the same share a policy; of several namespaces, a policy would select the product. */
+function policiesFor(gaps: readonly Gap<FixableDaemonSet, SchedulingNode>[]): TolerationPolicyManifest[] {
+  return [...Map.groupBy(needsOf(gaps), ({ daemonSet }) => daemonSet.namespace)].flatMap(([namespace, inNamespace]) => {
     const alike = Map.groupBy(inNamespace, ({ tolerations }) => JSON.stringify(tolerations));
     return [...alike.values()].flatMap((same) => {
-      const names = same.map(({ name }) => name);
+      const names = same.map(({ daemonSet }) => daemonSet.name);
       return tolerationPolicies(namespace, names, same[0]?.tolerations ?? []);
     });
   });

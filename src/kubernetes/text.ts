@@ -33,6 +33,11 @@ export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (c) => `\\u{${c.codePointAt(0)?.toString(16)}}`);
 }
 
+/** A word of a shell command that means nothing but itself: names come from objects. Only what needs quotes has them. */
+export function shellWord(text: string): string {
+  return /^[\w.:/=,@-]+$/.test(text) ? text : `'${printable(text).replaceAll("'", "'\\''")}'`;
+}
+
 /** The text, or as much of it as fits in `length` characters with dots at the end: ASCII, for HTTP headers. */
 function shorten(text: string, length: number): string {
   const characters = [...text];

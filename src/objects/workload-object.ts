@@ -110,6 +110,15 @@ const CronJobSchema = Type.Object({
 });
 const asCronJob = reader(CronJobSchema);
 
+/**
+ * The object that an object belongs to, and whose controller looks after it.
+ * @throws MalformedObjectError
+ */
+export function controllerOf(value: unknown, path: Path): { kind: string; name: string } | undefined {
+  const owner = asOwned(value, path).metadata.ownerReferences?.find(({ controller }) => controller);
+  return owner && { kind: owner.kind, name: owner.name };
+}
+
 /** The version of each kind that is read. */
 export const WORKLOAD_API_VERSIONS: Readonly<Record<WorkloadKind, string>> = {
   DaemonSet: 'apps/v1',
@@ -127,8 +136,8 @@ const MANAGED_BY = 'app.kubernetes.io/managed-by';
  * @throws MalformedObjectError
  */
 export function viewWorkload(kind: WorkloadKind, value: unknown, path: Path, namespace = 'default'): Workload {
-  const { labels, ownerReferences } = asOwned(value, path).metadata;
-  const owner = ownerReferences?.find(({ controller }) => controller);
+  const { labels } = asOwned(value, path).metadata;
+  const owner = controllerOf(value, path);
   return {
     ...viewScheduling(kind === 'CronJob' ? withoutJob(value, path) : value, path, namespace),
     kind,

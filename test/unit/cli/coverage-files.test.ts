@@ -165,6 +165,62 @@ describe('--fix', () => {
     daemonSet('stubborn', {}, { annotations: { 'taintkeeper.dev/ignore': 'true' } }),
   ];
 
+  describe('--as', () => {
+    const FLANNEL = daemonSet('kube-flannel-ds', {}, { labels: { app: 'flannel' } });
+    const OTHER = daemonSet('other', { tolerations: [{ key: 'a', operator: 'Exists' }] });
+    const fix = (form: string, ...args: string[]) =>
+      run('coverage', '--fix', '--as', form, ...args, file(node('m', [MASTER]), FLANNEL, OTHER));
+    const TOLERATION = { key: MASTER.key, operator: 'Exists', effect: 'NoSchedule' };
+
+    it('patch prints what a shell can run', async () => {
+      const { code, stdout } = await fix('patch');
+      expect(code).toBe(0);
+      expect(stdout.split('\n').map((line) => line.slice(0, 58))).toEqual(
+        [
+          '# Closes 2 gaps. Each command rolls the pods of its DaemonS',
+          '# - agents/kube-flannel-ds on 1 node: node-role.kubernetes',
+          '# - agents/other on 1 node: node-role.kubernetes.io/master',
+          'kubectl patch -n agents daemonset kube-flannel-ds --type=j',
+          "kubectl patch -n agents daemonset other --type=json -p '[{",
+          '',
+        ].map((line) => line.slice(0, 58)),
+      );
+    });
+
+    it('helm-values prints one file for a release, and what is left to a person', async () => {
+      const { stdout } = await fix('helm-values');
+      expect(parse(stdout)).toEqual({ flannel: { tolerations: [TOLERATION] } });
+      expect(stdout).toMatch(/^# Closes 1 gap, with these values/);
+      expect(stdout).toMatch(/^# - agents\/other: nothing about it says that it comes from a Helm chart$/m);
+      expect(stdout).toMatch(/^# for the release of chart flannel in namespace agents$/m);
+    });
+
+    it('kustomize prints a component', async () => {
+      const { patches } = parse((await fix('kustomize')).stdout) as { patches: { patch: string }[] };
+      expect(patches.map(({ patch }) => parse(patch).spec.template.spec.tolerations)).toEqual([
+        [TOLERATION],
+        [{ key: 'a', operator: 'Exists' }, TOLERATION],
+      ]);
+    });
+
+    it.each([
+      { form: 'patch', found: { commands: [{ name: 'kube-flannel-ds' }, { name: 'other' }] } },
+      { form: 'helm-values', found: { releases: [{ chart: 'flannel' }] } },
+      { form: 'kustomize', found: { kind: 'Component' } },
+      { form: 'policies', found: { kind: 'List' } },
+    ])('$form -o json has no comments in it', async ({ form, found }) => {
+      const { stdout, stderr } = await fix(form, '-o', 'json');
+      expect(JSON.parse(stdout)).toMatchObject(found);
+      expect(stderr).toMatch(/^taintkeeper: Closes /);
+    });
+
+    it('says where there is nothing to be had in that way', async () => {
+      const { code, stdout } = await run('coverage', '--fix', '--as', 'helm-values', file(node('m', [MASTER]), OTHER));
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/^# No gap can be closed like this\.$/m);
+    });
+  });
+
   it('prints policies that the API server takes, and says what they do not do', async () => {
     const { code, stdout } = await run('coverage', '--fix', file(...objects));
     const documents = parseAllDocuments(stdout).map((document) => document.toJS() as unknown);
@@ -263,6 +319,12 @@ describe('what cannot be looked at ends in 2, and says why', () => {
       args: ['--pods', 'all'],
       objects: [node('w')],
       says: /^taintkeeper: --pods needs a cluster, not files$/m,
+    },
+    {
+      why: 'a form of the fix, and no fix',
+      args: ['--as', 'patch'],
+      objects: [node('w')],
+      says: /--as needs --fix/,
     },
     {
       why: 'a taint to tolerate, and no fix',

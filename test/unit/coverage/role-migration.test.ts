@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { compileCoverage, type SchedulingNode, type SchedulingView } from '../../../src/coverage/coverage.ts';
 import { fixGaps } from '../../../src/coverage/fix.ts';
 import { gapsOf } from '../../../src/coverage/report.ts';
-import { migrationCommands } from '../../../src/coverage/role-commands.ts';
 import {
   type MigrationFacts,
   NEW_ROLE,
@@ -12,7 +11,7 @@ import {
   type WorkloadKind,
   withChange,
 } from '../../../src/coverage/role-facts.ts';
-import { planMigration } from '../../../src/coverage/role-migration.ts';
+import { migrationCommands, planMigration } from '../../../src/coverage/role-migration.ts';
 import type { NodeSelectorRequirement } from '../../../src/kubernetes/node-affinity.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
