@@ -24,7 +24,7 @@ export function listenForStop(): Disposable & { readonly signal: Promise<string>
   return { signal, [Symbol.dispose]: () => listening.abort() };
 }
 
-const OUTPUT_FORMATS = ['table', 'json', 'yaml'] as const;
+export const OUTPUT_FORMATS = ['table', 'json', 'yaml'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 /** `-o, --output`, for whatever prints a table. */

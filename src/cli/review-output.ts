@@ -1,9 +1,15 @@
 import { stringify } from 'yaml';
 import type { Admission } from '../admission/admit.ts';
 import { KUBECTL_YAML } from '../files/documents.ts';
+import type { Outcome } from '../judge/decision.ts';
 import { printable } from '../kubernetes/text.ts';
-import type { OutputFormat } from './options.ts';
+import { asAnnotations, asJunit, asSarif, type CiResult, type CiTest, placeIn } from './ci-output.ts';
+import { OUTPUT_FORMATS } from './options.ts';
 import { columns, formatAs } from './output.ts';
+
+/** `github`, `sarif` and `junit` are for pipelines. */
+export const REVIEW_FORMATS = [...OUTPUT_FORMATS, 'github', 'sarif', 'junit'] as const;
+export type ReviewFormat = (typeof REVIEW_FORMATS)[number];
 
 /** One object of the input, and what became of it. */
 export interface ReviewedObject {
@@ -11,6 +17,8 @@ export interface ReviewedObject {
   readonly namespace: string | undefined;
   readonly name: string;
   readonly operation: string;
+  /** `file:line:column` */
+  readonly place: string;
   readonly admission: Admission;
 }
 
@@ -21,13 +29,25 @@ export interface Review {
 }
 
 /** The result of `taintkeeper review` as text. With `patched`, the objects that come out of admission are part of it. */
-export function formatReview(review: Review, format: OutputFormat, patched: boolean): string {
-  return formatAs(format, { data: () => data(review, patched), table: () => table(review, patched) });
+export function formatReview(review: Review, format: ReviewFormat, patched: boolean): string {
+  switch (format) {
+    case 'github':
+      return asAnnotations(review.reviewed.flatMap(results));
+    case 'sarif': {
+      const found = review.reviewed.flatMap(results);
+      const rules = [...new Set(found.map(({ rule }) => rule))].map((id) => ({ id, about: `what ${id} says` }));
+      return asSarif('taintkeeper review', rules, found);
+    }
+    case 'junit':
+      return asJunit('taintkeeper review', review.reviewed.map(test));
+    default:
+      return formatAs(format, { data: () => data(review, patched), table: () => table(review, patched) });
+  }
 }
 
 function data({ reviewed, others }: Review, patched: boolean): object {
   return {
-    reviewed: reviewed.map(({ admission: { object, ...admission }, ...what }) => ({
+    reviewed: reviewed.map(({ place: _, admission: { object, ...admission }, ...what }) => ({
       ...what,
       ...admission,
       ...(patched && isAdmitted(admission) ? { object } : {}),
@@ -40,7 +60,7 @@ const HEADINGS = ['OBJECT', 'OPERATION', 'VERDICT', 'POLICY', 'WHAT'];
 
 function table({ reviewed, others }: Review, patched: boolean): string {
   const rows = reviewed.flatMap(({ resource, namespace, name, operation, admission }) => {
-    const object = printable([resource, namespace, name].filter((part) => part !== undefined).join('/'));
+    const object = printable(nameOf({ resource, namespace, name }));
     const found = admission.violations.map(({ policy, outcome, subject }) => [policy, `${outcome} ${subject}`]);
     const findings = found.length > 0 ? found : annotated(admission.patch).map((what) => ['', what]);
     const [first = ['', ''], ...rest] = findings;
@@ -57,6 +77,45 @@ function table({ reviewed, others }: Review, patched: boolean): string {
           .map(({ admission }) => `---\n${stringify(admission.object, { lineWidth: 0, ...KUBECTL_YAML })}`)
       : []),
   ].join('');
+}
+
+function nameOf({ resource, namespace, name }: Pick<ReviewedObject, 'resource' | 'namespace' | 'name'>): string {
+  return [resource, namespace, name].filter((part) => part !== undefined).join('/');
+}
+
+/** What is on purpose is only noted. */
+const LEVELS: Readonly<Record<Outcome, CiResult['level']>> = {
+  denied: 'error',
+  restored: 'warning',
+  added: 'warning',
+  missing: 'warning',
+  audited: 'warning',
+  announced: 'note',
+  released: 'note',
+  exempt: 'note',
+  unselected: 'note',
+};
+
+function results({ place, admission, ...object }: ReviewedObject): CiResult[] {
+  return admission.violations.map(({ policyKind, policy, field, mode, outcome, subject }) => ({
+    ...placeIn(place),
+    level: LEVELS[outcome],
+    rule: `${policyKind} ${policy}`,
+    subject: nameOf(object),
+    text: outcome === 'denied' && admission.message !== undefined ? admission.message : `${outcome} ${subject}`,
+    properties: { field, mode, outcome },
+  }));
+}
+
+function test({ place, admission: { verdict, message, violations }, operation, ...object }: ReviewedObject): CiTest {
+  return {
+    ...placeIn(place),
+    name: `${operation} ${nameOf(object)}`,
+    failure: verdict === 'denied' ? (message ?? verdict) : undefined,
+    notes: violations.map(
+      ({ policyKind, policy, outcome, subject }) => `${policyKind} ${policy}: ${outcome} ${subject}`,
+    ),
+  };
 }
 
 function isAdmitted({ verdict }: Pick<Admission, 'verdict'>): boolean {

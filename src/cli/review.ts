@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { type Admission, admit } from '../admission/admit.ts';
 import { type AdmissionRequest, nestedTooDeep } from '../admission/review.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
@@ -11,8 +11,8 @@ import { printable } from '../kubernetes/text.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
-import { EXIT, filenameOption, type OutputFormat, outputOption, repeatable } from './options.ts';
-import { formatReview, type ReviewedObject } from './review-output.ts';
+import { EXIT, filenameOption, repeatable } from './options.ts';
+import { formatReview, REVIEW_FORMATS, type ReviewedObject, type ReviewFormat } from './review-output.ts';
 
 interface ReviewOptions {
   readonly filename?: readonly string[];
@@ -23,7 +23,7 @@ interface ReviewOptions {
   readonly group: readonly string[];
   readonly namespace: string;
   readonly patched: boolean;
-  readonly output: OutputFormat;
+  readonly output: ReviewFormat;
 }
 
 /** `taintkeeper review`: the webhook's judgement, offline. */
@@ -45,7 +45,7 @@ export function reviewCommand(exit: (code: number) => void): Command {
     .option('--group <name>', 'a group of the user; may be repeated', repeatable, ['system:authenticated'])
     .option('-n, --namespace <name>', 'namespace of DaemonSets that name none', 'default')
     .option('--patched', 'show the objects that are admitted as they come out of admission, too', false)
-    .addOption(outputOption())
+    .addOption(new Option('-o, --output <format>', 'output format').choices(REVIEW_FORMATS).default('table'))
     .addHelpText(
       'after',
       `
@@ -54,10 +54,13 @@ Exit code: 0 all allowed (patched or not), 1 something denied, 2 bad input.
 Examples:
   taintkeeper review kube-flannel.yaml
   helm template cilium cilium/cilium -n kube-system | taintkeeper review -n kube-system -
+  taintkeeper review -o sarif manifests/ > review.sarif    for code scanning; -o junit for test reports
   taintkeeper review --policies policies/ --old before.yaml --new after.yaml --user dev@example.com`,
     )
     .action(async (args: readonly string[], options: ReviewOptions) => {
       const files = [...args, ...(options.filename ?? [])];
+      if (options.patched && ['github', 'sarif', 'junit'].includes(options.output))
+        throw new InputError([`--patched needs another output than ${options.output}, which has no place for objects`]);
       const policies = await readPolicies(options.policies);
       const { reviewables, others } = await readInput(files, options);
       // A pipeline that came to nothing has not been found to be right.
@@ -106,12 +109,13 @@ function inputOf(files: readonly string[], { old, new: next }: ReviewOptions): s
   return (files.length > 0 ? files : [old, next]).join(', ');
 }
 
-function review({ request, locate }: Reviewable, policies: PolicySet): ReviewedObject {
+function review({ request, place, locate }: Reviewable, policies: PolicySet): ReviewedObject {
   const describe = (admission: Admission): ReviewedObject => ({
     resource: request.resource.resource,
     namespace: request.namespace,
     name: request.name ?? '',
     operation: request.operation,
+    place,
     admission,
   });
   try {

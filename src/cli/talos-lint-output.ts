@@ -1,17 +1,12 @@
-import { pathToFileURL } from 'node:url';
 import { printable } from '../kubernetes/text.ts';
 import { formatPath } from '../policy/problem.ts';
 import { type Finding, isAtLeast, type Severity } from '../talos/lint/finding.ts';
 import { RULES } from '../talos/lint/lint.ts';
-import { VERSION } from '../version.ts';
+import { asAnnotations, asSarif, type CiResult, placeIn, type SourcePlace } from './ci-output.ts';
 import { asJson, asYaml } from './output.ts';
 
 /** A finding for people and programs to read. */
-export interface LocatedFinding {
-  readonly file: string;
-  /** Both from 1; absent where the file is JSON so large that its lines are not counted. */
-  readonly line: number | undefined;
-  readonly column: number | undefined;
+export interface LocatedFinding extends SourcePlace {
   readonly severity: Severity;
   readonly rule: string;
   readonly field: string;
@@ -23,9 +18,7 @@ export interface LocatedFinding {
 export function locateFindings(file: string, findings: readonly Finding[]): LocatedFinding[] {
   return findings
     .map(({ document, path, severity, rule, reason, fix }): LocatedFinding => {
-      const [, line, column] = /:(\d+):(\d+)$/.exec(document.locate(path)) ?? [];
-      const place = { line: line ? Number(line) : undefined, column: column ? Number(column) : undefined };
-      return { file, ...place, severity, rule, field: formatPath(path), reason, fix };
+      return { ...placeIn(document.locate(path)), file, severity, rule, field: formatPath(path), reason, fix };
     })
     .sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
 }
@@ -51,9 +44,9 @@ export function formatFindings(findings: readonly LocatedFinding[], format: Lint
     case 'yaml':
       return asYaml({ findings });
     case 'github':
-      return findings.map((finding) => annotation(finding, failOn)).join('');
+      return asAnnotations(results(findings, failOn));
     case 'sarif':
-      return asJson(sarif(findings, failOn));
+      return asSarif('taintkeeper talos lint', RULES, results(findings, failOn));
   }
 }
 
@@ -65,67 +58,11 @@ function block({ file, line, column, severity, rule, field, reason, fix }: Locat
     .join('');
 }
 
-/** Workflow command of GitHub Actions: `::error file=F,line=1,col=2,title=T::MESSAGE`. */
-function annotation(finding: LocatedFinding, failOn: FailOn): string {
-  const { file, line, column, rule, field, reason, fix } = finding;
-  const properties = { file, line, col: column, title: `${rule}: ${field}` };
-  const written = Object.entries(properties)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}=${escapeData(String(value)).replaceAll(':', '%3A').replaceAll(',', '%2C')}`);
-  const level = isFailure(finding, failOn) ? 'error' : 'warning';
-  return `::${level} ${written.join(',')}::${escapeData(`${reason}\nfix: ${fix}`)}\n`;
-}
-
-function escapeData(text: string): string {
-  return text
-    .split('\n')
-    .map((line) => printable(line).replaceAll('%', '%25'))
-    .join('%0A');
-}
-
-/** SARIF 2.1.0: only what viewers of it read. */
-function sarif(findings: readonly LocatedFinding[], failOn: FailOn): object {
-  return {
-    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
-    version: '2.1.0',
-    runs: [
-      {
-        tool: {
-          driver: {
-            name: 'taintkeeper talos lint',
-            version: VERSION,
-            rules: RULES.map(({ id, about }) => ({ id, shortDescription: { text: about } })),
-          },
-        },
-        columnKind: 'utf16CodeUnits',
-        results: findings.map((finding) => ({
-          ruleId: finding.rule,
-          ruleIndex: RULES.findIndex(({ id }) => id === finding.rule),
-          level: isFailure(finding, failOn) ? 'error' : 'warning',
-          message: { text: `${finding.field}: ${finding.reason}\nfix: ${finding.fix}` },
-          locations: [
-            {
-              physicalLocation: {
-                artifactLocation: { uri: uriOf(finding.file) },
-                ...(finding.line === undefined
-                  ? {}
-                  : { region: { startLine: finding.line, startColumn: finding.column } }),
-              },
-            },
-          ],
-          properties: { severity: finding.severity, field: finding.field },
-        })),
-      },
-    ],
-  };
-}
-
-/** Relative to where the command runs, as code scanning wants it, unless the path is not. */
-function uriOf(file: string): string {
-  if (file.startsWith('/')) return pathToFileURL(file).href;
-  return file
-    .replace(/^(\.\/)+/, '')
-    .split('/')
-    .map(encodeURIComponent)
-    .join('/');
+function results(findings: readonly LocatedFinding[], failOn: FailOn): CiResult[] {
+  return findings.map((finding) => {
+    const { file, line, column, severity, rule, field, reason, fix } = finding;
+    const level = isFailure(finding, failOn) ? 'error' : 'warning';
+    const text = `${reason}\nfix: ${fix}`;
+    return { file, line, column, level, rule, subject: field, text, properties: { severity, field } };
+  });
 }

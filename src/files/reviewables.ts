@@ -55,6 +55,8 @@ export function isMap(value: unknown): value is Record<string, unknown> {
 /** A request to judge, and where its parts stand in the input. */
 export interface Reviewable {
   readonly request: AdmissionRequest;
+  /** `file:line:column` of the object. */
+  readonly place: string;
   /** `file:line:column: field` for a path in the review, such as `request`, `object`, `spec`. */
   locate(path: Path): string;
 }
@@ -73,6 +75,9 @@ export interface RequestContext {
   readonly namespace: string;
 }
 
+/** What stands for an object: it may be long. */
+const NAME: Path = ['metadata', 'name'];
+
 /**
  * The requests that documents stand for: AdmissionReviews as they are; Nodes and DaemonSets, also within lists, as
  * being created.
@@ -87,10 +92,15 @@ export function reviewablesOf(documents: readonly SourceDocument[], context: Req
       if (kind === 'AdmissionReview') {
         const decoded = decodeReview(object);
         if (!decoded.ok) throw new InputError([`${document.locate(path)}: ${decoded.message}`]);
-        reviewables.push({ request: decoded.request, locate: (below) => locateField(document, [...path, ...below]) });
+        reviewables.push({
+          request: decoded.request,
+          place: document.locate([...path, 'request', 'object', ...NAME]),
+          locate: (below) => locateField(document, [...path, ...below]),
+        });
       } else if ((kind === 'Node' || kind === 'DaemonSet') && apiVersion === API_VERSIONS[kind]) {
         reviewables.push({
           request: { ...requestFor(kind, object, context), operation: 'CREATE' },
+          place: document.locate([...path, ...NAME]),
           locate: ([, , ...below]) => locateField(document, [...path, ...below]),
         });
       } else if (apiVersion === POLICY_API_VERSION) {
@@ -117,13 +127,14 @@ export function updatesBetween(
   const olds = byIdentity(before);
   byIdentity(after.reviewables);
 
-  const reviewables = after.reviewables.map(({ request, locate }): Reviewable => {
+  const reviewables = after.reviewables.map(({ request, place, locate }): Reviewable => {
     const identity = identify(request);
     const old = olds.get(identity);
     olds.delete(identity);
     if (!old) throw new InputError([`${locate([])}: ${identity} has no old object to compare with`]);
     return {
       request: { ...request, operation: 'UPDATE', oldObject: old.request.object },
+      place,
       locate: (path) => (path[1] === 'oldObject' ? old.locate(path) : locate(path)),
     };
   });

@@ -390,3 +390,75 @@ describe('bad input ends in code 2, and one line says where and why:', () => {
     );
   });
 });
+
+describe('for pipelines', () => {
+  const denied = taintDropReview();
+  const reviewed = (format: string, ...contents: (string | object)[]) => run('review', '-o', format, file(...contents));
+
+  it('SARIF has a result for each violation, where its object stands', async () => {
+    const { code, stdout } = await reviewed('sarif', denied, flannel);
+    expect(code).toBe(1);
+    const [{ tool, results }] = JSON.parse(stdout).runs;
+    expect(tool.driver).toMatchObject({
+      name: 'taintkeeper review',
+      rules: [{ id: 'TaintPolicy control-plane-taints' }, { id: 'TolerationPolicy cni-tolerations' }],
+    });
+    expect(results).toMatchObject([
+      {
+        ruleId: 'TaintPolicy control-plane-taints',
+        ruleIndex: 0,
+        level: 'error',
+        message: { text: expect.stringMatching(/^nodes\/cp-1: node cp-1 must keep taint /) },
+        locations: [{ physicalLocation: { region: { startLine: 1 } } }],
+        properties: { field: 'spec.taints[0]', mode: 'Deny', outcome: 'denied' },
+      },
+      {
+        ruleIndex: 1,
+        level: 'warning',
+        message: {
+          text: 'daemonsets/kube-flannel/kube-flannel-ds: added node-role.kubernetes.io/master:NoSchedule',
+        },
+        locations: [{ physicalLocation: { region: { startLine: 3 } } }],
+      },
+    ]);
+  });
+
+  it('JUnit has a test for each object, which fails where it is denied', async () => {
+    const { code, stdout } = await reviewed('junit', denied, harmlessReview(), flannel);
+    expect(code).toBe(1);
+    const lines = stdout.split('\n').map((line) => line.trim().replaceAll(/(classname|file)="[^"]*"/g, '$1=""'));
+    expect(lines).toEqual([
+      '<?xml version="1.0" encoding="UTF-8"?>',
+      '<testsuites tests="3" failures="1">',
+      '<testsuite name="taintkeeper review" tests="3" failures="1">',
+      expect.stringMatching(
+        /^<testcase name="UPDATE nodes\/cp-1" classname="" file="" line="1"><failure message="node cp-1 must keep taint [^"]* &quot;control-plane-taints&quot; .*<\/failure><system-out>TaintPolicy control-plane-taints: denied node-role\.kubernetes\.io\/control-plane:NoSchedule<\/system-out><\/testcase>$/,
+      ),
+      '<testcase name="UPDATE nodes/cp-1" classname="" file="" line="3"></testcase>',
+      '<testcase name="CREATE daemonsets/kube-flannel/kube-flannel-ds" classname="" file="" line="5"><system-out>TolerationPolicy cni-tolerations: added node-role.kubernetes.io/master:NoSchedule</system-out></testcase>',
+      '</testsuite>',
+      '</testsuites>',
+      '',
+    ]);
+  });
+
+  it('GitHub gets an annotation for each violation', async () => {
+    const { stdout } = await reviewed('github', denied);
+    expect(stdout).toMatch(
+      /^::error file=.*,line=1,col=\d+,title=TaintPolicy control-plane-taints%3A nodes\/cp-1::node cp-1 must keep taint .*\n$/,
+    );
+  });
+
+  it('names from objects are no XML', async () => {
+    const { stdout } = await reviewed('junit', { ...flannel, metadata: { namespace: 'a', name: '<b>&"\u0007' } });
+    expect(stdout).toContain('name="CREATE daemonsets/a/&lt;b&gt;&amp;&quot;\\u{7}"');
+  });
+
+  it.each(['sarif', 'junit', 'github'])('%s has no place for objects', async (format) => {
+    const { code, stderr } = await run('review', '-o', format, '--patched', file(flannel));
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: `taintkeeper: --patched needs another output than ${format}, which has no place for objects\n`,
+    });
+  });
+});

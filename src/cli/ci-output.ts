@@ -1,0 +1,143 @@
+import { pathToFileURL } from 'node:url';
+import { printable } from '../kubernetes/text.ts';
+import { VERSION } from '../version.ts';
+import { asJson } from './output.ts';
+
+/** Where something stands. */
+export interface SourcePlace {
+  readonly file: string;
+  /** Both from 1; undefined where the file is JSON so large that its lines are not counted. */
+  readonly line: number | undefined;
+  readonly column: number | undefined;
+}
+
+/** One thing that a pipeline shows. */
+export interface CiResult extends SourcePlace {
+  readonly level: 'error' | 'warning' | 'note';
+  /** The id of its rule. */
+  readonly rule: string;
+  /** What is concerned, such as a field. */
+  readonly subject: string;
+  /** Lines. */
+  readonly text: string;
+  /** For programs. */
+  readonly properties: Readonly<Record<string, string>>;
+}
+
+export interface CiRule {
+  readonly id: string;
+  readonly about: string;
+}
+
+/** The place in `file:line:column`. */
+export function placeIn(text: string): SourcePlace {
+  const [suffix = '', line, column] = /:(\d+):(\d+)$/.exec(text) ?? [];
+  return {
+    file: text.slice(0, text.length - suffix.length),
+    line: line ? Number(line) : undefined,
+    column: column ? Number(column) : undefined,
+  };
+}
+
+/** Workflow commands of GitHub Actions: `::error file=F,line=1,col=2,title=T::MESSAGE`. */
+export function asAnnotations(results: readonly CiResult[]): string {
+  return results
+    .map(({ file, line, column, level, rule, subject, text }) => {
+      const properties = { file, line, col: column, title: `${rule}: ${subject}` };
+      const written = Object.entries(properties)
+        .filter(([, value]) => value !== undefined)
+        .map(([name, value]) => `${name}=${escapeData(String(value)).replaceAll(':', '%3A').replaceAll(',', '%2C')}`);
+      return `::${level === 'note' ? 'notice' : level} ${written.join(',')}::${escapeData(text)}\n`;
+    })
+    .join('');
+}
+
+function escapeData(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => printable(line).replaceAll('%', '%25'))
+    .join('%0A');
+}
+
+/**
+ * SARIF 2.1.0: only what viewers of it read.
+ * @param tool such as `taintkeeper review`
+ * @param rules all that results may name
+ */
+export function asSarif(tool: string, rules: readonly CiRule[], results: readonly CiResult[]): string {
+  return asJson({
+    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
+    version: '2.1.0',
+    runs: [
+      {
+        tool: {
+          driver: {
+            name: tool,
+            version: VERSION,
+            rules: rules.map(({ id, about }) => ({ id, shortDescription: { text: about } })),
+          },
+        },
+        columnKind: 'utf16CodeUnits',
+        results: results.map(({ file, line, column, level, rule, subject, text, properties }) => ({
+          ruleId: rule,
+          ruleIndex: rules.findIndex(({ id }) => id === rule),
+          level,
+          message: { text: `${subject}: ${text}` },
+          locations: [
+            {
+              physicalLocation: {
+                artifactLocation: { uri: uriOf(file) },
+                ...(line === undefined ? {} : { region: { startLine: line, startColumn: column } }),
+              },
+            },
+          ],
+          properties,
+        })),
+      },
+    ],
+  });
+}
+
+/** Relative to where the command runs, as code scanning wants it, unless the path is not. */
+function uriOf(file: string): string {
+  if (file.startsWith('/')) return pathToFileURL(file).href;
+  return file
+    .replace(/^(\.\/)+/, '')
+    .split('/')
+    .map(encodeURIComponent)
+    .join('/');
+}
+
+/** A test of a pipeline: it passes where there is no failure. */
+export interface CiTest extends SourcePlace {
+  readonly name: string;
+  readonly failure: string | undefined;
+  /** Lines that are shown beside it. */
+  readonly notes: readonly string[];
+}
+
+/** JUnit's XML, in the form that GitLab, Jenkins and others read. */
+export function asJunit(suite: string, tests: readonly CiTest[]): string {
+  const counts = `tests="${tests.length}" failures="${tests.filter(({ failure }) => failure !== undefined).length}"`;
+  const cases = tests.map(({ name, file, line, failure, notes }) => {
+    const place = `classname="${escapeXml(file)}" file="${escapeXml(file)}"${line === undefined ? '' : ` line="${line}"`}`;
+    const parts = [
+      ...(failure === undefined ? [] : [`<failure message="${escapeXml(failure)}">${escapeXml(failure)}</failure>`]),
+      ...(notes.length === 0 ? [] : [`<system-out>${notes.map(escapeXml).join('\n')}</system-out>`]),
+    ];
+    return `    <testcase name="${escapeXml(name)}" ${place}>${parts.join('')}</testcase>\n`;
+  });
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>\n',
+    `<testsuites ${counts}>\n  <testsuite name="${escapeXml(suite)}" ${counts}>\n`,
+    ...cases,
+    '  </testsuite>\n</testsuites>\n',
+  ].join('');
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
+/** Control characters, which XML cannot have, are spelled out. */
+function escapeXml(text: string): string {
+  return printable(text).replace(/[&<>"]/g, (character) => ENTITIES[character] ?? character);
+}
