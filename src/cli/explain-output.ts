@@ -3,6 +3,7 @@ import type { NodeExplanation, TaintOnNode } from '../doctor/node-explanation.ts
 import { REMOVED_ANNOTATION } from '../judge/removal.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { printable } from '../kubernetes/text.ts';
+import type { PolicyKind } from '../policy/policy.ts';
 import type { OutputFormat } from './options.ts';
 import { columns, formatAs } from './output.ts';
 
@@ -16,6 +17,7 @@ export interface ToldEvent {
 
 /** A condition of a policy that is not as it should be. */
 export interface PolicyTrouble {
+  readonly kind: PolicyKind;
   readonly policy: string;
   readonly condition: string;
   readonly reason: string;
@@ -29,7 +31,7 @@ export interface ExplainedNode extends NodeExplanation {
   readonly troubles: readonly PolicyTrouble[];
   readonly events: readonly ToldEvent[];
   /** What could not be read. */
-  readonly note: string | undefined;
+  readonly notes: readonly string[];
 }
 
 /** The result of `taintkeeper explain node` as text. */
@@ -47,7 +49,7 @@ function data({ taints, writtenBy, ...rest }: ExplainedNode): object {
 }
 
 function sections(explained: ExplainedNode): string[] {
-  const { name, audit, taints, policies, writtenBy, troubles, events, note } = explained;
+  const { name, taints, policies, writtenBy } = explained;
   const selecting = policies.filter(({ unmet }) => unmet.length === 0);
   const others = policies.filter(({ unmet }) => unmet.length > 0);
   return [
@@ -62,23 +64,34 @@ function sections(explained: ExplainedNode): string[] {
           ...selecting.map(({ policy, mode }) => [policy, mode, 'is selected']),
           ...others.map(({ policy, mode, unmet }) => [policy, mode, `is not selected: needs ${unmet.join(', ')}`]),
         ]),
-    troubles.length > 0
-      ? troubles
-          .map(({ policy, condition, reason, message }) =>
-            printable(`TaintPolicy ${policy}, condition ${condition} (${reason}): ${message}`).concat('\n'),
-          )
-          .join('')
-      : undefined,
+    ...closing(explained, nextStep(explained)),
+  ].filter((section) => section !== undefined);
+}
+
+/** What explanations of all kinds end with. */
+export function closing(
+  { audit, troubles, events, notes }: Pick<ExplainedNode, 'audit' | 'troubles' | 'events' | 'notes'>,
+  next: string,
+): string[] {
+  const told = [
+    ...(audit ? ['taintkeeper runs with --audit: it reports, and changes and refuses nothing'] : []),
+    ...notes,
+  ];
+  return [
+    troubles
+      .map(({ kind, policy, condition, reason, message }) =>
+        printable(`${kind} ${policy}, condition ${condition} (${reason}): ${message}`).concat('\n'),
+      )
+      .join(''),
     events.length > 0
       ? columns([
           ['LAST SEEN', 'EVENT', 'NOTE'],
-          ...events.map(({ time, reason, note: text }) => [time, reason, printable(text)]),
+          ...events.map(({ time, reason, note }) => [time, reason, printable(note)]),
         ])
-      : undefined,
-    audit ? 'note: taintkeeper runs with --audit: it reports, and changes and refuses nothing\n' : undefined,
-    note ? `note: ${printable(note)}\n` : undefined,
-    `next: ${nextStep(explained)}\n`,
-  ].filter((section) => section !== undefined);
+      : '',
+    told.map((note) => `note: ${printable(note)}\n`).join(''),
+    `next: ${next}\n`,
+  ].filter((section) => section !== '');
 }
 
 const named = ({ by }: TaintOnNode) => by.map(({ policy, mode, field }) => `${policy} (${mode}, ${field})`).join(', ');

@@ -1,16 +1,15 @@
 import { Argument, Command } from 'commander';
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { ApiError, isNotFound } from '../cluster/client/api-error.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
-import type { PolicyObject } from '../cluster/policies.ts';
-import { lastWriter, type ManagedFields } from '../controllers/managed-objects.ts';
 import { runsInAudit } from '../doctor/checks/policies.ts';
 import { explainNode } from '../doctor/node-explanation.ts';
 import { InputError } from '../files/text-files.ts';
 import { asNode, roomOn, viewNode } from '../objects/node-object.ts';
-import type { PolicyStatus } from '../policy/policy-status.ts';
 import { atCluster, CLUSTER_OPTIONS, listPolicies } from './cluster-options.ts';
-import { type ExplainedNode, formatExplanation, type PolicyTrouble, type ToldEvent } from './explain-output.ts';
+import { readDaemonSet, readPod } from './explain-daemon.ts';
+import { formatDaemon, isWell } from './explain-daemon-output.ts';
+import { readEvents, readObject, troublesOf, writerOf } from './explain-input.ts';
+import { type ExplainedNode, formatExplanation } from './explain-output.ts';
 import { EXIT, type OutputFormat, outputOption } from './options.ts';
 import { withProgress } from './output.ts';
 
@@ -18,40 +17,77 @@ interface ExplainOptions extends ClusterChoice {
   readonly output: OutputFormat;
 }
 
-/** `taintkeeper explain`: why a node is as it is. */
+/** `taintkeeper explain`: why a node, a DaemonSet or a pod is as it is. */
 export function explainCommand(exit: (code: number) => void): Command {
   return new Command('explain')
-    .description('Explain why a node has the taints that it has, and lacks those that it lacks.')
-    .addArgument(new Argument('<kind>', 'of the object').choices(['node']))
-    .argument('<name>', 'of the object')
+    .description(
+      'Explain why a node has the taints that it has, and why a DaemonSet or a pod runs where it runs: what each policy says, who wrote it last, and what to do next.',
+    )
+    .addArgument(new Argument('<kind>', 'of the object').choices(['node', 'daemonset', 'pod']))
+    .argument('<name>', 'of the node, or NAMESPACE/NAME')
     .addOption(CLUSTER_OPTIONS.kubeconfig())
     .addOption(CLUSTER_OPTIONS.context())
     .addOption(outputOption())
     .addHelpText(
       'after',
       `
-Reads the node, the policies and Events, with your own rights. taintkeeper need not be running.
+Reads the object, nodes, policies and Events, with your own rights. taintkeeper need not be running.
 
-Exit code: 0 the node carries what it should, 1 a taint is missing, 2 it could not be looked at.
+Exit code: 0 the node carries what it should, or nothing keeps the pods off; 1 a taint or a toleration is missing, or a taint keeps
+pods off a node; 2 it could not be looked at.
 
 Examples:
-  taintkeeper explain node gpu-7`,
+  taintkeeper explain node gpu-7
+  taintkeeper explain daemonset kube-flannel/kube-flannel-ds
+  taintkeeper explain pod kube-flannel/kube-flannel-ds-x7k2p`,
     )
-    .action(async (_kind: string, name: string, { kubeconfig, context, output }: ExplainOptions) => {
-      const explained = await atCluster({ kubeconfig, context }, (client) =>
-        withProgress(`reading node ${name}`, explain(client, name)),
+    .action(async (kind: Kind, name: string, { kubeconfig, context, output }: ExplainOptions) => {
+      const { text, isWell } = await atCluster({ kubeconfig, context }, (client) =>
+        withProgress(`reading ${kind} ${name}`, EXPLAIN[kind](client, name, output)),
       );
-      process.stdout.write(formatExplanation(explained, output));
-      exit(explained.taints.some(({ state }) => state === 'missing') ? EXIT.trouble : EXIT.ok);
+      process.stdout.write(text);
+      exit(isWell ? EXIT.ok : EXIT.trouble);
     });
 }
 
+type Kind = 'node' | 'daemonset' | 'pod';
+
+interface Explained {
+  readonly text: string;
+  readonly isWell: boolean;
+}
+
+const EXPLAIN: Readonly<Record<Kind, (client: ApiClient, name: string, output: OutputFormat) => Promise<Explained>>> = {
+  async node(client, name, output) {
+    const explained = await explainNodeOf(client, name);
+    const isWell = explained.taints.every(({ state }) => state !== 'missing');
+    return { text: formatExplanation(explained, output), isWell };
+  },
+  async daemonset(client, name, output) {
+    const explained = await readDaemonSet(client, placeOf('daemonset', name));
+    return { text: formatDaemon(explained, output), isWell: isWell(explained) };
+  },
+  async pod(client, name, output) {
+    const explained = await readPod(client, placeOf('pod', name));
+    return { text: formatDaemon(explained, output), isWell: isWell(explained) };
+  },
+};
+
+/** @throws InputError */
+function placeOf(kind: Kind, text: string): { readonly namespace: string; readonly name: string } {
+  const [namespace = '', name = '', ...rest] = text.split('/');
+  if (namespace !== '' && name !== '' && rest.length === 0) return { namespace, name };
+  throw new InputError([`explain ${kind} ${text}: expected NAMESPACE/NAME`]);
+}
+
 /** @throws InputError where there is no such node, ApiError, MalformedObjectError */
-async function explain(client: ApiClient, name: string): Promise<ExplainedNode> {
-  const object = await readNode(client, name);
-  const [policies, events] = await Promise.all([listPolicies(client, 'TaintPolicy'), readEvents(client, name)]);
+async function explainNodeOf(client: ApiClient, name: string): Promise<ExplainedNode> {
+  const object = await readObject(client, `/api/v1/nodes/${encodeURIComponent(name)}`, `node ${name}`);
+  const [policies, told] = await Promise.all([
+    listPolicies(client, 'TaintPolicy'),
+    readEvents(client, { kind: 'Node', namespace: 'default', name }),
+  ]);
   const node = asNode(object, []);
-  const { managedFields = [] } = (object as { metadata: { managedFields?: ManagedFields[] } }).metadata;
   const explained = explainNode(
     { ...viewNode(node, name), room: roomOn(node) },
     policies.flatMap(({ inForce }) => inForce?.policy ?? []),
@@ -61,65 +97,8 @@ async function explain(client: ApiClient, name: string): Promise<ExplainedNode> 
   return {
     name,
     ...explained,
-    writtenBy: lastWriter(managedFields, ['spec', 'taints']),
+    writtenBy: writerOf(object, ['spec', 'taints']),
     troubles: policies.filter((policy) => selecting.has(policy.name)).flatMap(troublesOf),
-    ...events,
+    ...told,
   };
-}
-
-async function readNode(client: ApiClient, name: string): Promise<unknown> {
-  try {
-    return await client.request('GET', `/api/v1/nodes/${encodeURIComponent(name)}`);
-  } catch (error) {
-    if (isNotFound(error)) throw new InputError([`node ${name}: not found`]);
-    throw error;
-  }
-}
-
-/** Whether each condition holds where all is well. Taints that wait for their turn are no trouble: it comes. */
-const WELL: Readonly<Record<string, 'True' | 'False'>> = {
-  Ready: 'True',
-  Backstop: 'True',
-  Stalled: 'False',
-  FieldsIgnored: 'False',
-};
-
-/** What of a policy is not as it should be, by its own status. */
-function troublesOf({ name, status }: PolicyObject): PolicyTrouble[] {
-  const { conditions = [] } = (status ?? {}) as PolicyStatus;
-  return conditions
-    .filter(({ type, status: holds }) => type in WELL && WELL[type] !== holds)
-    .map(({ type, reason, message }) => ({ policy: name, condition: type, reason, message }));
-}
-
-const MAX_EVENTS = 10;
-
-interface EventObject {
-  readonly reason: string;
-  readonly note?: string;
-  readonly eventTime?: string;
-  readonly series?: { readonly lastObservedTime: string };
-}
-
-/** What taintkeeper has told of the node, the latest last. */
-async function readEvents(client: ApiClient, name: string): Promise<Pick<ExplainedNode, 'events' | 'note'>> {
-  const fieldSelector = `regarding.kind=Node,regarding.name=${name},reportingController=taintkeeper.dev/taintkeeper`;
-  try {
-    const { items } = await client.request<{ items: EventObject[] }>(
-      'GET',
-      '/apis/events.k8s.io/v1/namespaces/default/events',
-      { query: { fieldSelector } },
-    );
-    const events = items.map(
-      ({ reason, note = '', eventTime = '', series }): ToldEvent => ({
-        time: series?.lastObservedTime ?? eventTime,
-        reason,
-        note,
-      }),
-    );
-    return { events: events.toSorted((a, b) => a.time.localeCompare(b.time)).slice(-MAX_EVENTS), note: undefined };
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    return { events: [], note: `Events were not read: ${error.message}` };
-  }
 }

@@ -59,6 +59,7 @@ Examples:
   taintkeeper export | kubectl apply -f -             policies that the API server enforces by itself
   taintkeeper doctor                                  is it healthy, and if not, why?
   taintkeeper explain node gpu-7                      why it has, or lacks, its taints
+  taintkeeper explain daemonset kube-system/cilium    which nodes its pods do not reach, and why
   taintkeeper dashboard                               all of it in a browser
   taintkeeper cleanup --dry-run                       what an installation has left behind
   taintkeeper coverage                                which DaemonSets run on which nodes, and why not

@@ -50,6 +50,17 @@ function projectDaemonPod(object: unknown, ownerUid: string): PlacedPod | undefi
   return owner?.uid === ownerUid && node ? { node, state: stateOf(pod) } : undefined;
 }
 
+/** What there is of a pod, and the node that it is bound to, or made for. */
+export function podStateOf(object: unknown): {
+  node: string | undefined;
+  state: PodState['state'];
+  why: string | undefined;
+} {
+  const pod = object as Pod;
+  const found = stateOf(pod);
+  return { node: targetNode(pod), state: found.state, why: found.state === 'scheduled' ? undefined : found.why };
+}
+
 /** `GetTargetNodeName` of k8s.io/kubernetes/pkg/controller/daemon/util: the node that the pod is bound to, or made for. */
 function targetNode({ spec }: Pod): string | undefined {
   if (spec.nodeName) return spec.nodeName;

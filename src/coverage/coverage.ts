@@ -65,8 +65,20 @@ const RUNS: Coverage = { runs: true };
  * Tolerations are read as {@link tolerates} reads them: without `Gt` and `Lt`, which Kubernetes 1.36 has off by default.
  */
 export function compileCoverage(daemonSet: SchedulingView): (node: SchedulingNode) => Coverage {
-  const { nodeName, nodeSelector, nodeAffinity, hostNetwork } = daemonSet;
-  const tolerations = daemonTolerations(daemonSet.tolerations, hostNetwork);
+  return compile({ ...daemonSet, tolerations: daemonTolerations(daemonSet.tolerations, daemonSet.hostNetwork) });
+}
+
+/** The same for one pod, whose spec has all of its tolerations; being bound to a node keeps it off no other. */
+export function compilePodCoverage(pod: SchedulingView): (node: SchedulingNode) => Coverage {
+  return compile({ ...pod, nodeName: '' });
+}
+
+function compile({
+  nodeName,
+  nodeSelector,
+  nodeAffinity,
+  tolerations,
+}: SchedulingView): (node: SchedulingNode) => Coverage {
   const limited = tolerations.some(({ tolerationSeconds }) => tolerationSeconds != null);
   const selected = Object.keys(nodeSelector).map((key) => ({ key, wanted: own(nodeSelector, key) ?? '' }));
   const mismatches = nodeAffinity && compileNodeAffinity(nodeAffinity);

@@ -145,7 +145,9 @@ export function patchCommands(needs: readonly Need[]): Remedies<PatchCommand> {
   const found = needs.map((need) => ({ need, command: commandFor(need) }));
   return {
     remedies: found.flatMap(({ need: { daemonSet }, command }) =>
-      command === undefined ? [] : [{ daemonSet, command, revertedBy: managerOf(daemonSet) }],
+      command === undefined
+        ? []
+        : [{ daemonSet, command, revertedBy: installationPath(daemonSet) ? undefined : managerOf(daemonSet) }],
     ),
     left: found.flatMap(({ need: { daemonSet }, command }) =>
       command === undefined ? ownedBy(daemonSet, 'its controller would revert a patch') : [],
@@ -184,10 +186,13 @@ function operationsFor({ daemonSet, tolerations }: Need): Operation[] {
 /** https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/ */
 const MANAGED_BY = 'app.kubernetes.io/managed-by';
 
-function managerOf(daemonSet: InstalledDaemonSet): string | undefined {
-  const release = own(daemonSet.annotations, RELEASE_ANNOTATION);
-  if (installationPath(daemonSet)) return undefined;
-  return release === undefined ? own(daemonSet.labels, MANAGED_BY) : `Helm, for release ${release}`;
+/** Whose manifest an object comes from, where it says so: a change by hand lasts until that is applied again. */
+export function managerOf({
+  labels,
+  annotations,
+}: Pick<InstalledDaemonSet, 'labels' | 'annotations'>): string | undefined {
+  const release = own(annotations, RELEASE_ANNOTATION);
+  return release === undefined ? own(labels, MANAGED_BY) : `Helm, for release ${release}`;
 }
 
 /** A component of Kustomize (kustomize.config.k8s.io/v1alpha1). */

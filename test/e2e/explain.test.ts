@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { PROGRAM } from '../control-plane/program.ts';
 import { runTool } from '../control-plane/run-tool.ts';
 import { admin } from '../control-plane/users.ts';
 
-const CRD = join(import.meta.dirname, '..', '..', 'manifests', 'crds', 'taintpolicies.taintkeeper.dev.yaml');
+const CRDS = join(import.meta.dirname, '..', '..', 'manifests', 'crds');
+const CRD = join(CRDS, 'taintpolicies.taintkeeper.dev.yaml');
 const POLICY = {
   apiVersion: 'taintkeeper.dev/v1alpha1',
   kind: 'TaintPolicy',
@@ -100,5 +101,92 @@ describeWithControlPlane('taintkeeper explain', {}, (cp) => {
     expect(status).toBe(201);
     const { stdout } = await explain('node', 'gpu-7');
     expect(stdout).toMatch(/TaintDropDenied +denied gpu=true:NoSchedule$/m);
+  });
+
+  describe('of daemons', () => {
+    const EDGE = { key: 'edge', operator: 'Exists', effect: 'NoSchedule' };
+    const TOLERATION_POLICY = {
+      apiVersion: 'taintkeeper.dev/v1alpha1',
+      kind: 'TolerationPolicy',
+      metadata: { name: 'edge-agents' },
+      spec: { mode: 'Mutate', daemonSets: { namespaces: ['agents'] }, tolerations: [EDGE] },
+    };
+    const labels = { app: 'agent' };
+    const podSpec = { containers: [{ name: 'a', image: 'example.com/a:1' }] };
+
+    beforeAll(async () => {
+      await kubectl(['apply', '-f', CRDS]);
+      for (const name of ['tolerationpolicies', 'recoverypolicies'])
+        await kubectl(['wait', '--for=condition=Established', `crd/${name}.taintkeeper.dev`]);
+      await kubectl(['apply', '-f', '-'], JSON.stringify(TOLERATION_POLICY));
+      const taints = [{ key: 'edge', effect: 'NoSchedule' }];
+      await cp().request(admin, 'POST', '/api/v1/nodes', { body: { metadata: { name: 'edge-1' }, spec: { taints } } });
+      await kubectl(['create', 'namespace', 'agents']);
+      const spec = { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: podSpec } };
+      const manifest = {
+        apiVersion: 'apps/v1',
+        kind: 'DaemonSet',
+        metadata: { namespace: 'agents', name: 'agent' },
+        spec,
+      };
+      await kubectl(['apply', '-f', '-'], JSON.stringify(manifest));
+    });
+
+    it('names what is missing, the nodes that it does not reach, who wrote the template, and what to do', async () => {
+      const { code, stdout, stderr } = await explain('daemonset', 'agents/agent');
+      expect(code, stderr).toBe(1);
+      expect(stdout).toMatch(/^edge:NoSchedule +missing +wanted by edge-agents \(Mutate, spec\.tolerations\[0\]\)$/m);
+      expect(stdout).toMatch(/^spec\.template was last written by field manager "kubectl/m);
+      expect(stdout).toMatch(/^TolerationPolicy edge-agents +Mutate +is selected$/m);
+      expect(stdout).toMatch(/^1 +edge-1 +no +taint edge:NoSchedule/m);
+      expect(stdout).toMatch(/^next: kubectl rollout restart -n agents daemonset agent$/m);
+    });
+
+    it('of a pod: its own tolerations, and the DaemonSet where they come from', async () => {
+      const { body } = await cp().request<{ metadata: { uid: string } }>(
+        admin,
+        'GET',
+        '/apis/apps/v1/namespaces/agents/daemonsets/agent',
+      );
+      const owner = {
+        apiVersion: 'apps/v1',
+        kind: 'DaemonSet',
+        name: 'agent',
+        uid: body.metadata.uid,
+        controller: true,
+      };
+      const metadata = { name: 'agent-1', labels, ownerReferences: [owner] };
+      const created = await cp().request(admin, 'POST', '/api/v1/namespaces/agents/pods', {
+        body: { metadata, spec: { ...podSpec, nodeName: 'edge-1' } },
+      });
+      expect(created.status).toBe(201);
+      const { code, stdout } = await explain('pod', 'agents/agent-1');
+      expect(code).toBe(1);
+      expect(stdout).toMatch(/^it is scheduled on node edge-1$/m);
+      expect(stdout).toMatch(/^it is managed by DaemonSet agent$/m);
+      expect(stdout).toMatch(/^1 +edge-1 +no +taint edge:NoSchedule/m);
+      expect(stdout).toMatch(/^next: taintkeeper explain daemonset agents\/agent$/m);
+    });
+
+    it('with the toleration in its template, nothing is left of it', async () => {
+      const patch = [{ op: 'add', path: '/spec/template/spec/tolerations', value: [EDGE] }];
+      await kubectl(['patch', '-n', 'agents', 'daemonset', 'agent', '--type=json', '-p', JSON.stringify(patch)]);
+      const { stdout } = await explain('daemonset', 'agents/agent', '-o', 'json');
+      const found = JSON.parse(stdout);
+      expect(found).toMatchObject({
+        tolerations: [{ toleration: 'edge:NoSchedule', state: 'asked' }],
+        policies: [{ kind: 'TolerationPolicy', policy: 'edge-agents', unmet: [] }],
+      });
+      // The API server's own taint of a node without a kubelet comes and goes; another policy's stays.
+      expect(found.gaps).not.toContain('edge:NoSchedule');
+    });
+
+    it.each([
+      { kind: 'daemonset', name: 'agents/none', fault: 'daemonset agents/none: not found' },
+      { kind: 'pod', name: 'agents/none', fault: 'pod agents/none: not found' },
+      { kind: 'daemonset', name: 'agent', fault: 'explain daemonset agent: expected NAMESPACE/NAME' },
+    ])('$fault', async ({ kind, name, fault }) => {
+      expect(await explain(kind, name)).toMatchObject({ code: 2, stderr: `taintkeeper: ${fault}\n` });
+    });
   });
 });

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import { type DaemonExplanation, explainDaemonSet, explainPod } from '../../../src/doctor/daemon-explanation.ts';
+import { IGNORE_ANNOTATION } from '../../../src/judge/daemon-set.ts';
+import type { Toleration } from '../../../src/kubernetes/toleration.ts';
+import { type Policy, parsePolicy } from '../../../src/policy/policy.ts';
+import { CONTROL_PLANE, daemonSet, GPU, MASTER, NOT_READY, node } from '../coverage/scheduling.ts';
+import { manifest } from '../policy/policies.ts';
+
+const tolerating = (key: string): Toleration => ({ key, operator: 'Exists', effect: 'NoSchedule' });
+const subject = (given: object = {}) => ({
+  ...daemonSet('agent'),
+  labels: {},
+  annotations: {},
+  deleting: false,
+  ...given,
+});
+
+function policy(kind: string, name: string, spec: object): Policy {
+  const result = parsePolicy(manifest(kind, name, { daemonSets: { namespaces: ['kube-system'] }, ...spec }));
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  return result.policy;
+}
+
+const NODES = [node('m', [MASTER]), node('c', [CONTROL_PLANE]), node('w'), node('v'), node('starting', [NOT_READY])];
+const ROLES = policy('TolerationPolicy', 'roles', { mode: 'Mutate' });
+
+const tolerationsIn = ({ tolerations }: DaemonExplanation) =>
+  tolerations.map(({ toleration, state, by }) => [toleration, state, ...by.map(({ policy }) => policy)].join(' '));
+const policiesIn = ({ policies }: DaemonExplanation) =>
+  policies.map(({ kind, policy, mode, unmet }) => [kind, policy, mode, ...unmet].join(' '));
+
+describe('a DaemonSet', () => {
+  it('has tolerations of its own, those that are asked for, and lacks others', () => {
+    const explained = explainDaemonSet(subject({ tolerations: [tolerating('own'), tolerating(MASTER.key)] }), NODES, [
+      ROLES,
+    ]);
+    expect(tolerationsIn(explained)).toEqual([
+      'own:NoSchedule own',
+      'node-role.kubernetes.io/master:NoSchedule asked roles',
+      'node-role.kubernetes.io/control-plane:NoSchedule missing roles',
+    ]);
+  });
+
+  it('runs on some nodes, and is kept off others', () => {
+    const { places, gaps } = explainDaemonSet(subject({ nodeSelector: {} }), NODES, []);
+    expect(places).toEqual([
+      { nodes: ['m'], runs: false, why: ['taint node-role.kubernetes.io/master:NoSchedule'], passing: false },
+      { nodes: ['c'], runs: false, why: ['taint node-role.kubernetes.io/control-plane:NoSchedule'], passing: false },
+      { nodes: ['w', 'v'], runs: true, why: [], passing: false },
+      { nodes: ['starting'], runs: false, why: ['taint node.kubernetes.io/not-ready:NoSchedule'], passing: true },
+    ]);
+    expect(gaps).toEqual([MASTER, CONTROL_PLANE]);
+  });
+
+  it('that does not select a node is not kept off it by a taint', () => {
+    const { places, gaps } = explainDaemonSet(subject({ nodeSelector: { pool: 'gpu' } }), [node('g', [GPU])], []);
+    expect(places[0]?.why).toEqual(['nodeSelector pool=gpu', 'taint dedicated=gpu:NoSchedule']);
+    expect(gaps).toEqual([]);
+  });
+
+  it('is selected by policies, or there is a reason why not', () => {
+    const explained = explainDaemonSet(
+      subject({ labels: { tier: 'a' } }),
+      [],
+      [
+        ROLES,
+        policy('RecoveryPolicy', 'recovery', { mode: 'Recover' }),
+        policy('TolerationPolicy', 'elsewhere', {
+          mode: 'Audit',
+          daemonSets: { namespaces: ['a', 'b-*'], names: ['x'], selector: { matchLabels: { tier: 'b' } } },
+        }),
+      ],
+    );
+    expect(policiesIn(explained)).toEqual([
+      'TolerationPolicy roles Mutate',
+      'RecoveryPolicy recovery Recover',
+      'TolerationPolicy elsewhere Audit namespace a or b-* name x label tier=b',
+    ]);
+  });
+
+  it('that opts out lacks nothing', () => {
+    const explained = explainDaemonSet(subject({ annotations: { [IGNORE_ANNOTATION]: 'true' } }), NODES, [ROLES]);
+    expect(explained.optsOut).toBe(true);
+    expect(tolerationsIn(explained)).toEqual([]);
+  });
+
+  it('is only reported on where taintkeeper runs with --audit', () => {
+    const existing = policy('TolerationPolicy', 'roles', { mode: 'Mutate', existing: 'Patch' });
+    const modesOf = (audit: boolean) =>
+      explainDaemonSet(subject(), [], [existing], { audit }).policies.map(({ mode, patchesExisting }) => [
+        mode,
+        patchesExisting,
+      ]);
+    expect([modesOf(false), modesOf(true)]).toEqual([[['Mutate', true]], [['Audit', false]]]);
+  });
+});
+
+describe('a pod', () => {
+  const pod = (given: object = {}) => ({ ...daemonSet('agent-x7k2p'), ...given });
+
+  it('of a DaemonSet has its own tolerations, which may be those of an earlier template', () => {
+    const owner = subject({ tolerations: [tolerating(MASTER.key), tolerating(CONTROL_PLANE.key)] });
+    const explained = explainPod(pod({ tolerations: [tolerating(MASTER.key)] }), owner, NODES, [ROLES]);
+    expect(tolerationsIn(explained)).toEqual([
+      'node-role.kubernetes.io/master:NoSchedule asked roles',
+      'node-role.kubernetes.io/control-plane:NoSchedule missing roles',
+    ]);
+    expect(policiesIn(explained)).toEqual(['TolerationPolicy roles Mutate']);
+  });
+
+  it('of anything else is no policy’s, and gets no toleration that it does not have', () => {
+    const pressed = node('pressed', [{ key: 'node.kubernetes.io/disk-pressure', effect: 'NoSchedule' }]);
+    const explained = explainPod(pod({ tolerations: [tolerating('own')] }), undefined, [pressed], [ROLES]);
+    expect(tolerationsIn(explained)).toEqual(['own:NoSchedule own']);
+    expect(explained.policies).toEqual([]);
+    expect(explained.places).toMatchObject([{ runs: false, passing: true }]);
+    expect(explainDaemonSet(subject(), [pressed], []).places).toMatchObject([{ runs: true }]);
+  });
+});
