@@ -15,7 +15,7 @@ import {
 import { InputError } from '../files/text-files.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, closing, openCluster, parseSeconds } from './cluster-options.ts';
 import { EXIT, type OutputFormat, outputOption } from './options.ts';
-import { columns, formatAs, withProgress } from './output.ts';
+import { columns, formatAs, type Look, withProgress } from './output.ts';
 
 interface Site {
   readonly client: ApiClient;
@@ -41,7 +41,7 @@ function statusCommand(exit: (code: number) => void): Command {
         const reading = Promise.all([readSecret(client, ref), registeredBundles(client)]);
         const [{ files }, bundles] = await withProgress('asking the API server', reading);
         const report = reportCertificates(files, bundles, names, client.now());
-        process.stdout.write(formatAs(options.output, { data: () => report, table: () => table(report) }));
+        process.stdout.write(formatAs(options.output, { data: () => report, table: (look) => table(report, look) }));
         exit(report.problems.length > 0 ? EXIT.trouble : EXIT.ok);
       }),
     );
@@ -141,13 +141,16 @@ async function registeredBundles(client: ApiClient): Promise<RegisteredBundle[]>
   }));
 }
 
-function table({ certificates, webhooks, rotating, problems }: CertificateReport): string {
+function table({ certificates, webhooks, rotating, problems }: CertificateReport, look: Look): string {
   return [
-    columns([
-      ['CERTIFICATE', 'SUBJECT', 'EXPIRES'],
-      ...certificates.map(({ role, subject, expires }) => [role, subject, expires]),
-    ]),
-    columns([['WEBHOOK', 'TRUSTS'], ...webhooks.map(({ webhook, trusts }) => [webhook, trusts])]),
+    columns(
+      [
+        ['CERTIFICATE', 'SUBJECT', 'EXPIRES'],
+        ...certificates.map(({ role, subject, expires }) => [role, subject, expires]),
+      ],
+      look,
+    ),
+    columns([['WEBHOOK', 'TRUSTS'], ...webhooks.map(({ webhook, trusts }) => [webhook, trusts])], look),
     ...(rotating ? [`rotation in progress: ${rotating}\n`] : []),
     ...(problems.length > 0 ? problems.map((problem) => `problem: ${problem}\n`) : ['all is well\n']),
   ].join('\n');

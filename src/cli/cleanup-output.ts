@@ -2,13 +2,13 @@ import { count, printable } from '../kubernetes/text.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
 import { addedTo, type Cleaned, type CleaningOptions, titleOf } from './cleanup-cluster.ts';
 import type { OutputFormat } from './options.ts';
-import { columns, formatAs } from './output.ts';
+import { columns, formatAs, type Look } from './output.ts';
 
 type Told = Pick<CleaningOptions, 'tolerations' | 'dryRun'>;
 
 /** What `taintkeeper cleanup` has done. */
 export function formatCleanup(cleaned: readonly Cleaned[], told: Told, format: OutputFormat): string {
-  return formatAs(format, { data: () => data(cleaned, told), table: () => table(cleaned, told) });
+  return formatAs(format, { data: () => data(cleaned, told), table: (look) => table(cleaned, told, look) });
 }
 
 function data(cleaned: readonly Cleaned[], { tolerations, dryRun }: Told): object {
@@ -29,7 +29,7 @@ function data(cleaned: readonly Cleaned[], { tolerations, dryRun }: Told): objec
 /** As kubectl says it. */
 const SUFFIXES = { none: '', client: ' (dry run)', server: ' (server dry run)' } as const;
 
-function table(cleaned: readonly Cleaned[], { tolerations, dryRun }: Told): string {
+function table(cleaned: readonly Cleaned[], { tolerations, dryRun }: Told, look: Look): string {
   if (cleaned.length === 0) return 'nothing of taintkeeper is left on nodes and DaemonSets\n';
   const suffix = SUFFIXES[dryRun];
   const rows = cleaned.flatMap(({ leftover, result }) => {
@@ -45,7 +45,7 @@ function table(cleaned: readonly Cleaned[], { tolerations, dryRun }: Told): stri
   );
   const kept = tolerations ? 0 : cleaned.flatMap(({ leftover }) => addedTo(leftover)).length;
   return [
-    columns([['OBJECT', 'WHAT', 'RESULT'], ...rows]),
+    columns([['OBJECT', 'WHAT', 'RESULT'], ...rows], look),
     ...(problems.length > 0 ? ['\n', ...problems] : []),
     ...(kept > 0 ? [`\n${keptAdvice(kept, dryRun)}\n`] : []),
   ].join('');

@@ -1,23 +1,27 @@
 import type { Obstacle } from '../coverage/coverage.ts';
 import type { CoverageReport, ReportedCell, ReportedDaemonSet } from '../coverage/report.ts';
-import { atMost, printable } from '../kubernetes/text.ts';
+import { printable } from '../kubernetes/text.ts';
 import type { OutputFormat } from './options.ts';
-import { columns, formatAs } from './output.ts';
+import { columns, formatAs, type Look, namesIn } from './output.ts';
 
 /** The result of `taintkeeper coverage` as text. */
 export function formatCoverage(
   report: CoverageReport,
   { notes, grouped, format }: { notes: readonly string[]; grouped: boolean; format: OutputFormat },
 ): string {
-  return formatAs(format, { data: () => ({ ...report, notes }), table: () => table(report, grouped, notes) });
+  return formatAs(format, { data: () => ({ ...report, notes }), table: (look) => table(report, grouped, notes, look) });
 }
 
-function table(report: CoverageReport, grouped: boolean, notes: readonly string[]): string {
+function table(report: CoverageReport, grouped: boolean, notes: readonly string[], look: Look): string {
   return [
-    ...(report.daemonSets.length === 0 ? [] : grouped ? [groupTable(report), ...matrices(report)] : [list(report)]),
-    ...gapTables(report),
-    ...evictionTables(report),
-    ...podTables(report),
+    ...(report.daemonSets.length === 0
+      ? []
+      : grouped
+        ? [groupTable(report, look), ...matrices(report, look)]
+        : [list(report, look)]),
+    ...gapTables(report, look),
+    ...evictionTables(report, look),
+    ...podTables(report, look),
     ...(notes.length > 0 ? [notes.map((note) => `note: ${printable(note)}\n`).join('')] : []),
     summary(report),
   ].join('\n');
@@ -25,48 +29,68 @@ function table(report: CoverageReport, grouped: boolean, notes: readonly string[
 
 /** So many names of nodes say enough of many. */
 const NAMES = 4;
-/** So many groups side by side fit on a terminal. */
+/** So many groups side by side are still to be read. */
 const GROUPS_ABREAST = 10;
 
-function groupTable({ nodeGroups }: CoverageReport): string {
-  return columns([
-    ['GROUP', 'NODES', 'WHICH', 'ROLES', 'LABELS', 'TAINTS'],
-    ...nodeGroups.map(({ id, nodes, roles, taints, labels }) => [
-      id,
-      String(nodes.length),
-      some(nodes),
-      some(roles),
-      some(Object.entries(labels).map(([key, value]) => `${key}=${value}`)),
-      some(taints),
-    ]),
-  ]);
+function groupTable({ nodeGroups }: CoverageReport, look: Look): string {
+  return columns(
+    [
+      ['GROUP', 'NODES', 'WHICH', 'ROLES', 'LABELS', 'TAINTS'],
+      ...nodeGroups.map(({ id, nodes, roles, taints, labels }) => [
+        id,
+        String(nodes.length),
+        some(nodes, look),
+        some(roles, look),
+        some(
+          Object.entries(labels).map(([key, value]) => `${key}=${value}`),
+          look,
+        ),
+        some(taints, look),
+      ]),
+    ],
+    look,
+  );
 }
 
-function matrices({ nodeGroups, daemonSets }: CoverageReport): string[] {
-  const blocks = Math.ceil(nodeGroups.length / GROUPS_ABREAST);
-  return Array.from({ length: blocks }, (_, block) => {
-    const from = block * GROUPS_ABREAST;
-    const to = from + GROUPS_ABREAST;
-    return columns([
-      ['DAEMONSET', ...nodeGroups.slice(from, to).map(({ id }) => id)],
-      ...daemonSets.map((daemonSet) => [nameOf(daemonSet), ...daemonSet.cells.slice(from, to).map(formatCell)]),
-    ]);
-  });
+/** Groups side by side, as many as fit. */
+function matrices({ nodeGroups, daemonSets }: CoverageReport, look: Look): string[] {
+  const rows = [
+    ['DAEMONSET', ...nodeGroups.map(({ id }) => id)],
+    ...daemonSets.map((daemonSet) => [nameOf(daemonSet), ...daemonSet.cells.map(formatCell)]),
+  ];
+  const widthOf = (column: number) => 2 + Math.max(...rows.map((row) => row[column]?.length ?? 0));
+  const room = (look.width ?? Number.POSITIVE_INFINITY) - widthOf(0) + 2;
+  const blocks: number[][] = [];
+  for (const [index] of nodeGroups.entries()) {
+    const block = blocks.at(-1);
+    const width = [...(block ?? []), index + 1].reduce((sum, column) => sum + widthOf(column), 0);
+    if (block && (look.wide || (block.length < GROUPS_ABREAST && width <= room))) block.push(index + 1);
+    else blocks.push([index + 1]);
+  }
+  return blocks.map((block) =>
+    columns(
+      rows.map((row) => [row[0] ?? '', ...block.map((column) => row[column] ?? '')]),
+      look,
+    ),
+  );
 }
 
 /** Each DaemonSet on each node, one line after the other. */
-function list({ nodeGroups, daemonSets }: CoverageReport): string {
-  return columns([
-    ['DAEMONSET', 'NODE', 'COVERAGE', 'WHY'],
-    ...daemonSets.flatMap((daemonSet) =>
-      daemonSet.cells.map((cell, index) => [
-        nameOf(daemonSet),
-        some(nodeGroups[index]?.nodes ?? []),
-        formatCell(cell),
-        printable([...(cell.obstacles ?? []).map(({ what }) => what), ...missingOf(cell)].join('; ')),
-      ]),
-    ),
-  ]);
+function list({ nodeGroups, daemonSets }: CoverageReport, look: Look): string {
+  return columns(
+    [
+      ['DAEMONSET', 'NODE', 'COVERAGE', 'WHY'],
+      ...daemonSets.flatMap((daemonSet) =>
+        daemonSet.cells.map((cell, index) => [
+          nameOf(daemonSet),
+          some(nodeGroups[index]?.nodes ?? [], look),
+          formatCell(cell),
+          printable([...(cell.obstacles ?? []).map(({ what }) => what), ...missingOf(cell)].join('; ')),
+        ]),
+      ),
+    ],
+    look,
+  );
 }
 
 const missingOf = ({ pods }: ReportedCell) => (pods?.missing ?? []).map(({ why }) => why);
@@ -88,12 +112,17 @@ function formatCell({ runs, evictions = [], passing, obstacles = [], pods }: Rep
   return staying.length > 0 ? `${reason} (${staying.length} stay)` : reason;
 }
 
-function gapTables({ gaps }: CoverageReport): string[] {
+function gapTables({ gaps }: CoverageReport, look: Look): string[] {
   const titled = (title: string, passing: boolean) => {
     const found = gaps.filter((gap) => gap.passing === passing);
     if (found.length === 0) return [];
-    const rows = found.map((gap) => [nameOf(gap), String(gap.nodes.length), some(gap.nodes), some(gap.taints)]);
-    return [`${title}\n${columns([['DAEMONSET', 'NODES', 'WHICH', 'TAINTS'], ...rows])}`];
+    const rows = found.map((gap) => [
+      nameOf(gap),
+      String(gap.nodes.length),
+      some(gap.nodes, look),
+      some(gap.taints, look),
+    ]);
+    return [`${title}\n${columns([['DAEMONSET', 'NODES', 'WHICH', 'TAINTS'], ...rows], look)}`];
   };
   return [
     ...titled('Kept off by taints:', false),
@@ -101,42 +130,49 @@ function gapTables({ gaps }: CoverageReport): string[] {
   ];
 }
 
-function evictionTables({ daemonSets, nodeGroups }: CoverageReport): string[] {
+function evictionTables({ daemonSets, nodeGroups }: CoverageReport, look: Look): string[] {
   const rows = daemonSets.flatMap((daemonSet) =>
     daemonSet.cells.flatMap(({ evictions = [] }, index) => {
       const nodes = nodeGroups[index]?.nodes ?? [];
       return evictions.map(({ taint, seconds }) => [
         nameOf(daemonSet),
         String(nodes.length),
-        some(nodes),
+        some(nodes, look),
         printable(taint),
         `${seconds} s`,
       ]);
     }),
   );
-  const text = () => columns([['DAEMONSET', 'NODES', 'WHICH', 'TAINT', 'AFTER'], ...rows]);
+  const text = () => columns([['DAEMONSET', 'NODES', 'WHICH', 'TAINT', 'AFTER'], ...rows], look);
   return rows.length > 0 ? [`Evicted each time, by a toleration with tolerationSeconds:\n${text()}`] : [];
 }
 
-function podTables({ daemonSets, nodeGroups }: CoverageReport): string[] {
+function podTables({ daemonSets, nodeGroups }: CoverageReport, look: Look): string[] {
   const missing = daemonSets.flatMap((daemonSet) => {
     const pods = daemonSet.cells.flatMap(({ pods }) => pods?.missing ?? []);
     return [...Map.groupBy(pods, ({ why }) => why)].map(([why, found]) => [
       nameOf(daemonSet),
       String(found.length),
-      some(found.map(({ node }) => node)),
+      some(
+        found.map(({ node }) => node),
+        look,
+      ),
       printable(why),
     ]);
   });
   const staying = daemonSets.flatMap((daemonSet) => {
     const nodes = daemonSet.cells.flatMap(({ pods }) => pods?.staying ?? []);
-    return nodes.length > 0 ? [[nameOf(daemonSet), String(nodes.length), some(nodes)]] : [];
+    return nodes.length > 0 ? [[nameOf(daemonSet), String(nodes.length), some(nodes, look)]] : [];
   });
   if (nodeGroups.length === 0) return [];
   return [
-    ...(missing.length > 0 ? [`Missing pods:\n${columns([['DAEMONSET', 'NODES', 'WHICH', 'WHY'], ...missing])}`] : []),
+    ...(missing.length > 0
+      ? [`Missing pods:\n${columns([['DAEMONSET', 'NODES', 'WHICH', 'WHY'], ...missing], look)}`]
+      : []),
     ...(staying.length > 0
-      ? [`Still running, and would not be scheduled today:\n${columns([['DAEMONSET', 'NODES', 'WHICH'], ...staying])}`]
+      ? [
+          `Still running, and would not be scheduled today:\n${columns([['DAEMONSET', 'NODES', 'WHICH'], ...staying], look)}`,
+        ]
       : []),
   ];
 }
@@ -155,6 +191,6 @@ function nameOf({ namespace, name }: Pick<ReportedDaemonSet, 'namespace' | 'name
   return printable(`${namespace}/${name}`);
 }
 
-function some(names: readonly string[]): string {
-  return printable(atMost(NAMES, names).join(', ')) || '-';
+function some(names: readonly string[], look: Look): string {
+  return namesIn(names, NAMES, look) || '-';
 }

@@ -11,7 +11,7 @@ import { count, printable } from '../kubernetes/text.ts';
 import { VERSION } from '../version.ts';
 import { CLUSTER_OPTIONS } from './cluster-options.ts';
 import { EXIT, type OutputFormat, outputOption } from './options.ts';
-import { columns, formatAs, usesColors, withProgress } from './output.ts';
+import { columns, formatAs, type Look, usesColors, withProgress } from './output.ts';
 
 interface DoctorOptions extends ClusterChoice, Place {
   readonly output: OutputFormat;
@@ -29,16 +29,16 @@ export function formatDiagnosis(
 ): string {
   return formatAs(output, {
     data: () => diagnosis,
-    table: () => (all ? everything(diagnosis) : complaints(diagnosis, colors)),
+    table: (look) => (all ? everything(diagnosis, look) : complaints(diagnosis, colors)),
   });
 }
 
 /** The verdict, and then every check: what was seen and, in the line below, what mends it. */
-function everything({ verdict, summary, checks }: Diagnosis): string {
-  return `${verdict}: ${printable(summary)}\n\n${columns([
-    ['AREA', 'CHECK', 'STATE', 'EVIDENCE'],
-    ...checks.flatMap(rows),
-  ])}`;
+function everything({ verdict, summary, checks }: Diagnosis, look: Look): string {
+  return `${verdict}: ${printable(summary)}\n\n${columns(
+    [['AREA', 'CHECK', 'STATE', 'EVIDENCE'], ...checks.flatMap(rows)],
+    look,
+  )}`;
 }
 
 function rows({ area, name, state, evidence, remedy }: CheckResult): string[][] {

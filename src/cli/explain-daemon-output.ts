@@ -3,10 +3,10 @@ import { ROLE_TAINT_KEYS } from '../coverage/fix.ts';
 import type { DaemonExplanation, TolerationOnDaemon } from '../doctor/daemon-explanation.ts';
 import { IGNORE_ANNOTATION } from '../judge/daemon-set.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
-import { atMost, printable, shellWord } from '../kubernetes/text.ts';
+import { printable, shellWord } from '../kubernetes/text.ts';
 import { closing, type ExplainedNode } from './explain-output.ts';
 import type { OutputFormat } from './options.ts';
-import { columns, formatAs } from './output.ts';
+import { columns, formatAs, type Look, namesIn } from './output.ts';
 
 /** A DaemonSet or a pod, and what there is to say of it. */
 export interface ExplainedDaemon extends DaemonExplanation, Pick<ExplainedNode, 'troubles' | 'events' | 'notes'> {
@@ -30,7 +30,7 @@ export function isWell({ tolerations, gaps, pod }: ExplainedDaemon): boolean {
 
 /** The result of `taintkeeper explain daemonset` and `explain pod` as text. */
 export function formatDaemon(explained: ExplainedDaemon, format: OutputFormat): string {
-  return formatAs(format, { data: () => data(explained), table: () => sections(explained).join('\n') });
+  return formatAs(format, { data: () => data(explained), table: (look) => sections(explained, look).join('\n') });
 }
 
 function data({ gaps, writtenBy, ...rest }: ExplainedDaemon): object {
@@ -45,7 +45,7 @@ function data({ gaps, writtenBy, ...rest }: ExplainedDaemon): object {
 /** So many names of nodes say enough of many. */
 const NAMES = 4;
 
-function sections(explained: ExplainedDaemon): string[] {
+function sections(explained: ExplainedDaemon, look: Look): string[] {
   const { kind, namespace, name, optsOut, tolerations, policies, places, writtenBy, managedBy } = explained;
   const facts = [
     ...podLines(explained),
@@ -56,48 +56,57 @@ function sections(explained: ExplainedDaemon): string[] {
   return [
     tolerations.length === 0
       ? printable(`${kind} ${namespace}/${name} has no tolerations of its own, and no policy wants one there\n`)
-      : columns([
-          ['TOLERATION', 'STATE', 'WHY'],
-          ...tolerations.map((one) => [printable(one.toleration), one.state, whyOf(one)]),
-        ]),
+      : columns(
+          [
+            ['TOLERATION', 'STATE', 'WHY'],
+            ...tolerations.map((one) => [printable(one.toleration), one.state, whyOf(one)]),
+          ],
+          look,
+        ),
     ...(facts.length > 0 ? [facts.map((fact) => `${printable(fact)}\n`).join('')] : []),
     policies.length === 0
       ? noPolicies(explained)
-      : columns([
-          ['POLICY', 'MODE', kind === 'pod' ? 'ITS DAEMONSET' : 'THIS DAEMONSET'],
-          ...policies
-            .toSorted((a, b) => Number(a.unmet.length > 0) - Number(b.unmet.length > 0))
-            .map(({ kind, policy, mode, unmet }) => [
-              `${kind} ${policy}`,
-              mode,
-              unmet.length === 0 ? 'is selected' : printable(`is not selected: needs ${unmet.join(', ')}`),
-            ]),
-        ]),
+      : columns(
+          [
+            ['POLICY', 'MODE', kind === 'pod' ? 'ITS DAEMONSET' : 'THIS DAEMONSET'],
+            ...policies
+              .toSorted((a, b) => Number(a.unmet.length > 0) - Number(b.unmet.length > 0))
+              .map(({ kind, policy, mode, unmet }) => [
+                `${kind} ${policy}`,
+                mode,
+                unmet.length === 0 ? 'is selected' : printable(`is not selected: needs ${unmet.join(', ')}`),
+              ]),
+          ],
+          look,
+        ),
     ...(places.length === 0
       ? []
       : [
-          columns([
-            ['NODES', 'WHICH', kind === 'pod' ? 'IT CAN RUN' : 'RUNS', 'WHY NOT'],
-            ...places.map(({ nodes, runs, why, passing }) => [
-              String(nodes.length),
-              printable(atMost(NAMES, nodes).join(', ')),
-              runs ? 'yes' : passing ? 'not yet' : 'no',
-              printable(why.join('; ')),
-            ]),
-          ]),
+          columns(
+            [
+              ['NODES', 'WHICH', kind === 'pod' ? 'IT CAN RUN' : 'RUNS', 'WHY NOT'],
+              ...places.map(({ nodes, runs, why, passing }) => [
+                String(nodes.length),
+                namesIn(nodes, NAMES, look),
+                runs ? 'yes' : passing ? 'not yet' : 'no',
+                printable(why.join('; ')),
+              ]),
+            ],
+            look,
+          ),
         ]),
-    ...missingTable(explained),
-    ...closing(explained, nextStep(explained)),
+    ...missingTable(explained, look),
+    ...closing(explained, nextStep(explained), look),
   ];
 }
 
-function missingTable({ missingPods }: ExplainedDaemon): string[] {
+function missingTable({ missingPods }: ExplainedDaemon, look: Look): string[] {
   const alike = [...Map.groupBy(missingPods, ({ why }) => why)];
   const rows = alike.map(([why, pods]) => {
     const nodes = pods.map(({ node }) => node);
-    return [String(nodes.length), printable(atMost(NAMES, nodes).join(', ')), printable(why)];
+    return [String(nodes.length), namesIn(nodes, NAMES, look), printable(why)];
   });
-  return rows.length === 0 ? [] : [columns([['MISSING PODS', 'WHICH NODES', 'WHY'], ...rows])];
+  return rows.length === 0 ? [] : [columns([['MISSING PODS', 'WHICH NODES', 'WHY'], ...rows], look)];
 }
 
 function podLines({ pod, managedBy }: ExplainedDaemon): string[] {

@@ -5,7 +5,7 @@ import { formatTaint } from '../kubernetes/taint.ts';
 import { printable } from '../kubernetes/text.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import type { OutputFormat } from './options.ts';
-import { columns, formatAs } from './output.ts';
+import { columns, formatAs, type Look } from './output.ts';
 
 /** An Event of taintkeeper's. */
 export interface ToldEvent {
@@ -36,7 +36,7 @@ export interface ExplainedNode extends NodeExplanation {
 
 /** The result of `taintkeeper explain node` as text. */
 export function formatExplanation(explained: ExplainedNode, format: OutputFormat): string {
-  return formatAs(format, { data: () => data(explained), table: () => sections(explained).join('\n') });
+  return formatAs(format, { data: () => data(explained), table: (look) => sections(explained, look).join('\n') });
 }
 
 function data({ taints, writtenBy, ...rest }: ExplainedNode): object {
@@ -48,23 +48,29 @@ function data({ taints, writtenBy, ...rest }: ExplainedNode): object {
   };
 }
 
-function sections(explained: ExplainedNode): string[] {
+function sections(explained: ExplainedNode, look: Look): string[] {
   const { name, taints, policies, writtenBy } = explained;
   const selecting = policies.filter(({ unmet }) => unmet.length === 0);
   const others = policies.filter(({ unmet }) => unmet.length > 0);
   return [
     taints.length === 0
       ? `node ${name} has no taints, and no policy wants one there\n`
-      : columns([['TAINT', 'STATE', 'WHY'], ...taints.map((one) => [formatTaint(one.taint), one.state, why(one)])]),
+      : columns(
+          [['TAINT', 'STATE', 'WHY'], ...taints.map((one) => [formatTaint(one.taint), one.state, why(one)])],
+          look,
+        ),
     writtenBy ? `spec.taints is owned by ${printable(describeOwner(writtenBy))}\n` : undefined,
     policies.length === 0
       ? 'there are no TaintPolicies\n'
-      : columns([
-          ['TAINTPOLICY', 'MODE', 'THIS NODE'],
-          ...selecting.map(({ policy, mode }) => [policy, mode, 'is selected']),
-          ...others.map(({ policy, mode, unmet }) => [policy, mode, `is not selected: needs ${unmet.join(', ')}`]),
-        ]),
-    ...closing(explained, nextStep(explained)),
+      : columns(
+          [
+            ['TAINTPOLICY', 'MODE', 'THIS NODE'],
+            ...selecting.map(({ policy, mode }) => [policy, mode, 'is selected']),
+            ...others.map(({ policy, mode, unmet }) => [policy, mode, `is not selected: needs ${unmet.join(', ')}`]),
+          ],
+          look,
+        ),
+    ...closing(explained, nextStep(explained), look),
   ].filter((section) => section !== undefined);
 }
 
@@ -72,6 +78,7 @@ function sections(explained: ExplainedNode): string[] {
 export function closing(
   { audit, troubles, events, notes }: Pick<ExplainedNode, 'audit' | 'troubles' | 'events' | 'notes'>,
   next: string,
+  look: Look,
 ): string[] {
   const told = [
     ...(audit ? ['taintkeeper runs with --audit: it reports, and changes and refuses nothing'] : []),
@@ -84,10 +91,10 @@ export function closing(
       )
       .join(''),
     events.length > 0
-      ? columns([
-          ['LAST SEEN', 'EVENT', 'NOTE'],
-          ...events.map(({ time, reason, note }) => [time, reason, printable(note)]),
-        ])
+      ? columns(
+          [['LAST SEEN', 'EVENT', 'NOTE'], ...events.map(({ time, reason, note }) => [time, reason, printable(note)])],
+          look,
+        )
       : '',
     told.map((note) => `note: ${printable(note)}\n`).join(''),
     `next: ${next}\n`,

@@ -1,9 +1,9 @@
 import { NEW_ROLE, OLD_ROLE, type Workload } from '../coverage/role-facts.ts';
 import { type MigrationStep, migrationCommands, nameOf } from '../coverage/role-migration.ts';
 import type { RoleSurvey } from '../coverage/role-survey.ts';
-import { atMost, printable } from '../kubernetes/text.ts';
+import { printable } from '../kubernetes/text.ts';
 import type { OutputFormat } from './options.ts';
-import { columns, formatAs } from './output.ts';
+import { columns, formatAs, type Look, namesIn } from './output.ts';
 
 interface Migration {
   readonly survey: RoleSurvey;
@@ -13,14 +13,14 @@ interface Migration {
 
 /** The result of `taintkeeper coverage --migrate` as text. */
 export function formatMigration(migration: Migration, format: OutputFormat): string {
-  return formatAs(format, { data: () => data(migration), table: () => table(migration) });
+  return formatAs(format, { data: () => data(migration), table: (look) => table(migration, look) });
 }
 
-function table({ survey, steps, notes }: Migration): string {
+function table({ survey, steps, notes }: Migration, look: Look): string {
   return [
     `old: ${OLD_ROLE}\nnew: ${NEW_ROLE}\n`,
-    ...nodeTable(survey),
-    ...workloadTable(survey),
+    ...nodeTable(survey, look),
+    ...workloadTable(survey, look),
     checklist(steps),
     ...notes.map((note) => `note: ${printable(note)}\n`),
   ].join('\n');
@@ -54,27 +54,24 @@ function data({ survey, steps, notes }: Migration): object {
 /** So many names of nodes say enough of many. */
 const NAMES = 6;
 
-function nodeTable({ nodes }: RoleSurvey): string[] {
+function nodeTable({ nodes }: RoleSurvey, look: Look): string[] {
   const alike = Map.groupBy(nodes, ({ labels, taints }) => `${labels} ${taints}`);
   const rows = [...alike.values()].flatMap((found) => {
     const [first] = found;
-    const names = atMost(
-      NAMES,
-      found.map(({ name }) => name),
-    );
-    return first ? [[String(found.length), first.labels, first.taints, printable(names.join(', '))]] : [];
+    const names = found.map(({ name }) => name);
+    return first ? [[String(found.length), first.labels, first.taints, namesIn(names, NAMES, look)]] : [];
   });
-  return rows.length > 0 ? [columns([['NODES', 'LABELS', 'TAINTS', 'WHICH'], ...rows])] : [];
+  return rows.length > 0 ? [columns([['NODES', 'LABELS', 'TAINTS', 'WHICH'], ...rows], look)] : [];
 }
 
-function workloadTable({ workloads }: RoleSurvey): string[] {
+function workloadTable({ workloads }: RoleSurvey, look: Look): string[] {
   const rows = workloads.map(({ workload, tolerates, selectsByOldLabel }) => [
     printable(nameOf(workload)),
     tolerates,
     selectsByOldLabel ? 'old' : '-',
     printable(workload.managedBy ?? '-'),
   ]);
-  return rows.length > 0 ? [columns([['WORKLOAD', 'TOLERATES', 'SELECTS BY', 'MANAGED BY'], ...rows])] : [];
+  return rows.length > 0 ? [columns([['WORKLOAD', 'TOLERATES', 'SELECTS BY', 'MANAGED BY'], ...rows], look)] : [];
 }
 
 function checklist(steps: readonly MigrationStep[]): string {

@@ -24,12 +24,14 @@ export function listenForStop(): Disposable & { readonly signal: Promise<string>
   return { signal, [Symbol.dispose]: () => listening.abort() };
 }
 
-export const OUTPUT_FORMATS = ['table', 'json', 'yaml'] as const;
+export const OUTPUT_FORMATS = ['table', 'wide', 'json', 'yaml'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 /** `-o, --output`, for whatever prints a table. */
 export function outputOption(): Option {
-  return new Option('-o, --output <format>', 'output format').choices(OUTPUT_FORMATS).default('table');
+  return new Option('-o, --output <format>', 'output format; wide leaves no name out')
+    .choices(OUTPUT_FORMATS)
+    .default('table');
 }
 
 /** `-f, --filename`, for whatever has files as arguments: as kubectl has it. */

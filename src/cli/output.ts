@@ -1,5 +1,6 @@
+import { styleText } from 'node:util';
 import { stringify } from 'yaml';
-import { printable } from '../kubernetes/text.ts';
+import { atMost, printable } from '../kubernetes/text.ts';
 import type { OutputFormat } from './options.ts';
 
 /** Where progress is shown: what it needs of `process.stderr`. */
@@ -52,18 +53,78 @@ function withinLine(line: string, columns = 0): string {
   return line.length < width ? line : `${line.slice(0, Math.max(width - 2, 0))}…`;
 }
 
-/** Rows of a table as text, each column as wide as its widest cell; the first row is the headings. */
-export function columns(rows: readonly (readonly string[])[]): string {
+/** How a table is shown. */
+export interface Look {
+  /** Every name, and lines as long as they get. */
+  readonly wide: boolean;
+  readonly colors: boolean;
+  /** Characters of a line; undefined where nothing bounds it: not on a terminal. */
+  readonly width: number | undefined;
+}
+
+const PLAIN: Look = { wide: false, colors: false, width: undefined };
+
+/** How tables are shown where the stream leads. */
+export function lookOf(stream: { readonly isTTY?: boolean; readonly columns?: number }, wide: boolean): Look {
+  // Some terminals do not know how wide they are, and say 0.
+  const width = stream.isTTY && !wide ? stream.columns || undefined : undefined;
+  return { wide, colors: usesColors(stream), width };
+}
+
+/** The names in one cell: as many as fit, or all of them. */
+export function namesIn(names: readonly string[], count: number, { wide }: Look): string {
+  return printable((wide ? names : atMost(count, names)).join(', '));
+}
+
+const GAP = 2;
+/** Less than this is no column to read. */
+const MIN_WRAPPED = 16;
+
+/**
+ * Rows of a table as text, each column as wide as its widest cell; the first row is the headings. Where the lines would be too long, the
+ * last column is broken into lines of its own.
+ */
+export function columns(rows: readonly (readonly string[])[], look: Look = PLAIN): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const last = widths.length - 1;
+  const before = widths.slice(0, last).reduce((sum, width) => sum + width + GAP, 0);
+  const room = (look.width ?? Number.POSITIVE_INFINITY) - before;
   return rows
-    .map(
-      (row) =>
-        `${row
-          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
+    .map((row, index) => {
+      const [end = '', ...further] = room < MIN_WRAPPED ? [row[last] ?? ''] : linesOf(row[last] ?? '', room);
+      const cells = [...row.slice(0, last), end].map((cell, column) => {
+        const style = look.colors ? (index === 0 ? 'bold' : column > 0 ? styleOf(cell) : undefined) : undefined;
+        const text = style === undefined ? cell : styleText(style, cell, { validateStream: false });
+        return `${text}${' '.repeat((widths[column] ?? 0) - cell.length)}`;
+      });
+      const lines = [cells.join(' '.repeat(GAP)), ...further.map((line) => `${' '.repeat(before)}${line}`)];
+      return lines.map((line) => `${line.trimEnd()}\n`).join('');
+    })
     .join('');
+}
+
+/** The text in lines of at most so many characters, but for words that are longer. */
+function linesOf(text: string, length: number): string[] {
+  if (text.length <= length) return [text];
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1);
+    if (line === undefined || line.length + 1 + word.length > length) lines.push(word);
+    else lines[lines.length - 1] = `${line} ${word}`;
+  }
+  return lines;
+}
+
+/** Words that say how something stands, whatever the table. */
+const STYLES = [
+  ['red', /^(denied|missing|trouble|taint|no|failed)$/],
+  ['yellow', /^(patched|settling|removed|waits|not yet|note|runs .+|\S+ \(\d+ stay\))$/],
+  ['green', /^(allowed|protected|asked|runs|yes|ok)$/],
+  ['dim', /^(free|own|skipped|-|(selector|affinity|nodeName|taint)(\+\w+)*)$/],
+] as const;
+
+function styleOf(cell: string) {
+  return STYLES.find(([, words]) => words.test(cell))?.[0];
 }
 
 /**
@@ -80,11 +141,12 @@ export function usesColors(stream: { readonly isTTY?: boolean }): boolean {
 /** What a command found, as the text that `-o` asks for: {@link asJson} or {@link asYaml} of the data, or the table. */
 export function formatAs(
   format: OutputFormat,
-  { data, table }: { readonly data: () => object; readonly table: () => string },
+  { data, table }: { readonly data: () => object; readonly table: (look: Look) => string },
 ): string {
   switch (format) {
     case 'table':
-      return table();
+    case 'wide':
+      return table(lookOf(process.stdout, format === 'wide'));
     case 'json':
       return asJson(data());
     case 'yaml':

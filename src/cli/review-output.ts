@@ -5,7 +5,7 @@ import type { Outcome } from '../judge/decision.ts';
 import { printable } from '../kubernetes/text.ts';
 import { asAnnotations, asJunit, asSarif, type CiResult, type CiTest, placeIn } from './ci-output.ts';
 import { OUTPUT_FORMATS } from './options.ts';
-import { columns, formatAs } from './output.ts';
+import { columns, formatAs, type Look } from './output.ts';
 
 /** `github`, `sarif` and `junit` are for pipelines. */
 export const REVIEW_FORMATS = [...OUTPUT_FORMATS, 'github', 'sarif', 'junit'] as const;
@@ -41,7 +41,7 @@ export function formatReview(review: Review, format: ReviewFormat, patched: bool
     case 'junit':
       return asJunit('taintkeeper review', review.reviewed.map(test));
     default:
-      return formatAs(format, { data: () => data(review, patched), table: () => table(review, patched) });
+      return formatAs(format, { data: () => data(review, patched), table: (look) => table(review, patched, look) });
   }
 }
 
@@ -58,7 +58,7 @@ function data({ reviewed, others }: Review, patched: boolean): object {
 
 const HEADINGS = ['OBJECT', 'OPERATION', 'VERDICT', 'POLICY', 'WHAT'];
 
-function table({ reviewed, others }: Review, patched: boolean): string {
+function table({ reviewed, others }: Review, patched: boolean, look: Look): string {
   const rows = reviewed.flatMap(({ resource, namespace, name, operation, admission }) => {
     const object = printable(nameOf({ resource, namespace, name }));
     const found = admission.violations.map(({ policy, outcome, subject }) => [policy, `${outcome} ${subject}`]);
@@ -68,7 +68,7 @@ function table({ reviewed, others }: Review, patched: boolean): string {
   });
   const messages = reviewed.flatMap(({ admission }) => (admission.message === undefined ? [] : [admission.message]));
   return [
-    ...(rows.length > 0 ? [columns([HEADINGS, ...rows])] : []),
+    ...(rows.length > 0 ? [columns([HEADINGS, ...rows], look)] : []),
     ...messages.map((message) => `\n${message}\n`),
     ...(others.length > 0 ? [`\nnot judged: ${summary(others)}\n`] : []),
     ...(patched

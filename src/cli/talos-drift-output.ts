@@ -1,9 +1,9 @@
-import { atMost, printable, shellWord } from '../kubernetes/text.ts';
+import { printable, shellWord } from '../kubernetes/text.ts';
 import type { Assignment, Assignments } from '../talos/assignment.ts';
 import { ownLabels } from '../talos/declaration.ts';
 import type { Finding } from '../talos/drift.ts';
 import type { OutputFormat } from './options.ts';
-import { columns, formatAs } from './output.ts';
+import { columns, formatAs, type Look, namesIn } from './output.ts';
 
 /** What became of each node. */
 export interface Drift extends Omit<Assignments, 'assigned'> {
@@ -12,7 +12,7 @@ export interface Drift extends Omit<Assignments, 'assigned'> {
 
 /** The result of `taintkeeper talos drift` as text. */
 export function formatDrift(drift: Drift, format: OutputFormat): string {
-  return formatAs(format, { data: () => data(drift), table: () => table(drift) });
+  return formatAs(format, { data: () => data(drift), table: (look) => table(drift, look) });
 }
 
 function data({ compared, unassigned, unused }: Drift): object {
@@ -33,7 +33,7 @@ const NAMES_SHOWN = 6;
 
 const HEADINGS = ['NODE', 'FILE', 'MATCHED BY', 'PROBLEM', 'WHAT', 'DECLARED'];
 
-function table(drift: Drift): string {
+function table(drift: Drift, look: Look): string {
   const { compared, unassigned, unused } = drift;
   const drifted = compared.filter(({ findings }) => findings.length > 0);
   const rows = drifted.flatMap(({ node, declaration, by, findings }) =>
@@ -46,15 +46,12 @@ function table(drift: Drift): string {
   );
   const commands = drifted.flatMap(({ findings }) => findings.map(({ mend }) => `  ${command(mend)}\n`));
   return [
-    ...(rows.length > 0 ? [columns([HEADINGS, ...rows.map((row) => row.map(printable))]), '\n'] : []),
+    ...(rows.length > 0 ? [columns([HEADINGS, ...rows.map((row) => row.map(printable))], look), '\n'] : []),
     `${compared.length} ${compared.length === 1 ? 'node' : 'nodes'} compared, ${compared.length - drifted.length} as declared\n`,
-    ...takenByRole(drift).map((line) => `${printable(line)}\n`),
+    ...takenByRole(drift, look).map((line) => `${printable(line)}\n`),
     ...[...Map.groupBy(unassigned, ({ why }) => why)].map(([why, found]) => {
-      const names = atMost(
-        NAMES_SHOWN,
-        found.map(({ node }) => node),
-      );
-      return `${printable(`${found.length} not compared (${why}): ${names.join(', ')}`)}\n`;
+      const names = found.map(({ node }) => node);
+      return `${printable(`${found.length} not compared (${why}): `)}${namesIn(names, NAMES_SHOWN, look)}\n`;
     }),
     ...unused.map(({ configuration }) => `${printable(configuration.source)} is for none of the nodes\n`),
     ...(unassigned.length > 0 ? ['--node NAME=FILE says which file is for which node\n'] : []),
@@ -66,18 +63,19 @@ function table(drift: Drift): string {
  * A worker whose labels never came, for NodeRestriction refused them with the taints, looks like one of the file without labels, and as
  * declared there: it is named where there is another file that it may belong to.
  */
-function takenByRole({ compared, unused }: Drift): string[] {
+function takenByRole({ compared, unused }: Drift, look: Look): string[] {
   const pools = [...compared.map(({ declaration }) => declaration), ...unused].filter(
     (declaration) => declaration.configuration.role !== 'controlplane' && ownLabels(declaration).size > 0,
   );
   if (pools.length === 0) return [];
   const byRole = compared.filter(({ by, declaration }) => by === 'role' && declaration.configuration.role === 'worker');
   return [...Map.groupBy(byRole, ({ declaration }) => declaration)].map(([{ configuration }, found]) => {
-    const names = atMost(
-      NAMES_SHOWN,
+    const names = namesIn(
       found.map(({ node }) => node.name),
+      NAMES_SHOWN,
+      look,
     );
-    return `${found.length} taken for ${configuration.source} by role, having the labels of no other file: ${names.join(', ')}`;
+    return `${found.length} taken for ${configuration.source} by role, having the labels of no other file: ${names}`;
   });
 }
 

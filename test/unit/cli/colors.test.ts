@@ -62,10 +62,20 @@ describe('on a real terminal', skipFor(obstacle), () => {
     expect(stripVTControlCharacters(shown) !== shown).toBe(colors);
   });
 
-  it.each([{ args: ['--help'] }, { args: ['review', 'examples/gpu-node.yaml'] }])('$args have none', ({ args }) => {
-    const shown = onTerminal([process.execPath, PROGRAM, ...args], { FORCE_COLOR: '1' });
+  it('help has none', () => {
+    const shown = onTerminal([process.execPath, PROGRAM, '--help'], { FORCE_COLOR: '1' });
 
     expect(shown.length).toBeGreaterThan(50);
     expect(stripVTControlCharacters(shown)).toBe(shown);
+  });
+
+  it.each([
+    { env: {}, colors: true },
+    { env: { NO_COLOR: '1' }, colors: false },
+  ])('a table with $env has colours: $colors', ({ env, colors }) => {
+    const shown = onTerminal([process.execPath, PROGRAM, 'review', 'examples/gpu-node.yaml'], env);
+
+    expect(stripVTControlCharacters(shown)).toMatch(/^OBJECT +OPERATION/m);
+    expect(stripVTControlCharacters(shown) !== shown).toBe(colors);
   });
 });

@@ -1,6 +1,10 @@
-import { expect, it } from 'vitest';
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { formatAs } from '../../../src/cli/output.ts';
+import { formatCoverage } from '../../../src/cli/coverage-output.ts';
+import { columns, formatAs, type Look, lookOf, namesIn } from '../../../src/cli/output.ts';
+import { reportCoverage } from '../../../src/coverage/report.ts';
+import { daemonSet, node } from '../coverage/scheduling.ts';
 
 const message = `the serving certificate ${'is not trusted by this webhook, '.repeat(10)}and that is all`;
 const found = { data: () => ({ message }), table: () => 'NAME\n' };
@@ -10,4 +14,98 @@ it('a long message is one line, in whatever format', () => {
   expect(parse(formatAs('yaml', found))).toEqual({ message });
   expect(formatAs('json', found)).toBe(`{\n  "message": "${message}"\n}\n`);
   expect(formatAs('table', found)).toBe('NAME\n');
+});
+
+const look = (given: Partial<Look>): Look => ({ wide: false, colors: false, width: undefined, ...given });
+
+describe('a table', () => {
+  const rows = [
+    ['NAME', 'WHY'],
+    ['a', 'one two three four'],
+    ['long-name', 'five'],
+  ];
+
+  it('is as wide as it gets where nothing bounds it', () => {
+    expect(columns(rows)).toBe('NAME       WHY\na          one two three four\nlong-name  five\n');
+  });
+
+  it('breaks its last column where the terminal ends', () => {
+    const wrapped = columns(
+      [
+        ['NAME', 'WHY'],
+        ['a', `one two three four ${'x'.repeat(20)} five`],
+      ],
+      look({ width: 24 }),
+    );
+    expect(wrapped.split('\n')).toEqual([
+      'NAME  WHY',
+      'a     one two three four',
+      `      ${'x'.repeat(20)}`,
+      '      five',
+      '',
+    ]);
+  });
+
+  it('is left to the terminal where hardly anything is left for the last column', () => {
+    expect(columns(rows, look({ width: 20 }))).toBe(columns(rows));
+  });
+
+  it('has colours that take no place', () => {
+    const verdicts = [
+      ['OBJECT', 'VERDICT', 'WHAT'],
+      ['denied', 'denied', '-'],
+      ['b', 'runs 1/2', 'c'],
+      ['c', 'allowed', 'd'],
+    ];
+    const painted = columns(verdicts, look({ colors: true }));
+    expect(stripVTControlCharacters(painted)).toBe(columns(verdicts));
+    const [heading, denied, running, allowed] = painted.split('\n');
+    expect(heading).toContain('\u001b[1mOBJECT\u001b[22m');
+    // The name of an object says nothing of how it stands.
+    expect(denied).toBe('denied  \u001b[31mdenied\u001b[39m    \u001b[2m-\u001b[22m');
+    expect(running).toContain('\u001b[33mruns 1/2');
+    expect(allowed).toContain('\u001b[32mallowed');
+  });
+});
+
+it.each([
+  { stream: {}, wide: false, width: undefined },
+  { stream: { isTTY: true, columns: 90 }, wide: false, width: 90 },
+  { stream: { isTTY: true, columns: 90 }, wide: true, width: undefined },
+  { stream: { isTTY: true, columns: 0 }, wide: false, width: undefined },
+])('lines to $stream, wide: $wide, have at most $width characters', ({ stream, wide, width }) => {
+  expect(lookOf(stream, wide)).toMatchObject({ wide, width });
+});
+
+it('-o wide leaves no name out', () => {
+  const names = ['a', 'b', 'c', 'd', 'e'];
+  expect(namesIn(names, 3, look({}))).toBe('a, b, and 3 more');
+  expect(namesIn(names, 3, look({ wide: true }))).toBe('a, b, c, d, e');
+});
+
+describe('the groups of coverage', () => {
+  const daemonSets = [{ ...daemonSet('agent'), annotations: {} }];
+  const nodes = Array.from({ length: 12 }, (_, i) => node(`n${i}`, [{ key: `k${i}`, effect: 'NoSchedule' }]));
+  const report = reportCoverage({ daemonSets, nodes, placements: new Map(), grouped: true, onlyGaps: false });
+  const headings = (format: 'table' | 'wide') =>
+    stripVTControlCharacters(formatCoverage(report, { notes: [], grouped: true, format }))
+      .split('\n')
+      .filter((line) => /^DAEMONSET +[A-Z]( |$)/.test(line))
+      .map((line) => line.split(/ +/).slice(1).join(''));
+
+  it.each([
+    { why: 'ten abreast', isTTY: false, columns: 80, format: 'table' as const, found: ['ABCDEFGHIJ', 'KL'] },
+    { why: 'all of them, if asked', isTTY: false, columns: 80, format: 'wide' as const, found: ['ABCDEFGHIJKL'] },
+    { why: 'as many as fit', isTTY: true, columns: 40, format: 'table' as const, found: ['ABC', 'DEF', 'GHI', 'JKL'] },
+    { why: 'one, at least', isTTY: true, columns: 10, format: 'table' as const, found: [...'ABCDEFGHIJKL'] },
+  ])('are $why', ({ isTTY, columns, format, found }) => {
+    const { stdout } = process;
+    const before = { isTTY: stdout.isTTY, columns: stdout.columns };
+    Object.assign(stdout, { isTTY, columns });
+    try {
+      expect(headings(format).map((line) => line.replaceAll(/[^A-L]/g, ''))).toEqual(found);
+    } finally {
+      Object.assign(stdout, before);
+    }
+  });
 });
