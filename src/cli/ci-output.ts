@@ -39,17 +39,29 @@ export function placeIn(text: string): SourcePlace {
   };
 }
 
-/** Workflow commands of GitHub Actions: `::error file=F,line=1,col=2,title=T::MESSAGE`. */
+/** Annotations of GitHub Actions. */
 export function asAnnotations(results: readonly CiResult[]): string {
   return results
-    .map(({ file, line, column, level, rule, subject, text }) => {
-      const properties = { file, line, col: column, title: `${rule}: ${subject}` };
-      const written = Object.entries(properties)
-        .filter(([, value]) => value !== undefined)
-        .map(([name, value]) => `${name}=${escapeData(String(value)).replaceAll(':', '%3A').replaceAll(',', '%2C')}`);
-      return `::${level === 'note' ? 'notice' : level} ${written.join(',')}::${escapeData(text)}\n`;
-    })
+    .map(({ file, line, column, level, rule, subject, text }) =>
+      workflowCommand(
+        level === 'note' ? 'notice' : level,
+        { file, line, col: column, title: `${rule}: ${subject}` },
+        text,
+      ),
+    )
     .join('');
+}
+
+/** A workflow command of GitHub Actions: `::error file=F,line=1,col=2,title=T::MESSAGE`. */
+export function workflowCommand(
+  command: string,
+  properties: Readonly<Record<string, string | number | undefined>>,
+  message: string,
+): string {
+  const written = Object.entries(properties)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}=${escapeData(String(value)).replaceAll(':', '%3A').replaceAll(',', '%2C')}`);
+  return `::${command} ${written.join(',')}::${escapeData(message)}\n`;
 }
 
 function escapeData(text: string): string {

@@ -42,18 +42,21 @@ describe('actionlint', skipFor(obstacleToActionlint()), () => {
   });
 });
 
+it.each([...FILES, join(ROOT, 'action.yml')])(
+  '%s names every action of others by its digest, with the version beside it',
+  (file) => {
+    const used = [...readFileSync(file, 'utf8').matchAll(/uses: (.*)/g)].map(([, action]) => action);
+    expect(used).not.toEqual([]);
+    for (const action of used) expect(action).toMatch(/^(\.\/|[\w-]+\/[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+)$/);
+  },
+);
+
 describe.each(FILES.map((file) => [file.slice(FOLDER.length + 1), file]))('%s', (_name, file) => {
   const text = readFileSync(file, 'utf8');
   const { permissions, jobs } = parse(text) as Workflow;
 
   it('may read, and no more, where a job does not say so', () => {
     expect(permissions).toEqual({ contents: 'read' });
-  });
-
-  it('names every action by its digest, with the version beside it', () => {
-    const used = [...text.matchAll(/uses: (.*)/g)].map(([, action]) => action);
-    expect(used).not.toEqual([]);
-    for (const action of used) expect(action).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
   });
 
   it('ends in time, and runs scripts that there are', () => {
