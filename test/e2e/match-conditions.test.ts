@@ -11,6 +11,7 @@ import { failurePolicyOf } from '../../src/policy/taint-policy.ts';
 import { webhookEntries } from '../../src/webhooks/entries.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer } from '../control-plane/users.ts';
+import { applied } from '../fuzz/patches.ts';
 import { isExploring, seed } from '../seed.ts';
 import { type NodeEdit, scenario } from './match-conditions-cases.ts';
 import { type Made, make, prepare } from './match-conditions-requests.ts';
@@ -273,7 +274,9 @@ function check({ request, answer, calls }: Made, policies: readonly Policy[], co
   }
   expect(denied ? 'denied' : 'passed', context()).toBe(admission.verdict === 'denied' ? 'denied' : 'passed');
   expect(answer.warnings.toSorted(), context()).toEqual(denied ? [] : admission.warnings.toSorted());
+  // By the API server's own library, by ours and by a third one.
   if (!denied) expect(looks(answer.body), context()).toEqual(looks(admission.object));
+  expect(applied(request.object, admission.patch), context()).toEqual(admission.object);
   return tally.length > 0 ? tally : ['no call'];
 }
 
