@@ -14,7 +14,7 @@ export async function metricsPage(): Promise<string> {
   });
   return [
     '# Metrics\n',
-    'Served as `/metrics` on the admin listener, next to the usual `process_…` and `nodejs_…` metrics of prom-client.\n',
+    'Served as `/metrics` on the admin listener, next to the usual `process_…` and `nodejs_…` metrics of `@prometheus-io/client`.\n',
     '| metric | type | labels | meaning |',
     '| --- | --- | --- | --- |',
     ...rows,

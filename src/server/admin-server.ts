@@ -1,5 +1,5 @@
+import type { Registry } from '@prometheus-io/client';
 import Fastify, { type FastifyPluginAsync } from 'fastify';
-import type { Registry } from 'prom-client';
 
 /** The state of one part of the program, as `/readyz` shows it. */
 export interface Check {

@@ -1,4 +1,4 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from '@prometheus-io/client';
 import type { PolicyKind } from '../policy/policy.ts';
 import type { RecoveryStrategy } from '../policy/recovery-policy.ts';
 

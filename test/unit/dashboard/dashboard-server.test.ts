@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { Registry } from 'prom-client';
+import { Registry } from '@prometheus-io/client';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startDashboard } from '../../../src/dashboard/dashboard-server.ts';
 import { givenReplicas, type Replica, type Replicas, replicaAt } from '../../../src/dashboard/reachable-replicas.ts';

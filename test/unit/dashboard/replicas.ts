@@ -1,5 +1,5 @@
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { Registry } from 'prom-client';
+import { Registry } from '@prometheus-io/client';
 import { onTestFinished } from 'vitest';
 import type { Replica } from '../../../src/dashboard/reachable-replicas.ts';
 import { createDecisionLog } from '../../../src/page/decision-log.ts';

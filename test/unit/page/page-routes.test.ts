@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net';
-import { Registry } from 'prom-client';
+import { Registry } from '@prometheus-io/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDecisionLog } from '../../../src/page/decision-log.ts';
 import { pageRoutes } from '../../../src/page/page-routes.ts';

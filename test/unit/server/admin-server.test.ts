@@ -1,4 +1,4 @@
-import { Counter, Registry } from 'prom-client';
+import { Counter, Registry } from '@prometheus-io/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Check, createAdminServer } from '../../../src/server/admin-server.ts';
 

@@ -1,4 +1,4 @@
-import { Registry } from 'prom-client';
+import { Registry } from '@prometheus-io/client';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { createAdminServer } from '../../../src/server/admin-server.ts';
 import { CLIENT_TIMEOUTS, type ClientTimeouts } from '../../../src/server/admission-server.ts';
