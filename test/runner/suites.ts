@@ -1,8 +1,8 @@
 const files = (...names: readonly string[]) => names.map((name) => `test/e2e/${name}.test.ts`);
 
-/** What `npm test` leaves to `npm run test:nightly`: it waits for minutes, or is about the rig itself. By its name each runs at any time. */
+/** What `npm test` leaves to `npm run test:nightly`: it waits for minutes, is about the rig itself, or needs the history. By its name each runs at any time. */
 export const ONLY_NIGHTLY = [
-  ...files('faults', 'cluster-trust', 'drift-leader', 'karpenter*'),
+  ...files('faults', 'cluster-trust', 'drift-leader', 'karpenter*', 'upgrade'),
   ...files('rig', 'rig-faults', 'rig-kubelets', 'rig-replicas'),
   ...['demo', 'disk-pressure', 'nftables', 'one-node', 'two-nodes', 'outages-*'].map(
     (name) => `test/real-node/${name}.test.ts`,

@@ -1,0 +1,45 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Workspace } from './workspace.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+/**
+ * What counts as the release before this one: a tag, or a commit where there is none yet. Whoever makes a release puts its tag here
+ * afterwards.
+ */
+const PREVIOUS = '14c97ed0b90d67af9d31519df82e2e1cbad1aad4';
+
+/** Why it cannot be had, if so. */
+export function obstacleToPreviousRelease(): string | undefined {
+  const { status } = spawnSync('git', ['cat-file', '-e', `${PREVIOUS}^{commit}`], { cwd: ROOT, stdio: 'ignore' });
+  return status === 0 ? undefined : `the previous release (${PREVIOUS.slice(0, 7)}) is not in this clone's history`;
+}
+
+export interface PreviousRelease {
+  /** What a replica of it runs. */
+  readonly program: string;
+  /** Its manifests/install.yaml. */
+  readonly install: string;
+}
+
+/** Lays out its sources, with the packages of its own lock file. */
+export function checkOutPreviousRelease(workspace: Workspace): PreviousRelease {
+  const folder = workspace.path('previous');
+  mkdirSync(folder);
+  const archive = execFileSync(
+    'git',
+    ['archive', PREVIOUS, 'bin', 'src', 'manifests', 'package.json', 'package-lock.json'],
+    {
+      cwd: ROOT,
+      maxBuffer: 2 ** 28,
+    },
+  );
+  execFileSync('tar', ['--extract', '--directory', folder], { input: archive });
+  execFileSync('npm', ['ci', '--omit=dev', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  return { program: join(folder, 'bin', 'taintkeeper.js'), install: join(folder, 'manifests', 'install.yaml') };
+}

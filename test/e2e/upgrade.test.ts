@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { INSTALL, RIGHTS } from '../../scripts/chart.ts';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import {
+  checkOutPreviousRelease,
+  obstacleToPreviousRelease,
+  type PreviousRelease,
+} from '../control-plane/previous-release.ts';
+import { PROGRAM } from '../control-plane/program.ts';
+import { admin, node } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { createWorkspace } from '../control-plane/workspace.ts';
+import { skipFor } from '../skip-for.ts';
+import { type AdmissionStream, startAdmissionStream } from './admission-stream.ts';
+import {
+  type Installation,
+  install,
+  readCertificates,
+  registerControlPlaneNode,
+  waitUntilProtected,
+} from './installation.ts';
+import { attempt, GPU, getNode, OTHER, path, taintsOf } from './nodes.ts';
+import { policyObject } from './policy-objects.ts';
+import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
+
+const REMEMBERED = 'taintkeeper.dev/remembered';
+const TEXTS = ['dedicated=gpu:NoSchedule', 'example.com/other:NoSchedule'];
+/** Warnings in the log, and what is worse (pino). */
+const WARNING = 40;
+const CHECKOUT_TIMEOUT_MS = 180_000;
+const TIMEOUT_MS = 30_000;
+
+const POLICIES = [
+  policyObject('TaintPolicy', 'gpu', {
+    mode: 'Restore',
+    nodeSelector: { matchLabels: { pool: 'gpu' } },
+    taints: [{ ...GPU, ensure: 'Present' }, { key: 'example.com/*' }],
+    settleSeconds: 0,
+  }),
+  policyObject('TaintPolicy', 'backed', {
+    mode: 'Deny',
+    nodeSelector: { matchLabels: { pool: 'backed' } },
+    taints: [{ key: 'dedicated' }],
+    backstop: 'Native',
+  }),
+  policyObject('TolerationPolicy', 'daemons', {
+    mode: 'Mutate',
+    daemonSets: { namespaces: ['kube-system'], names: ['*'] },
+  }),
+  policyObject('RecoveryPolicy', 'stuck', { daemonSets: { namespaces: ['kube-system'] }, strategy: 'DeletePod' }),
+];
+
+/** The promise of docs/install.md: from the previous release to this one and back, under requests that only a replica can judge. */
+describe('an upgrade', skipFor(obstacleToPreviousRelease()), () => {
+  describeWithControlPlane('from the previous release', {}, (cp) => {
+    const workspace = createWorkspace('previous');
+    let previous: PreviousRelease;
+    let installation: Installation;
+    let stream: AdmissionStream;
+    let policiesBefore: unknown;
+
+    beforeAll(async () => {
+      previous = checkOutPreviousRelease(workspace);
+      installation = await install(cp(), ['nativePolicies']);
+      await apply(previous.install);
+      await installation.start(['old-1', 'old-2'], { program: previous.program });
+      for (const policy of POLICIES) expect(await createPolicy(cp(), policy)).toMatchObject({ status: 201 });
+      await registerControlPlaneNode(cp(), 'cp-1');
+      await waitUntilProtected(cp(), 'cp-1');
+      await register('of-old');
+      policiesBefore = await specs();
+      stream = startAdmissionStream(cp(), 'cp-1');
+    }, CHECKOUT_TIMEOUT_MS);
+    afterAll(async () => {
+      await stream?.stop();
+      await installation?.stop();
+      workspace.remove();
+    });
+
+    async function apply(file: string): Promise<void> {
+      const { code, stderr } = await cp().kubectl(['apply', '-f', file, '-f', RIGHTS.nativePolicies]);
+      expect({ code, stderr }).toMatchObject({ code: 0 });
+    }
+
+    /** As a rollout does it (maxSurge 1, maxUnavailable 0). */
+    async function replace(from: readonly string[], to: readonly string[], program: string): Promise<void> {
+      for (const [index, name] of to.entries()) {
+        await installation.start([name], { program });
+        const gone = from[index] ?? '';
+        await installation.proxy.waitForReady(...from.slice(index), ...to.slice(0, index + 1));
+        installation.proxy.remove(gone);
+        expect(await installation.replica(gone).stop()).toBe(0);
+        quiet(gone);
+        installation.replicas.delete(gone);
+      }
+    }
+
+    /** Nothing that a release reads of what another one wrote is worth a warning. */
+    function quiet(name: string): void {
+      const lines = installation.replica(name).logs();
+      expect(lines.filter(({ level }) => Number(level) >= WARNING)).toEqual([]);
+    }
+
+    function noneFailed(): void {
+      const { refused, passed, failed } = stream.take();
+      expect({ passed, failed }).toEqual({ passed: 0, failed: [] });
+      expect(refused).toBeGreaterThan(0);
+    }
+
+    /** A node of the pool, with a taint that only its annotation remembers; and waits until it is remembered. */
+    async function register(name: string): Promise<void> {
+      const body = { metadata: { name, labels: { pool: 'gpu' } }, spec: { taints: [GPU, OTHER] } };
+      expect(await attempt(cp(), node(name), 'POST', '/api/v1/nodes', body)).toMatchObject({ error: '' });
+      await reaches(() => memoryOf(name));
+    }
+
+    /** Waits until both taints are there. */
+    async function reaches(read: () => Promise<string[]>): Promise<void> {
+      let last: string[] = [];
+      await waitUntil(
+        async () => {
+          last = await read();
+          return last.join() === TEXTS.join() ? true : undefined;
+        },
+        { timeoutMs: TIMEOUT_MS, otherwise: () => `there are only: ${last}` },
+      );
+    }
+
+    async function memoryOf(name: string): Promise<string[]> {
+      const { metadata } = await getNode(cp(), name);
+      return (metadata.annotations?.[REMEMBERED] ?? '').split(', ').filter(Boolean).sort();
+    }
+
+    /** Of all policies, what users wrote. */
+    async function specs(): Promise<unknown> {
+      const lists = await Promise.all(
+        Object.values(POLICIES_PATH).map((url) =>
+          cp().request<{ items: { metadata: { name: string }; spec: unknown }[] }>(admin, 'GET', url),
+        ),
+      );
+      return lists.flatMap(({ body }) => body.items.map(({ metadata, spec }) => [metadata.name, spec]));
+    }
+
+    async function policiesInForce(): Promise<void> {
+      const args = [
+        'wait',
+        '--for=condition=Ready',
+        '--timeout=30s',
+        '--all',
+        'taintpolicies,tolerationpolicies,recoverypolicies',
+      ];
+      expect(await cp().kubectl(args)).toMatchObject({ code: 0, stderr: '' });
+      expect(
+        await cp().kubectl(['wait', '--for=condition=Backstop', '--timeout=30s', 'taintpolicy', 'backed']),
+      ).toMatchObject({ code: 0 });
+      expect(await specs()).toEqual(policiesBefore);
+    }
+
+    it('fails no request, and keeps policies, certificates and what nodes remember', async () => {
+      const { data } = await readCertificates(cp());
+      await apply(INSTALL);
+      await replace(['old-1', 'old-2'], ['new-1', 'new-2'], PROGRAM);
+      noneFailed();
+      await policiesInForce();
+      expect((await readCertificates(cp())).data).toEqual(data);
+      expect(await memoryOf('of-old')).toEqual(TEXTS);
+      await register('of-new');
+    });
+
+    it('can be taken back, just so', async () => {
+      const { data } = await readCertificates(cp());
+      await apply(previous.install);
+      await replace(['new-1', 'new-2'], ['old-3', 'old-4'], previous.program);
+      noneFailed();
+      await policiesInForce();
+      expect((await readCertificates(cp())).data).toEqual(data);
+      for (const name of ['of-old', 'of-new']) expect(await memoryOf(name)).toEqual(TEXTS);
+    });
+
+    it.each([
+      { written: 'the newer', remembers: 'of-new', by: 'the older', program: () => previous.program },
+      { written: 'the older', remembers: 'of-old', by: 'the newer', program: () => PROGRAM },
+    ])('lets $by put back what $written remembers', async ({ remembers, program }) => {
+      await stream.stop();
+      for (const [name, replica] of installation.replicas) {
+        installation.proxy.remove(name);
+        await replica.stop();
+        installation.replicas.delete(name);
+      }
+      // Restore lets pass what it cannot be asked about.
+      const body = { spec: { taints: null } };
+      expect(await attempt(cp(), admin, 'PATCH', path(remembers), body, MERGE_PATCH)).toMatchObject({ error: '' });
+      expect(await taintsOf(cp(), remembers)).toEqual([]);
+      await installation.start([`after-${remembers}`], { program: program() });
+      await reaches(async () => (await taintsOf(cp(), remembers)).sort());
+      quiet(`after-${remembers}`);
+    });
+  });
+});
