@@ -152,7 +152,7 @@ describe('the action', () => {
 
   it('brings Node.js only where there is none that is new enough', () => {
     const folder = temporaryDirectory();
-    writeFileSync(join(folder, 'node'), '#!/bin/sh\necho 20\n', { mode: 0o755 });
+    writeFileSync(join(folder, 'node'), '#!/bin/sh\necho 2404\n', { mode: 0o755 });
     expect(run({}).used).toEqual([]);
     const path = `${folder}${delimiter}${process.env.PATH}`;
     expect(run({}, { path }).used).toEqual([expect.stringMatching(/^actions\/setup-node@[0-9a-f]{40}$/)]);

@@ -52,14 +52,21 @@ it('has the notices of all that it can have parts of, as their licences ask', ()
   expect(withoutText).toEqual([expect.stringMatching(/^abstract-logging \S+, MIT\n\nCopyright \(c\) James Sumners/)]);
 });
 
-it('says which Node.js it needs before it loads what such a Node.js cannot', () => {
-  const program = firstFileWith('old', 'throw new Error("loaded")');
-  const old = workspace.write('old.cjs', 'Object.defineProperty(process.versions, "node", { value: "20.20.2" })');
+it.each(['20.20.2', '24.4.1'])(
+  'says which Node.js it needs before it loads what such a Node.js cannot: %s',
+  (version) => {
+    const program = firstFileWith(`on-${version}`, 'throw new Error("loaded")');
+    const old = workspace.write(
+      `on-${version}.cjs`,
+      `Object.defineProperty(process.versions, "node", { value: "${version}" })`,
+    );
 
-  const { status, stderr } = run(program, '--require', old);
-  expect(stderr).toMatch(/^taintkeeper needs Node\.js 24 or newer, this is 20\.20\.2;.*\n$/);
-  expect(status).toBe(2);
-});
+    const { status, stderr } = run(program, '--require', old);
+    expect(stderr).toMatch(/^taintkeeper needs Node\.js 24\.5 or newer, this is \d+\.\d+\.\d+;.*\n$/);
+    expect(stderr).toContain(version);
+    expect(status).toBe(2);
+  },
+);
 
 it('does not end with 0 when there is nothing more to wait for, and no result', () => {
   expect(run(firstFileWith('never', 'exports.main = () => new Promise(() => {})')).status).toBe(70);
