@@ -83,7 +83,7 @@ describe('the action', () => {
         {
           cwd: workspace,
           encoding: 'utf8',
-          env: { PATH: path, HOME: process.env.HOME, GITHUB_ACTION_PATH: clone, GITHUB_OUTPUT: output, ...env },
+          env: { ...process.env, PATH: path, GITHUB_ACTION_PATH: clone, GITHUB_OUTPUT: output, ...env },
         },
       );
       log.push(stdout, stderr);
@@ -96,7 +96,7 @@ describe('the action', () => {
   }
 
   it('installs what it runs, and no more, from its own lock file', () => {
-    expect(installation).toMatchObject({ failed: false });
+    expect(installation.failed, installation.log).toBe(false);
     const packages = readdirSync(join(clone, 'node_modules'));
     expect(packages).toContain('commander');
     expect(packages).not.toContain('vitest');
