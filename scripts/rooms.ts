@@ -19,7 +19,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
   { judge: 'what the policies decide: requests, drift, memory' },
   {
     conditions: 'the same decisions as CEL expressions',
-    coverage: 'which DaemonSet runs where and why not; migration of roles',
+    coverage: 'which DaemonSet runs where and why not; who may tolerate; migration of roles',
     evictions: 'which pods go, and at what pace: recovery, intruders, the budget of NoExecute taints',
   },
   {

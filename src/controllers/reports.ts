@@ -1,6 +1,7 @@
 import type { PolicyObject } from '../cluster/policies.ts';
 import type { StuckPod } from '../judge/findings.ts';
 import type { Taint } from '../kubernetes/taint.ts';
+import type { NativePurpose } from '../policy/backstop.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import type { ConditionState } from '../policy/policy-status.ts';
 import { createSubject, type Source } from '../runtime/source.ts';
@@ -18,6 +19,9 @@ export interface Trouble {
 /** Whether the API server calls the webhook for what a valid policy needs: yes, soon, or why not. */
 export type Standing = 'registered' | 'pending' | { readonly fault: string };
 
+/** The conditions of a policy about its native policies: none for what it does not ask for. */
+export type NativeConditions = Readonly<Partial<Record<NativePurpose, ConditionState>>>;
+
 /** How far a policy is with a taint that evicts pods. */
 export interface Evicting {
   /** How many nodes still lack it, those among them whose turn it is. */
@@ -34,8 +38,8 @@ export interface Report {
   readonly standing?: (policy: PolicyObject) => Standing;
   /** Why it is not known whether the API server reaches the webhook that is registered, or undefined if it is. */
   readonly unverified?: () => string | undefined;
-  /** How its native policies stand: undefined where it asks for none, `pending` while nobody has looked. */
-  readonly backstop?: (policy: PolicyObject) => ConditionState | 'pending' | undefined;
+  /** How its native policies stand: `pending` while nobody has looked. */
+  readonly natives?: (policy: PolicyObject) => NativeConditions | 'pending';
   readonly evicting?: (policy: Pick<PolicyObject, 'kind' | 'name'>) => Evicting | undefined;
   /** The condition `PoolLacksTaint` of the policy, if any. */
   readonly undeclared?: (policy: Pick<PolicyObject, 'kind' | 'name'>) => ConditionState | undefined;
@@ -55,7 +59,7 @@ export interface Reports {
   troubles(): readonly Trouble[];
   standing(policy: PolicyObject): Standing;
   unverified(): string | undefined;
-  backstop(policy: PolicyObject): ConditionState | 'pending' | undefined;
+  natives(policy: PolicyObject): NativeConditions | 'pending';
   evicting(policy: Pick<PolicyObject, 'kind' | 'name'>): Evicting | undefined;
   undeclared(policy: Pick<PolicyObject, 'kind' | 'name'>): ConditionState | undefined;
   stuckPods(): readonly StuckPod[];
@@ -75,7 +79,7 @@ export function createReports(): Reports {
     troubles: () => all.flatMap(({ troubles }) => troubles?.() ?? []),
     standing: (policy) => first(({ standing }) => standing?.(policy)) ?? 'pending',
     unverified: () => first(({ unverified }) => unverified?.()),
-    backstop: (policy) => first(({ backstop }) => backstop?.(policy)),
+    natives: (policy) => first(({ natives }) => natives?.(policy)) ?? {},
     evicting: (policy) => first(({ evicting }) => evicting?.(policy)),
     undeclared: (policy) => first(({ undeclared }) => undeclared?.(policy)),
     stuckPods: () => all.flatMap(({ stuckPods }) => stuckPods?.() ?? []),

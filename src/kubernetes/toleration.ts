@@ -136,6 +136,14 @@ export function daemonTolerations(tolerations: readonly Toleration[], hostNetwor
   return [...tolerations, ...EVERY_DAEMON, ...(hostNetwork ? [HOST_NETWORK] : [])];
 }
 
+/**
+ * The effects with which Kubernetes itself lets pods tolerate a key, whoever creates them: the DaemonSet controller, and for
+ * tolerationSeconds the admission plugin DefaultTolerationSeconds, which has two of the same keys.
+ */
+export function givenEffects(key: string): string[] {
+  return [...EVERY_DAEMON, HOST_NETWORK].flatMap((given) => (given.key === key && given.effect ? [given.effect] : []));
+}
+
 /** With `Exists` and NoExecute, the DaemonSet controller puts its own toleration in place of one of these, which has no seconds. */
 export const OUTLASTING_KEYS: readonly string[] = EVERY_DAEMON.filter(({ effect }) => effect === 'NoExecute').map(
   ({ key }) => key ?? '',

@@ -173,18 +173,27 @@ function assembled(
 /** From this size on, nobody needs to know the limit. */
 const LARGE = 256;
 
-const WORDS = {
+interface Words {
+  readonly items: string;
+  readonly field: string;
+  readonly object: string;
+}
+
+const WORDS: Readonly<Record<'TaintPolicy' | 'TolerationPolicy', Words>> = {
   TaintPolicy: { items: 'taints', field: 'spec.taints', object: 'a node' },
   TolerationPolicy: { items: 'tolerations', field: 'spec.tolerations', object: 'a DaemonSet' },
-} as const;
+};
 
-/** The translation that consists of these objects, or the refusal if the API server would not take or not evaluate one of them. */
+/**
+ * The translation that consists of these objects, or the refusal if the API server would not take or not evaluate one of them.
+ * @param words for what is evaluated, where that is not what the kind of policy is about
+ */
 export function conclude(
   { kind, name }: CompiledTaintPolicy | CompiledTolerationPolicy,
   assembled: readonly Assembled[],
   limits: readonly NativeLimit[],
+  { items, field, object }: Words = WORDS[kind],
 ): NativeTranslation {
-  const { items, field, object } = WORDS[kind];
   const refused = (why: string): NativeTranslation => ({
     policies: [],
     limits: [],

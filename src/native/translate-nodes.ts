@@ -66,6 +66,8 @@ export function translateNodes(
   among: readonly CompiledTaintPolicy[],
   target: Target,
 ): NativeTranslation {
+  // A policy that is about pods alone.
+  if (policy.rules.length + policy.guards.length === 0) return { policies: [], limits: [] };
   const others = among.filter(({ name }) => name !== policy.name);
   const holding = others
     .filter(({ mode, rules }) => mode !== 'Audit' && rulesOverlap(rules, policy.rules))

@@ -10,6 +10,7 @@ import type {
 } from './native-policy.ts';
 import { translateDaemonSets } from './translate-daemon-sets.ts';
 import { translateNodes } from './translate-nodes.ts';
+import { translatePods } from './translate-pods.ts';
 
 /** Each of many policies is translated among the same ones. */
 const compiled = oncePer((policies: readonly Policy[]) => compilePolicies(policies));
@@ -29,6 +30,14 @@ export function translate(
     case 'TolerationPolicy':
       return translateDaemonSets(compileTolerationPolicy(policy), tolerationPolicies, target);
   }
+}
+
+/**
+ * What a policy says of who may tolerate its keys, in the API server's own language: it asks about the same pods as {@link askedKeys}.
+ * Nothing where no rule asks.
+ */
+export function translateAuthorization(policy: TaintPolicy | TolerationPolicy): NativeTranslation {
+  return policy.kind === 'TaintPolicy' ? translatePods(compileTaintPolicy(policy)) : { policies: [], limits: [] };
 }
 
 /** What an API server has of admission policies. */
@@ -86,10 +95,21 @@ export function exportPolicies(
   const options = { among: policies, mutates: mutating !== undefined, purpose: 'Alone' } as const;
   const translated = policies.map((source) => ({
     source,
-    ...(source.kind === 'RecoveryPolicy' ? NOT_NATIVE : translate(source, options)),
+    ...(source.kind === 'RecoveryPolicy' ? NOT_NATIVE : everything(source, options)),
   }));
   const refusals = translated.flatMap(({ refusal }) => refusal ?? []);
   return refusals.length > 0 ? { ok: false, refusals } : { ok: true, exported: translated };
+}
+
+function everything(source: TaintPolicy | TolerationPolicy, options: TranslationOptions): NativeTranslation {
+  const own = translate(source, options);
+  const authorization = translateAuthorization(source);
+  const refusal = own.refusal ?? authorization.refusal;
+  return {
+    policies: [...own.policies, ...authorization.policies],
+    limits: [...own.limits, ...authorization.limits],
+    ...(refusal === undefined ? {} : { refusal }),
+  };
 }
 
 const NOT_NATIVE: NativeTranslation = {

@@ -2,6 +2,7 @@ import type { Static } from 'typebox';
 import Type from 'typebox';
 import type { SchedulingView } from '../coverage/coverage.ts';
 import type { Workload, WorkloadKind } from '../coverage/role-facts.ts';
+import type { Tolerator, ToleratorKind } from '../coverage/tolerating.ts';
 import type { NodeSelectorRequirement } from '../kubernetes/node-affinity.ts';
 import type { Path } from '../policy/problem.ts';
 import { Tolerations } from './daemon-set-object.ts';
@@ -17,6 +18,7 @@ const Requirements = Type.Array(
 
 /** What of a pod's spec says where it runs; what is null counts as absent, as in Go. */
 const PodSpecSchema = Type.Object({
+  serviceAccountName: Nullish(Type.String()),
   nodeName: Nullish(Type.String()),
   nodeSelector: Nullish(StringMap),
   affinity: Nullish(
@@ -46,6 +48,7 @@ const SchedulingSchema = Type.Object({
   spec: Type.Object({ template: Type.Object({ spec: PodSpecSchema }) }),
 });
 const asScheduled = reader(SchedulingSchema);
+const asTemplate = reader(Type.Object({ spec: Type.Object({ template: Type.Object({ spec: PodSpecSchema }) }) }));
 const asPod = reader(Type.Object({ spec: PodSpecSchema }));
 
 /**
@@ -96,6 +99,9 @@ function viewRequirements(requirements: Static<typeof Requirements>): NodeSelect
 
 const OwnedSchema = Type.Object({
   metadata: Type.Object({
+    namespace: Nullish(Type.String()),
+    name: Nullish(Type.String()),
+    generateName: Nullish(Type.String()),
     labels: Nullish(StringMap),
     ownerReferences: Nullish(
       Type.Array(Type.Object({ kind: Type.String(), name: Type.String(), controller: Nullish(Type.Boolean()) })),
@@ -142,6 +148,36 @@ export function viewWorkload(kind: WorkloadKind, value: unknown, path: Path, nam
     ...viewScheduling(kind === 'CronJob' ? withoutJob(value, path) : value, path, namespace),
     kind,
     managedBy: owner ? `${owner.kind} ${owner.name}` : (labels?.[MANAGED_BY] ?? undefined),
+  };
+}
+
+/** The version of each kind with pods. */
+export const TOLERATOR_API_VERSIONS: Readonly<Record<ToleratorKind, string>> = {
+  ...WORKLOAD_API_VERSIONS,
+  Pod: 'v1',
+  Job: 'batch/v1',
+};
+
+/**
+ * What is asked about a pod, or about the pods of a workload, taken from parsed JSON; `path` is where in its document it stands, and
+ * `namespace` stands in while it names none.
+ * @throws MalformedObjectError
+ */
+export function viewTolerator(kind: ToleratorKind, value: unknown, path: Path, namespace = 'default'): Tolerator {
+  const { metadata } = asOwned(value, path);
+  const template = kind === 'CronJob' ? withoutJob(value, path) : value;
+  const { serviceAccountName, nodeName, tolerations } =
+    kind === 'Pod' ? asPod(value, path).spec : asTemplate(template, path).spec.template.spec;
+  return {
+    kind,
+    name: metadata.name || (metadata.generateName ?? ''),
+    pod: {
+      namespace: metadata.namespace || namespace,
+      serviceAccount: serviceAccountName ?? '',
+      nodeName: nodeName ?? '',
+      tolerations: tolerations ?? [],
+    },
+    isOwned: metadata.ownerReferences?.some(({ controller }) => controller) ?? false,
   };
 }
 

@@ -6,8 +6,30 @@ import type { TaintMode, TaintPolicySpec } from './taint-policy.ts';
 export type BackedPolicy = TaintPolicy | TolerationPolicy;
 
 /** Whether the policy asks for native policies under the webhook. */
-export function asksForBackstop(policy: Policy): policy is BackedPolicy {
+function asksForBackstop(policy: Policy): policy is BackedPolicy {
   return policy.kind !== 'RecoveryPolicy' && policy.spec.backstop === 'Native';
+}
+
+/**
+ * What native policies are for, as a condition of the status of our policy names it. Backstop: they do what the webhook does.
+ * Authorization: they ask who may tolerate, which the webhook never does.
+ */
+export type NativePurpose = 'Backstop' | 'Authorization';
+
+/** What asks for them in a policy. */
+export const NATIVE_ASKED_BY: Readonly<Record<NativePurpose, string>> = {
+  Backstop: 'backstop: Native',
+  Authorization: 'tolerate: Authorized',
+};
+
+/** What the policy asks native policies for, if anything. */
+export function nativePurposesOf(policy: Policy): NativePurpose[] {
+  const authorizes =
+    policy.kind === 'TaintPolicy' && policy.spec.taints.some(({ tolerate }) => tolerate === 'Authorized');
+  return [
+    ...(asksForBackstop(policy) ? (['Backstop'] as const) : []),
+    ...(authorizes ? (['Authorization'] as const) : []),
+  ];
 }
 
 /** Whether a native policy of it puts taints back; `mode` is the one in force. */
@@ -19,8 +41,9 @@ export function restoresNatively({ backstop }: TaintPolicySpec, mode: TaintMode)
 export function inAudit(policy: BackedPolicy): BackedPolicy {
   switch (policy.kind) {
     case 'TaintPolicy': {
-      const { failurePolicy: _, ...spec } = policy.spec;
-      return { ...policy, spec: { ...spec, mode: 'Audit' } };
+      const { failurePolicy: _, authorization, ...spec } = policy.spec;
+      const asked = authorization ? { authorization: { ...authorization, mode: 'Audit' as const } } : {};
+      return { ...policy, spec: { ...spec, ...asked, mode: 'Audit' } };
     }
     case 'TolerationPolicy': {
       const { existing: _, ...spec } = policy.spec;
@@ -51,7 +74,7 @@ export interface AskedRight {
  */
 export function askedRights(policy: Policy, audit: boolean): AskedRight[] {
   const asked: AskedRight[] = [];
-  if (asksForBackstop(policy)) asked.push({ right: 'nativePolicies', by: 'backstop: Native' });
+  for (const purpose of nativePurposesOf(policy)) asked.push({ right: 'nativePolicies', by: NATIVE_ASKED_BY[purpose] });
   if (policy.kind === 'TolerationPolicy') {
     const { mode, existing } = policy.spec;
     if (!audit && mode === 'Mutate' && existing === 'Patch') {

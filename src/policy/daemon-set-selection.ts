@@ -28,6 +28,10 @@ export type DaemonSetSelection = Static<typeof DaemonSetSelectionSchema>;
 /** What a namespace can be called (RFC 1123). */
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 
+export function isNamespaceName(name: string): boolean {
+  return NAMESPACE.test(name);
+}
+
 const MAX_NAMED = 256;
 
 /**
@@ -36,7 +40,7 @@ const MAX_NAMED = 256;
  */
 export function namespaceRequirements(namespaces: readonly string[]): LabelSelectorRequirement[] {
   const values = [...new Set(namespaces)].sort();
-  if (values.length > MAX_NAMED || !values.every((name) => NAMESPACE.test(name))) return [];
+  if (values.length > MAX_NAMED || !values.every(isNamespaceName)) return [];
   return [{ key: 'kubernetes.io/metadata.name', operator: 'In', values }];
 }
 

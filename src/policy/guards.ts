@@ -1,5 +1,4 @@
-import type { Static } from 'typebox';
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
 
 /*
  * What a TaintPolicy guards besides the taints that nodes carry: who may add and tolerate them, and what becomes of pods.
@@ -39,7 +38,7 @@ export const AuthorizationSchema = Type.Object(
       Type.Array(Type.String({ minLength: 1, maxLength: 63 }), {
         description:
           'Namespaces whose pods may tolerate every key; `*` stands for any run of characters. Without it, those of Kubernetes and ' +
-          'of the usual CNIs.',
+          "of the usual CNIs. taintkeeper's own namespace is always among them.",
         default: [...DEFAULT_EXCEPT_NAMESPACES],
         maxItems: 64,
       }),
@@ -53,6 +52,37 @@ export const AuthorizationSchema = Type.Object(
     additionalProperties: false,
   },
 );
+
+/** What a pod leads to that tolerates a key without being authorized. */
+export type AuthorizationMode = NonNullable<Static<typeof AuthorizationSchema>['mode']>;
+
+/** That only the authorized may tolerate some keys: `spec.authorization` as it is in force. */
+export interface CompiledAuthorization<Rule> {
+  readonly mode: AuthorizationMode;
+  /** Names and patterns. */
+  readonly exceptNamespaces: readonly string[];
+  /** At least one; no key has a wildcard. */
+  readonly rules: readonly Rule[];
+}
+
+/** Undefined where none of the rules asks who may tolerate. */
+export function compileAuthorization<Rule extends { readonly tolerate?: string }>(
+  {
+    mode = 'Audit',
+    exceptNamespaces = DEFAULT_EXCEPT_NAMESPACES,
+  }: Partial<Omit<CompiledAuthorization<Rule>, 'rules'>> = {},
+  all: readonly Rule[],
+  audit: boolean,
+): CompiledAuthorization<Rule> | undefined {
+  const rules = all.filter(({ tolerate }) => tolerate === 'Authorized');
+  return rules.length === 0 ? undefined : { mode: audit ? 'Audit' : mode, exceptNamespaces, rules };
+}
+
+/**
+ * How many rules of a policy may ask who is authorized: the API server evaluates a policy for ten million cost units, and twice
+ * 350,000 of them are for each key (`check` in k8s.io/apiserver/pkg/cel/library/cost.go), of the service account and of the requester.
+ */
+export const MAX_AUTHORIZED_RULES = 12;
 
 /** `spec.surviveDeletion` of a TaintPolicy. */
 export const SurviveDeletionSchema = Type.Object(

@@ -7,7 +7,7 @@ import {
   type DaemonSetSelection,
   type SelectableDaemonSet,
 } from './daemon-set-selection.ts';
-import { type Survival, survivalOf } from './guards.ts';
+import { type CompiledAuthorization, compileAuthorization, type Survival, survivalOf } from './guards.ts';
 import type { Policy, TaintPolicy, TolerationPolicy } from './policy.ts';
 import { type CompiledRecoveryPolicy, compileRecoveryPolicy } from './recovery-policy.ts';
 import {
@@ -77,6 +77,8 @@ export interface CompiledTaintPolicy {
   readonly leaving: NonNullable<TaintPolicySpec['leaving']>;
   /** Whether a node that registers anew gets its taints back. */
   readonly survives: Survival | undefined;
+  /** Who may tolerate; undefined where no rule asks. */
+  readonly authorization: CompiledAuthorization<CompiledTaintRule> | undefined;
 }
 
 export interface PresentTaint {
@@ -119,7 +121,7 @@ export function compilePolicies(policies: readonly Policy[], { audit = false } =
   return {
     taintPolicies: policies
       .filter((policy) => policy.kind === 'TaintPolicy')
-      .map((policy) => compileTaintPolicy(policy, modeOf(policy.spec.mode)))
+      .map((policy) => compileTaintPolicy(policy, modeOf(policy.spec.mode), audit))
       .sort(byStrength),
     tolerationPolicies: policies
       .filter((policy) => policy.kind === 'TolerationPolicy')
@@ -132,10 +134,14 @@ export function compilePolicies(policies: readonly Policy[], { audit = false } =
   };
 }
 
-/** @param mode the one in force */
+/**
+ * @param mode the one in force
+ * @param audit every policy is taken to be in mode Audit
+ */
 export function compileTaintPolicy(
   { kind, name, spec }: TaintPolicy,
   mode: TaintMode = spec.mode,
+  audit = false,
 ): CompiledTaintPolicy {
   const { users = [], groups = [] } = spec.exempt ?? {};
   const isExemptUser = matcherOfAny(users);
@@ -183,6 +189,7 @@ export function compileTaintPolicy(
     guardedBy: (taint) => (guard.exactly(taint) ?? guard.byPattern(taint))?.field,
     leaving: spec.leaving ?? 'Record',
     survives: survivalOf(spec),
+    authorization: compileAuthorization(spec.authorization, stated, audit),
   };
 }
 

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { atMost } from '../kubernetes/text.ts';
+import type { NativePurpose } from './backstop.ts';
 import { formatPath, formatProblem, type Path, type Problem } from './problem.ts';
 
 /** How many violators a status names: enough to go and look, little enough to stay small however large the cluster is. */
@@ -23,7 +24,8 @@ const ConditionSchema = Type.Object({
     description:
       'What the condition is about. Ready: the policy is valid and in force. Stalled: something that it declares is not ' +
       'done, and needs attention. FieldsIgnored: it has fields that this version of taintkeeper does not know. Backstop: ' +
-      'the native policies that it asks for are in force. Evicting: nodes still wait for a taint that evicts pods. ' +
+      'the native policies under the webhook are in force. Authorization: those that ask who may tolerate are. Evicting: nodes ' +
+      'still wait for a taint that evicts pods. ' +
       'PoolLacksTaint: the template of a node pool does not declare a Present taint with which its nodes come.',
     pattern:
       '^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$',
@@ -50,8 +52,8 @@ export const PolicyStatusSchema = Type.Object(
         description:
           'Ready is True when the policy is valid and in force as it stands; otherwise its message names each field at fault, ' +
           'and the generation that stays in force. Stalled, FieldsIgnored and Evicting are there only while they are True, ' +
-          'PoolLacksTaint besides while it is Unknown because taintkeeper may not read the pools, and Backstop only with ' +
-          'backstop: Native.',
+          'PoolLacksTaint besides while it is Unknown because taintkeeper may not read the pools, Backstop only with ' +
+          'backstop: Native, and Authorization only with tolerate: Authorized.',
         maxItems: 8,
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['type'],
@@ -134,8 +136,8 @@ export interface StatusInput {
   readonly notes?: readonly string[];
   /** What keeps the leader from doing what the policy says. */
   readonly stalled: readonly { readonly reason: string; readonly message: string }[];
-  /** How its native policies stand, if it asks for any. */
-  readonly backstop?: ConditionState | undefined;
+  /** How its native policies stand, by what they are for. */
+  readonly natives?: Readonly<Partial<Record<NativePurpose, ConditionState>>>;
   /** How many nodes wait for a taint that evicts pods, if any. */
   readonly evicting?: ConditionState | undefined;
   /** Which node pools do not declare its Present taints, if any. */
@@ -147,7 +149,7 @@ export interface StatusInput {
 
 /** The status as it should be. It equals `before` where nothing changed but the time. */
 export function nextPolicyStatus(input: StatusInput): PolicyStatus {
-  const { before, generation, mode, inForce, stalled, backstop, evicting, undeclared, findings, now } = input;
+  const { before, generation, mode, inForce, stalled, natives = {}, evicting, undeclared, findings, now } = input;
   const condition = (type: string, state: ConditionState): PolicyCondition => {
     const previous = before?.conditions?.find((one) => one.type === type);
     const lastTransitionTime = previous?.status === state.status ? previous.lastTransitionTime : rfc3339(now);
@@ -171,7 +173,7 @@ export function nextPolicyStatus(input: StatusInput): PolicyStatus {
             }),
           ]
         : []),
-      ...(backstop ? [condition('Backstop', backstop)] : []),
+      ...Object.entries(natives).map(([purpose, state]) => condition(purpose, state)),
       ...(evicting ? [condition('Evicting', evicting)] : []),
       ...(undeclared ? [condition('PoolLacksTaint', undeclared)] : []),
     ],

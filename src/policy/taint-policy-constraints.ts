@@ -1,4 +1,5 @@
 import { isPattern } from '../kubernetes/pattern.ts';
+import { MAX_AUTHORIZED_RULES } from './guards.ts';
 import type { CelRule, Constraint } from './schema.ts';
 
 /*
@@ -51,6 +52,12 @@ export const SPEC_CONSTRAINTS: readonly Constraint<ConstrainedSpec>[] = [
     cel: `!has(self.authorization) || self.taints.exists(t, ${CEL_AUTHORIZED})`,
     message: 'authorization is only for rules with tolerate: Authorized: leave it out',
     field: 'authorization',
+  },
+  {
+    holds: ({ taints }) => taints.filter(isAuthorized).length <= MAX_AUTHORIZED_RULES,
+    cel: `self.taints.filter(t, ${CEL_AUTHORIZED}).size() <= ${MAX_AUTHORIZED_RULES}`,
+    message: `the API server asks about ${MAX_AUTHORIZED_RULES} rules with tolerate: Authorized at most: divide the policy`,
+    field: 'taints',
   },
   {
     holds: ({ noExecute, taints }) =>

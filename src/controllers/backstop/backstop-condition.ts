@@ -3,6 +3,7 @@ import { NATIVE_RESOURCES, type NativeObject } from '../../cluster/native-polici
 import { howToPermit, notPermitted } from '../../cluster/optional-rights.ts';
 import { atMost, printable } from '../../kubernetes/text.ts';
 import type { NativeLimit } from '../../native/native-policy.ts';
+import { NATIVE_ASKED_BY, type NativePurpose } from '../../policy/backstop.ts';
 import type { ConditionState } from '../../policy/policy-status.ts';
 import { NATIVE_SELECTOR } from './desired-native-policies.ts';
 
@@ -43,8 +44,8 @@ export function stateOfFault(error: unknown): BackstopState {
   return { what: isForbidden(error) ? 'Forbidden' : 'Refused', message: (error as Error).message };
 }
 
-/** What the condition `Backstop` of the policy says. */
-export function backstopCondition(state: BackstopState): ConditionState {
+/** What the condition of the policy says that is named as the purpose is. */
+export function nativeCondition(state: BackstopState, purpose: NativePurpose): ConditionState {
   const { what: reason } = state;
   switch (state.what) {
     case 'InForce': {
@@ -52,7 +53,7 @@ export function backstopCondition(state: BackstopState): ConditionState {
       return {
         status: 'True',
         reason,
-        message: `in force: ${state.natives.join(', ')}${unchecked}${limitsOf(state.limits)}`,
+        message: `in force: ${state.natives.join(', ')}${unchecked}${limitsOf(state.limits, purpose)}`,
       };
     }
     case 'TypeChecking':
@@ -65,10 +66,10 @@ export function backstopCondition(state: BackstopState): ConditionState {
       return {
         status: 'False',
         reason,
-        message: `nothing of this policy can be expressed as a native policy${limitsOf(state.limits)}`,
+        message: `nothing of this policy can be expressed as a native policy${limitsOf(state.limits, purpose)}`,
       };
     case 'NotPermitted':
-      return { status: 'False', reason, message: notPermitted('nativePolicies', 'backstop: Native') };
+      return { status: 'False', reason, message: notPermitted('nativePolicies', NATIVE_ASKED_BY[purpose]) };
     case 'LeftInForce': {
       const names = [...new Set(state.natives.map(({ metadata }) => metadata.name))];
       // What puts them in force first.
@@ -105,10 +106,9 @@ export function backstopCondition(state: BackstopState): ConditionState {
   }
 }
 
-function limitsOf(limits: readonly NativeLimit[]): string {
-  return limits.length === 0
-    ? ''
-    : `; while taintkeeper is down: ${list(limits.map(({ field, message }) => `${field}: ${message}`))}`;
+function limitsOf(limits: readonly NativeLimit[], purpose: NativePurpose): string {
+  const when = purpose === 'Backstop' ? 'while taintkeeper is down: ' : '';
+  return limits.length === 0 ? '' : `; ${when}${list(limits.map(({ field, message }) => `${field}: ${message}`))}`;
 }
 
 function list(texts: readonly string[]): string {

@@ -4,17 +4,24 @@ import { isForbidden } from '../../cluster/client/api-error.ts';
 import { listNative, type NativeObject, servedVersions } from '../../cluster/native-policies.ts';
 import { type PolicyObject, versionInForce, versionOf } from '../../cluster/policies.ts';
 import type { NativeTranslation, TranslationOptions } from '../../native/native-policy.ts';
-import { translate as translatePolicy } from '../../native/translate.ts';
-import { asksForBackstop, type BackedPolicy, inAudit } from '../../policy/backstop.ts';
+import { translateAuthorization, translate as translatePolicy } from '../../native/translate.ts';
+import { purposeOf } from '../../native/translate-pods.ts';
+import { type BackedPolicy, inAudit, type NativePurpose, nativePurposesOf } from '../../policy/backstop.ts';
 import type { Policy } from '../../policy/policy.ts';
-import type { ConditionState } from '../../policy/policy-status.ts';
 import { createBackOff } from '../../runtime/back-off.ts';
 import { type Controller, type LeaderContext, POLICIES_SETTLE_MS, startController } from '../context.ts';
 import { ownedByClusterRole } from '../managed-objects.ts';
-import type { Trouble } from '../reports.ts';
-import { type BackstopState, backstopCondition, stateOfFault } from './backstop-condition.ts';
+import type { NativeConditions, Trouble } from '../reports.ts';
+import { type BackstopState, nativeCondition, stateOfFault } from './backstop-condition.ts';
 import { NATIVE_LABELS, NATIVE_SUFFIX } from './desired-native-policies.ts';
-import { type NamedPolicy, type NativeRun, nativesOf, settleNatives, type TranslatedPolicy } from './native-run.ts';
+import {
+  type NamedPolicy,
+  type NativeRun,
+  nativesOf,
+  settleNatives,
+  stateKey,
+  type TranslatedPolicy,
+} from './native-run.ts';
 import { nativeWriter } from './native-writer.ts';
 
 /**
@@ -36,16 +43,16 @@ export interface BackstopOptions {
   readonly namespace: string;
   /** Name of the ClusterRole that puts the native policies out of force when it is deleted, if any. */
   readonly ownerClusterRole: string | undefined;
-  readonly translate: (policy: BackedPolicy, options: TranslationOptions) => NativeTranslation;
+  readonly translate: (policy: BackedPolicy, purpose: NativePurpose, options: TranslationOptions) => NativeTranslation;
   readonly log: Logger;
 }
 
-/** The leader's care for the native policies that stand under the webhook. */
+/** The leader's care for native policies: those that stand under the webhook, and those that ask who may tolerate. */
 export interface Backstop {
   /** One run. Gives the time until the next look, in milliseconds; undefined while no policy asks for any. */
   reconcile(): Promise<number | undefined>;
-  /** What the policy's status says of it: undefined where it asks for none, `pending` until the next run. */
-  condition(policy: PolicyObject): ConditionState | 'pending' | undefined;
+  /** What the policy's status says of them: `pending` until the next run. */
+  conditions(policy: PolicyObject): NativeConditions | 'pending';
   /** The policies whose native ones are not in force. */
   troubles(): readonly Trouble[];
 }
@@ -53,13 +60,14 @@ export interface Backstop {
 /** Keeps the native policies as the policies ask for them. */
 export function startBackstop(context: LeaderContext): Controller {
   const { policies, rights, reports, signal } = context;
-  const { reconcile, condition, troubles } = backstop({
+  const { reconcile, conditions, troubles } = backstop({
     ...context,
     objects: policies.objects,
     mayWrite: () => rights.permits('nativePolicies'),
-    translate: translatePolicy,
+    translate: (policy, purpose, options) =>
+      purpose === 'Backstop' ? translatePolicy(policy, options) : translateAuthorization(policy),
   });
-  const changed = reports.add({ troubles, backstop: condition });
+  const changed = reports.add({ troubles, natives: conditions });
   const reconciler = startController(context, 'backstop', reconcile, { onEnd: changed });
   policies.changes.subscribe(() => reconciler.trigger(POLICIES_SETTLE_MS), signal);
   rights.changes.subscribe(() => reconciler.trigger(), signal);
@@ -71,7 +79,7 @@ export function backstop(options: BackstopOptions): Backstop {
   const writer = nativeWriter(client, log);
   const checks = createBackOff({ minMs: FIRST_CHECK_MS, maxMs: LOOK_AGAIN_MS });
   let translated: { readonly of: string; readonly policies: readonly TranslatedPolicy[] } | undefined;
-  /** By {@link versionOf} the policy. */
+  /** By {@link stateKey}. */
   let states: ReadonlyMap<string, BackstopState> = new Map();
 
   return {
@@ -79,8 +87,10 @@ export function backstop(options: BackstopOptions): Backstop {
       const inForce = objects().flatMap(({ inForce, ...object }) =>
         inForce ? [{ object: { ...object, generation: inForce.generation }, policy: inForce.policy }] : [],
       );
-      const asking = inForce.filter(({ policy }) => asksForBackstop(policy)).map(({ object }) => object);
-      const every = (state: BackstopState) => new Map(asking.map((object) => [versionOf(object), state]));
+      const asking = inForce.flatMap(({ object, policy }) =>
+        nativePurposesOf(policy).map((purpose) => stateKey(versionOf(object), purpose)),
+      );
+      const every = (state: BackstopState) => new Map(asking.map((key) => [key, state]));
       const isPermitted = mayWrite();
       if (isPermitted === undefined) return undefined;
       let isSettled = false;
@@ -109,31 +119,43 @@ export function backstop(options: BackstopOptions): Backstop {
         // Who may not see them has not written any.
         if (isForbidden(error) && asking.length === 0) return undefined;
         // What the API server said of single ones is known already; and what was in force is so while it does not answer.
-        const isKnown = asking.every((object) => states.has(versionOf(object)));
+        const isKnown = asking.every((key) => states.has(key));
         if (!isSettled && (isForbidden(error) || !isKnown)) states = every(stateOfFault(error));
         throw error;
       }
     },
-    condition,
+    conditions,
     troubles: () =>
       objects().flatMap((object) => {
-        const found = condition(object);
-        if (found === undefined || found === 'pending' || found.status === 'True') return [];
-        const { reason, message } = found;
-        return [
-          { kind: object.kind, policy: object.name, reason: `Backstop${reason}`, message: `backstop: ${message}` },
-        ];
+        const found = conditions(object);
+        if (found === 'pending') return [];
+        return Object.entries(found).flatMap(([purpose, { status, reason, message }]): Trouble[] =>
+          status === 'True'
+            ? []
+            : [
+                {
+                  kind: object.kind,
+                  policy: object.name,
+                  reason: `${purpose}${reason}`,
+                  message: `${purpose.toLowerCase()}: ${message}`,
+                },
+              ],
+        );
       }),
   };
 
-  function condition(object: PolicyObject): ConditionState | 'pending' | undefined {
-    // What is in force is told of, whether it is asked for or not.
-    const left = states.get(versionOf(object));
-    if (left?.what === 'LeftInForce') return backstopCondition(left);
+  function conditions(object: PolicyObject): NativeConditions | 'pending' {
     const version = versionInForce(object);
-    if (!object.inForce || version === undefined || !asksForBackstop(object.inForce.policy)) return undefined;
-    const state = states.get(version);
-    return state ? backstopCondition(state) : 'pending';
+    const asked = object.inForce && version !== undefined ? nativePurposesOf(object.inForce.policy) : [];
+    const found = PURPOSES.map((purpose) => {
+      // What is in force is told of, whether it is asked for or not.
+      const left = states.get(stateKey(versionOf(object), purpose));
+      if (left?.what === 'LeftInForce') return { [purpose]: nativeCondition(left, purpose) };
+      if (version === undefined || !asked.includes(purpose)) return {};
+      const state = states.get(stateKey(version, purpose));
+      return state ? { [purpose]: nativeCondition(state, purpose) } : 'pending';
+    });
+    return found.includes('pending') ? 'pending' : Object.assign({}, ...found);
   }
 
   /** Hundreds of policies take most of a second, in which no request is answered: only when one of them has changed. */
@@ -142,9 +164,13 @@ export function backstop(options: BackstopOptions): Backstop {
     if (translated?.of !== of) {
       const among = inForce.map(({ policy }) => asInForce(policy));
       const policies = inForce.flatMap(({ object, policy }) => {
-        const asked = asInForce(policy);
-        if (!asksForBackstop(asked)) return [];
-        return [{ object, translation: translate(asked, { among, mutates, purpose: 'Backstop' }) }];
+        if (policy.kind === 'RecoveryPolicy') return [];
+        const asked = audit ? inAudit(policy) : policy;
+        return nativePurposesOf(asked).map((purpose) => ({
+          object,
+          purpose,
+          translation: translate(asked, purpose, { among, mutates, purpose: 'Backstop' }),
+        }));
       });
       translated = { of, policies };
     }
@@ -162,14 +188,18 @@ export function backstop(options: BackstopOptions): Backstop {
   }
 }
 
-/** Of each policy, by its version, what is in force of what was once written for it. */
+const PURPOSES: readonly NativePurpose[] = ['Backstop', 'Authorization'];
+
+/** Of each policy, by its {@link stateKey}, what is in force of what was once written for it. */
 function leftInForce(objects: readonly NamedPolicy[], found: readonly NativeObject[]): [string, BackstopState][] {
   return objects.flatMap((object): [string, BackstopState][] => {
-    const natives = nativesOf(object, found);
-    // Without a binding, it does nothing.
-    return natives.some(({ kind }) => kind.endsWith('Binding'))
-      ? [[versionOf(object), { what: 'LeftInForce', natives }]]
-      : [];
+    const natives = Map.groupBy(nativesOf(object, found), ({ metadata }) => purposeOf(metadata.name));
+    return (
+      [...natives]
+        // Without a binding, they do nothing.
+        .filter(([, some]) => some.some(({ kind }) => kind.endsWith('Binding')))
+        .map(([purpose, some]) => [stateKey(versionOf(object), purpose), { what: 'LeftInForce', natives: some }])
+    );
   });
 }
 

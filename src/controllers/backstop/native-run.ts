@@ -2,6 +2,8 @@ import { ApiError } from '../../cluster/client/api-error.ts';
 import type { NativeObject, NativeVersions } from '../../cluster/native-policies.ts';
 import { type PolicyObject, versionOf } from '../../cluster/policies.ts';
 import type { NativeLimit, NativeTranslation } from '../../native/native-policy.ts';
+import { purposeOf } from '../../native/translate-pods.ts';
+import type { NativePurpose } from '../../policy/backstop.ts';
 import type { Ownership } from '../managed-objects.ts';
 import { type BackstopState, stateOfFault } from './backstop-condition.ts';
 import { type DesiredNative, desiredNatives } from './desired-native-policies.ts';
@@ -10,9 +12,10 @@ import { type NativeWriter, NotOursError, titleOf } from './native-writer.ts';
 /** Which policy it is. */
 export type NamedPolicy = Pick<PolicyObject, 'kind' | 'name' | 'uid' | 'generation'>;
 
-/** A policy that asks for a backstop, and what it is in the API server's own language. */
+/** A policy that asks for native policies, and what it is in the API server's own language. */
 export interface TranslatedPolicy {
   readonly object: NamedPolicy;
+  readonly purpose: NativePurpose;
   readonly translation: NativeTranslation;
 }
 
@@ -26,9 +29,14 @@ export interface NativeRunContext {
   readonly unreadable: readonly NamedPolicy[];
 }
 
+/** Under which the state of a policy's native policies is kept. */
+export function stateKey(version: string, purpose: NativePurpose): string {
+  return `${version} ${purpose}`;
+}
+
 /** What came of a run. */
 export interface NativeRun {
-  /** By {@link versionOf} the policy. */
+  /** By {@link stateKey}. */
   readonly states: ReadonlyMap<string, BackstopState>;
   readonly hasWritten: boolean;
   /** In how many milliseconds somebody wants another look. */
@@ -54,14 +62,15 @@ export async function settleNatives(
   const faults: ApiError[] = [];
   let hasWritten = false;
 
-  for (const policy of unreadable) keep(policy);
-  for (const { object, translation } of backed) states.set(versionOf(object), await settle(object, translation));
+  for (const policy of unreadable) keep(nativesOf(policy, found));
+  for (const one of backed) states.set(stateKey(versionOf(one.object), one.purpose), await settle(one));
   await removeOthers();
   return { states, hasWritten, waits, fault: faults[0] };
 
-  async function settle(policy: NamedPolicy, { policies, limits, refusal }: NativeTranslation): Promise<BackstopState> {
+  async function settle({ object: policy, purpose, translation }: TranslatedPolicy): Promise<BackstopState> {
+    const { policies, limits, refusal } = translation;
     if (refusal !== undefined) {
-      keep(policy);
+      keep(nativesOf(policy, found).filter(({ metadata }) => purposeOf(metadata.name) === purpose));
       return { what: 'NotTranslated', message: refusal };
     }
     if (policies.length === 0) return { what: 'NothingNative', limits };
@@ -80,8 +89,8 @@ export async function settleNatives(
   }
 
   /** What there is of a policy is better than nothing. */
-  function keep(policy: NamedPolicy): void {
-    for (const object of nativesOf(policy, found)) wanted.add(titleOf(object));
+  function keep(natives: readonly NativeObject[]): void {
+    for (const object of natives) wanted.add(titleOf(object));
   }
 
   async function settleOne(desired: DesiredNative): Promise<NativeObject> {

@@ -94,8 +94,8 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
       // Many policies and many nodes take their time, and admissions do not wait.
       await setImmediate();
       const state = policy.inForce ? reports.standing(policy) : 'registered';
-      const backing = reports.backstop(policy);
-      if (state === 'pending' || backing === 'pending') continue;
+      const natives = reports.natives(policy);
+      if (state === 'pending' || natives === 'pending') continue;
       const before = policy.status as PolicyStatus | undefined;
       const findings = findingsOf(policy, violators.get(policy.uid) ?? before?.violators ?? []);
       const awaited = reports.evicting(policy);
@@ -113,7 +113,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
         audit,
         notes: policy.result.ok ? [...wildcardNotes(policy.result.policy), ...idle(policy)] : [],
         stalled: stalled.filter(({ kind, policy: name }) => kind === policy.kind && name === policy.name),
-        backstop: backing,
+        natives,
         evicting: awaited?.condition,
         undeclared: reports.undeclared(policy),
         findings,

@@ -31,6 +31,13 @@ describe('the rights that a policy asks for', () => {
       audited: [],
     },
     {
+      what: 'who may tolerate, which there is with Audit, too',
+      kind: 'TaintPolicy',
+      spec: { mode: 'Restore', taints: [{ key: 'a', tolerate: 'Authorized' }] },
+      rights: ['nativePolicies by tolerate: Authorized'],
+      audited: ['nativePolicies by tolerate: Authorized'],
+    },
+    {
       what: 'tolerations of what runs, and a backstop',
       kind: 'TolerationPolicy',
       spec: { mode: 'Mutate', daemonSets, existing: 'Patch', backstop: 'Native' },

@@ -4,6 +4,7 @@ import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { type PolicyInForce, type PolicyObject, viewPolicy } from '../../../../src/cluster/policies.ts';
 import { type BackstopOptions, backstop } from '../../../../src/controllers/backstop/backstop-controller.ts';
 import type { NativePolicy, NativeTranslation } from '../../../../src/native/native-policy.ts';
+import type { NativePurpose } from '../../../../src/policy/backstop.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import { manifest } from '../../policy/policies.ts';
 import { type NativeApi, nativeApi } from './native-api.ts';
@@ -51,7 +52,7 @@ function policy(name: string, spec: TaintPolicySpec = SPEC, generation = 1, know
 
 function controller(api: NativeApi, options: Partial<BackstopOptions> = {}) {
   const objects = [policy('a')];
-  const { reconcile, condition, troubles } = backstop({
+  const { reconcile, conditions, troubles } = backstop({
     client: api.client,
     mayWrite: () => true,
     objects: () => objects,
@@ -62,7 +63,11 @@ function controller(api: NativeApi, options: Partial<BackstopOptions> = {}) {
     log: pino({ level: 'silent' }),
     ...options,
   });
-  return { objects, reconcile, troubles, conditionOf: (index = 0) => condition(objects[index] as PolicyObject) };
+  const conditionOf = (index = 0, purpose: NativePurpose = 'Backstop') => {
+    const found = conditions(objects[index] as PolicyObject);
+    return found === 'pending' ? found : found[purpose];
+  };
+  return { objects, reconcile, troubles, conditionOf };
 }
 
 const forbidden = (method: string, path: string) => {
@@ -288,6 +293,79 @@ describe('what is in force stays', () => {
   });
 });
 
+describe('what asks who may tolerate', () => {
+  const AUTHORIZED: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'a', tolerate: 'Authorized' }] };
+  const [native] = both('a');
+  const pods = { ...native, name: 'a.authorize-pods.taintkeeper.dev' } as NativePolicy;
+  const written = (purpose: string) => (purpose === 'Authorization' ? [pods] : both('a'));
+
+  it('is written without a backstop, and has a condition of its own', async () => {
+    const api = nativeApi();
+    const { objects, reconcile, conditionOf } = controller(api, {
+      translate: (_, purpose) => ({ policies: written(purpose), limits: [] }),
+    });
+    objects[0] = policy('a', AUTHORIZED);
+    await reconcile();
+    expect(api.writes).toEqual([
+      'POST validatingadmissionpolicies/a.authorize-pods.taintkeeper.dev',
+      'POST validatingadmissionpolicybindings/a.authorize-pods.taintkeeper.dev',
+    ]);
+    expect(conditionOf()).toBeUndefined();
+    expect(conditionOf(0, 'Authorization')).toMatchObject({ status: 'True', reason: 'InForce' });
+  });
+
+  it('goes with its rule, and leaves the backstop there', async () => {
+    const api = nativeApi();
+    const { objects, reconcile, conditionOf } = controller(api, {
+      translate: (_, purpose) => ({ policies: written(purpose), limits: [] }),
+    });
+    objects[0] = policy('a', { ...AUTHORIZED, backstop: 'Native' });
+    await reconcile();
+    expect(api.stored.size).toBe(6);
+    objects[0] = policy('a', SPEC, 2);
+    await reconcile();
+    expect(api.writes.slice(6)).toEqual([
+      'DELETE validatingadmissionpolicybindings/a.authorize-pods.taintkeeper.dev',
+      'DELETE validatingadmissionpolicies/a.authorize-pods.taintkeeper.dev',
+    ]);
+    expect(conditionOf(0, 'Authorization')).toBeUndefined();
+    expect(conditionOf()).toMatchObject({ status: 'True' });
+  });
+
+  it('is in force where the backstop cannot be said natively, and the other way round', async () => {
+    for (const refused of ['Backstop', 'Authorization'] as const) {
+      const api = nativeApi();
+      const { objects, reconcile, conditionOf, troubles } = controller(api, {
+        translate: (_, purpose) =>
+          purpose === refused
+            ? { policies: [], limits: [], refusal: 'TaintPolicy a: too large' }
+            : { policies: written(purpose), limits: [] },
+      });
+      objects[0] = policy('a', { ...AUTHORIZED, backstop: 'Native' });
+      await reconcile();
+      const other = refused === 'Backstop' ? 'Authorization' : 'Backstop';
+      expect(conditionOf(0, refused)).toMatchObject({ status: 'False', reason: 'NotTranslated' });
+      expect(conditionOf(0, other)).toMatchObject({ status: 'True' });
+      expect(troubles()).toEqual([
+        expect.objectContaining({
+          reason: `${refused}NotTranslated`,
+          message: `${refused.toLowerCase()}: TaintPolicy a: too large`,
+        }),
+      ]);
+    }
+  });
+
+  it('names what asks for it where nobody has permitted it', async () => {
+    const { objects, reconcile, conditionOf } = controller(nativeApi(), { mayWrite: () => false });
+    objects[0] = policy('a', AUTHORIZED);
+    await reconcile();
+    expect(conditionOf(0, 'Authorization')).toMatchObject({
+      reason: 'NotPermitted',
+      message: expect.stringContaining('tolerate: Authorized needs permission to write admission policies'),
+    });
+  });
+});
+
 it('follows the installation when it was applied anew', async () => {
   const api = nativeApi();
   const { reconcile } = controller(api);
@@ -506,7 +584,7 @@ it.each([
   const mutates: boolean[] = [];
   const api = nativeApi(served);
   await controller(api, {
-    translate({ name }, options) {
+    translate({ name }, _, options) {
       mutates.push(options.mutates);
       return {
         policies: both(name).filter(({ kind }) => options.mutates || kind !== 'MutatingAdmissionPolicy'),
@@ -523,7 +601,7 @@ it('with --audit, what is translated is the policy in mode Audit, among policies
   const seen: unknown[] = [];
   await controller(nativeApi(), {
     audit: true,
-    translate(one, { among }) {
+    translate(one, _, { among }) {
       seen.push(one.spec.mode, ...among.map(({ spec }) => spec.mode));
       return { policies: [], limits: [] };
     },

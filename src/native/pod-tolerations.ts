@@ -1,0 +1,192 @@
+import {
+  all,
+  any,
+  cel,
+  choose,
+  type Expression,
+  FALSE,
+  literal,
+  not,
+  reference,
+  TRUE,
+  type Variable,
+} from '../cel/expression.ts';
+import { EMPTY, exists, isEmpty, literals, those } from '../cel/lists.ts';
+import { matchesAny } from '../cel/pattern.ts';
+import { IS_NODE, REQUESTER_VARIABLES } from '../conditions/selection.ts';
+import { VALUE } from '../conditions/taints.ts';
+import { type AuthorizedKey, DEFAULT_SERVICE_ACCOUNT, TOLERATE } from '../coverage/authorization.ts';
+import { givenEffects } from '../kubernetes/toleration.ts';
+
+/*
+ * What is asked of a pod, or of the template of pods, in CEL: the same as askedKeys of ../coverage/authorization.ts.
+ */
+
+/** Where the specs of pods are in an object: in itself, or in the template of a workload. */
+export interface PodPlace {
+  readonly what: 'pod' | 'template';
+  /** The spec of the pod, as it is to be and, at an update, as it was. */
+  readonly pod: Variable;
+  readonly podBefore: Variable;
+}
+
+const IS_UPDATE = cel(4)`request.operation == "UPDATE"`;
+
+/** Before a creation, which has no old object, the same as after it. */
+const BEFORE = '(request.operation == "UPDATE" ? oldObject : object)';
+
+/** At two places, and so of no type: the API server checks the expressions against the types of all kinds. */
+const templateIn = (object: string) => cel(40)`(request.kind.kind == "CronJob"
+  ? dyn(${object}).spec.jobTemplate.spec.template.spec
+  : dyn(${object}).spec.template.spec)`;
+
+export const IN_POD: PodPlace = {
+  what: 'pod',
+  pod: { name: 'pod', definition: cel(4)`object.spec` },
+  podBefore: { name: 'podBefore', definition: cel(10)`${BEFORE}.spec` },
+};
+export const IN_TEMPLATE: PodPlace = {
+  what: 'template',
+  pod: { name: 'pod', definition: templateIn('object') },
+  podBefore: { name: 'podBefore', definition: templateIn(BEFORE) },
+};
+
+/** The names under which the expressions find what is asked about. */
+const EVERY = 'every';
+const BEFORE_IT = 'before';
+const TOLERATIONS = 'tolerations';
+const NAMES_NODE = 'namesNode';
+const SERVICE_ACCOUNT = 'serviceAccount';
+
+const tolerationsOf = ({ name }: Variable) => {
+  const tolerations = cel(2)`${reference(name)}.tolerations`;
+  return cel(12)`(has(${tolerations}) ? ${tolerations} : [])`;
+};
+const serviceAccountOf = ({ name }: Variable) => {
+  const account = cel(2)`${reference(name)}.serviceAccountName`;
+  return cel(12)`(has(${account}) && ${account} != "" ? ${account} : ${literal(DEFAULT_SERVICE_ACCOUNT)})`;
+};
+const nodeNameOf = ({ name }: Variable) => {
+  const nodeName = cel(2)`${reference(name)}.nodeName`;
+  return cel(12)`(has(${nodeName}) ? ${nodeName} : "")`;
+};
+
+/** To compare one toleration with another. */
+const COMPARISON_COST = 10;
+
+/**
+ * What the expressions below use. `tolerations` are those that are asked about: at an update of a pod, which may add some, the new
+ * ones, as its node has been found; of a template all, as its next pods are new ones.
+ */
+export function podVariables({ what, pod, podBefore }: PodPlace): Variable[] {
+  const isNew = cel((size) => size * COMPARISON_COST + 3)`!(t in ${reference(BEFORE_IT)})`;
+  const namesNode = cel(16)`${nodeNameOf(pod)} != ""`;
+  return [
+    ...REQUESTER_VARIABLES,
+    pod,
+    podBefore,
+    { name: EVERY, definition: tolerationsOf(pod) },
+    { name: BEFORE_IT, definition: choose(IS_UPDATE, tolerationsOf(podBefore), EMPTY) },
+    { name: TOLERATIONS, definition: what === 'pod' ? those(EVERY, isNew) : reference(EVERY) },
+    { name: NAMES_NODE, definition: what === 'pod' ? all([not(IS_UPDATE), namesNode]) : namesNode },
+    { name: SERVICE_ACCOUNT, definition: serviceAccountOf(pod) },
+  ];
+}
+
+/** True when the object may be about one of the keys: a cheap question, which ends it for most pods. */
+export function mayBeAsked({ pod }: PodPlace, keys: readonly AuthorizedKey[]): Expression {
+  const names = literals(['', ...keys.map(({ key }) => key)]);
+  const asksOfNodeName = keys.some((key) => key.asksOfNodeName);
+  return any([
+    exists(EVERY, 't', cel(8 + keys.length)`!has(t.key) || t.key in ${names}`),
+    asksOfNodeName ? cel(16)`${nodeNameOf(pod)} != ""` : FALSE,
+  ]);
+}
+
+/** True unless an update leaves alone what is asked about; of a pod, it can change nothing but the tolerations. */
+export function isChanged({ what, pod, podBefore }: PodPlace): Expression {
+  const differ = (of: (pod: Variable) => Expression) => cel(80)`${of(pod)} != ${of(podBefore)}`;
+  return any([
+    not(IS_UPDATE),
+    cel((size) => 5 + size * COMPARISON_COST)`${reference(EVERY)} != ${reference(BEFORE_IT)}`,
+    ...(what === 'template' ? [differ(nodeNameOf), differ(serviceAccountOf)] : []),
+  ]);
+}
+
+/** Static pods are there before anybody is asked; what a node creates of them is there to be seen. NodeRestriction lets it create no other. */
+export const IS_NO_MIRROR_POD: Expression = not(
+  all([
+    IS_NODE,
+    cel(12)`has(object.metadata.annotations) && "kubernetes.io/config.mirror" in object.metadata.annotations`,
+  ]),
+);
+
+/** True for a namespace that matches none of the patterns. */
+export function isInNoneOf(patterns: readonly string[]): Expression {
+  return not(matchesAny({ value: cel(2)`request.namespace`, maxLength: 63 }, patterns));
+}
+
+/** `asked1`: of the `tolerations`, those by which the pod is asked about the key. */
+export function askedVariable({ key, rules }: AuthorizedKey, number: number): Variable {
+  const given = givenEffects(key);
+  return {
+    name: `asked${number}`,
+    definition: those(
+      TOLERATIONS,
+      all([
+        cel(10)`(!has(t.key) || t.key in ${literals(['', key])})`,
+        given.length === 0
+          ? TRUE
+          : cel(20)`!(has(t.key) && t.key != "" && has(t.effect) && t.effect in ${literals(given)})`,
+        any(
+          rules.map(({ effect, value }) =>
+            all([
+              effect === undefined ? TRUE : cel(10)`(!has(t.effect) || t.effect in ${literals(['', effect])})`,
+              value === undefined
+                ? TRUE
+                : cel(30)`(has(t.operator) && !(t.operator in ["", "Equal"]) || ${VALUE} == ${literal(value)})`,
+            ]),
+          ),
+        ),
+      ]),
+    ),
+  };
+}
+
+/** Each takes the API server as much as everything else together. */
+const CHECK_COST = 350_010;
+
+const checked = (authorizer: Expression, key: string) =>
+  cel(CHECK_COST)`${authorizer}.group(${literal(TOLERATE.apiGroup)}).resource(${literal(TOLERATE.resource)})
+  .name(${literal(key)}).check(${literal(TOLERATE.verb)}).allowed()`;
+
+/** True when the pod may have the key: it is not asked about it, or somebody is authorized. Who creates the pods of a template is nobody yet. */
+export function isAuthorized({ what }: PodPlace, { key, asksOfNodeName }: AuthorizedKey, asked: string): Expression {
+  const notAsked = asksOfNodeName ? all([isEmpty(asked), not(reference(NAMES_NODE))]) : isEmpty(asked);
+  return any([
+    notAsked,
+    checked(cel(4)`authorizer.serviceAccount(request.namespace, ${reference(SERVICE_ACCOUNT)})`, key),
+    ...(what === 'pod' ? [checked(cel(1)`authorizer`, key)] : []),
+  ]);
+}
+
+/** A toleration `t` as it is written in one word: {@link formatToleration} in CEL, without its operator. */
+const shown = (t: string) =>
+  `(has(${t}.key) && ${t}.key != "" ? ${t}.key : "*") + (has(${t}.value) && ${t}.value != "" ? "=" + ${t}.value : "") +
+  (has(${t}.effect) && ${t}.effect != "" ? ":" + ${t}.effect : "")`;
+
+const TEXT_COST = 600;
+
+/** By what the pod is asked about the key: `tolerates * and 2 more`, or `has a nodeName, which passes the scheduler by`. */
+export function reasonOf(asked: string): Expression {
+  const list = reference(asked);
+  return cel((size) => TEXT_COST + size * 80)`(size(${list}) == 0
+  ? "has a nodeName, which passes the scheduler by"
+  : "tolerates " + ${list}.map(t, ${shown('t')})[0] +
+    (size(${list}) > 1 ? " and " + string(size(${list}) - 1) + " more" : ""))`;
+}
+
+/** `service account NAMESPACE/NAME`. */
+export const SHOWN_SERVICE_ACCOUNT: Expression = cel(
+  40,
+)`"service account " + request.namespace + "/" + ${reference(SERVICE_ACCOUNT)}`;

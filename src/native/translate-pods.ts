@@ -1,0 +1,141 @@
+import { cel, composed, type Expression, literal, TRUE } from '../cel/expression.ts';
+import { type AuthorizedKey, authorizedKeys } from '../coverage/authorization.ts';
+import { isPattern } from '../kubernetes/pattern.ts';
+import type { NativePurpose } from '../policy/backstop.ts';
+import { isNamespaceName } from '../policy/daemon-set-selection.ts';
+import type { AuthorizationMode } from '../policy/guards.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { type Assembled, conclude, validating } from './assemble.ts';
+import type { NativeTranslation, ResourceRule } from './native-policy.ts';
+import {
+  askedVariable,
+  IN_POD,
+  IN_TEMPLATE,
+  IS_NO_MIRROR_POD,
+  isAuthorized,
+  isChanged,
+  isInNoneOf,
+  mayBeAsked,
+  type PodPlace,
+  podVariables,
+  reasonOf,
+  SHOWN_SERVICE_ACCOUNT,
+} from './pod-tolerations.ts';
+
+const PODS: readonly ResourceRule[] = [
+  { apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE', 'UPDATE'] },
+];
+
+/** What people write. A ReplicaSet is made of a Deployment, which has warned already. */
+const WORKLOADS: readonly ResourceRule[] = [
+  {
+    apiGroups: ['apps'],
+    apiVersions: ['v1'],
+    resources: ['deployments', 'statefulsets', 'daemonsets'],
+    operations: ['CREATE', 'UPDATE'],
+  },
+  { apiGroups: ['batch'], apiVersions: ['v1'], resources: ['jobs', 'cronjobs'], operations: ['CREATE', 'UPDATE'] },
+];
+
+const PODS_SUFFIX = 'authorize-pods.taintkeeper.dev';
+const WORKLOADS_SUFFIX = 'warn-workloads.taintkeeper.dev';
+
+/** What a native policy of ours is for, by its name. */
+export function purposeOf(name: string): NativePurpose {
+  const isAboutPods = [PODS_SUFFIX, WORKLOADS_SUFFIX].some((suffix) => name.endsWith(`.${suffix}`));
+  return isAboutPods ? 'Authorization' : 'Backstop';
+}
+
+/**
+ * What a TaintPolicy says of who may tolerate its keys, in the API server's own language. Pods that are not authorized are refused, or
+ * reported; whoever writes a template of such pods is warned.
+ */
+export function translatePods(policy: CompiledTaintPolicy): NativeTranslation {
+  const { authorization } = policy;
+  if (authorization === undefined) return { policies: [], limits: [] };
+  return conclude(policy, [...asked(policy, authorization, IN_POD), ...asked(policy, authorization, IN_TEMPLATE)], [], {
+    items: 'tolerations',
+    field: 'spec.taints',
+    object: 'a pod',
+  });
+}
+
+function asked(
+  policy: CompiledTaintPolicy,
+  authorization: NonNullable<CompiledTaintPolicy['authorization']>,
+  place: PodPlace,
+): Assembled[] {
+  const { mode, exceptNamespaces } = authorization;
+  const keys = authorizedKeys(policy);
+  const isPod = place.what === 'pod';
+  const names = [...new Set(exceptNamespaces)].filter(isNamespaceName).sort();
+  const numbered = keys.map((key, index) => ({ key, variable: askedVariable(key, index + 1) }));
+  const variables = [...podVariables(place), ...numbered.map(({ variable }) => variable)];
+  return validating({
+    name: `${policy.name}.${isPod ? PODS_SUFFIX : WORKLOADS_SUFFIX}`,
+    // What cannot be evaluated must not pass where somebody made it so; a warning is worth no request.
+    failurePolicy: isPod && mode === 'Deny' ? 'Fail' : 'Ignore',
+    resourceRules: isPod ? PODS : WORKLOADS,
+    ...(names.length > 0
+      ? {
+          namespaceSelector: {
+            matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: names }],
+          },
+        }
+      : {}),
+    conditions: {
+      'may-tolerate-a-key': mayBeAsked(place, keys),
+      'is-changed': isChanged(place),
+      'is-no-mirror-pod': isPod ? IS_NO_MIRROR_POD : TRUE,
+      'is-not-excepted': isInNoneOf(exceptNamespaces.filter(isPattern)),
+    },
+    variables,
+    validations: numbered.map(({ key, variable }) => ({
+      holds: isAuthorized(place, key, variable.name),
+      message: isPod
+        ? podMessage(policy.name, mode, key, variable.name)
+        : templateMessage(policy.name, mode, key, variable.name),
+    })),
+    actions: isPod ? (mode === 'Deny' ? ['Deny'] : ['Audit', 'Warn']) : ['Warn'],
+  });
+}
+
+function podMessage(policy: string, mode: AuthorizationMode, { key, fields }: AuthorizedKey, asked: string) {
+  return sentence([
+    literal(`TaintPolicy ${policy}${mode === 'Audit' ? ', Audit' : ''} (${fields.join(', ')}): the pod `),
+    reasonOf(asked),
+    '", but neither "',
+    SHOWN_SERVICE_ACCOUNT,
+    literal(' nor '),
+    cel(30)`request.userInfo.username`,
+    ...remedy(` may tolerate ${key}`, key),
+  ]);
+}
+
+function templateMessage(policy: string, mode: AuthorizationMode, { key, fields }: AuthorizedKey, asked: string) {
+  return sentence([
+    literal(
+      `TaintPolicy ${policy} (${fields.join(', ')}): its pods will be ${mode === 'Deny' ? 'refused' : 'reported'}: each `,
+    ),
+    reasonOf(asked),
+    literal(', but '),
+    SHOWN_SERVICE_ACCOUNT,
+    ...remedy(` may not tolerate ${key}`, key),
+  ]);
+}
+
+/** FILE is the manifest that its author has at hand: a pod that was refused is nowhere else. */
+function remedy(end: string, key: string) {
+  return [
+    literal(`${end}. To permit it: taintkeeper coverage --tolerate --taint ${key} -n `),
+    cel(30)`request.namespace`,
+    literal(' --fix FILE | kubectl apply -f -'),
+  ];
+}
+
+/** The parts, expressions or literals, one after the other. */
+function sentence(parts: readonly (Expression | string)[]): Expression {
+  const expressions = parts.map((part) => (typeof part === 'string' ? cel(200)`${part}` : part));
+  const cost = (size: number) => expressions.reduce((sum, part) => sum + part.cost(size) + 500, 0);
+  return composed(expressions, cost, (texts) => texts.join(' +\n'));
+}

@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { exportPolicies, translateAuthorization } from '../../../src/native/translate.ts';
+import { MAX_AUTHORIZED_RULES } from '../../../src/policy/guards.ts';
+import { parsePolicy, type TaintPolicy } from '../../../src/policy/policy.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import { manifest } from '../policy/policies.ts';
+
+const GPU = { key: 'gpu', ensure: 'Nothing', tolerate: 'Authorized' } as const;
+
+function policy(spec: Partial<TaintPolicySpec> = {}): TaintPolicy {
+  const parsed = parsePolicy(manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [GPU], ...spec }));
+  if (!parsed.ok || parsed.policy.kind !== 'TaintPolicy') throw new Error(JSON.stringify(parsed));
+  return parsed.policy;
+}
+
+const translated = (spec?: Partial<TaintPolicySpec>) => translateAuthorization(policy(spec));
+
+describe('who may tolerate, in the own language of the API server', () => {
+  it.each<{ mode: 'Audit' | 'Deny'; actions: string[]; failurePolicy: string }>([
+    { mode: 'Audit', actions: ['Audit', 'Warn'], failurePolicy: 'Ignore' },
+    { mode: 'Deny', actions: ['Deny'], failurePolicy: 'Fail' },
+  ])(
+    'in mode $mode pods lead to $actions, and what is made of them to a warning',
+    ({ mode, actions, failurePolicy }) => {
+      const { policies, limits } = translated({ authorization: { mode } });
+      expect(limits).toEqual([]);
+      expect(policies).toMatchObject([
+        { name: 'p.authorize-pods.taintkeeper.dev', validationActions: actions, spec: { failurePolicy } },
+        { name: 'p.warn-workloads.taintkeeper.dev', validationActions: ['Warn'], spec: { failurePolicy: 'Ignore' } },
+      ]);
+    },
+  );
+
+  it('asks the service account of a pod and whoever creates it, but of a template the service account alone', () => {
+    const [pods, templates] = translated().policies;
+    const expressions = [pods, templates].map((one) =>
+      one?.kind === 'ValidatingAdmissionPolicy' ? one.spec.validations.map(({ expression }) => expression).join() : '',
+    );
+    expect(expressions.map((text) => text.match(/\.check\("tolerate"\)\.allowed\(\)/g)?.length)).toEqual([2, 1]);
+    for (const text of expressions) {
+      expect(text).toContain('authorizer.serviceAccount(request.namespace, variables.serviceAccount)');
+    }
+    expect(expressions[1]).not.toContain('authorizer.group');
+  });
+
+  it.each([
+    { except: ['a', 'b'], named: ['a', 'b'], condition: false },
+    { except: ['a', 'team-*'], named: ['a'], condition: true },
+    { except: ['*'], named: undefined, condition: true },
+    { except: [], named: undefined, condition: false },
+  ])(
+    'is not evaluated in namespaces that are named, and asks for patterns: $except',
+    ({ except, named, condition }) => {
+      for (const { spec } of translated({ authorization: { exceptNamespaces: except } }).policies) {
+        expect(spec.matchConstraints.namespaceSelector?.matchExpressions?.[0]?.values).toEqual(named);
+        expect(spec.matchConditions.some(({ name }) => name === 'is-not-excepted')).toBe(condition);
+      }
+    },
+  );
+
+  it('is nothing where no rule asks, and nothing but that where no other rule is', () => {
+    expect(translated({ taints: [{ key: 'gpu' }] })).toEqual({ policies: [], limits: [] });
+    const exported = exportPolicies([policy()], { mutating: 'v1' });
+    if (!exported.ok) throw new Error(exported.refusals.join());
+    expect(exported.exported.flatMap(({ policies }) => policies.map(({ name }) => name))).toEqual([
+      'p.authorize-pods.taintkeeper.dev',
+      'p.warn-workloads.taintkeeper.dev',
+    ]);
+  });
+
+  it('stays within the budget of the API server with as many keys as a policy may have', () => {
+    const keys = (count: number) => Array.from({ length: count }, (_, index) => ({ ...GPU, key: `k${index}` }));
+    const { refusal, limits } = translated({ taints: keys(MAX_AUTHORIZED_RULES) });
+    expect(refusal).toBeUndefined();
+    expect(limits.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/a pod with more than \d+ tolerations/),
+    ]);
+    expect(() => policy({ taints: keys(MAX_AUTHORIZED_RULES + 1) })).toThrow('divide the policy');
+  });
+});
