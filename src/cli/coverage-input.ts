@@ -1,6 +1,7 @@
 import type { SchedulingNode } from '../coverage/coverage.ts';
 import type { Placement } from '../coverage/placement.ts';
 import type { InstalledDaemonSet } from '../coverage/remedies.ts';
+import { TOLERATOR_KINDS, type Tolerator } from '../coverage/tolerating.ts';
 import type { SourceDocument } from '../files/documents.ts';
 import { type KubernetesObject, objectsOf } from '../files/reviewables.ts';
 import { InputError } from '../files/text-files.ts';
@@ -8,7 +9,7 @@ import { matchesPattern } from '../kubernetes/pattern.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';
-import { controllerOf, viewScheduling } from '../objects/workload-object.ts';
+import { controllerOf, TOLERATOR_API_VERSIONS, viewScheduling, viewTolerator } from '../objects/workload-object.ts';
 import type { Path } from '../policy/problem.ts';
 
 /** Whose coverage is asked for. */
@@ -50,6 +51,18 @@ export function coverageFrom(documents: readonly SourceDocument[], namespace: st
     }
   }
   return { daemonSets: [...daemonSets.values()], nodes: [...nodes.values()], placements: new Map(), notes: [] };
+}
+
+/**
+ * What of a document is asked who may tolerate.
+ * @param namespace of what names none
+ * @throws InputError
+ */
+export function toleratorsIn(document: SourceDocument, namespace: string): Tolerator[] {
+  return objectsOf(document).flatMap(({ object, path }) => {
+    const kind = TOLERATOR_KINDS.find((one) => isKind(object, TOLERATOR_API_VERSIONS[one], one));
+    return kind ? [at(document, path, () => viewTolerator(kind, object, path, namespace))] : [];
+  });
 }
 
 /** @throws MalformedObjectError */

@@ -13,6 +13,7 @@ import { POD_CHOICES, type PodChoice, readCluster } from './coverage-cluster.ts'
 import { FIX_FORMS, type FixForm, printFix } from './coverage-fix-output.ts';
 import { type CoverageInput, choose, coverageFrom } from './coverage-input.ts';
 import { formatCoverage } from './coverage-output.ts';
+import { coverTolerating } from './coverage-tolerate.ts';
 import { migrationFrom, readMigration } from './migration-input.ts';
 import { formatMigration, isDone } from './migration-output.ts';
 import { EXIT, filenameOption, type OutputFormat, outputOption, repeatable } from './options.ts';
@@ -30,6 +31,8 @@ interface CoverageOptions extends ClusterChoice {
   readonly fix: boolean;
   readonly migrate: boolean;
   readonly as?: FixForm;
+  readonly tolerate: boolean;
+  readonly policies?: readonly string[];
   readonly taint?: readonly string[];
   readonly output: OutputFormat;
 }
@@ -70,7 +73,17 @@ export function coverageCommand(exit: (code: number) => void): Command {
     )
     .option(
       '--taint <key>',
-      "with --fix: a taint to tolerate besides the control plane's; * is any text; may be repeated",
+      "with --fix: a taint to tolerate besides the control plane's; * is any text; with --tolerate: a key, in place of policies; may be repeated",
+      repeatable,
+    )
+    .option(
+      '--tolerate',
+      'show whose pods tolerate a key that only the authorized may, and are not authorized; with --fix, print what authorizes them',
+      false,
+    )
+    .option(
+      '--policies <path>',
+      'with --tolerate: policy file, or directory of them; may be repeated (default: the policies in the cluster)',
       repeatable,
     )
     .option(
@@ -86,13 +99,14 @@ A DaemonSet runs on a group of nodes, or is kept off by a taint, by its own sele
 taints are there that come and go by themselves. Of a cluster, "runs 2/3" has pods on two of three nodes, and "taint (1 stay)" has one
 on a node that would get none today.
 
-Exit code: 0 no gaps (with --fix, what closes them is printed; with --migrate, nothing is left to do), 1 a taint keeps a DaemonSet off a
-node that it would run on, 2 it could not be looked at.
+Exit code: 0 no gaps (with --fix, what closes them is printed; with --migrate, nothing is left to do; with --tolerate, all are
+authorized), 1 a taint keeps a DaemonSet off a node that it would run on, or somebody is not authorized, 2 it could not be looked at.
 
 Examples:
   taintkeeper coverage --gaps                               where something is missing, in the current context
   taintkeeper coverage --fix | kubectl apply -f -           and let taintkeeper close the gaps
   taintkeeper coverage --fix --as helm-values -n cilium     or change the values of its chart
+  taintkeeper coverage --tolerate --taint dedicated         whose pods a rule with tolerate: Authorized would refuse
   taintkeeper coverage --migrate                            from the taint master to control-plane, as a checked list
   kubectl get nodes -o json > nodes.json                    what of a chart, before it is installed:
   helm template cilium cilium/cilium -n kube-system | taintkeeper coverage -n kube-system nodes.json -`,
@@ -100,7 +114,8 @@ Examples:
     .action(async (args: readonly string[], options: CoverageOptions) => {
       const files = [...args, ...(options.filename ?? [])];
       refuseIdleOptions(files, options);
-      const isFine = options.migrate ? await migrate(files, options) : await cover(files, options);
+      const show = options.migrate ? migrate : options.tolerate ? coverTolerating : cover;
+      const isFine = await show(files, options);
       exit(isFine ? EXIT.ok : EXIT.trouble);
     });
 }
@@ -110,14 +125,35 @@ Examples:
  * @throws InputError
  */
 function refuseIdleOptions(files: readonly string[], options: CoverageOptions): void {
-  const { kubeconfig, context, pods, fix, gaps, migrate, taint, as, namespace, daemonset, node } = options;
+  const {
+    kubeconfig,
+    context,
+    pods,
+    fix,
+    gaps,
+    groups,
+    migrate,
+    taint,
+    as,
+    namespace,
+    daemonset,
+    node,
+    tolerate,
+    policies,
+  } = options;
   const faults = [
     ...(files.length > 0 && (kubeconfig ?? context) !== undefined
       ? ['files replace a cluster: leave out --kubeconfig and --context, or the files']
       : []),
     ...(files.length > 0 && pods !== 'auto' ? ['--pods needs a cluster, not files'] : []),
-    ...(taint && !fix ? ['--taint needs --fix'] : []),
+    ...(taint && !fix && !tolerate ? ['--taint needs --fix or --tolerate'] : []),
     ...(as && !fix ? ['--as needs --fix'] : []),
+    ...(as && tolerate ? ['--as is not for --tolerate: leave it out'] : []),
+    ...(policies && !tolerate ? ['--policies needs --tolerate'] : []),
+    ...(policies && taint ? ['--taint stands in place of policies: leave out --policies'] : []),
+    ...(tolerate && (gaps || migrate || daemonset || node || pods !== 'auto' || !groups)
+      ? ['--tolerate takes --namespace, --taint, --policies and --fix: leave out the others']
+      : []),
     ...(migrate && (fix || gaps) ? ['--migrate cannot be combined with --fix or --gaps'] : []),
     ...(migrate && (namespace || daemonset || node)
       ? ['--migrate is about the whole cluster: leave out --namespace, --daemonset and --node']

@@ -22,6 +22,8 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'report-registration': 'reports a new node that lacks a Present taint',
   tolerate: 'adds tolerations to DaemonSets that are created, or whose pod template changes',
   'report-tolerations': 'reports DaemonSets that lack tolerations',
+  'authorize-pods': 'asks who may tolerate, when a pod is created',
+  'warn-workloads': 'warns whoever writes a template of pods that may not',
 };
 
 const TIDIES = 'removes the entries of a taint that was removed on purpose from the annotations of the node';

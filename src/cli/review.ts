@@ -1,16 +1,19 @@
 import { Command, Option } from 'commander';
 import { type Admission, admit } from '../admission/admit.ts';
 import { type AdmissionRequest, nestedTooDeep } from '../admission/review.ts';
+import { askedKeys, DEFAULT_SERVICE_ACCOUNT } from '../coverage/authorization.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
-import { readDocuments } from '../files/documents.ts';
+import { readDocuments, type SourceDocument } from '../files/documents.ts';
 import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
 import { type Reviewable, reviewablesOf, updatesBetween } from '../files/reviewables.ts';
 import { InputError } from '../files/text-files.ts';
 import { notesOfUnsettled, wildcardNotes } from '../judge/findings.ts';
 import { printable } from '../kubernetes/text.ts';
+import { formatToleration } from '../kubernetes/toleration.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
+import { toleratorsIn } from './coverage-input.ts';
 import { EXIT, filenameOption, repeatable } from './options.ts';
 import { formatReview, REVIEW_FORMATS, type ReviewedObject, type ReviewFormat } from './review-output.ts';
 
@@ -62,12 +65,13 @@ Examples:
       if (options.patched && ['github', 'sarif', 'junit'].includes(options.output))
         throw new InputError([`--patched needs another output than ${options.output}, which has no place for objects`]);
       const policies = await readPolicies(options.policies);
-      const { reviewables, others } = await readInput(files, options);
+      const { reviewables, others, documents } = await readInput(files, options);
       // A pipeline that came to nothing has not been found to be right.
       if (reviewables.length + others.length === 0)
         throw new InputError([`${inputOf(files, options)}: nothing to judge`]);
       const reviewed = reviewables.map((reviewable) => review(reviewable, policies));
       for (const { request } of reviewables) for (const note of notesOf(request, policies)) tell(note);
+      for (const note of authorizationNotes(documents, policies, options.namespace)) tell(note);
       process.stdout.write(formatReview({ reviewed, others }, options.output, options.patched));
       exit(reviewed.some(({ admission }) => admission.verdict === 'denied') ? EXIT.denied : EXIT.ok);
     });
@@ -89,6 +93,23 @@ function notesOf({ operation, resource, name, object, oldObject }: AdmissionRequ
   return notes.map((note) => `nodes/${name}: ${note}`);
 }
 
+/** What the API server asks about pods that are created, and nobody knows without it. */
+function authorizationNotes(documents: readonly SourceDocument[], { taintPolicies }: PolicySet, namespace: string) {
+  if (taintPolicies.every(({ authorization }) => authorization === undefined)) return [];
+  const tolerators = documents.flatMap((document) => toleratorsIn(document, namespace));
+  return tolerators.flatMap(({ kind, name, pod }) =>
+    askedKeys(pod, taintPolicies).map(({ policy, mode, key, fields, tolerations }) => {
+      const tolerated = tolerations.map(formatToleration).join(', ');
+      const account = `service account ${pod.namespace}/${pod.serviceAccount || DEFAULT_SERVICE_ACCOUNT}`;
+      return (
+        `${kind} ${pod.namespace}/${name} ${tolerated === '' ? 'has a nodeName' : `tolerates ${tolerated}`}: TaintPolicy ${policy} ` +
+        `(${fields.join(', ')}, ${mode}) asks whether ${account}${kind === 'Pod' ? ', or whoever creates it,' : ''} may tolerate ` +
+        `${key}, which is not known here`
+      );
+    }),
+  );
+}
+
 function tell(text: string): void {
   process.stderr.write(`taintkeeper: ${printable(text)}\n`);
 }
@@ -98,11 +119,13 @@ async function readInput(files: readonly string[], options: ReviewOptions) {
   if (options.old === undefined && options.new === undefined) {
     if (files.length === 0)
       throw new InputError(['review what? Name a FILE, - for standard input, or --old and --new']);
-    return reviewablesOf(await readDocuments(files), context);
+    const documents = await readDocuments(files);
+    return { ...reviewablesOf(documents, context), documents };
   }
   if (options.old === undefined || options.new === undefined) throw new InputError(['--old and --new go together']);
   if (files.length > 0) throw new InputError([`--old and --new take no further files, such as ${files[0]}`]);
-  return updatesBetween(await readDocuments([options.old]), await readDocuments([options.new]), context);
+  const [before, after] = [await readDocuments([options.old]), await readDocuments([options.new])];
+  return { ...updatesBetween(before, after, context), documents: [] };
 }
 
 function inputOf(files: readonly string[], { old, new: next }: ReviewOptions): string {

@@ -121,6 +121,12 @@ export const VERDICTS: readonly Verdict[] = [
     'spec.taints[0].key',
     'tolerate: Authorized needs a key without "*", because RBAC names the keys',
   ),
+  taint(
+    'more keys to ask about than the API server can pay for',
+    { taints: Array.from({ length: 13 }, (_, index) => ({ key: `k${index}`, tolerate: 'Authorized' })) },
+    'spec.taints',
+    'the API server asks about 12 rules with tolerate: Authorized at most: divide the policy',
+  ),
   taint('a rule of which noExecute makes use', {
     taints: [{ key: '*', ensure: 'Nothing' }],
     noExecute: { maxNodes: 1 },

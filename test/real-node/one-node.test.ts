@@ -1,17 +1,59 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RIGHTS } from '../../scripts/chart.ts';
+import { serviceAccount } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
 import { guideCommands } from '../e2e/guide-commands.ts';
+import { policyObject } from '../e2e/policy-objects.ts';
 import { skipFor } from '../skip-for.ts';
 import { obstacleToRealNode } from './obstacle.ts';
 import { installProduct, kubectl, productReady } from './product.ts';
 import { type RealCluster, startRealCluster } from './real-cluster.ts';
 
+const TIMEOUT_MS = 60_000;
+
 describe('on one real node', skipFor(obstacleToRealNode()), () => {
   let cluster: RealCluster;
   beforeAll(async () => {
     cluster = await startRealCluster();
+    await kubectl(cluster, ['apply', '-f', RIGHTS.nativePolicies]);
     await installProduct(cluster);
   });
   afterAll(() => cluster?.stop());
+
+  it('runs a static pod that tolerates everything, and shows it, where only the authorized may', async () => {
+    const policy = policyObject('TaintPolicy', 'gpu', {
+      mode: 'Restore',
+      taints: [{ key: 'gpu', ensure: 'Nothing', tolerate: 'Authorized' }],
+      authorization: { mode: 'Deny' },
+    });
+    await kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(policy));
+    await kubectl(cluster, ['wait', '--for=condition=Authorization', 'taintpolicy/gpu', '--timeout=60s']);
+    const spec = {
+      containers: [{ name: 'sleep', image: 'localhost/busybox:1' }],
+      tolerations: [{ operator: 'Exists' }],
+    };
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'static', namespace: 'default' }, spec };
+    const jobController = serviceAccount('kube-system', 'job-controller');
+    const create = () =>
+      cluster.request(jobController, 'POST', '/api/v1/namespaces/default/pods?dryRun=All', { body: pod });
+    // The API server takes native policies up a moment after they were written.
+    await waitUntil(async () => (await create()).status === 403 || undefined, {
+      timeoutMs: TIMEOUT_MS,
+      otherwise: () => 'no pod is refused',
+    });
+    const { body } = await create();
+    expect(body).toMatchObject({
+      message: expect.stringContaining('TaintPolicy gpu (spec.taints[0]): the pod tolerates *'),
+    });
+    cluster.nodes[0]?.addStaticPod(pod);
+    await waitUntil(
+      async () => {
+        const { code, stdout } = await cluster.kubectl(['get', 'pod', 'static-n1', '-o', 'jsonpath={.status.phase}']);
+        return (code === 0 && stdout === 'Running') || undefined;
+      },
+      { timeoutMs: TIMEOUT_MS, otherwise: () => 'the static pod is not shown' },
+    );
+  });
 
   it('what the guide says for one node lets it be drained, which two replicas hold up', async () => {
     const drain = ['drain', 'n1', '--ignore-daemonsets', '--timeout=10s'];

@@ -55,6 +55,8 @@ export interface RealNode {
    * ready, and no pod gets a network; those that have one keep it. Power puts it there.
    */
   setCni(state: 'present' | 'aside'): Promise<void>;
+  /** Gives the kubelet the manifest of a static pod, which it runs without asking anybody. */
+  addStaticPod(manifest: { readonly metadata: { readonly name: string } }): void;
 }
 
 export interface NodeOptions {
@@ -187,6 +189,9 @@ export function createRealNode(options: NodeOptions): RealNode {
     async setCni(state) {
       const [from, to] = state === 'present' ? [CNI_ASIDE, CNI_FILE] : [CNI_FILE, CNI_ASIDE];
       await isOn().run(['mv', join(CNI_FOLDER, from), join(CNI_FOLDER, to)]);
+    },
+    addStaticPod(manifest) {
+      writeFileSync(join(folder, 'manifests', `${manifest.metadata.name}.json`), JSON.stringify(manifest));
     },
   };
 

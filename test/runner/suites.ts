@@ -14,6 +14,7 @@ export const DRAWN = files(
   'match-conditions',
   'native-nodes.property',
   'native-daemon-sets.property',
+  'native-pods.property',
   'policy-validation',
   'crds',
 );

@@ -462,3 +462,33 @@ describe('for pipelines', () => {
     });
   });
 });
+
+it('says what the API server asks about pods, which it does not know itself', async () => {
+  const policy = {
+    apiVersion: 'taintkeeper.dev/v1alpha1',
+    kind: 'TaintPolicy',
+    metadata: { name: 'p' },
+    spec: { mode: 'Deny', taints: [{ key: 'gpu', tolerate: 'Authorized' }], authorization: { mode: 'Deny' } },
+  };
+  const spec = { tolerations: [{ operator: 'Exists' }] };
+  const deployment = {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'd' },
+    spec: { template: { spec } },
+  };
+  const { code, stderr } = await run(
+    'review',
+    '--policies',
+    file(policy),
+    '-n',
+    'team',
+    file({ ...pod, spec }, deployment),
+  );
+  const rule = 'TaintPolicy p (spec.taints[0], Deny) asks whether service account team/default';
+  expect(stderr.trim().split('\n')).toEqual([
+    `taintkeeper: Pod team/p tolerates *: ${rule}, or whoever creates it, may tolerate gpu, which is not known here`,
+    `taintkeeper: Deployment team/d tolerates *: ${rule} may tolerate gpu, which is not known here`,
+  ]);
+  expect(code).toBe(0);
+});

@@ -36,6 +36,13 @@ describe('what a page shows of review is what it prints', () => {
   });
 });
 
+const AUTHORIZATIONS = 'npx taintkeeper coverage --tolerate ';
+const authorizations = shown.filter(({ command, output }) => command.startsWith(AUTHORIZATIONS) && output !== '');
+
+it.each(authorizations)('$page: $command', async ({ command, output }) => {
+  expect((await run(...command.split(' ').slice(2))).stdout).toBe(output);
+});
+
 describe('a block that names a file is that file', () => {
   it.each(files)('$page: $file', ({ file, text }) => {
     expect(text).toBe(readFileSync(join(ROOT, file), 'utf8'));

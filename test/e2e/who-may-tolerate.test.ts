@@ -1,0 +1,367 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { PolicyStatus } from '../../src/policy/policy-status.ts';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { PROGRAM } from '../control-plane/program.ts';
+import { runTool } from '../control-plane/run-tool.ts';
+import { admin, developer, node, type User } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { createWorkspace, type Workspace } from '../control-plane/workspace.ts';
+import { type Installation, install } from './installation.ts';
+import { type Attempt, attempt } from './nodes.ts';
+import { policyObject } from './policy-objects.ts';
+import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
+import { mayTolerate, permitPods, SOMEBODY } from './who-may.ts';
+
+const TIMEOUT_MS = 45_000;
+/** The garbage collector looks every 30 s whether there are new kinds of owners. */
+const COLLECTED_TIMEOUT_MS = 60_000;
+/** `gpu` refuses, `watched` reports. */
+const POLICIES = [
+  policyObject('TaintPolicy', 'gpu', {
+    mode: 'Restore',
+    taints: [{ key: 'gpu', effect: 'NoSchedule', ensure: 'Nothing', tolerate: 'Authorized' }],
+    authorization: { mode: 'Deny' },
+  }),
+  policyObject('TaintPolicy', 'watched', {
+    mode: 'Deny',
+    taints: [{ key: 'watched', effect: 'NoSchedule', ensure: 'Nothing', tolerate: 'Authorized' }],
+  }),
+];
+const NATIVES = ['gpu', 'watched'].flatMap((policy) => [
+  `${policy}.authorize-pods.taintkeeper.dev`,
+  `${policy}.warn-workloads.taintkeeper.dev`,
+]);
+
+const EVERYTHING = [{ operator: 'Exists' }];
+const GPU = [{ key: 'gpu', operator: 'Exists', effect: 'NoSchedule' }];
+const spec = (tolerations: object[] = [], more: object = {}) => ({
+  containers: [{ name: 'c', image: 'example.com/c' }],
+  tolerations,
+  ...more,
+});
+
+/** What these tolerate in their own manifests. */
+const DAEMONS = {
+  'calico-system/calico-node': [
+    { key: 'CriticalAddonsOnly', operator: 'Exists' },
+    { effect: 'NoSchedule', operator: 'Exists' },
+    { effect: 'NoExecute', operator: 'Exists' },
+  ],
+  'cilium/cilium': EVERYTHING,
+  'multus/kube-multus-ds': [
+    { operator: 'Exists', effect: 'NoSchedule' },
+    { operator: 'Exists', effect: 'NoExecute' },
+  ],
+  'kube-system/kube-proxy': EVERYTHING,
+};
+
+describeWithControlPlane('who may tolerate', { components: ['kube-controller-manager'] }, (cp) => {
+  let installation: Installation;
+  let workspace: Workspace;
+  const start = (name: string) => installation.start([name], { args: ['--owner-cluster-role', 'taintkeeper'] });
+
+  const pods = (namespace: string) => `/api/v1/namespaces/${namespace}/pods`;
+  const create = (user: User, name: string, podSpec: object, metadata: object = {}, namespace = 'team') =>
+    attempt(cp(), user, 'POST', pods(namespace), { metadata: { name, ...metadata }, spec: podSpec });
+  const rehearse = (user: User, podSpec: object) =>
+    attempt(cp(), user, 'POST', `${pods('team')}?dryRun=All`, { metadata: { name: 'p' }, spec: podSpec });
+  const conditionOf = async (name: string) => {
+    const { body } = await cp().request<{ status?: PolicyStatus }>(
+      admin,
+      'GET',
+      `${POLICIES_PATH.TaintPolicy}/${name}`,
+    );
+    return body.status?.conditions?.find(({ type }) => type === 'Authorization');
+  };
+  const natives = async () => {
+    const { stdout } = await cp().kubectl([
+      'get',
+      'validatingadmissionpolicies,validatingadmissionpolicybindings',
+      '-o',
+      'name',
+    ]);
+    return stdout.trim().split('\n').filter(Boolean);
+  };
+  /** What controllers could not create, in the API server's words. */
+  const failures = async (namespace: string) => {
+    const url = `/api/v1/namespaces/${namespace}/events?fieldSelector=reason=FailedCreate`;
+    const { body } = await cp().request<{ items: { message: string; involvedObject: { name: string } }[] }>(
+      admin,
+      'GET',
+      url,
+    );
+    return body.items.map(({ message, involvedObject }) => `${involvedObject.name}: ${message}`);
+  };
+  const podsOf = async (namespace: string, app: string) => {
+    const { body } = await cp().request<{ items: object[] }>(
+      admin,
+      'GET',
+      `${pods(namespace)}?labelSelector=app=${app}`,
+    );
+    return body.items.length;
+  };
+  const workload = (name: string, podSpec: object, more: object = {}) => {
+    const labels = { app: name };
+    return {
+      metadata: { name },
+      spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: podSpec }, ...more },
+    };
+  };
+
+  beforeAll(async () => {
+    workspace = createWorkspace('who-may-tolerate');
+    installation = await install(cp(), ['nativePolicies']);
+    await permitPods(cp(), [developer, SOMEBODY]);
+    await mayTolerate(cp(), 'gpu', { kind: 'User', name: SOMEBODY.name });
+    for (const name of ['team', 'calico-system', 'cilium', 'multus']) await cp().kubectl(['create', 'namespace', name]);
+    expect(
+      (await cp().request(node('n1'), 'POST', '/api/v1/nodes', { body: { metadata: { name: 'n1' } } })).status,
+    ).toBe(201);
+    await start('a');
+    for (const policy of POLICIES) expect((await createPolicy(cp(), policy)).status).toBe(201);
+    for (const { metadata } of POLICIES) {
+      let last: unknown;
+      await waitUntil(
+        async () => {
+          const found = await conditionOf(metadata.name);
+          last = found;
+          return (found && !found.message.includes('not yet')) || undefined;
+        },
+        { timeoutMs: TIMEOUT_MS, otherwise: () => `${metadata.name}: ${JSON.stringify(last)}` },
+      );
+    }
+    // From here on, there is nobody but the API server.
+    await installation.stop();
+    await waitUntil(async () => !(await rehearse(developer, spec(GPU))).passed || undefined, {
+      timeoutMs: TIMEOUT_MS,
+      otherwise: () => 'no native policy refuses',
+    });
+    await waitUntil(async () => (await rehearse(developer, spec(EVERYTHING))).error !== '' || undefined, {
+      timeoutMs: TIMEOUT_MS,
+      otherwise: () => 'no native policy refuses',
+    });
+  });
+  afterAll(async () => {
+    await installation?.stop();
+    workspace?.remove();
+  });
+
+  it('the API server has nothing against the types in the native policies', async () => {
+    for (const { metadata } of POLICIES) {
+      expect(await conditionOf(metadata.name)).toMatchObject({ status: 'True', reason: 'InForce' });
+    }
+    expect(await natives()).toEqual(
+      expect.arrayContaining(NATIVES.map((name) => `validatingadmissionpolicy.admissionregistration.k8s.io/${name}`)),
+    );
+  });
+
+  describe('while taintkeeper is down', () => {
+    it.each<{ what: string; podSpec: object; metadata?: object; by: string }>([
+      { what: 'tolerates everything', podSpec: spec(EVERYTHING), by: 'tolerates *' },
+      {
+        what: 'tolerates every NoSchedule taint',
+        podSpec: spec([{ operator: 'Exists', effect: 'NoSchedule' }]),
+        by: 'tolerates *:NoSchedule',
+      },
+      { what: 'tolerates the key', podSpec: spec(GPU), by: 'tolerates gpu:NoSchedule' },
+      {
+        what: 'has a nodeName',
+        podSpec: spec([], { nodeName: 'n1' }),
+        by: 'has a nodeName, which passes the scheduler by',
+      },
+      {
+        what: 'says that a DaemonSet controls it',
+        podSpec: spec(EVERYTHING),
+        metadata: {
+          ownerReferences: [
+            { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'kube-proxy', uid: '1', controller: true },
+          ],
+        },
+        by: 'tolerates *',
+      },
+      {
+        what: 'says that it is a mirror of a static pod',
+        podSpec: spec(EVERYTHING, { nodeName: 'n1' }),
+        metadata: { annotations: { 'kubernetes.io/config.mirror': 'x' } },
+        by: 'tolerates *',
+      },
+    ])('a pod of a developer is refused that $what', async ({ podSpec, metadata, by }) => {
+      const { passed, error } = await create(developer, 'refused', podSpec, metadata);
+      expect(passed).toBe(false);
+      expect(error).toContain(
+        `TaintPolicy gpu (spec.taints[0]): the pod ${by}, but neither service account team/default nor dev@example.com may tolerate gpu. ` +
+          'To permit it: taintkeeper coverage --tolerate --taint gpu -n team --fix FILE | kubectl apply -f -',
+      );
+    });
+
+    it.each<{ what: string; podSpec: object }>([
+      { what: 'nothing', podSpec: spec() },
+      { what: 'another key', podSpec: spec([{ key: 'other', operator: 'Exists' }]) },
+      { what: 'another effect', podSpec: spec([{ operator: 'Exists', effect: 'NoExecute' }]) },
+    ])('one passes without a word that tolerates $what', async ({ podSpec }) => {
+      expect(await rehearse(developer, podSpec)).toEqual({ passed: true, error: '', warnings: [] });
+    });
+
+    it('one that a policy in Audit is about passes with a warning', async () => {
+      const { passed, warnings } = await rehearse(developer, spec([{ key: 'watched', operator: 'Exists' }]));
+      expect({ passed, warnings }).toEqual({
+        passed: true,
+        warnings: [
+          expect.stringContaining(
+            'TaintPolicy watched, Audit (spec.taints[0]): the pod tolerates watched, but neither',
+          ),
+        ],
+      });
+    });
+
+    it('whoever is authorized creates such pods for others', async () => {
+      expect((await create(SOMEBODY, 'somebodys', spec(GPU))).passed).toBe(true);
+    });
+
+    it('a toleration is not added to a pod that runs', async () => {
+      expect((await create(developer, 'runs', spec())).passed).toBe(true);
+      const { body } = await cp().request<{ spec: { tolerations: object[] } }>(admin, 'GET', `${pods('team')}/runs`);
+      const patch = (user: User, change: object) =>
+        attempt(cp(), user, 'PATCH', `${pods('team')}/runs`, change, MERGE_PATCH);
+      const more = { spec: { tolerations: [...body.spec.tolerations, ...EVERYTHING] } };
+      const refused = await patch(developer, more);
+      expect(refused.error).toContain('the pod tolerates *, but neither');
+      expect((await patch(SOMEBODY, more)).passed).toBe(true);
+      // What it tolerates already is nobody's fault who changes something else.
+      expect(await patch(developer, { metadata: { labels: { a: 'b' } } })).toMatchObject({
+        passed: true,
+        warnings: [],
+      });
+    });
+
+    it('a node shows its static pods', async () => {
+      const mirror = { annotations: { 'kubernetes.io/config.mirror': 'x', 'kubernetes.io/config.hash': 'x' } };
+      const { metadata } = (await cp().request<{ metadata: { uid: string } }>(admin, 'GET', '/api/v1/nodes/n1')).body;
+      const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name: 'n1', uid: metadata.uid, controller: true }];
+      const made = await create(
+        node('n1'),
+        'static-n1',
+        spec(EVERYTHING, { nodeName: 'n1', automountServiceAccountToken: false, enableServiceLinks: true }),
+        { ...mirror, ownerReferences },
+      );
+      expect(made).toMatchObject({ passed: true, warnings: [] });
+    });
+
+    it('the daemons of networks run in their namespaces', async () => {
+      for (const [title, tolerations] of Object.entries(DAEMONS)) {
+        const [namespace = '', name = ''] = title.split('/');
+        const url = `/apis/apps/v1/namespaces/${namespace}/daemonsets`;
+        expect(await attempt(cp(), developer, 'POST', url, workload(name, spec(tolerations)))).toMatchObject({
+          passed: true,
+          warnings: [],
+        });
+        await expect.poll(() => podsOf(namespace, name), { timeout: TIMEOUT_MS }).toBe(1);
+        expect(await failures(namespace)).toEqual([]);
+      }
+    });
+
+    it.each<{ what: string; path: string; body: object }>([
+      { what: 'a DaemonSet', path: '/apis/apps/v1/namespaces/team/daemonsets', body: workload('w', spec(EVERYTHING)) },
+      {
+        what: 'a Deployment',
+        path: '/apis/apps/v1/namespaces/team/deployments',
+        body: workload('w', spec(EVERYTHING)),
+      },
+      {
+        what: 'a StatefulSet',
+        path: '/apis/apps/v1/namespaces/team/statefulsets',
+        body: workload('w', spec(EVERYTHING)),
+      },
+      {
+        what: 'a Job',
+        path: '/apis/batch/v1/namespaces/team/jobs',
+        body: { metadata: { name: 'w' }, spec: { template: { spec: spec(EVERYTHING, { restartPolicy: 'Never' }) } } },
+      },
+      {
+        what: 'a CronJob',
+        path: '/apis/batch/v1/namespaces/team/cronjobs',
+        body: {
+          metadata: { name: 'w' },
+          spec: {
+            schedule: '0 0 * * *',
+            jobTemplate: { spec: { template: { spec: spec(EVERYTHING, { restartPolicy: 'Never' }) } } },
+          },
+        },
+      },
+    ])('$what passes, and its author is warned, whoever it is', async ({ path, body }) => {
+      for (const user of [developer, SOMEBODY, admin]) {
+        const { passed, warnings } = await attempt(cp(), user, 'POST', `${path}?dryRun=All`, body);
+        expect(passed).toBe(true);
+        expect(warnings).toEqual(
+          expect.arrayContaining([
+            expect.stringContaining(
+              'TaintPolicy gpu (spec.taints[0]): its pods will be refused: each tolerates *, but service account team/default may not tolerate gpu. ',
+            ),
+            expect.stringContaining(
+              'TaintPolicy watched (spec.taints[0]): its pods will be reported: each tolerates *',
+            ),
+          ]),
+        );
+      }
+    });
+
+    it('the pods of a Deployment and of a DaemonSet are refused, until the command of the message was run', async () => {
+      const manifests = {
+        deployments: { apiVersion: 'apps/v1', kind: 'Deployment', ...workload('web', spec(GPU)) },
+        daemonsets: { apiVersion: 'apps/v1', kind: 'DaemonSet', ...workload('agent', spec(EVERYTHING)) },
+      };
+      for (const [resource, body] of Object.entries(manifests)) {
+        const made = await attempt(cp(), developer, 'POST', `/apis/apps/v1/namespaces/team/${resource}`, body);
+        expect(made.passed).toBe(true);
+        expect(made.warnings.join()).toContain('its pods will be refused');
+      }
+      for (const name of ['web', 'agent']) {
+        const refused = new RegExp(
+          `^${name}.*TaintPolicy gpu .*neither service account team/default nor system:serviceaccount:kube-system:`,
+        );
+        await expect
+          .poll(() => failures('team'), { timeout: TIMEOUT_MS })
+          .toContainEqual(expect.stringMatching(refused));
+      }
+      expect([await podsOf('team', 'web'), await podsOf('team', 'agent')]).toEqual([0, 0]);
+
+      const file = workspace.write('web.json', JSON.stringify(manifests.deployments));
+      const args = ['coverage', '--tolerate', '--taint', 'gpu', '-n', 'team', '--fix', file];
+      const { code, stdout, stderr } = await runTool(process.execPath, [PROGRAM, ...args], { env: process.env });
+      expect(code, stderr).toBe(0);
+      expect(await cp().kubectl(['apply', '-f', '-'], { input: stdout })).toMatchObject({ code: 0 });
+      // Neither the message of one policy nor the other: `watched` reports, which controllers do not mind.
+      await expect.poll(() => podsOf('team', 'web'), { timeout: TIMEOUT_MS }).toBe(1);
+      await expect.poll(() => podsOf('team', 'agent'), { timeout: TIMEOUT_MS }).toBe(1);
+      await expect
+        .poll(async (): Promise<Attempt> => rehearse(developer, spec(GPU)))
+        .toEqual({ passed: true, error: '', warnings: [] });
+    });
+  });
+
+  it('goes with its rule', async () => {
+    await installation.proxy.stop();
+    installation = await install(cp(), ['nativePolicies']);
+    await start('b');
+    const url = `${POLICIES_PATH.TaintPolicy}/gpu`;
+    const change = { spec: { taints: [{ key: 'gpu', effect: 'NoSchedule' }], authorization: null } };
+    expect(await attempt(cp(), admin, 'PATCH', url, change, MERGE_PATCH)).toMatchObject({ passed: true });
+    await expect.poll(natives, { timeout: TIMEOUT_MS }).not.toContainEqual(expect.stringContaining('/gpu.'));
+    expect(await natives()).toHaveLength(4);
+    await expect.poll(() => conditionOf('gpu'), { timeout: TIMEOUT_MS }).toBeUndefined();
+  });
+
+  it('goes with its policy, also while taintkeeper is down', { timeout: 2 * COLLECTED_TIMEOUT_MS }, async () => {
+    await installation.stop();
+    await cp().kubectl(['delete', 'taintpolicy', 'watched']);
+    await expect
+      .poll(natives, { timeout: COLLECTED_TIMEOUT_MS })
+      .not.toContain(`validatingadmissionpolicy.admissionregistration.k8s.io/${NATIVES[2]}`);
+    await expect
+      .poll(async () => (await rehearse(developer, spec([{ key: 'watched', operator: 'Exists' }]))).warnings, {
+        timeout: TIMEOUT_MS,
+      })
+      .toEqual([]);
+  });
+});

@@ -1,0 +1,197 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import type { Claim } from '../../../src/coverage/tolerating.ts';
+import { answer, clientFor, type FakeApi, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
+import { run } from './run-command.ts';
+
+const EVERYTHING = [{ operator: 'Exists' }];
+const AUTHORIZED = { key: 'gpu', ensure: 'Nothing', tolerate: 'Authorized' };
+
+function file(...objects: object[]): string {
+  const path = join(temporaryDirectory(), 'input.yaml');
+  writeFileSync(path, objects.map((each) => JSON.stringify(each)).join('\n---\n'));
+  return path;
+}
+
+const pod = (name: string, spec: object = { tolerations: EVERYTHING }, metadata: object = {}) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace: 'team', ...metadata },
+  spec,
+});
+const workload = (kind: string, name: string, spec: object = { tolerations: EVERYTHING }, metadata: object = {}) => ({
+  apiVersion: kind === 'Job' ? 'batch/v1' : 'apps/v1',
+  kind,
+  metadata: { name, namespace: 'team', ...metadata },
+  spec: { template: { spec } },
+});
+const cronJob = {
+  apiVersion: 'batch/v1',
+  kind: 'CronJob',
+  metadata: { name: 'nightly', namespace: 'team' },
+  spec: { jobTemplate: { spec: { template: { spec: { serviceAccountName: 'runner', tolerations: EVERYTHING } } } } },
+};
+const ownedBy = (kind: string) => ({ ownerReferences: [{ kind, name: 'x', controller: true }] });
+const policy = (authorization: object = {}) => ({
+  apiVersion: 'taintkeeper.dev/v1alpha1',
+  kind: 'TaintPolicy',
+  metadata: { name: 'p' },
+  spec: { mode: 'Deny', taints: [AUTHORIZED], authorization },
+});
+
+describe('of files', () => {
+  it('shows what is asked who may tolerate, and ends in 1', async () => {
+    const objects = [
+      workload('Deployment', 'web'),
+      workload('Job', 'once', { nodeName: 'n1' }),
+      cronJob,
+      pod('debug', { serviceAccountName: 'debug', tolerations: [{ key: 'gpu', operator: 'Exists' }] }),
+      pod('harmless', {}),
+      pod('system', undefined, { namespace: 'kube-system' }),
+    ];
+    const { code, stdout } = await run(
+      'coverage',
+      '--tolerate',
+      '--policies',
+      file(policy({ mode: 'Deny' })),
+      file(...objects),
+    );
+    expect(stdout.split('\n')).toEqual([
+      'SERVICE ACCOUNT  MAY NOT TOLERATE  WORKLOADS                 PODS  BY           POLICY',
+      'team/debug *     gpu               Pod/debug                 0     gpu          p (spec.taints[0], Deny)',
+      'team/default     gpu               Deployment/web, Job/once  0     *, nodeName  p (spec.taints[0], Deny)',
+      'team/runner      gpu               CronJob/nightly           0     *            p (spec.taints[0], Deny)',
+      '',
+      'note: without a cluster, nobody is known to be authorized',
+      '* unless whoever creates these pods may: nobody knows who that will be',
+      '3 authorizations missing: --fix prints what grants all',
+      '',
+    ]);
+    expect(code).toBe(1);
+  });
+
+  it('with --fix prints what authorizes them, one role for each key', async () => {
+    const { code, stdout } = await run(
+      ...['coverage', '--tolerate', '--taint', 'gpu', '--taint', 'example.com/a', '--fix'],
+      file(workload('Deployment', 'web'), cronJob),
+    );
+    expect(code).toBe(0);
+    const objects = parseAllDocuments(stdout)
+      .map((document) => document.toJSON())
+      .filter(Boolean);
+    expect(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([
+      'ClusterRole tolerate:example.com:a',
+      'ClusterRoleBinding tolerate:example.com:a:team:default',
+      'ClusterRoleBinding tolerate:example.com:a:team:runner',
+      'ClusterRole tolerate:gpu',
+      'ClusterRoleBinding tolerate:gpu:team:default',
+      'ClusterRoleBinding tolerate:gpu:team:runner',
+    ]);
+    expect(objects.slice(3, 5)).toEqual([
+      expect.objectContaining({
+        rules: [{ apiGroups: ['taintkeeper.dev'], resources: ['taints'], resourceNames: ['gpu'], verbs: ['tolerate'] }],
+      }),
+      expect.objectContaining({
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'tolerate:gpu' },
+        subjects: [{ kind: 'ServiceAccount', namespace: 'team', name: 'default' }],
+      }),
+    ]);
+  });
+
+  it('says so where there is nobody', async () => {
+    const { code, stdout } = await run('coverage', '--tolerate', '--taint', 'gpu', file(pod('harmless', {})));
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'nobody would be refused\n' });
+  });
+
+  it.each<{ args: () => string[]; said: string }>([
+    { args: () => [file(pod('p'))], said: 'name them with --taint, or the policies with --policies' },
+    { args: () => ['--taint', 'a*', file(pod('p'))], said: '--taint a*: tolerate: Authorized needs a key without "*"' },
+    {
+      args: () => ['--taint', 'a', file(policy())],
+      said: 'no Pod, DaemonSet, Deployment, StatefulSet, Job, CronJob found',
+    },
+    { args: () => ['--taint', 'a', '--policies', 'x', file(pod('p'))], said: '--taint stands in place of policies' },
+    {
+      args: () => ['--taint', 'a', '--gaps', file(pod('p'))],
+      said: '--tolerate takes --namespace, --taint, --policies',
+    },
+    {
+      args: () => ['--policies', file({ ...policy(), spec: { mode: 'Deny', taints: [{ key: 'a' }] } }), file(pod('p'))],
+      said: 'no TaintPolicy has a rule with tolerate: Authorized',
+    },
+  ])('refuses what makes no sense: $said', async ({ args, said }) => {
+    const { code, stderr } = await run('coverage', '--tolerate', ...args());
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(said) });
+  });
+});
+
+describe('of a cluster', () => {
+  /** @param may what the API server answers to who may */
+  async function start(may: (user: string) => boolean | 'forbidden'): Promise<FakeApi> {
+    const lists: Record<string, readonly object[]> = {
+      '/apis/taintkeeper.dev/v1alpha1/taintpolicies': [
+        { ...policy(), metadata: { name: 'p', uid: 'u', resourceVersion: '1', generation: 1 } },
+      ],
+      '/api/v1/pods': [
+        // Who chose its node, nobody knows.
+        pod('scheduled', { nodeName: 'n1' }),
+        pod('web-1', undefined, ownedBy('ReplicaSet')),
+        pod('web-2', undefined, ownedBy('ReplicaSet')),
+        pod('static-n1', undefined, { annotations: { 'kubernetes.io/config.mirror': 'x' }, ...ownedBy('Node') }),
+      ],
+      '/apis/apps/v1/daemonsets': [
+        workload('DaemonSet', 'agent', { serviceAccountName: 'agent', tolerations: EVERYTHING }),
+      ],
+      '/apis/apps/v1/deployments': [workload('Deployment', 'web')],
+      '/apis/apps/v1/statefulsets': [],
+      '/apis/batch/v1/jobs': [workload('Job', 'nightly-1', undefined, ownedBy('CronJob'))],
+      '/apis/batch/v1/cronjobs': [cronJob],
+    };
+    return startFakeApi((request, response) => {
+      const items = lists[request.path];
+      if (items) return answer(response, { metadata: { resourceVersion: '1' }, items });
+      const { user } = (JSON.parse(request.body) as { spec: { user: string } }).spec;
+      const allowed = may(user);
+      if (allowed === 'forbidden') return answer(response, refusal(403, 'Forbidden', 'not you'), 403);
+      answer(response, { status: { allowed } });
+    });
+  }
+
+  async function coverage(api: FakeApi, ...args: string[]) {
+    const { file: kubeconfig } = await clientFor(api.url);
+    return run('coverage', '--tolerate', '--kubeconfig', kubeconfig, '-o', 'json', ...args);
+  }
+
+  it('asks the API server as the native policies do, and shows who may not', async () => {
+    const api = await start((user) => user === 'system:serviceaccount:team:agent');
+    const { code, stdout } = await coverage(api);
+    expect(code).toBe(1);
+    const { refused } = JSON.parse(stdout) as { refused: Claim[] };
+    expect(refused).toMatchObject([
+      { serviceAccount: 'default', workloads: ['Deployment/web'], pods: 2, by: ['*'], isBare: false },
+      { serviceAccount: 'runner', workloads: ['CronJob/nightly'], pods: 0 },
+    ]);
+    const asked = api.received
+      .filter(({ path }) => path.endsWith('subjectaccessreviews'))
+      .map(({ body }) => JSON.parse(body).spec);
+    expect(asked).toContainEqual({
+      user: 'system:serviceaccount:team:agent',
+      groups: ['system:serviceaccounts', 'system:serviceaccounts:team'],
+      resourceAttributes: { group: 'taintkeeper.dev', resource: 'taints', verb: 'tolerate', name: 'gpu' },
+    });
+    expect(asked).toHaveLength(3);
+  });
+
+  it('ends in 0 where all may', async () => {
+    expect(await coverage(await start(() => true))).toMatchObject({ code: 0 });
+  });
+
+  it('says which right it needs', async () => {
+    const { code, stderr } = await coverage(await start(() => 'forbidden'));
+    expect(code).toBe(2);
+    expect(stderr).toContain('that needs the verb create on subjectaccessreviews.authorization.k8s.io');
+  });
+});
