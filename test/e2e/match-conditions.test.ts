@@ -200,7 +200,7 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
     await rig.register(webhookEntries(policies), compilePolicies(policies));
     const create = async (pool: string) => {
       const body = { metadata: { name: `new-${pool}`, labels: { pool } } };
-      expect((await cp().request(admin, 'POST', '/api/v1/nodes?dryRun=All', { body })).status).toBe(201);
+      expect((await cp().request(developer, 'POST', '/api/v1/nodes?dryRun=All', { body })).status).toBe(201);
       return rig.takeCalls().map(({ entry }) => entry.replace('.taintkeeper.dev', ''));
     };
     expect(await create('restoring')).toEqual(['register', 'report-registration']);
