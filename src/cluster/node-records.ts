@@ -59,11 +59,10 @@ export function nodeRecords(options: { client: ApiClient; namespace: string; log
   let latest = NONE;
   let cache: WatchCache<StoredRecords> | undefined;
 
-  /** What the watch brings may be older than what was written or read since. */
-  function observed(state: StoredRecords): void {
-    const { resourceVersion } = latest;
-    const order = compareResourceVersions(state.resourceVersion ?? '', resourceVersion ?? '') ?? 1;
-    if (resourceVersion !== undefined && order <= 0) return;
+  /** What the watch brings of a version may be older than what was written or read since. */
+  function observed(version: string, state: StoredRecords): void {
+    const order = latest.resourceVersion === undefined ? 1 : compareResourceVersions(version, latest.resourceVersion);
+    if (order !== undefined && (order < 0 || state.resourceVersion === latest.resourceVersion)) return;
     latest = state;
     changes.next();
   }
@@ -81,11 +80,7 @@ export function nodeRecords(options: { client: ApiClient; namespace: string; log
         path: collection,
         fieldSelector: `metadata.name=${NODE_RECORDS}`,
         project: view,
-        onChange(change) {
-          if (change.type !== 'deleted') return observed(change.entry.value);
-          latest = NONE;
-          changes.next();
-        },
+        onChange: ({ type, entry }) => observed(entry.resourceVersion, type === 'deleted' ? NONE : entry.value),
         log,
       });
     },

@@ -15,6 +15,8 @@ import { eventsOfReturn } from './node-reports.ts';
 
 /** All records are looked at again, for those whose time is over. */
 const SWEEP_MS = 600_000;
+/** Records that are looked at before others get a turn. */
+const SWEEP_SLICE = 200;
 /** Changes that come together are one write. */
 const SETTLE_MS = 200;
 /** Each write has the API server store the whole object, and tell every replica of it: so many bytes a millisecond, 100 KB a second. */
@@ -139,7 +141,7 @@ export function startNodeRecords(context: NodeRecordsContext, onOwed: (name: str
     try {
       records ??= await begin();
       if (store.stored() !== seen) merge(records);
-      if (performance.now() >= sweepAt) sweep(records);
+      if (performance.now() >= sweepAt) await sweep(records);
       const waitMs = notBefore - performance.now();
       if (waitMs > 0) return waitMs;
       const isWritten = await write(records);
@@ -174,10 +176,15 @@ export function startNodeRecords(context: NodeRecordsContext, onOwed: (name: str
     seen = store.stored();
   }
 
-  function sweep(known: Map<string, NodeRecord>): void {
-    const names = Array.from(nodes.entries(), ({ name }) => name);
-    for (const name of new Set([...names, ...known.keys()])) take(known, name);
+  async function sweep(known: Map<string, NodeRecord>): Promise<void> {
+    // Policies that change meanwhile are for the next one.
     sweepAt = performance.now() + SWEEP_MS;
+    const names = Array.from(nodes.entries(), ({ name }) => name);
+    let count = 0;
+    for (const name of new Set([...names, ...known.keys()])) {
+      take(known, name);
+      if (++count % SWEEP_SLICE === 0) await new Promise(setImmediate);
+    }
   }
 
   /** False when somebody else was first. */
