@@ -7,12 +7,11 @@ import { reader } from './object-meta.ts';
 /** What a record says of taints, in characters: with more, the first ones count. */
 const MAX_TAINTS_LENGTH = 2_048;
 
-/**
- * What all records together may take in a ConfigMap. The API server allows its values 1 MiB (MaxSecretSize), and etcd the whole object 1.5
- * MiB; with names of 45 characters and one taint each, 5,000 nodes fit.
- */
-const MAX_BYTES = 1_000_000;
-/** Around a name in the object, and in its managed fields, where it stands once more. */
+/** What all records together may take in a ConfigMap: the API server allows its values 1 MiB (MaxSecretSize). */
+const MAX_TEXT_BYTES = 1_000_000;
+/** The same with their names, which stand in the object once more, in its managed fields: etcd takes 1.5 MiB at a time. */
+const MAX_BYTES = 1_200_000;
+/** Around a name in both places. */
 const ENTRY_BYTES = 16;
 
 const RecordSchema = Type.Object({
@@ -80,21 +79,22 @@ export function fitRecords(
   const ordered = [...records].sort(
     ([a, one], [b, other]) => compare(rank(other), rank(one)) || compare(stored.has(b), stored.has(a)) || compare(a, b),
   );
-  let room = MAX_BYTES;
-  for (const [name, text] of taken) room -= bytesOf(name, text);
+  const room = { texts: MAX_TEXT_BYTES, all: MAX_BYTES };
+  const isRoomFor = (name: string, text: string) => {
+    const bytes = Buffer.byteLength(text);
+    room.texts -= bytes;
+    room.all -= bytes + 2 * name.length + ENTRY_BYTES;
+    return room.texts >= 0 && room.all >= 0;
+  };
+  for (const [name, text] of taken) isRoomFor(name, text);
   const texts = new Map<string, string>();
   const left = { present: [] as string[], deleted: [] as string[] };
   for (const [name, record] of ordered) {
     const text = formatRecord(record);
-    room -= bytesOf(name, text);
-    if (room >= 0) texts.set(name, text);
+    if (isRoomFor(name, text)) texts.set(name, text);
     else left[record.deletedAt === undefined ? 'present' : 'deleted'].push(name);
   }
   return { texts, left };
-}
-
-function bytesOf(name: string, text: string): number {
-  return 2 * name.length + Buffer.byteLength(text) + ENTRY_BYTES;
 }
 
 function compare<T>(a: T, b: T): number {
