@@ -111,8 +111,13 @@ Exit code: 0 healthy, 1 trouble, 2 it could not be looked at: no cluster, or no 
       );
       const look = { all: options.all ?? false, colors: usesColors(process.stdout) };
       process.stdout.write(formatDiagnosis(diagnosis, options.output, look));
-      exit(EXIT_CODES[diagnosis.verdict]);
+      exit(exitCodeOf(diagnosis));
     });
+}
+
+/** 0 healthy, 1 trouble, 2 it could not be looked at. */
+export function exitCodeOf({ verdict }: Diagnosis): number {
+  return EXIT_CODES[verdict];
 }
 
 const EXIT_CODES: Readonly<Record<Verdict, number>> = {

@@ -14,6 +14,7 @@ import { exportCommand } from './export.ts';
 import { EXIT } from './options.ts';
 import { reviewCommand } from './review.ts';
 import { serveCommand } from './serve.ts';
+import { talosDoctorCommand } from './talos-doctor.ts';
 import { driftCommand } from './talos-drift.ts';
 import { lintCommand } from './talos-lint.ts';
 import { policiesCommand } from './talos-policies.ts';
@@ -99,10 +100,13 @@ function versionCommand(): Command {
 /** `taintkeeper talos`: what Talos machine configurations declare, judged, carried over, and compared with live nodes. */
 function talosCommand(exit: (code: number) => void): Command {
   return new Command('talos')
-    .description('Judge Talos machine configurations, and carry over what they say of taints and labels.')
+    .description(
+      'Judge Talos machine configurations, carry over what they say of taints and labels, and find out why talosctl does not get through.',
+    )
     .addCommand(lintCommand(exit))
     .addCommand(policiesCommand())
-    .addCommand(driftCommand(exit));
+    .addCommand(driftCommand(exit))
+    .addCommand(talosDoctorCommand(exit));
 }
 
 /** The lines of a message that may quote arguments, file names and what stands in files: nothing that a terminal would obey. */

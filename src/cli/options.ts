@@ -54,6 +54,15 @@ export function parseEvictionRate(text: string): number {
   throw new InvalidArgumentError(`Expected nodes a second from 0 to ${MAX_EVICTION_RATE}, such as 0.1.`);
 }
 
+const MAX_MILLISECONDS = 60_000;
+
+/** @throws InvalidArgumentError */
+export function parseMilliseconds(text: string): number {
+  const milliseconds = Number(text);
+  if (/^\d+$/.test(text) && milliseconds > 0 && milliseconds <= MAX_MILLISECONDS) return milliseconds;
+  throw new InvalidArgumentError(`Expected milliseconds from 1 to ${MAX_MILLISECONDS}.`);
+}
+
 const MAX_PORT = 65_535;
 
 /** @throws InvalidArgumentError */

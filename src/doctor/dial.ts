@@ -129,7 +129,8 @@ export function clockAhead(date: string | undefined): number | undefined {
   return Number.isNaN(time) ? undefined : time + 500 - Date.now();
 }
 
-function chainOf(socket: TLSSocket): X509Certificate[] {
+/** The certificates that the other side has shown, the leaf first. */
+export function chainOf(socket: TLSSocket): X509Certificate[] {
   const chain: X509Certificate[] = [];
   let next: DetailedPeerCertificate | undefined = socket.getPeerCertificate(true);
   while (next?.raw && !chain.some(({ raw }) => raw.equals(next?.raw as Buffer))) {

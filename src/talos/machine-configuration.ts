@@ -10,6 +10,7 @@ import {
   readTaints,
   type TaintShape,
 } from './declared.ts';
+import { unwrapped } from './live-configuration.ts';
 import { declaring, isPatchOnly } from './patches.ts';
 import type { DeclaredTaint } from './taint-notation.ts';
 import { booleanAt, isMapping, kindOf, valueAt } from './tree.ts';
@@ -185,7 +186,7 @@ export async function readMachineConfigurations(files: readonly string[]): Promi
 }
 
 /**
- * Reads one file, or standard input (`-`).
+ * Reads one file, or standard input (`-`): a machine configuration, or what `talosctl get machineconfig -o yaml` prints.
  * @throws InputError for a file that cannot be used; ForeignFileError, which is one, for a file that is none of Talos'
  */
 export async function readMachineConfigurationText(
@@ -193,7 +194,7 @@ export async function readMachineConfigurationText(
 ): Promise<{ readonly configuration: MachineConfiguration; readonly text: string }> {
   const source = file === '-' ? 'standard input' : file;
   const text = await readBoundedText(file, MAX_CONFIGURATION_BYTES);
-  const documents = parseDocuments(text, source, { secret: true });
+  const documents = unwrapped(parseDocuments(text, source, { secret: true }), text, source);
   if (documents.length === 0)
     throw new ForeignFileError([`${source}: there is nothing in it: expected a machine configuration`]);
   return { configuration: readMachineConfiguration(documents, source), text };

@@ -122,6 +122,8 @@ describeWithControlPlane('taintkeeper explain', {}, (cp) => {
       const taints = [{ key: 'edge', effect: 'NoSchedule' }];
       await cp().request(admin, 'POST', '/api/v1/nodes', { body: { metadata: { name: 'edge-1' }, spec: { taints } } });
       await kubectl(['create', 'namespace', 'agents']);
+      // There is no controller manager that would make it, and without it no pod is admitted.
+      await kubectl(['create', 'serviceaccount', 'default', '-n', 'agents']);
       const spec = { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: podSpec } };
       const manifest = {
         apiVersion: 'apps/v1',

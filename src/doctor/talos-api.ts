@@ -1,0 +1,163 @@
+import type { X509Certificate } from 'node:crypto';
+import { invalidAt, namesOf, parseCertificates, signerOf, uncoveredNames } from '../certs/inspect.ts';
+import type { TalosContext } from '../talos/talosconfig.ts';
+import type { CheckResult } from './check.ts';
+import type { FaultKind } from './dial.ts';
+import type { ApidAnswer } from './dial-apid.ts';
+import { ANEW, checkClient, checkContext, result, trouble } from './talosconfig-checks.ts';
+
+/** An address at which Talos' API was dialled. */
+export interface DialledApi {
+  readonly host: string;
+  readonly port: number;
+  readonly answer: ApidAnswer;
+}
+
+/** What is wrong with the Talos API as it is reached with a talosconfig: causes are `trouble`, and what follows from them is `skipped`. */
+export function checkTalosApi(context: TalosContext, dialled: readonly DialledApi[], now: Date): CheckResult[] {
+  const client = checkClient(context, now);
+  const expired = dialled.filter(({ answer }) => answer.outcome === 'greeted' && invalidAt(answer.leaf, now));
+  const greeted = dialled.filter(({ answer }) => answer.outcome === 'greeted');
+  // Many nodes hardly have the same wrong time.
+  const isOurs = greeted.length > 1 && expired.length === greeted.length;
+  return [
+    ...checkContext(context, dialled.length > 0),
+    client,
+    ...dialled.map((api) => checkApi(api, context, { now, clientIsWell: client.state !== 'trouble', isOurs })),
+    result(
+      'configuration',
+      'version',
+      'skipped',
+      'the version of Talos, and what a change of the configuration would need, were not read: ask talosctl version',
+    ),
+  ];
+}
+
+const NETWORK: Readonly<Record<FaultKind, string>> = {
+  refused:
+    'is closed: the address is right and nothing listens there, so Talos is still starting, or it is another machine',
+  silent: 'gives no answer: a firewall drops packets on the way, or the machine is off',
+  unreachable: 'cannot be reached: there is no route, or the name is not resolved',
+  closed: 'speaks no TLS: something other than Talos listens there',
+  stranger: 'asks for another client certificate',
+  certificate: 'refuses the handshake',
+  other: 'cannot be dialled',
+};
+
+interface Circumstances {
+  readonly now: Date;
+  readonly clientIsWell: boolean;
+  /** Whether it is our clock that is wrong, where one is. */
+  readonly isOurs: boolean;
+}
+
+function checkApi({ host, port, answer }: DialledApi, context: TalosContext, given: Circumstances): CheckResult {
+  const check = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  if (answer.outcome === 'failed') {
+    const { kind, message } = answer.fault;
+    if (kind === 'certificate' || kind === 'stranger') return refused(check, message, context, given);
+    const fix =
+      kind === 'refused' || kind === 'silent'
+        ? 'see the console of the machine, and what lies between: port 50000 has to be open'
+        : undefined;
+    return trouble('network', check, `port ${port} ${NETWORK[kind]} (${message})`, fix);
+  }
+  const { leaf, refusal } = answer;
+  if (context.ca === undefined && context.otherAuth)
+    return result(
+      'network',
+      check,
+      'ok',
+      `it answers; context ${context.name} has no CA to compare its certificate with`,
+    );
+  if (context.ca === undefined)
+    return result('certificate', check, 'skipped', 'there is no CA to compare its certificate with: see talosconfig');
+  if (!signerOf(leaf, context.ca)) {
+    // Whoever takes a certificate of a CA that he cannot know asks for none.
+    if (refusal === undefined && context.crt !== undefined) {
+      return trouble(
+        'configuration',
+        check,
+        'it asks for no client certificate, and its own is of another CA: Talos is in maintenance mode there, without a configuration',
+        `talosctl apply-config --insecure --nodes ${host} --file FILE`,
+      );
+    }
+    return trouble(
+      'certificate',
+      check,
+      `its certificate is of another CA (issuer ${issuerOf(leaf)}): the talosconfig is of another cluster, or older than the machine`,
+      'choose the context of this cluster: talosctl config contexts; or, if it is the right one, take its talosconfig anew',
+    );
+  }
+  const invalid = invalidAt(leaf, given.now);
+  if (invalid !== undefined) {
+    const isEarly = given.now < leaf.validFromDate;
+    const [ours, theirs] = isEarly ? ['behind', 'ahead'] : ['ahead', 'behind, or it has not renewed it'];
+    const whose = given.isOurs
+      ? `this machine's clock is ${ours}: all of them say so`
+      : `the node's clock is ${theirs}, or this machine's is ${ours}`;
+    return trouble(
+      'certificate',
+      check,
+      `clocks: its certificate is ${invalid}: ${whose}`,
+      given.isOurs ? 'set the clock: timedatectl set-ntp true' : `talosctl time --nodes ${host}, from where it works`,
+    );
+  }
+  if (uncoveredNames(leaf, [host]).length > 0) {
+    return trouble(
+      'configuration',
+      check,
+      `its certificate is not for ${host}, but for ${namesOf(leaf).join(', ')}`,
+      `use one of these as endpoint, or add ${host} to machine.certSANs of the control planes`,
+    );
+  }
+  if (refusal !== undefined) return refused(check, refusal, context, given);
+  return result(
+    'network',
+    check,
+    'ok',
+    `Talos' API answers; its certificate is of this CA, until ${leaf.validToDate.toISOString()}`,
+  );
+}
+
+function refused(
+  check: string,
+  said: string,
+  { crt, otherAuth }: TalosContext,
+  { clientIsWell, now }: Circumstances,
+): CheckResult {
+  if (!clientIsWell)
+    return result(
+      'certificate',
+      check,
+      'skipped',
+      `it refuses the client certificate (${said}): see client certificate`,
+    );
+  if (crt === undefined)
+    return result(
+      'certificate',
+      check,
+      'skipped',
+      `it wants a client certificate, and the context uses ${otherAuth ?? 'none'}`,
+    );
+  const [certificate] = parseCertificates(crt);
+  if (/expired/.test(said)) {
+    const until = certificate?.validToDate.toISOString();
+    return trouble(
+      'certificate',
+      check,
+      `clocks: it takes the client certificate for expired, which is valid until ${until}: the node's clock is ahead`,
+      'set machine.time.servers, and see that the node reaches them',
+    );
+  }
+  const ageMs = certificate ? now.getTime() - certificate.validFromDate.getTime() : Number.POSITIVE_INFINITY;
+  const hint =
+    ageMs < 86_400_000
+      ? ': its clock is behind, for the certificate is new, or its CA was replaced'
+      : ': its CA was replaced since, or it accepts other CAs';
+  return trouble('certificate', check, `it refuses the client certificate (${said})${hint}`, ANEW);
+}
+
+function issuerOf({ issuer }: X509Certificate): string {
+  return issuer.replaceAll('\n', ', ') || 'unnamed';
+}

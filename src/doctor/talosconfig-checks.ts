@@ -1,0 +1,111 @@
+import { inspectPair, parseCertificates, signerOf } from '../certs/inspect.ts';
+import { count } from '../kubernetes/text.ts';
+import type { TalosContext } from '../talos/talosconfig.ts';
+import type { Area, CheckResult } from './check.ts';
+
+const SOON_MS = 30 * 86_400_000;
+
+/** Whether a context says how to reach a cluster. @param isDialled whether there is any address, from the command line perhaps */
+export function checkContext(
+  { name, ca, proxy, endpoints, otherAuth }: TalosContext,
+  isDialled: boolean,
+): CheckResult[] {
+  const results = [
+    ...(isDialled
+      ? []
+      : [
+          trouble(
+            'configuration',
+            'talosconfig',
+            `context ${name} has no endpoints`,
+            'talosctl config endpoint IP, with the addresses of control planes',
+          ),
+        ]),
+    ...(proxy === undefined
+      ? []
+      : [
+          result(
+            'network',
+            'proxy',
+            'note',
+            `context ${name} goes through ${proxy}, and here the addresses were dialled without it`,
+          ),
+        ]),
+    ...(otherAuth !== undefined || (ca !== undefined && parseCertificates(ca).length > 0)
+      ? []
+      : [
+          trouble(
+            'certificate',
+            'talosconfig',
+            `context ${name} has no CA that can be read`,
+            'take the talosconfig anew: it has to have ca, crt and key',
+          ),
+        ]),
+  ];
+  if (results.some(({ state }) => state === 'trouble')) return results;
+  return [
+    result('configuration', 'talosconfig', 'ok', `context ${name}, ${count(endpoints.length, 'endpoint')}`),
+    ...results,
+  ];
+}
+
+/** The way out of a client certificate that is of no use. */
+export const ANEW =
+  'make a talosconfig anew from the secrets of the cluster: talosctl gen config --with-secrets secrets.yaml --output-types talosconfig CLUSTER https://ENDPOINT:6443';
+
+/** Whether its client certificate is of any use. */
+export function checkClient({ name, ca, crt, key, otherAuth }: TalosContext, now: Date): CheckResult {
+  const check = 'client certificate';
+  if (crt === undefined || key === undefined) {
+    if (otherAuth)
+      return result('certificate', check, 'skipped', `context ${name} uses ${otherAuth} and no certificate`);
+    return trouble('certificate', check, `context ${name} has no client certificate that can be read`, ANEW);
+  }
+  const inspection = inspectPair({ cert: crt, key });
+  if (!inspection.ok) return trouble('certificate', check, inspection.reason, ANEW);
+  const { certificate } = inspection;
+  if (now < certificate.validFromDate) {
+    const since = certificate.validFromDate.toISOString();
+    return trouble(
+      'certificate',
+      check,
+      `it is not valid before ${since}: this machine's clock is behind`,
+      'set the clock: timedatectl set-ntp true',
+    );
+  }
+  const until = certificate.validToDate.toISOString();
+  if (now >= certificate.validToDate) return trouble('certificate', check, `it expired at ${until}`, ANEW);
+  if (ca !== undefined && !signerOf(certificate, ca)) {
+    return trouble(
+      'certificate',
+      check,
+      'it is not signed by the CA of its own context: parts of two talosconfigs are mixed',
+      ANEW,
+    );
+  }
+  const roles = /(?:^|\n)O=(.*)/.exec(certificate.subject)?.[1] ?? 'no role';
+  if (certificate.validToDate.getTime() - now.getTime() < SOON_MS) {
+    return result(
+      'certificate',
+      check,
+      'note',
+      `it expires at ${until} (${roles})`,
+      'while it is valid: talosctl config new --roles os:admin NEW-FILE',
+    );
+  }
+  return result('certificate', check, 'ok', `valid until ${until} (${roles})`);
+}
+
+export function trouble(area: Area, name: string, evidence: string, remedy?: string): CheckResult {
+  return result(area, name, 'trouble', evidence, remedy);
+}
+
+export function result(
+  area: Area,
+  name: string,
+  state: CheckResult['state'],
+  evidence: string,
+  remedy?: string,
+): CheckResult {
+  return { area, name, state, evidence, ...(remedy === undefined ? {} : { remedy }) };
+}

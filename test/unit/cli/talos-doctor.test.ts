@@ -1,0 +1,271 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { needsOpenssl } from '../certs/openssl.ts';
+import {
+  clientPair,
+  closedPort,
+  type Pair,
+  servingPair,
+  startApid,
+  startOpenssl,
+  startSilent,
+  startSsh,
+  talosCa,
+  talosconfig,
+} from '../talos/apid.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
+import { run } from './run-command.ts';
+
+let ca: Pair;
+let client: Pair;
+beforeAll(async () => {
+  ca = await talosCa();
+  client = await clientPair(ca);
+});
+
+function file(text: string): string {
+  const path = join(temporaryDirectory(), 'talosconfig');
+  writeFileSync(path, text);
+  return path;
+}
+
+interface Check {
+  readonly area: string;
+  readonly name: string;
+  readonly state: string;
+  readonly evidence: string;
+}
+
+/** The verdict, and the checks of what was dialled by their states. */
+async function diagnosed(text: string, ...args: string[]) {
+  const outcome = await run('talos', 'doctor', '--talosconfig', file(text), '-o', 'json', '--timeout', '300', ...args);
+  const { verdict, checks } = JSON.parse(outcome.stdout) as { verdict: string; checks: Check[] };
+  const troubles = checks.filter(({ state }) => state === 'trouble');
+  return {
+    code: outcome.code,
+    verdict,
+    checks,
+    troubles: troubles.map(({ name, evidence }) => `${name}: ${evidence}`),
+  };
+}
+
+it('is healthy where the certificates are of one CA and valid', async () => {
+  const at = await startApid(await servingPair(ca), ca);
+  const { stdout, code } = await run('talos', 'doctor', '--talosconfig', file(talosconfig([at], ca, client)));
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'healthy: 3 checks, no trouble\n' });
+  const { checks } = await diagnosed(talosconfig([at], ca, client));
+  expect(checks.map(({ name, state }) => [name, state])).toEqual([
+    ['talosconfig', 'ok'],
+    ['client certificate', 'ok'],
+    [at, 'ok'],
+    ['version', 'skipped'],
+  ]);
+});
+
+describe('the network is to blame', () => {
+  it.each([
+    { what: 'a closed port', start: closedPort, says: /is closed: .*ECONNREFUSED/ },
+    {
+      what: 'a port that gives no answer',
+      start: startSilent,
+      says: /gives no answer: .*timed out: no connection within 300 ms/,
+    },
+    { what: 'something else that listens', start: startSsh, says: /speaks no TLS/ },
+  ])('for $what', async ({ start, says }) => {
+    const at = await start();
+    const { code, verdict, troubles } = await diagnosed(talosconfig([at], ca, client));
+    expect({ code, verdict }).toEqual({ code: 1, verdict: 'network' });
+    expect(troubles).toEqual([expect.stringMatching(says)]);
+  });
+
+  it('for one of several addresses, those of --nodes included', async () => {
+    const well = await startApid(await servingPair(ca), ca);
+    const closed = await closedPort();
+    const { verdict, troubles } = await diagnosed(talosconfig([well], ca, client), '--nodes', `${well},${closed}`);
+    expect(verdict).toBe('network');
+    expect(troubles).toEqual([expect.stringContaining(`${closed}: port `)]);
+  });
+});
+
+describe('a certificate is to blame', () => {
+  it('where the machine is of another cluster', async () => {
+    const other = await talosCa();
+    const { verdict, troubles } = await diagnosed(
+      talosconfig([await startApid(await servingPair(other), other)], ca, client),
+    );
+    expect(verdict).toBe('certificate');
+    expect(troubles).toEqual([expect.stringMatching(/its certificate is of another CA \(issuer O=talos, CN=\w+\)/)]);
+  });
+
+  it.each([
+    { what: 'that has expired', life: { from: -400, to: -1 }, says: /^client certificate: it expired at / },
+    {
+      what: 'that is not valid yet',
+      life: { from: 1, to: 300 },
+      says: /^client certificate: it is not valid before .*clock is behind/,
+    },
+  ])('of the client, $what; what follows from it is not said again', async ({ life, says }) => {
+    const at = await startApid(await servingPair(ca), ca);
+    const { verdict, troubles, checks } = await diagnosed(talosconfig([at], ca, await clientPair(ca, life)));
+    expect(verdict).toBe('certificate');
+    expect(troubles).toEqual([expect.stringMatching(says)]);
+    expect(checks.find(({ name }) => name === at)).toMatchObject({ state: 'skipped' });
+  });
+
+  it('of the client, that expires soon, is a note', async () => {
+    const at = await startApid(await servingPair(ca), ca);
+    const { code, checks } = await diagnosed(talosconfig([at], ca, await clientPair(ca, { to: 10 })));
+    expect(code).toBe(0);
+    expect(checks[1]).toMatchObject({
+      state: 'note',
+      evidence: expect.stringMatching(/^it expires at .* \(os:admin\)$/),
+    });
+  });
+
+  it('of the client, that another CA has issued', async () => {
+    const at = await startApid(await servingPair(ca), ca);
+    const { troubles } = await diagnosed(talosconfig([at], ca, await clientPair(await talosCa())));
+    expect(troubles).toEqual([
+      'client certificate: it is not signed by the CA of its own context: parts of two talosconfigs are mixed',
+    ]);
+  });
+
+  it('of the client, whose key is another one', async () => {
+    const { key } = await clientPair(ca);
+    const { troubles } = await diagnosed(
+      talosconfig([await startApid(await servingPair(ca), ca)], ca, { ...client, key }),
+    );
+    expect(troubles).toEqual(['client certificate: the private key does not belong to the certificate']);
+  });
+
+  it('where the machine accepts another CA than its own is of', async () => {
+    const at = await startApid(await servingPair(ca), await talosCa());
+    const { verdict, troubles } = await diagnosed(talosconfig([at], ca, client));
+    expect(verdict).toBe('certificate');
+    expect(troubles).toEqual([expect.stringMatching(/it refuses the client certificate/)]);
+  });
+});
+
+describe('a clock is to blame', () => {
+  it.each([
+    { what: 'ahead', life: { from: 0.2, to: 1.2 }, says: "the node's clock is ahead, or this machine's is behind" },
+    {
+      what: 'behind',
+      life: { from: -1.2, to: -0.2 },
+      says: "the node's clock is behind, or it has not renewed it, or this machine's is ahead",
+    },
+  ])('that of a node is $what', async ({ life, says }) => {
+    const wrong = await startApid(await servingPair(ca, life), ca);
+    const right = await startApid(await servingPair(ca), ca);
+    const { verdict, troubles } = await diagnosed(talosconfig([wrong, right], ca, client));
+    expect(verdict).toBe('certificate');
+    expect(troubles).toEqual([expect.stringMatching(new RegExp(`^${wrong}: clocks: .*${says}$`))]);
+  });
+
+  it('that of this machine, where all nodes disagree with it', async () => {
+    const early = { from: 0.2, to: 1.2 };
+    const both = await Promise.all([1, 2].map(async () => startApid(await servingPair(ca, early), ca)));
+    const { troubles } = await diagnosed(talosconfig(both, ca, client));
+    expect(troubles).toHaveLength(2);
+    for (const trouble of troubles) expect(trouble).toContain("this machine's clock is behind: all of them say so");
+  });
+});
+
+describe('what the server says by TLS', needsOpenssl, () => {
+  it('that the client certificate has expired: its clock is ahead', async () => {
+    const at = await startOpenssl(await servingPair(ca), ca, 400);
+    const { verdict, troubles } = await diagnosed(talosconfig([at], ca, client));
+    expect(verdict).toBe('certificate');
+    expect(troubles).toEqual([
+      expect.stringMatching(/clocks: it takes the client certificate for expired, .*: the node's clock is ahead$/),
+    ]);
+  });
+
+  it('that it does not know the CA', async () => {
+    const at = await startOpenssl(await servingPair(ca), await talosCa());
+    const { troubles } = await diagnosed(talosconfig([at], ca, client));
+    expect(troubles).toEqual([
+      expect.stringMatching(/it refuses the client certificate \(alert unknown ca\): its CA was replaced since/),
+    ]);
+  });
+});
+
+describe('the configuration is to blame', () => {
+  it('where the certificate is not for the address', async () => {
+    const at = await startApid(await servingPair(ca, undefined, '10.0.0.5'), ca);
+    const { verdict, troubles } = await diagnosed(talosconfig([at], ca, client));
+    expect(verdict).toBe('configuration');
+    expect(troubles).toEqual([`${at}: its certificate is not for 127.0.0.1, but for 10.0.0.5`]);
+  });
+
+  it('where the machine is in maintenance mode', async () => {
+    const at = await startApid(await servingPair(await talosCa()));
+    const { verdict, troubles } = await diagnosed(talosconfig([at], ca, client));
+    expect(verdict).toBe('configuration');
+    expect(troubles).toEqual([expect.stringContaining('Talos is in maintenance mode there')]);
+  });
+
+  it('where the context has no endpoints', async () => {
+    const { verdict, troubles } = await diagnosed(talosconfig([], ca, client));
+    expect(verdict).toBe('configuration');
+    expect(troubles).toEqual(['talosconfig: context home has no endpoints']);
+  });
+});
+
+it('a context without CA or certificate is not usable', async () => {
+  const { troubles } = await diagnosed(talosconfig([await startApid(await servingPair(ca), ca)]));
+  expect(troubles).toEqual([
+    'talosconfig: context home has no CA that can be read',
+    'client certificate: context home has no client certificate that can be read',
+  ]);
+});
+
+it('a context of Omni has neither CA nor certificate, and what that hides is not guessed', async () => {
+  const at = await startApid(await servingPair(ca));
+  const auth = { siderov1: { identity: 'a@example.com' } };
+  const { code, verdict, troubles, checks } = await diagnosed(talosconfig([at], undefined, undefined, { auth }));
+  expect({ code, verdict, troubles }).toEqual({ code: 2, verdict: 'unknown', troubles: [] });
+  expect(checks.find(({ name }) => name === at)).toMatchObject({ state: 'ok' });
+});
+
+it('a proxy is not gone through, which is said', async () => {
+  const at = await startApid(await servingPair(ca), ca);
+  const { code, checks } = await diagnosed(talosconfig([at], ca, client, { 'proxy-url': 'socks5://proxy:1080' }));
+  expect(code).toBe(0);
+  expect(checks[1]).toMatchObject({ name: 'proxy', state: 'note' });
+});
+
+describe('what is no talosconfig ends in 2', () => {
+  it.each([
+    {
+      what: 'a kubeconfig',
+      text: '{ "kind": "Config", "contexts": [] }',
+      says: 'this is no talosconfig: it has no contexts',
+    },
+    { what: 'no YAML', text: 'key: "SECRET" SECRET', says: 'this is no YAML' },
+    {
+      what: 'an unknown context',
+      text: talosconfig([]),
+      args: ['--context', 'work'],
+      says: 'there is no context work: it has home',
+    },
+    { what: 'no current context', text: '{"contexts":{"a":{},"b":{}}}', says: 'no context is chosen, and it has a, b' },
+  ])('$what', async ({ text, args = [], says }) => {
+    const { code, stdout, stderr } = await run('talos', 'doctor', '--talosconfig', file(text), ...args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(says);
+    expect(stderr).not.toContain('SECRET');
+  });
+
+  it('nothing at the usual places', async () => {
+    vi.stubEnv('TALOSCONFIG', '/nowhere/talosconfig');
+    vi.stubEnv('TALOS_HOME', '/nowhere');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { code, stderr } = await run('talos', 'doctor');
+    expect(code).toBe(2);
+    expect(stderr).toContain(
+      'there is no talosconfig in /nowhere/talosconfig, /nowhere/config, /var/run/secrets/talos.dev/config',
+    );
+  });
+});
