@@ -20,8 +20,8 @@ export function obstacleToPreviousRelease(): string | undefined {
 export interface PreviousRelease {
   /** What a replica of it runs. */
   readonly program: string;
-  /** Its manifests/install.yaml. */
-  readonly install: string;
+  /** Its manifests/install.yaml, and the rights that are off by default. */
+  readonly manifests: readonly string[];
 }
 
 /** Lays out its sources, with the packages of its own lock file. */
@@ -41,5 +41,6 @@ export function checkOutPreviousRelease(workspace: Workspace): PreviousRelease {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  return { program: join(folder, 'bin', 'taintkeeper.js'), install: join(folder, 'manifests', 'install.yaml') };
+  const manifests = ['install.yaml', 'rights'].map((file) => join(folder, 'manifests', file));
+  return { program: join(folder, 'bin', 'taintkeeper.js'), manifests };
 }

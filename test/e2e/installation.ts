@@ -37,7 +37,11 @@ export interface Installation {
  * @param rights what is granted besides: see docs/install.md, What it may do
  */
 export async function install(cp: ControlPlane, rights: readonly GrantingValue[] = []): Promise<Installation> {
-  const files = [INSTALL, ...rights.map((value) => RIGHTS[value])];
+  return installFrom(cp, [INSTALL, ...rights.map((value) => RIGHTS[value])]);
+}
+
+/** The same with other manifests, such as those of another release. */
+export async function installFrom(cp: ControlPlane, files: readonly string[]): Promise<Installation> {
   const { code, stderr } = await cp.kubectl(['apply', ...files.flatMap((file) => ['-f', file])]);
   if (code !== 0) throw new Error(stderr);
   await createWebhookService(cp, NAMESPACE, SERVICE);
