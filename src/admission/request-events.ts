@@ -33,6 +33,9 @@ const NODE_WORDINGS: Record<Exclude<Outcome, 'returned'>, Wording> & { readonly 
   released: normal('TaintReleased', 'AllowRequest', 'allowed, as announced, the removal of'),
   exempt: normal('TaintRemoved', 'AllowRequest', 'allowed an exempt user to remove'),
   unselected: warning('TaintUnprotected', 'AllowRequest', 'no longer selects the node and so no longer protects'),
+  postponed: warning('NoExecutePostponed', 'DenyRequest', 'refused for now, by spec.noExecute,'),
+  'over-budget': warning('NoExecuteOverBudget', 'AllowRequest', 'in mode Audit, allowed beyond spec.noExecute'),
+  uncounted: warning('NoExecuteUncounted', 'AllowRequest', 'allowed, though it could not be counted,'),
 };
 
 /** A node that registers without a taint has not lost it. */

@@ -56,7 +56,13 @@ export type Outcome =
   /** Dropped by somebody whom the policy exempts. */
   | 'exempt'
   /** The node left the policy, by its labels, with the taint still on it: from now on nobody protects it. */
-  | 'unselected';
+  | 'unselected'
+  /** A NoExecute taint is refused for now: the budget is spent, or could not be counted. */
+  | 'postponed'
+  /** The same by a policy in mode Audit: the budget is spent, and the taint was let through. */
+  | 'over-budget'
+  /** A NoExecute taint was let through that could not be counted. */
+  | 'uncounted';
 
 /** One policy that one request does not satisfy, and what came of it. */
 export interface Violation {

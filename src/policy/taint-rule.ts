@@ -172,7 +172,7 @@ export interface CompiledTaintRule extends TaintRule {
 }
 
 /** Finds the first rule that means a taint: by the taint's key, and by a pattern of keys. */
-export function compileRules(rules: readonly CompiledTaintRule[]) {
+export function compileRules<Rule extends TaintRule>(rules: readonly Rule[]) {
   const patterns = rules.filter(({ key }) => isPattern(key)).map((rule) => ({ rule, matches: compileKey(rule) }));
   const exact = Map.groupBy(
     rules.filter(({ key }) => !isPattern(key)),

@@ -144,6 +144,7 @@ export const VERDICTS: readonly Verdict[] = [
     'noExecute is only for rules that mean NoExecute taints: leave it out',
   ),
   taint('a budget of no node', { noExecute: { maxNodes: 0 } }, 'spec.noExecute.maxNodes'),
+  taint('a budget of more nodes than can be listed', { noExecute: { maxNodes: 501 } }, 'spec.noExecute.maxNodes'),
   taint('no hours', { surviveDeletion: {} }, 'spec.surviveDeletion'),
   taint('no exceptions', { taints: [{ key: '*', except: [] }] }, 'spec.taints[0].except'),
   taint('too many exceptions', { taints: [{ key: '*', except: times(33, () => 'a') }] }, 'spec.taints[0].except'),

@@ -1,0 +1,115 @@
+import { parseRemembered } from '../judge/memory.ts';
+import type { NodeView } from '../judge/node-view.ts';
+import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import { atMost, count } from '../kubernetes/text.ts';
+import { tolerates } from '../kubernetes/toleration.ts';
+import type { ConditionState } from '../policy/policy-status.ts';
+import type { NodePod } from './node-pods.ts';
+
+// All times here are in milliseconds since the epoch, by the clock of the API server.
+
+/** What is known of a taint that a node is to carry, as its memory says. */
+export interface Custody {
+  /** The node has had to carry it since then at the latest. */
+  readonly since: number;
+  /** When it was first seen missing; undefined while the node carries it. */
+  readonly missingAt: number | undefined;
+}
+
+/** By the taint, as {@link formatTaint} writes it. */
+export type Custodies = ReadonlyMap<string, Custody>;
+
+/** A taint that is on its node again. */
+export interface ReturnedTaint extends Custody {
+  readonly taint: Taint;
+  readonly missingAt: number;
+  /** When it was first seen there again. */
+  readonly backAt: number;
+}
+
+/**
+ * Takes notice of a node. Only NoSchedule taints count: NoExecute evicts by itself, and PreferNoSchedule keeps no pod away. What goes
+ * with leave is in no memory any more, and no pod intrudes then.
+ *
+ * @param before what was known of it; undefined for a node that is seen for the first time
+ * @param earlier of such a node: since when its memory has been as it is, at the latest
+ */
+export function takeNotice(
+  { taints, remembered }: Pick<NodeView, 'taints' | 'remembered'>,
+  before: Custodies | undefined,
+  now: number,
+  earlier = now,
+): { readonly after: Custodies; readonly returned: readonly ReturnedTaint[] } {
+  const carried = valuesOf(taints);
+  const after = new Map<string, Custody>();
+  const returned: ReturnedTaint[] = [];
+  for (const taint of parseRemembered(remembered)) {
+    if (taint.effect !== 'NoSchedule') continue;
+    const text = formatTaint(taint);
+    const known = before?.get(text);
+    const since = known?.since ?? (before ? now : earlier);
+    const isCarried = carried.get(identity(taint)) === (taint.value ?? '');
+    after.set(text, { since, missingAt: isCarried ? undefined : (known?.missingAt ?? now) });
+    if (isCarried && known?.missingAt !== undefined) {
+      returned.push({ taint, since, missingAt: known.missingAt, backAt: now });
+    }
+  }
+  return { after, returned };
+}
+
+/**
+ * By so much a pod has to be later to be later for certain: its time counts whole seconds, our own clock lags behind the API
+ * server's by up to one (its answers tell whole seconds), and the scheduler hears of a taint a little later than we do.
+ */
+export const CERTAIN_MS = 2_000;
+
+/**
+ * Whether a pod, for certain, landed while the taint was missing, and does not tolerate it. The scheduler lets no pod onto a node
+ * with a taint that it does not tolerate: whatever it put there since the node has had to carry the taint came in a gap, whenever that
+ * was. A pod that names its node itself comes at any time: it has to have landed while the taint was seen missing.
+ */
+export function isIntruder(pod: NodePod, { taint, since, missingAt, backAt }: ReturnedTaint): boolean {
+  if (pod.isMirror || pod.isFinished || pod.isTerminating) return false;
+  if (pod.tolerations.some((toleration) => tolerates(toleration, taint))) return false;
+  if (pod.isScheduled) return pod.landedAt >= since + CERTAIN_MS;
+  return pod.landedAt >= missingAt + CERTAIN_MS && pod.landedAt + CERTAIN_MS <= backAt;
+}
+
+/** Whether an intruder may be evicted: a pod of a DaemonSet would be made anew in the same place, or be missing there. */
+export function isEvictable({ controller, isMirror }: NodePod): boolean {
+  return controller !== 'DaemonSet' && !isMirror;
+}
+
+/** Pods that a condition names. */
+const MAX_NAMED = 5;
+
+/** The intruders on a node that count for one policy. */
+export interface IntrudersOnNode {
+  readonly node: string;
+  /** `NAMESPACE/NAME`. */
+  readonly pods: readonly string[];
+  /** Those of them that a PodDisruptionBudget, or something else, holds back. */
+  readonly heldBack: readonly string[];
+}
+
+/** The condition `Intruders` of a policy; undefined while there are none. */
+export function intrudersState(
+  found: readonly IntrudersOnNode[],
+  evicts: 'no' | 'not permitted' | 'yes',
+): ConditionState | undefined {
+  const nodes = found.filter(({ pods }) => pods.length > 0);
+  const all = nodes.flatMap(({ node, pods }) => pods.map((pod) => `${pod} on ${node}`));
+  if (all.length === 0) return undefined;
+  const heldBack = nodes.reduce((sum, one) => sum + one.heldBack.length, 0);
+  const said = `${count(all.length, 'pod')} landed on ${count(nodes.length, 'node')} while a taint was missing`;
+  const done = {
+    no: '',
+    'not permitted': '',
+    yes: heldBack === 0 ? '; being evicted' : `; being evicted, ${heldBack} held back for now: their Events say why`,
+  }[evicts];
+  return {
+    status: 'True',
+    reason: evicts !== 'yes' ? 'PodsLanded' : heldBack === 0 ? 'Evicting' : 'EvictionHeldBack',
+    message: `${said}, and do not tolerate it: ${atMost(MAX_NAMED, all).join(', ')}${done}`,
+  };
+}

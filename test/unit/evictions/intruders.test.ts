@@ -1,0 +1,185 @@
+import { describe, expect, it } from 'vitest';
+import {
+  CERTAIN_MS,
+  type Custodies,
+  intrudersState,
+  isEvictable,
+  isIntruder,
+  type ReturnedTaint,
+  takeNotice,
+} from '../../../src/evictions/intruders.ts';
+import type { NodePod } from '../../../src/evictions/node-pods.ts';
+import type { Taint } from '../../../src/kubernetes/taint.ts';
+import { podOf } from './pods.ts';
+
+const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+const GPU = 'dedicated=gpu:NoSchedule';
+
+/** Sights of a node, one a second from 1 s on: what it remembers, and what it carries. */
+function follow(sights: readonly (readonly [remembered: string, taints: readonly Taint[]])[], earlier?: number) {
+  let known: Custodies | undefined;
+  return sights.map(([remembered, taints], index) => {
+    const { after, returned } = takeNotice({ remembered, taints }, known, 1_000 * (index + 1), earlier);
+    known = after;
+    return returned.map(({ since, missingAt, backAt }) => [since, missingAt, backAt]);
+  });
+}
+
+describe('a taint has returned', () => {
+  it.each<{ what: string; sights: Parameters<typeof follow>[0]; earlier?: number; returned: number[][][] }>([
+    {
+      what: 'when it is there again, with the time since when the node has had to carry it',
+      sights: [
+        [GPU, [gpu]],
+        [GPU, []],
+        [GPU, []],
+        [GPU, [gpu]],
+        [GPU, [gpu]],
+      ],
+      returned: [[], [], [], [[1_000, 2_000, 4_000]], []],
+    },
+    {
+      what: 'also when it was missing at first sight: then the node has had to carry it since the leader before',
+      sights: [
+        [GPU, []],
+        [GPU, [gpu]],
+      ],
+      earlier: 100,
+      returned: [[], [[100, 1_000, 2_000]]],
+    },
+    {
+      what: 'each time',
+      sights: [
+        [GPU, [gpu]],
+        [GPU, []],
+        [GPU, [gpu]],
+        [GPU, []],
+        [GPU, [gpu]],
+      ],
+      returned: [[], [], [[1_000, 2_000, 3_000]], [], [[1_000, 4_000, 5_000]]],
+    },
+    {
+      what: 'and not when it is put there for the first time',
+      sights: [
+        ['', []],
+        [GPU, [gpu]],
+      ],
+      returned: [[], []],
+    },
+    {
+      what: 'nor when it went with leave, and somebody puts it there anew',
+      sights: [
+        [GPU, [gpu]],
+        ['', []],
+        [GPU, [gpu]],
+        [GPU, []],
+        [GPU, [gpu]],
+      ],
+      earlier: 100,
+      returned: [[], [], [], [], [[3_000, 4_000, 5_000]]],
+    },
+    {
+      what: 'when its value is right again',
+      sights: [
+        [GPU, [gpu]],
+        [GPU, [{ ...gpu, value: 'cpu' }]],
+        [GPU, [gpu]],
+      ],
+      returned: [[], [], [[1_000, 2_000, 3_000]]],
+    },
+    {
+      what: 'and none that evicts by itself, or keeps nobody away',
+      sights: [
+        ['a:NoExecute, b:PreferNoSchedule', []],
+        [
+          'a:NoExecute, b:PreferNoSchedule',
+          [
+            { key: 'a', effect: 'NoExecute' },
+            { key: 'b', effect: 'PreferNoSchedule' },
+          ],
+        ],
+      ],
+      returned: [[], []],
+    },
+  ])('$what', ({ sights, earlier, returned }) => expect(follow(sights, earlier)).toEqual(returned));
+});
+
+const SINCE = 10_000;
+const MISSING = 60_000;
+const BACK = 90_000;
+const RETURNED: ReturnedTaint = { taint: gpu, since: SINCE, missingAt: MISSING, backAt: BACK };
+
+describe('an intruder', () => {
+  it.each<{ what: string; at: number; part?: Partial<NodePod>; intrudes: boolean }>([
+    { what: 'landed while the taint was missing', at: 70_000, intrudes: true },
+    { what: 'or in an earlier gap that nobody saw', at: 30_000, intrudes: true },
+    { what: 'or in the second of the loss', at: 60_000, intrudes: true },
+    { what: 'or just as the taint came back', at: 90_000, intrudes: true },
+    { what: 'but not before the node had to carry the taint', at: 9_000, intrudes: false },
+    { what: 'nor about then: the scheduler may not have heard', at: SINCE + CERTAIN_MS - 1, intrudes: false },
+    {
+      what: 'nor if it tolerates the taint',
+      at: 70_000,
+      part: { tolerations: [{ operator: 'Exists' }] },
+      intrudes: false,
+    },
+    {
+      what: 'but if it tolerates another one',
+      at: 70_000,
+      part: { tolerations: [{ key: 'dedicated', value: 'cpu' }] },
+      intrudes: true,
+    },
+    { what: 'and not a static pod', at: 70_000, part: { isMirror: true }, intrudes: false },
+    { what: 'nor one that has ended', at: 70_000, part: { isFinished: true }, intrudes: false },
+    { what: 'nor one that is about to', at: 70_000, part: { isTerminating: true }, intrudes: false },
+    { what: 'but a pod of a DaemonSet is one', at: 70_000, part: { controller: 'DaemonSet' }, intrudes: true },
+    {
+      what: 'that names its node came while the taint was seen missing',
+      at: 70_000,
+      part: { isScheduled: false },
+      intrudes: true,
+    },
+    { what: 'and not before: taints do not keep it off', at: 30_000, part: { isScheduled: false }, intrudes: false },
+    { what: 'nor about the time of the loss', at: 60_000, part: { isScheduled: false }, intrudes: false },
+    { what: 'nor about the time of the return', at: 89_000, part: { isScheduled: false }, intrudes: false },
+  ])('$what', ({ at, part, intrudes }) => expect(isIntruder(podOf('a', at, part), RETURNED)).toBe(intrudes));
+
+  it.each<{ part: Partial<NodePod>; evictable: boolean }>([
+    { part: {}, evictable: true },
+    { part: { controller: undefined }, evictable: true },
+    { part: { controller: 'DaemonSet' }, evictable: false },
+    { part: { isMirror: true, controller: 'Node' }, evictable: false },
+  ])('may be evicted: $evictable, with $part', ({ part, evictable }) =>
+    expect(isEvictable(podOf('a', 0, part))).toBe(evictable),
+  );
+});
+
+describe('the condition Intruders', () => {
+  const on = (node: string, pods: readonly string[], heldBack: readonly string[] = []) => ({ node, pods, heldBack });
+
+  it('is not there without intruders', () => {
+    expect(intrudersState([], 'yes')).toBeUndefined();
+    expect(intrudersState([on('n1', [])], 'no')).toBeUndefined();
+  });
+
+  it.each([
+    ['no', 'PodsLanded', ''],
+    ['not permitted', 'PodsLanded', ''],
+    ['yes', 'EvictionHeldBack', '; being evicted, 1 held back for now: their Events say why'],
+  ] as const)('names them: evicted %s', (evicts, reason, end) => {
+    expect(
+      intrudersState([on('n1', ['default/a', 'default/b'], ['default/b']), on('n2', ['default/c'])], evicts),
+    ).toEqual({
+      status: 'True',
+      reason,
+      message: `3 pods landed on 2 nodes while a taint was missing, and do not tolerate it: default/a on n1, default/b on n1, default/c on n2${end}`,
+    });
+  });
+
+  it('names a few of many', () => {
+    const pods = Array.from({ length: 900 }, (_, index) => `default/p${index}`);
+    const { reason, message } = intrudersState([on('n1', pods)], 'yes') ?? {};
+    expect(reason).toBe('Evicting');
+    expect(message).toMatch(/^900 pods landed on 1 node .* default\/p3 on n1, and 896 more; being evicted$/);
+  });
+});

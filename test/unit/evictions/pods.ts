@@ -1,0 +1,18 @@
+import type { NodePod } from '../../../src/evictions/node-pods.ts';
+
+/** A pod of a ReplicaSet that the scheduler put on its node. */
+export function podOf(name: string, landedAt: number, part: Partial<NodePod> = {}): NodePod {
+  return {
+    namespace: 'default',
+    name,
+    uid: `uid-${name}`,
+    controller: 'ReplicaSet',
+    isMirror: false,
+    isFinished: false,
+    isTerminating: false,
+    tolerations: [],
+    landedAt,
+    isScheduled: true,
+    ...part,
+  };
+}
