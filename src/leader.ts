@@ -7,6 +7,8 @@ import { startDefaultPolicies } from './controllers/installation/default-policie
 import { type Permissions, permissions, startPermissions } from './controllers/installation/permissions.ts';
 import { startReplicaSpread } from './controllers/installation/replica-spread.ts';
 import { startRoleOwnership } from './controllers/installation/role-ownership.ts';
+import { startBudgetPlaces } from './controllers/nodes/budget-places.ts';
+import { startIntruders } from './controllers/nodes/intruders.ts';
 import { startPoolReview } from './controllers/nodes/node-pools.ts';
 import { startNodeRepair } from './controllers/nodes/node-repair.ts';
 import { startPodRecovery } from './controllers/recovery/pod-recovery.ts';
@@ -20,6 +22,8 @@ const CONTROLLERS: readonly ((context: LeaderContext & { rights: Permissions }) 
   startPermissions,
   startWebhookRegistration,
   startNodeRepair,
+  startIntruders,
+  startBudgetPlaces,
   startDaemonSetPatching,
   startPodRecovery,
   startPoolReview,

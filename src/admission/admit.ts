@@ -1,12 +1,15 @@
 import type { Operation } from 'fast-json-patch';
 import jsonPatch from 'fast-json-patch';
+import { type Claim, claimsOf, hasBudget } from '../evictions/no-execute-budget.ts';
 import { judgeDaemonSet } from '../judge/daemon-set.ts';
 import { allow, type Decision, type Phase, type Violation } from '../judge/decision.ts';
 import { judgeNode } from '../judge/node.ts';
-import { type NodeRecord, owedTaints } from '../judge/node-return.ts';
-import type { NodeView } from '../judge/node-view.ts';
+import type { NodeRecord } from '../judge/node-return.ts';
+import { owedTaints } from '../judge/node-return.ts';
+import type { DesiredNode, NodeView } from '../judge/node-view.ts';
 import { asDaemonSet, patchDaemonSet, sameTemplate, viewDaemonSet } from '../objects/daemon-set-object.ts';
-import { asNode, machineOf, type NodeObject, patchNode, roomOn, viewNode } from '../objects/node-object.ts';
+import type { NodeObject } from '../objects/node-object.ts';
+import { asNode, machineOf, patchNode, roomOn, viewNode } from '../objects/node-object.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import type { AdmissionRequest } from './review.ts';
 
@@ -17,6 +20,8 @@ export interface Judgement {
   readonly decision: Decision<unknown>;
   /** JSON patch (RFC 6902) for the request's object; empty unless the verdict is `patch`. */
   readonly patch: readonly Operation[];
+  /** Places in budgets of NoExecute taints that the request asks for, if it is not refused anyway: somebody has to count. */
+  readonly claims?: readonly Claim[];
 }
 
 /** What is kept of nodes beyond their deletion. */
@@ -63,24 +68,20 @@ function judgeNodeRequest(
   const object = asNode(request.object, ['request', 'object']);
   // Validation has no use for the room, and counting takes longer than judging.
   const node = { ...viewNode(object, name), ...(phase === 'mutate' ? { room: roomOn(object) } : {}) };
-  const decision =
-    request.operation === 'CREATE'
-      ? judgeNode(
-          { operation: 'CREATE', phase, requester, node, owed: owedTo(object, node, policies, former) },
-          policies,
-        )
-      : judgeNode(
-          {
-            operation: 'UPDATE',
-            phase,
-            requester,
-            node,
-            oldNode: viewNode(asNode(request.oldObject, ['request', 'oldObject']), name),
-          },
-          policies,
-        );
-  const patch = decision.verdict === 'patch' ? patchNode(object, decision.desired) : [];
-  return { kind: 'Node', decision, patch };
+  if (request.operation === 'CREATE') {
+    const owed = owedTo(object, node, policies, former);
+    return judged(object, judgeNode({ operation: 'CREATE', phase, requester, node, owed }, policies));
+  }
+  const oldNode = viewNode(asNode(request.oldObject, ['request', 'oldObject']), name);
+  const decision = judgeNode({ operation: 'UPDATE', phase, requester, node, oldNode }, policies);
+  const { taintPolicies } = policies;
+  const counts = phase === 'validate' && decision.verdict === 'allow' && taintPolicies.some(hasBudget);
+  const claims = counts ? claimsOf({ requester, node, oldNode }, taintPolicies) : [];
+  return { ...judged(object, decision), ...(claims.length > 0 ? { claims } : {}) };
+}
+
+function judged(object: NodeObject, decision: Decision<DesiredNode>): Judgement {
+  return { kind: 'Node', decision, patch: decision.verdict === 'patch' ? patchNode(object, decision.desired) : [] };
 }
 
 function owedTo(object: NodeObject, { name, labels }: NodeView, { taintPolicies }: PolicySet, former: FormerNodes) {

@@ -12,6 +12,7 @@ const WELL: Readonly<Record<string, 'True' | 'False'>> = {
   Backstop: 'True',
   Stalled: 'False',
   FieldsIgnored: 'False',
+  Intruders: 'False',
 };
 
 /** What of a policy is not as it should be, by its own status. */

@@ -5,21 +5,35 @@ import { NATIVE_RESOURCES } from './native-policies.ts';
 
 const PATH = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 
+interface UserInfo {
+  readonly username?: string;
+  readonly uid?: string;
+}
+
 /**
- * The uid by which the API server knows us: for a service account, another one after each installation. Everybody may ask, unless a
- * cluster has taken that away.
- * @returns undefined for users that have none, such as those with client certificates, and where nobody may ask
+ * By which name and uid the API server knows us. Everybody may ask, unless a cluster has taken that away.
+ * @returns undefined where nobody may ask
  * @throws ApiError and others, as the client does
  */
-export async function ownUid(client: ApiClient): Promise<string | undefined> {
+export async function whoWeAre(client: ApiClient, timeoutMs?: number): Promise<UserInfo | undefined> {
   const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+  const bounds = timeoutMs === undefined ? {} : { timeoutMs };
   try {
-    const { status } = await client.request<{ status?: { userInfo?: { uid?: string } } }>('POST', PATH, { body });
-    return status?.userInfo?.uid || undefined;
+    const { status } = await client.request<{ status?: { userInfo?: UserInfo } }>('POST', PATH, { ...bounds, body });
+    return status?.userInfo;
   } catch (error) {
     if (isForbidden(error) || isNotFound(error)) return undefined;
     throw error;
   }
+}
+
+/**
+ * Our uid: for a service account, another one after each installation.
+ * @returns undefined for users that have none, such as those with client certificates, and where nobody may ask
+ * @throws as {@link whoWeAre}
+ */
+export async function ownUid(client: ApiClient): Promise<string | undefined> {
+  return (await whoWeAre(client))?.uid || undefined;
 }
 
 /** A dry-run AdmissionReview that no policy is about: it changes nothing, and whoever answers it is a webhook that works. */
@@ -55,7 +69,7 @@ export function selfCheckReview(): SelfCheckReview {
 /** What a right is to the API server, and who grants it. */
 export interface RightRules {
   /** The value of the chart that grants it. */
-  readonly value: 'nativePolicies' | 'patchDaemonSets' | 'recoverPods' | 'listPods' | 'listNodePools';
+  readonly value: 'nativePolicies' | 'patchDaemonSets' | 'recoverPods' | 'listPods' | 'listNodePools' | 'evictPods';
   /** The same for kubectl: a file of the repository. */
   readonly manifest: string;
   /** In words, after "permission to". */
@@ -123,6 +137,14 @@ export const OPTIONAL_RIGHTS: Readonly<Record<OptionalRight, RightRules>> = {
     resources: ['machinedeployments', 'machinesets'],
     verbs: ['list'],
   },
+  evictPods: {
+    value: 'evictPods',
+    manifest: 'manifests/rights/evict-pods.yaml',
+    to: 'evict pods',
+    group: '',
+    resources: ['pods/eviction'],
+    verbs: ['create'],
+  },
 };
 export const OPTIONAL_RIGHT_NAMES = Object.keys(OPTIONAL_RIGHTS) as OptionalRight[];
 
@@ -142,7 +164,10 @@ export function howToPermit(right: OptionalRight): string {
  */
 export async function isPermitted(client: ApiClient, right: OptionalRight): Promise<boolean> {
   const { group, resources, verbs } = OPTIONAL_RIGHTS[right];
-  const asked = resources.flatMap((resource) => verbs.map((verb) => ({ group, resource, verb })));
+  const asked = resources.flatMap((name) => {
+    const [resource, subresource] = name.split('/');
+    return verbs.map((verb) => ({ group, resource, ...(subresource ? { subresource } : {}), verb }));
+  });
   try {
     const answers = await Promise.all(
       asked.map((resourceAttributes) =>

@@ -6,9 +6,11 @@ import { RESTORED_ANNOTATION } from '../judge/restored-natively.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import {
+  addsCounted,
   anyPolicy,
   carriesProtected,
   conditionsOf,
+  countedOf,
   dropsProtected,
   dropsProtectedUnlessExempt,
   rulesOf,
@@ -108,6 +110,8 @@ export interface Questions {
   unlessExempt(policies: readonly CompiledTaintPolicy[]): Expression;
   /** An added taint is protected: see {@link carriesProtected}. */
   adds(policies: readonly CompiledTaintPolicy[]): Expression;
+  /** An added taint counts for a budget: see {@link addsCounted}. */
+  counts(policies: readonly CompiledTaintPolicy[]): Expression;
   /** See {@link leavesPolicy}. */
   leaves(policies: readonly CompiledTaintPolicy[], size: number): Expression;
   /** See {@link announcesRelease}. */
@@ -119,6 +123,7 @@ const EXACT: Questions = {
   byAnyone: oncePer(dropsProtected),
   unlessExempt: oncePer(dropsProtectedUnlessExempt),
   adds: oncePer((policies) => carriesProtected('added', policies)),
+  counts: oncePer(addsCounted),
   leaves: leavesPolicy,
   announces: oncePer(announcesRelease),
 };
@@ -140,6 +145,10 @@ const addsKey = oncePer((policies: readonly CompiledTaintPolicy[]) =>
   exists('added', 't', keyCondition(atOnce(rulesOf(policies)))),
 );
 
+const addsCountedKey = oncePer((policies: readonly CompiledTaintPolicy[]) =>
+  exists('added', 't', keyCondition(countedOf(policies))),
+);
+
 /** The narrowest first. */
 const CANDIDATES: readonly { readonly questions: Questions; readonly widened?: string }[] = [
   { questions: EXACT },
@@ -148,7 +157,7 @@ const CANDIDATES: readonly { readonly questions: Questions; readonly widened?: s
     widened: 'too many policies for one expression: every change of labels or of the release annotation matches',
   },
   {
-    questions: { byAnyone: dropsKey, unlessExempt: dropsKey, adds: addsKey, ...WIDE_CHANGES },
+    questions: { byAnyone: dropsKey, unlessExempt: dropsKey, adds: addsKey, counts: addsCountedKey, ...WIDE_CHANGES },
     widened:
       'too many policies for one expression: the keys of changed taints are looked at, not the node nor the user',
   },

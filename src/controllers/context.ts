@@ -27,6 +27,8 @@ export interface LeaderOptions {
   /** The name of this replica's pod. */
   readonly identity: string;
   readonly service: ServiceRef;
+  /** Name of the Lease that says which replica leads. */
+  readonly lease: string;
   /** Every policy is taken to be in mode Audit: nothing is written for it. */
   readonly audit: boolean;
   readonly policies: ClusterPolicies;
@@ -44,6 +46,8 @@ export interface LeaderOptions {
   readonly ownerClusterRole: string | undefined;
   /** How many nodes a second get a taint that evicts pods, in each zone. */
   readonly evictionRate: number;
+  /** See {@link Leadership}. */
+  readonly predecessorAt: number | undefined;
   readonly record: (event: RecordedEvent) => void;
   readonly metrics: LeaderMetrics;
   readonly log: Logger;

@@ -88,8 +88,10 @@ export interface IntrudersOnNode {
   readonly node: string;
   /** `NAMESPACE/NAME`. */
   readonly pods: readonly string[];
-  /** Those of them that a PodDisruptionBudget, or something else, holds back. */
-  readonly heldBack: readonly string[];
+  /** How many of them are never evicted. */
+  readonly staying: number;
+  /** How many of the others a PodDisruptionBudget, or something else, holds back for now. */
+  readonly heldBack: number;
 }
 
 /** The condition `Intruders` of a policy; undefined while there are none. */
@@ -100,16 +102,19 @@ export function intrudersState(
   const nodes = found.filter(({ pods }) => pods.length > 0);
   const all = nodes.flatMap(({ node, pods }) => pods.map((pod) => `${pod} on ${node}`));
   if (all.length === 0) return undefined;
-  const heldBack = nodes.reduce((sum, one) => sum + one.heldBack.length, 0);
+  const heldBack = nodes.reduce((sum, one) => sum + one.heldBack, 0);
+  const staying = nodes.reduce((sum, one) => sum + one.staying, 0);
+  const isEvicting = evicts === 'yes' && staying < all.length;
   const said = `${count(all.length, 'pod')} landed on ${count(nodes.length, 'node')} while a taint was missing`;
-  const done = {
-    no: '',
-    'not permitted': '',
-    yes: heldBack === 0 ? '; being evicted' : `; being evicted, ${heldBack} held back for now: their Events say why`,
-  }[evicts];
+  const parts = [
+    `${said}, and do not tolerate it: ${atMost(MAX_NAMED, all).join(', ')}`,
+    isEvicting && 'they are being evicted',
+    isEvicting && heldBack > 0 && `${heldBack} held back for now, as their Events say`,
+    evicts === 'yes' && staying > 0 && `${staying} of DaemonSets stay`,
+  ];
   return {
     status: 'True',
-    reason: evicts !== 'yes' ? 'PodsLanded' : heldBack === 0 ? 'Evicting' : 'EvictionHeldBack',
-    message: `${said}, and do not tolerate it: ${atMost(MAX_NAMED, all).join(', ')}${done}`,
+    reason: !isEvicting ? 'PodsLanded' : heldBack === 0 ? 'Evicting' : 'EvictionHeldBack',
+    message: parts.filter(Boolean).join('; '),
   };
 }

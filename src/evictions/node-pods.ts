@@ -16,7 +16,7 @@ export interface NodePod {
   readonly tolerations: readonly Toleration[];
   /** When it was bound, in milliseconds since the epoch; it counts whole seconds, and the rest of that second is cut off. */
   readonly landedAt: number;
-  /** Whether the scheduler chose the node, for certain. Otherwise the pod may have named it, and no taint kept it off. */
+  /** Whether the default scheduler chose the node, for certain. Otherwise the pod may have named it, and no taint kept it off. */
   readonly isScheduled: boolean;
 }
 

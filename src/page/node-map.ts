@@ -18,6 +18,8 @@ export interface NodeMapInput {
   /** The strongest mode first. */
   readonly compiled: readonly CompiledTaintPolicy[];
   readonly isContested: (node: ClusterNode, taint: Taint) => boolean;
+  /** The pods that landed on the node while a taint was missing, in words. */
+  readonly intrudersOn: (node: ClusterNode) => string | undefined;
 }
 
 /** A column, with what it takes to fill it. */
@@ -26,7 +28,7 @@ interface Column extends NodeColumn {
 }
 
 /** The nodes × the taints that policies keep on them. */
-export async function nodeMap({ nodes, compiled, isContested }: NodeMapInput): Promise<NodeMap> {
+export async function nodeMap({ nodes, compiled, isContested, intrudersOn }: NodeMapInput): Promise<NodeMap> {
   const all = compiled.flatMap((policy) => policy.rules.map((rule) => columnOf(policy, rule)));
   const columns = all.slice(0, MAX_COLUMNS);
   const rows: NodeRow[] = [];
@@ -37,7 +39,7 @@ export async function nodeMap({ nodes, compiled, isContested }: NodeMapInput): P
   for (const node of [...nodes].sort((a, b) => (a.name < b.name ? -1 : 1))) {
     if (++count % SLICE === 0) await setImmediate();
     const selecting = new Set(compiled.filter((policy) => policy.selectsNode(node.labels)));
-    if (selecting.size > 0) rows.push(rowOf(node, columns, selecting, isContested, notes));
+    if (selecting.size > 0) rows.push(rowOf(node, columns, selecting, { isContested, intrudersOn }, notes));
     else unselected++;
   }
   return {
@@ -59,7 +61,7 @@ function rowOf(
   node: ClusterNode,
   columns: readonly Column[],
   selecting: ReadonlySet<CompiledTaintPolicy>,
-  isContested: NodeMapInput['isContested'],
+  { isContested, intrudersOn }: Pick<NodeMapInput, 'isContested' | 'intrudersOn'>,
   known: Map<string, number>,
 ): NodeRow {
   const { losses, removed } = nodeDrift(node, [...selecting], {
@@ -75,22 +77,27 @@ function rowOf(
     [...selecting].map((policy) => [policy.name, new Set(node.taints.map((taint) => policy.heldBy(taint, isSettled)))]),
   );
   const notes: number[] = [];
+  const say = (note: string) => {
+    const index = known.get(note) ?? known.size;
+    known.set(note, index);
+    notes.push(index);
+  };
   const cells = columns.map((column): NodeCell => {
     const fields = kept.get(column.policy);
     if (fields === undefined) return '-';
     const loss = lost.get(`${column.policy} ${column.field}`);
     if (loss !== undefined) {
       const found = carried.get(identity(loss.taint));
-      const note = noteOn(loss, found);
-      const index = known.get(note) ?? known.size;
-      known.set(note, index);
-      notes.push(index);
+      say(noteOn(loss, found));
       if (loss.hindrance === 'contested') return 'c';
       return found === undefined ? 'm' : 'd';
     }
     if (excused.has(`${column.policy} ${column.field}`)) return 'r';
     return fields.has(column.field) || isPresent(column.rule, carried) ? 'k' : 'a';
   });
+  // After those of the cells, which are told apart by their number.
+  const intruders = intrudersOn(node);
+  if (intruders !== undefined) say(intruders);
   return { name: node.name, ready: node.ready, cells: cells.join(''), ...(notes.length > 0 ? { notes } : {}) };
 }
 

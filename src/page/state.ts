@@ -129,7 +129,7 @@ export interface NodeRow {
   readonly ready: boolean;
   /** A {@link NodeCell} for each column, one after the other. */
   readonly cells: string;
-  /** What there is to say of cells that are `m`, `d` or `c`, in the order of the columns: index into {@link NodeMap.notes}; absent when there is nothing. */
+  /** What there is to say of cells that are `m`, `d` or `c`, in the order of the columns, and then of the node: index into {@link NodeMap.notes}; absent when there is nothing. */
   readonly notes?: readonly number[];
 }
 

@@ -60,7 +60,8 @@ export type OptionalRight =
   | 'deletePods'
   | 'listPods'
   | 'listNodePools'
-  | 'listMachineDeployments';
+  | 'listMachineDeployments'
+  | 'evictPods';
 
 export interface AskedRight {
   readonly right: OptionalRight;
@@ -75,6 +76,12 @@ export interface AskedRight {
 export function askedRights(policy: Policy, audit: boolean): AskedRight[] {
   const asked: AskedRight[] = [];
   for (const purpose of nativePurposesOf(policy)) asked.push({ right: 'nativePolicies', by: NATIVE_ASKED_BY[purpose] });
+  if (policy.kind === 'TaintPolicy') {
+    const { mode, intruders } = policy.spec;
+    if (!audit && mode !== 'Audit' && intruders === 'Evict') {
+      asked.push({ right: 'listPods', by: 'intruders: Evict' }, { right: 'evictPods', by: 'intruders: Evict' });
+    }
+  }
   if (policy.kind === 'TolerationPolicy') {
     const { mode, existing } = policy.spec;
     if (!audit && mode === 'Mutate' && existing === 'Patch') {

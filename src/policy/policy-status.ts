@@ -25,7 +25,7 @@ const ConditionSchema = Type.Object({
       'What the condition is about. Ready: the policy is valid and in force. Stalled: something that it declares is not ' +
       'done, and needs attention. FieldsIgnored: it has fields that this version of taintkeeper does not know. Backstop: ' +
       'the native policies under the webhook are in force. Authorization: those that ask who may tolerate are. Evicting: nodes ' +
-      'still wait for a taint that evicts pods. ' +
+      'still wait for a taint that evicts pods. Intruders: pods landed on nodes while a taint was missing, and do not tolerate it. ' +
       'PoolLacksTaint: the template of a node pool does not declare a Present taint with which its nodes come.',
     pattern:
       '^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$',
@@ -51,7 +51,7 @@ export const PolicyStatusSchema = Type.Object(
       Type.Array(ConditionSchema, {
         description:
           'Ready is True when the policy is valid and in force as it stands; otherwise its message names each field at fault, ' +
-          'and the generation that stays in force. Stalled, FieldsIgnored and Evicting are there only while they are True, ' +
+          'and the generation that stays in force. Stalled, FieldsIgnored, Evicting and Intruders are there only while they are True, ' +
           'PoolLacksTaint besides while it is Unknown because taintkeeper may not read the pools, Backstop only with ' +
           'backstop: Native, and Authorization only with tolerate: Authorized.',
         maxItems: 8,
@@ -142,6 +142,8 @@ export interface StatusInput {
   readonly evicting?: ConditionState | undefined;
   /** Which node pools do not declare its Present taints, if any. */
   readonly undeclared?: ConditionState | undefined;
+  /** The pods that landed while a taint was missing, if there are any. */
+  readonly intruders?: ConditionState | undefined;
   /** Undefined for a policy that cannot be used. */
   readonly findings: Findings | undefined;
   readonly now: Date;
@@ -149,7 +151,19 @@ export interface StatusInput {
 
 /** The status as it should be. It equals `before` where nothing changed but the time. */
 export function nextPolicyStatus(input: StatusInput): PolicyStatus {
-  const { before, generation, mode, inForce, stalled, natives = {}, evicting, undeclared, findings, now } = input;
+  const {
+    before,
+    generation,
+    mode,
+    inForce,
+    stalled,
+    natives = {},
+    evicting,
+    intruders,
+    undeclared,
+    findings,
+    now,
+  } = input;
   const condition = (type: string, state: ConditionState): PolicyCondition => {
     const previous = before?.conditions?.find((one) => one.type === type);
     const lastTransitionTime = previous?.status === state.status ? previous.lastTransitionTime : rfc3339(now);
@@ -175,6 +189,7 @@ export function nextPolicyStatus(input: StatusInput): PolicyStatus {
         : []),
       ...Object.entries(natives).map(([purpose, state]) => condition(purpose, state)),
       ...(evicting ? [condition('Evicting', evicting)] : []),
+      ...(intruders ? [condition('Intruders', intruders)] : []),
       ...(undeclared ? [condition('PoolLacksTaint', undeclared)] : []),
     ],
     ...(mode ? { mode } : {}),

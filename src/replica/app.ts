@@ -149,8 +149,10 @@ function announceLoad(load: PolicyLoad, audit: boolean, metrics: AdmissionMetric
     return;
   }
   announcePolicies(load.policies, { audit, at: load.at.getTime() }, metrics, log);
-  for (const { kind, name } of load.policies) {
-    if (kind === 'RecoveryPolicy') log.warn(`${kind} ${name} does nothing here: it takes taintkeeper in a cluster`);
+  const idle = 'does nothing here: it takes taintkeeper in a cluster';
+  for (const { kind, name, spec } of load.policies) {
+    if (kind === 'RecoveryPolicy') log.warn(`${kind} ${name} ${idle}`);
+    if (kind === 'TaintPolicy' && spec.noExecute) log.warn(`${kind} ${name}: spec.noExecute ${idle}`);
   }
   for (const policy of load.policies) {
     if (policy.kind === 'TaintPolicy' && policy.spec.surviveDeletion) {

@@ -5,6 +5,7 @@ import { eventsOf } from '../admission/request-events.ts';
 import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
 import { type ClientFile, followClients } from '../certs/client-authority.ts';
+import { budgetClaims, claimingUpdate } from '../cluster/budget-claims.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { createEventRecorder } from '../cluster/events/event-recorder.ts';
 import { electLeader, type LeaderElection } from '../cluster/lease/leader-election.ts';
@@ -149,6 +150,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   present.certificates = keeper;
   starting.defer(() => keeper.stop());
 
+  const settleClaims = budgetClaims({ client, namespace, lease: options.lease });
   const admission = await startAdmission({
     listeners: options,
     tls: keeper.current().serving,
@@ -159,6 +161,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       return policies.snapshot().compiled;
     },
     former: { recordOf: records.recordOf, now: () => client.now().getTime() },
+    settle: ({ request, judgement }) => settleClaims(claimingUpdate(request, judgement)),
     onJudged(judged) {
       const { request, judgement } = judged;
       for (const event of eventsOf(request, judgement)) events.record(event);
@@ -200,13 +203,14 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   };
 
   async function lead(leadership: Leadership): Promise<void> {
-    const { signal } = leadership;
+    const { signal, predecessorAt } = leadership;
     const ended = once(signal, 'abort');
     await Promise.race([ended, Promise.all([policies.synced, webhooks.synced])]);
     if (signal.aborted) return;
     const work = startLeaderWork({
       ...options,
       signal,
+      predecessorAt,
       client: leaderClient(client, leadership),
       service,
       policies,

@@ -7,7 +7,7 @@ import { type Page, pageRoutes } from '../page/page-routes.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { throttle } from '../runtime/rate-limit.ts';
 import { type Check, createAdminServer } from '../server/admin-server.ts';
-import { createAdmissionServer, type JudgedRequest } from '../server/admission-server.ts';
+import { type AdmissionServerOptions, createAdmissionServer, type JudgedRequest } from '../server/admission-server.ts';
 import { type ConnectionLimits, followConnections } from '../server/connections.ts';
 import type { AdmissionMetrics, Metrics } from '../server/metrics.ts';
 import { type KnownClients, secureContext, type TlsPair } from '../server/tls.ts';
@@ -56,6 +56,7 @@ export interface AdmissionOptions {
   /** What nodes carried that were deleted; undefined: nobody keeps it. */
   readonly former?: FormerNodes | undefined;
   readonly onJudged?: (judged: JudgedRequest) => void;
+  readonly settle?: AdmissionServerOptions['settle'];
   readonly metrics: AdmissionMetrics;
   readonly log: Logger;
   /** How long a stop waits for requests in flight and connections that do not end by themselves. */
@@ -99,6 +100,7 @@ export async function startAdmission(options: AdmissionOptions): Promise<Running
     log,
     draining: (connection) => draining || (clientCa !== undefined && !current.has(connection)),
     ...(onJudged ? { onJudged } : {}),
+    settle: options.settle,
   });
   const { server } = admission;
   const connections = followConnections(server, connectionLimits(listeners.port, log));

@@ -5,12 +5,12 @@ import type { Logger } from 'pino';
 import { type FormerNodes, type Judgement, judge } from '../admission/admit.ts';
 import { answer, badRequest, internalError } from '../admission/response.ts';
 import { type AdmissionRequest, decodeReview, nestedTooDeep } from '../admission/review.ts';
-import type { Phase } from '../judge/decision.ts';
+import type { Decision, Phase } from '../judge/decision.ts';
 import { printable } from '../kubernetes/text.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { throttle } from '../runtime/rate-limit.ts';
-import { followArrivals } from './connections.ts';
+import { CLIENT_TIMEOUTS, type ClientTimeouts, followArrivals } from './connections.ts';
 import { parseJson } from './json-body.ts';
 import type { AdmissionMetrics, RequestResult } from './metrics.ts';
 import { checkClients, type KnownClients, secureContext, type TlsPair } from './tls.ts';
@@ -25,30 +25,6 @@ export const BODY_LIMIT_BYTES = 7 * 1024 * 1024;
  */
 export const RECEIVED_LIMIT_BYTES = 3 * BODY_LIMIT_BYTES;
 
-/** How long a client may take, in milliseconds. */
-export interface ClientTimeouts {
-  readonly keepAlive: number;
-  /** From the opening of a connection, or from the first byte of a further request, to the end of the headers. */
-  readonly headers: number;
-  /** From there to the end of the request. */
-  readonly body: number;
-  readonly handshake: number;
-  /** How often requests are looked for that are over their limits: they may take so much longer. */
-  readonly checkInterval: number;
-}
-
-export const CLIENT_TIMEOUTS: ClientTimeouts = {
-  // The API server keeps idle connections for 90 s. If this end closes first, the request that is just then on its way is
-  // lost, and the API server does not send it again.
-  keepAlive: 120_000,
-  // Neither does it use every connection at once: some it opens in reserve, and a call may come just when one is closed.
-  headers: 100_000,
-  // A webhook's timeout is 30 s at most and 10 s by default: whoever takes longer is no API server.
-  body: 10_000,
-  handshake: 5_000,
-  checkInterval: 1_000,
-};
-
 export interface AdmissionServerOptions {
   readonly tls: TlsPair;
   /** Undefined: everybody may call. */
@@ -59,6 +35,11 @@ export interface AdmissionServerOptions {
   readonly former?: FormerNodes | undefined;
   readonly metrics: AdmissionMetrics;
   readonly log: Logger;
+  /**
+   * Settles the claims of a judgement. It answers within a second and a half, and does not reject; without it, claims are let
+   * through.
+   */
+  readonly settle?: ((judged: JudgedRequest) => Promise<Decision<unknown>>) | undefined;
   /** While true, the connection ends after its next answer. */
   readonly draining?: (connection: Socket) => boolean;
   /** Called with every request that was judged, dry runs among them. It must not throw. */
@@ -87,6 +68,7 @@ export function createAdmissionServer({
   former,
   metrics,
   log,
+  settle,
   draining = () => false,
   onJudged,
   timeouts = CLIENT_TIMEOUTS,
@@ -182,13 +164,15 @@ export function createAdmissionServer({
 
   for (const phase of ['validate', 'mutate'] as const) {
     app.post(`/${phase}`, (request, reply) => {
-      const { status, body } = review(request.body, phase);
-      return reply.code(status).send(body);
+      const reviewed = review(request.body, phase);
+      // A promise takes its time, and nearly all requests are judged at once.
+      if (!(reviewed instanceof Promise)) return reply.code(reviewed.status).send(reviewed.body);
+      return reviewed.then(({ status, body }) => reply.code(status).send(body));
     });
   }
   return app;
 
-  function review(body: unknown, phase: Phase): { status: number; body: object } {
+  function review(body: unknown, phase: Phase): Reviewed | Promise<Reviewed> {
     const start = performance.now();
     const secondsSinceStart = () => (performance.now() - start) / 1000;
 
@@ -208,6 +192,13 @@ export function createAdmissionServer({
       request.dryRun ? metrics.dryRunAnswered(phase) : metrics.requestAnswered(phase, result, secondsSinceStart());
     try {
       const judgement = judge(request, phase, policies(), former);
+      if (!judgement.claims || !settle) return finish(judgement);
+      return settle({ phase, request, judgement }).then((decision) => finish({ ...judgement, decision }), fail);
+    } catch (thrown) {
+      return fail(thrown);
+    }
+
+    function finish(judgement: Judgement): Reviewed {
       const { kind, decision } = judgement;
       count(RESULTS[decision.verdict]);
       if (kind && !request.dryRun) {
@@ -216,7 +207,9 @@ export function createAdmissionServer({
       logViolations(log, request, judgement);
       onJudged?.({ phase, request, judgement });
       return { status: 200, body: answer(request.uid, judgement) };
-    } catch (thrown) {
+    }
+
+    function fail(thrown: unknown): Reviewed {
       const error = nestedTooDeep(thrown, request) ?? thrown;
       if (error instanceof MalformedObjectError) {
         count('malformed');
@@ -229,6 +222,11 @@ export function createAdmissionServer({
       return { status: 500, body: internalError(request.uid) };
     }
   }
+}
+
+interface Reviewed {
+  readonly status: number;
+  readonly body: object;
 }
 
 /** What tells one request from others in the log. */

@@ -1,6 +1,30 @@
 import type { IncomingMessage } from 'node:http';
 import type { Server, Socket } from 'node:net';
 
+/** How long a client may take, in milliseconds. */
+export interface ClientTimeouts {
+  readonly keepAlive: number;
+  /** From the opening of a connection, or from the first byte of a further request, to the end of the headers. */
+  readonly headers: number;
+  /** From there to the end of the request. */
+  readonly body: number;
+  readonly handshake: number;
+  /** How often requests are looked for that are over their limits: they may take so much longer. */
+  readonly checkInterval: number;
+}
+
+export const CLIENT_TIMEOUTS: ClientTimeouts = {
+  // The API server keeps idle connections for 90 s. If this end closes first, the request that is just then on its way is
+  // lost, and the API server does not send it again.
+  keepAlive: 120_000,
+  // Neither does it use every connection at once: some it opens in reserve, and a call may come just when one is closed.
+  headers: 100_000,
+  // A webhook's timeout is 30 s at most and 10 s by default: whoever takes longer is no API server.
+  body: 10_000,
+  handshake: 5_000,
+  checkInterval: 1_000,
+};
+
 export interface ArrivalLimits {
   /** Of all bodies together, as long as they arrive. */
   readonly bytes: number;

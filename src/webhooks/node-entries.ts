@@ -2,7 +2,7 @@ import { type Chosen, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, not, TRUE, type Variable } from '../cel/expression.ts';
 import { literals } from '../cel/lists.ts';
 import { lacksPresentTaint, protectedKeys, whenTaintsChange } from '../conditions/dropped-taints.ts';
-import { carriesProtected, mayReturn, rulesOf } from '../conditions/node-policies.ts';
+import { carriesProtected, countedOf, mayReturn, rulesOf } from '../conditions/node-policies.ts';
 import { onUpdate, RESTORES_NATIVELY } from '../conditions/node-update.ts';
 import { lasting } from '../conditions/protected-taints.ts';
 import { IS_NODE, LABELS } from '../conditions/selection.ts';
@@ -130,11 +130,15 @@ function restoration(binding: readonly CompiledTaintPolicy[], updates: OnUpdate)
   });
 }
 
-/** A protected taint is dropped by somebody whom the policy does not exempt. */
+/** By somebody whom the policy does not exempt, a protected taint is dropped, or one is added that counts for its budget. */
 function protection(failing: readonly CompiledTaintPolicy[]): Chosen {
-  const keys = protectedKeys(rulesOf(failing));
+  const keys = protectedKeys([...rulesOf(failing), ...countedOf(failing)]);
   return onUpdate((questions, size) =>
-    whenTaintsChange({ exact: questions.unlessExempt(failing), protectedKeys: keys, size }),
+    whenTaintsChange({
+      exact: any([questions.unlessExempt(failing), questions.counts(failing)]),
+      protectedKeys: keys,
+      size,
+    }),
   );
 }
 
@@ -145,10 +149,14 @@ function report(
   protects: Expression,
   updates: OnUpdate,
 ): WebhookEntry[] {
-  const keys = protectedKeys(rulesOf(policies));
+  const keys = protectedKeys([...rulesOf(policies), ...countedOf(policies)]);
   const concerns = onUpdate((questions, size) =>
     any([
-      whenTaintsChange({ exact: questions.byAnyone(policies), protectedKeys: keys, size }),
+      whenTaintsChange({
+        exact: any([questions.byAnyone(policies), questions.counts(policies)]),
+        protectedKeys: keys,
+        size,
+      }),
       questions.leaves(policies, size),
       questions.announces(binding),
     ]),

@@ -45,6 +45,8 @@ function startUnanswered(signal: AbortSignal) {
     defaultPolicies: 'defaults',
     ownerClusterRole: 'taintkeeper',
     evictionRate: 1,
+    predecessorAt: undefined,
+    lease: 'taintkeeper',
     record: () => {},
     metrics,
     log,

@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import type { Logger } from 'pino';
-import type { Moment } from '../../runtime/moment.ts';
 import { pause } from '../../runtime/pause.ts';
 import { followFault } from '../../runtime/standing-fault.ts';
 import { type ApiClient, messageOf } from '../client/api-client.ts';
 import { isNotFound } from '../client/api-error.ts';
 import { beginTerm, type Leadership, LeadershipLostError, type Term } from './leadership.ts';
 import { candidatePause, type LeaderTimings, leaderTimings } from './lease.ts';
-import { leaseContender, leaseFault } from './lease-contender.ts';
+import { type Acquired, leaseContender, leaseFault } from './lease-contender.ts';
 
 /** Whether some process holds the Lease, or held it when it ended without giving it up. */
 export async function isLed(client: ApiClient, namespace: string, lease: string): Promise<boolean> {
@@ -105,8 +104,8 @@ export function electLeader(options: LeaderElectionOptions): LeaderElection {
 
   async function takePart(): Promise<void> {
     while (!stopping.signal.aborted) {
-      const asked = await attempt(contender.acquire, stopping.signal);
-      if (asked && !stopping.signal.aborted) await serve(asked);
+      const acquired = await attempt(contender.acquire, stopping.signal);
+      if (acquired && !stopping.signal.aborted) await serve(acquired);
       announce();
       await pause(candidatePause(timings), stopping.signal);
     }
@@ -115,8 +114,8 @@ export function electLeader(options: LeaderElectionOptions): LeaderElection {
     announce();
   }
 
-  async function serve(asked: Moment): Promise<void> {
-    const own = beginTerm(timings, asked);
+  async function serve({ asked, predecessorAt }: Acquired): Promise<void> {
+    const own = beginTerm(timings, asked, predecessorAt);
     // Stopped for too long between the request and its answer.
     if (!own.held()) return;
     term = own;

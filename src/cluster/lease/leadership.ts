@@ -27,6 +27,11 @@ export interface Leadership {
    * whichever of the two says that more time has passed is believed, because a suspended machine stops one of them.
    */
   held(): boolean;
+  /**
+   * When somebody led for the last time before, by the API server's clock: in milliseconds since the epoch, whole seconds. Undefined
+   * where nobody did, or it is not known.
+   */
+  readonly predecessorAt: number | undefined;
   /** Milliseconds until somebody else may take the lease, at the earliest; 0 once it is no longer held. */
   remainingMs(): number;
 }
@@ -45,7 +50,11 @@ export interface Term extends Leadership {
 }
 
 /** @param asked when the request was sent that made this process the leader */
-export function beginTerm({ leaseDurationMs, renewDeadlineMs }: LeaderTimings, asked: Moment): Term {
+export function beginTerm(
+  { leaseDurationMs, renewDeadlineMs }: LeaderTimings,
+  asked: Moment,
+  predecessorAt?: number,
+): Term {
   const ending = new AbortController();
   let renewedAt = asked;
   let deadline: NodeJS.Timeout | undefined;
@@ -71,6 +80,7 @@ export function beginTerm({ leaseDurationMs, renewDeadlineMs }: LeaderTimings, a
   return {
     signal: ending.signal,
     held,
+    predecessorAt,
     remainingMs: () => (held() ? leaseDurationMs - longestSince(renewedAt) : 0),
     renewed(at) {
       if (!held()) return;

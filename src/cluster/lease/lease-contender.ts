@@ -2,7 +2,16 @@ import { type Moment, thisMoment } from '../../runtime/moment.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { ApiError, isConflict, isOutdated } from '../client/api-error.ts';
 import { replicaOf } from './leadership.ts';
-import { type Bounds, givenUp, heldBy, holderOf, type LeaderTimings, type Lease, leaseStore } from './lease.ts';
+import {
+  type Bounds,
+  givenUp,
+  heldBy,
+  holderOf,
+  type LeaderTimings,
+  type Lease,
+  leaseStore,
+  writtenAt,
+} from './lease.ts';
 
 /** What to log of a request for the Lease that failed: what counts as the same fault, and the message with advice. */
 export function leaseFault(
@@ -30,6 +39,12 @@ const MISSED_RENEWALS = 2;
 /** How a renewal ended, when the API server answered. */
 export type Renewal = { readonly ok: true; readonly asked: Moment } | { readonly ok: false; readonly why: string };
 
+export interface Acquired {
+  readonly asked: Moment;
+  /** When the Lease was last written before: see {@link Leadership.predecessorAt}. */
+  readonly predecessorAt: number | undefined;
+}
+
 /**
  * One candidate's dealings with the Lease, by the rules of client-go's tools/leaderelection: the times in the Lease are never
  * compared with a clock; a lease has expired when it has not been seen to change for as long as it says it lasts. One rule is our own:
@@ -41,7 +56,7 @@ export interface LeaseContender {
    * @returns when it asked for what it got, or undefined if the lease is somebody else's
    * @throws ApiError, Error
    */
-  acquire(signal: AbortSignal): Promise<Moment | undefined>;
+  acquire(signal: AbortSignal): Promise<Acquired | undefined>;
   /** Renews a lease that is ours. @throws ApiError, Error: it may still be ours */
   renew(signal: AbortSignal): Promise<Renewal>;
   /** Gives the lease up if it is, or may be, ours. @throws ApiError, Error */
@@ -99,7 +114,8 @@ export function leaseContender(options: {
       const holder = seen && holderOf(seen.lease);
       if (holder !== undefined && holder !== identity && !expired()) return undefined;
       try {
-        return await claim(seen?.lease, signal);
+        const predecessorAt = seen && writtenAt(seen.lease);
+        return { asked: await claim(seen?.lease, signal), predecessorAt };
       } catch (error) {
         if (!isConflict(error)) throw error;
         // Somebody was faster: see who.

@@ -41,7 +41,11 @@ export function candidatePause({ retryPeriodMs }: LeaderTimings): number {
 
 /** The part of a Lease (coordination.k8s.io/v1) that leader election is about. The rest is kept as it is. */
 export interface Lease {
-  readonly metadata: { readonly resourceVersion: string };
+  readonly metadata: {
+    readonly resourceVersion: string;
+    /** Of each writer, when it last changed something: RFC 3339, by the API server's clock. */
+    readonly managedFields?: readonly { readonly time?: string }[];
+  };
   readonly spec?: LeaseSpec;
 }
 
@@ -90,6 +94,14 @@ export function leaseStore(client: ApiClient, namespace: string, name: string): 
 /** Who holds the lease, or undefined for one that was given up. */
 export function holderOf({ spec }: Lease): string | undefined {
   return spec?.holderIdentity || undefined;
+}
+
+/** When it was last written, in milliseconds since the epoch and whole seconds; undefined where the API server does not say. */
+export function writtenAt({ metadata }: Lease): number | undefined {
+  const times = (metadata.managedFields ?? [])
+    .map(({ time }) => Date.parse(time ?? ''))
+    .filter((at) => !Number.isNaN(at));
+  return times.length === 0 ? undefined : Math.max(...times);
 }
 
 /** What a holder writes, following on what was there. Times are for people: nobody compares them. */

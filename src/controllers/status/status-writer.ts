@@ -32,7 +32,7 @@ export interface PolicyStatusOptions {
   readonly audit: boolean;
   readonly nodes: () => Iterable<NodeView>;
   readonly daemonSets: () => Iterable<DaemonSetView>;
-  readonly reports: Omit<Reports, 'add' | 'changes' | 'ready' | 'isContested'>;
+  readonly reports: Omit<Reports, 'add' | 'changes' | 'ready' | 'isContested' | 'intrudersOn'>;
   readonly metrics: Pick<ClusterMetrics, 'violating' | 'awaitingEviction' | 'stalled'>;
 }
 
@@ -116,6 +116,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
         natives,
         evicting: awaited?.condition,
         undeclared: reports.undeclared(policy),
+        intruders: reports.intruders(policy),
         findings,
         now: new Date(),
       });

@@ -120,6 +120,7 @@ function policyTroubles({ policies, nodes, checks }) {
     if (valid && ready && ready.status !== 'True') say('failed', `is not ready: ${ready.message}`);
     for (const { type, status, message } of conditions) {
       if (type === 'Stalled' && status === 'True') say('attention', `needs attention: ${message}`);
+      if (type === 'Intruders' && status === 'True') say('attention', `names intruders: ${message}`);
       if (type === 'FieldsIgnored' && status === 'True') say('attention', `is in force without ${message}`);
       if (type === 'PoolLacksTaint' && status === 'True') say('attention', `has a taint that a pool lacks: ${message}`);
     }

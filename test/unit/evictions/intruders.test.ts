@@ -155,7 +155,7 @@ describe('an intruder', () => {
 });
 
 describe('the condition Intruders', () => {
-  const on = (node: string, pods: readonly string[], heldBack: readonly string[] = []) => ({ node, pods, heldBack });
+  const on = (node: string, pods: readonly string[], heldBack = 0, staying = 0) => ({ node, pods, heldBack, staying });
 
   it('is not there without intruders', () => {
     expect(intrudersState([], 'yes')).toBeUndefined();
@@ -165,21 +165,28 @@ describe('the condition Intruders', () => {
   it.each([
     ['no', 'PodsLanded', ''],
     ['not permitted', 'PodsLanded', ''],
-    ['yes', 'EvictionHeldBack', '; being evicted, 1 held back for now: their Events say why'],
+    [
+      'yes',
+      'EvictionHeldBack',
+      '; they are being evicted; 1 held back for now, as their Events say; 1 of DaemonSets stay',
+    ],
   ] as const)('names them: evicted %s', (evicts, reason, end) => {
-    expect(
-      intrudersState([on('n1', ['default/a', 'default/b'], ['default/b']), on('n2', ['default/c'])], evicts),
-    ).toEqual({
+    const found = [on('n1', ['default/a', 'default/b'], 1), on('n2', ['default/c'], 0, 1)];
+    expect(intrudersState(found, evicts)).toEqual({
       status: 'True',
       reason,
       message: `3 pods landed on 2 nodes while a taint was missing, and do not tolerate it: default/a on n1, default/b on n1, default/c on n2${end}`,
     });
   });
 
+  it('says of those that are never evicted nothing else', () => {
+    expect(intrudersState([on('n1', ['default/a'], 0, 1)], 'yes')).toMatchObject({ reason: 'PodsLanded' });
+  });
+
   it('names a few of many', () => {
     const pods = Array.from({ length: 900 }, (_, index) => `default/p${index}`);
     const { reason, message } = intrudersState([on('n1', pods)], 'yes') ?? {};
     expect(reason).toBe('Evicting');
-    expect(message).toMatch(/^900 pods landed on 1 node .* default\/p3 on n1, and 896 more; being evicted$/);
+    expect(message).toMatch(/^900 pods landed on 1 node .* default\/p3 on n1, and 896 more; they are being evicted$/);
   });
 });

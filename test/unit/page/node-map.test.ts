@@ -18,9 +18,10 @@ function mapOf(
   specs: Record<string, TaintPolicySpec>,
   nodes: readonly ClusterNode[],
   isContested: (node: ClusterNode, taint: Taint) => boolean = () => false,
+  intrudersOn: (node: ClusterNode) => string | undefined = () => undefined,
 ) {
   const policies = Object.entries(specs).map(([name, spec]): Policy => ({ kind: 'TaintPolicy', name, spec }));
-  return nodeMap({ nodes, compiled: compilePolicies(policies).taintPolicies, isContested });
+  return nodeMap({ nodes, compiled: compilePolicies(policies).taintPolicies, isContested, intrudersOn });
 }
 
 const PRESENT: TaintPolicySpec = {
@@ -130,4 +131,13 @@ it('bounds the columns', async () => {
   const specs = Object.fromEntries(['p', 'q', 'r', 's'].map((name) => [name, { mode: 'Deny' as const, taints }]));
   const map = await mapOf(specs, [node('n', [])]);
   expect([map.columns.length, map.columnsLeftOut, map.rows[0]?.cells.length]).toEqual([200, 40, 200]);
+});
+
+it('pods that landed while a taint was missing are the last that is said of a node', async () => {
+  const text = '1 pod landed while dedicated=gpu:NoSchedule was missing: default/a';
+  const { rows, notes } = await mapOf({ p: PRESENT }, [node('n1', []), node('n2', [GPU])], undefined, () => text);
+  expect(rows.map(({ notes: said = [] }) => said.map((index) => notes[index]))).toEqual([
+    [expect.stringContaining('lacks dedicated=gpu:NoSchedule'), text],
+    [text],
+  ]);
 });

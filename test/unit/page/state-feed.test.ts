@@ -79,6 +79,7 @@ describe('nodes and coverage', () => {
       },
       daemonSets: () => [],
       isContested: () => false,
+      intrudersOn: () => undefined,
     };
     const spec = { mode: 'Deny' as const, taints: [{ key: 'keep' }] };
     const led = {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { expect, it, vi } from 'vitest';
-import { CLIENT_TIMEOUTS } from '../../../src/server/admission-server.ts';
+import { CLIENT_TIMEOUTS } from '../../../src/server/connections.ts';
 import { openRaw, openTls } from './raw-connections.ts';
 import { ALIVE, startServer } from './running-server.ts';
 

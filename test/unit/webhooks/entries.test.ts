@@ -9,6 +9,7 @@ import { webhookEntries } from '../../../src/webhooks/entries.ts';
 import type { WebhookEntry } from '../../../src/webhooks/entry.ts';
 
 const dedicated = { key: 'dedicated' };
+const BUDGETED = { key: 'out', ensure: 'Nothing' } as const;
 const present = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' } as const;
 
 function taintPolicy(spec: Partial<TaintPolicySpec>, name = 'p'): Policy {
@@ -136,6 +137,20 @@ describe('which webhooks the policies need', () => {
         'validate report: UPDATE nodes, Ignore',
       ],
     ],
+    [
+      'a budget of NoExecute taints that may be removed freely',
+      [taintPolicy({ taints: [BUDGETED], noExecute: { maxNodes: 1 } })],
+      [
+        'mutate register: CREATE nodes, Ignore',
+        'validate protect: UPDATE nodes, Fail',
+        'validate report: UPDATE nodes, Ignore',
+      ],
+    ],
+    [
+      'the same, where failurePolicy lets updates pass',
+      [taintPolicy({ taints: [BUDGETED], noExecute: { maxNodes: 1 }, failurePolicy: 'Ignore' })],
+      ['mutate register: CREATE nodes, Ignore', 'validate report: UPDATE nodes, Ignore'],
+    ],
     ['an Audit policy', [taintPolicy({ mode: 'Audit' })], ['validate report: UPDATE nodes, Ignore']],
     [
       'a Present taint',
@@ -200,6 +215,19 @@ describe('which webhooks the policies need', () => {
       'validate report-tolerations: CREATE and UPDATE daemonsets, Ignore',
     ]);
   });
+});
+
+it('a budget asks for added taints that count, of those whom it does not exempt', () => {
+  const spec = { taints: [BUDGETED], noExecute: { maxNodes: 1 }, exempt: { users: ['root'] } };
+  const condition = expressionOf(webhookEntries([taintPolicy(spec)]), 'protect', 'drops-protected-taint');
+  expect(condition).toContain('added');
+  expect(condition).toContain('"NoExecute"');
+  expect(condition).toContain('"root"');
+  const lifeCycle = { key: 'node.kubernetes.io/unreachable', ensure: 'Nothing' } as const;
+  const names = webhookEntries([taintPolicy({ taints: [lifeCycle], noExecute: { maxNodes: 1 } })]).map(
+    ({ name }) => name,
+  );
+  expect(names).not.toContain('protect.taintkeeper.dev');
 });
 
 describe('the entries', () => {

@@ -22,10 +22,15 @@ export function leaseServer(): LeaseServer {
   let version = 0;
   let spec: LeaseSpec | undefined;
   const history: (LeaseSpec | undefined)[] = [];
-  const lease = () => ({ metadata: { resourceVersion: String(version) }, spec });
+  let writtenAt = 0;
+  const lease = () => ({
+    metadata: { resourceVersion: String(version), managedFields: [{ time: new Date(writtenAt).toISOString() }] },
+    spec,
+  });
   const write = (next: LeaseSpec | undefined) => {
     spec = next;
     version++;
+    writtenAt = Date.now();
     history.push(next);
   };
 

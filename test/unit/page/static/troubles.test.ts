@@ -101,6 +101,11 @@ it.each<{ why: string; change: Partial<PageState>; found: string[] }>([
     found: ['attention policies TaintPolicy gpu-pool has a taint that a pool lacks: why'],
   },
   {
+    why: 'pods that landed while a taint was missing',
+    change: { policies: [{ ...POLICY, conditions: [condition('Intruders', 'True')] }] },
+    found: ['attention policies TaintPolicy gpu-pool names intruders: why'],
+  },
+  {
     why: 'files that cannot be read are told of by the check alone',
     change: { checks: [{ name: 'policies', state: 'degraded', detail: '1 in force, the last good ones: bad file' }] },
     found: ['attention policies Policies: 1 in force, the last good ones: bad file'],

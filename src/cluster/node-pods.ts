@@ -1,0 +1,101 @@
+import type { NodePod } from '../evictions/node-pods.ts';
+import type { Toleration } from '../kubernetes/toleration.ts';
+import type { ApiClient, RequestOptions } from './client/api-client.ts';
+import { isOutdated } from './client/api-error.ts';
+import { listPages } from './watch/list-pages.ts';
+
+/** A pod has 5 to 10 KB, and a node 110 pods unless its kubelet is told otherwise. */
+const PAGE_SIZE = 250;
+
+/**
+ * The pods that are bound to a node.
+ * @throws ApiError, with status 403 where pods may not be listed
+ */
+export async function listNodePods(client: ApiClient, node: string, signal: AbortSignal): Promise<NodePod[]> {
+  const query = { fieldSelector: `spec.nodeName=${node}` };
+  const found: NodePod[] = [];
+  for await (const { items } of listPages(client, '/api/v1/pods', { query, pageSize: PAGE_SIZE, signal })) {
+    found.push(...items.map(viewNodePod));
+  }
+  return found;
+}
+
+/** Set by kubelets on what stands for a static pod (k8s.io/api/core/v1, MirrorPodAnnotationKey). */
+const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
+
+interface Pod {
+  readonly metadata: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly uid: string;
+    readonly creationTimestamp: string;
+    readonly deletionTimestamp?: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly ownerReferences?: readonly { readonly kind: string; readonly controller?: boolean }[];
+    readonly managedFields?: readonly {
+      readonly fieldsV1?: { readonly 'f:spec'?: Readonly<Record<string, unknown>> };
+    }[];
+  };
+  readonly spec: { readonly tolerations?: readonly Toleration[] | null; readonly schedulerName?: string };
+  readonly status?: {
+    readonly phase?: string;
+    readonly startTime?: string;
+    readonly conditions?: readonly {
+      readonly type: string;
+      readonly status: string;
+      readonly lastTransitionTime?: string;
+    }[];
+  };
+}
+
+export function viewNodePod(object: unknown): NodePod {
+  const { metadata, spec, status = {} } = object as Pod;
+  const { namespace, name, uid, managedFields } = metadata;
+  const bound = status.conditions?.find(({ type, status: holds }) => type === 'PodScheduled' && holds === 'True');
+  return {
+    namespace,
+    name,
+    uid,
+    controller: metadata.ownerReferences?.find(({ controller }) => controller)?.kind,
+    isMirror: metadata.annotations?.[MIRROR_ANNOTATION] !== undefined,
+    isFinished: status.phase === 'Succeeded' || status.phase === 'Failed',
+    isTerminating: metadata.deletionTimestamp !== undefined,
+    tolerations: spec.tolerations ?? [],
+    landedAt: Date.parse(bound?.lastTransitionTime ?? status.startTime ?? metadata.creationTimestamp),
+    isScheduled: isScheduled(spec.schedulerName, managedFields),
+  };
+}
+
+/** Another scheduler may not heed taints. */
+const DEFAULT_SCHEDULER = 'default-scheduler';
+
+/** Binding leaves no entry in `managedFields`; who creates a pod with a `nodeName` owns that field. */
+function isScheduled(schedulerName = DEFAULT_SCHEDULER, managedFields: Pod['metadata']['managedFields'] = []): boolean {
+  const namesNode = managedFields.some(({ fieldsV1 }) => fieldsV1?.['f:spec']?.['f:nodeName'] !== undefined);
+  return schedulerName === DEFAULT_SCHEDULER && managedFields.length > 0 && !namesNode;
+}
+
+/**
+ * Evicts this pod, and no other one of its name; its PodDisruptionBudgets are honoured.
+ * @returns false when it is gone, or another one has its name
+ * @throws ApiError, with status 429 where a PodDisruptionBudget holds it back for now; Error
+ */
+export async function evictPod(
+  client: ApiClient,
+  { namespace, name, uid }: Pick<NodePod, 'namespace' | 'name' | 'uid'>,
+  bounds: Pick<RequestOptions, 'timeoutMs' | 'signal'> = {},
+): Promise<boolean> {
+  const body = {
+    apiVersion: 'policy/v1',
+    kind: 'Eviction',
+    metadata: { namespace, name },
+    deleteOptions: { preconditions: { uid } },
+  };
+  try {
+    await client.request('POST', `/api/v1/namespaces/${namespace}/pods/${name}/eviction`, { ...bounds, body });
+    return true;
+  } catch (error) {
+    if (isOutdated(error)) return false;
+    throw error;
+  }
+}

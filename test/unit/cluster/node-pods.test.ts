@@ -1,0 +1,70 @@
+import { expect, it } from 'vitest';
+import { viewNodePod } from '../../../src/cluster/node-pods.ts';
+
+const POD = {
+  metadata: {
+    namespace: 'default',
+    name: 'a',
+    uid: 'u',
+    creationTimestamp: '2026-01-01T00:00:00Z',
+    managedFields: [{ fieldsV1: { 'f:spec': { 'f:containers': {} } } }],
+  },
+  spec: {},
+};
+const bound = { type: 'PodScheduled', status: 'True', lastTransitionTime: '2026-01-01T00:00:05Z' };
+const withMetadata = (part: object) => ({ ...POD, metadata: { ...POD.metadata, ...part } });
+
+it.each<{ what: string; object: object; view: object }>([
+  {
+    what: 'bound by the scheduler',
+    object: { ...POD, status: { phase: 'Running', startTime: '2026-01-01T00:00:06Z', conditions: [bound] } },
+    view: { landedAt: Date.parse('2026-01-01T00:00:05Z'), isScheduled: true, isFinished: false, isMirror: false },
+  },
+  {
+    what: 'that names its node itself',
+    object: withMetadata({ managedFields: [{ fieldsV1: { 'f:spec': { 'f:nodeName': {} } } }] }),
+    view: { landedAt: Date.parse('2026-01-01T00:00:00Z'), isScheduled: false },
+  },
+  {
+    what: 'of another scheduler, which may not heed taints',
+    object: { ...POD, spec: { schedulerName: 'volcano' } },
+    view: { isScheduled: false },
+  },
+  {
+    what: 'of the default scheduler',
+    object: { ...POD, spec: { schedulerName: 'default-scheduler' } },
+    view: { isScheduled: true },
+  },
+  {
+    what: 'of which it is not known who wrote what',
+    object: { ...withMetadata({ managedFields: undefined }), status: { startTime: '2026-01-01T00:00:06Z' } },
+    view: { landedAt: Date.parse('2026-01-01T00:00:06Z'), isScheduled: false },
+  },
+  {
+    what: 'that waited, and was not bound then',
+    object: { ...POD, status: { conditions: [{ ...bound, status: 'False' }] } },
+    view: { landedAt: Date.parse('2026-01-01T00:00:00Z') },
+  },
+  {
+    what: 'of a controller',
+    object: withMetadata({ ownerReferences: [{ kind: 'Node' }, { kind: 'DaemonSet', controller: true }] }),
+    view: { controller: 'DaemonSet' },
+  },
+  {
+    what: 'that stands for a static one',
+    object: withMetadata({ annotations: { 'kubernetes.io/config.mirror': 'hash' } }),
+    view: { isMirror: true },
+  },
+  { what: 'that has failed', object: { ...POD, status: { phase: 'Failed' } }, view: { isFinished: true } },
+  { what: 'that has succeeded', object: { ...POD, status: { phase: 'Succeeded' } }, view: { isFinished: true } },
+  {
+    what: 'that is about to end',
+    object: withMetadata({ deletionTimestamp: '2026-01-01T00:00:09Z' }),
+    view: { isTerminating: true },
+  },
+  {
+    what: 'with tolerations',
+    object: { ...POD, spec: { tolerations: [{ operator: 'Exists' }] } },
+    view: { tolerations: [{ operator: 'Exists' }] },
+  },
+])('a pod $what', ({ object, view }) => expect(viewNodePod(object)).toMatchObject(view));
