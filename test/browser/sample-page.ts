@@ -55,6 +55,7 @@ export function samplePage({ nodes: nodeCount, daemonSets: daemonSetCount, broke
         nodes: () => nodes,
         daemonSets: () => daemonSets,
         isContested: (node) => node === CONTESTED_NODE,
+        intrudersOn: () => undefined,
       },
     }),
   };

@@ -162,6 +162,15 @@ const RIGHTS_BY_DEFAULT: readonly Right[] = [
     mayNot: ['list', 'watch', 'patch', 'delete'],
   },
   {
+    what: 'the Lease with the places of NoExecute budgets',
+    group: 'coordination.k8s.io',
+    resource: 'leases',
+    name: `${OWN}-noexecute`,
+    namespace: NAMESPACE,
+    may: ['get', 'create', 'update'],
+    mayNot: ['list', 'watch', 'patch', 'delete'],
+  },
+  {
     what: "nodes' Leases",
     group: 'coordination.k8s.io',
     resource: 'leases',
@@ -332,6 +341,17 @@ const GRANTED: Readonly<Record<GrantingValue, readonly Right[]>> = {
     may: ['list'],
     mayNot: ['get', 'watch', ...WRITE],
   })),
+  evictPods: [
+    {
+      what: 'to evict pods everywhere',
+      resource: 'pods',
+      subresource: 'eviction',
+      namespace: '',
+      may: ['create'],
+      mayNot: [],
+    },
+    { what: 'pods everywhere', resource: 'pods', namespace: '', may: [], mayNot: [...READ, ...WRITE] },
+  ],
 };
 
 describeWithControlPlane("the service account's rights", {}, (cp) => {
