@@ -20,7 +20,7 @@ import { mayTolerate, permitPods, SOMEBODY } from './who-may.ts';
 const MORE_POLICY_SETS = process.env.TAINTKEEPER_POLICY_SETS;
 const POLICY_SETS = Number(MORE_POLICY_SETS ?? 4);
 const SEED = 11;
-const PODS_PER_SET = 40;
+const PODS_PER_SET = 80;
 const SET_TIMEOUT_MS = 30_000;
 
 const KEYS = ['a', 'example.com/b', 'node.kubernetes.io/unschedulable', 'node.kubernetes.io/unreachable'];
@@ -33,7 +33,7 @@ const RIGHTS = [
   { key: 'example.com/b', subject: { kind: 'User', name: SOMEBODY.name } },
 ] as const;
 
-const maybe = <T>(one: fc.Arbitrary<T>) => fc.option(one, { nil: undefined, freq: 2 });
+const maybe = <T>(one: fc.Arbitrary<T>, freq = 2) => fc.option(one, { nil: undefined, freq });
 const value = fc.constantFrom('', 'v', 'w');
 const effect = maybe(fc.constantFrom(...EFFECTS));
 
@@ -42,7 +42,7 @@ const policy = (name: string): fc.Arbitrary<TaintPolicy> =>
     .record({
       mode: fc.constantFrom('Audit', 'Deny'),
       exceptNamespaces: maybe(fc.subarray(['kube-system', 'team', '*-x', 'team*'])),
-      rules: fc.array(fc.record({ key: fc.constantFrom(...KEYS), value: maybe(value), effect }), {
+      rules: fc.array(fc.record({ key: fc.constantFrom(...KEYS), value: maybe(value, 3), effect }), {
         minLength: 1,
         maxLength: 4,
       }),
@@ -62,7 +62,8 @@ const policy = (name: string): fc.Arbitrary<TaintPolicy> =>
 /** What the API server takes: without a key only Exists, seconds only with NoExecute. */
 const toleration: fc.Arbitrary<Toleration> = fc
   .record({
-    key: maybe(fc.constantFrom(...KEYS, 'another')),
+    // What has no key outweighs all else.
+    key: maybe(fc.constantFrom(...KEYS, 'another'), 8),
     operator: maybe(fc.constantFrom('Exists', 'Equal')),
     value,
     effect,
@@ -88,9 +89,9 @@ interface Case extends PodView {
 const pod: fc.Arbitrary<Case> = fc.record({
   namespace: fc.constantFrom(...NAMESPACES),
   serviceAccount: fc.constantFrom('', 'default', TRUSTED),
-  nodeName: fc.constantFrom('', '', 'n1'),
+  nodeName: fc.constantFrom('', '', '', 'n1'),
   earlier: fc.array(toleration, { maxLength: 2 }),
-  tolerations: fc.uniqueArray(toleration, { maxLength: 4, selector: (one) => JSON.stringify(one) }),
+  tolerations: fc.uniqueArray(toleration, { maxLength: 3, selector: (one) => JSON.stringify(one) }),
   user: fc.constantFrom(developer, SOMEBODY),
   what: fc.constantFrom('pod', 'pod', 'more tolerations', 'deployment', 'cron job'),
 });
