@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
-import { admin, developer } from '../control-plane/users.ts';
+import { admin, developer, serviceAccount } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { type DaemonSet, daemonSetPath, flannelManifest, MASTER } from './daemon-sets.ts';
 import { type Attempt, attempt, GPU, type Node, path, type Taint, taintsOf } from './nodes.ts';
@@ -15,7 +15,7 @@ metadata: { name: ${name} }
 spec: { mode: ${mode}, nodeSelector: { matchLabels: { pool: ${name} } }, taints: [{ ${taint} }] }
 `;
 
-/** Policies of every mode, for nodes of a pool that is called as they are, and for DaemonSets in two namespaces. */
+/** Policies of every mode, for nodes of a pool that is called as they are, and for DaemonSets in two namespaces; and one for pods. */
 export const PROTECTION = [
   taintPolicy('deny', 'Deny', 'key: dedicated'),
   taintPolicy('restore', 'Restore', 'key: dedicated'),
@@ -33,6 +33,15 @@ kind: TolerationPolicy
 metadata: { name: watched }
 spec: { mode: Audit, daemonSets: { namespaces: [default] }, tolerations: [{ operator: Exists }] }
 `,
+  `
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TaintPolicy
+metadata: { name: authorized }
+spec:
+  mode: Audit
+  taints: [{ key: authorized, ensure: Nothing, tolerate: Authorized }]
+  authorization: { mode: Deny }
+`,
 ].join('---');
 
 /** Sees what each of them does, in an API server that asks nobody. */
@@ -41,6 +50,8 @@ export async function seeProtection(cp: ControlPlane): Promise<void> {
     const body = { metadata: { name: pool, labels: { pool } }, spec: { taints: [GPU] } };
     expect((await cp.request(admin, 'POST', '/api/v1/nodes', { body })).status).toBe(201);
   }
+  // Without a controller manager there is none.
+  await cp.kubectl(['create', 'serviceaccount', 'default', '-n', 'default']);
   await untilInForce(cp);
 
   const denied = await drop(cp, 'deny');
@@ -56,6 +67,11 @@ export async function seeProtection(cp: ControlPlane): Promise<void> {
   const audited = await drop(cp, 'audit');
   expect(audited.passed, audited.error).toBe(true);
   expect(audited.warnings).toEqual([expect.stringContaining('TaintPolicy audit, Audit: ')]);
+
+  expect(await createPod(cp, 'another')).toEqual({ passed: true, error: '', warnings: [] });
+  expect((await createPod(cp, 'authorized')).error).toContain(
+    'TaintPolicy authorized (spec.taints[0]): the pod tolerates authorized, but neither service account default/default nor',
+  );
 
   expect(await warningsOfWatched(cp)).toEqual([
     expect.stringContaining('TolerationPolicy watched, Audit: missing tolerations: *'),
@@ -74,6 +90,7 @@ async function untilInForce(cp: ControlPlane): Promise<void> {
     'the update is refused': async () => !(await drop(cp, 'deny', '?dryRun=All')).passed,
     'the new node gets its taint': async () => (await taintsOfNew(cp, 'present')).some(({ key }) => key === GPU.key),
     'the new node is reported': async () => (await drop(cp, 'audit', '?dryRun=All')).warnings.length > 0,
+    'the pod is refused': async () => !(await createPod(cp, 'authorized')).passed,
     'the DaemonSet that is watched is reported': async () => (await warningsOfWatched(cp)).length > 0,
   };
   for (const [what, holds] of Object.entries(shown)) {
@@ -86,6 +103,13 @@ async function untilInForce(cp: ControlPlane): Promise<void> {
 
 function drop(cp: ControlPlane, node: string, query = ''): Promise<Attempt> {
   return attempt(cp, developer, 'PATCH', `${path(node)}${query}`, { spec: { taints: null } }, MERGE_PATCH);
+}
+
+/** As a controller does, which may create pods, and may tolerate nothing. */
+function createPod(cp: ControlPlane, key: string): Promise<Attempt> {
+  const spec = { containers: [{ name: 'c', image: 'example.com/c' }], tolerations: [{ key, operator: 'Exists' }] };
+  const url = '/api/v1/namespaces/default/pods?dryRun=All';
+  return attempt(cp, serviceAccount('kube-system', 'job-controller'), 'POST', url, { metadata: { name: 'p' }, spec });
 }
 
 async function warningsOfWatched(cp: ControlPlane): Promise<string[]> {
