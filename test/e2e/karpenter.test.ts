@@ -4,7 +4,8 @@ import type { PolicyStatus } from '../../src/policy/policy-status.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { defineNodePools, obstacleToKarpenter, startKarpenter, stopKarpenter } from '../control-plane/karpenter.ts';
 import { WITH_KUBELET } from '../control-plane/kubelets/with-kubelet.ts';
-import type { Supervised } from '../control-plane/process.ts';
+import { lastLines, type Supervised } from '../control-plane/process.ts';
+import { NAMESPACE } from '../control-plane/replicas.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { skipFor } from '../skip-for.ts';
@@ -18,7 +19,7 @@ const GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const COMPONENTS = ['kube-controller-manager', 'kube-scheduler', 'kubelets'] as const;
 const NODE_CLAIMS = '/apis/karpenter.sh/v1/nodeclaims';
 const PODS = '/api/v1/namespaces/default/pods';
-const WATCHED_MS = 60_000;
+const WATCHED_MS = 20_000;
 const TIMEOUT_MS = 60_000;
 
 /** Its nodes are the policy's, and nothing of it says that they come with a taint. No node is taken away for being empty. */
@@ -58,6 +59,13 @@ describe('Karpenter', skipFor(obstacleToKarpenter()), () => {
         await defineNodePools(cp());
         await apply(NODE_CLASS, NODE_POOL);
         await installation.start(['a']);
+        // A process stands in for its pods, and Karpenter would start nodes for them.
+        const none = ['scale', '--namespace', NAMESPACE, 'deployment/taintkeeper', '--replicas=0'];
+        expect(await cp().kubectl(none)).toMatchObject({ code: 0 });
+        await waitFor('without pods', async () => {
+          const { stdout } = await cp().kubectl(['get', 'pods', '--all-namespaces', '--output=name']);
+          return stdout === '';
+        });
       });
       afterAll(async () => {
         await stopKarpenter(karpenter);
@@ -83,7 +91,10 @@ describe('Karpenter', skipFor(obstacleToKarpenter()), () => {
         (await cp().request<{ status?: { phase?: string } }>(admin, 'GET', `${PODS}/${pod}`)).body.status?.phase;
 
       const waitFor = (what: string, isSo: () => Promise<boolean>) =>
-        waitUntil(async () => (await isSo()) || undefined, { timeoutMs: TIMEOUT_MS, otherwise: () => `not ${what}` });
+        waitUntil(async () => (await isSo()) || undefined, {
+          timeoutMs: TIMEOUT_MS,
+          otherwise: () => `not ${what}: ${lastLines(karpenter?.log() ?? '', 20)}`,
+        });
 
       /** Removes all pods and machines. */
       async function clear(): Promise<void> {
