@@ -52,7 +52,8 @@ export function poolReview(options: PoolReviewOptions): PoolReview {
         conditions = found;
         onChange();
       }
-      return found.size > 0 ? TOLD_MS : LOOK_AGAIN_MS;
+      // Once a right is granted, this runs at once.
+      return [...found.values()].some(({ status }) => status === 'True') ? TOLD_MS : LOOK_AGAIN_MS;
     },
     undeclared: ({ kind, name }) => (kind === 'TaintPolicy' ? conditions.get(name) : undefined),
   };

@@ -118,7 +118,7 @@ it('does not try what is not permitted, and says who grants it', async () => {
     objects: { [NODE_POOLS]: [DECLARED] },
     permitted: { listNodePools: false },
   });
-  expect(await reconcile()).toBe(10_000);
+  expect(await reconcile()).toBe(60_000);
   expect(state()).toEqual({
     status: 'Unknown',
     reason: 'NotPermitted',
