@@ -19,7 +19,7 @@ const GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const COMPONENTS = ['kube-controller-manager', 'kube-scheduler', 'kubelets'] as const;
 const NODE_CLAIMS = '/apis/karpenter.sh/v1/nodeclaims';
 const PODS = '/api/v1/namespaces/default/pods';
-const WATCHED_MS = 20_000;
+const WATCHED_MS = 25_000;
 const TIMEOUT_MS = 60_000;
 
 /** Its nodes are the policy's, and nothing of it says that they come with a taint. No node is taken away for being empty. */
@@ -104,6 +104,15 @@ describe('Karpenter', skipFor(obstacleToKarpenter()), () => {
         await waitFor('empty', async () => (await nodeClaims()) === 0);
       }
 
+      it('is not there without the policy: one pod is one machine', async () => {
+        karpenter = await startKarpenter(cp());
+        await createPod('first');
+        await waitFor('running', async () => (await phaseOf('first')) === 'Running');
+        await delay(WATCHED_MS);
+        expect(await nodeClaims()).toBe(1);
+        await clear();
+      });
+
       it('is told in the status of the policy and in an Event, before there is any node', async () => {
         const started = performance.now();
         await createTaintPolicy(cp(), 'gpu', { taints: [{ ...GPU, ensure: 'Present' }] });
@@ -123,7 +132,6 @@ describe('Karpenter', skipFor(obstacleToKarpenter()), () => {
       });
 
       it('has Karpenter start one node after the other for one pod, which runs on none', async () => {
-        karpenter = await startKarpenter(cp());
         await createPod('unaware');
         await waitFor('a third machine', async () => (await nodeClaims()) >= 3);
         const begun = performance.now();

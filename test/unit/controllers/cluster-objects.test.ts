@@ -40,6 +40,17 @@ describe('of a Node', () => {
     });
   });
 
+  it.each([
+    {
+      annotations: { 'cluster.x-k8s.io/cluster-name': 'c', 'cluster.x-k8s.io/cluster-namespace': 'ns' },
+      cluster: 'ns/c',
+    },
+    { annotations: { 'cluster.x-k8s.io/cluster-name': 'c' }, cluster: undefined },
+    { annotations: null, cluster: undefined },
+  ])('the Cluster of Cluster API is kept: $cluster', ({ annotations, cluster }) => {
+    expect(projectNode({ metadata: { name: 'n1', annotations } }).machineCluster).toBe(cluster);
+  });
+
   it('a heartbeat is no news, but what is kept is', () => {
     const entry = (object: object) => ({ ...nodeEntry('n1'), value: projectNode(object) });
     const before = entry({ metadata, spec, status: status('True') });
