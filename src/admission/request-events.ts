@@ -36,6 +36,12 @@ const NODE_WORDINGS: Record<Exclude<Outcome, 'returned'>, Wording> & { readonly 
   postponed: warning('NoExecutePostponed', 'DenyRequest', 'refused for now, by spec.noExecute,'),
   'over-budget': warning('NoExecuteOverBudget', 'AllowRequest', 'in mode Audit, allowed beyond spec.noExecute'),
   uncounted: warning('NoExecuteUncounted', 'AllowRequest', 'allowed, though it could not be counted,'),
+  'addition-denied': warning('TaintAdditionDenied', 'DenyRequest', 'refused the addition of'),
+  reverted: normal('TaintAdditionReverted', 'RevertTaint', 'took out'),
+  'addition-audited': warning('TaintAdded', 'AllowRequest', 'in mode Audit, allowed the addition of'),
+  'addition-exempt': normal('TaintAdded', 'AllowRequest', 'allowed an exempt user to add'),
+  'leaving-denied': warning('NodeLeavingDenied', 'DenyRequest', 'refused that the node leaves the policy with'),
+  'leaving-audited': warning('TaintUnprotected', 'AllowRequest', 'in mode Audit, allowed that the node leaves it with'),
 };
 
 /** A node that registers without a taint has not lost it. */

@@ -65,7 +65,11 @@ function sections(explained: ExplainedNode, look: Look): string[] {
       : columns(
           [
             ['TAINTPOLICY', 'MODE', 'THIS NODE'],
-            ...selecting.map(({ policy, mode }) => [policy, mode, 'is selected']),
+            ...selecting.map(({ policy, mode, refusesLeaving }) => [
+              policy,
+              mode,
+              refusesLeaving ? 'is selected, and may not leave with a protected taint' : 'is selected',
+            ]),
             ...others.map(({ policy, mode, unmet }) => [policy, mode, `is not selected: needs ${unmet.join(', ')}`]),
           ],
           look,
@@ -101,12 +105,22 @@ export function closing(
   ].filter((section) => section !== '');
 }
 
-const named = ({ by }: TaintOnNode) => by.map(({ policy, mode, field }) => `${policy} (${mode}, ${field})`).join(', ');
+const namedBy = (by: TaintOnNode['by']) =>
+  by.map(({ policy, mode, field }) => `${policy} (${mode}, ${field})`).join(', ');
+const named = ({ by }: TaintOnNode) => namedBy(by);
 
 function why(one: TaintOnNode): string {
+  const { guards = [] } = one;
+  const text = standing(one);
+  return guards.length === 0 || one.state === 'guarded' ? text : `${text}; additions guarded by ${namedBy(guards)}`;
+}
+
+function standing(one: TaintOnNode): string {
   switch (one.state) {
     case 'free':
       return 'no policy means it';
+    case 'guarded':
+      return `anybody may remove it; only those whom ${namedBy(one.guards ?? [])} exempts may add it`;
     case 'protected':
       return `protected by ${named(one)}`;
     case 'settling':

@@ -17,6 +17,7 @@ import { indented } from '../cel/layout.ts';
 import { exists, listOf, overItems } from '../cel/lists.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
+import { ADDITIONS } from './guarded-taints.ts';
 import { conditionsOf } from './node-policies.ts';
 import { keyCondition, lasting, SETTLED, settledOf } from './protected-taints.ts';
 import {
@@ -75,7 +76,7 @@ export function lacksPresentTaint(policies: readonly CompiledTaintPolicy[]): Exp
 /** Of a comprehension that keeps items: for each one. */
 const FILTER_ITEM_COST = 20;
 
-/** The keys that rules protect. It takes time to write the condition: once for all sizes of lists. */
+/** The keys that rules protect or guard. It takes time to write the condition: once for all sizes of lists. */
 export interface ProtectedKeys {
   readonly rules: readonly CompiledTaintRule[];
   /** See {@link keyCondition}. */
@@ -88,8 +89,13 @@ export function protectedKeys(rules: readonly CompiledTaintRule[]): ProtectedKey
 
 /** A question about the taints that an update drops or adds. */
 interface Question {
-  /** In terms of `dropped` and `added`, of `lastingDropped` and `lastingAdded` for keys with a wildcard, and of `settledLastingDropped`. */
+  /**
+   * In terms of `dropped`, `added` and `additions`, of `lastingDropped`, `lastingAdded` and `lastingAdditions` for keys with a wildcard,
+   * and of `settledLastingDropped`.
+   */
   readonly exact: Expression;
+  /** What `additions` is: see {@link additionVariables}. */
+  readonly additions?: readonly Variable[];
   readonly protectedKeys: ProtectedKeys;
   /** How many taints a node may have for the exact question to be asked. */
   readonly size: number;
@@ -100,7 +106,13 @@ interface Question {
  * are not compared with each other: it is true when those with a protected key are not the same ones, in the same order;
  * and where even that would cost too much, when any taint has changed.
  */
-export function whenTaintsChange({ exact, protectedKeys: { rules, condition: key }, size }: Question): Expression {
+export function whenTaintsChange(question: Question): Expression {
+  const {
+    exact,
+    protectedKeys: { rules, condition: key },
+    additions = [],
+    size,
+  } = question;
   if (exact === FALSE) return FALSE;
   const length = Math.floor(LONG_LIST_BUDGET / (key.cost(0) + FILTER_ITEM_COST));
   const withKey = ({ name }: Variable) => overItems('filter', reference(name), 't', key, () => LONG_LIST_BUDGET / 2);
@@ -119,6 +131,8 @@ export function whenTaintsChange({ exact, protectedKeys: { rules, condition: key
     NAMES_BEFORE,
     ADDED,
     lasting(ADDED.name, rules),
+    ...additions,
+    lasting(ADDITIONS, rules),
   ];
   // Most updates of a node leave its taints alone, and are done with here.
   return all([TAINTS_CHANGE, choose(long, changed, bind(variables, exact))]);

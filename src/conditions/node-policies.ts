@@ -43,19 +43,24 @@ export function selectsBeforeOrAfter(policy: CompiledTaintPolicy): Expression {
   return exists({ items: cel(LIST_COST)`[${LABELS_BEFORE}, ${LABELS}]`, size: 2 }, 'l', item);
 }
 
+interface Asked {
+  /** Also of a requester whom the policy exempts. */
+  readonly whoever?: boolean;
+  /** The rules that are asked about: by default those that keep taints. */
+  readonly rules?: (policies: readonly CompiledTaintPolicy[]) => CompiledTaintRule[];
+}
+
 /** True for one of the policies; those with the same nodes, and by default the same exemptions, are asked about together. */
 export function anyPolicy(
   policies: readonly CompiledTaintPolicy[],
   condition: (policy: CompiledTaintPolicy, rules: readonly CompiledTaintRule[]) => Expression,
-  { whoever = false } = {},
+  { whoever = false, rules = rulesOf }: Asked = {},
 ): Expression {
   const groups = Map.groupBy(policies, (policy) => {
     const { nodes, exempt } = conditionsOf(policy);
     return whoever ? nodes : nodes + exempt;
   });
-  return any(
-    [...groups.values()].flatMap((alike) => alike.slice(0, 1).map((first) => condition(first, rulesOf(alike)))),
-  );
+  return any([...groups.values()].flatMap((alike) => alike.slice(0, 1).map((first) => condition(first, rules(alike)))));
 }
 
 type Condition = Parameters<typeof anyPolicy>[1];
@@ -71,6 +76,19 @@ export function dropsProtectedUnlessExempt(policies: readonly CompiledTaintPolic
   return anyPolicy(policies, (policy, rules) =>
     all([hasProtected('dropped', rules), selectsBeforeOrAfter(policy), conditionsOf(policy).notExempt]),
   );
+}
+
+/** True when one of the `additions` is guarded by a policy, whoever adds it. */
+export function addsGuarded(policies: readonly CompiledTaintPolicy[]): Expression {
+  const condition: Condition = (policy, rules) => all([hasProtected('additions', rules), selectsBeforeOrAfter(policy)]);
+  return anyPolicy(policies, condition, { whoever: true, rules: guardsOf });
+}
+
+/** The same, where a policy does not count that exempts the requester. */
+export function addsGuardedUnlessExempt(policies: readonly CompiledTaintPolicy[]): Expression {
+  const condition: Condition = (policy, rules) =>
+    all([hasProtected('additions', rules), selectsBeforeOrAfter(policy), conditionsOf(policy).notExempt]);
+  return anyPolicy(policies, condition, { rules: guardsOf });
 }
 
 /** True when one of the taints of the list is protected at once by a policy that is for the node as it is after the request. */
@@ -105,4 +123,8 @@ export function countedOf(policies: readonly CompiledTaintPolicy[]): CompiledTai
 
 export function rulesOf(policies: readonly CompiledTaintPolicy[]): CompiledTaintRule[] {
   return policies.flatMap(({ rules }) => rules);
+}
+
+export function guardsOf(policies: readonly CompiledTaintPolicy[]): CompiledTaintRule[] {
+  return policies.flatMap(({ guards }) => guards);
 }

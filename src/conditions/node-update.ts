@@ -1,18 +1,21 @@
 import { type Chosen, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, literal, not, TRUE, type Variable } from '../cel/expression.ts';
 import { exists } from '../cel/lists.ts';
+import { RESTORED_ANNOTATION } from '../judge/node-view.ts';
 import { RELEASE_ANNOTATION } from '../judge/removal.ts';
-import { RESTORED_ANNOTATION } from '../judge/restored-natively.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import {
   addsCounted,
+  addsGuarded,
+  addsGuardedUnlessExempt,
   anyPolicy,
   carriesProtected,
   conditionsOf,
   countedOf,
   dropsProtected,
   dropsProtectedUnlessExempt,
+  guardsOf,
   rulesOf,
 } from './node-policies.ts';
 import { atOnce, hasProtected, keyCondition, lasting, SETTLED, settledName, settledOf } from './protected-taints.ts';
@@ -51,7 +54,7 @@ const MAX_RELEASE_LENGTH = 1_024;
 const RELEASE_CHANGES: Expression = cel(COMPARISON_COST)`${RELEASE_AFTER} != ${RELEASE_BEFORE}`;
 
 /** True when the update changes the labels of the node. */
-const LABELS_CHANGE: Expression = cel(100)`${LABELS} != ${LABELS_BEFORE}`;
+export const LABELS_CHANGE: Expression = cel(100)`${LABELS} != ${LABELS_BEFORE}`;
 
 /**
  * True when the release annotation is new, says something, and the node is held by a policy that the requester is not exempt
@@ -112,6 +115,10 @@ export interface Questions {
   adds(policies: readonly CompiledTaintPolicy[]): Expression;
   /** An added taint counts for a budget: see {@link addsCounted}. */
   counts(policies: readonly CompiledTaintPolicy[]): Expression;
+  /** An added taint is guarded: see {@link addsGuarded}. */
+  guardedFromAnyone(policies: readonly CompiledTaintPolicy[]): Expression;
+  /** The same, by somebody whom the policy does not exempt. */
+  guarded(policies: readonly CompiledTaintPolicy[]): Expression;
   /** See {@link leavesPolicy}. */
   leaves(policies: readonly CompiledTaintPolicy[], size: number): Expression;
   /** See {@link announcesRelease}. */
@@ -124,6 +131,8 @@ const EXACT: Questions = {
   unlessExempt: oncePer(dropsProtectedUnlessExempt),
   adds: oncePer((policies) => carriesProtected('added', policies)),
   counts: oncePer(addsCounted),
+  guardedFromAnyone: oncePer(addsGuarded),
+  guarded: oncePer(addsGuardedUnlessExempt),
   leaves: leavesPolicy,
   announces: oncePer(announcesRelease),
 };
@@ -149,6 +158,10 @@ const addsCountedKey = oncePer((policies: readonly CompiledTaintPolicy[]) =>
   exists('added', 't', keyCondition(countedOf(policies))),
 );
 
+const addsGuardedKey = oncePer((policies: readonly CompiledTaintPolicy[]) =>
+  exists('added', 't', keyCondition(guardsOf(policies))),
+);
+
 /** The narrowest first. */
 const CANDIDATES: readonly { readonly questions: Questions; readonly widened?: string }[] = [
   { questions: EXACT },
@@ -157,7 +170,11 @@ const CANDIDATES: readonly { readonly questions: Questions; readonly widened?: s
     widened: 'too many policies for one expression: every change of labels or of the release annotation matches',
   },
   {
-    questions: { byAnyone: dropsKey, unlessExempt: dropsKey, adds: addsKey, counts: addsCountedKey, ...WIDE_CHANGES },
+    questions: {
+      ...{ byAnyone: dropsKey, unlessExempt: dropsKey, adds: addsKey, counts: addsCountedKey },
+      ...{ guardedFromAnyone: addsGuardedKey, guarded: addsGuardedKey },
+      ...WIDE_CHANGES,
+    },
     widened:
       'too many policies for one expression: the keys of changed taints are looked at, not the node nor the user',
   },

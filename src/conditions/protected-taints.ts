@@ -73,23 +73,23 @@ function capitalized(name: string): string {
 }
 
 /** To read `MAX_SETTLED_LENGTH` characters, to cut them up and to trim the pieces. */
-const SETTLED_COST = 16_000;
+const LISTED_COST = 16_000;
 
-/** The taints that have settled on the node before an update, as they are written: {@link settledOn} in CEL. */
-export const SETTLED: Variable = {
-  name: 'settled',
-  definition: (() => {
-    const annotations = 'oldObject.metadata.annotations';
-    const key = literal(REMEMBERED_ANNOTATION);
-    return cel(SETTLED_COST)`has(${annotations}) && ${key} in ${annotations} &&
+/** The entries of an annotation that the node had before an update; none of one that is too long. */
+export function listedIn(annotation: string): Expression {
+  const annotations = 'oldObject.metadata.annotations';
+  const key = literal(annotation);
+  return cel(LISTED_COST)`has(${annotations}) && ${key} in ${annotations} &&
   size(${annotations}[${key}]) <= ${MAX_SETTLED_LENGTH}
   ? ${annotations}[${key}].split(",", ${MAX_REMEMBERED + 1}).map(e, e.trim())
   : []`;
-  })(),
-};
+}
+
+/** The taints that have settled on the node before an update, as they are written: {@link settledOn} in CEL. */
+export const SETTLED: Variable = { name: 'settled', definition: listedIn(REMEMBERED_ANNOTATION) };
 
 /** True for a taint `t` that has settled. */
-const HAS_SETTLED: Expression = cel(FORMATTED.cost(0) + MAX_REMEMBERED + 6)`(${FORMATTED}) in ${SETTLED}`;
+export const HAS_SETTLED: Expression = cel(FORMATTED.cost(0) + MAX_REMEMBERED + 6)`(${FORMATTED}) in ${SETTLED}`;
 
 /** The taints of the list that have settled, a variable. */
 export function settledOf(list: string): Variable {

@@ -25,17 +25,21 @@ export const NAMES_BEFORE: Variable = { name: 'beforeNames', definition: each('b
 export const NAMES_AFTER: Variable = { name: 'afterNames', definition: each('after', EXACT_NAME) };
 
 const IS_DROPPED = notAmong(EXACT_NAME, NAMES_AFTER.name);
+const IS_ADDED = notAmong(EXACT_NAME, NAMES_BEFORE.name);
 
 /** The taints that an update drops, {@link droppedTaints} in CEL: their `timeAdded` does not count. */
 export const DROPPED: Variable = { name: 'dropped', definition: those('before', IS_DROPPED) };
 /** The same the other way round. */
-export const ADDED: Variable = { name: 'added', definition: those('after', notAmong(EXACT_NAME, NAMES_BEFORE.name)) };
+export const ADDED: Variable = { name: 'added', definition: those('after', IS_ADDED) };
 
 /** True when an update changes the list of taints, be it their order alone. */
 export const TAINTS_CHANGE: Expression = cel((size) => size / 10 + 3)`${TAINTS_BEFORE} != ${TAINTS_AFTER}`;
 
 /** True when the update drops a taint, protected or not. */
 export const DROPS_TAINTS: Expression = all([TAINTS_CHANGE, bind([NAMES_AFTER], exists('before', 't', IS_DROPPED))]);
+
+/** True when the update adds a taint, guarded or not; a changed value is one. */
+export const ADDS_TAINTS: Expression = all([TAINTS_CHANGE, bind([NAMES_BEFORE], exists('after', 't', IS_ADDED))]);
 
 /** True when the name of the taint `t` is not in the list, a variable. */
 export function notAmong(name: Expression, list: string): Expression {

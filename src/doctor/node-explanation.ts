@@ -5,7 +5,7 @@ import { type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import type { Policy, TaintPolicy } from '../policy/policy.ts';
-import { compilePolicies } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 
 /** Whether a TaintPolicy is for a node. */
@@ -14,12 +14,16 @@ export interface PolicyOnNode {
   readonly mode: TaintMode;
   /** What of its node selector the labels do not meet, such as `pool=gpu`; empty where it selects the node. */
   readonly unmet: readonly string[];
+  /** True where a node that it selects may not leave it with a protected taint. */
+  readonly refusesLeaving?: true;
 }
 
 /** How a taint stands on a node. */
 export type TaintState =
   /** Carried, and no policy has a say in it. */
   | 'free'
+  /** Carried; anybody may remove it, and not everybody may add it. */
+  | 'guarded'
   /** Carried, and held by a policy. */
   | 'protected'
   /** Carried, and held once it has settled: a key with a wildcard means it. */
@@ -29,11 +33,20 @@ export type TaintState =
   /** Not carried, because somebody removed it whom the policy exempts. */
   | 'removed';
 
+/** A policy that has a say in a taint, and the field that says so. */
+interface Say {
+  readonly policy: string;
+  readonly mode: TaintMode;
+  readonly field: string;
+}
+
 export interface TaintOnNode {
   readonly taint: Taint;
   readonly state: TaintState;
   /** The policies that have a say in it; for one that is missing, those that want it. */
-  readonly by: readonly { readonly policy: string; readonly mode: TaintMode; readonly field: string }[];
+  readonly by: readonly Say[];
+  /** The policies that guard it against being added, where there are some. */
+  readonly guards?: readonly Say[];
   /** For a missing one: why it is not restored; undefined where it is, unless the leader has a reason of its own. */
   readonly hindrance?: Exclude<Hindrance, 'contested' | 'paced'> | undefined;
   /** For a missing one: the node carries the same key and effect with another value. */
@@ -62,28 +75,29 @@ export function explainNode(
   const selecting = compiled.filter((policy) => policy.selectsNode(node.labels));
   const isSettled = settledOn(node.remembered);
   const carried = node.taints.map((taint): TaintOnNode => {
-    const by = selecting.flatMap((policy) => {
-      const field = policy.protectedBy(taint);
-      return field === undefined ? [] : [{ policy, field }];
-    });
-    const holding = by.filter(({ policy }) => policy.heldBy(taint, isSettled) !== undefined);
-    const state = holding.length > 0 ? 'protected' : by.length > 0 ? 'settling' : 'free';
-    return {
-      taint,
-      state,
-      by: (holding.length > 0 ? holding : by).map(({ policy: { name, mode }, field }) => ({
-        policy: name,
-        mode,
-        field,
-      })),
-    };
+    const saying = (fieldOf: (policy: CompiledTaintPolicy) => string | undefined) =>
+      selecting.flatMap((policy): Say[] => {
+        const field = fieldOf(policy);
+        return field === undefined ? [] : [{ policy: policy.name, mode: policy.mode, field }];
+      });
+    const by = saying((policy) => policy.protectedBy(taint));
+    const holding = saying((policy) => policy.heldBy(taint, isSettled));
+    const guards = saying((policy) => policy.guardedBy(taint));
+    const free = guards.length > 0 ? 'guarded' : 'free';
+    const state = holding.length > 0 ? 'protected' : by.length > 0 ? 'settling' : free;
+    return { taint, state, by: holding.length > 0 ? holding : by, ...(guards.length > 0 ? { guards } : {}) };
   });
   const { losses, removed } = nodeDrift(node, compiled);
   const present = valuesOf(node.taints);
   const groups = Map.groupBy(losses, ({ taint }) => formatTaint(taint));
   return {
     audit,
-    policies: compiled.map(({ name, mode }) => ({ policy: name, mode, unmet: unmetBy(declared, name, node.labels) })),
+    policies: compiled.map(({ name, mode, leaving }) => ({
+      policy: name,
+      mode,
+      unmet: unmetBy(declared, name, node.labels),
+      ...(leaving === 'Refuse' && mode !== 'Audit' ? { refusesLeaving: true } : {}),
+    })),
     taints: [
       ...carried,
       ...[...groups.values()].map((group) => missing(group, present)),

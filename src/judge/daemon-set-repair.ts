@@ -4,8 +4,8 @@ import type { PolicySet } from '../policy/policy-set.ts';
 import { type DaemonSetView, type DesiredDaemonSet, judgeDaemonSet } from './daemon-set.ts';
 import type { Decision, Violation } from './decision.ts';
 import { REMEMBERED_ANNOTATION } from './memory.ts';
+import { RESTORED_ANNOTATION } from './node-view.ts';
 import { RELEASE_ANNOTATION, REMOVED_ANNOTATION } from './removal.ts';
-import { RESTORED_ANNOTATION } from './restored-natively.ts';
 
 /** On a DaemonSet: the tolerations that were appended to it while it ran, `key=value:Effect, …`. */
 export const ADDED_ANNOTATION = 'taintkeeper.dev/tolerations-added';

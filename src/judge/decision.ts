@@ -62,7 +62,19 @@ export type Outcome =
   /** The same by a policy in mode Audit: the budget is spent, and the taint was let through. */
   | 'over-budget'
   /** A NoExecute taint was let through that could not be counted. */
-  | 'uncounted';
+  | 'uncounted'
+  /** The request is refused: it adds a guarded taint, or changes its value. */
+  | 'addition-denied'
+  /** A guarded addition was taken out of the request, or its value changed back. */
+  | 'reverted'
+  /** The policy's mode is Audit: an addition was reported, and let through. */
+  | 'addition-audited'
+  /** Added by somebody whom the policy exempts. */
+  | 'addition-exempt'
+  /** The request is refused: the node would leave the policy, by its labels, with the taint still on it. */
+  | 'leaving-denied'
+  /** It left a policy in mode Audit that says `leaving: Refuse`. */
+  | 'leaving-audited';
 
 /** One policy that one request does not satisfy, and what came of it. */
 export interface Violation {

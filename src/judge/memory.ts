@@ -50,6 +50,10 @@ export interface Remembering {
   readonly carried: readonly Taint[];
   /** Taints that went with leave. */
   readonly forgotten?: readonly Taint[];
+  /** Taints that were let in though a policy guards them. They are listed, protected or not. */
+  readonly admitted?: readonly Taint[];
+  /** Taints that were not let in. They are not listed, whoever lists them; another value of theirs may be. */
+  readonly rejected?: readonly Taint[];
   /** Whether a policy binds the taint: see {@link protectionOn}. */
   readonly protects: (taint: Taint) => boolean;
   /** Whether a taint that is listed and not protected stays listed. Admission forgets none for want of a policy: the leader does, late. */
@@ -66,8 +70,12 @@ export interface Remembering {
  * until it is forgotten. What is there already keeps its place. Where there is no room for all, what is protected comes first.
  */
 export function remember(remembering: Remembering): string | undefined {
-  const { before, carried, forgotten = [], protects, keeps = () => true, settles = () => true, room } = remembering;
-  const listed = parseRemembered(before).filter((taint) => protects(taint) || keeps(taint));
+  const { before, carried, forgotten = [], admitted = [], rejected = [], protects, room } = remembering;
+  const { keeps = () => true, settles = () => true } = remembering;
+  const isRejected = new Set(rejected.map(formatTaint));
+  const listed = parseRemembered(before).filter(
+    (taint) => (protects(taint) || keeps(taint)) && !isRejected.has(formatTaint(taint)),
+  );
   const byIdentity = new Map(listed.map((taint) => [identity(taint), taint]));
   const present = new Map(carried.filter(settles).map((taint) => [identity(taint), taint]));
   for (const key of forgotten.map(identity)) {
@@ -75,6 +83,7 @@ export function remember(remembering: Remembering): string | undefined {
     if (successor && protects(successor)) byIdentity.set(key, successor);
     else byIdentity.delete(key);
   }
+  for (const taint of admitted) byIdentity.set(identity(taint), taint);
   const kept = new Set(byIdentity.values());
   for (const [key, taint] of present) {
     const known = byIdentity.get(key);

@@ -12,6 +12,7 @@ import {
   settling,
 } from './memory.ts';
 import type { DesiredNode, NodeView } from './node-view.ts';
+import { type RestoredNatively, restoredNatively } from './node-view.ts';
 import {
   consumeRelease,
   type DeclaredTaint,
@@ -24,7 +25,6 @@ import {
   satisfies,
   wasRemoved,
 } from './removal.ts';
-import { type RestoredNatively, restoredNatively } from './restored-natively.ts';
 
 /** Why a taint that a node should carry is not put back. */
 export type Hindrance =

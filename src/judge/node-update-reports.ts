@@ -1,85 +1,140 @@
+import { own } from '../kubernetes/label-selector.ts';
+import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
 import { atMost } from '../kubernetes/text.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import type { TaintMode } from '../policy/taint-policy.ts';
 import { taintViolation, type Violation } from './decision.ts';
 import { settledOn } from './memory.ts';
 import type { NodeUpdate } from './node-view.ts';
 import { isReleased, parseRelease, RELEASE_ANNOTATION, unreadableEntries } from './removal.ts';
-
-/** A policy that protects a taint, and the field that says so. */
-export interface Protection {
-  readonly policy: CompiledTaintPolicy;
-  readonly field: string;
-}
-
-/** What the policies say of one dropped taint. */
-export interface Ruling {
-  readonly taint: Taint;
-  /** The strongest mode of the policies that stand, or undefined when all of them let the taint go. */
-  readonly mode: TaintMode | undefined;
-  /** The policies of that mode. */
-  readonly standing: readonly Protection[];
-  /** Policies that let the taint go because the release annotation named it. */
-  readonly released: readonly Protection[];
-  /** Policies that exempt the requester. */
-  readonly exempt: readonly Protection[];
-}
+import type { Departure, Protection, Ruling } from './rulings.ts';
 
 /** Somebody reads this in a terminal. */
 const MAX_TAINTS = 8;
 
-/** Why an update is refused: what was dropped, who protects it, and what the reader can do. */
-export function refusal({ node, oldNode }: NodeUpdate, denied: readonly Ruling[], byNode: boolean): string {
-  const losses = denied.map(({ taint, standing }) => {
-    const by = standing.map(({ policy, field }) => `TaintPolicy "${policy.name}" (${field}, mode ${policy.mode})`);
-    return `node ${node.name} must keep taint ${formatTaint(taint)}, protected by ${by.join(' and ')}.`;
-  });
+/** What of an update is refused. */
+interface Refused {
+  /** Taints that it drops. */
+  readonly denied: readonly Ruling[];
+  /** Taints that it adds. */
+  readonly intruding: readonly Ruling[];
+  /** Taints with which the node leaves a policy. */
+  readonly held: readonly Departure[];
+}
+
+/** Why an update is refused: what it drops, adds or takes out of a policy, who objects, and what the reader can do. */
+export function refusal(request: NodeUpdate, refused: Refused, byNode: boolean): string {
+  const { node, oldNode } = request;
+  const { denied, intruding, held } = refused;
+  const losses = denied.map(
+    ({ taint, standing }) => `node ${node.name} must keep taint ${formatTaint(taint)}, protected by ${byOf(standing)}.`,
+  );
+  const additions = intruding.map(
+    ({ taint, standing }) =>
+      `node ${node.name} must not get taint ${formatTaint(taint)}, guarded by ${byOf(standing)}.`,
+  );
+  const departing = [...Map.groupBy(held, ({ policy }) => policy)].map(([policy, taints]) =>
+    leavingText(request, policy, taints),
+  );
   return [
-    ...atMost(MAX_TAINTS, losses),
-    ...restoreAdvice(denied, byNode),
-    ...releaseAdvice(node.name, oldNode.release, denied),
+    ...atMost(MAX_TAINTS, [...losses, ...additions, ...departing]),
+    ...mutationAdvice(refused, byNode),
+    ...ownerAdvice(intruding),
+    ...releaseAdvice(node.name, oldNode.release, denied, held),
   ].join(' ');
 }
 
-function restoreAdvice(denied: readonly Ruling[], byNode: boolean): string[] {
-  if (!denied.some(({ mode }) => mode === 'Restore')) return [];
-  return byNode
-    ? ['An update by the node itself is refused: the API server does not let nodes change their taints.']
-    : [
-        "It was not restored: is taintkeeper's mutating webhook called, or does a later webhook remove the taint again?",
-      ];
+function byOf(standing: readonly Protection[]): string {
+  return standing
+    .map(({ policy, field }) => `TaintPolicy "${policy.name}" (${field}, mode ${policy.mode})`)
+    .join(' and ');
 }
 
-function releaseAdvice(node: string, annotation: string | undefined, denied: readonly Ruling[]): string[] {
+function leavingText(
+  { node, oldNode }: NodeUpdate,
+  { name, mode, nodeSelector }: CompiledTaintPolicy,
+  held: readonly Departure[],
+): string {
+  const keys = new Set(requirementsOf(nodeSelector).map(({ key }) => key));
+  const changed = [...keys].filter((key) => own(node.labels, key) !== own(oldNode.labels, key));
+  const labels = `${changed.length === 1 ? 'label' : 'labels'} ${atMost(MAX_TAINTS, changed).join(', ')}`;
+  const taints = atMost(
+    MAX_TAINTS,
+    held.map(({ taint }) => formatTaint(taint)),
+  ).join(', ');
+  return (
+    `node ${node.name} must not leave TaintPolicy "${name}" (spec.leaving, mode ${mode}) by its ${labels} ` +
+    `while it carries ${held.length === 1 ? 'taint' : 'taints'} ${taints}.`
+  );
+}
+
+function mutationAdvice({ denied, intruding }: Refused, byNode: boolean): string[] {
+  const isRestore = ({ mode }: Ruling) => mode === 'Restore';
+  const undone = [
+    ...(denied.some(isRestore) ? ['restored: '] : []),
+    ...(intruding.some(isRestore) ? ['taken out: '] : []),
+  ];
+  if (undone.length > 0 && byNode) {
+    return ['An update by the node itself is refused: the API server does not let nodes change their taints.'];
+  }
+  return undone.map((what) => {
+    const does = what.startsWith('restored') ? 'remove the taint again' : 'add the taint again';
+    return `It was not ${what}is taintkeeper's mutating webhook called, or does a later webhook ${does}?`;
+  });
+}
+
+/** Who may add a taint, as the policies say. */
+function ownerAdvice(intruding: readonly Ruling[]): string[] {
+  const policies = new Set(intruding.flatMap(({ standing }) => standing.map(({ policy }) => policy)));
+  return [...policies].map(({ name, exempt: { users, groups } }) => {
+    const owners = [...users.map((user) => `user ${user}`), ...groups.map((group) => `group ${group}`)];
+    return owners.length === 0
+      ? `TaintPolicy "${name}" exempts nobody: to add it on purpose, change the policy first.`
+      : `Only those whom TaintPolicy "${name}" exempts may add it: ${atMost(MAX_TAINTS, owners).join(', ')}.`;
+  });
+}
+
+function releaseAdvice(
+  node: string,
+  annotation: string | undefined,
+  denied: readonly Ruling[],
+  held: readonly Departure[],
+): string[] {
   const release = parseRelease(annotation);
   const unreadable = unreadableEntries(release);
-  const closed = denied.flatMap(({ standing }) => standing.filter(({ policy }) => !policy.releasable));
+  const closed = [
+    ...denied.flatMap(({ standing }) => standing.map(({ policy }) => policy)),
+    ...held.map(({ policy }) => policy),
+  ].filter(({ releasable }) => !releasable);
   const open = denied.filter(({ standing }) => standing.every(({ policy }) => policy.releasable));
   const unspent = open.filter(({ taint }) => isReleased(release, taint));
-  const announceable = open.filter((ruling) => !unspent.includes(ruling)).slice(0, MAX_TAINTS);
+  const announceable = [
+    ...open.filter((ruling) => !unspent.includes(ruling)),
+    ...held.filter(({ policy }) => policy.releasable),
+  ].map(({ taint }) => formatTaint(taint));
   // What was announced before stays announced: to overwrite it would only move the refusal to another taint.
   const announced = release.entries.filter(isHarmless).map(({ text }) => text);
-  const taints = [...announced, ...announceable.map(({ taint }) => formatTaint(taint))].join(',');
+  const taints = [...new Set([...announced, ...announceable.slice(0, MAX_TAINTS)])].join(',');
+  const purpose = denied.length > 0 ? 'remove it' : 'let the node leave';
   return [
-    ...(unreadable.length > 0
+    ...(unreadable.length > 0 && denied.length + held.length > 0
       ? [`Annotation ${RELEASE_ANNOTATION} cannot be read at "${atMost(MAX_TAINTS, unreadable).join('", "')}".`]
       : []),
     // With others refused, mutation leaves it there on purpose.
-    ...(unspent.length === denied.length
+    ...(denied.length > 0 && unspent.length === denied.length
       ? [
           `Annotation ${RELEASE_ANNOTATION} is still there: taintkeeper's mutating webhook should have removed it. Is it called?`,
         ]
       : []),
     ...(closed.length > 0
       ? [
-          `TaintPolicy "${[...new Set(closed.map(({ policy }) => policy.name))].join('", "')}" allows no release: ` +
+          `TaintPolicy "${[...new Set(closed.map(({ name }) => name))].join('", "')}" allows no release: ` +
             'change the policy first.',
         ]
       : []),
     ...(announceable.length > 0
-      ? [`To remove it on purpose, first: kubectl annotate --overwrite node ${node} ${RELEASE_ANNOTATION}=${taints}`]
+      ? [`To ${purpose} on purpose, first: kubectl annotate --overwrite node ${node} ${RELEASE_ANNOTATION}=${taints}`]
       : []),
   ];
 }
@@ -96,18 +151,31 @@ interface Changes {
 
 /**
  * What an update does to the protection of taints that stay: it announces their release, or takes the node out of a policy.
- * Both are allowed, and both are the first of two steps by which a taint goes: they leave a record.
+ * Both are allowed here, and both are the first of two steps by which a taint goes: they leave a record.
  */
-export function changesOfProtection(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Changes {
+export function changesOfProtection(
+  request: NodeUpdate,
+  departing: readonly Departure[],
+  policies: readonly CompiledTaintPolicy[],
+): Changes {
   const { node, oldNode, requester } = request;
-  const binding = policies.filter((policy) => !policy.exempts(requester));
-  const left = binding.filter((policy) => policy.selectsNode(oldNode.labels) && !policy.selectsNode(node.labels));
-  const departures = protections(left, node.taints, request).map(({ policy, taint, field }) => ({
-    violation: taintViolation(policy, field, taint, 'unselected'),
-    warning: `TaintPolicy ${policy.name} no longer protects taint ${formatTaint(taint)}: it no longer selects the node`,
-  }));
-  const announced = node.release === oldNode.release ? [] : announcements(request, binding);
-  const found = [...departures, ...announced];
+  const departed = departing.map(({ policy, taint, field, isRefused }) => {
+    const isAudited = isRefused && policy.mode === 'Audit';
+    return {
+      violation: taintViolation(policy, field, taint, isAudited ? 'leaving-audited' : 'unselected'),
+      warning: isAudited
+        ? `TaintPolicy ${policy.name}, Audit: the node left the policy with taint ${formatTaint(taint)}`
+        : `TaintPolicy ${policy.name} no longer protects taint ${formatTaint(taint)}: it no longer selects the node`,
+    };
+  });
+  const announced =
+    node.release === oldNode.release
+      ? []
+      : announcements(
+          request,
+          policies.filter((policy) => !policy.exempts(requester)),
+        );
+  const found = [...departed, ...announced];
   return {
     violations: found.flatMap(({ violation }) => (violation ? [violation] : [])),
     warnings: found.map(({ warning }) => warning),

@@ -1,122 +1,106 @@
-import { droppedTaints, formatTaint, sameTaint, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
-import type { CompiledTaintPolicy, Requester } from '../policy/policy-set.ts';
+import { droppedTaints, formatTaint, identity, type Taint, withTaints } from '../kubernetes/taint.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { allow, type Decision, deny, type Outcome, patch, taintViolation, type Violation } from './decision.ts';
 import { holdOn, NONE_SETTLED, protectionOn, remember, settledOn } from './memory.ts';
-import { changesOfProtection, type Protection, type Ruling, refusal } from './node-update-reports.ts';
-import type { DesiredNode, NodeUpdate, NodeView } from './node-view.ts';
+import { changesOfProtection, refusal } from './node-update-reports.ts';
 import {
-  consumeRelease,
-  isPresentTaint,
-  isReleased,
-  parseRelease,
-  recordRemovals,
-  roomBeside,
-  satisfies,
-} from './removal.ts';
-import { type NativeRecord, NO_RECORD, nativeRecord, nativeViolation } from './restored-natively.ts';
+  type DesiredNode,
+  isNode,
+  type NativeRecord,
+  NO_RECORD,
+  type NodeUpdate,
+  nativeRecord,
+  nativeViolation,
+} from './node-view.ts';
+import { consumeRelease, isReleased, parseRelease, parseRemoved, recordRemovals, roomBeside } from './removal.ts';
+import {
+  additionRulings,
+  departures,
+  dropRulings,
+  goesByExemption,
+  goesWithLeave,
+  isAdmitted,
+  isBinding,
+  isForbidden,
+  isForbiddenDeparture,
+  type Protection,
+  type Ruling,
+  withoutKept,
+} from './rulings.ts';
+
+/** What an update does to taints that policies protect or guard. */
+interface Changes {
+  readonly drops: readonly Ruling[];
+  /** Of guarded taints; a changed value is one, also where the drop of the old one is forbidden. */
+  readonly additions: readonly Ruling[];
+}
 
 /**
- * Protects the taints that an update drops. Mutation puts back what Restore policies protect, takes spent entries out of the
- * release annotation, remembers what the node is left with, records the Present taints that somebody exempt removes, and tells what
- * native policies put back before; validation refuses what is still dropped against a Deny or a Restore policy, and records the rest.
+ * Protects the taints that an update drops, and guards those that it adds. Mutation puts back what Restore policies protect, takes
+ * out what they guard, takes spent entries out of the release annotation, remembers what the node is left with, records the Present
+ * taints that somebody exempt removes, and tells what native policies did before; validation refuses what is still against a Deny or
+ * a Restore policy, and records the rest.
  */
 export function judgeNodeUpdate(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Decision<DesiredNode> {
   const { phase, node, oldNode } = request;
-  const dropped = droppedTaints(oldNode.taints, node.taints);
   const added = phase === 'mutate' ? droppedTaints(node.taints, oldNode.taints) : [];
   const natively = phase === 'mutate' ? nativeRecord(request, policies) : NO_RECORD;
-  if (phase === 'mutate' && dropped.length + added.length === 0 && !natively.isNew) return allow();
+  if (phase === 'mutate' && added.length === 0 && !natively.isNew) {
+    if (droppedTaints(oldNode.taints, node.taints).length === 0) return allow();
+  }
 
   // Both sets of labels: a node cannot leave a policy in the same update that drops the taint.
   const selecting = policies.filter((policy) => policy.selectsNode(oldNode.labels) || policy.selectsNode(node.labels));
-  const releases = releaseCheck(request);
-  // As with a release: no single write can take a taint out of the memory and off the node.
-  const isSettled = settledOn(oldNode.remembered);
-  const rulings = dropped.map((taint) => rule(taint, selecting, request, { releases, isSettled }));
+  const changes = { drops: dropRulings(request, selecting), additions: additionRulings(request, selecting) };
   return phase === 'mutate'
-    ? mutate(request, rulings, added, natively, selecting)
-    : validate(request, rulings, selecting);
-}
-
-/**
- * Whether a release lets a taint go. The annotation counts as it stood before the request, so that no single write can both
- * announce and remove. It is honoured once: by the time of validation it must be gone.
- */
-function releaseCheck({ phase, node, oldNode }: NodeUpdate): (taint: Taint) => boolean {
-  const before = parseRelease(oldNode.release);
-  const after = parseRelease(node.release);
-  return (taint) => isReleased(before, taint) && (phase === 'mutate' || !isReleased(after, taint));
-}
-
-function rule(
-  taint: Taint,
-  policies: readonly CompiledTaintPolicy[],
-  { requester }: NodeUpdate,
-  { releases, isSettled }: Record<'releases' | 'isSettled', (taint: Taint) => boolean>,
-): Ruling {
-  const standing: Protection[] = [];
-  const released: Protection[] = [];
-  const exempt: Protection[] = [];
-  for (const policy of policies) {
-    const field = policy.heldBy(taint, isSettled);
-    if (field === undefined) continue;
-    if (policy.exempts(requester)) exempt.push({ policy, field });
-    else if (policy.releasable && releases(taint)) released.push({ policy, field });
-    else standing.push({ policy, field });
-  }
-  // Policies come with the strongest mode first.
-  const mode = standing[0]?.policy.mode;
-  return { taint, mode, standing: standing.filter(({ policy }) => policy.mode === mode), released, exempt };
+    ? mutate(request, changes, added, natively, selecting)
+    : validate(request, changes, selecting);
 }
 
 function mutate(
-  { requester, node, oldNode }: NodeUpdate,
-  rulings: readonly Ruling[],
+  request: NodeUpdate,
+  { drops, additions }: Changes,
   added: readonly Taint[],
   natively: NativeRecord,
   policies: readonly CompiledTaintPolicy[],
 ): Decision<DesiredNode> {
+  const { requester, node, oldNode } = request;
   // NodeRestriction judges the patched object as the node's own and would refuse all of it.
   if (isNode(requester)) return allow();
-  const concerns = rulings.some(isBinding) || added.some(holdOn(node.labels, policies, NONE_SETTLED));
+  const open = withoutKept(additions, drops);
+  const restored = drops.filter(({ mode }) => mode === 'Restore');
+  const reverted = open.filter(({ mode }) => mode === 'Restore');
+  const concerns =
+    drops.some(isBinding) ||
+    reverted.length > 0 ||
+    open.some(isAdmitted) ||
+    added.some(holdOn(node.labels, policies, NONE_SETTLED));
   if (!concerns && !natively.isNew) return allow();
 
-  const refused = rulings.some(({ mode }) => mode === 'Deny');
-  const restored = rulings.filter(({ mode }) => mode === 'Restore');
+  const taints = mended(request, restored, reverted);
+  const mendedRequest = { ...request, node: { ...node, taints } };
+  const refused =
+    [...drops, ...open].some(({ mode }) => mode === 'Deny') ||
+    departures(mendedRequest, policies).some(isForbiddenDeparture);
   const release = parseRelease(node.release);
+  const stays = isAnyOf(taintsOf(reverted));
+  const leaving = drops.filter(({ taint }) => !stays(taint));
   // A release is spent only if the taint really goes: not when the request will be refused for another taint.
-  const spent = refused ? [] : rulings.filter(goesWithLeave).map(({ taint }) => taint);
+  const spent = refused ? [] : taintsOf(leaving.filter(goesWithLeave));
   const consumed = spent.filter((taint) => isReleased(release, taint));
-  const restoredTaints = restored.map(({ taint }) => taint);
-  const taints = withTaints(node.taints, restoredTaints);
-  const removed =
-    refused || !concerns
-      ? node.removed
-      : recordRemovals({
-          before: node.removed,
-          gone: rulings.filter((ruling) => goesByExemption(ruling, node)).map(({ taint }) => taint),
-          carried: taints,
-          labels: node.labels,
-          policies,
-          room: node.room,
-        });
-  const remembered =
-    refused || !concerns
-      ? node.remembered
-      : remember({
-          before: node.remembered,
-          carried: taints,
-          forgotten: rulings.filter(goesWithLeave).map(({ taint }) => taint),
-          protects: protectionOn(node.labels, policies),
-          settles: holdOn(node.labels, policies, settledOn(oldNode.remembered)),
-          room: roomBeside(removed, node.room),
-        });
+  const takenOut = [...additions.filter(isForbidden), ...natively.restored.filter(({ isAddition }) => isAddition)];
+  const moved = { drops: leaving, admitted: taintsOf(open.filter(isAdmitted)), takenOut: taintsOf(takenOut) };
+  const { removed, remembered } =
+    refused || !(concerns || takenOut.length > 0) ? node : records(mendedRequest, moved, policies);
   const isRight =
-    restored.length === 0 && consumed.length === 0 && remembered === node.remembered && removed === node.removed;
+    restored.length + reverted.length + consumed.length === 0 &&
+    remembered === node.remembered &&
+    removed === node.removed;
   if (isRight && !natively.isNew) return allow();
 
   // Of a request that validation refuses, nothing was done: there is nothing to report then.
   const done = refused ? [] : restored;
+  const undone = refused ? [] : reverted;
   const told = refused ? [] : natively.restored;
   return patch(
     {
@@ -127,70 +111,116 @@ function mutate(
       // What was there before is for the leader to record.
       restored: natively.isNew ? oldNode.restored : node.restored,
     },
-    [...done.flatMap((ruling) => report(ruling, ruling.standing, 'restored')), ...told.map(nativeViolation)],
+    [
+      ...done.flatMap((ruling) => report(ruling, ruling.standing, 'restored')),
+      ...undone.flatMap((ruling) => report(ruling, ruling.standing, 'reverted')),
+      ...told.map(nativeViolation),
+    ],
     [
       ...done.map(({ taint, standing }) => `${names(standing)} restored taint ${formatTaint(taint)}`),
-      ...told.map(({ taint, policy }) => `TaintPolicy ${policy.name} restored taint ${formatTaint(taint)}`),
+      ...undone.map(({ taint, standing }) => takenOutText(names(standing), taint)),
+      ...told.map(({ taint, policy, isAddition }) => {
+        const by = `TaintPolicy ${policy.name}`;
+        return isAddition ? takenOutText(by, taint) : `${by} restored taint ${formatTaint(taint)}`;
+      }),
     ],
   );
 }
 
-/** Whether the taint is, or was, protected by more than a policy that watches. */
-function isBinding({ mode, released, exempt }: Ruling): boolean {
-  const held = mode === 'Deny' || mode === 'Restore';
-  return held || released.length > 0 || exempt.some(({ policy }) => policy.mode !== 'Audit');
+/** The taints with what was dropped in them again, and without what was added, or with the value that it had. */
+function mended({ node, oldNode }: NodeUpdate, restored: readonly Ruling[], reverted: readonly Ruling[]): Taint[] {
+  const isReverted = isAnyOf(taintsOf(reverted));
+  const before = oldNode.taints.filter(isReverted);
+  const isChanged = isAnyOf(before);
+  const kept = node.taints.filter((taint) => !isReverted(taint) || isChanged(taint));
+  return withTaints(kept, [...taintsOf(restored), ...before]);
 }
 
-/** Whether nothing holds the taint back. */
-function goes({ mode }: Ruling): boolean {
-  return mode === undefined || mode === 'Audit';
+function taintsOf(found: readonly { readonly taint: Taint }[]): Taint[] {
+  return found.map(({ taint }) => taint);
+}
+
+interface Moved {
+  readonly drops: readonly Ruling[];
+  /** Guarded, and let in. */
+  readonly admitted: readonly Taint[];
+  /** Guarded, and not let in. */
+  readonly takenOut: readonly Taint[];
 }
 
 /**
- * Whether the taint goes for good, so that its release must not serve again, nor its memory last. Audit policies change nothing;
- * and of a value that nobody protects, another one may be remembered.
+ * The annotations that say what became of the node's taints. What was taken out stays out of both, whatever the request says: whoever
+ * brings back an old copy of the taints brings back an old copy of these.
  */
-function goesWithLeave(ruling: Ruling): boolean {
-  const { released, exempt } = ruling;
-  return goes(ruling) && (released.length > 0 || exempt.some(({ policy }) => policy.mode !== 'Audit'));
+function records(
+  { node, oldNode }: NodeUpdate,
+  { drops, admitted, takenOut }: Moved,
+  policies: readonly CompiledTaintPolicy[],
+): Pick<DesiredNode, 'removed' | 'remembered'> {
+  const { labels, taints, room } = node;
+  const removed = recordRemovals({
+    before: node.removed,
+    gone: [
+      ...taintsOf(drops.filter((ruling) => goesByExemption(ruling, node))),
+      ...parseRemoved(oldNode.removed).filter(isAnyOf(takenOut)),
+    ],
+    carried: taints,
+    labels,
+    policies,
+    room,
+  });
+  const remembered = remember({
+    before: node.remembered,
+    carried: taints,
+    forgotten: taintsOf(drops.filter(goesWithLeave)),
+    admitted,
+    rejected: takenOut,
+    protects: protectionOn(labels, policies),
+    settles: holdOn(labels, policies, settledOn(oldNode.remembered)),
+    room: roomBeside(removed, room),
+  });
+  return { removed, remembered };
 }
 
-/** Whether the node goes without a Present taint because the policy that declares it exempts the requester. */
-function goesByExemption(ruling: Ruling, { labels, taints }: NodeView): boolean {
-  const { taint, exempt } = ruling;
-  const left = valuesOf(taints.filter((one) => sameTaint(one, taint)));
-  const misses = ({ mode, present, selectsNode }: CompiledTaintPolicy) =>
-    mode !== 'Audit' &&
-    selectsNode(labels) &&
-    present.some(({ value }) => isPresentTaint(taint, value) && !satisfies(left, value));
-  return goes(ruling) && exempt.some(({ policy }) => misses(policy));
+function isAnyOf(taints: readonly Taint[]): (taint: Taint) => boolean {
+  const identities = new Set(taints.map(identity));
+  return (taint) => identities.has(identity(taint));
 }
 
 function validate(
   request: NodeUpdate,
-  rulings: readonly Ruling[],
+  { drops, additions }: Changes,
   policies: readonly CompiledTaintPolicy[],
 ): Decision<never> {
-  const denied = rulings.filter(({ mode }) => mode === 'Deny' || mode === 'Restore');
-  if (denied.length > 0) {
-    return deny(
-      refusal(request, denied, isNode(request.requester)),
-      denied.flatMap((ruling) => report(ruling, ruling.standing, 'denied')),
-    );
+  const denied = drops.filter(isForbidden);
+  const open = withoutKept(additions, drops);
+  const intruding = open.filter(isForbidden);
+  const departing = departures(request, policies);
+  const held = departing.filter(isForbiddenDeparture);
+  if (denied.length + intruding.length + held.length > 0) {
+    return deny(refusal(request, { denied, intruding, held }, isNode(request.requester)), [
+      ...denied.flatMap((ruling) => report(ruling, ruling.standing, 'denied')),
+      ...intruding.flatMap((ruling) => report(ruling, ruling.standing, 'addition-denied')),
+      ...held.map(({ policy, field, taint }) => taintViolation(policy, field, taint, 'leaving-denied')),
+    ]);
   }
-  const audited = rulings.filter(({ mode }) => mode === 'Audit');
-  const released = rulings.filter((ruling) => ruling.released.length > 0);
-  const changes = changesOfProtection(request, policies);
+  const released = drops.filter((ruling) => ruling.released.length > 0);
+  const dropped = drops.filter(({ mode }) => mode === 'Audit');
+  const added = open.filter(({ mode }) => mode === 'Audit');
+  const changes = changesOfProtection(request, departing, policies);
   return allow(
     [
-      ...audited.flatMap((ruling) => report(ruling, ruling.standing, 'audited')),
+      ...dropped.flatMap((ruling) => report(ruling, ruling.standing, 'audited')),
       ...released.flatMap((ruling) => report(ruling, ruling.released, 'released')),
-      ...rulings.flatMap((ruling) => report(ruling, ruling.exempt, 'exempt')),
+      ...drops.flatMap((ruling) => report(ruling, ruling.exempt, 'exempt')),
+      ...added.flatMap((ruling) => report(ruling, ruling.standing, 'addition-audited')),
+      ...open.flatMap((ruling) => report(ruling, ruling.exempt, 'addition-exempt')),
       ...changes.violations,
     ],
     [
-      ...audited.flatMap(auditWarnings),
+      ...dropped.flatMap(auditWarnings),
       ...released.map((ruling) => `${names(ruling.released)} released taint ${formatTaint(ruling.taint)}`),
+      ...added.map(({ taint, standing }) => `${names(standing)}, Audit: guarded taint ${formatTaint(taint)} was added`),
       ...changes.warnings,
     ],
   );
@@ -214,7 +244,6 @@ function names(protections: readonly Protection[]): string {
   return `TaintPolicy ${protections.map(({ policy }) => policy.name).join(', ')}`;
 }
 
-/** A kubelet, by the API server's rule (`NodeIdentity` of k8s.io/kubernetes/pkg/auth/nodeidentifier). */
-function isNode({ username, groups }: Requester): boolean {
-  return username.startsWith('system:node:') && groups.includes('system:nodes');
+function takenOutText(by: string, taint: Taint): string {
+  return `${by} took taint ${formatTaint(taint)} out again: it guards additions`;
 }

@@ -11,6 +11,8 @@ import {
 import { each, overItems } from '../cel/lists.ts';
 import { FORMATTED } from '../conditions/taints.ts';
 import { RELEASE_ANNOTATION } from '../judge/removal.ts';
+import { requirementsOf } from '../kubernetes/selector-overlap.ts';
+import { atMost } from '../kubernetes/text.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { ResourceRule, Target, ValidationAction } from './native-policy.ts';
 import { ANNOUNCED, isNamedIn, MAX_RELEASES } from './node-variables.ts';
@@ -31,40 +33,100 @@ const INDICES = Array.from({ length: MAX_TAINTS }, (_, index) => index).join(', 
 /** To put a text together, of taints in any number. */
 const textCost = (size: number) => 200 * size + 2_000;
 
-/** The taints of `lost` as kubectl writes them. */
-const LOST_TEXTS: Variable = { name: 'losses', definition: each('lost', FORMATTED) };
-/** Not too many of those. */
-const SHOWN: Variable = {
-  name: 'shown',
-  definition: cel(
-    LIST_COST + MAX_TAINTS * 30,
-  )`size(${LOST_TEXTS}) <= ${MAX_TAINTS} ? ${LOST_TEXTS} : [${INDICES}].map(i, ${LOST_TEXTS}[i])`,
-};
+/** What messages and records say of the taints of a list, a variable. */
+export interface Texts {
+  /** What the others use. */
+  readonly variables: readonly Variable[];
+  /** The taints as kubectl writes them, a list. */
+  readonly each: Expression;
+  /** Not too many of those. */
+  readonly shown: Expression;
+  /** `taint a:NoSchedule`, or `taints …`. */
+  readonly taints: Expression;
+  /** All of them, for the audit log. */
+  readonly all: Expression;
+}
 
-/** What messages about the taints of `lost` use. */
-export const LOSSES: readonly Variable[] = [LOST_TEXTS, SHOWN];
+/** @param names of its variables */
+export function textsOf(
+  list: string,
+  names: readonly [texts: string, shown: string] = [`${list}Texts`, `${list}Shown`],
+): Texts {
+  const texts: Variable = { name: names[0], definition: each(list, FORMATTED) };
+  const shown: Variable = {
+    name: names[1],
+    definition: cel(
+      LIST_COST + MAX_TAINTS * 30,
+    )`size(${texts}) <= ${MAX_TAINTS} ? ${texts} : [${INDICES}].map(i, ${texts}[i])`,
+  };
+  return {
+    variables: [texts, shown],
+    each: reference(texts.name),
+    shown: reference(shown.name),
+    taints: cel(0)`(size(${texts}) == 1 ? "taint " : "taints ") +
+(${shown} + (size(${texts}) > ${MAX_TAINTS} ? ["and " + string(size(${texts}) - ${MAX_TAINTS}) + " more"] : []))
+  .join(", ")`,
+    all: cel(textCost)`${texts}.join(", ")`,
+  };
+}
 
-const TAINTS = cel(0)`(size(${LOST_TEXTS}) == 1 ? "taint " : "taints ") +
-(${SHOWN} + (size(${LOST_TEXTS}) > ${MAX_TAINTS} ? ["and " + string(size(${LOST_TEXTS}) - ${MAX_TAINTS}) + " more"] : []))
-  .join(", ")`;
+/** Of what was dropped or is missing. */
+export const LOST: Texts = textsOf('lost', ['losses', 'shown']);
 
 /** The text of all the taints, for the audit log. */
 export function writtenOut(list: string): Expression {
   return cel((size) => size * (FORMATTED.cost(size) + 70))`${each(list, FORMATTED)}.join(", ")`;
 }
 
-/** The same of the {@link LOSSES}. */
-export const ALL_LOSSES: Expression = cel(textCost)`${LOST_TEXTS}.join(", ")`;
-
 /** What an Audit policy says. */
 export function auditMessage({ name }: CompiledTaintPolicy): Expression {
-  return text([literal(`TaintPolicy ${name}, Audit: the node lost `), TAINTS]);
+  return text([literal(`TaintPolicy ${name}, Audit: the node lost `), LOST.taints]);
 }
 
 /** What an Audit policy, or one whose Present taints were not set, says of a new node. */
 export function lackingMessage({ name, mode }: CompiledTaintPolicy): Expression {
   const audit = mode === 'Audit' ? ', Audit' : '';
-  return text([literal(`TaintPolicy ${name}${audit}: the node lacks `), TAINTS]);
+  return text([literal(`TaintPolicy ${name}${audit}: the node lacks `), LOST.taints]);
+}
+
+/** Why an addition is refused, or what an Audit policy says of it. */
+export function additionMessage(policy: CompiledTaintPolicy, { taints }: Texts, mutates: boolean): Expression {
+  const { name, mode, guards, exemptsAnybody } = policy;
+  if (mode === 'Audit') return text([literal(`TaintPolicy ${name}, Audit: somebody added guarded `), taints]);
+  const field = guards.length === 1 ? `${guards[0]?.field}, ` : '';
+  const advice = exemptsAnybody
+    ? ' Only those whom the policy exempts may add it (spec.exempt).'
+    : ' The policy exempts nobody: to add it on purpose, change the policy first.';
+  const revert =
+    mode === 'Deny'
+      ? ''
+      : mutates
+        ? ` It was not taken out: is MutatingAdmissionPolicy ${name}.restore.taintkeeper.dev in force, or does a later one add the taint again?`
+        : ' It is not taken out: that needs a MutatingAdmissionPolicy, which this API server does not have.';
+  return text([
+    '"node " + object.metadata.name + " must not get "',
+    taints,
+    literal(`, guarded by TaintPolicy "${name}" (${field}mode ${mode}).${revert}${advice}`),
+  ]);
+}
+
+/** Why a node may not leave the policy, or what an Audit policy says of it. */
+export function leavingMessage(policy: CompiledTaintPolicy, { taints, shown }: Texts): Expression {
+  const { name, mode, releasable, nodeSelector } = policy;
+  if (mode === 'Audit') return text([literal(`TaintPolicy ${name}, Audit: the node left the policy with `), taints]);
+  const keys = [...new Set(requirementsOf(nodeSelector).map(({ key }) => key))].filter((key) => key.isWellFormed());
+  const reason = [
+    '"node " + object.metadata.name + " must not leave "',
+    literal(
+      `TaintPolicy "${name}" (spec.leaving, mode ${mode}), which selects by ${keys.length === 1 ? 'label' : 'labels'} ` +
+        `${atMost(MAX_TAINTS, keys).join(', ')}, while it carries `,
+    ),
+    taints,
+  ];
+  if (!releasable) return text([...reason, literal('. The policy allows no release: change the policy first.')]);
+  const announce = cel(textCost)`". To let the node leave on purpose, first: kubectl annotate --overwrite node " +
+object.metadata.name + " ${RELEASE_ANNOTATION}=" + ${shown}.join(",")`;
+  return text([...reason, announce]);
 }
 
 /** Why the update is refused, and what the reader can do. */
@@ -74,7 +136,7 @@ export function refusalMessage(policy: CompiledTaintPolicy, mutates: boolean): E
   const release = releasable ? '' : ' The policy allows no release: change the policy first.';
   const reason = text([
     '"node " + object.metadata.name + " must keep "',
-    TAINTS,
+    LOST.taints,
     literal(`, protected by TaintPolicy "${name}" (${field}mode ${mode}).${release}`),
     ...(mode === 'Restore' ? [literal(restoreAdvice(name, mutates))] : []),
   ]);
@@ -99,7 +161,7 @@ function releaseAdvice(policy: string, mutates: boolean): Expression {
     ? ` Annotation ${RELEASE_ANNOTATION} is still there: MutatingAdmissionPolicy ${policy}.restore.taintkeeper.dev should have removed it. Is it in force?`
     : ` Annotation ${RELEASE_ANNOTATION} is still there: the request that removes the taint must take the entry out as well.`;
   // What was announced before stays announced: to overwrite it would only move the refusal to another taint.
-  const announced = cel(0)`${ANNOUNCED}.filter(e, !(e in ${LOST_TEXTS}) && size(e) <= ${MAX_ENTRY_LENGTH} &&
+  const announced = cel(0)`${ANNOUNCED}.filter(e, !(e in ${LOST.each}) && size(e) <= ${MAX_ENTRY_LENGTH} &&
     e.matches(${literal(HARMLESS.source.replaceAll('\\/', '/'))}) )`;
   const then = mutates ? '' : ` +\n${literal(', and take that out again in the request that removes the taint')}`;
   return choose(
@@ -109,7 +171,7 @@ function releaseAdvice(policy: string, mutates: boolean): Expression {
       (size) => textCost(size) + MAX_RELEASES * (MATCH_COST + size),
     )`" To remove it on purpose, first: kubectl annotate --overwrite node " + object.metadata.name +
 " ${RELEASE_ANNOTATION}=" +
-(${announced} + ${SHOWN})
+(${announced} + ${LOST.shown})
   .join(",")${then}`,
   );
 }

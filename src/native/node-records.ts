@@ -1,11 +1,11 @@
 import { all, any, cel, choose, type Expression, FALSE, literal, reference, type Variable } from '../cel/expression.ts';
-import { EMPTY, each, those } from '../cel/lists.ts';
+import { EMPTY, each, those, together } from '../cel/lists.ts';
 import { conditionsOf } from '../conditions/node-policies.ts';
 import { annotationOf } from '../conditions/node-update.ts';
 import { isProtected } from '../conditions/protected-taints.ts';
 import { FORMATTED, IDENTITY, notAmong } from '../conditions/taints.ts';
+import { MAX_RESTORED_LENGTH, RESTORED_ANNOTATION, RESTORED_SEPARATOR, TAKEN_OUT } from '../judge/node-view.ts';
 import { MAX_REMOVED, REMOVED_ANNOTATION, REMOVED_SEPARATOR } from '../judge/removal.ts';
-import { MAX_RESTORED_LENGTH, RESTORED_ANNOTATION, RESTORED_SEPARATOR } from '../judge/restored-natively.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { entriesOf, SPLIT_COST } from './node-variables.ts';
 
@@ -32,12 +32,14 @@ const NEW_RECORD: Variable = {
   )`size(${JOINED_RECORDS}) > ${MAX_RESTORED_LENGTH} ? ${JOINED_RECORDS}.substring(0, ${MAX_RESTORED_LENGTH}) : ${JOINED_RECORDS}`,
 };
 
-/** What {@link RECORD} uses, of the taints that are `restored` for this policy. */
-export function recordVariables(policy: string): Variable[] {
-  const entry = cel(FORMATTED.cost(0))`${literal(`${policy} `)} + ${FORMATTED}`;
+/** What {@link RECORD} uses, of the taints that are `restored` for this policy, and with some that are `reverted`, of those. */
+export function recordVariables(policy: string, reverts: boolean): Variable[] {
+  const entries = (list: string, sign = '') =>
+    each(list, cel(FORMATTED.cost(0))`${literal(`${policy} ${sign}`)} + ${FORMATTED}`);
+  const all = reverts ? together([entries('restored'), entries('reverted', TAKEN_OUT)]) : entries('restored');
   const news = cel(
-    (size) => size * (FORMATTED.cost(size) + 80 + MAX_ENTRIES),
-  )`${each('restored', entry)}\n  .filter(e, !(e in ${RECORDED}))`;
+    (size) => 2 * size * (FORMATTED.cost(size) + 80 + MAX_ENTRIES),
+  )`${reverts ? cel(0)`(${all})` : all}\n  .filter(e, !(e in ${RECORDED}))`;
   return [OLD_RECORD, RECORDED, { name: 'news', definition: news }, JOINED_RECORDS, NEW_RECORD];
 }
 

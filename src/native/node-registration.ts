@@ -8,7 +8,7 @@ import { identity } from '../kubernetes/taint.ts';
 import { byStrength, type CompiledTaintPolicy, type PresentTaint } from '../policy/policy-set.ts';
 import { type Assembled, mutating, validating } from './assemble.ts';
 import type { ResourceRule, Target } from './native-policy.ts';
-import { LOSSES, lackingMessage, reportActions } from './node-messages.ts';
+import { LOST, lackingMessage, reportActions } from './node-messages.ts';
 
 /**
  * JSONPatch operations, in CEL, that give a node's `taints` every one of those that are `put`, both variables: in place of the
@@ -110,7 +110,7 @@ export function registrationReport(policy: CompiledTaintPolicy, { purpose }: Tar
       { name: 'wanted', definition: listOfPresent(present) },
       lacking(present.length),
       { name: 'lost', definition: reference('lacking') },
-      ...LOSSES,
+      ...LOST.variables,
     ],
     actions: reportActions(purpose),
     validations: [{ holds: isEmpty('lacking'), message: lackingMessage(policy) }],

@@ -7,18 +7,20 @@ import {
   FALSE,
   LIST_COST,
   not,
+  reference,
   TRUE,
   type Variable,
 } from '../cel/expression.ts';
 import { EMPTY, each, isEmpty, isIn, those, together } from '../cel/lists.ts';
 import { annotationOf } from '../conditions/node-update.ts';
 import { IS_NODE } from '../conditions/selection.ts';
-import { DROPS_TAINTS, EXACT_NAME, IDENTITY } from '../conditions/taints.ts';
+import { EXACT_NAME, FORMATTED, IDENTITY } from '../conditions/taints.ts';
 import { MAX_REMEMBERED, REMEMBERED_ANNOTATION } from '../judge/memory.ts';
 import { RELEASE_ANNOTATION } from '../judge/removal.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { type Assembled, mutating } from './assemble.ts';
 import type { Target } from './native-policy.ts';
+import { changesTaints, type Guarding, MENDING, reversion } from './node-guards.ts';
 import { NODE_UPDATES } from './node-messages.ts';
 import { pathOf, RECORD, recordVariables, removalRecord } from './node-records.ts';
 import { puttingTaints } from './node-registration.ts';
@@ -28,7 +30,7 @@ import {
   entriesOf,
   exemptedBy,
   holdersOf,
-  isHeldBy,
+  isHeldBackBy,
   isNamedIn,
   MAX_RELEASES,
   SPLIT_COST,
@@ -50,65 +52,88 @@ const UNSPENT: Variable = {
 };
 const REMEMBERED: Variable = { name: 'remembered', definition: annotationOf('object', REMEMBERED_ANNOTATION) };
 const MEMORIES: Variable = { name: 'memories', definition: entriesOf(REMEMBERED, MAX_LISTED) };
-const LASTING: Variable = {
-  name: 'lasting',
-  // An entry with its value taken out is what the taint goes by.
-  definition: cel((size) => 4 * SPLIT_COST + MAX_LISTED * (size + 300))`${MEMORIES}.filter(e, !e.contains(":") ||
-  !((e.split(":")[0].split("=")[0] + e.substring(e.lastIndexOf(":"))) in ${GONE_IDS}))`,
-};
+/** What is not let in. */
+const REJECTED_NAMES: Variable = { name: 'rejectedNames', definition: each('rejected', FORMATTED) };
+// An entry with its value taken out is what the taint goes by.
+const IS_NOT_GONE = cel(SPLIT_COST / MAX_LISTED + 300)`!e.contains(":") ||
+  !((e.split(":")[0].split("=")[0] + e.substring(e.lastIndexOf(":"))) in ${GONE_IDS})`;
 
-/** What {@link LEAVE_TAKEN} uses, of the taints that are `gone`. */
-const LEAVE_VARIABLES: readonly Variable[] = [GONE_IDS, GONE_NAMES, UNSPENT, REMEMBERED, MEMORIES, LASTING];
+/** What stays in the memory. */
+function lasting(rejects: boolean): Variable {
+  const cost = (size: number) => 4 * SPLIT_COST + MAX_LISTED * (2 * size + 300);
+  return {
+    name: 'lasting',
+    definition: rejects
+      ? cel(cost)`${MEMORIES}.filter(e, !(e in ${REJECTED_NAMES}) && (${IS_NOT_GONE}))`
+      : cel(cost)`${MEMORIES}.filter(e, ${IS_NOT_GONE})`,
+  };
+}
 
-/** Lists of operations by which taints that are `gone` with leave do so once, and for good: no release is left of them, and no memory. */
-const LEAVE_TAKEN: readonly Expression[] = [
-  choose(
-    cel((size) => MAX_RELEASES * (2 * size + 12))`!${ENTRIES}.exists(e, e in ${GONE_NAMES})`,
-    EMPTY,
-    rewritten(RELEASE_ANNOTATION, UNSPENT),
-  ),
-  choose(cel(5)`size(${LASTING}) == size(${MEMORIES})`, EMPTY, rewritten(REMEMBERED_ANNOTATION, LASTING)),
-];
+/** What {@link LEAVE_TAKEN} uses, of the taints that are `gone`, and with some that are `rejected`, of those. */
+function leaveVariables(rejects: boolean): Variable[] {
+  return [GONE_IDS, GONE_NAMES, UNSPENT, REMEMBERED, MEMORIES, REJECTED_NAMES, lasting(rejects)];
+}
+
+/** Operations by which taints that are `gone` with leave do so once: no release is left of them. */
+const RELEASE_SPENT: Expression = choose(
+  cel((size) => MAX_RELEASES * (2 * size + 12))`!${ENTRIES}.exists(e, e in ${GONE_NAMES})`,
+  EMPTY,
+  rewritten(RELEASE_ANNOTATION, UNSPENT.name),
+);
+/** And for good: no memory either. */
+const FORGOTTEN: Expression = choose(
+  cel(5)`size(${reference('lasting')}) == size(${MEMORIES})`,
+  EMPTY,
+  rewritten(REMEMBERED_ANNOTATION, 'lasting'),
+);
 
 /** The annotation with the entries that are left, or none for none. */
-function rewritten(annotation: string, entries: Variable): Expression {
+function rewritten(annotation: string, entries: string): Expression {
   const path = pathOf(annotation);
   return choose(
-    isEmpty(entries.name),
+    isEmpty(entries),
     cel(60)`[JSONPatch{op: "remove", path: ${path}}]`,
-    cel(SPLIT_COST)`[JSONPatch{op: "replace", path: ${path}, value: ${entries}.join(", ")}]`,
+    cel(SPLIT_COST)`[JSONPatch{op: "replace", path: ${path}, value: ${reference(entries)}.join(", ")}]`,
   );
 }
 
 /**
- * The mutation of an update: what a Restore policy protects is put back, unless a Deny policy holds it, so that the update is
- * refused and not mended; and of a taint that goes because this policy lets it, and that no other holds back, the release is spent and
- * the memory ends; under the webhook, a Present one that goes by exemption is recorded. What a node itself writes is not touched: the API server would refuse all of it.
+ * The mutation of an update: what a Restore policy protects is put back, and what it guards is taken out, unless a Deny policy objects, so
+ * that the update is refused and not mended; and of a taint that goes because this policy lets it, and that no other holds back, the
+ * release is spent and the memory ends; under the webhook, a Present one that goes by exemption is recorded. What a node itself writes is not
+ * touched: the API server would refuse all of it.
  *
  * @param others the other policies that may hold a taint of this one
  */
 export function restoration(
-  policy: CompiledTaintPolicy,
+  guarding: Guarding,
   others: readonly CompiledTaintPolicy[],
   { purpose }: Target,
 ): Assembled[] {
+  const { policy } = guarding;
   const { name, mode, releasable, rules } = policy;
   const exempt = exemptedBy(policy);
   const holders = holdersOf(others);
   const denying = holders.filter((holder) => holder.mode === 'Deny');
   const restored =
     mode === 'Restore'
-      ? those('protected', all([not(exempt), releasable ? not(isIn('released')) : TRUE, not(isHeldBy(denying, rules))]))
+      ? those(
+          'protected',
+          all([not(exempt), releasable ? not(isIn('released')) : TRUE, not(isHeldBackBy(denying, rules))]),
+        )
       : EMPTY;
+  const { reverted, rejected, stays, variables } = reversion(guarding);
   const leave = any([exempt, releasable ? isIn('released') : FALSE]);
-  const gone = those('protected', all([leave, not(isHeldBy(holders, rules))]));
-  const put = puttingTaints('after', 'restored');
+  const gone = those('protected', all([leave, not(isHeldBackBy(holders, rules)), not(stays)]));
+  const reverts = reverted !== EMPTY;
+  const put = reverts ? puttingTaints('mended', 'put') : puttingTaints('after', 'restored');
   // Where no leader puts anything back, nobody would read it, nor ever tidy it up.
   const record =
     purpose === 'Backstop' && gone !== EMPTY ? removalRecord(policy, exempt) : { variables: [], operations: [] };
   const operations = [
-    ...(restored === EMPTY ? [] : [restore(put.operation, purpose)]),
-    ...(gone === EMPTY ? [] : LEAVE_TAKEN),
+    ...(restored === EMPTY && !reverts ? [] : [restore(put.operation, reverts, purpose)]),
+    ...(gone === EMPTY ? [] : [RELEASE_SPENT]),
+    ...(gone === EMPTY && rejected === EMPTY ? [] : [FORGOTTEN]),
     ...record.operations,
   ];
   if (operations.length === 0) return [];
@@ -117,16 +142,20 @@ export function restoration(
     failurePolicy: 'Ignore',
     resourceRules: NODE_UPDATES,
     objectSelector: policy.nodeSelector,
-    conditions: { 'drops-taints': DROPS_TAINTS, 'is-not-by-a-node': not(IS_NODE) },
+    conditions: { ...changesTaints(policy), 'is-not-by-a-node': not(IS_NODE) },
     variables: [
       ...updateVariables(policy),
       ...holders.flatMap(({ binds }) => binds.variables),
       { name: 'released', definition: those('protected', isNamedIn(ANNOUNCED)) },
       { name: 'restored', definition: restored },
+      ...variables,
+      { name: 'reverted', definition: reverted },
+      ...MENDING,
       ...put.variables,
-      ...recordVariables(name),
+      ...recordVariables(name, reverts),
       { name: 'gone', definition: gone },
-      ...LEAVE_VARIABLES,
+      { name: 'rejected', definition: rejected },
+      ...leaveVariables(rejected !== EMPTY),
       ...record.variables,
     ],
     reinvocationPolicy: 'IfNeeded',
@@ -135,10 +164,11 @@ export function restoration(
   });
 }
 
-function restore(put: Expression, purpose: Target['purpose']): Expression {
+function restore(put: Expression, reverts: boolean, purpose: Target['purpose']): Expression {
   const operations =
     purpose === 'Alone'
       ? cel((size) => put.cost(size) + LIST_COST)`[${put}]`
       : cel((size) => put.cost(size) + RECORD.cost(size) + LIST_COST)`[${put}] +\n${RECORD}`;
-  return choose(isEmpty('restored'), EMPTY, operations);
+  const isRight = all([isEmpty('restored'), ...(reverts ? [isEmpty('reverted')] : [])]);
+  return choose(isRight, EMPTY, operations);
 }

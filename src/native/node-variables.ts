@@ -96,7 +96,16 @@ export interface Holder {
   readonly rules: readonly CompiledTaintRule[];
 }
 
-export function holdersOf(policies: readonly CompiledTaintPolicy[]): Holder[] {
+/** Which of their rules, and how the variables are called. */
+interface Held {
+  readonly rules?: (policies: readonly CompiledTaintPolicy[]) => CompiledTaintRule[];
+  readonly prefix?: string;
+}
+
+export function holdersOf(
+  policies: readonly CompiledTaintPolicy[],
+  { rules = rulesOf, prefix = 'binds' }: Held = {},
+): Holder[] {
   const groups = Map.groupBy(policies, (policy) => {
     const { nodes, exempt } = conditionsOf(policy);
     return JSON.stringify([policy.mode, policy.releasable, nodes, exempt]);
@@ -106,21 +115,27 @@ export function holdersOf(policies: readonly CompiledTaintPolicy[]): Holder[] {
     if (!first) return [];
     const binds = all([selectsBeforeOrAfter(first), conditionsOf(first).notExempt]);
     // Asked once, and not for each taint. The name is for the reader; the number tells apart what becomes the same.
-    const name = `binds${index + 1}_${first.name.replace(/[^a-z0-9]/g, '_')}`;
-    return { mode: first.mode, releasable: first.releasable, binds: named(name, binds), rules: rulesOf(alike) };
+    const name = `${prefix}${index + 1}_${first.name.replace(/[^a-z0-9]/g, '_')}`;
+    return { mode: first.mode, releasable: first.releasable, binds: named(name, binds), rules: rules(alike) };
   });
 }
 
 /**
- * True for a taint `t` that one of them holds back, of those that a policy with these rules protects: it neither exempts the
- * requester nor releases the taint. The list `released` has those that were announced.
+ * True for a taint `t` that one of them holds back: it does not exempt the requester, and does not let the taint go.
+ *
+ * @param isReleased true for a taint that was announced to go
+ * @param transient true for one that a wildcard never means; for any taint, unless more is known of it
  */
-export function isHeldBy(holders: readonly Holder[], protecting: readonly CompiledTaintRule[]): Expression {
-  // What the policy protects by a wildcard does not come and go.
-  const transient = isTransientByName(protecting);
+export function isHeldBy(holders: readonly Holder[], isReleased: Expression, transient?: Expression): Expression {
   return any(
     holders.map(({ binds, rules, releasable }) =>
-      all([binds.condition, isProtected(rules, transient), releasable ? not(isIn('released')) : TRUE]),
+      all([binds.condition, isProtected(rules, transient), releasable ? not(isReleased) : TRUE]),
     ),
   );
+}
+
+/** The same of those that a policy with these rules protects. The list `released` has those that were announced. */
+export function isHeldBackBy(holders: readonly Holder[], protecting: readonly CompiledTaintRule[]): Expression {
+  // What the policy protects by a wildcard does not come and go.
+  return isHeldBy(holders, isIn('released'), isTransientByName(protecting));
 }

@@ -1,6 +1,5 @@
 import { all, type Expression, FALSE, not, TRUE } from '../cel/expression.ts';
 import { EMPTY, isEmpty, isIn, those } from '../cel/lists.ts';
-import { DROPS_TAINTS } from '../conditions/taints.ts';
 import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
 import { RELEASE_ANNOTATION } from '../judge/removal.ts';
 import { isPattern, matchesPattern, overlap } from '../kubernetes/pattern.ts';
@@ -9,13 +8,15 @@ import { byName, type CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { TaintRule } from '../policy/taint-rule.ts';
 import { type Assembled, conclude, validating } from './assemble.ts';
 import type { NativeLimit, NativeTranslation, Target } from './native-policy.ts';
+import { changesTaints, type Guarding, guardingOf, intruders, leaving } from './node-guards.ts';
 import {
-  ALL_LOSSES,
+  additionMessage,
   auditMessage,
-  LOSSES,
+  LOST,
   NODE_UPDATES,
   refusalMessage,
   reportActions,
+  textsOf,
   writtenOut,
 } from './node-messages.ts';
 import { registration, registrationReport } from './node-registration.ts';
@@ -23,35 +24,49 @@ import { restoration } from './node-restoration.ts';
 import { ANNOUNCED, ENTRIES, exemptedBy, isNamedIn, MAX_RELEASES, updateVariables } from './node-variables.ts';
 
 /**
- * The validation of an update: what a Deny policy protects stays, and what a Restore policy protects was put back; an Audit
- * policy says what was lost. A release counts once its entry is spent: it stood there before the request, and is gone.
+ * The validation of an update: what a Deny policy protects stays, and what it guards does not come; what a Restore policy protects was put
+ * back, and what it guards was taken out; an Audit policy says what was lost or added. A release counts once its entry is spent: it
+ * stood there before the request, and is gone.
  */
-function protection(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Assembled[] {
-  const { name, mode, failurePolicy, releasable } = policy;
+function protection(guarding: Guarding, { mutates, purpose }: Target): Assembled[] {
+  const { policy } = guarding;
+  const { name, mode, failurePolicy, releasable, rules, guards } = policy;
   const exempt = exemptedBy(policy);
   const audit = mode === 'Audit';
   const released = releasable ? those('protected', all([isNamedIn(ANNOUNCED), not(isNamedIn(ENTRIES))])) : EMPTY;
   const lost = those('protected', all([not(exempt), releasable ? not(isIn('released')) : TRUE]));
+  const [keeps, hasGuards] = [rules.length > 0, guards.length > 0];
+  const added = textsOf('intruding');
   const annotations: Record<string, Expression> = {
-    [audit ? 'audited' : 'denied']: ALL_LOSSES,
-    ...(releasable ? { released: writtenOut('released') } : {}),
-    ...(exempt === FALSE ? {} : { exempt: writtenOut('excused') }),
+    ...(keeps ? { [audit ? 'audited' : 'denied']: LOST.all } : {}),
+    ...(keeps && releasable ? { released: writtenOut('released') } : {}),
+    ...(!keeps || exempt === FALSE ? {} : { exempt: writtenOut('excused') }),
+    ...(hasGuards ? { [audit ? 'addition-audited' : 'addition-denied']: added.all } : {}),
+    ...(!hasGuards || exempt === FALSE ? {} : { 'addition-exempt': writtenOut('excusedAdditions') }),
   };
   return validating({
     name: `${name}.${audit ? 'report' : 'protect'}.taintkeeper.dev`,
     failurePolicy,
     resourceRules: NODE_UPDATES,
     objectSelector: policy.nodeSelector,
-    conditions: { 'drops-taints': DROPS_TAINTS },
+    conditions: changesTaints(policy),
     variables: [
       ...updateVariables(policy),
       { name: 'released', definition: released },
       { name: 'excused', definition: those('protected', exempt) },
       { name: 'lost', definition: lost },
-      ...LOSSES,
+      ...LOST.variables,
+      ...intruders(guarding),
+      { name: 'excusedAdditions', definition: those('guarded', exempt) },
+      ...added.variables,
     ],
     actions: audit ? reportActions(purpose) : ['Deny'],
-    validations: [{ holds: isEmpty('lost'), message: audit ? auditMessage(policy) : refusalMessage(policy, mutates) }],
+    validations: [
+      ...(keeps
+        ? [{ holds: isEmpty('lost'), message: audit ? auditMessage(policy) : refusalMessage(policy, mutates) }]
+        : []),
+      ...(hasGuards ? [{ holds: isEmpty('intruding'), message: additionMessage(policy, added, mutates) }] : []),
+    ],
     auditAnnotations: annotations,
   });
 }
@@ -72,12 +87,14 @@ export function translateNodes(
   const holding = others
     .filter(({ mode, rules }) => mode !== 'Audit' && rulesOverlap(rules, policy.rules))
     .toSorted(byName);
+  const guarding = guardingOf(policy, others.toSorted(byName), rulesOverlap);
   return conclude(
     policy,
     [
-      ...(target.mutates && policy.mode !== 'Audit' ? restoration(policy, holding, target) : []),
+      ...(target.mutates && policy.mode !== 'Audit' ? restoration(guarding, holding, target) : []),
       ...(target.mutates ? registration(policy, others) : []),
-      ...protection(policy, target),
+      ...protection(guarding, target),
+      ...leaving(policy, target),
       ...registrationReport(policy, target),
     ],
     limitsOf(policy, target),
@@ -110,7 +127,7 @@ function isBeyondPattern({ key }: TaintRule, { key: pattern, except = [] }: Tain
 
 /** What a TaintPolicy says, or the program does for it, and the API server does not. */
 function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): NativeLimit[] {
-  const { mode, releasable, exemptsAnybody, nodeSelector } = policy;
+  const { mode, releasable, exemptsAnybody, nodeSelector, guards } = policy;
   const audit = mode === 'Audit';
   const present = policy.present.length > 0;
   const waits = policy.rules.some((rule) => rule.waits);
@@ -160,10 +177,18 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
       field: 'spec.release',
       message: `of ${RELEASE_ANNOTATION}, the first ${MAX_RELEASES} entries are looked at, and its announcement is not recorded`,
     },
-    nodeSelector !== undefined && {
-      field: 'spec.nodeSelector',
-      message: 'that a node leaves the policy by its labels, with the taint still on it, is not recorded',
-    },
+    mode === 'Restore' &&
+      !mutates &&
+      guards.length > 0 && {
+        field: 'spec.taints',
+        message:
+          'without MutatingAdmissionPolicy no addition is taken out: an update that adds a guarded taint is refused',
+      },
+    nodeSelector !== undefined &&
+      policy.leaving === 'Record' && {
+        field: 'spec.nodeSelector',
+        message: 'that a node leaves the policy by its labels, with the taint still on it, is not recorded',
+      },
     exemptsAnybody && {
       field: 'spec.exempt',
       message:

@@ -2,8 +2,8 @@ import jsonPatch, { type Operation } from 'fast-json-patch';
 import Type, { type Static } from 'typebox';
 import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
 import type { DesiredNode, NodeView } from '../judge/node-view.ts';
+import { RESTORED_ANNOTATION } from '../judge/node-view.ts';
 import { RELEASE_ANNOTATION, REMOVED_ANNOTATION } from '../judge/removal.ts';
-import { RESTORED_ANNOTATION } from '../judge/restored-natively.ts';
 import { own } from '../kubernetes/label-selector.ts';
 import { type MachineMarks, machineMarks } from '../kubernetes/machine.ts';
 import type { Taint } from '../kubernetes/taint.ts';
@@ -74,7 +74,7 @@ export function patchNode({ metadata, spec }: NodeObject, desired: DesiredNode):
 }
 
 function patchTaints(spec: NodeObject['spec'], taints: readonly Taint[]): Operation[] {
-  if (taints.length === 0) return [];
+  if (taints.length === 0 && !spec?.taints) return [];
   if (!spec) return [{ op: spec === null ? 'replace' : 'add', path: '/spec', value: { taints } }];
   return listPatch('/spec/taints', spec.taints, taints);
 }

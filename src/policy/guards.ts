@@ -161,7 +161,8 @@ export const IntrudersSchema = Type.Enum(['Report', 'Evict'], {
 export const LeavingSchema = Type.Enum(['Record', 'Refuse'], {
   description:
     'An update of labels by which a node leaves the policy while it carries a protected taint. Record: it passes, and is ' +
-    'recorded; so it does by default. Refuse: it is refused, unless the policy exempts the requester (in mode Audit: reported).',
+    'recorded; so it does by default. Refuse: it is refused, unless the policy exempts the requester, or the taint was announced to ' +
+    'go (taintkeeper.dev/release); in mode Audit it is reported. Labels that a kubelet writes with its status are not asked about.',
 });
 
 /** A budget of nodes. A taint that comes and goes by itself never counts, not even one that a rule names: nodes have to be given up. */

@@ -57,7 +57,7 @@ export interface CompiledTaintPolicy {
   trial(field: string): TaintMode;
   /** Those that keep taints on nodes. */
   readonly rules: readonly CompiledTaintRule[];
-  /** Those that guard additions. */
+  /** Those that guard additions; none of them waits. */
   readonly guards: readonly CompiledTaintRule[];
   /** Absent: every node. */
   readonly nodeSelector: LabelSelector | undefined;
@@ -165,7 +165,9 @@ export function compileTaintPolicy(
     }),
   );
   const rules = stated.filter(({ ensure }) => ensure !== 'Nothing');
-  const guards = stated.filter(({ additions }) => additions === 'Guarded');
+  const guards = stated
+    .filter(({ additions }) => additions === 'Guarded')
+    .map((guard): CompiledTaintRule => ({ ...guard, waits: false }));
   const waits = rules.some((rule) => rule.waits);
   const protection = compileRules(rules);
   const guard = compileRules(guards);

@@ -88,7 +88,7 @@ export const TaintPolicySpecSchema = Type.Object(
         },
         {
           description:
-            'Who may remove the taints. What they remove stays off; a Present taint until somebody sets it or the node registers ' +
+            'Who may remove the taints, and add those that are guarded. What they remove stays off; a Present taint until somebody sets it or the node registers ' +
             'anew, as the annotation taintkeeper.dev/removed of the node says. Present taints are set at registration whoever ' +
             'registers the node.',
           additionalProperties: false,
@@ -107,7 +107,8 @@ export const TaintPolicySpecSchema = Type.Object(
     failurePolicy: Type.Optional(
       Type.Enum(['Fail', 'Ignore'], {
         description:
-          'What happens to an update that drops a protected taint while taintkeeper cannot be called. Fail: it is ' +
+          'What happens to an update that drops a protected taint, adds a guarded one, or leaves a policy that refuses that, ' +
+          'while taintkeeper cannot be called. Fail: it is ' +
           'refused. Ignore: it passes. Without it, Fail for mode Deny and Ignore for Restore; Audit policies are ' +
           'always Ignore. It has effect only where taintkeeper runs in the cluster and writes the webhook ' +
           'configurations itself.',

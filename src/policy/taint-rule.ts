@@ -116,9 +116,12 @@ export const TaintRuleSchema = Type.Object(
       Type.Enum(['Free', 'Guarded'], {
         default: 'Free',
         description:
-          'Guarded: only those whom the policy exempts may add the taint to a node that runs, or change its value. Of ' +
-          'others, mode Deny refuses the update, Restore takes the addition out of it, Audit reports it. At registration a node ' +
-          'may carry what it likes.',
+          'Guarded: only those whom the policy exempts may add the taint to a node that runs, or change its value to one that ' +
+          'the rule means. Of others, mode Deny refuses the update, Restore takes the addition out of it, Audit reports it. At ' +
+          'registration a node may carry what it likes; a Present taint that the node lacks is wanted, whoever adds it. A key ' +
+          'with `*` guards at once, and never what comes and goes by itself. An exact key such as ' +
+          'node.kubernetes.io/unreachable does: then exempt whoever sets it, here ' +
+          'system:serviceaccount:kube-system:node-controller, or failing nodes keep their pods.',
       }),
     ),
     tolerate: Type.Optional(

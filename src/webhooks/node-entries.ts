@@ -2,7 +2,8 @@ import { type Chosen, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, not, TRUE, type Variable } from '../cel/expression.ts';
 import { literals } from '../cel/lists.ts';
 import { lacksPresentTaint, protectedKeys, whenTaintsChange } from '../conditions/dropped-taints.ts';
-import { carriesProtected, countedOf, mayReturn, rulesOf } from '../conditions/node-policies.ts';
+import { additionVariables } from '../conditions/guarded-taints.ts';
+import { carriesProtected, countedOf, guardsOf, mayReturn, rulesOf } from '../conditions/node-policies.ts';
 import { onUpdate, RESTORES_NATIVELY } from '../conditions/node-update.ts';
 import { lasting } from '../conditions/protected-taints.ts';
 import { IS_NODE, LABELS } from '../conditions/selection.ts';
@@ -36,18 +37,23 @@ const SAYS_OF_ITSELF = cel(40)`(has(object.metadata.annotations) && ${literals([
 export function nodeEntries(policies: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   const binding = policies.filter(({ mode }) => mode !== 'Audit');
   const updates = onUpdateOf(policies);
-  const protects = protection(policies.filter(({ failurePolicy }) => failurePolicy === 'Fail'));
+  // Whoever guards a taint, it is wanted by whoever declares it.
+  const additions = additionVariables(policies, guardsOf(policies));
+  const protects = protection(
+    policies.filter(({ failurePolicy }) => failurePolicy === 'Fail'),
+    additions,
+  );
   return [
     ...registration(binding),
-    ...restoration(binding, updates),
+    ...restoration(binding, additions, updates),
     ...entry(protects, {
       name: 'protect.taintkeeper.dev',
       phase: 'validate',
       ...updates,
       failurePolicy: 'Fail',
-      conditions: { 'drops-protected-taint': protects.expression },
+      conditions: { 'is-against-a-policy': protects.expression },
     }),
-    ...report(policies, binding, protects.expression, updates),
+    ...report({ policies, binding, additions, protects: protects.expression }, updates),
     ...registrationReport(policies),
   ];
 }
@@ -98,12 +104,16 @@ function onCreation(condition: Expression): Chosen {
 }
 
 /**
- * Mutation of an update: a taint has to be put back, an entry of the release annotation to be taken out, or what the node has
+ * Mutation of an update: a taint has to be put back or taken out, an entry of the release annotation to be taken out, or what the node has
  * to be remembered; or a native policy has put a taint back, which the requester is to be told. What a node itself writes is never
  * patched.
  */
-function restoration(binding: readonly CompiledTaintPolicy[], updates: OnUpdate): WebhookEntry[] {
-  const keys = protectedKeys(rulesOf(binding));
+function restoration(
+  binding: readonly CompiledTaintPolicy[],
+  additions: readonly Variable[],
+  updates: OnUpdate,
+): WebhookEntry[] {
+  const keys = protectedKeys([...rulesOf(binding), ...guardsOf(binding)]);
   const told = binding.some((policy) => policy.restoresNatively) ? RESTORES_NATIVELY : FALSE;
   const concerns = onUpdate((questions, size) =>
     all([
@@ -111,7 +121,8 @@ function restoration(binding: readonly CompiledTaintPolicy[], updates: OnUpdate)
       any([
         told,
         whenTaintsChange({
-          exact: any([questions.byAnyone(binding), questions.adds(binding)]),
+          exact: any([questions.byAnyone(binding), questions.adds(binding), questions.guardedFromAnyone(binding)]),
+          additions,
           protectedKeys: keys,
           size,
         }),
@@ -130,37 +141,39 @@ function restoration(binding: readonly CompiledTaintPolicy[], updates: OnUpdate)
   });
 }
 
-/** By somebody whom the policy does not exempt, a protected taint is dropped, or one is added that counts for its budget. */
-function protection(failing: readonly CompiledTaintPolicy[]): Chosen {
-  const keys = protectedKeys([...rulesOf(failing), ...countedOf(failing)]);
-  return onUpdate((questions, size) =>
-    whenTaintsChange({
-      exact: any([questions.unlessExempt(failing), questions.counts(failing)]),
-      protectedKeys: keys,
-      size,
-    }),
-  );
+/** Somebody whom the policy does not exempt drops a protected taint, adds one that is guarded or counted, or takes the node out of it. */
+function protection(failing: readonly CompiledTaintPolicy[], additions: readonly Variable[]): Chosen {
+  const keys = protectedKeys([...rulesOf(failing), ...guardsOf(failing), ...countedOf(failing)]);
+  const staying = failing.filter(({ leaving }) => leaving === 'Refuse');
+  return onUpdate((questions, size) => {
+    const exact = any([questions.unlessExempt(failing), questions.guarded(failing), questions.counts(failing)]);
+    return any([whenTaintsChange({ exact, protectedKeys: keys, additions, size }), questions.leaves(staying, size)]);
+  });
+}
+
+interface Reported {
+  readonly policies: readonly CompiledTaintPolicy[];
+  readonly binding: readonly CompiledTaintPolicy[];
+  readonly additions: readonly Variable[];
+  /** The condition of {@link protection}. */
+  readonly protects: Expression;
 }
 
 /** All else that there is to say of an update: no request is to be judged twice. */
-function report(
-  policies: readonly CompiledTaintPolicy[],
-  binding: readonly CompiledTaintPolicy[],
-  protects: Expression,
-  updates: OnUpdate,
-): WebhookEntry[] {
-  const keys = protectedKeys([...rulesOf(policies), ...countedOf(policies)]);
-  const concerns = onUpdate((questions, size) =>
-    any([
-      whenTaintsChange({
-        exact: any([questions.byAnyone(policies), questions.counts(policies)]),
-        protectedKeys: keys,
-        size,
-      }),
+function report({ policies, binding, additions, protects }: Reported, updates: OnUpdate): WebhookEntry[] {
+  const keys = protectedKeys([...rulesOf(policies), ...guardsOf(policies), ...countedOf(policies)]);
+  const concerns = onUpdate((questions, size) => {
+    const exact = any([
+      questions.byAnyone(policies),
+      questions.guardedFromAnyone(policies),
+      questions.counts(policies),
+    ]);
+    return any([
+      whenTaintsChange({ exact, protectedKeys: keys, additions, size }),
       questions.leaves(policies, size),
       questions.announces(binding),
-    ]),
-  );
+    ]);
+  });
   return entry(concerns, {
     name: 'report.taintkeeper.dev',
     phase: 'validate',

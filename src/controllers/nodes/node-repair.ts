@@ -2,9 +2,13 @@ import { isConflict, isFinal, isNotFound } from '../../cluster/client/api-error.
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { evictingTaints } from '../../evictions/eviction-pace.ts';
-import { type Loss, type NodeDrift, nodeDrift } from '../../judge/node-drift.ts';
+import type { Loss, NodeDrift } from '../../judge/node-drift.ts';
+import { nodeDrift } from '../../judge/node-drift.ts';
 import { rememberOwed } from '../../judge/node-return.ts';
 import type { DesiredNode, OwedTaint } from '../../judge/node-view.ts';
+import type { Arrival } from '../../judge/rulings.ts';
+import { withoutArrivals } from '../../judge/rulings.ts';
+import type { Taint } from '../../kubernetes/taint.ts';
 import { identity, valuesOf } from '../../kubernetes/taint.ts';
 import { pause } from '../../runtime/pause.ts';
 import { tokenBucket } from '../../runtime/rate-limit.ts';
@@ -15,7 +19,8 @@ import type { ClusterNode } from '../sources.ts';
 import { startEvictions, type Turn } from './evictions.ts';
 import { countMemoryWrites, patchOf, trackFullMemories, trackIdleMemories } from './node-memories.ts';
 import { type NodeRecordsContext, startNodeRecords } from './node-records.ts';
-import { trackNodeReports, trackTaintStays } from './node-reports.ts';
+import { trackNodeReports } from './node-reports.ts';
+import { trackTaintArrivals, trackTaintStays } from './taint-arrivals.ts';
 import { trackRefusedRepairs, trackTaintContests } from './taint-contests.ts';
 
 /** All nodes are looked at again, also when nothing is heard of them. */
@@ -29,6 +34,11 @@ const WRITES = { burst: 100, refillMs: 10 };
 const CONFLICT_PAUSE_MS = 500;
 
 type NodeEntry = Entry<ClusterNode>;
+
+/** Without the guarded taints that are taken out. */
+interface Drift extends NodeDrift {
+  readonly arrived: readonly Arrival[];
+}
 
 export type NodeRepairContext = Pick<
   LeaderContext,
@@ -45,6 +55,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   const idle = trackIdleMemories();
   const refusals = trackRefusedRepairs(() => changed());
   const stays = trackTaintStays();
+  const arriving = trackTaintArrivals();
   const full = trackFullMemories(() => changed());
   const nodeReports = trackNodeReports({ contests, record, metrics, log });
   /** Of a node that somebody else had changed, the version that was known: it is of no use to write to that again. */
@@ -100,14 +111,16 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     memories.forget();
     let count = 0;
     for (const entry of nodes.entries()) {
-      const { losses, desired, settlesInMs, unlisted } = driftOf(entry, false);
+      const { losses, desired, settlesInMs, unlisted, arrived } = driftOf(entry, false);
+      if (arrived.length === 0) arriving.accept(entry, compiled().taintPolicies, []);
       // What was told of it, or stood in its way, may be over.
       const isKnown =
         nodeReports.has(entry.name) ||
         refusals.has(entry.name) ||
         full.has(entry.name) ||
         idle.nextLookMs(entry) !== undefined;
-      if (losses.length > 0 || desired || unlisted.length > 0 || isKnown) queue.add(entry.name);
+      const isWrong = losses.length + arrived.length + unlisted.length > 0 || desired !== undefined;
+      if (isWrong || isKnown) queue.add(entry.name);
       else if (settlesInMs !== undefined) queue.add(entry.name, settlesInMs);
       if (++count % SWEEP_SLICE === 0) await new Promise(setImmediate);
       if (signal.aborted) return undefined;
@@ -125,13 +138,16 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
       refusals.over(name);
       evictions.gone(name);
       full.found(name, [], []);
+      arriving.gone(name);
       return undefined;
     }
     // What is newer comes by the watch, however long that takes.
     if (outdated.get(name) === entry.resourceVersion) return undefined;
     outdated.delete(name);
     const drift = driftOf(entry, turn.granted);
-    const { losses, desired, settlesInMs, unlisted } = drift;
+    const { losses, desired, settlesInMs, unlisted, arrived } = drift;
+    arriving.accept(entry, compiled().taintPolicies, arrived);
+    nodeReports.arrived(entry, arrived);
     const paced = losses.filter(({ hindrance }) => hindrance === 'paced');
     evictions.waits(entry, new Set(paced.map(({ policy }) => policy.name)));
     const isLost = desired !== undefined && !audit && !(await write(entry, desired, drift, turn));
@@ -143,25 +159,29 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     return isLost ? CONFLICT_PAUSE_MS : earliest(contests.nextLookMs(entry), idle.nextLookMs(entry), settlesInMs);
   }
 
-  function driftOf(entry: NodeEntry, hasTurn: boolean): NodeDrift {
+  function driftOf(entry: NodeEntry, hasTurn: boolean): Drift {
     stays.look(entry);
-    const owed = returns.owedTo(entry);
+    const { taintPolicies } = compiled();
     const { value } = entry;
-    const node = owed.length === 0 ? value : { ...value, remembered: rememberOwed(value, owed) };
-    const { desired = remembering(value, node.remembered), ...drift } = nodeDrift(node, compiled().taintPolicies, {
-      isContested: (taint) => contests.isContested(entry, taint),
+    const isContested = (taint: Taint) => contests.isContested(entry, taint);
+    const arrived = audit ? [] : arriving.find(entry, taintPolicies, isContested);
+    const owed = returns.owedTo(entry);
+    const left = withoutArrivals(value, arrived);
+    const node = owed.length === 0 ? left : { ...left, remembered: rememberOwed(left, owed) };
+    const { desired = changeInto(value, node), ...drift } = nodeDrift(node, taintPolicies, {
+      isContested,
       hasTurn,
       forgetting: { isComplete: policies.isComplete('TaintPolicy'), isOver: (memory) => idle.isOver(entry, memory) },
       stayedMs: (taint) => stays.stayedMs(entry.name, taint),
     });
     idle.seen(entry, drift.idle);
     const losses = [...drift.losses, ...owedInVain(value, owed)];
-    return { ...drift, losses, desired: desired && memories.isFought(entry, desired) ? undefined : desired };
+    return { ...drift, losses, arrived, desired: desired && memories.isFought(entry, desired) ? undefined : desired };
   }
 
   /** False when the node has changed since it was looked at. */
-  async function write(entry: NodeEntry, desired: DesiredNode, drift: NodeDrift, turn: Turn): Promise<boolean> {
-    const { losses } = drift;
+  async function write(entry: NodeEntry, desired: DesiredNode, drift: Drift, turn: Turn): Promise<boolean> {
+    const { losses, arrived } = drift;
     while (!writes.take()) {
       await pause(writes.waitMs(), signal);
       signal.throwIfAborted();
@@ -185,18 +205,19 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     }
     memories.wrote(entry, desired);
     returns.paid(entry, returns.owedTo(entry));
-    const repaired = losses.filter(({ hindrance }) => hindrance === undefined);
+    const repaired = [...losses, ...arrived].filter(({ hindrance }) => hindrance === undefined);
     for (const taint of new Map(repaired.map(({ taint }) => [identity(taint), taint])).values()) {
       contests.repaired(entry, taint);
     }
-    nodeReports.written(entry, drift);
+    nodeReports.written(entry, drift, arrived);
     return true;
   }
 }
 
-/** What it takes to have the node remember that; undefined where it does. */
-function remembering({ taints, release, removed, restored, ...node }: ClusterNode, remembered: string | undefined) {
-  return remembered === node.remembered ? undefined : { taints, release, remembered, removed, restored };
+/** What it takes to make the node that one; undefined where it is. */
+function changeInto(node: ClusterNode, { taints, release, remembered, removed, restored }: ClusterNode) {
+  const isRight = taints === node.taints && remembered === node.remembered;
+  return isRight ? undefined : { taints, release, remembered, removed, restored };
 }
 
 /** What a node is owed by policies that only watch. */

@@ -1,61 +1,16 @@
 import type { Logger } from 'pino';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { type Hold, paceOf } from '../../evictions/eviction-pace.ts';
-import { settledOn } from '../../judge/memory.ts';
 import type { Hindrance, Loss, NodeDrift } from '../../judge/node-drift.ts';
-import type { OwedTaint } from '../../judge/node-view.ts';
-import { nativeViolation, type RestoredNatively } from '../../judge/restored-natively.ts';
+import type { OwedTaint, RestoredNatively } from '../../judge/node-view.ts';
+import { nativeViolation } from '../../judge/node-view.ts';
+import type { Arrival } from '../../judge/rulings.ts';
 import type { ObjectReference, RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
-import { isTransientTaintKey } from '../../kubernetes/transient-taints.ts';
 import { POLICY_API_VERSION } from '../../policy/policy.ts';
 import type { LeaderMetrics } from '../../server/metrics.ts';
 import type { ClusterNode } from '../sources.ts';
 import type { TaintContests } from './taint-contests.ts';
-
-/** Taints of one node whose time is taken; a node that carries more has those looked at first that stand first. */
-const MAX_FOLLOWED = 256;
-
-/**
- * For how long nodes have carried their taints while they were Ready, as this leader has seen it. The next one begins anew: that only
- * makes it later. What a node's memory has, it has carried for long enough.
- */
-export interface TaintStays {
-  /** Takes notice of a node as it is now. */
-  look(node: Entry<ClusterNode>): void;
-  gone(name: string): void;
-  /** In milliseconds; undefined for a taint that the node does not carry, or while it is not Ready. */
-  stayedMs(name: string, taint: Taint): number | undefined;
-}
-
-export function trackTaintStays(now: () => number = () => performance.now()): TaintStays {
-  /** Of each node, since when it carries which taint. */
-  const nodes = new Map<string, { readonly uid: string; readonly since: ReadonlyMap<string, number> }>();
-
-  return {
-    look({ name, uid, value }) {
-      const { ready, taints, remembered } = value;
-      const followed = ready ? taints.filter(({ key }) => !isTransientTaintKey(key)).slice(0, MAX_FOLLOWED) : [];
-      if (followed.length === 0) {
-        nodes.delete(name);
-        return;
-      }
-      const known = nodes.get(name);
-      const before = known?.uid === uid ? known.since : undefined;
-      const isSettled = settledOn(remembered);
-      const since = followed.map((taint) => {
-        const text = formatTaint(taint);
-        return [text, before?.get(text) ?? (isSettled(taint) ? Number.NEGATIVE_INFINITY : now())] as const;
-      });
-      nodes.set(name, { uid, since: new Map(since) });
-    },
-    gone: (name) => nodes.delete(name),
-    stayedMs(name, taint) {
-      const since = nodes.get(name)?.since.get(formatTaint(taint));
-      return since === undefined ? undefined : now() - since;
-    },
-  };
-}
 
 export interface NodeReportsOptions {
   readonly contests: Pick<TaintContests, 'rivalOf'>;
@@ -71,8 +26,10 @@ export interface NodeReports {
   gone(name: string): void;
   /** Says once of each loss why it stays. */
   staying(entry: Entry<ClusterNode>, losses: readonly Loss[]): void;
-  /** Says what a write has put right. */
-  written(entry: Entry<ClusterNode>, drift: NodeDrift): void;
+  /** Says of guarded taints that came while nobody was asked why they stay. */
+  arrived(entry: Entry<ClusterNode>, arrived: readonly Arrival[]): void;
+  /** Says what a write has put right, and which of such taints it has taken out. */
+  written(entry: Entry<ClusterNode>, drift: NodeDrift, arrived: readonly Arrival[]): void;
 }
 
 export function trackNodeReports({ contests, record, metrics, log }: NodeReportsOptions): NodeReports {
@@ -80,6 +37,12 @@ export function trackNodeReports({ contests, record, metrics, log }: NodeReports
   const reported = new Map<string, ReadonlySet<string>>();
   const tell = (entry: Entry<ClusterNode>, loss: Loss) => {
     for (const event of eventsOfLoss(referenceTo(entry), loss, contests.rivalOf(entry, loss.taint))) record(event);
+  };
+
+  const tellArrival = (entry: Entry<ClusterNode>, arrival: Arrival) => {
+    for (const event of eventsOfArrival(referenceTo(entry), arrival)) record(event);
+    log.warn(`Node ${entry.name}: TaintPolicy ${arrival.policy.name} ${noteOfArrival(arrival)}`);
+    if (arrival.hindrance === undefined) metrics.repaired('Node', arrival.policy.name);
   };
 
   return {
@@ -99,7 +62,11 @@ export function trackNodeReports({ contests, record, metrics, log }: NodeReports
       if (staying.length === 0) reported.delete(entry.name);
       else reported.set(entry.name, new Set(staying.map(keyOf)));
     },
-    written(entry, { losses, released, natively }) {
+    arrived(entry, arrived) {
+      for (const one of arrived) if (one.hindrance !== undefined) tellArrival(entry, one);
+    },
+    written(entry, { losses, released, natively }, arrived) {
+      for (const one of arrived) if (one.hindrance === undefined) tellArrival(entry, one);
       const repaired = losses.filter(({ hindrance }) => hindrance === undefined);
       for (const text of new Set(repaired.map(({ taint }) => formatTaint(taint)))) {
         log.info(`restored taint ${text} on Node ${entry.name}`);
@@ -131,6 +98,36 @@ const WHY_HELD: Record<Hold['reason'], string> = {
   ZoneNotReady: 'too many nodes of their zone are not ready',
   RateIsZero: 'the rate is 0 (serve --node-eviction-rate)',
 };
+
+const WHY_LEFT: Record<NonNullable<Arrival['hindrance']>, string> = {
+  mode: 'its mode does not take it out',
+  owners: 'somebody whom the policy exempts may have added it',
+  held: 'it is protected as well, and goes only with leave',
+  contested: 'it is added each time',
+};
+
+function noteOfArrival({ taint, hindrance }: Arrival): string {
+  const what = `guarded taint ${formatTaint(taint)}, which was added while taintkeeper was not asked`;
+  return hindrance === undefined ? `took out ${what}` : `leaves ${what}: ${WHY_LEFT[hindrance]}`;
+}
+
+/** What is to be said of a guarded taint that came while nobody was asked, on the node and on the policy. */
+function eventsOfArrival(node: ObjectReference, arrival: Arrival): RecordedEvent[] {
+  const { name } = arrival.policy;
+  const how =
+    arrival.hindrance === undefined
+      ? ({ type: 'Normal', reason: 'TaintAdditionReverted', action: 'RevertTaint' } as const)
+      : ({ type: 'Warning', reason: 'TaintAdditionFound', action: 'LeaveTaint' } as const);
+  const note = noteOfArrival(arrival);
+  return [
+    { regarding: node, ...how, note: `TaintPolicy ${name} ${note}` },
+    {
+      regarding: { apiVersion: POLICY_API_VERSION, kind: 'TaintPolicy', name },
+      ...how,
+      note: `Node ${node.name}: ${note}`,
+    },
+  ];
+}
 
 /** What is to be said of a taint that is gone, as somebody had announced. */
 function eventOfRelease(node: ObjectReference, taint: Taint): RecordedEvent {

@@ -6,7 +6,15 @@ import type { DesiredDaemonSet } from '../../../src/judge/daemon-set.ts';
 import type { Decision } from '../../../src/judge/decision.ts';
 import { settledOn } from '../../../src/judge/memory.ts';
 import type { DesiredNode } from '../../../src/judge/node-view.ts';
-import { droppedTaints, formatTaint, sameTaint } from '../../../src/kubernetes/taint.ts';
+import { isPresentTaint, presentTaints, satisfies } from '../../../src/judge/removal.ts';
+import {
+  droppedTaints,
+  formatTaint,
+  identity,
+  sameTaint,
+  type Taint,
+  valuesOf,
+} from '../../../src/kubernetes/taint.ts';
 import { asDaemonSet, viewDaemonSet } from '../../../src/objects/daemon-set-object.ts';
 import { policySet } from '../policy/policies.ts';
 import * as generate from './generators.ts';
@@ -83,24 +91,85 @@ describe('a Node request, whatever the policies', () => {
     );
   });
 
-  it("keeps the requester's taints, in their order; only a protected value may change back", () => {
+  it("keeps the requester's taints, in their order, but for guarded ones; only a protected or a guarded value may change back", () => {
+    let without = 0;
     fc.assert(
       fc.property(nodeUpdate, (generated) => {
+        const { before, after, user } = generated;
         const { request, compiled } = toNodeCase(generated);
         const { taints } = viewOf(admit(request, compiled).object);
-        const requested = generated.after.taints;
-        const kept = taints.slice(0, requested.length);
-        expect(kept.map(({ key, effect }) => ({ key, effect }))).toEqual(
-          requested.map(({ key, effect }) => ({ key, effect })),
-        );
-        kept.forEach((taint, index) => {
-          const asked = requested[index];
-          const before = generated.before.taints.find((old) => sameTaint(old, taint));
-          expect([asked, before].map((other) => other && formatTaint(other))).toContain(formatTaint(taint));
+        const carries = (list: readonly Taint[]) => (taint: Taint) => list.some((one) => sameTaint(one, taint));
+        const kept = after.taints.filter(carries(taints));
+        expect(taints.slice(0, kept.length).map(identity)).toEqual(kept.map(identity));
+        kept.forEach((asked, index) => {
+          const stored = before.taints.find((old) => sameTaint(old, asked));
+          const [text, ...possible] = [taints[index], asked, stored].map((one) => one && formatTaint(one));
+          expect(possible).toContain(text);
         });
+        for (const taint of after.taints.filter((one) => !carries(taints)(one))) {
+          without++;
+          expect(carries(before.taints)(taint)).toBe(false);
+          const guarding = compiled.taintPolicies.filter(
+            (policy) => policy.guardedBy(taint) && !policy.exempts(user) && policy.mode === 'Restore',
+          );
+          expect(guarding).not.toEqual([]);
+        }
       }),
       RUNS,
     );
+    expect(without).toBeGreaterThan(RUNS.numRuns / 100);
+  });
+
+  it('that is let through adds a guarded taint only if it is wanted, or by an exemption or an Audit policy', () => {
+    const seen = { taken: 0, wanted: 0 };
+    fc.assert(
+      fc.property(nodeUpdate, (generated) => {
+        const { before, after, user } = generated;
+        const { request, compiled } = toNodeCase(generated);
+        const admission = admit(request, compiled);
+        if (admission.verdict === 'denied') return;
+        const { taints } = viewOf(admission.object);
+        const carried = valuesOf(before.taints);
+        const lacking = presentTaints(after.labels, compiled.taintPolicies).filter((want) => !satisfies(carried, want));
+        const isRemembered = settledOn(before.remembered);
+        for (const taint of droppedTaints(taints, before.taints)) {
+          for (const policy of compiled.taintPolicies) {
+            const selected = policy.selectsNode(before.labels) || policy.selectsNode(after.labels);
+            if (!selected || !policy.guardedBy(taint) || policy.mode === 'Audit') continue;
+            if (policy.exempts(user)) continue;
+            seen.wanted++;
+            expect(isRemembered(taint) || lacking.some((want) => isPresentTaint(taint, want))).toBe(true);
+          }
+        }
+        if (admission.violations.some(({ outcome }) => outcome === 'reverted')) seen.taken++;
+      }),
+      RUNS,
+    );
+    expect(Math.min(seen.taken, seen.wanted)).toBeGreaterThan(RUNS.numRuns / 100);
+  });
+
+  it('that is let through does not take a protected taint out of a policy that refuses that', () => {
+    let left = 0;
+    fc.assert(
+      fc.property(nodeUpdate, (generated) => {
+        const { before, after, user } = generated;
+        const { request, compiled } = toNodeCase(generated);
+        const admission = admit(request, compiled);
+        const isSettled = settledOn(before.remembered);
+        const { taints } = viewOf(admission.object);
+        for (const policy of compiled.taintPolicies) {
+          if (policy.leaving !== 'Refuse' || policy.mode === 'Audit' || policy.exempts(user)) continue;
+          if (!policy.selectsNode(before.labels) || policy.selectsNode(after.labels)) continue;
+          const held = taints.filter((taint) => policy.heldBy(taint, isSettled));
+          const isReleased = (taint: Taint) => policy.releasable && before.release?.includes(taint.key);
+          if (held.length === 0) continue;
+          left++;
+          if (admission.verdict !== 'denied') expect(held.every(isReleased)).toBe(true);
+        }
+      }),
+      RUNS,
+    );
+    expect(left).toBeGreaterThan(0);
   });
 
   it('that is let through loses a protected taint only to an exemption, a release or an Audit policy', () => {

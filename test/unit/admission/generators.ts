@@ -71,19 +71,27 @@ export const requester = fc.constantFrom<{ username: string; groups: string[] }>
   { username: 'system:node:n1', groups: ['system:nodes'] },
 );
 
+export const additions = fc.constantFrom('Guarded', 'Guarded', 'Guarded', 'Free');
+
 /** Rules that say `ensure: Present`; those with NoExecute alone may say whether they evict. */
 export const presentRule = (keys: fc.Arbitrary<string>) => {
   const ensure = fc.constant('Present' as const);
   return fc.oneof(
-    fc.record({ key: keys, value, effect, ensure }, { requiredKeys: ['key', 'effect', 'ensure'] }),
+    fc.record({ key: keys, value, effect, ensure, additions }, { requiredKeys: ['key', 'effect', 'ensure'] }),
     fc.record(
-      { key: keys, value, effect: fc.constant('NoExecute' as const), ensure, mayEvict: fc.boolean() },
+      { key: keys, value, effect: fc.constant('NoExecute' as const), ensure, mayEvict: fc.boolean(), additions },
       { requiredKeys: ['key', 'effect', 'ensure', 'mayEvict'] },
     ),
   );
 };
 
-const preserved = { value, effect, ensure: fc.constant('Preserved' as const) };
+/** Rules that let everybody remove what they guard against being added. */
+export const guardRule = <Meant extends { readonly key: string }>(meant: fc.Arbitrary<Meant>) =>
+  fc
+    .tuple(meant, fc.record({ value, effect }, { requiredKeys: [] }))
+    .map(([which, how]) => ({ ...which, ...how, ensure: 'Nothing', additions: 'Guarded' }) as const);
+
+const preserved = { value, effect, ensure: fc.constant('Preserved' as const), additions };
 
 const taintRule: fc.Arbitrary<TaintRule> = fc.oneof(
   fc.record({ key, ...preserved }, { requiredKeys: ['key'] }),
@@ -95,8 +103,16 @@ const taintRule: fc.Arbitrary<TaintRule> = fc.oneof(
     },
     { requiredKeys: ['key'] },
   ),
-  { weight: 2, arbitrary: presentRule(key) },
+  { weight: 3, arbitrary: presentRule(key) },
+  guardRule(fc.record({ key })),
 );
+
+export const leaving = fc.constantFrom('Refuse', 'Refuse', 'Record');
+
+/** A policy for every node may not say what becomes of those that leave it. */
+export function leavable({ leaving: how, ...spec }: TaintPolicySpec): TaintPolicySpec {
+  return how === undefined || spec.nodeSelector === undefined ? spec : { ...spec, leaving: how };
+}
 
 export const backstop = fc.constantFrom('Native', 'None');
 
@@ -125,6 +141,7 @@ const taintPolicy = fc
       failurePolicy: fc.constantFrom('Fail', 'Ignore'),
       settleSeconds,
       backstop,
+      leaving,
     },
     { requiredKeys: ['mode', 'taints'] },
   )
@@ -132,7 +149,8 @@ const taintPolicy = fc
   .map(({ failurePolicy, ...spec }) =>
     spec.mode === 'Audit' || failurePolicy === undefined ? spec : { ...spec, failurePolicy },
   )
-  .map(settling);
+  .map(settling)
+  .map(leavable);
 
 export const taintPolicies = fc.dictionary(fc.constantFrom('p1', 'p2', 'p3'), taintPolicy, { noNullPrototype: true });
 

@@ -2,14 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/admission/admit.ts';
 import { NONE_SETTLED, parseRemembered, settledOn } from '../../../src/judge/memory.ts';
+import { additionRulings, isAdmitted, isForbidden } from '../../../src/judge/rulings.ts';
 import { droppedTaints, formatTaint, sameTaint, type Taint, withTaints } from '../../../src/kubernetes/taint.ts';
-import { type NodeState, nodeCases, nodeCreation, nodeUpdate, toNodeCase, viewOf } from './node-cases.ts';
+import { type NodeState, nodeCases, nodeCreation, nodeObject, nodeUpdate, toNodeCase, viewOf } from './node-cases.ts';
 
-const RUNS = { numRuns: 500 };
+const RUNS = { numRuns: 1_000 };
 
 describe('a Node, whatever the policies,', () => {
   it('that changes a protected taint is remembered: what is protected, and carried or gone without leave', () => {
-    const seen = { changed: 0, unchanged: 0 };
+    const seen = { changed: 0, unchanged: 0, rejected: 0 };
     fc.assert(
       fc.property(nodeUpdate, (generated) => {
         const { before, after, user } = generated;
@@ -27,7 +28,10 @@ describe('a Node, whatever the policies,', () => {
           );
         const changes =
           droppedTaints(before.taints, after.taints).some((taint) => holds(taint, isSettled, before, after)) ||
-          droppedTaints(after.taints, before.taints).some((taint) => holds(taint, NONE_SETTLED, after));
+          droppedTaints(after.taints, before.taints).some((taint) => holds(taint, NONE_SETTLED, after)) ||
+          admission.violations.some(
+            ({ outcome, mode }) => outcome === 'reverted' || (outcome === 'addition-exempt' && mode !== 'Audit'),
+          );
         seen[changes ? 'changed' : 'unchanged']++;
         if (!changes) {
           expect(remembered).toBe(after.remembered);
@@ -40,18 +44,35 @@ describe('a Node, whatever the policies,', () => {
         // What nobody protects any more is for the leader to forget; it makes room for another value that is protected.
         const gives = (taint: Taint) =>
           !protects(taint, after) && taints.some((one) => sameTaint(one, taint) && holds(one, isSettled, after));
-        const kept = listed.filter((taint) => !gone.some((one) => sameTaint(one, taint)) && !gives(taint));
+        const update = {
+          ...({ operation: 'UPDATE', phase: 'mutate', requester: user } as const),
+          node: viewOf(nodeObject(after)),
+          oldNode: viewOf(nodeObject(before)),
+        };
+        const selecting = compiled.taintPolicies.filter((policy) =>
+          [before, after].some(({ labels }) => policy.selectsNode(labels)),
+        );
+        const additions = additionRulings(update, selecting);
+        const rejected = additions.filter(isForbidden);
+        const admitted = additions.filter(isAdmitted).map(({ taint }) => taint);
+        const isRejected = (taint: Taint) => rejected.some((one) => formatTaint(one.taint) === formatTaint(taint));
+        const kept = listed.filter(
+          (taint) =>
+            ![...gone, ...admitted].some((one) => sameTaint(one, taint)) && !gives(taint) && !isRejected(taint),
+        );
+        if (listed.some(isRejected)) seen.rejected++;
         // Of those that only a wildcard means, none is new to the memory: that is the leader's work.
         const fresh = taints.filter(
           (taint) => holds(taint, isSettled, after) && !kept.some((one) => sameTaint(one, taint)),
         );
-        const expected = [...kept, ...fresh].map(formatTaint);
+        const expected = [...kept, ...admitted, ...fresh].map(formatTaint);
         expect(new Set(parseRemembered(remembered).map(formatTaint))).toEqual(new Set(expected));
         expect(remembered).not.toBe('');
       }),
       RUNS,
     );
     expect(Math.min(seen.changed, seen.unchanged)).toBeGreaterThan(RUNS.numRuns / 20);
+    expect(seen.rejected).toBeGreaterThan(0);
   });
 
   it("is not patched when it is a node's own update", () => {

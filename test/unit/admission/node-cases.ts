@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { REMEMBERED_ANNOTATION } from '../../../src/judge/memory.ts';
+import { RESTORED_ANNOTATION } from '../../../src/judge/node-view.ts';
 import { RELEASE_ANNOTATION, REMOVED_ANNOTATION } from '../../../src/judge/removal.ts';
-import { RESTORED_ANNOTATION } from '../../../src/judge/restored-natively.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { asNode, viewNode } from '../../../src/objects/node-object.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { formatExplanation } from '../../../src/cli/explain-output.ts';
 import { explainNode } from '../../../src/doctor/node-explanation.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
@@ -37,6 +38,20 @@ describe('each taint of a node', () => {
     ]);
   });
 
+  it('that is guarded is said to be, whether anybody may remove it or not', () => {
+    const guard = { key: 'gpu', additions: 'Guarded' } as const;
+    const text = (spec: TaintPolicySpec) => {
+      const explained = { ...explain(nodeOf([GPU]), { a: spec }), name: 'n1', troubles: [], events: [] };
+      return formatExplanation({ ...explained, writtenBy: undefined, notes: [] }, 'table');
+    };
+    expect(text(rule('Deny', { ...guard, ensure: 'Nothing' }))).toContain(
+      'guarded  anybody may remove it; only those whom a (Deny, spec.taints[0]) exempts may add it\n',
+    );
+    expect(text(rule('Deny', guard))).toContain(
+      'protected  protected by a (Deny, spec.taints[0]); additions guarded by a (Deny, spec.taints[0])\n',
+    );
+  });
+
   it('that is missing is put back, or there is a reason why not', () => {
     expect(lines(nodeOf([]), { a: rule('Restore', PRESENT) })).toEqual(['gpu=true:NoSchedule missing a']);
     expect(lines(nodeOf([]), { a: rule('Deny', PRESENT) })).toEqual(['gpu=true:NoSchedule missing a (mode)']);
@@ -69,6 +84,18 @@ it('tells a missing taint from one that is there with another value', () => {
     explainNode(node, policies).taints.find(({ state }) => state === 'missing')?.otherValue;
   expect(otherValue(nodeOf([]))).toBe(false);
   expect(otherValue(nodeOf([{ ...GPU, value: 'other' }]))).toBe(true);
+});
+
+it('says which policy the node may not leave', () => {
+  const nodeSelector = { matchLabels: { pool: 'gpu' } };
+  const found = explain(nodeOf([], { labels: { pool: 'gpu' } }), {
+    a: rule('Deny', { key: 'gpu' }, { nodeSelector, leaving: 'Refuse' }),
+    b: rule('Audit', { key: 'gpu' }, { nodeSelector, leaving: 'Refuse' }),
+  });
+  expect(found.policies.map(({ policy, refusesLeaving = false }) => [policy, refusesLeaving])).toEqual([
+    ['a', true],
+    ['b', false],
+  ]);
 });
 
 it('says what of its selector keeps a policy from a node', () => {

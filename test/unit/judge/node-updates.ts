@@ -2,7 +2,7 @@ import type { Decision } from '../../../src/judge/decision.ts';
 import { judgeNode } from '../../../src/judge/node.ts';
 import type { DesiredNode } from '../../../src/judge/node-view.ts';
 import type { StringMap } from '../../../src/kubernetes/label-selector.ts';
-import type { Taint } from '../../../src/kubernetes/taint.ts';
+import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet, Requester } from '../../../src/policy/policy-set.ts';
 import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
@@ -26,6 +26,8 @@ export interface Update {
   readonly oldRemembered?: string;
   readonly newRemembered?: string;
   readonly newRelease?: string;
+  readonly oldRemoved?: string;
+  readonly newRemoved?: string;
   readonly oldRestored?: string;
   readonly newRestored?: string;
   readonly requester?: Requester;
@@ -42,6 +44,8 @@ export function judgeUpdate(policies: PolicySet, phase: 'mutate' | 'validate', u
     oldRemembered,
     newRemembered = oldRemembered,
     newRelease,
+    oldRemoved,
+    newRemoved = oldRemoved,
     oldRestored,
     newRestored = oldRestored,
     requester = DEVELOPER,
@@ -53,11 +57,11 @@ export function judgeUpdate(policies: PolicySet, phase: 'mutate' | 'validate', u
       requester,
       oldNode: {
         ...{ name: 'n1', labels: oldLabels, taints: before },
-        ...{ release: oldRelease, remembered: oldRemembered, restored: oldRestored },
+        ...{ release: oldRelease, remembered: oldRemembered, removed: oldRemoved, restored: oldRestored },
       },
       node: {
         ...{ name: 'n1', labels: newLabels, taints: after },
-        ...{ release: newRelease, remembered: newRemembered, restored: newRestored },
+        ...{ release: newRelease, remembered: newRemembered, removed: newRemoved, restored: newRestored },
       },
     },
     policies,
@@ -71,3 +75,29 @@ export function policyOf(mode: TaintMode, taints: TaintRule[], more: Partial<Tai
 
 export const outcomes = (decision: Decision<unknown>) =>
   decision.violations.map(({ policy, outcome, subject }) => `${policy} ${outcome} ${subject}`);
+
+/** What both phases make of an update, one after the other: what came of it, and the node's taints in the end. */
+export function admitted(policies: PolicySet, update: Update) {
+  const mutation = judgeUpdate(policies, 'mutate', update);
+  const desired = mutation.verdict === 'patch' ? mutation.desired : undefined;
+  const validation = judgeUpdate(policies, 'validate', {
+    ...update,
+    ...(desired
+      ? {
+          after: desired.taints,
+          newRelease: desired.release,
+          newRemembered: desired.remembered,
+          newRemoved: desired.removed,
+          newRestored: desired.restored,
+        }
+      : {}),
+  } as Update);
+  return {
+    verdict: validation.verdict === 'deny' ? 'deny' : mutation.verdict,
+    message: validation.verdict === 'deny' ? validation.message : undefined,
+    outcomes: [...outcomes(mutation), ...outcomes(validation)],
+    warnings: [...mutation.warnings, ...validation.warnings],
+    taints: (desired?.taints ?? update.after).map(formatTaint),
+    desired,
+  };
+}

@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest';
-import { parseRestored } from '../../../src/judge/restored-natively.ts';
+import { parseRestored } from '../../../src/judge/node-view.ts';
 
-const GPU = { policy: 'gpu-pool', taint: { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' } };
-const PLAIN = { policy: 'all', taint: { key: 'example.com/a', value: '', effect: 'NoExecute' } };
+const GPU = { policy: 'gpu-pool', taint: { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' }, isAddition: false };
+const PLAIN = { policy: 'all', taint: { key: 'example.com/a', value: '', effect: 'NoExecute' }, isAddition: false };
 
 it.each([
   ['gpu-pool dedicated=gpu:NoSchedule, all example.com/a:NoExecute', [GPU, PLAIN]],
+  ['gpu-pool -dedicated=gpu:NoSchedule, all - example.com/a:NoExecute', [{ ...GPU, isAddition: true }]],
   [undefined, []],
   ['', []],
   ['rubbish, dedicated:NoSchedule, p a:Odd, p a:NoSchedule more', []],

@@ -219,7 +219,7 @@ describe('which webhooks the policies need', () => {
 
 it('a budget asks for added taints that count, of those whom it does not exempt', () => {
   const spec = { taints: [BUDGETED], noExecute: { maxNodes: 1 }, exempt: { users: ['root'] } };
-  const condition = expressionOf(webhookEntries([taintPolicy(spec)]), 'protect', 'drops-protected-taint');
+  const condition = expressionOf(webhookEntries([taintPolicy(spec)]), 'protect', 'is-against-a-policy');
   expect(condition).toContain('added');
   expect(condition).toContain('"NoExecute"');
   expect(condition).toContain('"root"');
@@ -247,14 +247,14 @@ describe('the entries', () => {
       taintPolicy({ taints: [{ key: 'b', effect: 'NoExecute' }] }, 'two'),
       taintPolicy({ taints: [{ key: 'c' }] }, 'three'),
     ];
-    expect(expressionOf(webhookEntries(merged), 'protect', 'drops-protected-taint')).toContain(
+    expect(expressionOf(webhookEntries(merged), 'protect', 'is-against-a-policy')).toContain(
       'dropped.exists(t, t.key in ["a", "c"] || (t.key == "b" && t.effect == "NoExecute"))',
     );
   });
 
   it('never judge one request twice: report takes what protect does not', () => {
     const entries = webhookEntries([taintPolicy({})]);
-    const protect = expressionOf(entries, 'protect', 'drops-protected-taint');
+    const protect = expressionOf(entries, 'protect', 'is-against-a-policy');
     const flat = (text: string | undefined) => text?.replace(/\s+/g, '');
     expect(flat(expressionOf(entries, 'report', 'is-not-for-protect'))).toBe(flat(`!(${protect})`));
   });
@@ -265,7 +265,7 @@ describe('the entries', () => {
     ['example.com/a', undefined, 'an exact key is protected, whatever it is'],
   ])('a wildcard leaves taints alone that come and go: %s', (key, condition) => {
     const wildcard = [taintPolicy({ taints: [{ key }] })];
-    const expression = expressionOf(webhookEntries(wildcard), 'protect', 'drops-protected-taint');
+    const expression = expressionOf(webhookEntries(wildcard), 'protect', 'is-against-a-policy');
     expect(expression?.includes('lastingDropped')).toBe(condition !== undefined);
     if (condition) expect(expression).toContain(condition);
   });
@@ -350,7 +350,7 @@ describe('more policies than one expression holds', () => {
     const policies = Array.from({ length: 3_000 }, (_, index) =>
       taintPolicy({ taints: [{ key: `node.kubernetes.io/some-taint-${index}` }] }, `p${index}`),
     );
-    const expression = expressionOf(webhookEntries(policies), 'protect', 'drops-protected-taint');
+    const expression = expressionOf(webhookEntries(policies), 'protect', 'is-against-a-policy');
     expect(expression).not.toContain('node.kubernetes.io/');
     expect(expression).toContain('"karpenter.sh/"');
   });
@@ -360,7 +360,7 @@ describe('the built-in policies', async () => {
   const entries = webhookEntries(parsePolicies(await readBuiltinPolicies()));
 
   it('a Deny policy without selector and exemptions', () => {
-    expect(expressionOf(entries, 'protect', 'drops-protected-taint')).toMatchInlineSnapshot(`
+    expect(expressionOf(entries, 'protect', 'is-against-a-policy')).toMatchInlineSnapshot(`
       "[has(oldObject.spec) && has(oldObject.spec.taints) ? oldObject.spec.taints : []].exists(before,
       [has(object.spec) && has(object.spec.taints) ? object.spec.taints : []].exists(after,
       before != after &&

@@ -1,0 +1,241 @@
+import { droppedTaints, identity, sameTaint, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { TaintMode } from '../policy/taint-policy.ts';
+import { settledOn } from './memory.ts';
+import type { NodeUpdate, NodeView } from './node-view.ts';
+import {
+  isPresentTaint,
+  isReleased,
+  parseRelease,
+  parseRemoved,
+  presentTaints,
+  satisfies,
+  wasRemoved,
+} from './removal.ts';
+
+/** A policy that protects or guards a taint, and the field that says so. */
+export interface Protection {
+  readonly policy: CompiledTaintPolicy;
+  readonly field: string;
+}
+
+/** What the policies say of one taint that an update drops or adds. */
+export interface Ruling {
+  readonly taint: Taint;
+  /** The strongest mode of the policies that stand, or undefined when all of them let it pass. */
+  readonly mode: TaintMode | undefined;
+  /** The policies of that mode. */
+  readonly standing: readonly Protection[];
+  /** Policies that let the taint go because the release annotation named it. An addition is never released. */
+  readonly released: readonly Protection[];
+  /** Policies that exempt the requester. */
+  readonly exempt: readonly Protection[];
+}
+
+/** Whether the request must not do it. */
+export function isForbidden({ mode }: Ruling): boolean {
+  return mode === 'Deny' || mode === 'Restore';
+}
+
+/** Whether the taint is, or was, protected by more than a policy that watches. */
+export function isBinding(ruling: Ruling): boolean {
+  const { released, exempt } = ruling;
+  return isForbidden(ruling) || released.length > 0 || exempt.some(({ policy }) => policy.mode !== 'Audit');
+}
+
+/**
+ * Whether the taint goes for good, so that its release must not serve again, nor its memory last. Audit policies change nothing;
+ * and of a value that nobody protects, another one may be remembered.
+ */
+export function goesWithLeave(ruling: Ruling): boolean {
+  return isBinding(ruling) && !isForbidden(ruling);
+}
+
+/** Whether a guarded taint is let in because it is one of the policy's own people who adds it. */
+export function isAdmitted(ruling: Ruling): boolean {
+  return !isForbidden(ruling) && ruling.exempt.some(({ policy }) => policy.mode !== 'Audit');
+}
+
+/** Whether the node goes without a Present taint because the policy that declares it exempts the requester. */
+export function goesByExemption(ruling: Ruling, { labels, taints }: NodeView): boolean {
+  const { taint, exempt } = ruling;
+  if (isForbidden(ruling) || exempt.length === 0) return false;
+  const left = valuesOf(taints.filter((one) => sameTaint(one, taint)));
+  const misses = ({ mode, present, selectsNode }: CompiledTaintPolicy) =>
+    mode !== 'Audit' &&
+    selectsNode(labels) &&
+    present.some(({ value }) => isPresentTaint(taint, value) && !satisfies(left, value));
+  return exempt.some(({ policy }) => misses(policy));
+}
+
+/**
+ * Of the taints that the update drops.
+ * @param policies those that are for the node, by its labels before or after; the strongest mode first
+ */
+export function dropRulings(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Ruling[] {
+  const { node, oldNode } = request;
+  const releases = releaseCheck(request);
+  // As with a release: no single write can take a taint out of the memory and off the node.
+  const isSettled = settledOn(oldNode.remembered);
+  return droppedTaints(oldNode.taints, node.taints).map((taint) =>
+    rule(taint, policies, request, (policy) => policy.heldBy(taint, isSettled), releases),
+  );
+}
+
+/**
+ * Of the taints that the update adds, those that a policy guards; a changed value counts as added. What is wanted on the node is
+ * not guarded: a Present taint that it lacks, of whatever policy, and what it remembers and has lost. But one that somebody exempt
+ * removed is wanted no more: otherwise whoever has an old copy could bring it back.
+ */
+export function additionRulings(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Ruling[] {
+  const { node, oldNode } = request;
+  if (!policies.some(({ guards }) => guards.length > 0)) return [];
+  const carried = valuesOf(oldNode.taints);
+  const removals = parseRemoved(oldNode.removed);
+  const lacking = presentTaints(node.labels, policies).filter(
+    (want) => !satisfies(carried, want) && !wasRemoved(removals, want),
+  );
+  const isRemembered = settledOn(oldNode.remembered);
+  return droppedTaints(node.taints, oldNode.taints)
+    .filter((taint) => !isRemembered(taint) && !lacking.some((want) => isPresentTaint(taint, want)))
+    .map((taint) => rule(taint, policies, request, (policy) => policy.guardedBy(taint)))
+    .filter(({ standing, exempt }) => standing.length + exempt.length > 0);
+}
+
+/** Without those whose drop is forbidden: a value that stays is not changed. */
+export function withoutKept(additions: readonly Ruling[], drops: readonly Ruling[]): Ruling[] {
+  const kept = new Set(drops.filter(isForbidden).map(({ taint }) => identity(taint)));
+  return additions.filter(({ taint }) => !kept.has(identity(taint)));
+}
+
+/**
+ * Whether a release lets a taint go. The annotation counts as it stood before the request, so that no single write can both
+ * announce and remove. It is honoured once: by the time of validation it must be gone.
+ */
+function releaseCheck({ phase, node, oldNode }: NodeUpdate): (taint: Taint) => boolean {
+  const before = parseRelease(oldNode.release);
+  const after = parseRelease(node.release);
+  return (taint) => isReleased(before, taint) && (phase === 'mutate' || !isReleased(after, taint));
+}
+
+function rule(
+  taint: Taint,
+  policies: readonly CompiledTaintPolicy[],
+  { requester }: NodeUpdate,
+  fieldOf: (policy: CompiledTaintPolicy) => string | undefined,
+  releases: (taint: Taint) => boolean = () => false,
+): Ruling {
+  const standing: Protection[] = [];
+  const released: Protection[] = [];
+  const exempt: Protection[] = [];
+  for (const policy of policies) {
+    const field = fieldOf(policy);
+    if (field === undefined) continue;
+    if (policy.exempts(requester)) exempt.push({ policy, field });
+    else if (policy.releasable && releases(taint)) released.push({ policy, field });
+    else standing.push({ policy, field });
+  }
+  // Policies come with the strongest mode first.
+  const mode = standing[0]?.policy.mode;
+  return { taint, mode, standing: standing.filter(({ policy }) => policy.mode === mode), released, exempt };
+}
+
+/** A protected taint with which a node leaves a policy by its labels. */
+export interface Departure extends Protection {
+  readonly taint: Taint;
+  /** Whether the policy says `leaving: Refuse`, and no release that stood before the request lets the taint go. */
+  readonly isRefused: boolean;
+}
+
+/** Whether the request must not do it. */
+export function isForbiddenDeparture({ policy, isRefused }: Departure): boolean {
+  return isRefused && policy.mode !== 'Audit';
+}
+
+/**
+ * The taints that a node carries out of policies which do not exempt the requester. A release is not spent by that: the taint is
+ * still there to be removed.
+ */
+export function departures(
+  { requester, node, oldNode }: NodeUpdate,
+  policies: readonly CompiledTaintPolicy[],
+): Departure[] {
+  const left = policies.filter(
+    (policy) => policy.selectsNode(oldNode.labels) && !policy.selectsNode(node.labels) && !policy.exempts(requester),
+  );
+  if (left.length === 0) return [];
+  const release = parseRelease(oldNode.release);
+  const isSettled = settledOn(oldNode.remembered);
+  return left.flatMap((policy) =>
+    node.taints.flatMap((taint) => {
+      const field = policy.heldBy(taint, isSettled);
+      if (field === undefined) return [];
+      const isRefused = policy.leaving === 'Refuse' && !(policy.releasable && isReleased(release, taint));
+      return [{ policy, field, taint, isRefused }];
+    }),
+  );
+}
+
+/** A guarded taint that came to a node while nobody was asked, by one policy. */
+export interface Arrival extends Protection {
+  readonly taint: Taint;
+  /** Why it is not taken out; undefined where it is. */
+  readonly hindrance:
+    | undefined
+    /** No policy that guards it is in mode Restore. */
+    | 'mode'
+    /** The policies exempt somebody, who may have added it. */
+    | 'owners'
+    /** It is protected as well: it goes only with leave. */
+    | 'held'
+    /** Somebody adds it again and again. */
+    | 'contested';
+}
+
+/** What only the leader knows of a node's taints. */
+export interface Watching {
+  /** Whether the taint came while the policy guarded the node against it, and the leader watched. */
+  readonly cameUnder: (policy: CompiledTaintPolicy, taint: Taint) => boolean;
+  readonly isContested: (taint: Taint) => boolean;
+}
+
+/**
+ * The guarded taints that came to a node while nobody was asked. Nobody knows who added them, so that one is taken out only where no
+ * policy lets anybody: all that the node remembers was let in, and what it is to have is no intruder.
+ */
+export function arrivals(
+  node: NodeView,
+  policies: readonly CompiledTaintPolicy[],
+  { cameUnder, isContested }: Watching,
+): Arrival[] {
+  const binding = policies.filter(({ mode, selectsNode }) => mode !== 'Audit' && selectsNode(node.labels));
+  const guarding = binding.filter(({ guards }) => guards.length > 0);
+  if (guarding.length === 0) return [];
+  const wanted = presentTaints(node.labels, policies);
+  const isRemembered = settledOn(node.remembered);
+  const isExpected = (taint: Taint) =>
+    isTransientTaintKey(taint.key) || isRemembered(taint) || wanted.some((want) => isPresentTaint(taint, want));
+  return node.taints.flatMap((taint): Arrival[] => {
+    const by = guarding.flatMap((policy) => {
+      const field = policy.guardedBy(taint);
+      return field === undefined || !cameUnder(policy, taint) ? [] : [{ policy, field, taint }];
+    });
+    if (by.length === 0 || isExpected(taint)) return [];
+    return by.map((one) => ({ ...one, hindrance: hindranceOf(taint, by) }));
+  });
+
+  function hindranceOf(taint: Taint, by: readonly Protection[]): Arrival['hindrance'] {
+    const restoring = by.filter(({ policy }) => policy.mode === 'Restore');
+    if (restoring.length === 0) return 'mode';
+    if (restoring.every(({ policy }) => policy.exemptsAnybody)) return 'owners';
+    if (binding.some((policy) => policy.heldBy(taint, isRemembered) !== undefined)) return 'held';
+    return isContested(taint) ? 'contested' : undefined;
+  }
+}
+
+/** The node without what is taken out of it. */
+export function withoutArrivals<Node extends NodeView>(node: Node, arrived: readonly Arrival[]): Node {
+  const gone = new Set(arrived.flatMap(({ taint, hindrance }) => (hindrance === undefined ? [identity(taint)] : [])));
+  return gone.size === 0 ? node : { ...node, taints: node.taints.filter((taint) => !gone.has(identity(taint))) };
+}

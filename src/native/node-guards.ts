@@ -1,0 +1,152 @@
+import { all, any, type Expression, FALSE, not, reference, type Variable } from '../cel/expression.ts';
+import { EMPTY, each, isEmpty, those, together } from '../cel/lists.ts';
+import { ADDITIONS, additionVariables } from '../conditions/guarded-taints.ts';
+import { conditionsOf, guardsOf } from '../conditions/node-policies.ts';
+import { LABELS_CHANGE } from '../conditions/node-update.ts';
+import { isProtected } from '../conditions/protected-taints.ts';
+import { ADDED, ADDS_TAINTS, DROPS_TAINTS, IDENTITY, NAMES_BEFORE, notAmong } from '../conditions/taints.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintRule } from '../policy/taint-rule.ts';
+import { type Assembled, type ValidatingParts, validating } from './assemble.ts';
+import type { Target } from './native-policy.ts';
+import { leavingMessage, NODE_UPDATES, reportActions, textsOf, writtenOut } from './node-messages.ts';
+import { ANNOUNCED, exemptedBy, holdersOf, isHeldBy, isNamedIn, updateVariables } from './node-variables.ts';
+
+/** The policies that have a say in what one of them guards, or lets go. */
+export interface Guarding {
+  readonly policy: CompiledTaintPolicy;
+  /** All that there are, in whatever mode: what one of them declares Present is no intruder. */
+  readonly among: readonly CompiledTaintPolicy[];
+  /** In mode Deny, guarding a taint of the policy's guards. */
+  readonly denying: readonly CompiledTaintPolicy[];
+  /** Not in mode Audit, protecting a taint of the same key and effect as one of its guards; itself perhaps among them. */
+  readonly keeping: readonly CompiledTaintPolicy[];
+  /** In mode Restore, guarding a taint of the same key and effect as one of its rules; itself perhaps among them. */
+  readonly reverting: readonly CompiledTaintPolicy[];
+}
+
+/** @param mayMean whether some taint may be meant by a rule of both lists */
+export function guardingOf(
+  policy: CompiledTaintPolicy,
+  among: readonly CompiledTaintPolicy[],
+  mayMean: (some: readonly CompiledTaintRule[], others: readonly CompiledTaintRule[]) => boolean,
+): Guarding {
+  const { name, guards, rules } = policy;
+  const withoutValues = (list: readonly CompiledTaintRule[]) => list.map(({ value: _, ...rule }) => rule);
+  const others = among.filter((one) => one.name !== name);
+  const everybody = [policy, ...others];
+  return {
+    policy,
+    among: everybody,
+    denying: others.filter((one) => one.mode === 'Deny' && mayMean(one.guards, guards)),
+    keeping: everybody.filter(
+      (one) => one.mode !== 'Audit' && mayMean(withoutValues(one.rules), withoutValues(guards)),
+    ),
+    reverting: everybody.filter(
+      (one) => one.mode === 'Restore' && mayMean(withoutValues(one.guards), withoutValues(rules)),
+    ),
+  };
+}
+
+/** True for an update that may be against the policy: it drops a taint, or adds one that is guarded. */
+export function changesTaints({ guards }: CompiledTaintPolicy): Readonly<Record<string, Expression>> {
+  return guards.length === 0
+    ? { 'drops-taints': DROPS_TAINTS }
+    : { 'changes-taints': any([DROPS_TAINTS, ADDS_TAINTS]) };
+}
+
+/** The added taints that the policy guards: of them all, `guarded`; of somebody whom it does not exempt, `intruding`. */
+export function intruders(
+  { policy, among }: Pick<Guarding, 'policy' | 'among'>,
+  more: readonly CompiledTaintRule[] = [],
+) {
+  const { guards } = policy;
+  if (guards.length + more.length === 0) return [];
+  return [
+    NAMES_BEFORE,
+    ADDED,
+    ...additionVariables(among, [...guards, ...more]),
+    { name: 'guarded', definition: those(ADDITIONS, isProtected(guards)) },
+    { name: 'intruding', definition: those('guarded', not(exemptedBy(policy))) },
+  ];
+}
+
+/** What {@link restoration} has to do about additions. */
+export interface Reverting {
+  readonly variables: readonly Variable[];
+  /** The intruders that the policy takes out, the list `reverted`; EMPTY for none. */
+  readonly reverted: Expression;
+  /** The policy's intruders, none of which is to be remembered; EMPTY for none. */
+  readonly rejected: Expression;
+  /** True for a taint `t` whose value changes back, so that it does not go. */
+  readonly stays: Expression;
+}
+
+const KEPT_IDS = 'keptIds';
+const REVERTED_IDS = 'allRevertedIds';
+
+/**
+ * What was dropped is decided first: a value that is kept, or whose drop is refused, is none that was added. And what another
+ * policy refuses to have added is not mended either.
+ */
+export function reversion(guarding: Guarding): Reverting {
+  const { policy, denying, keeping, reverting } = guarding;
+  const isGuarding = policy.guards.length > 0;
+  if (!isGuarding && reverting.length === 0) {
+    return { variables: [], reverted: EMPTY, rejected: EMPTY, stays: FALSE };
+  }
+  const announced = isNamedIn(ANNOUNCED);
+  const deniers = holdersOf(denying, { prefix: 'denies', rules: guardsOf });
+  const keepers = holdersOf(keeping, { prefix: 'keeps' });
+  const reverters = holdersOf(reverting, { prefix: 'reverts', rules: guardsOf });
+  const isRestoring = isGuarding && policy.mode === 'Restore';
+  const reverted = isRestoring
+    ? those('intruding', all([not(isHeldBy(deniers, FALSE)), notAmong(IDENTITY, KEPT_IDS)]))
+    : EMPTY;
+  return {
+    reverted,
+    rejected: isGuarding ? reference('intruding') : EMPTY,
+    stays: reverting.length === 0 ? FALSE : not(notAmong(IDENTITY, REVERTED_IDS)),
+    variables: [
+      ...intruders(guarding, guardsOf(reverting)),
+      ...[deniers, keepers, reverters].flatMap((holders) => holders.flatMap(({ binds }) => binds.variables)),
+      { name: 'kept', definition: those('dropped', isHeldBy(keepers, announced)) },
+      { name: KEPT_IDS, definition: each('kept', IDENTITY) },
+      { name: 'allReverted', definition: those(ADDITIONS, isHeldBy(reverters, FALSE)) },
+      { name: REVERTED_IDS, definition: each('allReverted', IDENTITY) },
+    ],
+  };
+}
+
+/** The list of taints in which to put back what was dropped, `mended`, and what is to be in it, `put`. */
+export const MENDING: readonly Variable[] = [
+  { name: 'revertedIds', definition: each('reverted', IDENTITY) },
+  { name: 'back', definition: those('before', not(notAmong(IDENTITY, 'revertedIds'))) },
+  {
+    name: 'mended',
+    definition: those('after', any([notAmong(IDENTITY, 'revertedIds'), not(notAmong(IDENTITY, 'beforeIds'))])),
+  },
+  { name: 'put', definition: together([reference('restored'), reference('back')]) },
+];
+
+/** The validation of an update that changes labels: with a protected taint on it, a node does not leave a policy that says so. */
+export function leaving(policy: CompiledTaintPolicy, { purpose }: Target): Assembled[] {
+  const { name, mode, failurePolicy, releasable, rules, nodeSelector } = policy;
+  if (policy.leaving !== 'Refuse' || rules.length === 0) return [];
+  const audit = mode === 'Audit';
+  const { before, after } = conditionsOf(policy).selects;
+  const held = all([isProtected(rules), ...(releasable ? [not(isNamedIn(ANNOUNCED))] : []), not(exemptedBy(policy))]);
+  const texts = textsOf('held');
+  const parts: ValidatingParts = {
+    name: `${name}.leave.taintkeeper.dev`,
+    failurePolicy,
+    resourceRules: NODE_UPDATES,
+    objectSelector: nodeSelector,
+    conditions: { 'leaves-the-policy': all([LABELS_CHANGE, before, not(after)]) },
+    variables: [...updateVariables(policy), { name: 'held', definition: those('after', held) }, ...texts.variables],
+    actions: audit ? reportActions(purpose) : ['Deny'],
+    validations: [{ holds: isEmpty('held'), message: leavingMessage(policy, texts) }],
+    auditAnnotations: { [audit ? 'leaving-audited' : 'leaving-denied']: writtenOut('held') },
+  };
+  return validating(parts);
+}

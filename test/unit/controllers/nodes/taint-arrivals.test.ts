@@ -1,0 +1,139 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { GUARD_GRACE_MS } from '../../../../src/controllers/nodes/taint-arrivals.ts';
+import type { Taint } from '../../../../src/kubernetes/taint.ts';
+import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
+import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
+import { type Policies, rule } from '../../judge/node-drifts.ts';
+import { nodeEntry } from './node-entries.ts';
+import { startRepair } from './repaired-nodes.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+const other: Taint = { key: 'other', effect: 'NoSchedule' };
+const GPU = 'dedicated=gpu:NoSchedule';
+const GUARD: TaintRule = { key: 'dedicated', ensure: 'Nothing', additions: 'Guarded' };
+const BOTH_WAYS: TaintRule = { key: 'dedicated', additions: 'Guarded' };
+const NOBODY_MAY = { p: rule('Restore', GUARD) };
+
+const exempting = (spec: TaintPolicySpec): TaintPolicySpec => ({ ...spec, exempt: { users: ['owner'] } });
+
+/** A leader that has watched the node, without the taint, for so long. */
+async function watching(policies: Policies, taints: readonly Taint[] = [other], watchedMs = GUARD_GRACE_MS) {
+  const run = startRepair(policies, [nodeEntry('n1', taints)]);
+  await vi.advanceTimersByTimeAsync(watchedMs);
+  return {
+    ...run,
+    async arrive(value: Parameters<typeof run.change>[1]) {
+      run.change('n1', value);
+      await vi.advanceTimersByTimeAsync(1);
+    },
+  };
+}
+
+describe('a guarded taint that came while nobody was asked', () => {
+  it('is taken out where no policy lets anybody add it, and that is told', async () => {
+    const { arrive, taintsOf, said, messages } = await watching(NOBODY_MAY);
+    await arrive({ taints: [other, gpu] });
+    expect(taintsOf('n1')).toEqual([other]);
+    expect(said()).toEqual(['n1 TaintAdditionReverted']);
+    expect(messages()).toContain(
+      `Node n1: TaintPolicy p took out guarded taint ${GPU}, which was added while taintkeeper was not asked`,
+    );
+  });
+
+  it.each<[string, Policies, string]>([
+    ['it is protected as well', { p: rule('Restore', BOTH_WAYS) }, 'goes only with leave'],
+    ['another policy protects it', { ...NOBODY_MAY, q: rule('Deny', { key: 'dedicated' }) }, 'goes only with leave'],
+    ['somebody may have added it', { p: exempting(rule('Restore', GUARD)) }, 'whom the policy exempts'],
+    ['the mode is Deny', { p: rule('Deny', GUARD) }, 'its mode does not take it out'],
+  ])('is told once, and stays, where %s', async (_, policies, why) => {
+    const { arrive, taintsOf, said, messages } = await watching(policies);
+    await arrive({ taints: [other, gpu] });
+    await arrive({ labels: { a: 'b' } });
+    expect(taintsOf('n1')).toEqual([other, gpu]);
+    expect(said()).toEqual(['n1 TaintAdditionFound']);
+    expect(messages().filter((text) => text?.includes(why))).toHaveLength(1);
+  });
+
+  it('is left to whoever adds it again and again', async () => {
+    const { arrive, taintsOf, said } = await watching(NOBODY_MAY);
+    for (let time = 1; time <= 4; time++) await arrive({ taints: [other, gpu] });
+    expect(taintsOf('n1')).toEqual([other, gpu]);
+    expect(said()).toEqual([...Array.from({ length: 3 }, () => 'n1 TaintAdditionReverted'), 'n1 TaintAdditionFound']);
+  });
+
+  it('is left alone with --audit', async () => {
+    const { change, taintsOf, said } = startRepair(NOBODY_MAY, [nodeEntry('n1')], { audit: true });
+    await vi.advanceTimersByTimeAsync(GUARD_GRACE_MS);
+    change('n1', { taints: [gpu] });
+    await vi.advanceTimersByTimeAsync(1);
+    expect([taintsOf('n1'), said()]).toEqual([[gpu], []]);
+  });
+});
+
+describe('a guarded taint is left alone', () => {
+  it.each<[string, Policies, { taints: readonly Taint[]; remembered?: string }]>([
+    ['that admission let in, as the memory says', NOBODY_MAY, { taints: [gpu], remembered: GPU }],
+    [
+      'that a policy declares',
+      { ...NOBODY_MAY, q: rule('Audit', { ...gpu, effect: 'NoSchedule', value: 'gpu', ensure: 'Present' }) },
+      { taints: [gpu] },
+    ],
+    [
+      'that comes and goes by itself',
+      { p: rule('Restore', { ...GUARD, key: 'node.kubernetes.io/not-ready' }) },
+      { taints: [{ key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' }] },
+    ],
+    ['of a policy in mode Audit', { p: rule('Audit', GUARD) }, { taints: [gpu] }],
+  ])('%s', async (_, policies, value) => {
+    const { arrive, taintsOf, said } = await watching(policies, []);
+    await arrive(value);
+    const told = said().filter((text) => text.includes('Addition'));
+    expect([taintsOf('n1'), told]).toEqual([value.taints, []]);
+  });
+
+  it('that the node had before the leader came', async () => {
+    const { arrive, taintsOf } = await watching(NOBODY_MAY, [gpu]);
+    await arrive({ labels: { a: 'b' } });
+    expect(taintsOf('n1')).toEqual([gpu]);
+  });
+
+  it('that the node had before the policy, or before a change of it', async () => {
+    const { setPolicies, taintsOf } = await watching({}, [gpu]);
+    setPolicies(NOBODY_MAY);
+    await vi.advanceTimersByTimeAsync(GUARD_GRACE_MS);
+    setPolicies({ p: { ...NOBODY_MAY.p, exempt: { users: ['owner'] } } });
+    await vi.advanceTimersByTimeAsync(GUARD_GRACE_MS);
+    setPolicies(NOBODY_MAY);
+    await vi.advanceTimersByTimeAsync(GUARD_GRACE_MS);
+    expect(taintsOf('n1')).toEqual([gpu]);
+  });
+
+  it('that came with the label by which the node joined', async () => {
+    const pool = { p: rule('Restore', GUARD, { nodeSelector: { matchLabels: { pool: 'a' } } }) };
+    const { arrive, taintsOf } = await watching(pool);
+    await arrive({ labels: { pool: 'a' }, taints: [gpu] });
+    expect(taintsOf('n1')).toEqual([gpu]);
+  });
+
+  it('that came while the API servers may not yet have known the policy', async () => {
+    const { arrive, taintsOf } = await watching(NOBODY_MAY, [], GUARD_GRACE_MS - 10);
+    await arrive({ taints: [gpu] });
+    await vi.advanceTimersByTimeAsync(10 * GUARD_GRACE_MS);
+    expect(taintsOf('n1')).toEqual([gpu]);
+  });
+
+  it('of another node of the same name', async () => {
+    const { cluster, repair, taintsOf } = await watching(NOBODY_MAY);
+    cluster.set('n1', nodeEntry('n1', [gpu], 'another'));
+    repair.nodeChanged('n1');
+    await vi.advanceTimersByTimeAsync(GUARD_GRACE_MS);
+    expect(taintsOf('n1')).toEqual([gpu]);
+  });
+});

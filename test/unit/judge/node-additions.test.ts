@@ -1,0 +1,277 @@
+import { describe, expect, it } from 'vitest';
+import { judgeNode } from '../../../src/judge/node.ts';
+import type { Taint } from '../../../src/kubernetes/taint.ts';
+import type { PolicySet } from '../../../src/policy/policy-set.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import type { TaintRule } from '../../../src/policy/taint-rule.ts';
+import { policySet } from '../policy/policies.ts';
+import {
+  admitted,
+  cpu,
+  DEVELOPER,
+  gpu,
+  judgeUpdate,
+  KUBELET,
+  notReady,
+  other,
+  policyOf,
+  type Update,
+} from './node-updates.ts';
+
+const OWNER = { username: 'owner', groups: [] };
+const exempt = { users: ['owner'] };
+const GUARDED: TaintRule = { key: 'dedicated', additions: 'Guarded' };
+/** A guard alone: anybody may remove the taint. */
+const ONE_WAY: TaintRule = { ...GUARDED, ensure: 'Nothing' };
+const PRESENT: TaintRule = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' };
+const [GPU, CPU, OTHER] = ['dedicated=gpu:NoSchedule', 'dedicated=cpu:NoSchedule', 'other:NoSchedule'] as const;
+
+describe('a guarded taint that an update adds', () => {
+  const added: Update = { before: [other], after: [gpu, other] };
+
+  it.each<[string, PolicySet, Update, string, string[], string[]]>([
+    ['Deny refuses it', policyOf('Deny', [GUARDED]), added, 'deny', [`p addition-denied ${GPU}`], [GPU, OTHER]],
+    ['Restore takes it out', policyOf('Restore', [GUARDED]), added, 'patch', [`p reverted ${GPU}`], [OTHER]],
+    ['Audit records it', policyOf('Audit', [GUARDED]), added, 'allow', [`p addition-audited ${GPU}`], [GPU, OTHER]],
+    ['nobody else minds', policyOf('Deny', [{ key: 'dedicated' }]), added, 'patch', [], [GPU, OTHER]],
+    [
+      'Restore leaves an empty list',
+      policyOf('Restore', [ONE_WAY]),
+      { before: [], after: [gpu] },
+      'patch',
+      [`p reverted ${GPU}`],
+      [],
+    ],
+  ])('%s', (_, policies, update, verdict, outcomes, taints) => {
+    const { desired: _desired, message: _message, warnings: _warnings, ...found } = admitted(policies, update);
+    expect(found).toEqual({ verdict, outcomes, taints });
+  });
+
+  it.each<[string, TaintRule, Update, string[]]>([
+    ['a changed value', ONE_WAY, { before: [gpu], after: [cpu] }, [GPU]],
+    ['a changed value, and the rest passes', ONE_WAY, { before: [gpu], after: [other, cpu] }, [OTHER, GPU]],
+    ['another effect', ONE_WAY, { before: [gpu], after: [gpu, { ...gpu, effect: 'NoExecute' }] }, [GPU]],
+    ['a key by pattern, at once', { key: 'ded*', additions: 'Guarded' }, { before: [], after: [gpu] }, []],
+    [
+      'not what comes and goes, by pattern',
+      { key: '*', additions: 'Guarded' },
+      { before: [], after: [notReady] },
+      ['node.kubernetes.io/not-ready:NoExecute'],
+    ],
+    [
+      'what comes and goes, by its key',
+      { key: notReady.key, additions: 'Guarded' },
+      { before: [], after: [notReady] },
+      [],
+    ],
+    ['not what goes', ONE_WAY, { before: [gpu], after: [] }, []],
+    ['not another time', ONE_WAY, { before: [gpu], after: [{ ...gpu, timeAdded: '2026-01-01T00:00:00Z' }] }, [GPU]],
+    ['one value of a key', { ...ONE_WAY, value: 'gpu' }, { before: [], after: [gpu] }, []],
+    ['not another value of it', { ...ONE_WAY, value: 'gpu' }, { before: [gpu], after: [cpu] }, [CPU]],
+  ])('is %s', (_, rule, update, taints) => {
+    expect(admitted(policyOf('Restore', [rule]), update).taints).toEqual(taints);
+  });
+
+  it.each([GUARDED, ONE_WAY, { key: 'ded*', additions: 'Guarded' } as const])(
+    'is kept by its owner, and remembered: %j',
+    (rule) => {
+      const found = admitted(policyOf('Restore', [rule], { exempt }), { ...added, requester: OWNER });
+      expect(found).toMatchObject({ taints: [GPU, OTHER], outcomes: [`p addition-exempt ${GPU}`], warnings: [] });
+      expect(found.desired).toMatchObject({ remembered: GPU });
+    },
+  );
+
+  it('is free at registration', () => {
+    const node = { name: 'n1', labels: {}, taints: [gpu], release: undefined, remembered: undefined };
+    const request = { operation: 'CREATE', requester: DEVELOPER, node } as const;
+    for (const phase of ['mutate', 'validate'] as const) {
+      expect(judgeNode({ ...request, phase }, policyOf('Deny', [ONE_WAY]))).toMatchObject({ verdict: 'allow' });
+    }
+  });
+
+  it('is refused to a node itself, whose updates are never patched', () => {
+    const found = admitted(policyOf('Restore', [ONE_WAY]), { ...added, requester: KUBELET });
+    expect(found).toMatchObject({ verdict: 'deny', taints: [GPU, OTHER] });
+    expect(found.message).toContain('An update by the node itself is refused');
+  });
+
+  it.each<[string, Partial<TaintPolicySpec>, string]>([
+    ['nobody', {}, 'TaintPolicy "p" exempts nobody: to add it on purpose, change the policy first.'],
+    [
+      'somebody',
+      { exempt: { users: ['owner'], groups: ['ops'] } },
+      'Only those whom TaintPolicy "p" exempts may add it: user owner, group ops.',
+    ],
+  ])('is refused with what to do, where the policy exempts %s', (_, more, advice) => {
+    expect(admitted(policyOf('Deny', [GUARDED], more), added).message).toBe(
+      `node n1 must not get taint ${GPU}, guarded by TaintPolicy "p" (spec.taints[0], mode Deny). ${advice}`,
+    );
+  });
+
+  it('is told to whoever added it', () => {
+    const told = (mode: 'Restore' | 'Audit') => admitted(policyOf(mode, [GUARDED]), added).warnings;
+    expect(told('Restore')).toEqual([`TaintPolicy p took taint ${GPU} out again: it guards additions`]);
+    expect(told('Audit')).toEqual([`TaintPolicy p, Audit: guarded taint ${GPU} was added`]);
+  });
+
+  it('is refused in validation where something added it again after mutation', () => {
+    expect(judgeUpdate(policyOf('Restore', [GUARDED]), 'validate', added)).toMatchObject({
+      verdict: 'deny',
+      message: expect.stringContaining("It was not taken out: is taintkeeper's mutating webhook called"),
+    });
+  });
+});
+
+describe('guarded both ways', () => {
+  const both = policyOf('Restore', [GUARDED], { exempt });
+
+  it.each<[string, readonly Taint[], readonly Taint[], string[]]>([
+    ['a dropped key comes back', [gpu, other], [other], [OTHER, GPU]],
+    ['an added key goes', [other], [other, gpu], [OTHER]],
+    ['a changed value comes back', [gpu, other], [cpu], [GPU]],
+  ])('a write of somebody else: %s', (_, before, after, taints) => {
+    expect(admitted(both, { before, after }).taints).toEqual(taints);
+  });
+
+  it('a value that is put back is no addition: what is stored is told once', () => {
+    expect(admitted(both, { before: [gpu], after: [cpu] }).outcomes).toEqual([`p restored ${GPU}`]);
+  });
+
+  it('a release lets a taint go, and none in: the old value stays, and may still be removed', () => {
+    const update = { before: [gpu], after: [cpu], oldRelease: GPU, newRelease: GPU, oldRemembered: GPU };
+    const found = admitted(both, update);
+    expect(found).toMatchObject({ taints: [GPU], outcomes: [`p reverted ${CPU}`] });
+    expect(found.desired).toMatchObject({ release: GPU, remembered: GPU });
+    expect(admitted(both, { ...update, after: [] }).outcomes).toEqual([`p released ${GPU}`]);
+    expect(admitted(both, { before: [], after: [gpu], oldRelease: GPU, newRelease: GPU }).taints).toEqual([]);
+  });
+
+  it('what is taken out is not remembered, whatever an old copy of the memory says', () => {
+    const update = { before: [other], after: [other, gpu], newRemembered: `${GPU}, ${OTHER}` };
+    expect(admitted(both, update).desired).toMatchObject({ remembered: OTHER });
+    const changed = { before: [cpu], after: [gpu], oldRemembered: CPU, newRemembered: GPU };
+    expect(admitted(both, changed).desired).toMatchObject({ remembered: CPU });
+  });
+});
+
+describe('what is wanted on the node is not guarded', () => {
+  const present: TaintPolicySpec = { mode: 'Restore', taints: [PRESENT], exempt };
+  const wanted = { before: [], after: [gpu] };
+
+  it.each<[string, Record<string, TaintPolicySpec>, Update, string[]]>([
+    [
+      'a Present taint of the policy',
+      { p: { mode: 'Deny', taints: [{ ...PRESENT, additions: 'Guarded' }] } },
+      wanted,
+      [GPU],
+    ],
+    [
+      'a Present taint of another',
+      { a: { mode: 'Audit', taints: [PRESENT] }, p: { mode: 'Restore', taints: [ONE_WAY] } },
+      wanted,
+      [GPU],
+    ],
+    [
+      'not another value of it',
+      { a: present, p: { mode: 'Restore', taints: [ONE_WAY] } },
+      { before: [], after: [cpu] },
+      [],
+    ],
+    [
+      'not another value, where any will do and there is one',
+      {
+        a: { mode: 'Audit', taints: [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Present' }] },
+        p: { mode: 'Restore', taints: [ONE_WAY] },
+      },
+      { before: [gpu], after: [cpu] },
+      [GPU],
+    ],
+    [
+      'what the node remembers',
+      { p: { mode: 'Restore', taints: [GUARDED] } },
+      { ...wanted, oldRemembered: GPU },
+      [GPU],
+    ],
+    [
+      'not what only the update remembers',
+      { p: { mode: 'Restore', taints: [GUARDED] } },
+      { ...wanted, newRemembered: GPU },
+      [],
+    ],
+    [
+      'not on a node that the update takes out of the policy',
+      { a: { ...present, nodeSelector: { matchLabels: { pool: 'gpu' } } }, p: { mode: 'Restore', taints: [ONE_WAY] } },
+      { ...wanted, oldLabels: { pool: 'gpu' }, newLabels: {} },
+      [],
+    ],
+  ])('%s', (_, specs, update, taints) => {
+    expect(admitted(policySet({ taint: specs }), update).taints).toEqual(taints);
+  });
+
+  it('but one that its owner removed is, and the record of that outlasts an old copy', () => {
+    const policies = policySet({ taint: { a: present, p: { mode: 'Restore', taints: [ONE_WAY] } } });
+    const found = admitted(policies, { before: [], after: [gpu], oldRemoved: GPU, newRemoved: undefined } as never);
+    expect(found).toMatchObject({ taints: [], desired: { removed: GPU } });
+  });
+});
+
+describe('several policies that guard one taint', () => {
+  const spec = (mode: TaintPolicySpec['mode'], more: Partial<TaintPolicySpec> = {}) => ({
+    mode,
+    taints: [ONE_WAY],
+    ...more,
+  });
+  const update = { before: [gpu], after: [cpu] };
+
+  it.each<[string, Record<string, TaintPolicySpec>, string[]]>([
+    [
+      'the strongest mode wins',
+      { a: spec('Audit'), d: spec('Deny'), r: spec('Restore') },
+      [`d addition-denied ${CPU}`],
+    ],
+    ['Restore over Audit', { a: spec('Audit'), r: spec('Restore') }, [`r reverted ${CPU}`]],
+    [
+      'an exemption from one is none from the other',
+      { d: spec('Deny', { exempt: { users: ['dev'] } }), r: spec('Restore') },
+      [`r reverted ${CPU}`],
+    ],
+    [
+      'what one forbids to drop is refused by that',
+      { a: { mode: 'Deny', taints: [{ key: 'dedicated' }] }, r: spec('Restore') },
+      [`a denied ${GPU}`],
+    ],
+    [
+      'what one puts back is no addition to another',
+      { a: { mode: 'Restore', taints: [{ key: 'dedicated' }] }, d: spec('Deny') },
+      [`a restored ${GPU}`],
+    ],
+  ])('%s', (_, specs, outcomes) => {
+    expect(admitted(policySet({ taint: specs }), update).outcomes).toEqual(outcomes);
+  });
+
+  it('a release is not spent on a value that stays', () => {
+    const policies = policySet({
+      taint: { a: { mode: 'Restore', taints: [{ key: 'dedicated' }] }, r: spec('Restore') },
+    });
+    const found = admitted(policies, { ...update, oldRelease: GPU, newRelease: GPU });
+    expect(found).toMatchObject({ taints: [GPU], outcomes: [`r reverted ${CPU}`], desired: { release: GPU } });
+  });
+});
+
+describe('what a native policy took out', () => {
+  const native = policyOf('Restore', [GUARDED], { backstop: 'Native' });
+
+  it('is told, recorded, and forgotten', () => {
+    const update = { before: [], after: [], newRestored: `p -${GPU}`, newRemembered: GPU };
+    expect(admitted(native, update)).toMatchObject({
+      outcomes: [`p reverted ${GPU}`],
+      warnings: [`TaintPolicy p took taint ${GPU} out again: it guards additions`],
+      desired: { remembered: undefined, restored: undefined },
+    });
+  });
+
+  it('counts only of a policy that guards it', () => {
+    const policies = policyOf('Restore', [{ key: 'dedicated' }], { backstop: 'Native' });
+    expect(admitted(policies, { before: [], after: [], newRestored: `p -${GPU}` }).outcomes).toEqual([]);
+  });
+});

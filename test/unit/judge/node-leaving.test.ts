@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import type { TaintRule } from '../../../src/policy/taint-rule.ts';
+import { admitted, cpu, gpu, other, policyOf, type Update } from './node-updates.ts';
+
+const GPU = 'dedicated=gpu:NoSchedule';
+const nodeSelector = { matchLabels: { pool: 'gpu' } };
+const pool = (mode: TaintMode, more: Partial<TaintPolicySpec> = {}, rule: TaintRule = { key: 'dedicated' }) =>
+  policyOf(mode, [rule], { nodeSelector, leaving: 'Refuse', ...more });
+const leaving: Update = { before: [gpu], after: [gpu], oldLabels: { pool: 'gpu', a: 'b' }, newLabels: { a: 'b' } };
+
+describe('leaving: Refuse', () => {
+  it.each<[TaintMode, string, string]>([
+    ['Deny', 'deny', 'leaving-denied'],
+    ['Restore', 'deny', 'leaving-denied'],
+    ['Audit', 'allow', 'leaving-audited'],
+  ])('in mode %s: %s', (mode, verdict, outcome) => {
+    expect(admitted(pool(mode), leaving)).toMatchObject({ verdict, outcomes: [`p ${outcome} ${GPU}`] });
+  });
+
+  it('says which label, which taint, and what to do', () => {
+    expect(admitted(pool('Restore'), { ...leaving, newLabels: { pool: 'cpu' } }).message).toBe(
+      'node n1 must not leave TaintPolicy "p" (spec.leaving, mode Restore) by its label pool while it carries taint ' +
+        `${GPU}. To let the node leave on purpose, first: kubectl annotate --overwrite node n1 taintkeeper.dev/release=${GPU}`,
+    );
+    expect(admitted(pool('Deny', { release: 'Never' }), leaving).message).toContain(
+      `while it carries taint ${GPU}. TaintPolicy "p" allows no release: change the policy first.`,
+    );
+  });
+
+  it.each<[string, Update, boolean]>([
+    ['a node that stays', { ...leaving, newLabels: { pool: 'gpu' } }, false],
+    ['a node that joins', { ...leaving, oldLabels: {}, newLabels: { pool: 'gpu' } }, false],
+    ['a node without a protected taint', { ...leaving, before: [other], after: [other] }, false],
+    ['a taint that was announced to go', { ...leaving, oldRelease: GPU, newRelease: GPU }, false],
+    ['a taint that is announced in the same request', { ...leaving, newRelease: GPU }, true],
+    ['a taint that goes at the same time, and is put back', { ...leaving, after: [] }, true],
+    ['one that goes as announced', { ...leaving, after: [], oldRelease: GPU, newRelease: GPU }, false],
+    ['another value of it', { ...leaving, after: [cpu], oldRelease: GPU, newRelease: GPU }, true],
+    ['somebody exempt', { ...leaving, requester: { username: 'owner', groups: [] } }, false],
+  ])('refuses %s: %#', (_, update, refused) => {
+    const found = admitted(pool('Restore', { exempt: { users: ['owner'] } }), update);
+    expect(found.verdict === 'deny').toBe(refused);
+  });
+
+  it('holds no taint that anybody may remove, nor one that has not settled', () => {
+    expect(
+      admitted(pool('Deny', {}, { key: 'dedicated', ensure: 'Nothing', additions: 'Guarded' }), leaving),
+    ).toMatchObject({ verdict: 'allow', outcomes: [] });
+    expect(admitted(pool('Deny', {}, { key: 'd*' }), leaving)).toMatchObject({ verdict: 'allow', outcomes: [] });
+    expect(admitted(pool('Deny', {}, { key: 'd*' }), { ...leaving, oldRemembered: GPU }).verdict).toBe('deny');
+  });
+
+  it('is recorded where a release lets it, as without', () => {
+    const found = admitted(pool('Restore'), { ...leaving, oldRelease: GPU, newRelease: GPU });
+    expect(found).toMatchObject({ verdict: 'allow', outcomes: [`p unselected ${GPU}`] });
+  });
+});
