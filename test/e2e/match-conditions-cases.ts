@@ -7,7 +7,16 @@ import { parsePolicy } from '../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
 import type { TolerationPolicySpec } from '../../src/policy/toleration-policy.ts';
 import type { User } from '../control-plane/users.ts';
-import { backstop, presentRule, settleSeconds, settling } from '../unit/admission/generators.ts';
+import {
+  additions,
+  backstop,
+  guardRule,
+  leavable,
+  leaving,
+  presentRule,
+  settleSeconds,
+  settling,
+} from '../unit/admission/generators.ts';
 import { manifest } from '../unit/policy/policies.ts';
 import { daemonSetSelection, labelSelector, labels } from '../unit/policy/selector-cases.ts';
 
@@ -245,8 +254,12 @@ const taintRule = fc.oneof(
   // Rules that ask for little: what they protect is dropped often.
   { arbitrary: meant, weight: 3 },
   fc
-    .tuple(meant, fc.record({ value, effect, ensure: fc.constant('Preserved' as const) }, { requiredKeys: [] }))
+    .tuple(
+      meant,
+      fc.record({ value, effect, ensure: fc.constant('Preserved' as const), additions }, { requiredKeys: [] }),
+    )
     .map(([which, how]) => ({ ...which, ...how })),
+  { arbitrary: guardRule(meant), weight: 3 },
   { arbitrary: presentRule(key), weight: 2 },
 );
 
@@ -266,12 +279,13 @@ const taintPolicy = fc
       failurePolicy: fc.constantFrom('Fail', 'Ignore'),
       settleSeconds,
       backstop,
+      leaving,
     } as never,
     { requiredKeys: ['mode', 'taints'] },
   )
   // An Audit policy may not say Fail.
   .map((spec) =>
-    withoutUndefined({ ...settling(spec), ...(spec.mode === 'Audit' ? { failurePolicy: undefined } : {}) }),
+    withoutUndefined({ ...leavable(settling(spec)), ...(spec.mode === 'Audit' ? { failurePolicy: undefined } : {}) }),
   );
 
 /** With those that some pods tolerate by themselves, and one that has no value by convention. */

@@ -1,7 +1,7 @@
 import type { AdmissionRequest } from '../../src/admission/review.ts';
 import { REMEMBERED_ANNOTATION } from '../../src/judge/memory.ts';
+import { RESTORED_ANNOTATION } from '../../src/judge/node-view.ts';
 import { RELEASE_ANNOTATION, REMOVED_ANNOTATION } from '../../src/judge/removal.ts';
-import { RESTORED_ANNOTATION } from '../../src/judge/restored-natively.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import type { Answer } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';

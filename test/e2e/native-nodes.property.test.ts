@@ -4,11 +4,13 @@ import { type Admission, admit, judge } from '../../src/admission/admit.ts';
 import type { AdmissionRequest } from '../../src/admission/review.ts';
 import type { Outcome } from '../../src/judge/decision.ts';
 import { parseRemembered, REMEMBERED_ANNOTATION } from '../../src/judge/memory.ts';
+import { parseRestored, RESTORED_ANNOTATION } from '../../src/judge/node-view.ts';
 import { parseRemoved, RELEASE_ANNOTATION, REMOVED_ANNOTATION } from '../../src/judge/removal.ts';
-import { parseRestored, RESTORED_ANNOTATION } from '../../src/judge/restored-natively.ts';
+import { additionRulings, isForbidden } from '../../src/judge/rulings.ts';
 import { formatTaint, identity, parseTaint, type Taint } from '../../src/kubernetes/taint.ts';
 import type { TranslationOptions } from '../../src/native/native-policy.ts';
 import { translate } from '../../src/native/translate.ts';
+import { asNode, viewNode } from '../../src/objects/node-object.ts';
 import type { TaintPolicy } from '../../src/policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
@@ -20,8 +22,8 @@ import { createNativeRig, mutatingVersionOf, type NativeRig } from './native-rig
 
 /** As many sets of policies as one likes are tried with TAINTKEEPER_POLICY_SETS, which also prints what they led to. */
 const MORE_POLICY_SETS = process.env.TAINTKEEPER_POLICY_SETS;
-const POLICY_SETS = Number(MORE_POLICY_SETS ?? 6);
-const SEED = 4;
+const POLICY_SETS = Number(MORE_POLICY_SETS ?? 8);
+const SEED = 562;
 const REQUESTS_PER_SET = 60;
 const SET_TIMEOUT_MS = 20_000;
 
@@ -34,7 +36,11 @@ const kind = fc.constantFrom<Kind>(
   { mutates: false, purpose: 'Alone' },
 );
 
-const OUTCOMES: readonly Outcome[] = ['denied', 'restored', 'added', 'missing', 'audited', 'released', 'exempt'];
+const OUTCOMES: readonly Outcome[] = [
+  ...(['denied', 'restored', 'added', 'missing', 'audited', 'released', 'exempt'] as const),
+  ...(['addition-denied', 'reverted', 'addition-audited', 'addition-exempt'] as const),
+  ...(['leaving-denied', 'leaving-audited'] as const),
+];
 
 describeWithControlPlane(
   'native policies and engine, on generated TaintPolicies and nodes',
@@ -96,7 +102,10 @@ function check({ request, answer }: Made, policies: readonly TaintPolicy[], opti
   const admission = expected(request, compilePolicies(policies), options);
   const context = () => JSON.stringify({ options, request, policies, answer, admission }, null, 1);
   const { message = '' } = answer.body;
-  const denied = /ValidatingAdmissionPolicy '\S+' with binding '\S+' denied request: node \S+ must keep /.test(message);
+  const denied =
+    /ValidatingAdmissionPolicy '\S+' with binding '\S+' denied request: node \S+ must (keep|not get|not leave) /.test(
+      message,
+    );
   if (answer.status >= 400 && !denied) {
     // NodeRestriction stands before them, and refuses much of what a node tries here.
     expect(message, context()).toContain('is not allowed to modify');
@@ -110,7 +119,7 @@ function check({ request, answer }: Made, policies: readonly TaintPolicy[], opti
   const wanted = looks(admission.object);
   expect(actual.taints, context()).toEqual(wanted.taints);
   expect(actual.release, context()).toEqual(wanted.release);
-  expect(actual.remembered, context()).toEqual(remembered(request, admission, options));
+  expect(actual.remembered, context()).toEqual(remembered(request, admission, compilePolicies(policies), options));
   const recorded = newRemovals(request, admission, options);
   expect(actual.removed, context()).toEqual(new Set([...looks(request.object).removed, ...recorded]));
   if (recorded.length > 0) tally.push('removal recorded');
@@ -140,7 +149,7 @@ function looks(object: unknown) {
     remembered: parseRemembered(annotations[REMEMBERED_ANNOTATION]).map(formatTaint),
     removed: new Set(parseRemoved(annotations[REMOVED_ANNOTATION]).map(formatTaint)),
     restored: parseRestored(annotations[RESTORED_ANNOTATION]).map(
-      ({ policy, taint }) => `${policy} ${formatTaint(taint)}`,
+      ({ policy, taint, isAddition }) => `${policy} ${isAddition ? '-' : ''}${formatTaint(taint)}`,
     ),
   };
 }
@@ -149,15 +158,30 @@ function withoutEmpty({ value, ...taint }: Taint): object {
   return Object.fromEntries(Object.entries(value ? { value, ...taint } : taint).sort());
 }
 
-/** Natively nothing is remembered. What goes with leave is forgotten, unless a node itself removes it. */
-function remembered({ object, operation, userInfo }: AdmissionRequest, { violations }: Admission, { mutates }: Kind) {
+/** Natively nothing is remembered. What goes with leave is forgotten, and what is not let in, unless a node itself does it. */
+function remembered(
+  request: AdmissionRequest,
+  { violations }: Admission,
+  { taintPolicies }: PolicySet,
+  { mutates }: Kind,
+) {
+  const { object, oldObject, operation, userInfo } = request;
   const before = looks(object).remembered;
   const byNode = userInfo.username?.startsWith('system:node:') && userInfo.groups?.includes('system:nodes');
   if (operation === 'CREATE' || byNode || !mutates) return before;
+  const [node, oldNode] = [object, oldObject].map((one) => viewNode(asNode(one, []), ''));
+  if (!node || !oldNode) throw new Error('no nodes');
+  const requester = { username: userInfo.username ?? '', groups: userInfo.groups ?? [] };
+  const rejected = additionRulings(
+    { operation: 'UPDATE', phase: 'mutate', requester, node, oldNode },
+    taintPolicies.filter((policy) => [node, oldNode].some(({ labels }) => policy.selectsNode(labels))),
+  )
+    .filter(isForbidden)
+    .map(({ taint }) => formatTaint(taint));
   const gone = violations
     .filter(({ outcome, mode }) => outcome === 'released' || (outcome === 'exempt' && mode !== 'Audit'))
     .map(({ subject }) => idOf(subject));
-  return before.filter((text) => !gone.includes(idOf(text)));
+  return before.filter((text) => !gone.includes(idOf(text)) && !rejected.includes(text));
 }
 
 /** What is on the list stays natively, and is added to where a webhook stands behind. */
@@ -175,18 +199,20 @@ function idOf(text: string): string | undefined {
 /** What the annotation may say. */
 function restoredBy({ violations }: Admission): string[] {
   return violations
-    .filter(({ outcome }) => outcome === 'restored')
-    .map(({ policy, subject }) => `${policy} ${subject}`);
+    .filter(({ outcome }) => outcome === 'restored' || outcome === 'reverted')
+    .map(({ policy, outcome, subject }) => `${policy} ${outcome === 'reverted' ? '-' : ''}${subject}`);
 }
 
 function taintOf(entry: string): string | undefined {
   return entry.split(' ')[1];
 }
 
-/** The policies that have something to report of a node that passes. */
+/** The policies that have something to report of a node that passes, once for each thing that there is to be said. */
 function reportedBy({ violations }: Admission): string[] {
-  const reports = violations.filter(({ outcome }) => outcome === 'audited' || outcome === 'missing');
-  return [...new Set(reports.map(({ policy }) => policy))].sort();
+  const reports = violations.filter(({ outcome }) => outcome.endsWith('audited') || outcome === 'missing');
+  return [...new Set(reports.map(({ policy, outcome }) => `${policy} ${outcome}`))]
+    .map((report) => report.split(' ')[0] ?? '')
+    .sort();
 }
 
 /** The policies in whose name the API server warns. */
@@ -194,7 +220,7 @@ function warnedBy(warnings: readonly string[]): string[] {
   return warnings
     .map((text) => {
       const [, policy] =
-        /^Validation failed for ValidatingAdmissionPolicy '(\S+)\.report(?:-registration)?\.taintkeeper\.dev'/.exec(
+        /^Validation failed for ValidatingAdmissionPolicy '(\S+)\.(?:report|report-registration|leave)\.taintkeeper\.dev'/.exec(
           text,
         ) ?? [];
       return policy ?? text;
