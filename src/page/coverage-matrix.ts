@@ -2,8 +2,10 @@ import { setImmediate } from 'node:timers/promises';
 import type { ClusterDaemonSet, ClusterNode } from '../controllers/sources.ts';
 import { type Coverage, summarizeObstacle } from '../coverage/coverage.ts';
 import { type NodeGroup as Alike, startGrouping, traitsOf } from '../coverage/groups.ts';
+import { optsOut } from '../judge/daemon-set.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import { collectDistinct } from './node-map.ts';
 import type { CoverageAnswer, CoverageMatrix, CoverageRow, NodeGroup } from './state.ts';
 
 /** More columns are for nobody to look at. */
@@ -27,7 +29,7 @@ export async function coverageMatrix(
   }
   const all = grouping.groups();
   const shown = all.slice(0, MAX_GROUPS);
-  const answers = collectAnswers();
+  const answers = collectDistinct<CoverageAnswer>();
   const groups: NodeGroup[] = [];
   for (const group of shown) {
     await setImmediate();
@@ -43,18 +45,19 @@ export async function coverageMatrix(
 }
 
 function rowOf(
-  { namespace, name, status }: ClusterDaemonSet,
+  daemonSet: ClusterDaemonSet,
   index: number,
   groups: readonly Alike<ClusterNode>[],
   shown: number,
   indexOf: (answer: CoverageAnswer) => number,
 ): CoverageRow {
+  const { namespace, name, status } = daemonSet;
   const answers = groups.map(({ coverages, nodes }) => ({ ...answerOf(coverages[index]), count: nodes.length }));
   const countOf = (counts: (answer: Answer) => boolean) =>
     answers.filter(counts).reduce((sum, { count }) => sum + count, 0);
   const cells = groups.slice(0, shown).map(({ coverages }) => {
     const coverage = coverages[index];
-    return indexOf({ ...answerOf(coverage), reasons: reasonsOf(coverage) });
+    return indexOf({ ...answerOf(coverage), reasons: reasonsOf(coverage), ...keysOf(coverage) });
   });
   return {
     namespace,
@@ -64,11 +67,12 @@ function rowOf(
     keptOff: countOf(({ kind, passing }) => (kind === 'tainted' || kind === 'stays') && !passing),
     desired: status.desired,
     unavailable: status.unavailable,
+    ...(optsOut(daemonSet) ? { optsOut: true } : {}),
   };
 }
 
 /** Reasons are for the few groups that are shown: making them takes longer than all the rest. */
-type Answer = Omit<CoverageAnswer, 'reasons'>;
+type Answer = Omit<CoverageAnswer, 'reasons' | 'keys'>;
 
 function answerOf(coverage: Coverage | undefined): Answer {
   if (!coverage || coverage.runs) return { kind: 'runs' };
@@ -83,6 +87,17 @@ function reasonsOf(coverage: Coverage | undefined): readonly string[] {
   return !coverage || coverage.runs ? [] : coverage.obstacles.map(summarizeObstacle);
 }
 
+/** What a toleration would have to name. */
+function keysOf(coverage: Coverage | undefined): Pick<CoverageAnswer, 'keys'> {
+  if (!coverage || coverage.runs) return {};
+  const { kind } = answerOf(coverage);
+  if (kind === 'elsewhere') return {};
+  const keys = coverage.obstacles.flatMap((obstacle) =>
+    obstacle.kind === 'taint' && !isTransientTaintKey(obstacle.taint.key) ? [obstacle.taint.key] : [],
+  );
+  return keys.length > 0 ? { keys: [...new Set(keys)] } : {};
+}
+
 function describe({ nodes }: Alike<ClusterNode>, daemonSets: readonly ClusterDaemonSet[]): NodeGroup {
   const { roles, taints, labels } = traitsOf(nodes, daemonSets);
   const words = [...roles, ...Object.entries(labels).map(([key, value]) => `${key}=${value}`)];
@@ -91,21 +106,6 @@ function describe({ nodes }: Alike<ClusterNode>, daemonSets: readonly ClusterDae
     count: nodes.length,
     examples: nodes.slice(0, MAX_EXAMPLES).map(({ name }) => name),
     taints: taints.map(formatTaint),
-  };
-}
-
-/** Gives equal answers the same index. */
-function collectAnswers() {
-  const list: CoverageAnswer[] = [];
-  const known = new Map<string, number>();
-  return {
-    list,
-    indexOf(answer: CoverageAnswer): number {
-      const key = JSON.stringify(answer);
-      const index = known.get(key) ?? list.push(answer) - 1;
-      known.set(key, index);
-      return index;
-    },
   };
 }
 

@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ClusterNode } from '../controllers/sources.ts';
 import { settledOn } from '../judge/memory.ts';
-import { type Hindrance, type Loss, nodeDrift } from '../judge/node-drift.ts';
+import { type Loss, nodeDrift } from '../judge/node-drift.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
-import type { NodeCell, NodeColumn, NodeMap, NodeRow } from './state.ts';
+import type { NodeCell, NodeColumn, NodeMap, NodeNote, NodeRow } from './state.ts';
 
 /** More are for nobody to look at, and each is a letter for every node. */
 const MAX_COLUMNS = 200;
@@ -33,7 +33,7 @@ export async function nodeMap({ nodes, compiled, isContested, intrudersOn }: Nod
   const columns = all.slice(0, MAX_COLUMNS);
   const rows: NodeRow[] = [];
   // Five thousand nodes that lack the same taint are one thing to say.
-  const notes = new Map<string, number>();
+  const notes = collectDistinct<NodeNote>();
   let unselected = 0;
   let count = 0;
   for (const node of [...nodes].sort((a, b) => (a.name < b.name ? -1 : 1))) {
@@ -46,15 +46,24 @@ export async function nodeMap({ nodes, compiled, isContested, intrudersOn }: Nod
     columns: columns.map(({ rule: _, ...column }) => column),
     columnsLeftOut: all.length - columns.length,
     rows,
-    notes: [...notes.keys()],
+    notes: notes.list,
     unselected,
   };
 }
 
-function columnOf({ name, mode }: CompiledTaintPolicy, rule: CompiledTaintRule): Column {
+function columnOf(policy: CompiledTaintPolicy, rule: CompiledTaintRule): Column {
+  const { name, mode } = policy;
   const { key, value, effect, field } = rule;
-  const taint = `${key}${value ? `=${value}` : ''}${effect ? `:${effect}` : ''}`;
-  return { policy: name, field, mode, ensure: rule.ensure === 'Present' ? 'Present' : 'Preserved', taint, rule };
+  const trial = mode === 'Audit' ? policy.trial(field) : mode;
+  return {
+    policy: name,
+    field,
+    mode,
+    ...(trial === mode ? {} : { trial }),
+    ensure: rule.ensure === 'Present' ? 'Present' : 'Preserved',
+    taint: `${key}${value ? `=${value}` : ''}${effect ? `:${effect}` : ''}`,
+    rule,
+  };
 }
 
 function rowOf(
@@ -62,7 +71,7 @@ function rowOf(
   columns: readonly Column[],
   selecting: ReadonlySet<CompiledTaintPolicy>,
   { isContested, intrudersOn }: Pick<NodeMapInput, 'isContested' | 'intrudersOn'>,
-  known: Map<string, number>,
+  known: Distinct<NodeNote>,
 ): NodeRow {
   const { losses, removed } = nodeDrift(node, [...selecting], {
     isContested: (taint) => isContested(node, taint),
@@ -77,28 +86,27 @@ function rowOf(
     [...selecting].map((policy) => [policy.name, new Set(node.taints.map((taint) => policy.heldBy(taint, isSettled)))]),
   );
   const notes: number[] = [];
-  const say = (note: string) => {
-    const index = known.get(note) ?? known.size;
-    known.set(note, index);
-    notes.push(index);
-  };
   const cells = columns.map((column): NodeCell => {
     const fields = kept.get(column.policy);
     if (fields === undefined) return '-';
     const loss = lost.get(`${column.policy} ${column.field}`);
     if (loss !== undefined) {
       const found = carried.get(identity(loss.taint));
-      say(noteOn(loss, found));
+      notes.push(known.indexOf(noteOn(loss, found)));
       if (loss.hindrance === 'contested') return 'c';
       return found === undefined ? 'm' : 'd';
     }
     if (excused.has(`${column.policy} ${column.field}`)) return 'r';
     return fields.has(column.field) || isPresent(column.rule, carried) ? 'k' : 'a';
   });
-  // After those of the cells, which are told apart by their number.
   const intruders = intrudersOn(node);
-  if (intruders !== undefined) say(intruders);
-  return { name: node.name, ready: node.ready, cells: cells.join(''), ...(notes.length > 0 ? { notes } : {}) };
+  return {
+    name: node.name,
+    ready: node.ready,
+    cells: cells.join(''),
+    ...(notes.length > 0 ? { notes } : {}),
+    ...(intruders === undefined ? {} : { intruders }),
+  };
 }
 
 /** Of two rules that mean one taint, only the first says that it protects it. */
@@ -106,16 +114,31 @@ function isPresent({ key, effect, ensure }: CompiledTaintRule, carried: Readonly
   return ensure === 'Present' && effect !== undefined && carried.has(identity({ key, effect }));
 }
 
-const WHY: Record<Hindrance, string> = {
-  mode: 'its mode does not restore taints',
-  eviction: 'it would evict pods: mayEvict in the policy allows that',
-  held: 'the value that it carries is protected as well',
-  contested: 'it is removed each time, so it is not restored for now',
-  paced: 'it evicts pods, and waits for its turn',
-};
+function noteOn({ taint, hindrance }: Loss, found: string | undefined): NodeNote {
+  return {
+    taint: formatTaint(taint),
+    ...(found === undefined ? {} : { carries: formatTaint({ ...taint, value: found }) }),
+    ...(hindrance === undefined ? {} : { hindrance }),
+  };
+}
 
-function noteOn({ policy, taint, hindrance }: Loss, found: string | undefined): string {
-  const instead = found === undefined ? '' : `, carries ${formatTaint({ ...taint, value: found })}`;
-  const why = hindrance === undefined ? 'about to be restored' : WHY[hindrance];
-  return `lacks ${formatTaint(taint)}${instead} (TaintPolicy ${policy.name}): ${why}`;
+/** Things of which rows have the index: each once, however many rows say it. */
+export interface Distinct<T> {
+  readonly list: readonly T[];
+  /** Equal things have the same one. */
+  indexOf(item: T): number;
+}
+
+export function collectDistinct<T>(): Distinct<T> {
+  const list: T[] = [];
+  const known = new Map<string, number>();
+  return {
+    list,
+    indexOf(item) {
+      const key = JSON.stringify(item);
+      const index = known.get(key) ?? list.push(item) - 1;
+      known.set(key, index);
+      return index;
+    },
+  };
 }

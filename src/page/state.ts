@@ -1,4 +1,5 @@
 import type { Violation } from '../judge/decision.ts';
+import type { Hindrance } from '../judge/node-drift.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import type { Check } from '../server/admin-server.ts';
 
@@ -109,7 +110,7 @@ export interface NodeMap {
   /** By name. */
   readonly rows: readonly NodeRow[];
   /** All different notes: rows refer to them by index. */
-  readonly notes: readonly string[];
+  readonly notes: readonly NodeNote[];
   /** How many nodes are selected by no policy, and so have no row. */
   readonly unselected: number;
 }
@@ -119,6 +120,8 @@ export interface NodeColumn {
   /** For example `spec.taints[0]`. */
   readonly field: string;
   readonly mode: string;
+  /** The mode that only --audit keeps from being in force; absent where nothing does. */
+  readonly trial?: string;
   readonly ensure: 'Present' | 'Preserved';
   /** `key=value:Effect`; what the policy leaves open is left out, and the key may be a pattern. */
   readonly taint: string;
@@ -129,8 +132,19 @@ export interface NodeRow {
   readonly ready: boolean;
   /** A {@link NodeCell} for each column, one after the other. */
   readonly cells: string;
-  /** What there is to say of cells that are `m`, `d` or `c`, in the order of the columns, and then of the node: index into {@link NodeMap.notes}; absent when there is nothing. */
+  /** What there is to say of cells that are `m`, `d` or `c`, in the order of the columns: index into {@link NodeMap.notes}; absent when there is nothing. */
   readonly notes?: readonly number[];
+  /** The pods that landed on it while a taint was missing, in words. */
+  readonly intruders?: string;
+}
+
+/** A taint that a node should carry and does not, taints as kubectl writes them. */
+export interface NodeNote {
+  readonly taint: string;
+  /** What the node carries in its place: the same key and effect, another value. */
+  readonly carries?: string;
+  /** Why it is not put back; absent where it is about to be. */
+  readonly hindrance?: Hindrance;
 }
 
 export interface CoverageMatrix {
@@ -162,6 +176,8 @@ export interface CoverageRow {
   readonly runs: number;
   /** On how many nodes taints alone keep it off that do not come and go by themselves. */
   readonly keptOff: number;
+  /** True where its annotations say that it is to be left alone: what keeps it off is meant so. */
+  readonly optsOut?: true;
   /** From its status: how many pods the DaemonSet controller wants, and how many of them are not available. */
   readonly desired: number;
   readonly unavailable: number;
@@ -177,6 +193,8 @@ export interface CoverageAnswer {
   readonly passing?: true;
   /** Empty for `runs`. */
   readonly reasons: readonly string[];
+  /** Of `tainted` and `stays`: the keys of the taints that keep it off and do not pass by themselves. */
+  readonly keys?: readonly string[];
 }
 
 /**

@@ -4,6 +4,8 @@ import { inaccessible, openPage } from './opened-page.ts';
 import { type PageServer, servePage } from './page-server.ts';
 import { SAMPLE_TIME, samplePage } from './sample-page.ts';
 
+const OBJECTS = ['nodes/gpu-b-0002?show=trouble', 'coverage/kube-flannel/kube-flannel-ds?q=kube'];
+
 // A small cluster: axe looks at every cell, and one is like the other.
 describeWithChromium('the page of a leader', (browser) => {
   let server: PageServer;
@@ -16,6 +18,7 @@ describeWithChromium('the page of a leader', (browser) => {
     ['light', 1280],
     ['dark', 1280],
     ['light', 390],
+    ['dark', 768],
   ] as const)(
     'has nothing that axe objects to, and nothing wider than the window: %s, %d pixels',
     async (colorScheme, width) => {
@@ -27,6 +30,13 @@ describeWithChromium('the page of a leader', (browser) => {
         found.push(...(await inaccessible(page)));
         const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         if (overflow > 0) found.push(`${name} is ${overflow} pixels too wide`);
+      }
+      for (const object of OBJECTS) {
+        await page.goto(`${server.url}/#${object}`);
+        await page.getByRole('link', { name: 'Close' }).waitFor();
+        found.push(...(await inaccessible(page)));
+        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        if (overflow > 0) found.push(`${object} is ${overflow} pixels too wide`);
       }
       expect(found).toEqual([]);
       expect(faults).toEqual([]);
@@ -40,5 +50,31 @@ describeWithChromium('the page of a leader', (browser) => {
       document.getElementById('policies-filter')?.closest('label')?.replaceWith(document.createElement('input')),
     );
     expect(await inaccessible(page)).toEqual([expect.stringMatching(/^critical label: /)]);
+  });
+});
+
+describeWithChromium('the page of a trial', (browser) => {
+  it('tells what only --audit keeps from being done', async () => {
+    const sample = samplePage({ nodes: 60, daemonSets: 12, audit: true });
+    const server = await servePage(sample, { at: SAMPLE_TIME });
+    const { page, faults } = await openPage(browser(), `${server.url}/#decisions?show=trial`);
+    await page.getByRole('tab', { name: /^Decisions 5 would deny 12 s ago/ }).waitFor();
+    await page.locator('#decisions-count').filter({ hasText: '4 of the latest 5 decisions' }).waitFor();
+    const outcomes = page.locator('#decisions-list .outcome');
+    expect(await outcomes.allTextContents()).toEqual([
+      'would deny',
+      'would restore',
+      'would restore',
+      'audited',
+      'would add',
+    ]);
+    expect(await inaccessible(page)).toEqual([]);
+    await page.getByRole('tab', { name: /^Nodes/ }).click();
+    await page
+      .getByRole('row', { name: /gpu-b-0002/ })
+      .getByText('only --audit keeps it from being restored')
+      .waitFor();
+    expect(faults).toEqual([]);
+    await server.stop();
   });
 });

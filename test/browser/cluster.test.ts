@@ -25,10 +25,14 @@ describeWithControlPlane('the page of a real installation', {}, (cp) => {
       const { page, faults } = await openPage(browser(), `${installation.replica(leader).adminUrl}/#nodes`);
       const row = page.getByRole('row', { name: /gpu-1/ });
       await row.getByText('missing').waitFor({ timeout: SEEN_WITHIN_MS });
-      await page.getByRole('button', { name: '1 node lacks a protected taint' }).waitFor();
-      await cp().kubectl(['taint', 'node', 'gpu-1', 'dedicated=gpu:NoSchedule']);
+      await page.getByRole('link', { name: /is missing on 1 node$/ }).waitFor();
+      // The command that the page has for it.
+      const cause = page.locator('#troubles > li').filter({ hasText: 'is missing on 1 node' });
+      const command = (await cause.locator('code').textContent()) ?? '';
+      expect(command).toBe('kubectl taint node gpu-1 dedicated=gpu:NoSchedule');
+      await cp().kubectl(command.split(' ').slice(1));
       await row.getByText('kept').waitFor({ timeout: SEEN_WITHIN_MS });
-      await page.getByRole('button', { name: '1 node lacks a protected taint' }).waitFor({ state: 'detached' });
+      await page.getByRole('link', { name: /is missing on 1 node$/ }).waitFor({ state: 'detached' });
       expect(faults).toEqual([]);
     });
 

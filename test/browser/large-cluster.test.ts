@@ -31,15 +31,57 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
   it('says first what is wrong, the worst first, and leads there', async () => {
     const { page, faults } = await open('trust');
     await page.getByRole('heading', { name: /things are wrong/ }).waitFor();
-    const troubles = page.getByRole('region', { name: 'Verdict' }).getByRole('button');
+    const troubles = page.locator('#troubles > li');
     const texts = await troubles.allTextContents();
-    expect(texts[0]).toBe(
+    expect(texts[0]).toContain(
       'TaintPolicy idle is not in force: spec.taints[0].key: "node.kubernetes.io/*" protects nothing: a pattern never covers taints that come and go by themselves, so name an exact key',
     );
-    expect(texts).toContain('1 node carries a protected taint with another value');
-    await troubles.getByText('lack a protected taint').click();
-    await page.getByRole('table', { name: /Nodes and protected taints/ }).waitFor();
+    const cause = troubles.filter({
+      hasText: 'dedicated=storage:NoSchedule has another value on 1 node: storage-c-0003',
+    });
+    await cause.getByText('TaintPolicy storage-pool: mode Deny restores nothing').waitFor();
+    await cause.getByRole('link', { name: /has another value/ }).click();
+    await page.locator('#nodes-count').filter({ hasText: '1 of 5,000 nodes' }).waitFor();
+    expect(await page.evaluate(() => location.hash)).toBe('#nodes?show=another-value&policy=storage-pool');
+    await cause.getByRole('link', { name: 'storage-c-0003' }).click();
+    await page.locator('#node-details').getByText('carries dedicated=gpu:NoSchedule').waitFor();
+    await page.goBack();
+    await page.locator('#node-details').waitFor({ state: 'hidden' });
     expect(faults).toEqual([]);
+  });
+
+  it('has a command that mends a trouble, and copies it', async () => {
+    const { page, faults } = await open('trust', { permissions: ['clipboard-read', 'clipboard-write'] });
+    const cause = page.locator('#troubles > li').filter({ hasText: 'example.com/edge:NoExecute is missing' });
+    await cause.getByRole('button', { name: /^Copy/ }).click();
+    await cause.getByText('Copied').waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(
+      'kubectl taint node edge-a-0001 edge-c-0003 example.com/edge:NoExecute',
+    );
+    expect(await cause.textContent()).toContain('Evicts the pods there that do not tolerate it.');
+    expect(faults).toEqual([]);
+  });
+
+  it('selects the command where a page may not write to the clipboard', async () => {
+    const { page } = await openPage(browser(), server.url);
+    await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
+    const cause = page.locator('#troubles > li').filter({ hasText: 'has another value' });
+    await cause.getByRole('button', { name: /^Copy/ }).click();
+    await cause.getByText('Press Ctrl+C').waitFor();
+    expect(await page.evaluate(() => getSelection()?.toString())).toBe(
+      'kubectl taint --overwrite node storage-c-0003 dedicated=storage:NoSchedule',
+    );
+  });
+
+  it('shows a few troubles, and all when asked', async () => {
+    const { page } = await open('trust');
+    const troubles = page.locator('#troubles > li:visible');
+    await page.getByRole('button', { name: 'Show all 8' }).click();
+    await troubles.nth(7).waitFor();
+    expect((await troubles.last().textContent()) ?? '').toMatch(
+      /^! 35 DaemonSets kept off nodes by taints: kube-flannel\/kube-flannel-ds, /,
+    );
+    expect(await page.getByRole('button', { name: 'Show all 8' }).isVisible()).toBe(false);
   });
 
   it('shows the nodes with trouble first, and why', async () => {
@@ -47,15 +89,54 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     const rows = page.locator('#nodes-table tbody:not(.spacer) tr');
     await rows.first().waitFor();
     expect((await rows.allTextContents()).slice(0, 5).map((text) => text.split(/(?<=\d{4})/)[0])).toEqual([
-      'edge-a-0001',
-      'edge-c-0003',
       'gpu-a-0004',
       'storage-c-0003',
       CONTESTED_NODE,
+      // What a policy only watches.
+      'edge-a-0001',
+      'edge-c-0003',
     ]);
-    await page.getByRole('button', { name: CONTESTED_NODE }).click();
-    expect(await page.locator('#node-details').textContent()).toContain('it is removed each time');
+    expect(await rows.nth(2).getByRole('cell').first().textContent()).toBe(
+      '⟳ contested dedicated=gpu:NoSchedule · removed each time, so not restored for now',
+    );
+    await rows.getByRole('link', { name: CONTESTED_NODE }).click();
+    expect(await page.evaluate(() => location.hash)).toBe(`#nodes/${CONTESTED_NODE}`);
+    const details = page.locator('#node-details');
+    await details.getByText('removed each time').waitFor();
+    await details.getByRole('link', { name: 'Latest decisions about it: 1' }).click();
+    await page.locator('#decisions-count').filter({ hasText: '1 of the latest 5 decisions' }).waitFor();
     expect(faults).toEqual([]);
+  });
+
+  it('has an address for a node, with what the list is filtered by', async () => {
+    const { page, faults } = await open('nodes/gpu-a-0004?show=missing&policy=gpu-pool');
+    await page.locator('#node-details h3').filter({ hasText: 'gpu-a-0004' }).waitFor();
+    await page.locator('#nodes-count').filter({ hasText: '1 of 5,000 nodes' }).waitFor();
+    expect(await page.locator('#nodes-policy').inputValue()).toBe('gpu-pool');
+    expect(await page.getByRole('link', { name: 'gpu-a-0004', exact: true }).last().getAttribute('aria-current')).toBe(
+      'true',
+    );
+    // To the tab and back: a panel is found as it was left.
+    await page.getByRole('tab', { name: /^Trust/ }).click();
+    await page.getByRole('tab', { name: /^Nodes/ }).click();
+    expect(await page.evaluate(() => location.hash)).toBe('#nodes/gpu-a-0004?show=missing&policy=gpu-pool');
+    await page.locator('#nodes-filter').fill('gpu');
+    await page.waitForFunction(() => location.hash.includes('q=gpu'));
+    await page.locator('#node-details').getByRole('link', { name: 'Close' }).click();
+    await page.locator('#node-details').waitFor({ state: 'hidden' });
+    await page.goto(`${server.url}/#nodes/gone-1`);
+    await page.locator('#node-details').getByText('No policy selects this node').waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  it('shows the first node, and its trouble, on the first screen of a phone', async () => {
+    const { page } = await open('nodes', { viewport: { width: 390, height: 844 } });
+    const first = page.locator('#nodes-table tbody:not(.spacer) tr').first();
+    await first.waitFor();
+    const box = await first.boundingBox();
+    expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThan(640);
+    const state = await first.getByText('missing').boundingBox();
+    expect((state?.x ?? 0) + (state?.width ?? 0)).toBeLessThan(390);
   });
 
   it('keeps few of the rows in the document, wherever one scrolls to', async () => {
@@ -93,10 +174,9 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     await page.locator('#nodes-filter').fill('no such node');
     await page.getByText('No node is like that.').waitFor();
     await page.locator('#nodes-filter').fill('');
-    await page.locator('#nodes-show').selectOption('all');
+    await page.locator('#nodes-show').selectOption('');
     await page.locator('#nodes-policy').selectOption('storage-pool');
     await says(/^500 of 5,000 nodes/);
-    expect(await page.locator('#nodes-table thead th').count()).toBe(3);
   });
 
   it('draws every node with a taint to keep as one mark, in a few paths, and a mark leads to its node', async () => {
@@ -124,9 +204,42 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
       .first()
       .focus();
     expect(await page.locator('#coverage-answer').textContent()).toMatch(
-      /kube-flannel\/kube-flannel-ds on .*kept off by taints.*taint /,
+      /kube-flannel\/kube-flannel-ds on gpu . \(200 nodes\): ◐ kept off, .*taint dedicated=gpu:NoSchedule/,
     );
     expect(await grid.locator('td[tabindex="0"]').count()).toBe(1);
+    expect(faults).toEqual([]);
+  });
+
+  it('has an address for a DaemonSet, with where it is kept off and what lets it run there', async () => {
+    const { page, faults } = await open('coverage/kube-flannel/kube-flannel-ds?show=tainted');
+    const details = page.locator('#daemonset-details');
+    await details.getByText('Runs on 3,501 nodes, kept off 1,499 by taints').waitFor();
+    expect(await details.locator('code').textContent()).toBe(
+      'taintkeeper coverage --fix --namespace kube-flannel --daemonset kube-flannel-ds --taint dedicated --taint example.com/edge --taint node-role.kubernetes.io/control-plane',
+    );
+    await page
+      .locator('#coverage-count')
+      .filter({ hasText: /^35 of 50 DaemonSets/ })
+      .waitFor();
+    await details.getByRole('link', { name: 'cp-1' }).click();
+    await page.locator('#node-details h3').filter({ hasText: 'cp-1' }).waitFor();
+    await page.goBack();
+    await details.getByRole('link', { name: 'Close' }).click();
+    await details.waitFor({ state: 'hidden' });
+    await page.getByRole('link', { name: 'team-00/agent-00' }).click();
+    await details.getByRole('heading', { name: 'team-00/agent-00' }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  it('has an address for a policy, whose violators lead to what is known of them', async () => {
+    const { page, faults } = await open('policies/TolerationPolicy/cni-tolerations');
+    const details = page.locator('tr.details');
+    await details.getByRole('link', { name: 'kube-flannel/kube-flannel-ds' }).click();
+    await page.locator('#daemonset-details').getByRole('heading', { name: 'kube-flannel/kube-flannel-ds' }).waitFor();
+    await page.goto(`${server.url}/#policies`);
+    const row = page.getByRole('row', { name: /storage-pool/ });
+    await row.getByRole('link', { name: /the list/ }).click();
+    await page.locator('#nodes-count').filter({ hasText: '1 of 5,000 nodes' }).waitFor();
     expect(faults).toEqual([]);
   });
 

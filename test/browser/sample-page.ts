@@ -20,20 +20,27 @@ export interface SampleOptions {
   readonly daemonSets: number;
   /** With a policy that is not in force. */
   readonly broken?: boolean;
+  /** As with --audit. */
+  readonly audit?: boolean;
 }
 
 /** What the page of a leader is made of, for a cluster that was made up; the page's own code makes the state from it. */
-export function samplePage({ nodes: nodeCount, daemonSets: daemonSetCount, broken = false }: SampleOptions): {
+export function samplePage({
+  nodes: nodeCount,
+  daemonSets: daemonSetCount,
+  broken = false,
+  audit = false,
+}: SampleOptions): {
   sources: PageSources;
   decisions: DecisionLog;
 } {
   const nodes = sampleNodes(nodeCount);
   const daemonSets = sampleDaemonSets(daemonSetCount);
-  const { policies, compiled, objects } = samplePolicies(nodes, daemonSets, { broken });
+  const { policies, compiled, objects } = samplePolicies(nodes, daemonSets, { broken, audit });
   const sources: PageSources = {
     replica: REPLICA,
     mode: 'cluster',
-    audit: false,
+    audit,
     leader: () => ({ isThis: true, name: REPLICA }),
     checks: () => [
       broken
@@ -45,7 +52,7 @@ export function samplePage({ nodes: nodeCount, daemonSets: daemonSetCount, broke
     ],
     certificate: () => CERTIFICATE,
     webhooks: () => WEBHOOKS,
-    policies: () => clusterPolicyStates(objects, false),
+    policies: () => clusterPolicyStates(objects, audit),
     cluster: () => ({
       policies,
       compiled,
@@ -59,7 +66,7 @@ export function samplePage({ nodes: nodeCount, daemonSets: daemonSetCount, broke
       },
     }),
   };
-  return { sources, decisions: sampleDecisions(compiled) };
+  return { sources, decisions: sampleDecisions(compiled, audit) };
 }
 
 const CERTIFICATE: CertificateState = {
@@ -107,10 +114,12 @@ const CONTROL_PLANE_TAINT = { key: 'node-role.kubernetes.io/control-plane', effe
 const FLANNEL = [{ key: 'node-role.kubernetes.io/control-plane', operator: 'Exists', effect: 'NoSchedule' }];
 
 /** Decisions as the program itself makes them, of requests in the last hour. */
-function sampleDecisions(policies: PolicySet): DecisionLog {
+function sampleDecisions(policies: PolicySet, audit: boolean): DecisionLog {
   let at = SAMPLE_TIME;
   const log = createDecisionLog({ replica: REPLICA, now: () => at });
-  const decide = (secondsAgo: number, phase: Phase, request: AdmissionRequest) => {
+  const decide = (secondsAgo: number, usual: Phase, request: AdmissionRequest) => {
+    // Where nothing is changed, it is the second phase that reports.
+    const phase = audit ? 'validate' : usual;
     at = new Date(SAMPLE_TIME.getTime() - secondsAgo * 1_000);
     log.record({ phase, request, judgement: judge(request, phase, policies) });
   };

@@ -80,14 +80,14 @@ export interface SamplePolicies {
 export function samplePolicies(
   nodes: readonly ClusterNode[],
   daemonSets: readonly ClusterDaemonSet[],
-  { broken = false } = {},
+  { broken = false, audit = false } = {},
 ): SamplePolicies {
   const declared = broken ? [...SPECS, BROKEN] : SPECS;
   const found = declared.map(({ kind, name, spec }) =>
     viewPolicy(kind, { metadata: { name, uid: name, generation: 1, resourceVersion: '1' }, spec }),
   );
   const policies = found.flatMap(({ inForce }) => inForce?.policy ?? []);
-  const compiled = compilePolicies(policies);
+  const compiled = compilePolicies(policies, { audit });
   const findingsOf = (name: string) => {
     const taints = compiled.taintPolicies.find((policy) => policy.name === name);
     if (taints) return nodeFindings(taints, nodes, []);
@@ -103,7 +103,7 @@ export function samplePolicies(
         problems: object.result.ok ? [] : object.result.problems,
         inForce: object.inForce,
         notRegistered: undefined,
-        audit: false,
+        audit,
         stalled: [],
         findings: object.inForce && findingsOf(object.name),
         now: SINCE,

@@ -64,7 +64,7 @@ describeWithChromium('the page of a taintkeeper without a cluster', (browser) =>
     const shown = await listed.first().textContent();
     expect(shown).toContain('denied');
     expect(shown).toContain('dev@example.com');
-    expect(shown).toContain('TaintPolicy control-plane-taints');
+    expect(shown).toContain('TaintPolicy "control-plane-taints"');
     expect(await page.locator('#announcements').textContent()).toContain('Node cp-77');
     expect(faults).toEqual([]);
   });

@@ -1,43 +1,33 @@
 // @ts-check
 /** @import { CoverageAnswer, CoverageMatrix, CoverageRow, NodeGroup } from '../state.ts' */
-import { breakable, h, spoken } from './dom.js';
-import { number } from './words.js';
-
-/** @type {Record<CoverageAnswer['kind'] | 'passing', { sign: string; word: string }>} */
-export const ANSWERS = {
-  runs: { sign: '●', word: 'runs' },
-  tainted: { sign: '✕', word: 'kept off by taints' },
-  stays: { sign: '◐', word: 'kept off by taints, but a pod that is there stays' },
-  passing: { sign: '◌', word: 'kept off for the moment, by taints that pass' },
-  elsewhere: { sign: '·', word: 'meant for other nodes' },
-};
+/** @import { Filters } from './words.js' */
+import { keysOf } from './cluster-troubles.js';
+import { breakable, drawn, h, spoken } from './dom.js';
+import { tolerate } from './fixes.js';
+import { fixLine } from './panel-parts.js';
+import { ANSWERS, counted, hrefOf, lookOf, number } from './words.js';
 
 /** @type {CoverageAnswer} an index that leads nowhere */
 const UNKNOWN = { kind: 'elsewhere', reasons: [] };
 
-/** @param {CoverageAnswer} answer */
-export const lookOf = ({ kind, passing }) => (passing ? 'passing' : kind);
-
-/** @param {number} index @returns {string} A to Z, then AA, AB … */
-export function code(index) {
-  const letter = String.fromCharCode(65 + (index % 26));
-  return index < 26 ? letter : code(Math.floor(index / 26) - 1) + letter;
-}
-
-/** @param {readonly NodeGroup[]} groups */
-export function headOf(groups) {
+/**
+ * @param {readonly NodeGroup[]} groups
+ * @param {readonly string[]} names
+ */
+export function headOf(groups, names) {
   return [
     h('th', { scope: 'col', class: 'name' }, 'DaemonSet'),
     h('th', { scope: 'col', class: 'figure' }, 'Runs on'),
+    h('th', { scope: 'col', class: 'figure' }, 'Kept off'),
     h('th', { scope: 'col', class: 'figure' }, 'Unavailable'),
-    ...groups.map(({ label, count }, index) =>
+    ...groups.map(({ count }, index) =>
       h(
         'th',
-        { scope: 'col', class: 'group', title: label },
-        code(index),
-        spoken(`, ${label},`),
+        { scope: 'col', class: 'group', title: names[index] },
+        h('span', { class: 'upright' }, names[index]),
+        spoken(', '),
         h('span', { class: 'quiet line' }, number(count)),
-        spoken(' nodes'),
+        spoken(count === 1 ? ' node' : ' nodes'),
       ),
     ),
   ];
@@ -47,14 +37,31 @@ export function headOf(groups) {
  * @param {CoverageMatrix} matrix
  * @param {number} index
  * @param {CoverageRow} row
- * @param {number} shown
+ * @param {{ readonly shown: number; readonly chosen: boolean; readonly filters: Filters }} view
  */
-export function rowOf({ answers }, index, { namespace, name, cells, runs, unavailable }, shown) {
+export function rowOf({ answers }, index, { namespace, name, cells, runs, keptOff, unavailable, optsOut }, view) {
+  const { shown, chosen, filters } = view;
+  const object = `${namespace}/${name}`;
+  const off = keptOff > 0 && !optsOut ? 'is-attention' : 'quiet';
   return h(
     'tr',
-    {},
-    h('th', { scope: 'row', class: 'name mono' }, h('span', { class: 'quiet' }, `${namespace}/`), name),
+    chosen ? { class: 'chosen' } : {},
+    h(
+      'th',
+      { scope: 'row', class: 'name mono' },
+      h(
+        'a',
+        {
+          href: hrefOf('coverage', object, filters),
+          id: `daemonset-${object}`,
+          'aria-current': chosen ? 'true' : undefined,
+        },
+        h('span', { class: 'quiet' }, `${namespace}/`),
+        name,
+      ),
+    ),
     h('td', { class: 'figure', tabindex: '-1' }, number(runs)),
+    h('td', { class: `figure ${off}`, tabindex: '-1' }, number(keptOff)),
     h('td', { class: `figure ${unavailable > 0 ? 'bad' : 'quiet'}`, tabindex: '-1' }, number(unavailable)),
     ...cells.slice(0, shown).map((answer, column) => {
       const found = answers[answer] ?? UNKNOWN;
@@ -79,13 +86,13 @@ export function rowOf({ answers }, index, { namespace, name, cells, runs, unavai
 
 /**
  * @param {NodeGroup} group
- * @param {number} index
+ * @param {string} name
  */
-export function groupOf({ label, count, examples, taints }, index) {
+export function groupOf({ label, count, examples, taints }, name) {
   return h(
     'tr',
     {},
-    h('th', { scope: 'row' }, code(index)),
+    h('th', { scope: 'row' }, name),
     h('td', { class: 'figure' }, number(count)),
     h('td', {}, label),
     h(
@@ -94,6 +101,60 @@ export function groupOf({ label, count, examples, taints }, index) {
       taints.length === 0 ? h('span', { class: 'quiet' }, 'none') : '',
       ...taints.flatMap((taint) => [h('span', { class: 'line' }, ...breakable(taint))]),
     ),
-    h('td', { class: 'mono quiet' }, examples.join(', ') + (count > examples.length ? ', …' : '')),
+    h('td', { class: 'mono quiet' }, ...nodeLinks(examples), count > examples.length && ', …'),
   );
 }
+
+/** @param {readonly string[]} nodes */
+function nodeLinks(nodes) {
+  return nodes.flatMap((node, index) => [index > 0 && ', ', h('a', { href: hrefOf('nodes', node) }, node)]);
+}
+
+/**
+ * All that is known of a DaemonSet: where it runs, and where not and why, the groups with the same answer together.
+ *
+ * @param {CoverageMatrix} matrix
+ * @param {CoverageRow} row
+ */
+export function detailsOf(matrix, row) {
+  const { groups, answers } = matrix;
+  const { cells, runs, keptOff, desired, unavailable, optsOut } = row;
+  const keys = keysOf(matrix, row);
+  const fix = keys.length > 0 && !optsOut ? tolerate(row, keys) : undefined;
+  const byAnswer = Map.groupBy(cells.keys(), (column) => cells[column] ?? -1);
+  const told = [...byAnswer].flatMap(([index, columns]) => {
+    const answer = answers[index];
+    return answer && answer.kind !== 'runs' ? [{ answer, columns }] : [];
+  });
+  told.sort((a, b) => GRAVE_FIRST.indexOf(lookOf(a.answer)) - GRAVE_FIRST.indexOf(lookOf(b.answer)));
+  return [
+    h(
+      'p',
+      {},
+      `Runs on ${counted(runs, 'node')}, kept off ${number(keptOff)} by taints; ${number(unavailable)} of ${counted(desired, 'pod')} unavailable`,
+      optsOut ? '; annotated as one that is to be left alone' : '',
+    ),
+    h(
+      'ul',
+      {},
+      ...told.map(({ answer, columns }) => {
+        const look = lookOf(answer);
+        const { sign, word } = ANSWERS[look];
+        const count = columns.reduce((sum, column) => sum + (groups[column]?.count ?? 0), 0);
+        const examples = columns.flatMap((column) => groups[column]?.examples ?? []).slice(0, 3);
+        return h(
+          'li',
+          {},
+          h('span', { class: `answer is-${look}` }, drawn(`${sign} `), word),
+          `: ${counted(count, 'node')} · ${answer.reasons.join('; ')}`,
+          look !== 'elsewhere' && h('span', { class: 'mono' }, ' · ', ...nodeLinks(examples)),
+          look !== 'elsewhere' && count > examples.length && ', …',
+        );
+      }),
+    ),
+    fix && fixLine(fix, 'coverage-details'),
+  ];
+}
+
+/** @type {readonly (keyof typeof ANSWERS)[]} */
+const GRAVE_FIRST = ['tainted', 'stays', 'passing', 'elsewhere', 'runs'];

@@ -1,9 +1,10 @@
 // @ts-check
 /** @import { CoverageMatrix, CoverageRow, PageState } from '../state.ts' */
-import { ANSWERS, code, groupOf, headOf, lookOf, rowOf } from './coverage-cells.js';
+import { placeOf } from './address.js';
+import { detailsOf, groupOf, headOf, rowOf } from './coverage-cells.js';
 import { byId, fill, h } from './dom.js';
-import { absence, field, picker } from './panel-parts.js';
-import { counted, number } from './words.js';
+import { absence, filters } from './panel-parts.js';
+import { ANSWERS, counted, groupNames, hrefOf, lookOf, number } from './words.js';
 
 /** The largest groups come first, and a matrix that is wider than this is looked at with a purpose. */
 const FEW_GROUPS = 40;
@@ -18,8 +19,11 @@ export function coverageView() {
   let matrix;
   let wide = false;
 
-  const text = field('coverage-filter', show);
-  const showing = picker('coverage-show', show);
+  let chosen = '';
+  /** @type {readonly string[]} of the groups */
+  let names = [];
+
+  const inputs = filters('coverage', { q: 'coverage-filter', show: 'coverage-show' }, show);
   const more = byId('coverage-more');
   more.addEventListener('click', () => {
     wide = !wide;
@@ -45,11 +49,31 @@ export function coverageView() {
     fill(byId('coverage-answer'), [daemonSet, column, answer], () => [
       h('span', { class: 'mono' }, `${daemonSet.namespace}/${daemonSet.name}`),
       ' on ',
-      h('strong', {}, `${code(column)}, ${group.label}`),
+      h('strong', {}, names[column]),
       ` (${counted(group.count, 'node')}): `,
       h('span', { class: `answer is-${look}` }, `${sign} ${word}`),
       answer.reasons.length > 0 ? `. ${answer.reasons.join('; ')}` : '',
     ]);
+  }
+
+  /**
+   * @param {CoverageMatrix} found
+   * @param {string} object
+   */
+  function showChosen(found, object) {
+    const isOther = chosen !== object;
+    chosen = object;
+    const details = byId('daemonset-details');
+    details.hidden = object === '';
+    if (object === '') return;
+    const row = found.daemonSets.find((one) => nameOf(one) === object);
+    const close = hrefOf('coverage', '', placeOf('coverage').filters);
+    fill(details, [object, row, close, found.groups, found.answers], () => [
+      h('h3', { class: 'mono' }, object),
+      h('a', { href: close, class: 'close', id: 'daemonset-details-close' }, 'Close'),
+      ...(row ? detailsOf(found, row) : [h('p', {}, 'There is no DaemonSet of that name.')]),
+    ]);
+    if (isOther) details.scrollIntoView({ block: 'nearest' });
   }
 
   function show() {
@@ -57,14 +81,23 @@ export function coverageView() {
     const { groups, groupsLeftOut, daemonSets } = matrix;
     const found = matrix;
     const shown = wide ? groups.length : Math.min(groups.length, FEW_GROUPS);
-    const needle = text().trim().toLowerCase();
+    const { object, filters } = placeOf('coverage');
+    const { q = '', show: wanted = '' } = filters;
+    const needle = q.trim().toLowerCase();
     const rows = [...daemonSets.entries()]
-      .filter(([, { namespace, name }]) => `${namespace}/${name}`.toLowerCase().includes(needle))
-      .filter(([, row]) => matches(row, showing()));
-    fill(head, [groups, shown], () => headOf(groups.slice(0, shown)));
-    fill(body, [rows, groups, found.answers, shown], () => rows.map(([index, row]) => rowOf(found, index, row, shown)));
+      .filter(([, row]) => nameOf(row).toLowerCase().includes(needle))
+      .filter(([, row]) => matches(row, wanted))
+      .sort(([, a], [, b]) => gravity(b) - gravity(a));
+    names = groupNames(groups);
+    fill(head, [groups, shown], () => headOf(groups.slice(0, shown), names));
+    fill(body, [rows, groups, found.answers, shown, object, filters], () =>
+      rows.map(([index, row]) => rowOf(found, index, row, { shown, chosen: nameOf(row) === object, filters })),
+    );
+    showChosen(found, object);
     if (!table.querySelector('td[tabindex="0"]')) makeTabStop(table);
-    fill(byId('groups-body'), [groups, shown], () => groups.slice(0, shown).map(groupOf));
+    fill(byId('groups-body'), [groups, shown], () =>
+      groups.slice(0, shown).map((group, index) => groupOf(group, names[index] ?? '')),
+    );
     byId('coverage-count').textContent = [
       rows.length === daemonSets.length
         ? counted(rows.length, 'DaemonSet')
@@ -85,18 +118,28 @@ export function coverageView() {
     show(state) {
       matrix = state.coverage;
       absence('coverage', state, matrix !== undefined);
+      inputs();
       show();
     },
   };
 }
 
+/** @param {CoverageRow} row */
+const nameOf = ({ namespace, name }) => `${namespace}/${name}`;
+
+/** @param {CoverageRow} row */
+const isKeptOff = ({ keptOff, optsOut }) => keptOff > 0 && !optsOut;
+
+/** @param {CoverageRow} row @returns {number} the more, the more somebody has to look */
+const gravity = (row) => (row.unavailable > 0 ? 2 : isKeptOff(row) ? 1 : 0);
+
 /**
  * @param {CoverageRow} row
  * @param {string} wanted
  */
-function matches({ keptOff, unavailable }, wanted) {
-  if (wanted === 'tainted') return keptOff > 0;
-  return wanted !== 'unavailable' || unavailable > 0;
+function matches(row, wanted) {
+  if (wanted === 'tainted') return isKeptOff(row);
+  return wanted !== 'unavailable' || row.unavailable > 0;
 }
 
 /**

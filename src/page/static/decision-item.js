@@ -2,31 +2,27 @@
 /** @import { DecidedChange, PageDecision } from '../state.ts' */
 import { diff } from './diff.js';
 import { breakable, drawn, h, spoken } from './dom.js';
-import { localTime, number } from './words.js';
+import { hrefOf, localTime, number, outcomeWords, saying } from './words.js';
 
 /** @param {PageDecision} decision */
 export function objectOf({ kind, namespace, name }) {
   return `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name || '(name to be generated)'}`;
 }
 
+/** @param {PageDecision} decision @returns {string | undefined} the address of what is known of the object */
+function objectHref({ kind, namespace, name }) {
+  if (name === '') return undefined;
+  return kind === 'Node' ? hrefOf('nodes', name) : hrefOf('coverage', `${namespace}/${name}`);
+}
+
 const SIGNS = { denied: '✕', patched: '+', allowed: '✓' };
 
 /** @param {PageDecision} decision */
 export function articleOf(decision) {
-  const {
-    time,
-    verdict,
-    operation,
-    user,
-    dryRun,
-    message,
-    warnings,
-    violations,
-    violationsLeftOut,
-    changes,
-    changesLeftOut,
-    replica,
-  } = decision;
+  const { time, verdict, operation, user, dryRun, violationsLeftOut, changes, changesLeftOut, replica } = decision;
+  const { texts, violations } = saying(decision);
+  const href = objectHref(decision);
+  const object = breakable(objectOf(decision));
   const [day, clock = '', zone = ''] = localTime(time).split(' ');
   return h(
     'li',
@@ -40,32 +36,37 @@ export function articleOf(decision) {
         'p',
         { class: 'subject' },
         h('span', { class: 'quiet' }, `${operation} `),
-        h('strong', { class: 'mono' }, ...breakable(objectOf(decision))),
+        h('strong', { class: 'mono' }, href === undefined ? h('span', {}, ...object) : h('a', { href }, ...object)),
         h('span', { class: 'quiet' }, ' by '),
         h('span', { class: 'mono' }, ...breakable(user || 'nobody named')),
         dryRun && h('span', { class: 'tag' }, 'dry run'),
+        h('span', { class: 'quiet small' }, ` · answered by ${replica}`),
       ),
-      message !== undefined && h('p', {}, ...breakable(message)),
-      ...warnings.map((warning) => h('p', {}, ...breakable(warning))),
-      ...changes.map(changeOf),
-      changesLeftOut && h('p', { class: 'quiet' }, 'The patch was too large to be kept.'),
-      violations.length > 0 &&
+      ...texts.map((text) => h('p', {}, ...breakable(text))),
+      violations.length + violationsLeftOut > 0 &&
         h(
           'ul',
           { class: 'violations' },
-          ...violations.map(({ outcome, policyKind, policy, field: where, subject }) =>
+          ...violations.map(({ outcome, policyKind, policy, field: where, mode, subject, by }) =>
             h(
               'li',
               {},
-              h('span', { class: `outcome is-${outcome}` }, outcome.replace('-', ' ')),
+              h('span', { class: `outcome is-${outcome}` }, outcomeWords(outcome)),
               ' ',
               h('span', { class: 'mono' }, ...breakable(subject)),
-              h('span', { class: 'quiet' }, ` · ${policyKind} ${policy}, ${where}`),
+              h(
+                'span',
+                { class: 'quiet' },
+                ` · ${policyKind} `,
+                h('a', { href: hrefOf('policies', `${policyKind}/${policy}`) }, policy),
+                `, ${where}, mode ${mode}${by === 'native' ? ', by the API server itself' : ''}`,
+              ),
             ),
           ),
           violationsLeftOut > 0 && h('li', { class: 'quiet' }, `and ${number(violationsLeftOut)} more`),
         ),
-      h('p', { class: 'quiet small' }, `answered by ${replica}`),
+      ...changes.map(changeOf),
+      changesLeftOut && h('p', { class: 'quiet' }, 'The patch was too large to be kept.'),
     ),
   );
 }

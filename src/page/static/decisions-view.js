@@ -1,9 +1,10 @@
 // @ts-check
 /** @import { PageDecision } from '../state.ts' */
+import { placeOf } from './address.js';
 import { articleOf, objectOf } from './decision-item.js';
 import { arrange, byId } from './dom.js';
-import { field, picker } from './panel-parts.js';
-import { counted, number } from './words.js';
+import { filters } from './panel-parts.js';
+import { counted, number, outcomeWords, trialOf } from './words.js';
 
 /** Decisions that are kept: as many as the program itself keeps. */
 const MAX_DECISIONS = 200;
@@ -22,15 +23,13 @@ export function decisionsView() {
   /** @type {Map<string, HTMLElement>} */
   const made = new Map();
   const announce = announcer(byId('announcements'));
-  const text = field('decisions-filter', show);
-  const verdict = picker('decisions-show', show);
+  const inputs = filters('decisions', { q: 'decisions-filter', show: 'decisions-show' }, show);
 
   function show() {
-    const needle = text().trim().toLowerCase();
-    const wanted = verdict();
+    const { q = '', show: wanted = '' } = placeOf('decisions').filters;
+    const needle = q.trim().toLowerCase();
     const visible = decisions.filter(
-      (decision) =>
-        (wanted === '' || decision.verdict === wanted) && (needle === '' || wordsOf(decision).includes(needle)),
+      (decision) => isWanted(decision, wanted) && (needle === '' || wordsOf(decision).includes(needle)),
     );
     arrange(list, visible.map(elementFor));
     byId('decisions-count').textContent =
@@ -53,6 +52,11 @@ export function decisionsView() {
 
   show();
   return {
+    /** Brings the list in line with the address. */
+    show() {
+      inputs();
+      show();
+    },
     /**
      * @param {readonly PageDecision[]} found some of which may be known
      * @param {number | undefined} now by the clock of those who decided; while it is not known, nothing is news
@@ -78,13 +82,23 @@ export function decisionsView() {
       announce(news);
     },
     all: () => decisions,
+    /** @param {string} node how many are about it */
+    about: (node) => decisions.filter(({ kind, name }) => kind === 'Node' && name === node).length,
   };
+}
+
+/**
+ * @param {PageDecision} decision
+ * @param {string} wanted a verdict, or `trial`
+ */
+function isWanted(decision, wanted) {
+  return wanted === '' || decision.verdict === wanted || (wanted === 'trial' && trialOf(decision) !== undefined);
 }
 
 /** @param {PageDecision} decision @returns {string} all that a filter looks at */
 function wordsOf(decision) {
   const { operation, user, message = '', warnings, violations, replica } = decision;
-  const found = violations.flatMap(({ policy, outcome, subject }) => [policy, outcome, subject]);
+  const found = violations.flatMap(({ policy, outcome, subject }) => [policy, outcome, outcomeWords(outcome), subject]);
   return [objectOf(decision), operation, user, message, replica, ...warnings, ...found].join('\n').toLowerCase();
 }
 

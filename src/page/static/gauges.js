@@ -1,8 +1,9 @@
 // @ts-check
 /** @import { PageDecision, PageState } from '../state.ts' */
 /** @import { Level, Tab } from './troubles.js' */
+import { hasTrouble } from './node-rows.js';
 import { troubles } from './troubles.js';
-import { ago, counted, DAY_MS, number } from './words.js';
+import { ago, counted, DAY_MS, number, outcomeWords, trialOf } from './words.js';
 
 /** @typedef {Level | 'plain'} GaugeLevel `plain`: nothing to judge */
 
@@ -25,7 +26,7 @@ export function gauges(state, decisions, now) {
   return {
     policies: policyGauge(state, levelOf('policies') ?? 'ok'),
     nodes: nodeGauge(state, levelOf('nodes') ?? 'ok'),
-    coverage: coverageGauge(state),
+    coverage: coverageGauge(state, levelOf('coverage') ?? 'plain'),
     decisions: decisionGauge(decisions, now),
     trust: trustGauge(state, now, levelOf('trust') ?? 'ok'),
   };
@@ -56,7 +57,7 @@ function policyGauge({ policies, audit }, level) {
 function nodeGauge(state, level) {
   const { nodes } = state;
   if (nodes === undefined) return { figure: '–', note: unknownNote(state), level: 'plain' };
-  const bad = nodes.rows.filter(({ cells }) => /[mdc]/.test(cells)).length;
+  const bad = nodes.rows.filter(({ cells }) => hasTrouble(cells)).length;
   return {
     figure: number(nodes.rows.length + nodes.unselected),
     note: bad > 0 ? `${number(bad)} not as declared` : nodes.rows.length > 0 ? 'all as declared' : 'none selected',
@@ -66,17 +67,18 @@ function nodeGauge(state, level) {
 
 /**
  * @param {PageState} state
+ * @param {GaugeLevel} level
  * @returns {Gauge}
  */
-function coverageGauge(state) {
+function coverageGauge(state, level) {
   const { coverage } = state;
   if (coverage === undefined) return { figure: '–', note: unknownNote(state), level: 'plain' };
   const { daemonSets, groups } = coverage;
   const unavailable = daemonSets.filter((row) => row.unavailable > 0).length;
-  const kept = daemonSets.filter(({ keptOff }) => keptOff > 0).length;
+  const kept = daemonSets.filter(({ keptOff, optsOut }) => keptOff > 0 && !optsOut).length;
   const figure = `${number(daemonSets.length)} × ${number(groups.length)}`;
-  if (unavailable > 0) return { figure, note: `${number(unavailable)} with pods unavailable`, level: 'attention' };
-  return { figure, note: kept > 0 ? `${number(kept)} kept off by taints` : 'no taint in the way', level: 'plain' };
+  if (unavailable > 0) return { figure, note: `${number(unavailable)} with pods unavailable`, level };
+  return { figure, note: kept > 0 ? `${number(kept)} kept off by taints` : 'no taint in the way', level };
 }
 
 /**
@@ -89,7 +91,7 @@ function decisionGauge(decisions, now) {
   if (latest === undefined) return { figure: '0', note: 'none yet', level: 'plain' };
   return {
     figure: number(decisions.length),
-    note: `${latest.verdict} ${ago(now - Date.parse(latest.time))}`,
+    note: `${outcomeWords(trialOf(latest) ?? latest.verdict)} ${ago(now - Date.parse(latest.time))}`,
     level: 'plain',
   };
 }

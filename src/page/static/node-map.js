@@ -1,7 +1,7 @@
 // @ts-check
-/** @import { NodeMap, NodeRow } from '../state.ts' */
+/** @import { NodeCell, NodeMap, NodeRow } from '../state.ts' */
 import { byId, fill, svg } from './dom.js';
-import { worst } from './node-rows.js';
+import { STATES, worst } from './node-rows.js';
 import { counted } from './words.js';
 
 /**
@@ -37,7 +37,7 @@ export function nodeMap(target, onChoose) {
   return {
     /** @param {NodeMap} map */
     show(map) {
-      rows = map.rows.filter(({ cells }) => worst(cells) in SHAPES);
+      rows = map.rows.filter(isDrawn);
       const others = map.rows.length - rows.length;
       byId('nodes-undrawn').textContent =
         others > 0 ? `not drawn: ${counted(others, 'node')} with nothing to keep` : '';
@@ -54,22 +54,22 @@ function sizeFor(count) {
 }
 
 /**
- * @param {string[]} states
+ * @param {NodeCell[]} states
  * @param {number} perLine
  * @param {number} size
  */
 function picture(states, perLine, size) {
   const height = Math.ceil(states.length / perLine) * size;
   const width = Math.min(states.length, perLine) * size;
-  const shapes = Object.entries(SHAPES).flatMap(([letter, { name, shape }]) => {
+  const shapes = SHAPES.flatMap(({ cell, shape }) => {
     const path = states.map((state, index) =>
-      state === letter ? shape((index % perLine) * size, Math.floor(index / perLine) * size, size - 2) : '',
+      state === cell ? shape((index % perLine) * size, Math.floor(index / perLine) * size, size - 2) : '',
     );
-    return states.includes(letter) ? [svg('path', { class: `mark ${name}`, d: path.join('') })] : [];
+    return states.includes(cell) ? [svg('path', { class: `mark ${STATES[cell].name}`, d: path.join('') })] : [];
   });
-  const said = Object.entries(SHAPES).flatMap(([letter, { name }]) => {
-    const count = states.filter((state) => state === letter).length;
-    return count > 0 ? [`${count} ${name}`] : [];
+  const said = SHAPES.flatMap(({ cell }) => {
+    const count = states.filter((state) => state === cell).length;
+    return count > 0 ? [`${count} ${STATES[cell].word}`] : [];
   });
   const label = `${counted(states.length, 'node')} with taints to keep: ${said.join(', ')}. The table below has each of them.`;
   return svg('svg', { role: 'img', 'aria-label': label, width, height, viewBox: `0 0 ${width} ${height}` }, ...shapes);
@@ -86,10 +86,12 @@ const diamond = (x, y, s) => `M${x + s / 2} ${y}l${s / 2} ${s / 2}l${-s / 2} ${s
 /** @type {Shape} */
 const triangle = (x, y, s) => `M${x + s / 2} ${y}l${s / 2} ${s}h${-s}z`;
 
-/** @type {Record<string, { name: string; shape: Shape }>} */
-const SHAPES = {
-  k: { name: 'kept', shape: square },
-  c: { name: 'contested', shape: triangle },
-  d: { name: 'different', shape: diamond },
-  m: { name: 'missing', shape: cross },
-};
+/** @type {{ readonly cell: NodeCell; readonly shape: Shape }[]} */
+const SHAPES = [
+  { cell: 'k', shape: square },
+  { cell: 'c', shape: triangle },
+  { cell: 'd', shape: diamond },
+  { cell: 'm', shape: cross },
+];
+
+const isDrawn = (/** @type {NodeRow} */ { cells }) => SHAPES.some(({ cell }) => cell === worst(cells));

@@ -1,45 +1,66 @@
 // @ts-check
-/** @import { NodeMap, NodeRow } from '../state.ts' */
-
-/** @typedef {'all' | 'trouble' | 'm' | 'd' | 'c' | 'a' | 'unready'} Show */
+/** @import { NodeCell, NodeMap, NodeNote, NodeRow } from '../state.ts' */
 
 /**
- * What of the nodes is to be seen.
- * @typedef {{ readonly text: string; readonly show: Show; readonly policy: string }} NodeFilter `policy` may be empty: all
+ * What becomes of a taint on a node: one word for each state, wherever the page tells of it, and a name for addresses and style sheets.
+ * @type {Readonly<Record<NodeCell, { readonly name: string; readonly word: string; readonly sign: string }>>}
  */
+export const STATES = {
+  m: { name: 'missing', word: 'missing', sign: '✕' },
+  d: { name: 'another-value', word: 'another value', sign: '≠' },
+  c: { name: 'contested', word: 'contested', sign: '⟳' },
+  r: { name: 'removed', word: 'removed', sign: '−' },
+  k: { name: 'kept', word: 'kept', sign: '✓' },
+  a: { name: 'none', word: 'none', sign: '' },
+  '-': { name: 'unselected', word: 'not selected', sign: '' },
+};
 
-/** More columns than this are not read side by side. */
-export const MAX_COLUMNS = 16;
+/** @typedef {'m' | 'd' | 'c'} BadCell */
+
+/**
+ * What of the nodes is to be seen; what is empty filters nothing.
+ * @typedef {object} NodeFilter
+ * @property {string} [q] a part of the name
+ * @property {string} [show] `trouble`, `unready`, or the name of a state
+ * @property {string} [policy]
+ */
 
 /** The worst first. */
 const WORST_FIRST = 'mdcrka-';
 
 /**
- * The columns to show, by index: those with trouble first, then in the order of the policies.
+ * What there is to say of the cells that are trouble, the worst first.
  *
  * @param {NodeMap} map
- * @param {string} policy
- * @returns {{ readonly shown: readonly number[]; readonly leftOut: number }}
+ * @param {NodeRow} row
+ * @returns {{ readonly cell: BadCell; readonly column: number; readonly note: NodeNote }[]}
  */
-export function columnsOf(map, policy) {
-  const wanted = [...map.columns.keys()].filter((index) => policy === '' || map.columns[index]?.policy === policy);
-  const troubled = wanted.filter((index) => map.rows.some(({ cells }) => isTrouble(cells[index])));
-  const ordered =
-    wanted.length <= MAX_COLUMNS ? wanted : [...troubled, ...wanted.filter((index) => !troubled.includes(index))];
-  return { shown: ordered.slice(0, MAX_COLUMNS), leftOut: Math.max(0, ordered.length - MAX_COLUMNS) };
+export function losses({ notes: all }, { cells, notes = [] }) {
+  if (notes.length === 0) return [];
+  /** @type {ReturnType<typeof losses>} */
+  const found = [];
+  let count = 0;
+  for (let column = 0; column < cells.length; column++) {
+    const cell = cells[column];
+    if (!isTrouble(cell)) continue;
+    const note = all[notes[count++] ?? -1];
+    if (note) found.push({ cell, column, note });
+  }
+  return found.sort((a, b) => WORST_FIRST.indexOf(a.cell) - WORST_FIRST.indexOf(b.cell));
 }
 
 /**
- * The rows to show: those with trouble first, otherwise in the order of their names.
+ * The rows to show: those with trouble first, and last of these what policies only watch; otherwise in the order of their names.
  *
  * @param {NodeMap} map
  * @param {NodeFilter} filter
  * @returns {NodeRow[]}
  */
-export function rowsOf(map, { text, show, policy }) {
-  const needle = text.trim().toLowerCase();
+export function rowsOf(map, { q = '', show = '', policy = '' }) {
+  const needle = q.trim().toLowerCase();
   const columns =
     policy === '' ? undefined : [...map.columns.keys()].filter((index) => map.columns[index]?.policy === policy);
+  const matches = matching(show);
   /** @type {NodeRow[]} */
   const troubled = [];
   /** @type {NodeRow[]} */
@@ -48,40 +69,46 @@ export function rowsOf(map, { text, show, policy }) {
     if (needle !== '' && !row.name.toLowerCase().includes(needle)) continue;
     const cells = columns ? columns.map((index) => row.cells[index] ?? '-').join('') : row.cells;
     if (columns && /^-*$/.test(cells)) continue;
-    const bad = /[mdc]/.test(cells);
-    if (!matches(row, cells, bad, show)) continue;
-    (bad ? troubled : fine).push(row);
+    if (!matches(row, cells)) continue;
+    (hasTrouble(cells) ? troubled : fine).push(row);
   }
-  troubled.sort((a, b) => WORST_FIRST.indexOf(worst(a.cells)) - WORST_FIRST.indexOf(worst(b.cells)));
+  const binding = map.columns.map(({ mode }) => mode !== 'Audit');
+  const rank = (/** @type {NodeRow} */ { cells }) => {
+    const bound = worst([...cells].filter((_, column) => binding[column]).join(''));
+    return isTrouble(bound) ? WORST_FIRST.indexOf(bound) : WORST_FIRST.length + WORST_FIRST.indexOf(worst(cells));
+  };
+  const ranks = new Map(troubled.map((row) => [row, rank(row)]));
+  troubled.sort((a, b) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0));
   return [...troubled, ...fine];
 }
 
 /**
- * @param {NodeRow} row
- * @param {string} cells
- * @param {boolean} bad
- * @param {Show} show
+ * @param {string} show
+ * @returns {(row: NodeRow, cells: string) => boolean} of a node, with those of its cells that count
  */
-function matches(row, cells, bad, show) {
-  switch (show) {
-    case 'all':
-      return true;
-    case 'trouble':
-      return bad;
-    case 'unready':
-      return !row.ready;
-    default:
-      return cells.includes(show);
-  }
+function matching(show) {
+  if (show === '') return () => true;
+  if (show === 'trouble') return (_, cells) => hasTrouble(cells);
+  if (show === 'unready') return ({ ready }) => !ready;
+  const [letter] = Object.entries(STATES).find(([, { name }]) => name === show) ?? [];
+  return (_, cells) => letter !== undefined && cells.includes(letter);
 }
+
+/** @param {string} cells */
+export const hasTrouble = (cells) => /[mdc]/.test(cells);
 
 /**
  * The worst of a node's cells.
  * @param {string} cells
+ * @returns {NodeCell}
  */
 export function worst(cells) {
-  return [...WORST_FIRST].find((letter) => cells.includes(letter)) ?? '-';
+  const letters = /** @type {NodeCell[]} */ ([...WORST_FIRST]);
+  return letters.find((letter) => cells.includes(letter)) ?? '-';
 }
 
-/** @param {string | undefined} cell */
+/**
+ * @param {string | undefined} cell
+ * @returns {cell is BadCell}
+ */
 export const isTrouble = (cell) => cell === 'm' || cell === 'd' || cell === 'c';

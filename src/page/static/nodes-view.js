@@ -1,84 +1,73 @@
 // @ts-check
 /** @import { NodeMap, NodeRow, PageState } from '../state.ts' */
-/** @import { NodeFilter, Show } from './node-rows.js' */
 
+import { placeOf } from './address.js';
 import { byId, fill, h } from './dom.js';
-import { detailsOf, headOf, rowOf, totals } from './node-cells.js';
+import { detailsOf, headOf, rowOf, unknownDetails } from './node-cells.js';
 import { nodeMap } from './node-map.js';
-import { columnsOf, rowsOf } from './node-rows.js';
-import { absence, field, picker } from './panel-parts.js';
+import { rowsOf } from './node-rows.js';
+import { absence, filters } from './panel-parts.js';
 import { virtualRows } from './virtual-rows.js';
-import { counted, number } from './words.js';
+import { counted, hrefOf, number } from './words.js';
 
-/** The panel of nodes and protected taints. */
-export function nodesView() {
+/**
+ * The panel of nodes and protected taints.
+ * @param {(node: string) => number} decisionsOn how many of the latest decisions are about it
+ */
+export function nodesView(decisionsOn) {
   const scroller = byId('nodes-scroller');
   const table = /** @type {HTMLTableElement} */ (byId('nodes-table'));
-  const head = h('tr', { 'aria-rowindex': '1' });
-  table.append(h('thead', {}, head));
+  table.append(h('thead', {}, h('tr', { 'aria-rowindex': '1' }, ...headOf())));
   /** @type {NodeMap | undefined} */
   let map;
-  /** @type {readonly number[]} */
-  let columns = [];
-  /** @type {string | undefined} */
-  let chosen;
+  /** By which the rows in view were chosen. */
+  let filtered = '';
+  let chosen = '';
 
-  const showFromTop = () => {
-    scroller.scrollTop = 0;
-    show();
-  };
-  const text = field('nodes-filter', showFromTop);
-  const showing = picker('nodes-show', showFromTop);
-  const policy = picker('nodes-policy', showFromTop);
+  const inputs = filters('nodes', { q: 'nodes-filter', show: 'nodes-show', policy: 'nodes-policy' }, show);
   const rows = virtualRows(scroller, table, (/** @type {NodeRow} */ row) =>
-    rowOf(/** @type {NodeMap} */ (map), row, columns),
+    rowOf(/** @type {NodeMap} */ (map), row, { chosen: row.name === chosen, filters: placeOf('nodes').filters }),
   );
-  const overview = nodeMap(byId('nodes-map'), (row) => choose(row.name));
-  table.addEventListener('click', ({ target }) => {
-    const button = target instanceof Element ? target.closest('button') : undefined;
-    if (button?.dataset.node) choose(button.dataset.node);
+  const overview = nodeMap(byId('nodes-map'), ({ name }) => {
+    location.hash = hrefOf('nodes', name, placeOf('nodes').filters);
   });
 
-  /** @param {string} name */
-  function choose(name) {
-    chosen = chosen === name ? undefined : name;
-    showChosen();
-  }
-
-  function showChosen() {
-    const row = map?.rows.find(({ name }) => name === chosen);
+  /** @param {NodeMap} found */
+  function showChosen(found) {
+    const { object, filters } = placeOf('nodes');
+    const row = found.rows.find(({ name }) => name === object);
     const details = byId('node-details');
-    details.hidden = row === undefined;
-    const found = map;
-    if (row && found) fill(details, [row, found.columns, found.notes], () => detailsOf(found, row));
+    const close = hrefOf('nodes', '', filters);
+    const decisions = decisionsOn(object);
+    details.hidden = object === '';
+    if (object === '') return;
+    fill(details, [object, row, close, decisions, row && found.columns, row && found.notes], () =>
+      row ? detailsOf(found, row, { close, decisions }) : unknownDetails(object, close),
+    );
   }
 
   function show() {
     if (!map) return;
-    const filter = /** @type {NodeFilter} */ ({
-      text: text(),
-      show: /** @type {Show} */ (showing()),
-      policy: policy(),
-    });
-    const { shown, leftOut } = columnsOf(map, filter.policy);
-    columns = shown;
     const found = map;
-    fill(head, [found.columns, shown, totals(found)], () => headOf(found, shown));
-    // Of which matrices.css makes the table's width: with rows that come and go, contents cannot.
-    table.style.setProperty('--columns', String(shown.length));
-    const visible = rowsOf(map, filter);
+    const { object, filters } = placeOf('nodes');
+    const isOther = chosen !== object;
+    chosen = object;
+    const filter = JSON.stringify(filters);
+    if (filter !== filtered) scroller.scrollTop = 0;
+    filtered = filter;
+    const visible = rowsOf(found, filters);
     rows.show(visible);
-    const hidden = map.columnsLeftOut + leftOut;
     byId('nodes-count').textContent = [
-      visible.length === map.rows.length
-        ? counted(map.rows.length, 'node')
-        : `${number(visible.length)} of ${counted(map.rows.length, 'node')}`,
-      ...(map.unselected > 0 ? [`${number(map.unselected)} more that no policy selects`] : []),
-      ...(hidden > 0 ? [`${counted(hidden, 'taint')} not shown: choose a policy`] : []),
+      visible.length === found.rows.length
+        ? counted(found.rows.length, 'node')
+        : `${number(visible.length)} of ${counted(found.rows.length, 'node')}`,
+      ...(found.unselected > 0 ? [`${number(found.unselected)} more that no policy selects`] : []),
+      ...(found.columnsLeftOut > 0 ? [`${counted(found.columnsLeftOut, 'taint')} of policies left out`] : []),
     ].join(' · ');
     scroller.hidden = visible.length === 0;
     byId('nodes-none').hidden = visible.length > 0;
-    showChosen();
+    showChosen(found);
+    if (isOther && object !== '') byId('node-details').scrollIntoView({ block: 'nearest' });
   }
 
   return {
@@ -87,15 +76,14 @@ export function nodesView() {
       map = state.nodes;
       absence('nodes', state, map !== undefined);
       if (!map) return;
-      const names = [...new Set(map.columns.map((column) => column.policy))];
-      const chooser = /** @type {HTMLSelectElement} */ (byId('nodes-policy'));
-      const before = chooser.value;
-      fill(chooser, names, () => [
+      const { policy = '' } = placeOf('nodes').filters;
+      // What was chosen stays so when others come and go.
+      const names = [...new Set([...map.columns.map((column) => column.policy), ...(policy === '' ? [] : [policy])])];
+      fill(byId('nodes-policy'), names, () => [
         h('option', { value: '' }, 'every policy'),
         ...names.map((name) => h('option', { value: name }, name)),
       ]);
-      // What was chosen stays so when others come and go.
-      chooser.value = names.includes(before) ? before : '';
+      inputs();
       overview.show(map);
       show();
     },

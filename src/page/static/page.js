@@ -1,22 +1,26 @@
 // @ts-check
 /** @import { PageState } from '../state.ts' */
 /** @import { Connection } from './live.js' */
-/** @import { Tab } from './troubles.js' */
+/** @import { Tab, Trouble } from './troubles.js' */
+import { tabs } from './address.js';
 import { coverageView } from './coverage-view.js';
 import { decisionsView } from './decisions-view.js';
 import { byId, drawn, fill, h, SIGNS, spoken } from './dom.js';
 import { gauges } from './gauges.js';
 import { follow } from './live.js';
 import { nodesView } from './nodes-view.js';
-import { slashFocusesFilter } from './panel-parts.js';
+import { copyButtons, fixLine, slashFocusesFilter } from './panel-parts.js';
 import { policiesView } from './policies-view.js';
-import { tabs } from './tabs.js';
 import { troubles, verdict } from './troubles.js';
 import { trustView } from './trust-view.js';
-import { span } from './words.js';
+import { number, span } from './words.js';
 
 /** Ages are shown by the second. */
 const TICK_MS = 1_000;
+
+/** As base.css has them: `.many` and `.very-many` fold the rest until somebody asks. */
+const MAX_ON_PHONE = 2;
+const MAX_AT_ONCE = 5;
 
 const SPOKEN = { ok: '(fine)', attention: '(needs attention)', failed: '(wrong)', plain: '' };
 
@@ -30,18 +34,22 @@ let clockAhead = 0;
 let selected = '';
 
 const policies = policiesView();
-const nodes = nodesView();
+const nodes = nodesView((name) => decisions.about(name));
 const coverage = coverageView();
 const decisions = decisionsView();
 const trust = trustView();
-const bar = tabs(byId('tabs'), (name) => {
+tabs(byId('tabs'), (name) => {
   selected = name;
   showPanel();
 });
 
-byId('troubles').addEventListener('click', ({ target }) => {
-  const button = target instanceof Element ? target.closest('button') : undefined;
-  if (button?.dataset.tab) bar.select(button.dataset.tab);
+copyButtons();
+byId('troubles-all').addEventListener('click', () => {
+  const list = byId('troubles');
+  const folded = [...list.children].find((item) => item instanceof HTMLElement && item.offsetParent === null);
+  list.classList.add('all');
+  // The button is gone: whoever pressed it goes on reading where the list went on.
+  folded?.querySelector('a')?.focus();
 });
 slashFocusesFilter();
 follow({
@@ -79,6 +87,7 @@ function showAll() {
 
 /** Only what is in view is worth the work. */
 function showPanel() {
+  if (selected === 'decisions') decisions.show();
   if (!state) return;
   switch (selected) {
     case 'policies':
@@ -120,17 +129,42 @@ function showVerdict() {
   byId('verdict').className = `verdict-strip is-${level}`;
   const words = verdict(found, state);
   fill(byId('verdict-words'), [level, words], () => [drawn(`${SIGNS[level]} `), words]);
-  fill(byId('troubles'), found, () =>
-    found.map(({ level, text, tab }, index) =>
+  fill(byId('troubles'), found, () => found.map(troubleOf));
+  const all = byId('troubles-all');
+  all.textContent = `Show all ${found.length}`;
+  byId('troubles').classList.toggle('many', found.length > MAX_ON_PHONE);
+  byId('troubles').classList.toggle('very-many', found.length > MAX_AT_ONCE);
+  document.title = `${found.length > 0 ? `(${found.length}) ` : ''}taintkeeper`;
+}
+
+/**
+ * @param {Trouble} trouble
+ * @param {number} index
+ */
+function troubleOf({ level, text, href, names = [], more = 0, why, fix }, index) {
+  const id = `trouble-${index}`;
+  return h(
+    'li',
+    { class: `is-${level}` },
+    drawn(`${SIGNS[level]} `),
+    h(
+      'div',
+      {},
       h(
-        'li',
-        { class: `is-${level}` },
-        drawn(`${SIGNS[level]} `),
-        h('button', { type: 'button', class: 'plain', id: `trouble-${index}`, 'data-tab': tab }, text),
+        'p',
+        {},
+        h('a', { href, id }, text),
+        names.length > 0 && ': ',
+        ...names.flatMap((name, at) => [
+          at > 0 && ', ',
+          h('a', { href: name.href, class: 'mono', id: `${id}-${at}` }, name.text),
+        ]),
+        more > 0 && ` and ${number(more)} more`,
+        why !== undefined && h('span', { class: 'quiet' }, ` · ${why}`),
       ),
+      fix && fixLine(fix, id),
     ),
   );
-  document.title = `${found.length > 0 ? `(${found.length}) ` : ''}taintkeeper`;
 }
 
 function showGauges() {
@@ -144,7 +178,7 @@ function showGauges() {
         'span',
         { class: `note is-${level}` },
         level !== 'plain' && drawn(`${SIGNS[level]} `),
-        note,
+        h('span', { class: 'words' }, note),
         spoken(SPOKEN[level]),
       ),
     ]);

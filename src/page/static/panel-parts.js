@@ -1,6 +1,8 @@
 // @ts-check
 /** @import { PageState } from '../state.ts' */
-import { byId, fill, h } from './dom.js';
+/** @import { Fix } from './fixes.js' */
+import { amend, placeOf } from './address.js';
+import { byId, fill, h, spoken } from './dom.js';
 
 /**
  * Shows a panel's contents, or why there are none: nodes and DaemonSets are known to the leader of a cluster alone.
@@ -56,32 +58,97 @@ export function absence(panel, state, present) {
 }
 
 /**
- * A text field that filters as one types.
- * @param {string} id
+ * The fields and lists that say what a panel shows. The address has their values.
+ *
+ * @param {string} tab
+ * @param {Readonly<Record<string, string>>} ids of the inputs, by the name in the address
  * @param {() => void} onChange
- * @returns {() => string} what stands in it
+ * @returns {() => void} brings them in line with the address
  */
-export function field(id, onChange) {
-  const input = /** @type {HTMLInputElement} */ (byId(id));
-  input.addEventListener('input', onChange);
-  input.addEventListener('keydown', ({ key }) => {
-    if (key !== 'Escape' || input.value === '') return;
-    input.value = '';
+export function filters(tab, ids, onChange) {
+  const inputs = Object.entries(ids).map(([name, id]) => ({
+    name,
+    input: /** @type {HTMLInputElement | HTMLSelectElement} */ (byId(id)),
+  }));
+  const changed = () => {
+    amend(tab, { filters: Object.fromEntries(inputs.map(({ name, input }) => [name, input.value])) });
     onChange();
+  };
+  for (const { input } of inputs) {
+    input.addEventListener('input', changed);
+    if (input instanceof HTMLSelectElement) continue;
+    input.addEventListener('keydown', ({ key }) => {
+      if (key !== 'Escape' || input.value === '') return;
+      input.value = '';
+      changed();
+    });
+  }
+  return () => {
+    const { filters } = placeOf(tab);
+    for (const { name, input } of inputs) {
+      const { [name]: value = '' } = filters;
+      if (input.value !== value) input.value = value;
+    }
+  };
+}
+
+/** How long a button says that it has copied. */
+const COPIED_MS = 2_000;
+
+/**
+ * A command that mends something, with a button that copies it.
+ * @param {Fix} fix
+ * @param {string} id of the line, from which those of its parts are made
+ */
+export function fixLine({ command, note }, id) {
+  return h(
+    'span',
+    { class: 'fix' },
+    h(
+      'span',
+      { class: 'command' },
+      h('code', { title: command }, command),
+      h(
+        'button',
+        { type: 'button', class: 'copy', id: `${id}-copy`, 'data-copy': command },
+        'Copy',
+        spoken(` ${command}`),
+      ),
+    ),
+    note !== '' && h('span', { class: 'quiet small' }, note),
+  );
+}
+
+/** Lets the buttons of {@link fixLine} copy. */
+export function copyButtons() {
+  document.addEventListener('click', async ({ target }) => {
+    const button = target instanceof Element ? target.closest('button') : undefined;
+    const command = button?.dataset.copy;
+    if (!button || command === undefined) return;
+    const said = (await copy(command, button)) ? 'Copied' : 'Press Ctrl+C';
+    const word = button.firstChild;
+    if (word) word.nodeValue = said;
+    byId('announcements').textContent = said;
+    setTimeout(() => {
+      if (word) word.nodeValue = 'Copy';
+    }, COPIED_MS);
   });
-  return () => input.value;
 }
 
 /**
- * A list to choose from.
- * @param {string} id
- * @param {() => void} onChange
- * @returns {() => string} the value that is chosen
+ * @param {string} text
+ * @param {Element} button beside the text
  */
-export function picker(id, onChange) {
-  const select = /** @type {HTMLSelectElement} */ (byId(id));
-  select.addEventListener('change', onChange);
-  return () => select.value;
+async function copy(text, button) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    // Only pages of loopback or by HTTPS may write there: elsewhere it is selected, for whoever reads it to copy.
+    const code = button.parentElement?.querySelector('code');
+    if (code) getSelection()?.selectAllChildren(code);
+    return false;
+  }
 }
 
 /** `/` goes to the filter of the panel in view, as in other tools for people who type. */

@@ -1,9 +1,10 @@
 // @ts-check
 /** @import { PageState, PolicyState } from '../state.ts' */
+import { amend, placeOf } from './address.js';
 import { byId, drawn, fill, h, signed, spoken } from './dom.js';
-import { field } from './panel-parts.js';
-import { noun } from './troubles.js';
-import { counted, localTime, number } from './words.js';
+import { filters } from './panel-parts.js';
+import { noun, violatorHref } from './troubles.js';
+import { counted, hrefOf, localTime, number } from './words.js';
 
 /** The panel of policies. */
 export function policiesView() {
@@ -12,20 +13,25 @@ export function policiesView() {
   const open = new Set();
   /** @type {PageState | undefined} */
   let latest;
-  const text = field('policies-filter', show);
+  /** What the address names is opened once: it may be closed again. */
+  let arrived = '';
+  const inputs = filters('policies', { q: 'policies-filter' }, show);
 
   body.addEventListener('click', ({ target }) => {
     const button = target instanceof Element ? target.closest('button') : undefined;
     const id = button?.dataset.policy;
     if (id === undefined) return;
-    if (!open.delete(id)) open.add(id);
+    const wasOpen = open.delete(id);
+    if (!wasOpen) open.add(id);
+    arrived = wasOpen ? '' : (button?.dataset.object ?? '');
+    amend('policies', { object: arrived });
     show();
   });
 
   function show() {
     if (!latest) return;
     const { policies } = latest;
-    const needle = text().trim().toLowerCase();
+    const needle = (placeOf('policies').filters.q ?? '').trim().toLowerCase();
     const visible = policies.filter(({ kind, name, mode = '' }) =>
       `${kind} ${name} ${mode}`.toLowerCase().includes(needle),
     );
@@ -50,13 +56,23 @@ export function policiesView() {
     /** @param {PageState} state */
     show(state) {
       latest = state;
+      inputs();
+      const { object } = placeOf('policies');
+      const isOther = object !== arrived;
+      arrived = object;
+      const policy = state.policies.find((one) => objectOf(one) === object);
+      if (isOther && policy) open.add(idOf(policy));
       show();
+      if (isOther && policy) byId(idOf(policy)).scrollIntoView({ block: 'nearest' });
     },
   };
 }
 
 /** @param {PolicyState} policy */
 const idOf = ({ kind, name }) => `policy-${kind}-${name}`;
+
+/** @param {PolicyState} policy as addresses name it */
+const objectOf = ({ kind, name }) => `${kind}/${name}`;
 
 /** @param {PolicyState} policy @returns {number} the more, the more somebody has to look */
 function rank(policy) {
@@ -104,6 +120,7 @@ function rowOf(policy, id, expanded) {
           class: 'plain disclose',
           id,
           'data-policy': id,
+          'data-object': objectOf(policy),
           'aria-expanded': String(expanded),
           'aria-controls': expanded ? `${id}-details` : undefined,
         },
@@ -112,15 +129,26 @@ function rowOf(policy, id, expanded) {
       ),
       h('span', { class: 'quiet line' }, kind),
     ),
-    h('td', {}, mode ?? '–'),
+    h('td', { class: 'mode' }, mode ?? '–'),
     h('td', {}, signed(level, word), why !== '' && h('span', { class: 'line' }, why)),
     h('td', { class: 'figure' }, matched === undefined ? unknown() : counted(matched, noun(kind))),
     h(
       'td',
       { class: 'figure' },
-      violating === undefined ? unknown() : violating === 0 ? '0' : h('strong', { class: 'bad' }, number(violating)),
+      violating === undefined ? unknown() : violating === 0 ? '0' : countOf(kind, name, violating),
     ),
   );
+}
+
+/**
+ * @param {PolicyState['kind']} kind
+ * @param {string} name
+ * @param {number} violating
+ */
+function countOf(kind, name, violating) {
+  const count = h('strong', { class: 'bad' }, number(violating));
+  if (kind !== 'TaintPolicy') return count;
+  return h('a', { href: hrefOf('nodes', '', { show: 'trouble', policy: name }) }, count, spoken(': the list'));
 }
 
 function unknown() {
@@ -131,7 +159,7 @@ function unknown() {
  * @param {PolicyState} policy
  * @param {string} id
  */
-function detailsOf({ spec, conditions, violators, violating = 0, problems }, id) {
+function detailsOf({ kind, spec, conditions, violators, violating = 0, problems }, id) {
   return h(
     'tr',
     { class: 'details', id: `${id}-details` },
@@ -145,7 +173,10 @@ function detailsOf({ spec, conditions, violators, violating = 0, problems }, id)
           'div',
           {},
           ...list('Problems', problems),
-          ...list(`Not as declared (${number(violating)})`, violators),
+          ...list(
+            `Not as declared (${number(violating)})`,
+            violators.map((one) => h('a', { class: 'mono', href: violatorHref(kind, one) }, one)),
+          ),
           ...list(
             'Conditions',
             conditions.map(
@@ -169,7 +200,7 @@ function detailsOf({ spec, conditions, violators, violating = 0, problems }, id)
 
 /**
  * @param {string} title
- * @param {readonly string[]} items
+ * @param {readonly (string | HTMLElement)[]} items
  */
 function list(title, items) {
   return items.length === 0 ? [] : [h('h3', {}, title), h('ul', {}, ...items.map((item) => h('li', {}, item)))];

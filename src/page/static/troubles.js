@@ -1,14 +1,28 @@
 // @ts-check
-/** @import { NodeMap, PageState } from '../state.ts' */
-import { counted, DAY_MS, number } from './words.js';
+/** @import { PageState } from '../state.ts' */
+/** @import { Fix } from './fixes.js' */
+import { coverageTroubles, nodeTroubles } from './cluster-troubles.js';
+import { doctor, editPolicy, patchExisting } from './fixes.js';
+import { counted, DAY_MS, hrefOf, number } from './words.js';
 
 /** @typedef {'ok' | 'attention' | 'failed'} Level how much somebody has to look at it */
 /** @typedef {'policies' | 'nodes' | 'coverage' | 'decisions' | 'trust'} Tab */
 
 /**
  * Something that is wrong, and where to read on.
- * @typedef {{ readonly level: 'attention' | 'failed'; readonly text: string; readonly tab: Tab }} Trouble
+ * @typedef {object} Trouble
+ * @property {'attention' | 'failed'} level
+ * @property {string} text
+ * @property {Tab} tab
+ * @property {string} href what shows all of it
+ * @property {readonly { readonly text: string; readonly href: string }[]} [names] the first few whom it concerns
+ * @property {number} [more] how many there are besides those
+ * @property {string} [why]
+ * @property {Fix | undefined} [fix]
  */
+
+/** As many are named as one takes in at a glance. */
+const MAX_NAMED = 3;
 
 /** From here on a certificate should have been renewed long ago: that happens when a third of its life is left. */
 const EXPIRY_CONCERN_MS = 14 * DAY_MS;
@@ -26,6 +40,7 @@ export function troubles(state, now) {
     ...certificateTroubles(state, now),
     ...policyTroubles(state),
     ...nodeTroubles(state.nodes),
+    ...coverageTroubles(state.coverage),
     ...(state.mode === 'cluster' && state.leader.name === undefined && !state.leader.isThis ? [NOBODY_LEADS] : []),
   ];
   return [...all.filter(({ level }) => level === 'failed'), ...all.filter(({ level }) => level !== 'failed')];
@@ -53,26 +68,24 @@ const NOBODY_LEADS = {
   level: 'attention',
   text: 'No replica leads: nothing is repaired outside of requests',
   tab: 'trust',
+  href: hrefOf('trust'),
+  fix: doctor(),
 };
 
 /**
  * @param {PageState} state
  * @returns {Trouble[]}
  */
-function checkTroubles({ checks, policies }) {
+function checkTroubles({ checks, policies, mode }) {
   const named = policies.some(({ valid }) => !valid);
-  return checks.flatMap(({ name, state, detail }) =>
+  return checks.flatMap(({ name, state, detail }) => {
     // Policies that are not in force are named one by one.
-    state === 'ok' || (name === 'policies' && state === 'degraded' && named)
-      ? []
-      : [
-          {
-            level: state === 'failed' ? 'failed' : 'attention',
-            text: `${capital(name)}: ${detail}`,
-            tab: name === 'policies' ? 'policies' : 'trust',
-          },
-        ],
-  );
+    if (state === 'ok' || (name === 'policies' && state === 'degraded' && named)) return [];
+    const tab = name === 'policies' ? 'policies' : 'trust';
+    const level = state === 'failed' ? 'failed' : 'attention';
+    const fix = mode === 'cluster' ? doctor() : undefined;
+    return [{ level, text: `${capital(name)}: ${detail}`, tab, href: hrefOf(tab), fix }];
+  });
 }
 
 /**
@@ -80,19 +93,15 @@ function checkTroubles({ checks, policies }) {
  * @param {number} now
  * @returns {Trouble[]}
  */
-function certificateTroubles({ certificate, checks }, now) {
+function certificateTroubles({ certificate, checks, mode }, now) {
   const told = checks.some(({ name, state }) => name === 'certificate' && state !== 'ok');
   if (certificate === undefined || told) return [];
   const left = Date.parse(certificate.notAfter) - now;
-  if (left <= 0) return [{ level: 'failed', text: 'The serving certificate has expired', tab: 'trust' }];
   if (left >= EXPIRY_CONCERN_MS) return [];
-  return [
-    {
-      level: 'attention',
-      text: `The serving certificate expires in ${counted(Math.floor(left / DAY_MS), 'day')}`,
-      tab: 'trust',
-    },
-  ];
+  const text = left <= 0 ? 'has expired' : `expires in ${counted(Math.floor(left / DAY_MS), 'day')}`;
+  const level = left <= 0 ? 'failed' : 'attention';
+  const fix = mode === 'cluster' ? doctor() : undefined;
+  return [{ level, text: `The serving certificate ${text}`, tab: 'trust', href: hrefOf('trust'), fix }];
 }
 
 /**
@@ -102,31 +111,52 @@ function certificateTroubles({ certificate, checks }, now) {
 function policyTroubles({ policies, nodes, checks }) {
   const read = checks.every(({ name, state }) => name !== 'policies' || state === 'ok');
   if (policies.length === 0 && read) {
-    return [{ level: 'attention', text: 'There are no policies: nothing is protected', tab: 'policies' }];
+    const text = 'There are no policies: nothing is protected';
+    return [{ level: 'attention', text, tab: 'policies', href: hrefOf('policies') }];
   }
   return policies.flatMap((policy) => {
-    const { kind, name, valid, problems, generationInForce, conditions, violating = 0, matched = 0 } = policy;
+    const {
+      kind,
+      name,
+      valid,
+      problems,
+      generationInForce,
+      conditions,
+      violators,
+      violating = 0,
+      matched = 0,
+    } = policy;
     /** @type {Trouble[]} */
     const found = [];
-    const say = (/** @type {Trouble['level']} */ level, /** @type {string} */ what) =>
-      found.push({ level, text: `${kind} ${name} ${what}`, tab: 'policies' });
+    const href = hrefOf('policies', `${kind}/${name}`);
+    const say = (
+      /** @type {Trouble['level']} */ level,
+      /** @type {string} */ what,
+      /** @type {Partial<Trouble>} */ more = {},
+    ) => found.push({ level, text: `${kind} ${name} ${what}`, tab: 'policies', href, ...more });
+    const fix = editPolicy(policy);
     if (!valid && generationInForce !== undefined) {
       say(
         'attention',
         `cannot be used as it stands, and generation ${generationInForce} stays in force: ${problems[0]}`,
+        { fix },
       );
-    } else if (!valid) say('failed', `is not in force: ${problems[0] ?? 'it cannot be read'}`);
+    } else if (!valid) say('failed', `is not in force: ${problems[0] ?? 'it cannot be read'}`, { fix });
     const ready = conditions.find(({ type }) => type === 'Ready');
-    if (valid && ready && ready.status !== 'True') say('failed', `is not ready: ${ready.message}`);
+    if (valid && ready && ready.status !== 'True') say('failed', `is not ready: ${ready.message}`, { fix: doctor() });
     for (const { type, status, message } of conditions) {
-      if (type === 'Stalled' && status === 'True') say('attention', `needs attention: ${message}`);
+      if (type === 'Stalled' && status === 'True') say('attention', `needs attention: ${message}`, { fix: doctor() });
       if (type === 'Intruders' && status === 'True') say('attention', `names intruders: ${message}`);
-      if (type === 'FieldsIgnored' && status === 'True') say('attention', `is in force without ${message}`);
+      if (type === 'FieldsIgnored' && status === 'True') say('attention', `is in force without ${message}`, { fix });
       if (type === 'PoolLacksTaint' && status === 'True') say('attention', `has a taint that a pool lacks: ${message}`);
     }
     // Where the nodes are known, they are told of themselves.
     if (violating > 0 && !(kind === 'TaintPolicy' && nodes)) {
-      say('attention', `finds ${number(violating)} of ${counted(matched, noun(kind))} not as declared`);
+      say('attention', `finds ${number(violating)} of ${counted(matched, noun(kind))} not as declared`, {
+        names: violators.slice(0, MAX_NAMED).map((one) => ({ text: one, href: violatorHref(kind, one) })),
+        more: violating - Math.min(MAX_NAMED, violators.length),
+        fix: patchExisting(policy),
+      });
     }
     return found;
   });
@@ -138,33 +168,12 @@ export function noun(kind) {
 }
 
 /**
- * @param {NodeMap | undefined} nodes
- * @returns {Trouble[]}
+ * @param {PageState['policies'][number]['kind']} kind
+ * @param {string} violator as the status of such a policy names it
  */
-function nodeTroubles(nodes) {
-  if (nodes === undefined) return [];
-  const binding = nodes.columns.map(({ mode }) => mode !== 'Audit');
-  return NODE_TROUBLES.flatMap(({ letter, text }) => {
-    const rows = nodes.rows.filter(({ cells }) => cells.includes(letter));
-    if (rows.length === 0) return [];
-    const enforced = rows.some(({ cells }) => [...cells].some((cell, column) => cell === letter && binding[column]));
-    return [{ level: enforced && letter !== 'c' ? 'failed' : 'attention', text: text(rows.length), tab: 'nodes' }];
-  });
+export function violatorHref(kind, violator) {
+  return hrefOf(kind === 'TaintPolicy' ? 'nodes' : 'coverage', violator);
 }
-
-/** @type {{ letter: string; text: (count: number) => string }[]} */
-const NODE_TROUBLES = [
-  { letter: 'm', text: (count) => `${counted(count, 'node')} ${count === 1 ? 'lacks' : 'lack'} a protected taint` },
-  {
-    letter: 'd',
-    text: (count) =>
-      `${counted(count, 'node')} ${count === 1 ? 'carries' : 'carry'} a protected taint with another value`,
-  },
-  {
-    letter: 'c',
-    text: (count) => `On ${counted(count, 'node')} a protected taint is removed again and again`,
-  },
-];
 
 /** @param {string} text */
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -25,7 +25,7 @@ export function virtualRows(scroller, table, make) {
   let to = 0;
 
   const draw = (/** @type {boolean} */ anew) => {
-    const height = rowHeight();
+    const height = rowHeight(table);
     // There may be fewer rows by now than were scrolled past.
     const top = Math.min(scroller.scrollTop, Math.max(0, rows.length * height - scroller.clientHeight));
     const first = Math.max(0, Math.floor(top / height) - OVERSCAN);
@@ -70,7 +70,11 @@ function spacer() {
   };
 }
 
-/** As base.css has it (`--row`), in pixels. */
-function rowHeight() {
-  return 2 * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+/**
+ * As the style sheets have it (`--row`, in rem), in pixels.
+ * @param {Element} table
+ */
+function rowHeight(table) {
+  const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+  return rem * Number.parseFloat(getComputedStyle(table).getPropertyValue('--row'));
 }

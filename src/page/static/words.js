@@ -1,4 +1,5 @@
 // @ts-check
+/** @import { CoverageAnswer, NodeGroup, PageDecision } from '../state.ts' */
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
@@ -57,4 +58,108 @@ const FORMAT = {
 export function localTime(iso) {
   const time = new Date(iso);
   return Number.isNaN(time.getTime()) ? iso : time.toLocaleString('sv', FORMAT);
+}
+
+/** @type {Record<CoverageAnswer['kind'] | 'passing', { sign: string; word: string }>} */
+export const ANSWERS = {
+  runs: { sign: '●', word: 'runs' },
+  tainted: { sign: '✕', word: 'kept off by taints' },
+  stays: { sign: '◐', word: 'kept off, but a pod that is there stays' },
+  passing: { sign: '◌', word: 'kept off for the moment' },
+  elsewhere: { sign: '·', word: 'meant for other nodes' },
+};
+
+/** @param {CoverageAnswer} answer */
+export const lookOf = ({ kind, passing }) => (passing ? 'passing' : kind);
+
+/**
+ * A name for each group, short and its own: that of its only node, or else what its nodes have in common.
+ * @param {readonly NodeGroup[]} groups
+ * @returns {string[]}
+ */
+export function groupNames(groups) {
+  /** @type {Map<string, number>} */
+  const taken = new Map();
+  return groups.map(({ label, count, examples }) => {
+    const traits = label.split(', ').map((word) => word.slice(word.indexOf('=') + 1) || word.slice(0, -1));
+    const name = (count === 1 && examples[0]) || traits.join(' ') || 'others';
+    const times = (taken.get(name) ?? 0) + 1;
+    taken.set(name, times);
+    return times === 1 ? name : `${name} #${times}`;
+  });
+}
+
+/** What people were told of these has more in it than the record. */
+const TOLD_BETTER = ['denied', 'announced', 'unselected', 'missing'];
+
+/**
+ * What is said of a decision, each thing once: in the words that people were told, or else as it was recorded.
+ * @param {Pick<PageDecision, 'message' | 'warnings' | 'violations'>} decision
+ * @returns {{ readonly texts: readonly string[]; readonly violations: PageDecision['violations'] }}
+ */
+export function saying({ message, warnings, violations }) {
+  const told = [...(message === undefined ? [] : [message]), ...warnings];
+  const names = (/** @type {string} */ text, /** @type {PageDecision['violations'][number]} */ { policy, subject }) =>
+    text.includes(policy) && text.includes(subject);
+  const better = violations.filter(({ outcome }) => TOLD_BETTER.includes(outcome));
+  const shorter = violations.filter((violation) => !better.includes(violation));
+  return {
+    texts: told.filter((text) => !shorter.some((violation) => names(text, violation))),
+    violations: violations.filter((one) => !better.includes(one) || !told.some((text) => names(text, one))),
+  };
+}
+
+const TRIALS = /** @type {const} */ (['would-deny', 'would-restore', 'would-add']);
+
+/**
+ * What only --audit keeps taintkeeper from doing: the strongest, in a decision of several.
+ * @param {Pick<PageDecision, 'violations'>} decision
+ */
+export function trialOf({ violations }) {
+  return TRIALS.find((trial) => violations.some(({ outcome }) => outcome === trial));
+}
+
+/** @param {string} outcome @returns {string} as it is read */
+export const outcomeWords = (outcome) => outcome.replace('-', ' ');
+
+/**
+ * What a list is filtered by; what is empty, or absent, filters nothing.
+ * @typedef {Readonly<Record<string, string>>} Filters
+ */
+
+/**
+ * Where somebody stands: a panel, one of its objects (a node's name, `NAMESPACE/NAME` of a DaemonSet, `KIND/NAME` of a policy; may be
+ * empty), and what its list is filtered by. The address has all of it, `#nodes/gpu-7?show=missing`, to be sent to a colleague.
+ * @typedef {{ readonly tab: string; readonly object: string; readonly filters: Filters }} Place
+ */
+
+/**
+ * @param {string} tab
+ * @param {string} [object]
+ * @param {Filters} [filters]
+ */
+export function hrefOf(tab, object = '', filters = {}) {
+  const path = [tab, ...(object === '' ? [] : object.split('/'))].map(encodeURIComponent).join('/');
+  const query = new URLSearchParams(Object.entries(filters).filter(([, value]) => value !== '')).toString();
+  return `#${path}${query === '' ? '' : `?${query}`}`;
+}
+
+/**
+ * The reverse of {@link hrefOf}.
+ * @param {string} hash of an address, as somebody may have typed it
+ * @returns {Place}
+ */
+export function placeIn(hash) {
+  const [path = '', ...query] = hash.replace(/^#/, '').split('?');
+  const [tab = '', ...object] = path.split('/').map(decoded);
+  return { tab, object: object.join('/'), filters: Object.fromEntries(new URLSearchParams(query.join('?'))) };
+}
+
+/** @param {string} text */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

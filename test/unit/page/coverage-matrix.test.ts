@@ -87,3 +87,22 @@ it('bounds the columns, and counts all nodes all the same', async () => {
   expect(daemonSets).toMatchObject([{ runs: 0, keptOff: 230 }]);
   expect(daemonSets[0]?.cells.length).toBe(200);
 });
+
+it('names the keys that a toleration would have to name, but of no taint that passes, nor where it is not meant to run', async () => {
+  const starting = { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule' } as const;
+  const { answers } = await coverageMatrix(
+    [daemonSet('cni'), daemonSet('gpu', { nodeSelector: { pool: 'gpu' } })],
+    [node('n1', [GPU, starting]), node('n2', [starting], { pool: 'gpu' })],
+  );
+  expect(answers.map(({ kind, keys }) => [kind, ...(keys ?? [])])).toEqual([
+    ['stays', 'dedicated'],
+    ['stays'],
+    ['elsewhere'],
+  ]);
+});
+
+it('says which DaemonSets are annotated as those to be left alone', async () => {
+  const left = { ...daemonSet('left'), annotations: { 'taintkeeper.dev/ignore': 'true' } };
+  const { daemonSets } = await coverageMatrix([daemonSet('cni'), left], [node('n1', [GPU])]);
+  expect(daemonSets.map(({ optsOut }) => optsOut)).toEqual([undefined, true]);
+});

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ClusterNode } from '../../../src/controllers/sources.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { nodeMap } from '../../../src/page/node-map.ts';
+import type { NodeNote } from '../../../src/page/state.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
@@ -18,10 +19,11 @@ function mapOf(
   specs: Record<string, TaintPolicySpec>,
   nodes: readonly ClusterNode[],
   isContested: (node: ClusterNode, taint: Taint) => boolean = () => false,
+  audit = false,
   intrudersOn: (node: ClusterNode) => string | undefined = () => undefined,
 ) {
   const policies = Object.entries(specs).map(([name, spec]): Policy => ({ kind: 'TaintPolicy', name, spec }));
-  return nodeMap({ nodes, compiled: compilePolicies(policies).taintPolicies, isContested, intrudersOn });
+  return nodeMap({ nodes, compiled: compilePolicies(policies, { audit }).taintPolicies, isContested, intrudersOn });
 }
 
 const PRESENT: TaintPolicySpec = {
@@ -33,25 +35,25 @@ const EXEMPTING: TaintPolicySpec = { ...PRESENT, exempt: { users: ['autoscaler']
 const PRESERVED: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'example.com/*' }] };
 
 describe('a cell', () => {
-  it.each<{ why: string; node: ClusterNode; cell: string; note?: RegExp; contested?: boolean }>([
+  it.each<{ why: string; node: ClusterNode; cell: string; note?: NodeNote; contested?: boolean }>([
     { why: 'carried as declared', node: node('n', [GPU]), cell: 'k' },
     {
       why: 'not carried',
       node: node('n', []),
       cell: 'm',
-      note: /^lacks dedicated=gpu:NoSchedule .*about to be restored/,
+      note: { taint: 'dedicated=gpu:NoSchedule' },
     },
     {
       why: 'carried with another value',
       node: node('n', [CPU]),
       cell: 'd',
-      note: /^lacks dedicated=gpu:NoSchedule, carries dedicated=cpu:NoSchedule \(TaintPolicy pool\)/,
+      note: { taint: 'dedicated=gpu:NoSchedule', carries: 'dedicated=cpu:NoSchedule' },
     },
     {
       why: 'taken away again and again',
       node: node('n', []),
       cell: 'c',
-      note: /it is removed each time/,
+      note: { taint: 'dedicated=gpu:NoSchedule', hindrance: 'contested' },
       contested: true,
     },
     { why: 'another pool', node: node('n', [GPU], { labels: {} }), cell: '-' },
@@ -59,7 +61,7 @@ describe('a cell', () => {
     const { rows, columns, notes } = await mapOf({ pool: PRESENT, all: PRESERVED }, [node], () => contested);
     expect(columns.map(({ policy }) => policy)).toEqual(['all', 'pool']);
     expect(rows).toEqual([{ name: 'n', ready: true, cells: `a${cell}`, ...(note ? { notes: [0] } : {}) }]);
-    expect(notes).toEqual(note ? [expect.stringMatching(note)] : []);
+    expect(notes).toEqual(note ? [note] : []);
   });
 
   it.each([
@@ -84,7 +86,7 @@ describe('a cell', () => {
 
   it('says what a mode does not do', async () => {
     const { notes } = await mapOf({ pool: { ...PRESENT, mode: 'Deny' } }, [node('n', [])]);
-    expect(notes).toEqual(['lacks dedicated=gpu:NoSchedule (TaintPolicy pool): its mode does not restore taints']);
+    expect(notes).toEqual([{ taint: 'dedicated=gpu:NoSchedule', hindrance: 'mode' }]);
   });
 
   it('of a rule behind another one for the same taint is kept as well', async () => {
@@ -120,6 +122,14 @@ it('has a column for each taint of each policy, and a row for each node that one
   });
 });
 
+it('says which mode only --audit keeps from being in force', async () => {
+  const { columns } = await mapOf({ pool: PRESENT, watched: { ...PRESENT, mode: 'Audit' } }, [], () => false, true);
+  expect(columns.map(({ policy, mode, trial }) => [policy, mode, trial])).toEqual([
+    ['pool', 'Audit', 'Restore'],
+    ['watched', 'Audit', undefined],
+  ]);
+});
+
 it('says once what is to be said of many nodes', async () => {
   const { rows, notes } = await mapOf({ pool: PRESENT }, [node('a', []), node('b', [CPU]), node('c', [])]);
   expect(rows.map((row) => row.notes)).toEqual([[0], [1], [0]]);
@@ -133,11 +143,8 @@ it('bounds the columns', async () => {
   expect([map.columns.length, map.columnsLeftOut, map.rows[0]?.cells.length]).toEqual([200, 40, 200]);
 });
 
-it('pods that landed while a taint was missing are the last that is said of a node', async () => {
+it('pods that landed while a taint was missing are told of the node', async () => {
   const text = '1 pod landed while dedicated=gpu:NoSchedule was missing: default/a';
-  const { rows, notes } = await mapOf({ p: PRESENT }, [node('n1', []), node('n2', [GPU])], undefined, () => text);
-  expect(rows.map(({ notes: said = [] }) => said.map((index) => notes[index]))).toEqual([
-    [expect.stringContaining('lacks dedicated=gpu:NoSchedule'), text],
-    [text],
-  ]);
+  const { rows } = await mapOf({ p: PRESENT }, [node('n1', [GPU])], undefined, false, () => text);
+  expect(rows).toEqual([{ name: 'n1', ready: true, cells: 'k', intruders: text }]);
 });

@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { NodeColumn, NodeMap } from '../../../../src/page/state.ts';
-import { columnsOf, MAX_COLUMNS, rowsOf } from '../../../../src/page/static/node-rows.js';
+import { losses, rowsOf, STATES } from '../../../../src/page/static/node-rows.js';
 
 const column = (policy: string, index = 0): NodeColumn => ({
   policy,
@@ -24,7 +26,7 @@ const MAP: NodeMap = {
     { name: 'f-missing-too', ready: true, cells: 'mk-' },
   ],
 };
-const ALL = { text: '', show: 'all', policy: '' } as const;
+const ALL = {};
 
 it.each([
   {
@@ -34,24 +36,31 @@ it.each([
   },
   {
     why: 'by a part of the name, in any case',
-    filter: { ...ALL, text: ' MISSING ' },
+    filter: { q: ' MISSING ' },
     rows: ['c-missing', 'f-missing-too'],
   },
   {
     why: 'only trouble',
-    filter: { ...ALL, show: 'trouble' },
+    filter: { show: 'trouble' },
     rows: ['c-missing', 'f-missing-too', 'd-edge-differs', 'b-contested'],
   },
-  { why: 'one state', filter: { ...ALL, show: 'd' }, rows: ['d-edge-differs'] },
-  { why: 'not ready', filter: { ...ALL, show: 'unready' }, rows: ['c-missing', 'e-absent'] },
-  { why: 'the nodes of one policy alone', filter: { ...ALL, policy: 'edge' }, rows: ['d-edge-differs'] },
+  { why: 'nothing by a word that is no state', filter: { show: 'lost' }, rows: [] },
+  { why: 'one state', filter: { show: 'another-value' }, rows: ['d-edge-differs'] },
+  { why: 'not ready', filter: { show: 'unready' }, rows: ['c-missing', 'e-absent'] },
+  { why: 'the nodes of one policy alone', filter: { policy: 'edge' }, rows: ['d-edge-differs'] },
   {
     why: "the trouble of other policies is not this policy's",
-    filter: { ...ALL, policy: 'edge', show: 'm' },
+    filter: { policy: 'edge', show: 'missing' },
     rows: [],
   },
-] as const)('rows: $why', ({ filter, rows }) => {
+])('rows: $why', ({ filter, rows }) => {
   expect(rowsOf(MAP, filter).map(({ name }) => name)).toEqual(rows);
+});
+
+it('has what a policy only watches after what one is to keep', () => {
+  const columns = [{ ...column('watched'), mode: 'Audit' }, column('gpu')];
+  const rows = ['m-', '-d', 'mc', 'k-'].map((cells, index) => ({ name: `n${index}`, ready: true, cells }));
+  expect(rowsOf({ ...MAP, columns, rows }, ALL).map(({ name }) => name)).toEqual(['n1', 'n2', 'n0', 'n3']);
 });
 
 it('leaves the map as it is, however it is sorted', () => {
@@ -60,16 +69,21 @@ it('leaves the map as it is, however it is sorted', () => {
   expect(MAP).toEqual(before);
 });
 
-it('shows the columns of every policy, or of one', () => {
-  expect(columnsOf(MAP, '')).toEqual({ shown: [0, 1, 2], leftOut: 0 });
-  expect(columnsOf(MAP, 'edge')).toEqual({ shown: [2], leftOut: 0 });
+it('tells what there is to say of a node, the worst first', () => {
+  const notes = [{ taint: 'a:NoSchedule' }, { taint: 'b:NoSchedule', hindrance: 'contested' }] as const;
+  const row = { name: 'n', ready: true, cells: 'kcm', notes: [1, 0] };
+  expect(losses({ ...MAP, notes }, row)).toEqual([
+    { cell: 'm', column: 2, note: notes[0] },
+    { cell: 'c', column: 1, note: notes[1] },
+  ]);
 });
 
-it('of more columns than one can read shows those with trouble first, and says how many are left out', () => {
-  const columns = Array.from({ length: 40 }, (_, index) => column('wide', index));
-  const rows = [{ name: 'n', ready: true, cells: `${'k'.repeat(39)}m` }];
-  const { shown, leftOut } = columnsOf({ ...MAP, columns, rows }, '');
-  expect(shown.slice(0, 3)).toEqual([39, 0, 1]);
-  expect(shown).toHaveLength(MAX_COLUMNS);
-  expect(leftOut).toBe(40 - MAX_COLUMNS);
-});
+it.each(['m', 'd', 'c', 'k'] as const)(
+  'has one word for a state, in the legend and in the list of what to show: %s',
+  (cell) => {
+    const { name, word } = STATES[cell];
+    const page = readFileSync(join(import.meta.dirname, '../../../../src/page/static/index.html'), 'utf8');
+    expect(page).toMatch(new RegExp(`class="mark ${name}"[^<]*/></svg> ${word}</li>`));
+    if (cell !== 'k') expect(page).toContain(`<option value="${name}">${word}</option>`);
+  },
+);

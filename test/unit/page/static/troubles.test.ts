@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest';
-import type { PageDecision, PageState } from '../../../../src/page/state.ts';
+import { describe, expect, it } from 'vitest';
+import type { CoverageRow, NodeMap, PageDecision, PageState } from '../../../../src/page/state.ts';
 import { gauges } from '../../../../src/page/static/gauges.js';
 import { troubles, verdict } from '../../../../src/page/static/troubles.js';
 
@@ -45,13 +45,18 @@ const HEALTHY: PageState = {
     unselected: 2,
   },
 };
-const nodesWith = (...cells: string[]): PageState['nodes'] & object => ({
-  columns: [],
+/** Nodes `n0`, `n1`, … of which each cell in trouble lacks the same taint. */
+const nodesWith = (...cells: string[]): NodeMap => ({
+  columns: HEALTHY.nodes?.columns ?? [],
   columnsLeftOut: 0,
-  notes: [],
-  unselected: 0,
-  ...HEALTHY.nodes,
-  rows: cells.map((row, index) => ({ name: `n${index}`, ready: true, cells: row })),
+  notes: [{ taint: 'a:NoSchedule', hindrance: 'mode' }],
+  unselected: 2,
+  rows: cells.map((row, index) => ({
+    name: `n${index}`,
+    ready: true,
+    cells: row,
+    notes: [...row].filter((cell) => 'mdc'.includes(cell)).map(() => 0),
+  })),
 });
 const condition = (type: string, status: string) => ({ type, status, reason: 'R', message: 'why', since: after(-1) });
 
@@ -127,20 +132,20 @@ it.each<{ why: string; change: Partial<PageState>; found: string[] }>([
     why: 'taints that are missing or have another value, and those that are contested',
     change: { nodes: nodesWith('mk', 'mk', 'dk', 'ck') },
     found: [
-      'failed nodes 2 nodes lack a protected taint',
-      'failed nodes 1 node carries a protected taint with another value',
-      'attention nodes On 1 node a protected taint is removed again and again',
+      'failed nodes a:NoSchedule is missing on 2 nodes',
+      'failed nodes a:NoSchedule has another value on 1 node',
+      'attention nodes a:NoSchedule is contested on 1 node',
     ],
   },
   {
     why: 'what a policy in mode Audit misses is less of a matter',
     change: { nodes: nodesWith('km') },
-    found: ['attention nodes 1 node lacks a protected taint'],
+    found: ['attention nodes a:NoSchedule is missing on 1 node'],
   },
   {
     why: 'the status of a TaintPolicy is told of only where the nodes are not known',
     change: { policies: [{ ...POLICY, violating: 2 }], nodes: nodesWith('mk', 'mk') },
-    found: ['failed nodes 2 nodes lack a protected taint'],
+    found: ['failed nodes a:NoSchedule is missing on 2 nodes'],
   },
   {
     why: 'that of a TolerationPolicy is always told of',
@@ -173,6 +178,129 @@ it.each<{ why: string; change: Partial<PageState>; found: string[] }>([
   );
 });
 
+describe('a trouble of nodes', () => {
+  it('names the first three, leads to the list of all, and says what to do', () => {
+    expect(troubles({ ...HEALTHY, nodes: nodesWith('mk', 'kk', 'mk', 'mk', 'mk') }, NOW)).toEqual([
+      {
+        level: 'failed',
+        text: 'a:NoSchedule is missing on 4 nodes',
+        tab: 'nodes',
+        href: '#nodes?show=missing&policy=gpu-pool',
+        names: ['n0', 'n2', 'n3'].map((text) => ({ text, href: `#nodes/${text}` })),
+        more: 1,
+        why: 'TaintPolicy gpu-pool: mode Restore restores nothing',
+        fix: { command: 'kubectl taint node n0 n2 n3 n4 a:NoSchedule', note: '' },
+      },
+    ]);
+  });
+
+  it('is one for each reason', () => {
+    const notes = [{ taint: 'a:NoSchedule' }, { taint: 'a:NoSchedule', hindrance: 'held' }] as const;
+    const rows = ['n0', 'n1', 'n2'].map((name, index) => ({
+      name,
+      ready: true,
+      cells: 'mk',
+      notes: [index === 0 ? 1 : 0],
+    }));
+    const found = troubles({ ...HEALTHY, nodes: { ...nodesWith(), notes, rows } }, NOW);
+    expect(found.map(({ names = [], why }) => [...names.map(({ text }) => text), why])).toEqual([
+      ['n1', 'n2', 'TaintPolicy gpu-pool: about to be restored'],
+      ['n0', expect.stringContaining('protected as well')],
+    ]);
+  });
+
+  it('has no command for nodes that lack different taints', () => {
+    const notes = [
+      { taint: 'a/x:NoSchedule', hindrance: 'mode' },
+      { taint: 'a/y:NoSchedule', hindrance: 'mode' },
+    ] as const;
+    const rows = ['n0', 'n1'].map((name, index) => ({ name, ready: true, cells: 'mk', notes: [index] }));
+    const [found] = troubles({ ...HEALTHY, nodes: { ...nodesWith(), notes, rows } }, NOW);
+    expect(found).toMatchObject({ text: 'a:NoSchedule is missing on 2 nodes', fix: undefined });
+  });
+
+  it('is not told of by the dozen', () => {
+    const columns = Array.from({ length: 12 }, (_, index) => ({
+      ...{ policy: `p${index}`, field: 'spec.taints[0]', mode: 'Deny', ensure: 'Present' as const },
+      taint: `t${index}:NoSchedule`,
+    }));
+    const found = troubles({ ...HEALTHY, nodes: { ...nodesWith('m'.repeat(12)), columns } }, NOW);
+    expect(found).toHaveLength(9);
+    expect(found.at(-1)).toMatchObject({ text: '1 node for 4 more reasons', href: '#nodes?show=trouble' });
+  });
+});
+
+describe('a trouble of DaemonSets', () => {
+  const row = (name: string, more: Partial<CoverageRow>): CoverageRow => ({
+    ...{ namespace: 'ns', name, cells: [0], runs: 1, keptOff: 0, desired: 1, unavailable: 0 },
+    ...more,
+  });
+  const coverageWith = (...daemonSets: CoverageRow[]): PageState => ({
+    ...HEALTHY,
+    coverage: {
+      groups: [{ label: 'gpu', count: 2, examples: ['n0', 'n1'], taints: ['a:NoSchedule'] }],
+      groupsLeftOut: 0,
+      daemonSets,
+      answers: [{ kind: 'tainted', reasons: ['taint a:NoSchedule'], keys: ['a'] }],
+    },
+  });
+  const tell = (state: PageState) => troubles(state, NOW).map(({ level, tab, text }) => `${level} ${tab} ${text}`);
+
+  it('is pods that are not available, and taints that keep it off', () => {
+    expect(
+      tell(coverageWith(row('a', { unavailable: 2 }), row('b', { keptOff: 2 }), row('c', { keptOff: 1 }))),
+    ).toEqual([
+      'attention coverage 1 DaemonSet with pods unavailable',
+      'attention coverage 2 DaemonSets kept off nodes by taints',
+    ]);
+  });
+
+  it('names them, and says what to do about one', () => {
+    expect(troubles(coverageWith(row('b', { keptOff: 2 })), NOW)).toMatchObject([
+      {
+        href: '#coverage?show=tainted',
+        names: [{ text: 'ns/b', href: '#coverage/ns/b' }],
+        fix: { command: 'taintkeeper coverage --fix --namespace ns --daemonset b --taint a' },
+      },
+    ]);
+  });
+
+  it('says where to look for several', () => {
+    const found = troubles(coverageWith(row('a', { keptOff: 1, unavailable: 1 }), row('b', { keptOff: 2 })), NOW);
+    expect(found.map(({ fix }) => fix?.command)).toEqual([
+      'kubectl describe daemonset --namespace ns a',
+      'taintkeeper coverage --gaps',
+    ]);
+  });
+
+  it('is none where its annotations say that it is meant so', () => {
+    const state = coverageWith(row('b', { keptOff: 2, optsOut: true }));
+    expect(tell(state)).toEqual([]);
+    expect(gauges(state, [], NOW).coverage).toMatchObject({ note: 'no taint in the way', level: 'plain' });
+  });
+});
+
+it('names the DaemonSets that a policy finds not as declared, and what makes them so', () => {
+  const policy = {
+    ...POLICY,
+    kind: 'TolerationPolicy',
+    mode: 'Mutate',
+    violating: 2,
+    violators: ['ns/a', 'ns/b'],
+  } as const;
+  expect(troubles({ ...HEALTHY, policies: [policy] }, NOW)).toMatchObject([
+    {
+      href: '#policies/TolerationPolicy/gpu-pool',
+      names: [
+        { text: 'ns/a', href: '#coverage/ns/a' },
+        { text: 'ns/b', href: '#coverage/ns/b' },
+      ],
+      more: 0,
+      fix: { command: expect.stringContaining('"existing":"Patch"') },
+    },
+  ]);
+});
+
 it('tells of a TaintPolicy by its status where the nodes are not known', () => {
   const { nodes: _, ...elsewhere } = HEALTHY;
   const state = { ...elsewhere, leader: { isThis: false, name: 'b' }, policies: [{ ...POLICY, violating: 2 }] };
@@ -192,7 +320,11 @@ it.each<{ note: string; change: Partial<PageState>; level: string }>([
 });
 
 it('sums up each panel in a figure and a few words', () => {
-  const decision = { verdict: 'denied', time: new Date(NOW - 4_000).toISOString() } as PageDecision;
+  const decision = {
+    verdict: 'denied',
+    violations: [],
+    time: new Date(NOW - 4_000).toISOString(),
+  } as unknown as PageDecision;
   const state = { ...HEALTHY, nodes: nodesWith('mk', 'kk'), webhooks: [{ trusted: false }, { trusted: true }] };
   expect(gauges(state as unknown as PageState, [decision], NOW)).toEqual({
     policies: { figure: '1', note: 'all in force', level: 'ok' },
@@ -210,7 +342,7 @@ it.each([
   [2, 0, '2 things are wrong'],
   [2, 1, '2 things are wrong, 1 to look at'],
 ])('%d wrong and %d to look at in one line', (wrong, others, line) => {
-  const trouble = (level: 'failed' | 'attention') => ({ level, text: '', tab: 'trust' }) as const;
+  const trouble = (level: 'failed' | 'attention') => ({ level, text: '', tab: 'trust', href: '#trust' }) as const;
   const found = [...Array(wrong).fill(trouble('failed')), ...Array(others).fill(trouble('attention'))];
   expect(verdict(found, HEALTHY)).toBe(line);
 });

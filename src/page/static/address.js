@@ -1,4 +1,52 @@
 // @ts-check
+/** @import { Place } from './words.js' */
+import { hrefOf, placeIn } from './words.js';
+
+/** Browsers refuse an address that changes with every key. */
+const WRITE_AFTER_MS = 250;
+
+/** @type {Map<string, Place>} where each panel was left */
+const places = new Map();
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let writing;
+
+/**
+ * Where somebody stands in a panel, or stood when it was left.
+ * @param {string} tab
+ * @returns {Place}
+ */
+export function placeOf(tab) {
+  return places.get(tab) ?? { tab, object: '', filters: {} };
+}
+
+/** Takes what the address says, and returns it. */
+function arrive() {
+  clearTimeout(writing);
+  const place = placeIn(location.hash);
+  places.set(place.tab, place);
+  return place;
+}
+
+/**
+ * Goes to a panel as it was left. The address is replaced: nobody wants to go back through tabs.
+ * @param {string} tab
+ */
+function enter(tab) {
+  clearTimeout(writing);
+  const { object, filters } = placeOf(tab);
+  history.replaceState(null, '', hrefOf(tab, object, filters));
+}
+
+/**
+ * Changes where somebody stands in the panel in view, without a step that leads back.
+ * @param {string} tab
+ * @param {Partial<Pick<Place, 'object' | 'filters'>>} change
+ */
+export function amend(tab, change) {
+  places.set(tab, { ...placeOf(tab), ...change });
+  clearTimeout(writing);
+  writing = setTimeout(() => enter(tab), WRITE_AFTER_MS);
+}
 
 /**
  * The tabs pattern of the ARIA Authoring Practices: one tab stop, arrows, Home and End, the panel follows the focus.
@@ -7,7 +55,6 @@
  *
  * @param {HTMLElement} list with `role="tablist"`; its tabs have a `data-name`, and name their panels by `aria-controls`
  * @param {(name: string) => void} onSelect
- * @returns {{ select(name: string): void }} by its name
  */
 export function tabs(list, onSelect) {
   const all = [...list.querySelectorAll('[role=tab]')].filter((tab) => tab instanceof HTMLElement);
@@ -24,11 +71,13 @@ export function tabs(list, onSelect) {
     onSelect(nameOf(chosen));
   };
   const select = (/** @type {HTMLElement} */ tab) => {
-    // Replaced, not pushed: nobody wants to go back through tabs.
-    history.replaceState(null, '', `#${nameOf(tab)}`);
+    enter(nameOf(tab));
     show(tab);
   };
-  const inAddress = () => all.find((tab) => `#${nameOf(tab)}` === location.hash);
+  const inAddress = () => {
+    const { tab } = arrive();
+    return all.find((candidate) => nameOf(candidate) === tab);
+  };
 
   list.addEventListener('click', ({ target }) => {
     const tab = all.find((candidate) => target instanceof Node && candidate.contains(target));
@@ -51,15 +100,6 @@ export function tabs(list, onSelect) {
   });
   const first = inAddress() ?? all[0];
   if (first) show(first);
-
-  return {
-    select(name) {
-      const tab = all.find((candidate) => nameOf(candidate) === name);
-      if (!tab) return;
-      select(tab);
-      tab.focus();
-    },
-  };
 }
 
 /**

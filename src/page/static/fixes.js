@@ -1,0 +1,140 @@
+// @ts-check
+/** @import { NodeColumn, NodeNote, PolicyState } from '../state.ts' */
+
+/**
+ * What to do about a trouble.
+ * @typedef {object} Fix
+ * @property {string} command to be pasted into a shell
+ * @property {string} note what one should know before; may be empty
+ */
+
+/** A command for more nodes than this is nothing that somebody reads before running it. */
+export const MAX_NODES = 100;
+
+/** What names and taints of Kubernetes are made of. Anything else is not for a shell. */
+const HARMLESS = /^[\w./=:-]+$/;
+
+/**
+ * Why a taint is not put back.
+ * @param {NodeNote['hindrance']} hindrance
+ * @param {Pick<NodeColumn, 'mode' | 'trial'> | undefined} column of the policy that wants it
+ */
+export function whyNot(hindrance, column) {
+  switch (hindrance) {
+    case undefined:
+      return 'about to be restored';
+    case 'mode':
+      return column?.trial === 'Restore'
+        ? 'only --audit keeps it from being restored'
+        : `mode ${column?.trial ?? column?.mode} restores nothing`;
+    case 'eviction':
+      return 'not restored, for it would evict pods: mayEvict in the policy allows that';
+    case 'held':
+      return 'not restored, for the value that it carries is protected as well';
+    case 'contested':
+      return 'removed each time, so not restored for now';
+    case 'paced':
+      return 'it evicts pods, and waits for its turn';
+  }
+}
+
+/**
+ * What to do about nodes that all lack a taint for the same reason.
+ *
+ * @param {readonly string[]} nodes by name
+ * @param {NodeNote} note what they lack; `carries` where one of them has another value
+ * @returns {Fix | undefined} undefined where taintkeeper is about to do it
+ */
+export function taintFix(nodes, { taint, carries, hindrance }) {
+  const [first = ''] = nodes;
+  switch (hindrance) {
+    case undefined:
+    case 'paced':
+      return undefined;
+    case 'contested':
+      return fix(
+        ['kubectl', 'get', 'events', '--all-namespaces', '--field-selector', 'reason=TaintContested'],
+        'Says who removes it.',
+      );
+    case 'held':
+      return fix(['taintkeeper', 'explain', 'node', first], 'Says which policies contradict each other.');
+    case 'mode':
+    case 'eviction': {
+      const evicts = taint.endsWith(':NoExecute') ? 'Evicts the pods there that do not tolerate it. ' : '';
+      const some = nodes.length > MAX_NODES ? `Of ${nodes.length} nodes, the first ${MAX_NODES}.` : '';
+      const overwrite = carries === undefined ? [] : ['--overwrite'];
+      return fix(
+        ['kubectl', 'taint', ...overwrite, 'node', ...nodes.slice(0, MAX_NODES), taint],
+        `${evicts}${some}`.trimEnd(),
+      );
+    }
+  }
+}
+
+/**
+ * @param {string} node
+ * @returns {Fix | undefined}
+ */
+export const explainNode = (node) => fix(['taintkeeper', 'explain', 'node', node], '');
+
+/** @returns {Fix} what tells the cause of whatever is wrong with the installation */
+export const doctor = () => ({ command: 'taintkeeper doctor', note: '' });
+
+/**
+ * @param {Pick<PolicyState, 'kind' | 'name'>} policy
+ * @returns {Fix | undefined}
+ */
+export const editPolicy = ({ kind, name }) => fix(['kubectl', 'edit', kind.toLowerCase(), name], '');
+
+/**
+ * What to do about DaemonSets that lack the tolerations of a policy.
+ * @param {Pick<PolicyState, 'kind' | 'name' | 'mode' | 'spec'>} policy
+ * @returns {Fix | undefined} undefined where taintkeeper is at it, or does something else on purpose
+ */
+export function patchExisting({ kind, name, mode, spec }) {
+  if (kind !== 'TolerationPolicy' || mode !== 'Mutate' || /^existing: Patch$/m.test(spec) || !HARMLESS.test(name)) {
+    return undefined;
+  }
+  return {
+    command: `kubectl patch tolerationpolicy ${name} --type merge --patch '{"spec":{"existing":"Patch"}}'`,
+    note: 'Restarts the pods of these DaemonSets, one DaemonSet after the other.',
+  };
+}
+
+/** @returns {Fix} what shows why each DaemonSet is kept off where it is */
+export const listGaps = () => ({ command: 'taintkeeper coverage --gaps', note: 'Says which taints keep each off.' });
+
+/**
+ * @param {readonly { readonly namespace: string; readonly name: string }[]} found
+ * @returns {Fix | undefined} what tells why their pods are not available
+ */
+export function describeDaemonSets(found) {
+  const [first] = found;
+  return found.length === 1 && first
+    ? fix(['kubectl', 'describe', 'daemonset', '--namespace', first.namespace, first.name], '')
+    : fix(['kubectl', 'get', 'daemonsets', '--all-namespaces'], '');
+}
+
+/**
+ * What lets a DaemonSet run where taints keep it off.
+ *
+ * @param {{ readonly namespace: string; readonly name: string }} daemonSet
+ * @param {readonly string[]} keys of those taints
+ * @returns {Fix | undefined}
+ */
+export function tolerate({ namespace, name }, keys) {
+  const taints = keys.flatMap((key) => ['--taint', key]);
+  return fix(
+    ['taintkeeper', 'coverage', '--fix', '--namespace', namespace, '--daemonset', name, ...taints],
+    'Prints the policy that lets it run there. If it is meant so, annotate it with taintkeeper.dev/ignore=true.',
+  );
+}
+
+/**
+ * @param {readonly string[]} words
+ * @param {string} note
+ * @returns {Fix | undefined} undefined where a word is not for a shell
+ */
+function fix(words, note) {
+  return words.every((word) => HARMLESS.test(word)) ? { command: words.join(' '), note } : undefined;
+}

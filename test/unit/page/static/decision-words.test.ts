@@ -1,0 +1,63 @@
+import { expect, it } from 'vitest';
+import type { Outcome, Violation } from '../../../../src/judge/decision.ts';
+import { saying, trialOf } from '../../../../src/page/static/words.js';
+
+const violation = (outcome: Outcome, subject = 'a:NoSchedule'): Violation => ({
+  ...{ policyKind: 'TaintPolicy', policy: 'pool', field: 'spec.taints[0]', mode: 'Restore' },
+  outcome,
+  subject,
+});
+
+it.each<{
+  why: string;
+  message?: string;
+  warnings?: string[];
+  violations: Violation[];
+  texts: string[];
+  outcomes: Outcome[];
+}>([
+  {
+    why: 'a warning that only repeats the record',
+    warnings: ['TaintPolicy pool restored taint a:NoSchedule'],
+    violations: [violation('restored')],
+    texts: [],
+    outcomes: ['restored'],
+  },
+  {
+    why: 'a refusal, which says more than the record',
+    message: 'node n must keep taint a:NoSchedule, protected by TaintPolicy "pool". To remove it …',
+    violations: [violation('denied')],
+    texts: ['node n must keep taint a:NoSchedule, protected by TaintPolicy "pool". To remove it …'],
+    outcomes: [],
+  },
+  {
+    why: 'what a refusal has no room for',
+    message: 'node n must keep taint a:NoSchedule, protected by TaintPolicy "pool". and 1 more',
+    violations: [violation('denied'), violation('denied', 'b:NoSchedule')],
+    texts: [expect.stringContaining('and 1 more')],
+    outcomes: ['denied'],
+  },
+  {
+    why: 'an announced release, of which the warning tells what comes next',
+    warnings: ['TaintPolicy pool allows the removal of taint a:NoSchedule, once'],
+    violations: [violation('announced')],
+    texts: ['TaintPolicy pool allows the removal of taint a:NoSchedule, once'],
+    outcomes: [],
+  },
+  {
+    why: 'a warning of something else',
+    warnings: ['taintkeeper.dev/release: cannot read "x", expected key=value:Effect'],
+    violations: [violation('audited')],
+    texts: ['taintkeeper.dev/release: cannot read "x", expected key=value:Effect'],
+    outcomes: ['audited'],
+  },
+])('says once: $why', ({ message, warnings = [], violations, texts, outcomes }) => {
+  const said = saying({ ...(message === undefined ? {} : { message }), warnings, violations });
+  expect(said.texts).toEqual(texts);
+  expect(said.violations.map(({ outcome }) => outcome)).toEqual(outcomes);
+});
+
+it('tells what only --audit keeps from being done, the strongest first', () => {
+  expect(trialOf({ violations: [violation('would-add'), violation('would-deny')] })).toBe('would-deny');
+  expect(trialOf({ violations: [violation('audited')] })).toBeUndefined();
+});
