@@ -6,22 +6,19 @@ import type { TaintMode } from '../policy/taint-policy.ts';
 import type { TolerationMode } from '../policy/toleration-policy.ts';
 
 /** The record that `field` of the policy is not satisfied by a node's taint, and what came of it. */
-export function taintViolation(
-  { name, mode, trial }: CompiledTaintPolicy,
-  field: string,
-  taint: Taint,
-  outcome: Outcome,
-): Violation {
-  const shown = outcome === 'audited' ? TRIAL_OUTCOMES[trial(field)] : outcome;
+export function taintViolation(policy: CompiledTaintPolicy, field: string, taint: Taint, outcome: Outcome): Violation {
+  const { name, mode } = policy;
+  const shown = trialOutcome(policy, field, outcome);
   return { policyKind: 'TaintPolicy', policy: name, field, mode, outcome: shown, subject: formatTaint(taint) };
 }
 
 /** What an Audit policy reports, by the mode that only --audit keeps from being in force. */
-const TRIAL_OUTCOMES = {
-  Deny: 'would-deny',
-  Restore: 'would-restore',
-  Audit: 'audited',
-} as const satisfies Record<TaintMode, Outcome>;
+function trialOutcome({ trial, declared }: CompiledTaintPolicy, field: string, outcome: Outcome): Outcome {
+  const enforced = { audited: trial(field), 'addition-audited': declared, 'leaving-audited': declared };
+  const mode = Object.hasOwn(enforced, outcome) ? enforced[outcome as keyof typeof enforced] : 'Audit';
+  if (mode === 'Audit') return outcome;
+  return mode === 'Restore' && outcome !== 'leaving-audited' ? 'would-restore' : 'would-deny';
+}
 
 /**
  * Which of the API server's two admission phases asks. Mutation reports what it changes, validation what is left to
@@ -45,7 +42,7 @@ export type Outcome =
   | 'audited'
   /** The same, where only --audit makes the policy's mode Audit: otherwise the request would be refused. */
   | 'would-deny'
-  /** The same: otherwise the dropped taint would be put back. */
+  /** The same: otherwise the dropped taint would be put back, or the added one taken out. */
   | 'would-restore'
   /** The same: otherwise a Present taint or a toleration would be added. */
   | 'would-add'

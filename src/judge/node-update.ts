@@ -218,21 +218,22 @@ function validate(
       ...changes.violations,
     ],
     [
-      ...dropped.flatMap(auditWarnings),
+      ...dropped.flatMap((ruling) => auditWarnings(ruling, 'dropped')),
       ...released.map((ruling) => `${names(ruling.released)} released taint ${formatTaint(ruling.taint)}`),
-      ...added.map(({ taint, standing }) => `${names(standing)}, Audit: guarded taint ${formatTaint(taint)} was added`),
+      ...added.flatMap((ruling) => auditWarnings(ruling, 'added')),
       ...changes.warnings,
     ],
   );
 }
 
 /** By what enforcing would do, where only --audit makes the policies' mode Audit. */
-function auditWarnings({ taint, standing }: Ruling): string[] {
-  const text = formatTaint(taint);
-  const byTrial = Map.groupBy(standing, ({ policy, field }) => policy.trial(field));
-  return [...byTrial].map(([trial, protections]) => {
-    if (trial === 'Audit') return `${names(protections)}, Audit: taint ${text} was dropped`;
-    return `${names(protections)} would ${trial === 'Deny' ? 'refuse to drop' : 'restore'} taint ${text} (--audit)`;
+function auditWarnings({ taint, standing }: Ruling, what: 'dropped' | 'added'): string[] {
+  const text = `${what === 'added' ? 'guarded ' : ''}taint ${formatTaint(taint)}`;
+  const modeOf = ({ policy, field }: Protection) => (what === 'dropped' ? policy.trial(field) : policy.declared);
+  return [...Map.groupBy(standing, modeOf)].map(([mode, protections]) => {
+    if (mode === 'Audit') return `${names(protections)}, Audit: ${text} was ${what}`;
+    const [refused, undone] = what === 'dropped' ? ['refuse to drop', 'restore'] : ['refuse', 'take out'];
+    return `${names(protections)} would ${mode === 'Deny' ? refused : undone} ${text} (--audit)`;
   });
 }
 

@@ -47,6 +47,8 @@ export interface CompiledTaintPolicy {
   readonly kind: 'TaintPolicy';
   readonly name: string;
   readonly mode: TaintMode;
+  /** The mode that it declares: {@link mode} is Audit besides where `audit` makes it so. */
+  readonly declared: TaintMode;
   /** 0 for the strongest mode. */
   readonly rank: number;
   readonly failurePolicy: FailurePolicy;
@@ -175,6 +177,7 @@ export function compileTaintPolicy(
     kind,
     name,
     mode,
+    declared: spec.mode,
     rank: TAINT_MODES.indexOf(mode),
     failurePolicy: failurePolicyOf(spec, mode),
     trial: (field) => {

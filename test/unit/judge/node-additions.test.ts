@@ -122,6 +122,25 @@ describe('a guarded taint that an update adds', () => {
   });
 });
 
+it.each([
+  ['Deny', ONE_WAY, `p would-deny ${GPU}`, `TaintPolicy p would refuse guarded taint ${GPU} (--audit)`],
+  ['Restore', ONE_WAY, `p would-restore ${GPU}`, `TaintPolicy p would take out guarded taint ${GPU} (--audit)`],
+  [
+    'Restore',
+    { ...ONE_WAY, key: '*' },
+    `p would-restore ${GPU}`,
+    `TaintPolicy p would take out guarded taint ${GPU} (--audit)`,
+  ],
+  ['Audit', ONE_WAY, `p addition-audited ${GPU}`, `TaintPolicy p, Audit: guarded taint ${GPU} was added`],
+] as const)('with --audit, what mode %s would do is told', (mode, rule, outcome, warning) => {
+  const trial = policySet({ taint: { p: { mode, taints: [rule] } } }, { audit: true });
+  expect(admitted(trial, { before: [], after: [gpu] })).toMatchObject({
+    verdict: 'allow',
+    outcomes: [outcome],
+    warnings: [warning],
+  });
+});
+
 describe('guarded both ways', () => {
   const both = policyOf('Restore', [GUARDED], { exempt });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
+import { policySet } from '../policy/policies.ts';
 import { admitted, cpu, gpu, other, policyOf, type Update } from './node-updates.ts';
 
 const GPU = 'dedicated=gpu:NoSchedule';
@@ -16,6 +17,12 @@ describe('leaving: Refuse', () => {
     ['Audit', 'allow', 'leaving-audited'],
   ])('in mode %s: %s', (mode, verdict, outcome) => {
     expect(admitted(pool(mode), leaving)).toMatchObject({ verdict, outcomes: [`p ${outcome} ${GPU}`] });
+  });
+
+  it('is told with --audit as what would be refused', () => {
+    const spec: TaintPolicySpec = { mode: 'Restore', nodeSelector, leaving: 'Refuse', taints: [{ key: 'dedicated' }] };
+    const trial = policySet({ taint: { p: spec } }, { audit: true });
+    expect(admitted(trial, leaving)).toMatchObject({ verdict: 'allow', outcomes: [`p would-deny ${GPU}`] });
   });
 
   it('says which label, which taint, and what to do', () => {
