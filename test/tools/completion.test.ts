@@ -8,6 +8,9 @@ import { run } from '../unit/cli/run-command.ts';
 import { temporaryDirectory } from '../unit/temporary-directory.ts';
 import { isInstalled, SHELLS } from './shells.ts';
 
+/** What a pipeline shows beside the lines of a file, or as tests. */
+const PIPELINES = ['github', 'sarif', 'junit'];
+
 const syntaxes = syntaxOf(createProgram(() => {}));
 const optionsOf = (path: string) => syntaxes.find((syntax) => syntax.path === path)?.options ?? [];
 
@@ -47,7 +50,15 @@ for (const shell of SHELLS)
     it('--output=⇥ has the choices', async () => {
       const { stdout } = await run('completion', name);
       const offered = shell.complete(stdout, 'taintkeeper review --output=', directory());
-      expect(offered.map((word) => word.replace('--output=', ''))).toEqual(['json', 'table', 'yaml']);
+      expect(offered.map((word) => word.replace('--output=', ''))).toEqual([
+        'github',
+        'json',
+        'junit',
+        'sarif',
+        'table',
+        'wide',
+        'yaml',
+      ]);
     });
 
     it.each(syntaxes.map(({ path }) => path))('every long option of %s is there', async (path) => {
@@ -70,9 +81,16 @@ it('options and commands are those of the help, hidden ones left out', () => {
   expect(optionsOf('taintkeeper review').find(({ flags }) => flags.includes('--output'))).toEqual({
     flags: ['-o', '--output'],
     description: 'output format',
-    value: { kind: 'choices', choices: ['table', 'json', 'yaml'] },
+    value: { kind: 'choices', choices: ['table', 'wide', 'json', 'yaml', ...PIPELINES] },
   });
 });
+
+function choicesOf(path: string): string[] {
+  if (/ (talos policies|export)$/.test(path)) return ['yaml', 'json'];
+  // It has no table whose names are left out.
+  if (path.endsWith(' talos lint')) return ['table', 'json', 'yaml', 'github', 'sarif'];
+  return ['table', 'wide', 'json', 'yaml', ...(path.endsWith(' review') ? PIPELINES : [])];
+}
 
 it('whoever has an output format has JSON and YAML, and a table where nothing is meant for kubectl', () => {
   const outputs = syntaxes.flatMap(({ path, options }) =>
@@ -81,10 +99,7 @@ it('whoever has an output format has JSON and YAML, and a table where nothing is
   expect(outputs.length).toBeGreaterThan(1);
   for (const { path, flags, value } of outputs) {
     expect(flags).toEqual(['-o', '--output']);
-    const choices = / (talos policies|export)$/.test(path) ? ['yaml', 'json'] : ['table', 'json', 'yaml'];
-    // What a pipeline shows beside the lines of a file.
-    const more = path.endsWith(' talos lint') ? ['github', 'sarif'] : [];
-    expect(value, path).toEqual({ kind: 'choices', choices: [...choices, ...more] });
+    expect(value, path).toEqual({ kind: 'choices', choices: choicesOf(path) });
   }
 });
 
