@@ -163,6 +163,11 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
       edit: { restored: 'p dedicated:NoSchedule' },
       calls: ['restore.taintkeeper.dev', 'outcome restored, native'],
     },
+    {
+      what: 'took a taint out',
+      edit: { restored: 'p -dedicated:NoExecute' },
+      calls: ['restore.taintkeeper.dev', 'outcome reverted, native'],
+    },
     { what: 'did nothing, but somebody wrote nonsense', edit: { restored: 'x' }, calls: ['restore.taintkeeper.dev'] },
     { what: 'did nothing: it stood there before', before: 'p dedicated:NoSchedule', edit: { labels: {} }, calls: [] },
     { what: 'did nothing, and say so', edit: { restored: '' }, calls: [] },
@@ -176,7 +181,7 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
         spec: {
           mode,
           ...(pool === undefined ? {} : { nodeSelector: { matchLabels: { pool } } }),
-          taints: [{ key: 'dedicated' }],
+          taints: [{ key: 'dedicated', additions: 'Guarded' }],
           backstop: 'Native',
         },
       },

@@ -22,6 +22,11 @@ const CRITICAL: TaintPolicySpec = {
   taints: [{ key: 'example.com/critical' }],
   exempt: { groups: ['operators'] },
 };
+const GUARD: TaintPolicySpec = {
+  mode: 'Restore',
+  nodeSelector: { matchLabels: { pool: 'gpu' } },
+  taints: [{ key: 'dedicated', ensure: 'Nothing', additions: 'Guarded' }],
+};
 const AUDIT: TaintPolicySpec = { mode: 'Audit', taints: [PRESENT] };
 
 /** What the first of the policies becomes, among all of them. */
@@ -86,6 +91,24 @@ it.each<[what: string, specs: Specs, options: Partial<TranslationOptions>, expec
     { p: AUDIT },
     BACKSTOP,
     ['p.report.taintkeeper.dev Ignore Audit', 'p.report-registration.taintkeeper.dev Ignore Audit'],
+  ],
+  [
+    'a guard alone, and nodes that may not leave',
+    { p: { ...GUARD, leaving: 'Refuse' } },
+    {},
+    ['p.restore.taintkeeper.dev Ignore', 'p.protect.taintkeeper.dev Ignore Deny'],
+  ],
+  [
+    'nodes that may not leave with a protected taint',
+    { p: { ...RESTORE, taints: [{ key: 'example.com/*' }], mode: 'Deny', release: 'Never', leaving: 'Refuse' } },
+    {},
+    ['p.restore.taintkeeper.dev Ignore', 'p.protect.taintkeeper.dev Fail Deny', 'p.leave.taintkeeper.dev Fail Deny'],
+  ],
+  [
+    'a guard that only watches',
+    { p: { ...GUARD, mode: 'Audit', leaving: 'Refuse', taints: [{ key: 'dedicated', additions: 'Guarded' }] } },
+    BACKSTOP,
+    ['p.report.taintkeeper.dev Ignore Audit', 'p.leave.taintkeeper.dev Ignore Audit'],
   ],
   [
     'a Present taint of which a stronger policy wants another value on every node',
@@ -210,4 +233,38 @@ it.each<[file: string, specs: Specs, options: Partial<TranslationOptions>]>([
   const manifests = translated(specs, options).policies.flatMap((policy) => manifestsOf(policy, 'v1'));
   const text = manifests.map((manifest) => `---\n${stringify(manifest, { lineWidth: 0 })}`).join('');
   await expect(text).toMatchFileSnapshot(join(import.meta.dirname, 'nodes', `${file}.yaml`));
+});
+
+describe('additions', () => {
+  const expressions = (specs: Specs) =>
+    Object.fromEntries(
+      translated(specs).policies.flatMap(({ spec }) =>
+        spec.variables.map(({ name, expression }) => [name, expression]),
+      ),
+    );
+
+  it('are not looked at where nothing is guarded', () => {
+    expect(Object.keys(expressions({ p: RESTORE, q: DENY }))).not.toContain('additions');
+  });
+
+  it('are none where another policy, in whatever mode, declares the taint and the node lacks it', () => {
+    const { additions } = expressions({ p: GUARD, q: AUDIT });
+    expect(additions).toContain('"dedicated=gpu:NoSchedule"');
+    expect(expressions({ p: GUARD, q: { ...AUDIT, taints: [{ ...PRESENT, key: 'other' }] } }).additions).not.toContain(
+      'other',
+    );
+  });
+
+  it('that somebody exempt removed before are some', () => {
+    const exempting = { ...AUDIT, exempt: { users: ['autoscaler'] } };
+    expect(expressions({ p: GUARD, q: exempting }).removals).toContain('taintkeeper.dev/removed');
+  });
+
+  it('are refused where nothing can be taken out, and that is listed', () => {
+    expect(translated({ p: GUARD }, WITHOUT_MAP).limits).toContainEqual({
+      field: 'spec.taints',
+      message:
+        'without MutatingAdmissionPolicy no addition is taken out: an update that adds a guarded taint is refused',
+    });
+  });
 });
