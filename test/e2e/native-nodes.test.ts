@@ -114,6 +114,59 @@ describeWithControlPlane('native policies for nodes', { mutatingPolicies: true }
     });
   });
 
+  describe('of a Restore policy that guards its taints, and its nodes', () => {
+    const spec: TaintPolicySpec = {
+      mode: 'Restore',
+      nodeSelector: { matchLabels: { pool: 'gpu' } },
+      taints: [{ key: 'dedicated', additions: 'Guarded' }],
+      leaving: 'Refuse',
+    };
+    beforeAll(() => native.enforce(translated({ gpu: spec }, { purpose: 'Backstop' })));
+
+    it('take out what an update adds, keep its other changes, write down what they did, and forget it', async () => {
+      const { metadata } = await createNode([]);
+      const { status, body } = await put(developer, metadata.name, (live) => ({
+        ...remembering([GPU])(live),
+        ...withTaints([GPU, OTHER])(live),
+      }));
+      expect([status, body.spec.taints]).toEqual([200, [OTHER]]);
+      expect(body.metadata.annotations).toEqual({ [RESTORED]: 'gpu -dedicated=gpu:NoSchedule' });
+    });
+
+    it('change a value back', async () => {
+      const { metadata } = await createNode([GPU, OTHER]);
+      const { body } = await put(developer, metadata.name, withTaints([OTHER, { ...GPU, value: 'cpu' }]));
+      expect(body.spec.taints).toEqual([OTHER, GPU]);
+    });
+
+    it('refuse that a node leaves the policy with a protected taint, and let it once that is announced', async () => {
+      const { metadata } = await createNode([GPU]);
+      const leave = (live: Node) => ({ metadata: { ...live.metadata, labels: { pool: 'cpu' } } });
+      const refused = await put(developer, metadata.name, leave);
+      expect(refused.body.message).toContain(
+        `node ${metadata.name} must not leave TaintPolicy "gpu" (spec.leaving, mode Restore), which selects by label pool, while it carries taint ` +
+          `dedicated=gpu:NoSchedule. To let the node leave on purpose, first: kubectl annotate --overwrite node ${metadata.name} ` +
+          `${RELEASE}=dedicated=gpu:NoSchedule`,
+      );
+      await put(developer, metadata.name, annotated('dedicated=gpu:NoSchedule'));
+      expect(await put(developer, metadata.name, leave)).toMatchObject({ status: 200 });
+    });
+
+    it('refuse an addition where nothing can be taken out, and say so', async () => {
+      await native.enforce(translated({ gpu: spec }, { mutates: false }));
+      const { metadata } = await createNode([]);
+      const { status, body } = await put(developer, metadata.name, withTaints([GPU]));
+      expect([status, body.message]).toEqual([
+        403,
+        expect.stringContaining(
+          `node ${metadata.name} must not get taint dedicated=gpu:NoSchedule, guarded by TaintPolicy "gpu" (spec.taints[0], mode Restore). ` +
+            'It is not taken out: that needs a MutatingAdmissionPolicy, which this API server does not have. ' +
+            'The policy exempts nobody: to add it on purpose, change the policy first.',
+        ),
+      ]);
+    });
+  });
+
   describe('of a policy that exempts somebody', () => {
     const REMOVED = 'taintkeeper.dev/removed';
     const taints = [GPU_SPEC.taints[0], { key: 'example.com/*' }] as TaintPolicySpec['taints'];
