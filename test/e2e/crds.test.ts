@@ -82,8 +82,6 @@ describeWithControlPlane('CRDs', {}, (cp) => {
         taints,
         release: 'ByAnnotation',
         backstop: 'None',
-        intruders: 'Report',
-        leaving: 'Record',
       });
       const daemonSets = { namespaces: ['cilium'] };
       expect(await stored('TolerationPolicy', { mode: 'Audit', daemonSets })).toEqual({
