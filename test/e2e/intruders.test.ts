@@ -44,10 +44,10 @@ describeWithControlPlane(
     beforeAll(async () => {
       installation = await install(cp(), ['listPods', 'evictPods']);
       await installation.start(['a']);
-      await createTaintPolicy(cp(), 'hand', { mode: 'Deny', failurePolicy: 'Ignore', taints: [{ key: GPU.key }] });
-      await createTaintPolicy(cp(), 'gpu', { taints: [{ ...GPU, ensure: 'Present' }], intruders: 'Evict' });
-      await createNode('hand', 'hand', { taints: [GPU] });
-      await createNode('gpu', 'gpu', { taints: [GPU] });
+      await createTaintPolicy(cp(), 'by-hand', { mode: 'Deny', failurePolicy: 'Ignore', taints: [{ key: GPU.key }] });
+      await createTaintPolicy(cp(), 'gpu-pool', { taints: [{ ...GPU, ensure: 'Present' }], intruders: 'Evict' });
+      await createNode('hand', 'by-hand', { taints: [GPU] });
+      await createNode('gpu', 'gpu-pool', { taints: [GPU] });
       await createNode('free', 'free', { unschedulable: true });
       for (const name of ['hand', 'gpu']) await waitForAnnotation(cp(), name, REMEMBERED, GPU_TEXT);
       await delay(LATER_MS);
@@ -130,7 +130,7 @@ describeWithControlPlane(
       const text = `1 pod landed while ${GPU_TEXT} was missing: default/${pod}`;
       expect((await waitForEvent(cp(), 'hand', 'IntruderFound')).note).toBe(`${text}, and do not tolerate it`);
       expect((await waitForEvent(cp(), pod, 'IntruderFound')).note).toContain('landed on Node hand');
-      const status = await waitForStatus(cp(), 'hand', (one) => conditionOf(one) !== undefined);
+      const status = await waitForStatus(cp(), 'by-hand', (one) => conditionOf(one) !== undefined);
       expect(conditionOf(status)).toMatchObject({
         status: 'True',
         reason: 'PodsLanded',
@@ -141,7 +141,7 @@ describeWithControlPlane(
       const kubeconfig = await cp().kubeconfigFile(admin);
       const args = [PROGRAM, 'explain', 'node', 'hand', '--kubeconfig', kubeconfig];
       const { stdout } = await runTool(process.execPath, args, { env: process.env });
-      expect(stdout).toContain('TaintPolicy hand, condition Intruders (PodsLanded): 1 pod landed');
+      expect(stdout).toContain('TaintPolicy by-hand, condition Intruders (PodsLanded): 1 pod landed');
       expect(stdout).toContain(text);
     });
 
@@ -173,7 +173,7 @@ describeWithControlPlane(
       await installation.start(['b']);
       await waitForTaints(cp(), 'gpu', GPU_TEXT);
       const [left = ''] = await waitForPods('gpu', 'web', 1);
-      const held = await waitForStatus(cp(), 'gpu', (one) => conditionOf(one)?.reason === 'EvictionHeldBack');
+      const held = await waitForStatus(cp(), 'gpu-pool', (one) => conditionOf(one)?.reason === 'EvictionHeldBack');
       expect(conditionOf(held)?.message).toMatch(
         /; they are being evicted; 1 held back for now, as their Events say; 1 of DaemonSets stay$/,
       );
@@ -188,7 +188,7 @@ describeWithControlPlane(
 
       // Named, and left where it is.
       const { message = '' } =
-        conditionOf(await waitForStatus(cp(), 'gpu', (one) => conditionOf(one)?.reason === 'PodsLanded')) ?? {};
+        conditionOf(await waitForStatus(cp(), 'gpu-pool', (one) => conditionOf(one)?.reason === 'PodsLanded')) ?? {};
       expect(message).toContain(`default/${daemon} on gpu`);
       expect(await podsOn('gpu', 'daemon')).toEqual([daemon]);
     });
