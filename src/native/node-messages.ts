@@ -130,14 +130,17 @@ object.metadata.name + " ${RELEASE_ANNOTATION}=" + ${shown}.join(",")`;
 }
 
 /** Why the update is refused, and what the reader can do. */
-export function refusalMessage(policy: CompiledTaintPolicy, mutates: boolean): Expression {
-  const { name, mode, releasable, rules } = policy;
+export function refusalMessage(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Expression {
+  const { name, mode, releasable, rules, failurePolicy } = policy;
   const field = rules.length === 1 ? `${rules[0]?.field}, ` : '';
   const release = releasable ? '' : ' The policy allows no release: change the policy first.';
+  // A release passes here, and then the webhook is asked.
+  const needsUs = releasable && purpose === 'Backstop' && failurePolicy === 'Fail';
+  const alone = needsUs ? ' While no replica of taintkeeper runs, failurePolicy: Fail refuses a release, too.' : '';
   const reason = text([
     '"node " + object.metadata.name + " must keep "',
     LOST.taints,
-    literal(`, protected by TaintPolicy "${name}" (${field}mode ${mode}).${release}`),
+    literal(`, protected by TaintPolicy "${name}" (${field}mode ${mode}).${release}${alone}`),
     ...(mode === 'Restore' ? [literal(restoreAdvice(name, mutates))] : []),
   ]);
   return releasable ? text([reason, releaseAdvice(name, mutates)]) : reason;

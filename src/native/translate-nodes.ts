@@ -28,8 +28,9 @@ import { ANNOUNCED, ENTRIES, exemptedBy, isNamedIn, MAX_RELEASES, updateVariable
  * back, and what it guards was taken out; an Audit policy says what was lost or added. A release counts once its entry is spent: it
  * stood there before the request, and is gone.
  */
-function protection(guarding: Guarding, { mutates, purpose }: Target): Assembled[] {
+function protection(guarding: Guarding, target: Target): Assembled[] {
   const { policy } = guarding;
+  const { mutates, purpose } = target;
   const { name, mode, failurePolicy, releasable, rules, guards } = policy;
   const exempt = exemptedBy(policy);
   const audit = mode === 'Audit';
@@ -63,7 +64,7 @@ function protection(guarding: Guarding, { mutates, purpose }: Target): Assembled
     actions: audit ? reportActions(purpose) : ['Deny'],
     validations: [
       ...(keeps
-        ? [{ holds: isEmpty('lost'), message: audit ? auditMessage(policy) : refusalMessage(policy, mutates) }]
+        ? [{ holds: isEmpty('lost'), message: audit ? auditMessage(policy) : refusalMessage(policy, target) }]
         : []),
       ...(hasGuards ? [{ holds: isEmpty('intruding'), message: additionMessage(policy, added, mutates) }] : []),
     ],

@@ -268,3 +268,13 @@ describe('additions', () => {
     });
   });
 });
+
+it.each<[what: string, spec: Partial<TaintPolicySpec>, options: Partial<TranslationOptions>, told: boolean]>([
+  ['that fails closed under the webhook', {}, BACKSTOP, true],
+  ['that fails open', { failurePolicy: 'Ignore' }, BACKSTOP, false],
+  ['that allows none', { release: 'Never' }, BACKSTOP, false],
+  ['that stands alone', {}, {}, false],
+])('a policy %s: does its refusal say when a release does not help?', (_what, spec, options, told) => {
+  const text = JSON.stringify(translated({ p: { ...DENY, ...spec } }, options).policies);
+  expect(text.includes('While no replica of taintkeeper runs, failurePolicy: Fail refuses a release, too.')).toBe(told);
+});
