@@ -34,7 +34,7 @@ export function authorizedKeys({ authorization }: Pick<CompiledTaintPolicy, 'aut
  * True when the toleration tolerates some taint that the rule means, but for those that Kubernetes itself gives to pods. An operator
  * other than `Exists` and `Equal` (`Gt` and `Lt` of KEP-5471) is taken to tolerate every value.
  */
-export function isAskedAbout(
+function isAskedAbout(
   { key, operator, value, effect }: Toleration,
   rule: Pick<TaintRule, 'key' | 'value' | 'effect'>,
 ): boolean {

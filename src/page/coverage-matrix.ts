@@ -2,8 +2,10 @@ import { setImmediate } from 'node:timers/promises';
 import type { ClusterDaemonSet, ClusterNode } from '../controllers/sources.ts';
 import { type Coverage, summarizeObstacle } from '../coverage/coverage.ts';
 import { type NodeGroup as Alike, startGrouping, traitsOf } from '../coverage/groups.ts';
+import { NEW_ROLE, OLD_ROLE } from '../coverage/role-facts.ts';
 import { optsOut } from '../judge/daemon-set.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
+import { tolerates } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { collectDistinct } from './node-map.ts';
 import type { CoverageAnswer, CoverageMatrix, CoverageRow, NodeGroup } from './state.ts';
@@ -68,7 +70,15 @@ function rowOf(
     desired: status.desired,
     unavailable: status.unavailable,
     ...(optsOut(daemonSet) ? { optsOut: true } : {}),
+    ...(isHalfTolerant(daemonSet) ? { halfTolerant: true } : {}),
   };
+}
+
+function isHalfTolerant({ tolerations }: ClusterDaemonSet): boolean {
+  const [one, other] = [OLD_ROLE, NEW_ROLE].map((key) =>
+    tolerations.some((toleration) => tolerates(toleration, { key, effect: 'NoSchedule' })),
+  );
+  return one !== other;
 }
 
 /** Reasons are for the few groups that are shown: making them takes longer than all the rest. */

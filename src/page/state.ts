@@ -178,6 +178,8 @@ export interface CoverageRow {
   readonly keptOff: number;
   /** True where its annotations say that it is to be left alone: what keeps it off is meant so. */
   readonly optsOut?: true;
+  /** True where it tolerates the control plane's taint by one of its two names, and not by the other: hardly anybody means that. */
+  readonly halfTolerant?: true;
   /** From its status: how many pods the DaemonSet controller wants, and how many of them are not available. */
   readonly desired: number;
   readonly unavailable: number;

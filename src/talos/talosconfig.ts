@@ -62,7 +62,7 @@ function decoded(value: unknown): string | undefined {
 }
 
 /** Where apid listens (constants.ApidPort of Talos). */
-export const APID_PORT = 50_000;
+const APID_PORT = 50_000;
 
 /** An address as talosctl takes it: `host`, `host:port`, `[::1]:port`, or a URL, whose port is that of https. */
 export function parseEndpoint(text: string): { readonly host: string; readonly port: number } {

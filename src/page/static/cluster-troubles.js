@@ -97,6 +97,8 @@ function nodeTrouble({ columns }, { cell, column, note, alike, nodes }) {
 }
 
 /**
+ * A DaemonSet that a pool's own taint keeps off is mostly meant to be: that is in the panel, and no trouble.
+ *
  * @param {CoverageMatrix | undefined} coverage
  * @returns {Trouble[]}
  */
@@ -104,10 +106,15 @@ export function coverageTroubles(coverage) {
   if (coverage === undefined) return [];
   const { daemonSets } = coverage;
   const down = daemonSets.filter(({ unavailable }) => unavailable > 0);
-  const off = daemonSets.filter(({ keptOff, optsOut }) => keptOff > 0 && !optsOut);
+  const off = daemonSets.filter(({ keptOff, halfTolerant, optsOut }) => keptOff > 0 && halfTolerant && !optsOut);
   return [
     ...daemonSetTrouble(down, 'unavailable', (count) => `${count} with pods unavailable`, describeDaemonSets(down)),
-    ...daemonSetTrouble(off, 'tainted', (count) => `${count} kept off nodes by taints`, letRun(coverage, off)),
+    ...daemonSetTrouble(
+      off,
+      'tainted',
+      (count) => `${count} kept off nodes, tolerating one of the two names of the control plane's taint`,
+      letRun(coverage, off),
+    ),
   ];
 }
 

@@ -106,3 +106,13 @@ it('says which DaemonSets are annotated as those to be left alone', async () => 
   const { daemonSets } = await coverageMatrix([daemonSet('cni'), left], [node('n1', [GPU])]);
   expect(daemonSets.map(({ optsOut }) => optsOut)).toEqual([undefined, true]);
 });
+
+it.each([
+  ['one name of the control plane\u2019s taint', ['node-role.kubernetes.io/master'], true],
+  ['both', ['node-role.kubernetes.io/master', 'node-role.kubernetes.io/control-plane'], false],
+  ['none', [], false],
+])('says of a DaemonSet whether it tolerates %s', async (_what, keys, half) => {
+  const tolerations = keys.map((key) => ({ key, operator: 'Exists' }));
+  const { daemonSets } = await coverageMatrix([daemonSet('cni', { tolerations })], [node('cp', [CONTROL_PLANE])]);
+  expect(daemonSets.map(({ halfTolerant = false }) => halfTolerant)).toEqual([half]);
+});

@@ -248,15 +248,27 @@ describe('a trouble of DaemonSets', () => {
 
   it('is pods that are not available, and taints that keep it off', () => {
     expect(
-      tell(coverageWith(row('a', { unavailable: 2 }), row('b', { keptOff: 2 }), row('c', { keptOff: 1 }))),
+      tell(
+        coverageWith(
+          row('a', { unavailable: 2 }),
+          row('b', { keptOff: 2, halfTolerant: true }),
+          row('c', { keptOff: 1, halfTolerant: true }),
+        ),
+      ),
     ).toEqual([
       'attention coverage 1 DaemonSet with pods unavailable',
-      'attention coverage 2 DaemonSets kept off nodes by taints',
+      "attention coverage 2 DaemonSets kept off nodes, tolerating one of the two names of the control plane's taint",
     ]);
   });
 
+  it('is none where a taint of another kind keeps it off, as one of a pool does', () => {
+    const state = coverageWith(row('b', { keptOff: 2 }));
+    expect(tell(state)).toEqual([]);
+    expect(gauges(state, [], NOW).coverage).toMatchObject({ note: '1 kept off by taints', level: 'plain' });
+  });
+
   it('names them, and says what to do about one', () => {
-    expect(troubles(coverageWith(row('b', { keptOff: 2 })), NOW)).toMatchObject([
+    expect(troubles(coverageWith(row('b', { keptOff: 2, halfTolerant: true })), NOW)).toMatchObject([
       {
         href: '#coverage?show=tainted',
         names: [{ text: 'ns/b', href: '#coverage/ns/b' }],
@@ -266,7 +278,13 @@ describe('a trouble of DaemonSets', () => {
   });
 
   it('says where to look for several', () => {
-    const found = troubles(coverageWith(row('a', { keptOff: 1, unavailable: 1 }), row('b', { keptOff: 2 })), NOW);
+    const found = troubles(
+      coverageWith(
+        row('a', { keptOff: 1, halfTolerant: true, unavailable: 1 }),
+        row('b', { keptOff: 2, halfTolerant: true }),
+      ),
+      NOW,
+    );
     expect(found.map(({ fix }) => fix?.command)).toEqual([
       'kubectl describe daemonset --namespace ns a',
       'taintkeeper coverage --gaps',
@@ -274,7 +292,7 @@ describe('a trouble of DaemonSets', () => {
   });
 
   it('is none where its annotations say that it is meant so', () => {
-    const state = coverageWith(row('b', { keptOff: 2, optsOut: true }));
+    const state = coverageWith(row('b', { keptOff: 2, halfTolerant: true, optsOut: true }));
     expect(tell(state)).toEqual([]);
     expect(gauges(state, [], NOW).coverage).toMatchObject({ note: 'no taint in the way', level: 'plain' });
   });
