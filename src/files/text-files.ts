@@ -112,9 +112,10 @@ export async function readBoundedText(file: string, maxBytes: number): Promise<s
 /**
  * The files that paths stand for: a file itself, and of a directory its `.yaml`, `.yml` and `.json` files (not those of its
  * subdirectories), by name, as with `kubectl apply -f`; `-` is standard input.
- * @throws InputError for a path that is not there
+ * @throws InputError for paths that are not there
  */
 export async function listFiles(paths: readonly string[]): Promise<string[]> {
+  const faults: string[] = [];
   const lists = await Promise.all(
     paths.map(async (path) => {
       if (path === '-') return [path];
@@ -129,9 +130,12 @@ export async function listFiles(paths: readonly string[]): Promise<string[]> {
             .map((name) => join(path, name))
         );
       } catch (error) {
-        throw new InputError([unreadable(path, error)]);
+        faults.push(unreadable(path, error));
+        return [];
       }
     }),
   );
+  // All of them: which one fails first is chance.
+  if (faults.length > 0) throw new InputError(faults.sort());
   return lists.flat();
 }
