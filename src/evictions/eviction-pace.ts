@@ -1,6 +1,6 @@
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { droppedTaints, type Taint } from '../kubernetes/taint.ts';
-import { atMost, count } from '../kubernetes/text.ts';
+import { atMost, count, rfc3339 } from '../kubernetes/text.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { ConditionState } from '../policy/policy-status.ts';
 
@@ -142,7 +142,7 @@ export function evictingTaints(before: readonly Taint[], after: readonly Taint[]
 export function withTimeAdded(before: readonly Taint[], after: readonly Taint[], now: Date): readonly Taint[] {
   const evicting = new Set(evictingTaints(before, after));
   if (evicting.size === 0) return after;
-  const timeAdded = `${now.toISOString().slice(0, -5)}Z`;
+  const timeAdded = rfc3339(now.getTime());
   return after.map((taint) => (evicting.has(taint) ? { ...taint, timeAdded } : taint));
 }
 

@@ -1,7 +1,7 @@
 import { allow, type Decision, deny, type Outcome, taintViolation, type Violation } from '../judge/decision.ts';
 import type { NodeUpdate, NodeView } from '../judge/node-view.ts';
 import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
-import { atMost, count } from '../kubernetes/text.ts';
+import { atMost, count, mark } from '../kubernetes/text.ts';
 import type { NoExecuteBudget } from '../policy/guards.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { oncePer } from '../runtime/once-per.ts';
@@ -27,20 +27,11 @@ export interface Places {
 /** The places of all policies, by their names: what replicas share. A policy that is not there has not been counted yet. */
 export type Ledger = ReadonlyMap<string, Places>;
 
-/** What a policy counts, in a few characters: another one counts anew. No secret (FNV-1a, twice). */
+/** What a policy counts, in a few characters: another one counts anew. */
 export const budgetId: (policy: BudgetPolicy) => string = oncePer(({ nodeSelector, noExecute }: BudgetPolicy) => {
   const rules = noExecute.rules.map(({ key, value, except }) => [key, value, except]);
-  const text = JSON.stringify([nodeSelector, rules]);
-  return [0x811c9dc5, 0x01000193].map((seed) => hash(text, seed).toString(16).padStart(8, '0')).join('');
+  return mark(JSON.stringify([nodeSelector, rules]));
 });
-
-function hash(text: string, seed: number): number {
-  let result = seed;
-  for (let index = 0; index < text.length; index++) {
-    result = Math.imul(result ^ text.charCodeAt(index), 0x01000193) >>> 0;
-  }
-  return result;
-}
 
 /** Whether the node has a place without asking: it carries such a taint. */
 export function isCounted({ noExecute }: BudgetPolicy, { taints }: Pick<NodeView, 'taints'>): boolean {

@@ -1,5 +1,6 @@
-import { type MachineMarks, mark, sameMachine } from '../kubernetes/machine.ts';
+import { type MachineMarks, sameMachine } from '../kubernetes/machine.ts';
 import { identity, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
+import { mark } from '../kubernetes/text.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { isLegible, MAX_REMEMBERED, parseRemembered, remember, settledOn } from './memory.ts';

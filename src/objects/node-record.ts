@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { parseRemembered } from '../judge/memory.ts';
 import type { NodeRecord } from '../judge/node-return.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
+import { rfc3339 } from '../kubernetes/text.ts';
 import { reader } from './object-meta.ts';
 
 /** What a record says of taints, in characters: with more, the first ones count. */
@@ -33,8 +34,8 @@ export function formatRecord({ uid, machine, taints, deletedAt, owed }: NodeReco
     uid,
     machine: `${machine.system}/${machine.provider}`,
     ...(taints.length === 0 ? {} : { taints: formatList(taints) }),
-    ...(deletedAt === undefined ? {} : { deletedAt: formatTime(deletedAt) }),
-    ...(owed ? { owed: formatList(owed.taints), since: formatTime(owed.since) } : {}),
+    ...(deletedAt === undefined ? {} : { deletedAt: rfc3339(deletedAt) }),
+    ...(owed ? { owed: formatList(owed.taints), since: rfc3339(owed.since) } : {}),
   });
 }
 
@@ -110,10 +111,6 @@ function formatList(taints: readonly Taint[]): string {
     texts.push(text);
   }
   return texts.join(', ');
-}
-
-function formatTime(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
 /** @throws Error for what is no time */

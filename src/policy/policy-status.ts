@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { atMost } from '../kubernetes/text.ts';
+import { atMost, rfc3339 } from '../kubernetes/text.ts';
 import type { NativePurpose } from './backstop.ts';
 import { formatPath, formatProblem, type Path, type Problem } from './problem.ts';
 
@@ -166,7 +166,7 @@ export function nextPolicyStatus(input: StatusInput): PolicyStatus {
   } = input;
   const condition = (type: string, state: ConditionState): PolicyCondition => {
     const previous = before?.conditions?.find((one) => one.type === type);
-    const lastTransitionTime = previous?.status === state.status ? previous.lastTransitionTime : rfc3339(now);
+    const lastTransitionTime = previous?.status === state.status ? previous.lastTransitionTime : rfc3339(now.getTime());
     return { type, ...state, observedGeneration: generation, lastTransitionTime };
   };
   const [first] = stalled;
@@ -237,9 +237,4 @@ function ignorance(ignored: readonly Path[]): ConditionState {
       `${atMost(MAX_PROBLEMS, ignored.map(formatPath)).join(', ')}: this version of taintkeeper does not know ` +
       `${ignored.length === 1 ? 'this field' : 'these fields'}; they are ignored, so the policy may do more or less than intended`,
   };
-}
-
-/** As metav1.Time has it: no fractions of a second. */
-function rfc3339(time: Date): string {
-  return `${time.toISOString().slice(0, -5)}Z`;
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { machineMarks, mark } from '../../src/kubernetes/machine.ts';
+import { machineMarks } from '../../src/kubernetes/machine.ts';
+import { mark } from '../../src/kubernetes/text.ts';
 import { fitRecords, formatRecord, parseRecord } from '../../src/objects/node-record.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';

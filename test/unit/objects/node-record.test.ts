@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { NodeRecord } from '../../../src/judge/node-return.ts';
-import { mark } from '../../../src/kubernetes/machine.ts';
 import { TAINT_EFFECTS } from '../../../src/kubernetes/taint.ts';
+import { mark } from '../../../src/kubernetes/text.ts';
 import { fitRecords, formatRecord, parseRecord } from '../../../src/objects/node-record.ts';
 
 const MIB = 1_048_576;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { machineMarks, mark } from '../../../../src/kubernetes/machine.ts';
+import { machineMarks } from '../../../../src/kubernetes/machine.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
+import { mark } from '../../../../src/kubernetes/text.ts';
 import { formatRecord, parseRecord } from '../../../../src/objects/node-record.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import { nodeEntry } from './node-entries.ts';
