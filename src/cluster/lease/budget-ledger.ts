@@ -1,6 +1,6 @@
 import type { Ledger, Places } from '../../evictions/no-execute-budget.ts';
-import type { ApiClient, RequestOptions } from '../client/api-client.ts';
-import { isNotFound } from '../client/api-error.ts';
+import type { ApiClient } from '../client/api-client.ts';
+import { type Bounds, leaseObject } from './lease.ts';
 
 /** The Lease beside that of the leader; the rights to it are those to a Lease, by its name. */
 export function budgetLease(lease: string): string {
@@ -21,37 +21,27 @@ interface LedgerObject {
   readonly metadata: { readonly resourceVersion: string; readonly annotations?: Readonly<Record<string, string>> };
 }
 
-type Bounds = Pick<RequestOptions, 'timeoutMs' | 'signal'>;
-
 /** The places of NoExecute budgets, in one Lease that all replicas share. */
 export interface LedgerStore {
   /** @throws ApiError, but for a Lease that is not there; Error, also for a Lease that cannot be read */
-  read(bounds?: Bounds): Promise<StoredLedger>;
+  read(bounds?: Partial<Bounds>): Promise<StoredLedger>;
   /** @throws ApiError (409 when it has changed since); Error */
-  write(before: StoredLedger, ledger: Ledger, bounds?: Bounds): Promise<StoredLedger>;
+  write(before: StoredLedger, ledger: Ledger, bounds?: Partial<Bounds>): Promise<StoredLedger>;
 }
 
-export function ledgerStore(client: ApiClient, namespace: string, lease: string): LedgerStore {
-  const collection = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
-  const name = budgetLease(lease);
-  const path = `${collection}/${encodeURIComponent(name)}`;
+export function ledgerStore(client: ApiClient, namespace: string, leaderLease: string): LedgerStore {
+  const lease = leaseObject<LedgerObject>(client, namespace, budgetLease(leaderLease));
   return {
     async read(bounds = {}) {
-      try {
-        const object = await client.request<LedgerObject>('GET', path, bounds);
-        return { ledger: parseLedger(object.metadata.annotations?.[PLACES_ANNOTATION]), object };
-      } catch (error) {
-        if (isNotFound(error)) return { ledger: new Map(), object: undefined };
-        throw error;
-      }
+      const object = await lease.read(bounds);
+      return { ledger: parseLedger(object?.metadata.annotations?.[PLACES_ANNOTATION]), object };
     },
     async write({ object }, ledger, bounds = {}) {
       const annotations = { ...object?.metadata.annotations, [PLACES_ANNOTATION]: formatLedger(ledger) };
-      const body = object
-        ? { ...object, metadata: { ...object.metadata, annotations } }
-        : { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace, name, annotations } };
-      const [method, target] = object ? (['PUT', path] as const) : (['POST', collection] as const);
-      return { ledger, object: await client.request<LedgerObject>(method, target, { ...bounds, body }) };
+      const written = object
+        ? lease.replace({ ...object, metadata: { ...object.metadata, annotations } }, bounds)
+        : lease.create({ metadata: { annotations } }, bounds);
+      return { ledger, object: await written };
     },
   };
 }
