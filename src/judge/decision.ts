@@ -14,8 +14,9 @@ export function taintViolation(policy: CompiledTaintPolicy, field: string, taint
 
 /** What an Audit policy reports, by the mode that only --audit keeps from being in force. */
 function trialOutcome({ trial, declared }: CompiledTaintPolicy, field: string, outcome: Outcome): Outcome {
-  const enforced = { audited: trial(field), 'addition-audited': declared, 'leaving-audited': declared };
-  const mode = Object.hasOwn(enforced, outcome) ? enforced[outcome as keyof typeof enforced] : 'Audit';
+  const isDrop = outcome === 'audited';
+  if (!isDrop && outcome !== 'addition-audited' && outcome !== 'leaving-audited') return outcome;
+  const mode = isDrop ? trial(field) : declared;
   if (mode === 'Audit') return outcome;
   return mode === 'Restore' && outcome !== 'leaving-audited' ? 'would-restore' : 'would-deny';
 }

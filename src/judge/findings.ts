@@ -136,14 +136,16 @@ export function idleNotes(
   nodes: readonly NodeView[],
 ): string[] {
   if (nodes.length === 0) return [];
-  const selected = nodes.filter(({ labels }) => selectsNode(labels));
-  if (selected.length === 0)
-    return nodeSelector ? [`spec.nodeSelector selects none of ${count(nodes.length, 'node')}`] : [];
-  const isCarried =
-    rules.length === 0 ||
-    present.length > 0 ||
-    selected.some(({ taints }) => taints.some((taint) => protectedBy(taint)));
-  return isCarried ? [] : ['no selected node carries a taint that the policy protects'];
+  const holds = ({ taints }: NodeView) => taints.some((taint) => protectedBy(taint) !== undefined);
+  const isForSome = rules.length === 0 || present.length > 0;
+  let isSelected = false;
+  for (const node of nodes) {
+    if (!selectsNode(node.labels)) continue;
+    if (isForSome || holds(node)) return [];
+    isSelected = true;
+  }
+  if (isSelected) return ['no selected node carries a taint that the policy protects'];
+  return nodeSelector ? [`spec.nodeSelector selects none of ${count(nodes.length, 'node')}`] : [];
 }
 
 /**

@@ -43,15 +43,14 @@ interface Changes {
  */
 export function judgeNodeUpdate(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Decision<DesiredNode> {
   const { phase, node, oldNode } = request;
+  const dropped = droppedTaints(oldNode.taints, node.taints);
   const added = phase === 'mutate' ? droppedTaints(node.taints, oldNode.taints) : [];
   const natively = phase === 'mutate' ? nativeRecord(request, policies) : NO_RECORD;
-  if (phase === 'mutate' && added.length === 0 && !natively.isNew) {
-    if (droppedTaints(oldNode.taints, node.taints).length === 0) return allow();
-  }
+  if (phase === 'mutate' && dropped.length + added.length === 0 && !natively.isNew) return allow();
 
   // Both sets of labels: a node cannot leave a policy in the same update that drops the taint.
   const selecting = policies.filter((policy) => policy.selectsNode(oldNode.labels) || policy.selectsNode(node.labels));
-  const changes = { drops: dropRulings(request, selecting), additions: additionRulings(request, selecting) };
+  const changes = { drops: dropRulings(request, dropped, selecting), additions: additionRulings(request, selecting) };
   return phase === 'mutate'
     ? mutate(request, changes, added, natively, selecting)
     : validate(request, changes, selecting);

@@ -71,16 +71,18 @@ export function goesByExemption(ruling: Ruling, { labels, taints }: NodeView): b
 
 /**
  * Of the taints that the update drops.
+ * @param dropped those that it drops
  * @param policies those that are for the node, by its labels before or after; the strongest mode first
  */
-export function dropRulings(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Ruling[] {
-  const { node, oldNode } = request;
+export function dropRulings(
+  request: NodeUpdate,
+  dropped: readonly Taint[],
+  policies: readonly CompiledTaintPolicy[],
+): Ruling[] {
   const releases = releaseCheck(request);
   // As with a release: no single write can take a taint out of the memory and off the node.
-  const isSettled = settledOn(oldNode.remembered);
-  return droppedTaints(oldNode.taints, node.taints).map((taint) =>
-    rule(taint, policies, request, (policy) => policy.heldBy(taint, isSettled), releases),
-  );
+  const isSettled = settledOn(request.oldNode.remembered);
+  return dropped.map((taint) => rule(taint, policies, request, (policy) => policy.heldBy(taint, isSettled), releases));
 }
 
 /**
