@@ -16,7 +16,7 @@ import { formatTaint } from '../../kubernetes/taint.ts';
 import { type BackOff, createBackOff } from '../../runtime/back-off.ts';
 import { startWorkQueue } from '../../runtime/work-queue.ts';
 import type { Controller, LeaderContext } from '../context.ts';
-import type { ClusterNode } from '../sources.ts';
+import { type ClusterNode, isNews } from '../sources.ts';
 import { type IntruderFound, intruderReports, intrudersText } from './intruder-reports.ts';
 
 export type IntrudersContext = Pick<
@@ -71,7 +71,10 @@ export function startIntruders(context: IntrudersContext): Controller {
     intruders: ({ kind, name }) => (kind === 'TaintPolicy' ? stateOf(name) : undefined),
     intrudersOn: (name) => intrudersText(cases.get(name)?.found ?? []),
   });
-  nodes.changes.subscribe(({ entry: { name } }) => {
+  nodes.changes.subscribe((change) => {
+    // A heartbeat changes nothing of this.
+    if (!isNews(change)) return;
+    const { name } = change.entry;
     const entry = nodes.get(name);
     if (entry) notice(entry);
     else forget(name);
