@@ -12,6 +12,7 @@ import { printable } from '../kubernetes/text.ts';
 import { createDecisionLog } from '../page/decision-log.ts';
 import { openPage } from '../page/page-routes.ts';
 import { certificateState, filedPolicyStates } from '../page/registered-states.ts';
+import type { Policy } from '../policy/policy.ts';
 import { createSubject } from '../runtime/source.ts';
 import type { AdmissionMetrics } from '../server/metrics.ts';
 import { createMetrics } from '../server/metrics.ts';
@@ -149,15 +150,20 @@ function announceLoad(load: PolicyLoad, audit: boolean, metrics: AdmissionMetric
     return;
   }
   announcePolicies(load.policies, { audit, at: load.at.getTime() }, metrics, log);
-  const idle = 'does nothing here: it takes taintkeeper in a cluster';
-  for (const { kind, name, spec } of load.policies) {
-    if (kind === 'RecoveryPolicy') log.warn(`${kind} ${name} ${idle}`);
-    if (kind === 'TaintPolicy' && spec.noExecute) log.warn(`${kind} ${name}: spec.noExecute ${idle}`);
-  }
   for (const policy of load.policies) {
-    if (policy.kind === 'TaintPolicy' && policy.spec.surviveDeletion) {
-      log.warn(`TaintPolicy ${policy.name}: surviveDeletion does nothing here: it takes taintkeeper in a cluster`);
-    }
-    for (const note of wildcardNotesWithoutLeader(policy)) log.warn(`${policy.kind} ${policy.name}: ${note}`);
+    const title = `${policy.kind} ${policy.name}`;
+    for (const what of idleHere(policy, title))
+      log.warn(`${what} does nothing here: it takes taintkeeper in a cluster`);
+    for (const note of wildcardNotesWithoutLeader(policy)) log.warn(`${title}: ${note}`);
   }
+}
+
+/** What of a policy takes a leader, or something that all replicas share. */
+function idleHere({ kind, spec }: Policy, title: string): string[] {
+  if (kind === 'RecoveryPolicy') return [title];
+  if (kind !== 'TaintPolicy') return [];
+  return [
+    ...(spec.noExecute ? [`${title}: spec.noExecute`] : []),
+    ...(spec.surviveDeletion ? [`${title}: surviveDeletion`] : []),
+  ];
 }
