@@ -8,6 +8,7 @@ import { type Permissions, permissions, startPermissions } from './controllers/i
 import { startReplicaSpread } from './controllers/installation/replica-spread.ts';
 import { startRoleOwnership } from './controllers/installation/role-ownership.ts';
 import { startBudgetPlaces } from './controllers/nodes/budget-places.ts';
+import { type EvictionTurns, evictionTurns } from './controllers/nodes/eviction-turns.ts';
 import { startIntruders } from './controllers/nodes/intruders.ts';
 import { startPoolReview } from './controllers/nodes/node-pools.ts';
 import { startNodeRepair } from './controllers/nodes/node-repair.ts';
@@ -18,7 +19,9 @@ import { startPolicyStatus } from './controllers/status/status-writer.ts';
 import { startWebhookRegistration } from './controllers/webhooks/webhook-registration.ts';
 
 /** What must be done once in a cluster, by the leader. Where several keep a policy from being followed, its status names the first. */
-const CONTROLLERS: readonly ((context: LeaderContext & { rights: Permissions }) => Controller | undefined)[] = [
+const CONTROLLERS: readonly ((
+  context: LeaderContext & { rights: Permissions; evictionTurns: EvictionTurns },
+) => Controller | undefined)[] = [
   startPermissions,
   startWebhookRegistration,
   startNodeRepair,
@@ -54,7 +57,8 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
   const cluster = watchCluster({ client, metrics, log, signal });
   running.defer(cluster.stop);
   const rights = permissions({ client, objects: policies.objects, audit, log });
-  const context = { ...options, ...cluster, signal, rights, reports: createReports() };
+  const shared = { ...options, ...cluster, signal, rights, reports: createReports() };
+  const context = { ...shared, evictionTurns: evictionTurns(shared) };
   const survey = surveyOf(context);
   for (const start of CONTROLLERS) {
     const controller = start(context);

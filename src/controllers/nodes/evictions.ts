@@ -8,17 +8,15 @@ import {
   evictionTimes,
   type Hold,
   holdText,
-  rateIn,
-  waitInZone,
   type Zone,
   zoneOf,
-  zonesOf,
 } from '../../evictions/eviction-pace.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import type { Counted } from '../context.ts';
 import { startController } from '../context.ts';
 import type { Evicting, Trouble } from '../reports.ts';
 import type { ClusterNode, Nodes } from '../sources.ts';
+import type { EvictionTurns } from './eviction-turns.ts';
 import { eventOfEvictions } from './node-reports.ts';
 import { listUnboundPods } from './unbound-pods.ts';
 
@@ -34,6 +32,7 @@ const ALL_ZONES = '*';
 export interface EvictionsOptions extends Counted {
   readonly client: ApiClient;
   readonly nodes: Nodes;
+  readonly turns: EvictionTurns;
   /** Nodes a second in each zone. */
   readonly rate: number;
   /** It is the node's turn. */
@@ -70,13 +69,11 @@ interface Waiter {
 }
 
 export function startEvictions(options: EvictionsOptions): Evictions {
-  const { client, nodes, rate, onTurn, record, onChange, signal } = options;
+  const { client, nodes, turns, rate, onTurn, record, onChange, signal } = options;
   /** By node, whoever has waited longest first. */
   const waiting = new Map<string, Waiter>();
-  /** Whose turn it is, with the zone: one node in each zone. */
-  const turns = new Map<string, string>();
-  /** When this process last wrote in a zone, by performance.now(). What was before it, nodes say. */
-  const last = new Map<string, number>();
+  /** The nodes whose turn it is, and what ends it: one in each zone. */
+  const granted = new Map<string, (used: boolean) => void>();
   /** What holds up zones, and since when. */
   let holds = new Map<string, { readonly hold: Hold; readonly since: number }>();
   let podsHidden: string | undefined;
@@ -87,12 +84,12 @@ export function startEvictions(options: EvictionsOptions): Evictions {
   });
 
   function end(name: string, used: boolean): void {
-    const zone = turns.get(name);
-    if (zone === undefined) return;
-    turns.delete(name);
+    const endTurn = granted.get(name);
+    if (!endTurn) return;
+    endTurn(used);
+    granted.delete(name);
     // Whatever it still lacks: it comes back when it is looked at again.
     waiting.delete(name);
-    if (used) last.set(zone, performance.now());
     pacing.trigger();
   }
 
@@ -111,7 +108,7 @@ export function startEvictions(options: EvictionsOptions): Evictions {
       if (waiting.delete(name)) onChange();
     },
     async look(name, work) {
-      const turn = { granted: turns.has(name), used: false };
+      const turn = { granted: granted.has(name), used: false };
       try {
         return await work(turn);
       } finally {
@@ -143,14 +140,14 @@ export function startEvictions(options: EvictionsOptions): Evictions {
       told.clear();
       return undefined;
     }
-    const zones = zonesOf(nodeViews(), client.now().getTime());
+    const zones = turns.zones();
     const found = new Map<string, Hold>();
     const waits: number[] = [];
     const due: string[] = [];
     for (const name of new Set([...waiting.values()].map(({ zone }) => zone))) {
       const zone = zones.get(name);
-      if (!zone || [...turns.values()].includes(name)) continue;
-      const wait = waitInZone(rateIn(zone, rate), lastIn(name, zone), performance.now());
+      if (!zone || turns.isTaken(name)) continue;
+      const wait = turns.waitMs(name, zone);
       if (wait === 0) due.push(name);
       else if (wait < Number.POSITIVE_INFINITY) waits.push(wait);
       else found.set(name, holdOf(name, zone));
@@ -174,13 +171,8 @@ export function startEvictions(options: EvictionsOptions): Evictions {
   function grant(zone: string): void {
     const [name] = [...waiting].find(([, waiter]) => waiter.zone === zone) ?? [];
     if (name === undefined) return;
-    turns.set(name, zone);
+    granted.set(name, turns.take(zone));
     onTurn(name);
-  }
-
-  function lastIn(name: string, { lastAt }: Zone): number | undefined {
-    const before = lastAt === undefined ? undefined : performance.now() - (client.now().getTime() - lastAt);
-    return last.get(name) ?? before;
   }
 
   async function podsHold(): Promise<Hold | undefined> {
@@ -218,11 +210,11 @@ export function startEvictions(options: EvictionsOptions): Evictions {
 
   /** Once for each node: those whose turn it is wait no more. */
   function policiesOfWaiting(): string[] {
-    return [...waiting].flatMap(([name, { policies }]) => (turns.has(name) ? [] : [...policies]));
+    return [...waiting].flatMap(([name, { policies }]) => (granted.has(name) ? [] : [...policies]));
   }
 
   function zonesOfWaiting(policy: string): string[] {
-    return [...waiting].flatMap(([name, one]) => (!turns.has(name) && one.policies.has(policy) ? [one.zone] : []));
+    return [...waiting].flatMap(([name, one]) => (!granted.has(name) && one.policies.has(policy) ? [one.zone] : []));
   }
 
   function holdsOf(zones: readonly string[]) {

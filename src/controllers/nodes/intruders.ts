@@ -1,7 +1,7 @@
 import { evictPod, listNodePods } from '../../cluster/node-pods.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import { rateIn, waitInZone, zoneOf, zonesOf } from '../../evictions/eviction-pace.ts';
+import { zoneOf } from '../../evictions/eviction-pace.ts';
 import {
   type Custodies,
   type IntrudersOnNode,
@@ -17,12 +17,13 @@ import { type BackOff, createBackOff } from '../../runtime/back-off.ts';
 import { startWorkQueue } from '../../runtime/work-queue.ts';
 import type { Controller, LeaderContext } from '../context.ts';
 import { type ClusterNode, isNews } from '../sources.ts';
+import type { EvictionTurns } from './eviction-turns.ts';
 import { type IntruderFound, intruderReports, intrudersText } from './intruder-reports.ts';
 
 export type IntrudersContext = Pick<
   LeaderContext,
-  'client' | 'nodes' | 'rights' | 'evictionRate' | 'predecessorAt' | 'record' | 'reports' | 'metrics' | 'log' | 'signal'
-> & { readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'> };
+  'client' | 'nodes' | 'rights' | 'predecessorAt' | 'record' | 'reports' | 'metrics' | 'log' | 'signal'
+> & { readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'>; readonly evictionTurns: EvictionTurns };
 
 const NAME = 'intruders';
 /** What the scheduler had begun when a taint came back is done by then. */
@@ -52,11 +53,9 @@ interface Case {
 
 /** Names the pods that landed on nodes while protected taints were missing, and evicts them where a policy says so. */
 export function startIntruders(context: IntrudersContext): Controller {
-  const { client, nodes, policies, rights, evictionRate, predecessorAt, reports, metrics, log, signal } = context;
+  const { client, nodes, policies, rights, evictionTurns, predecessorAt, reports, metrics, log, signal } = context;
   const custodies = new Map<string, { readonly uid: string; readonly taints: Custodies }>();
   const cases = new Map<string, Case>();
-  /** When a node of the zone last had its turn, by performance.now(). */
-  const turns = new Map<string, number>();
   const tell = intruderReports(context);
   const queue = startWorkQueue({
     name: NAME,
@@ -160,7 +159,7 @@ export function startIntruders(context: IntrudersContext): Controller {
     const turnMs = found.hasTurn ? 0 : turnInMs(entry.value);
     if (turnMs > 0) return Math.min(turnMs, LOOK_AGAIN_MS);
     found.hasTurn = true;
-    turns.set(zoneOf(entry.value.labels), performance.now());
+    evictionTurns.take(zoneOf(entry.value.labels))(true);
     for (const one of pods) {
       const { uid } = one.pod;
       if ((found.heldBack.get(uid)?.notBefore ?? 0) > performance.now()) continue;
@@ -183,12 +182,8 @@ export function startIntruders(context: IntrudersContext): Controller {
   /** As slowly as the rules of eviction-pace.ts say: one node of a zone after the other. */
   function turnInMs({ labels }: ClusterNode): number {
     const name = zoneOf(labels);
-    const zone = zonesOf(
-      Array.from(nodes.entries(), ({ value }) => value),
-      client.now().getTime(),
-    ).get(name);
-    if (!zone) return HELD_MS;
-    const waitMs = waitInZone(rateIn(zone, evictionRate), turns.get(name), performance.now());
+    const zone = evictionTurns.zones().get(name);
+    const waitMs = zone ? evictionTurns.waitMs(name, zone) : Number.POSITIVE_INFINITY;
     return waitMs === Number.POSITIVE_INFINITY ? HELD_MS : waitMs;
   }
 

@@ -16,6 +16,7 @@ import { startReconciler, startWorkQueue } from '../../runtime/work-queue.ts';
 import type { Controller, LeaderContext } from '../context.ts';
 import { FIELD_MANAGER } from '../managed-objects.ts';
 import type { ClusterNode } from '../sources.ts';
+import type { EvictionTurns } from './eviction-turns.ts';
 import { startEvictions, type Turn } from './evictions.ts';
 import { countMemoryWrites, patchOf, trackFullMemories, trackIdleMemories } from './node-memories.ts';
 import { type NodeRecordsContext, startNodeRecords } from './node-records.ts';
@@ -44,7 +45,10 @@ export type NodeRepairContext = Pick<
   LeaderContext,
   'client' | 'synced' | 'nodes' | 'audit' | 'evictionRate' | 'record' | 'reports' | 'metrics' | 'log' | 'signal'
 > &
-  NodeRecordsContext & { readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete' | 'changes'> };
+  NodeRecordsContext & {
+    readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete' | 'changes'>;
+    readonly evictionTurns: EvictionTurns;
+  };
 
 /** Keeps nodes as the policies declare them, whoever changed them, and whether or not the webhook saw it. */
 export function startNodeRepair(context: NodeRepairContext): Controller {
@@ -73,6 +77,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   metrics.watchQueue('node-repair', queue.depth);
   const evictions = startEvictions({
     ...context,
+    turns: context.evictionTurns,
     rate: context.evictionRate,
     onTurn: (name) => queue.add(name),
     onChange: () => changed(),

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
+import { evictionTurns } from '../../../../src/controllers/nodes/eviction-turns.ts';
 import { startIntruders } from '../../../../src/controllers/nodes/intruders.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
 import type { ClusterNode } from '../../../../src/controllers/sources.ts';
@@ -91,12 +92,19 @@ function start(names: readonly string[], options: Options = {}) {
     },
   };
   const compiled = policySet({ taint: { p: spec } }, { audit });
+  const nodes = {
+    get: (name: string) => cluster.get(name),
+    entries: () => cluster.values(),
+    changes,
+    news: createSubject(),
+  };
+  const turns = evictionTurns({ client: client as ApiClient, nodes, evictionRate: rate });
   const controller = startIntruders({
     client: client as ApiClient,
-    nodes: { get: (name) => cluster.get(name), entries: () => cluster.values(), changes, news: createSubject() },
+    nodes,
     policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: createSubject() },
     rights: { permits: (right) => rights.has(right), changes: rightChanges },
-    evictionRate: rate,
+    evictionTurns: turns,
     predecessorAt,
     record: (event) => void events.push(event),
     reports,
@@ -116,6 +124,7 @@ function start(names: readonly string[], options: Options = {}) {
   for (const name of names) show(name, [gpu]);
   return {
     pods,
+    turns,
     heldBack,
     evicted,
     lists,
@@ -292,6 +301,33 @@ describe('intruders: Evict', () => {
     expect(cluster.evicted).toHaveLength(2);
     await pass(10_000);
     expect(cluster.evicted.toSorted()).toEqual(['a-n1', 'a-n2', 'a-n3']);
+  });
+
+  it('waits for its turn where a node of the zone has just got a taint that evicts', async () => {
+    const cluster = start(['n1', 'n2'], { spec: EVICT });
+    await pass(10_000);
+    cluster.show('n1', []);
+    await pass(10_000);
+    cluster.pods.set('n1', [pod('a')]);
+    await pass(10_000);
+    cluster.show('n2', [gpu, { key: 'down', effect: 'NoExecute', timeAdded: new Date().toISOString() }]);
+    cluster.show('n1', [gpu]);
+    await pass(PROMPT_MS);
+    expect(cluster.said()).toHaveLength(3);
+    expect(cluster.evicted).toEqual([]);
+    await pass(11_000);
+    expect(cluster.evicted).toEqual(['a']);
+  });
+
+  it('waits while a node of the zone is having its turn', async () => {
+    const cluster = start(['n1'], { spec: EVICT });
+    const end = cluster.turns.take('');
+    await cluster.intrude('n1', () => pod('a'));
+    await pass(60_000);
+    expect(cluster.evicted).toEqual([]);
+    end(false);
+    await pass(10_000);
+    expect(cluster.evicted).toEqual(['a']);
   });
 
   it.each<{ what: string; options: Options }>([

@@ -3,6 +3,7 @@ import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { nodeRecords } from '../../../../src/cluster/node-records.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
+import { evictionTurns } from '../../../../src/controllers/nodes/eviction-turns.ts';
 import { type NodeRepairContext, startNodeRepair } from '../../../../src/controllers/nodes/node-repair.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
 import type { ClusterNode } from '../../../../src/controllers/sources.ts';
@@ -113,18 +114,19 @@ export function startRepair(
     nodeChanges.next({ type: 'added', entry: cluster.get(name) ?? nodeEntry(name) });
   }
 
+  const watched = {
+    get: (name: string) => cluster.get(name),
+    entries: () => cluster.values(),
+    changes: nodeChanges,
+    news: createSubject(),
+  };
   const controller = startNodeRepair({
     client: client as ApiClient,
     namespace: 'taintkeeper',
     // Nobody else writes it but as a test has it, which a refused write then finds out.
     nodeRecords: { ...nodeRecords({ client: client as ApiClient, namespace: 'taintkeeper', log }), follow: () => {} },
     synced,
-    nodes: {
-      get: (name) => cluster.get(name),
-      entries: () => cluster.values(),
-      changes: nodeChanges,
-      news: createSubject(),
-    },
+    nodes: watched,
     policies: {
       snapshot: () => ({ policies: [], compiled, versions: new Set() }),
       isComplete,
@@ -132,6 +134,7 @@ export function startRepair(
     },
     audit,
     evictionRate,
+    evictionTurns: evictionTurns({ client: client as ApiClient, nodes: watched, evictionRate }),
     record: (event) => void events.push(event),
     reports,
     metrics,
