@@ -60,6 +60,16 @@ const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
     field: 'except',
   },
   {
+    // Not all that would: the API server cannot afford to compare a pattern with a pattern.
+    holds: ({ key, except = [] }) =>
+      except.every((one) => one !== key && !(one.endsWith('*') && key.startsWith(one.slice(0, -1)))),
+    cel:
+      '!has(self.except) || self.except.all(e, e != self.key && ' +
+      "!(e.endsWith('*') && self.key.startsWith(e.substring(0, e.size() - 1))))",
+    message: 'except takes out every key that the rule means: narrow it, or leave the rule out',
+    field: 'except',
+  },
+  {
     holds: ({ key, tolerate }) => tolerate !== 'Authorized' || !isPattern(key),
     cel: "!has(self.tolerate) || self.tolerate != 'Authorized' || !self.key.contains('*')",
     message: 'tolerate: Authorized needs a key without "*", because RBAC names the keys',

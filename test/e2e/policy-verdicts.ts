@@ -154,6 +154,25 @@ export const VERDICTS: readonly Verdict[] = [
     'spec.taints[0].except',
     'except is only for a key with "*": leave it out',
   ),
+  ...[
+    ['*', '*'],
+    ['a.io/*', 'a.io/*'],
+    ['a.io/b*c', 'a.io/*'],
+  ].map(([key, except]) =>
+    taint(
+      `an exception, ${except}, for all of ${key}`,
+      { taints: [{ key, except: ['b', except] }] },
+      'spec.taints[0].except',
+      'except takes out every key that the rule means: narrow it, or leave the rule out',
+    ),
+  ),
+  ...[
+    ['a.io/*', 'a.io/b*'],
+    ['a.io/*', 'axio/*'],
+    ['*.io/*', 'a*.io/*'],
+  ].map(([key, except]) =>
+    taint(`an exception, ${except}, for some of ${key}`, { taints: [{ key, except: [except] }] }),
+  ),
   taint(
     'an exception with two slashes',
     { taints: [{ key: '*', except: ['a', 'a/b/c'] }] },
