@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { onOlderKubernetes } from './test/runner/suites.ts';
+import { OTHER_VERSIONS } from './test/control-plane/kubernetes.ts';
+import { onOtherKubernetes, projectOf } from './test/runner/suites.ts';
 import { seedEnvironment } from './test/seed.ts';
 
 const common = {
@@ -45,15 +46,15 @@ export default defineConfig({
           sequence: { groupOrder: 3 },
         },
       },
-      {
-        // On an older API server. What needs the other components, which are newer than it, skips itself.
+      // On API servers of other versions. What needs components that are newer than its API server skips itself.
+      ...OTHER_VERSIONS.map((version) => ({
         test: {
           ...endToEnd,
-          name: 'e2e-1.34',
-          env: { ...common.env, TAINTKEEPER_TEST_KUBERNETES: '1.34' },
-          ...onOlderKubernetes(),
+          name: projectOf(version),
+          env: { ...common.env, TAINTKEEPER_TEST_KUBERNETES: version },
+          ...onOtherKubernetes(version),
         },
-      },
+      })),
     ],
   },
 });

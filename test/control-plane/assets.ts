@@ -2,40 +2,47 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Component } from './components.ts';
 import { cacheFolder, programName, unbuilt } from './go-modules.ts';
-import { BINARIES, type Binary, KUBERNETES, OLDER_KUBERNETES } from './kubernetes.ts';
+import {
+  askedVersion,
+  BINARIES,
+  type Binary,
+  isOlder,
+  KUBERNETES,
+  type OtherVersion,
+  otherKubernetes,
+} from './kubernetes.ts';
 import { whyNotBuilt } from './not-built.ts';
 
 /** Without these no control plane starts; they are also all that envtest's ready-made bundles hold. */
 const REQUIRED: readonly Binary[] = ['etcd', 'kube-apiserver', 'kubectl'];
 
-/** Which API server: the newest, or the older one. */
-export type KubernetesChoice = 'newest' | '1.34';
-
 /** The binaries of a control plane, as far as they are there. */
 export interface Assets {
-  readonly choice: KubernetesChoice;
   readonly folder: string;
-  /** The API server's own path: an older one is in a folder of its own. */
+  /** The API server's own path: one of another version is in a folder of its own. */
   readonly apiServer: string;
+  /** Whether it is older than the other components. */
+  readonly isOlder: boolean;
   /** Why each of the others is not there. */
   readonly missing: ReadonlyMap<Binary, string>;
 }
 
 /**
- * The binaries at hand: those of KUBEBUILDER_ASSETS if that is set, else what build.ts has built. The older API server
+ * The binaries at hand: those of KUBEBUILDER_ASSETS if that is set, else what build.ts has built. An API server of another version
  * always is a built one.
  *
  * @throws Error when KUBEBUILDER_ASSETS names a folder without etcd, kube-apiserver or kubectl
  */
-export function findAssets(choice = kubernetesChoice()): Assets {
+export function findAssets(version: OtherVersion | 'newest' = askedVersion() ?? 'newest'): Assets {
   const given = process.env.KUBEBUILDER_ASSETS;
   const newest = given ? inspectGiven(given) : inspectCache();
-  if (choice === 'newest') return newest;
+  if (version === 'newest') return newest;
+  const other = otherKubernetes(version);
   const missing = new Map(newest.missing);
   missing.delete('kube-apiserver');
-  const [older] = unbuilt(OLDER_KUBERNETES);
-  if (older) missing.set('kube-apiserver', whyNotBuilt(OLDER_KUBERNETES, older));
-  return { ...newest, choice, apiServer: join(cacheFolder(OLDER_KUBERNETES), 'kube-apiserver'), missing };
+  const [absent] = unbuilt(other);
+  if (absent) missing.set('kube-apiserver', whyNotBuilt(other, absent, `npm run control-plane:build ${version}`));
+  return { ...newest, apiServer: join(cacheFolder(other), 'kube-apiserver'), isOlder: isOlder(version), missing };
 }
 
 /** The path of one binary. */
@@ -51,7 +58,7 @@ export function obstacleTo(components: readonly Component[], assets: Assets): st
   const binaries = components.filter((component) => component !== 'kubelets');
   const [absent] = [...REQUIRED, ...binaries].flatMap((binary) => assets.missing.get(binary) ?? []);
   if (absent !== undefined) return absent;
-  const [newer] = assets.choice === 'newest' ? [] : binaries;
+  const [newer] = assets.isOlder ? binaries : [];
   return newer && `${programName(KUBERNETES, newer)} must not be newer than the API server`;
 }
 
@@ -68,13 +75,5 @@ function inspectGiven(folder: string): Assets {
 }
 
 function inFolder(folder: string, missing: ReadonlyMap<Binary, string>): Assets {
-  return { choice: 'newest', folder, apiServer: join(folder, 'kube-apiserver'), missing };
-}
-
-/** The API server of this run of the tests: a project of vitest.config.ts asks for the older one. */
-function kubernetesChoice(): KubernetesChoice {
-  const asked = process.env.TAINTKEEPER_TEST_KUBERNETES;
-  if (!asked) return 'newest';
-  if (asked === '1.34') return asked;
-  throw new Error(`TAINTKEEPER_TEST_KUBERNETES=${asked}: there is only 1.34 besides the newest`);
+  return { folder, apiServer: join(folder, 'kube-apiserver'), isOlder: false, missing };
 }

@@ -9,7 +9,7 @@ import { whyGoFailed } from './go-failure.ts';
 import { cacheFolder, type GoModule, lockedVersion, oldestGo, programName, unbuilt } from './go-modules.ts';
 import { HELM } from './helm.ts';
 import { KARPENTER } from './karpenter.ts';
-import { KUBERNETES, OLDER_KUBERNETES } from './kubernetes.ts';
+import { EVERYDAY_VERSION, KUBERNETES, OTHER_VERSIONS, type OtherVersion, otherKubernetes } from './kubernetes.ts';
 import { noteNotBuilt } from './not-built.ts';
 import { onExit } from './on-exit.ts';
 import { PROMTOOL, promtoolPath, unpackPromtool } from './promtool.ts';
@@ -100,17 +100,23 @@ function buildFlags(module: GoModule, program: string): string[] {
  * All that is built from Go modules; with KUBEBUILDER_ASSETS nothing.
  *
  * @param withKarpenter it takes minutes to build, and few tests need it
+ * @param versions of API servers besides those that `npm test` has: some minutes each
  * @returns how many programs could not be built
  * @throws Error when KUBEBUILDER_ASSETS names a folder without etcd, kube-apiserver or kubectl
  */
-export async function buildAll(report: (line: string) => void, withKarpenter: boolean): Promise<number> {
+export async function buildAll(
+  report: (line: string) => void,
+  { withKarpenter, versions = [] }: { withKarpenter: boolean; versions?: readonly OtherVersion[] },
+): Promise<number> {
   if (process.env.KUBEBUILDER_ASSETS) {
     findAssets();
     return 0;
   }
   if (!promtoolPath() && unpackPromtool()) report("promtool unpacked from Debian's package");
   const modules = [
-    ...[KUBERNETES, OLDER_KUBERNETES, HELM, ACTIONLINT],
+    KUBERNETES,
+    ...[...new Set([EVERYDAY_VERSION, ...versions])].map(otherKubernetes),
+    ...[HELM, ACTIONLINT],
     ...(promtoolPath() ? [] : [PROMTOOL]),
     ...(withKarpenter ? [KARPENTER] : []),
   ];
@@ -118,6 +124,8 @@ export async function buildAll(report: (line: string) => void, withKarpenter: bo
 }
 
 if (import.meta.main) {
-  const failed = await buildAll((line) => process.stdout.write(`${line}\n`), true);
+  // `npm run control-plane:build 1.35`: that one, too.
+  const versions = OTHER_VERSIONS.filter((version) => process.argv.includes(version));
+  const failed = await buildAll((line) => process.stdout.write(`${line}\n`), { withKarpenter: true, versions });
   process.exitCode = failed > 0 ? 1 : 0;
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { KubeConfig } from '@kubernetes/client-node';
+import { capabilitiesOf } from '../../src/native/translate.ts';
 import { createAccessDesk } from './access.ts';
 import { type Assets, binaryPath, findAssets, obstacleTo } from './assets.ts';
 import { type AuditEvent, findAuditEvent, readAuditLog } from './audit-log.ts';
@@ -8,6 +9,7 @@ import * as components from './components.ts';
 import { createAuthority, type KeyPair, serviceAccountKey } from './credentials.ts';
 import { createFaults, type Faults } from './faults.ts';
 import { type KubectlResult, runKubectl } from './kubectl.ts';
+import { testedMinor } from './kubernetes.ts';
 import { lastLines } from './process.ts';
 import { type Answer, createRestClient, type Payload, type RestClient } from './rest.ts';
 import { type RunningComponent, startComponent } from './start-component.ts';
@@ -136,7 +138,7 @@ async function start(
     'kube-apiserver',
     components.kubeApiserver(files, etcdUrl, [
       ...(options.routesToEndpoints ? ['--enable-aggregator-routing=true'] : []),
-      ...(options.mutatingPolicies && assets.choice === '1.34' ? MUTATING_POLICIES : []),
+      ...(options.mutatingPolicies && capabilitiesOf(testedMinor())?.gated ? MUTATING_POLICIES : []),
       ...(options.apiServerArgs ?? []),
       ...(options.webhookClient ? showCertificate(await authority.client(options.webhookClient), workspace) : []),
     ]),

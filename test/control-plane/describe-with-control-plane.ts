@@ -8,6 +8,8 @@ import { obstacleToHelm } from './helm.ts';
 export interface Needs extends ControlPlaneOptions {
   /** They run helm. */
   helm?: boolean;
+  /** Why they cannot run besides, if so. */
+  obstacle?: string | undefined;
 }
 
 /**
@@ -39,6 +41,6 @@ export function describeWithControlPlane(name: string, options: Needs, body: (cp
   });
 }
 
-function findObstacle({ components = [], helm = false }: Needs): string | undefined {
-  return obstacleTo(components, findAssets()) ?? (helm ? obstacleToHelm() : undefined);
+function findObstacle({ components = [], helm = false, obstacle }: Needs): string | undefined {
+  return obstacle ?? obstacleTo(components, findAssets()) ?? (helm ? obstacleToHelm() : undefined);
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { GoModule } from './go-modules.ts';
+import { type GoModule, lockedVersion } from './go-modules.ts';
 
 /** What the control plane is made of, and the Go package each is built from. */
 const PACKAGES = {
@@ -20,12 +20,51 @@ export const KUBERNETES: GoModule = {
   linkerVariables,
 };
 
-/** The API server that the tests run against besides. Its etcd and kubectl are those of {@link KUBERNETES}. */
-export const OLDER_KUBERNETES: GoModule = {
-  ...KUBERNETES,
-  folder: join(import.meta.dirname, 'kubernetes-1.34'),
-  packages: { 'kube-apiserver': PACKAGES['kube-apiserver'] },
-};
+/** The minor version of {@link KUBERNETES}. */
+const OURS = lockedVersion(KUBERNETES, 'kube-apiserver').slice(1).split('.', 2).join('.');
+
+/** The minor versions of Kubernetes that the tests run against besides: a folder each. */
+export const OTHER_VERSIONS = ['1.33', '1.34', '1.35', '1.37'] as const;
+export type OtherVersion = (typeof OTHER_VERSIONS)[number];
+
+/** The one of them that `npm test` has, too; the others are left to the nightly run. */
+export const EVERYDAY_VERSION: OtherVersion = '1.34';
+
+/** An API server of another version. Its etcd and kubectl are those of {@link KUBERNETES}. */
+export function otherKubernetes(version: OtherVersion): GoModule {
+  return {
+    ...KUBERNETES,
+    folder: join(import.meta.dirname, `kubernetes-${version}`),
+    packages: { 'kube-apiserver': PACKAGES['kube-apiserver'] },
+  };
+}
+
+/**
+ * Which of them TAINTKEEPER_TEST_KUBERNETES asks for, for this run of the tests; `undefined` for the newest.
+ *
+ * @throws Error when there is no such version
+ */
+export function askedVersion(): OtherVersion | undefined {
+  const asked = process.env.TAINTKEEPER_TEST_KUBERNETES;
+  if (!asked) return undefined;
+  const found = OTHER_VERSIONS.find((version) => version === asked);
+  if (found) return found;
+  throw new Error(`TAINTKEEPER_TEST_KUBERNETES=${asked}: there are only ${OTHER_VERSIONS.join(', ')} besides ${OURS}`);
+}
+
+/** `36` of the version asked for, or of {@link KUBERNETES}. Binaries of KUBEBUILDER_ASSETS are taken for as new. */
+export function testedMinor(): number {
+  return minorOf(askedVersion() ?? OURS);
+}
+
+/** Whether an API server of that version is older than the other components, which are of {@link KUBERNETES}. */
+export function isOlder(version: OtherVersion): boolean {
+  return minorOf(version) < minorOf(OURS);
+}
+
+function minorOf(version: string): number {
+  return Number(version.split('.')[1]);
+}
 
 /** Clients refuse to talk to a server that does not know its version. */
 function linkerVariables(version: string): Record<string, string> {

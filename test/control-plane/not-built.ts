@@ -10,10 +10,10 @@ export function noteNotBuilt(module: GoModule, program: string, reason: string):
   process.env[VARIABLE] = JSON.stringify({ ...notes(), [programName(module, program)]: reason });
 }
 
-/** Why there is no such program: `etcd 3.6.16: ` and the reason. */
-export function whyNotBuilt(module: GoModule, program: string): string {
+/** Why there is no such program: `etcd 3.6.16: ` and the reason. @param command that builds it */
+export function whyNotBuilt(module: GoModule, program: string, command = 'npm run control-plane:build'): string {
   const name = programName(module, program);
-  return `${name}: ${notes()[name] ?? 'not built; run `npm run control-plane:build`'}`;
+  return `${name}: ${notes()[name] ?? `not built; run \`${command}\``}`;
 }
 
 function notes(): Record<string, string> {

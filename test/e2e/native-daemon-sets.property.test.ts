@@ -11,7 +11,7 @@ import { isExploring, seed } from '../seed.ts';
 import { manifest } from '../unit/policy/policies.ts';
 import { scenario } from './native-daemon-set-cases.ts';
 import { check, make, store } from './native-daemon-set-requests.ts';
-import { createNativeRig, mutatingVersionOf, type NativeRig } from './native-rig.ts';
+import { createNativeRig, MUTATING_VERSION, type NativeRig, obstacleToMutation } from './native-rig.ts';
 
 /** Sets of policies, each of which takes the API server two seconds to take in: more of them with TAINTKEEPER_POLICY_SETS. */
 const MORE_POLICY_SETS = process.env.TAINTKEEPER_POLICY_SETS;
@@ -24,11 +24,11 @@ const MANY = MORE_POLICY_SETS ? 20 : 8;
 
 describeWithControlPlane(
   'native tolerations and the engine, on generated policies',
-  { mutatingPolicies: true },
+  { mutatingPolicies: true, obstacle: obstacleToMutation },
   (cp) => {
     let rig: NativeRig;
     beforeAll(() => {
-      rig = createNativeRig(cp(), { sparesAdmin: true, mutatingVersion: mutatingVersionOf(cp()) });
+      rig = createNativeRig(cp(), { sparesAdmin: true, mutatingVersion: MUTATING_VERSION });
     });
 
     it(

@@ -7,7 +7,7 @@ import type { TaintPolicy } from '../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer, node, type User } from '../control-plane/users.ts';
-import { createNativeRig, mutatingVersionOf, type NativeRig } from './native-rig.ts';
+import { createNativeRig, MUTATING_VERSION, type NativeRig, obstacleToMutation } from './native-rig.ts';
 import { GPU, getNode, type Node, OTHER, path, RELEASE, type Taint } from './nodes.ts';
 
 const RESTORED = 'taintkeeper.dev/restored';
@@ -29,302 +29,311 @@ function translated(
   });
 }
 
-describeWithControlPlane('native policies for nodes', { mutatingPolicies: true }, (cp) => {
-  let native: NativeRig;
-  let count = 0;
+describeWithControlPlane(
+  'native policies for nodes',
+  { mutatingPolicies: true, obstacle: obstacleToMutation },
+  (cp) => {
+    let native: NativeRig;
+    let count = 0;
 
-  beforeAll(() => {
-    native = createNativeRig(cp(), { sparesAdmin: true, mutatingVersion: mutatingVersionOf(cp()) });
-  });
-
-  /** A node, stored as it is given. */
-  async function createNode(taints: readonly Taint[], labels: Record<string, string> = { pool: 'gpu' }): Promise<Node> {
-    const body = { metadata: { name: `n${++count}`, labels }, spec: { taints } };
-    const created = await cp().request<Node>(admin, 'POST', '/api/v1/nodes', { body });
-    expect(created.status, JSON.stringify(created.body).slice(0, 500)).toBe(201);
-    // A node is given its not-ready taint when it is made.
-    const stored = { ...created.body, spec: { ...created.body.spec, taints } };
-    return (await cp().request<Node>(admin, 'PUT', path(body.metadata.name), { body: stored })).body;
-  }
-
-  async function put(user: User, name: string, change: (live: Node) => object) {
-    const live = await getNode(cp(), name);
-    return cp().request<Node & { message?: string }>(user, 'PUT', path(name), { body: { ...live, ...change(live) } });
-  }
-
-  const withTaints = (taints: readonly Taint[]) => (live: Node) => ({ spec: { ...live.spec, taints } });
-  const label = (live: Node) => ({ metadata: { ...live.metadata, labels: { ...live.metadata.labels, x: 'y' } } });
-  const annotated =
-    (text: string, annotation = RELEASE) =>
-    (live: Node) => ({
-      metadata: { ...live.metadata, annotations: { ...live.metadata.annotations, [annotation]: text } },
-    });
-  const remembering = (taints: readonly Taint[]) =>
-    annotated(taints.map(formatTaint).join(', '), REMEMBERED_ANNOTATION);
-
-  describe('of a Restore policy', () => {
-    beforeAll(() => native.enforce(translated({ gpu: GPU_SPEC }, { purpose: 'Backstop' })));
-
-    it('put back what an update drops, keep its other changes, and write down what they did', async () => {
-      const { metadata } = await createNode([GPU, OTHER]);
-      const { status, body } = await put(developer, metadata.name, (live) => ({
-        ...label(live),
-        ...withTaints([OTHER])(live),
-      }));
-      expect(status).toBe(200);
-      expect(body.spec.taints).toEqual([OTHER, GPU]);
-      expect(body.metadata.labels).toMatchObject({ x: 'y' });
-      expect(body.metadata.annotations).toMatchObject({ [RESTORED]: 'gpu dedicated=gpu:NoSchedule' });
+    beforeAll(() => {
+      native = createNativeRig(cp(), { sparesAdmin: true, mutatingVersion: MUTATING_VERSION });
     });
 
-    it('write down the same only once, and before what stands there', async () => {
-      const { metadata } = await createNode([GPU]);
-      const other = 'other example.com/a:NoExecute';
-      await put(admin, metadata.name, (live) => ({
-        metadata: { ...live.metadata, annotations: { [RESTORED]: other } },
-      }));
-      await put(developer, metadata.name, withTaints([]));
-      const { body } = await put(developer, metadata.name, withTaints([]));
-      expect(body.metadata.annotations).toMatchObject({ [RESTORED]: `gpu dedicated=gpu:NoSchedule, ${other}` });
-    });
+    /** A node, stored as it is given. */
+    async function createNode(
+      taints: readonly Taint[],
+      labels: Record<string, string> = { pool: 'gpu' },
+    ): Promise<Node> {
+      const body = { metadata: { name: `n${++count}`, labels }, spec: { taints } };
+      const created = await cp().request<Node>(admin, 'POST', '/api/v1/nodes', { body });
+      expect(created.status, JSON.stringify(created.body).slice(0, 500)).toBe(201);
+      // A node is given its not-ready taint when it is made.
+      const stored = { ...created.body, spec: { ...created.body.spec, taints } };
+      return (await cp().request<Node>(admin, 'PUT', path(body.metadata.name), { body: stored })).body;
+    }
 
-    it('let go what was announced, once', async () => {
-      const { metadata } = await createNode([GPU]);
-      await put(developer, metadata.name, annotated('dedicated=gpu:NoSchedule, example.com/x:NoExecute'));
-      const { body } = await put(developer, metadata.name, withTaints([]));
-      expect(body.spec.taints).toBeUndefined();
-      expect(body.metadata.annotations).toMatchObject({ [RELEASE]: 'example.com/x:NoExecute' });
-    });
+    async function put(user: User, name: string, change: (live: Node) => object) {
+      const live = await getNode(cp(), name);
+      return cp().request<Node & { message?: string }>(user, 'PUT', path(name), { body: { ...live, ...change(live) } });
+    }
 
-    it('give a node that registers its taints', async () => {
-      const body = { metadata: { name: 'w1', labels: { pool: 'gpu' } }, spec: { taints: [OTHER] } };
-      const registered = await cp().request<Node>(node('w1'), 'POST', '/api/v1/nodes', { body });
-      // The API server adds a taint of its own.
-      expect([registered.status, registered.body.spec.taints]).toEqual([201, expect.arrayContaining([OTHER, GPU])]);
-    });
+    const withTaints = (taints: readonly Taint[]) => (live: Node) => ({ spec: { ...live.spec, taints } });
+    const label = (live: Node) => ({ metadata: { ...live.metadata, labels: { ...live.metadata.labels, x: 'y' } } });
+    const annotated =
+      (text: string, annotation = RELEASE) =>
+      (live: Node) => ({
+        metadata: { ...live.metadata, annotations: { ...live.metadata.annotations, [annotation]: text } },
+      });
+    const remembering = (taints: readonly Taint[]) =>
+      annotated(taints.map(formatTaint).join(', '), REMEMBERED_ANNOTATION);
 
-    it("leave a node's own update alone", async () => {
-      const { metadata } = await createNode([GPU, OTHER]);
-      const own = node(metadata.name);
-      const labelled = await put(own, metadata.name, label);
-      expect([labelled.status, labelled.body.metadata.annotations]).toEqual([200, metadata.annotations]);
-      const dropped = await put(own, metadata.name, withTaints([OTHER]));
-      expect(dropped.body.message).toContain('is not allowed to modify taints');
-      expect((await getNode(cp(), metadata.name)).spec.taints).toEqual([GPU, OTHER]);
-    });
-  });
+    describe('of a Restore policy', () => {
+      beforeAll(() => native.enforce(translated({ gpu: GPU_SPEC }, { purpose: 'Backstop' })));
 
-  describe('of a Restore policy that guards its taints, and its nodes', () => {
-    const spec: TaintPolicySpec = {
-      mode: 'Restore',
-      nodeSelector: { matchLabels: { pool: 'gpu' } },
-      taints: [{ key: 'dedicated', additions: 'Guarded' }],
-      leaving: 'Refuse',
-    };
-    beforeAll(() => native.enforce(translated({ gpu: spec }, { purpose: 'Backstop' })));
-
-    it('take out what an update adds, keep its other changes, write down what they did, and forget it', async () => {
-      const { metadata } = await createNode([]);
-      const { status, body } = await put(developer, metadata.name, (live) => ({
-        ...remembering([GPU])(live),
-        ...withTaints([GPU, OTHER])(live),
-      }));
-      expect([status, body.spec.taints]).toEqual([200, [OTHER]]);
-      expect(body.metadata.annotations).toEqual({ [RESTORED]: 'gpu -dedicated=gpu:NoSchedule' });
-    });
-
-    it('change a value back', async () => {
-      const { metadata } = await createNode([GPU, OTHER]);
-      const { body } = await put(developer, metadata.name, withTaints([OTHER, { ...GPU, value: 'cpu' }]));
-      expect(body.spec.taints).toEqual([OTHER, GPU]);
-    });
-
-    it('refuse that a node leaves the policy with a protected taint, and let it once that is announced', async () => {
-      const { metadata } = await createNode([GPU]);
-      const leave = (live: Node) => ({ metadata: { ...live.metadata, labels: { pool: 'cpu' } } });
-      const refused = await put(developer, metadata.name, leave);
-      expect(refused.body.message).toContain(
-        `node ${metadata.name} must not leave TaintPolicy "gpu" (spec.leaving, mode Restore), which selects by label pool, while it carries taint ` +
-          `dedicated=gpu:NoSchedule. To let the node leave on purpose, first: kubectl annotate --overwrite node ${metadata.name} ` +
-          `${RELEASE}=dedicated=gpu:NoSchedule`,
-      );
-      await put(developer, metadata.name, annotated('dedicated=gpu:NoSchedule'));
-      expect(await put(developer, metadata.name, leave)).toMatchObject({ status: 200 });
-    });
-
-    it('refuse an addition where nothing can be taken out, and say so', async () => {
-      await native.enforce(translated({ gpu: spec }, { mutates: false }));
-      const { metadata } = await createNode([]);
-      const { status, body } = await put(developer, metadata.name, withTaints([GPU]));
-      expect([status, body.message]).toEqual([
-        403,
-        expect.stringContaining(
-          `node ${metadata.name} must not get taint dedicated=gpu:NoSchedule, guarded by TaintPolicy "gpu" (spec.taints[0], mode Restore). ` +
-            'It is not taken out: that needs a MutatingAdmissionPolicy, which this API server does not have. ' +
-            'The policy exempts nobody: to add it on purpose, change the policy first.',
-        ),
-      ]);
-    });
-  });
-
-  describe('of a policy that exempts somebody', () => {
-    const REMOVED = 'taintkeeper.dev/removed';
-    const taints = [GPU_SPEC.taints[0], { key: 'example.com/*' }] as TaintPolicySpec['taints'];
-    const spec: TaintPolicySpec = { ...GPU_SPEC, taints, exempt: { users: [developer.name] } };
-    const GPU_TEXT = 'dedicated=gpu:NoSchedule';
-
-    describe.each(['Restore', 'Deny'] as const)('in mode %s, under the webhook', (mode) => {
-      beforeAll(() => native.enforce(translated({ gpu: { ...spec, mode } }, { purpose: 'Backstop' })));
-
-      it('record the Present taint that they remove, and no other', async () => {
+      it('put back what an update drops, keep its other changes, and write down what they did', async () => {
         const { metadata } = await createNode([GPU, OTHER]);
-        const { body } = await put(developer, metadata.name, withTaints([]));
-        expect([body.spec.taints, body.metadata.annotations]).toEqual([undefined, { [REMOVED]: GPU_TEXT }]);
-      });
-
-      it('record it once, behind what stands there, and another value as well', async () => {
-        const { metadata } = await createNode([GPU]);
-        const other = 'example.com/a:NoExecute';
-        await put(admin, metadata.name, (live) => ({
-          metadata: { ...live.metadata, annotations: { [REMOVED]: other } },
+        const { status, body } = await put(developer, metadata.name, (live) => ({
+          ...label(live),
+          ...withTaints([OTHER])(live),
         }));
-        await put(developer, metadata.name, withTaints([{ ...GPU, value: 'cpu' }]));
-        await put(admin, metadata.name, withTaints([GPU]));
+        expect(status).toBe(200);
+        expect(body.spec.taints).toEqual([OTHER, GPU]);
+        expect(body.metadata.labels).toMatchObject({ x: 'y' });
+        expect(body.metadata.annotations).toMatchObject({ [RESTORED]: 'gpu dedicated=gpu:NoSchedule' });
+      });
+
+      it('write down the same only once, and before what stands there', async () => {
+        const { metadata } = await createNode([GPU]);
+        const other = 'other example.com/a:NoExecute';
+        await put(admin, metadata.name, (live) => ({
+          metadata: { ...live.metadata, annotations: { [RESTORED]: other } },
+        }));
+        await put(developer, metadata.name, withTaints([]));
         const { body } = await put(developer, metadata.name, withTaints([]));
-        expect(body.metadata.annotations).toEqual({ [REMOVED]: `${other}, ${GPU_TEXT}` });
+        expect(body.metadata.annotations).toMatchObject({ [RESTORED]: `gpu dedicated=gpu:NoSchedule, ${other}` });
+      });
+
+      it('let go what was announced, once', async () => {
+        const { metadata } = await createNode([GPU]);
+        await put(developer, metadata.name, annotated('dedicated=gpu:NoSchedule, example.com/x:NoExecute'));
+        const { body } = await put(developer, metadata.name, withTaints([]));
+        expect(body.spec.taints).toBeUndefined();
+        expect(body.metadata.annotations).toMatchObject({ [RELEASE]: 'example.com/x:NoExecute' });
+      });
+
+      it('give a node that registers its taints', async () => {
+        const body = { metadata: { name: 'w1', labels: { pool: 'gpu' } }, spec: { taints: [OTHER] } };
+        const registered = await cp().request<Node>(node('w1'), 'POST', '/api/v1/nodes', { body });
+        // The API server adds a taint of its own.
+        expect([registered.status, registered.body.spec.taints]).toEqual([201, expect.arrayContaining([OTHER, GPU])]);
+      });
+
+      it("leave a node's own update alone", async () => {
+        const { metadata } = await createNode([GPU, OTHER]);
+        const own = node(metadata.name);
+        const labelled = await put(own, metadata.name, label);
+        expect([labelled.status, labelled.body.metadata.annotations]).toEqual([200, metadata.annotations]);
+        const dropped = await put(own, metadata.name, withTaints([OTHER]));
+        expect(dropped.body.message).toContain('is not allowed to modify taints');
+        expect((await getNode(cp(), metadata.name)).spec.taints).toEqual([GPU, OTHER]);
       });
     });
 
-    it('record nothing where there is no leader to put it back', async () => {
-      await native.enforce(translated({ gpu: spec }));
-      const { metadata } = await createNode([GPU]);
-      const { body } = await put(developer, metadata.name, withTaints([]));
-      expect([body.spec.taints, body.metadata.annotations]).toEqual([undefined, undefined]);
-    });
-  });
-
-  describe('of a Deny policy', () => {
-    beforeAll(() => native.enforce(translated({ gpu: { ...GPU_SPEC, mode: 'Deny' } })));
-
-    it('refuse the update, say what the reader can do, and that is so', async () => {
-      const { metadata } = await createNode([GPU, OTHER]);
-      const { name } = metadata;
-      const refused = await put(developer, name, withTaints([]));
-      expect(refused.status).toBe(403);
-      expect(refused.body.message).toContain(
-        `node ${name} must keep taint dedicated=gpu:NoSchedule, protected by TaintPolicy "gpu" (spec.taints[0], mode Deny). To remove it on purpose, first: ` +
-          `kubectl annotate --overwrite node ${name} ${RELEASE}=dedicated=gpu:NoSchedule`,
-      );
-      await put(developer, name, annotated('dedicated=gpu:NoSchedule'));
-      const { status, body } = await put(developer, name, withTaints([]));
-      expect([status, body.spec.taints, body.metadata.annotations?.[RELEASE]]).toEqual([200, undefined, undefined]);
-    });
-
-    it('leave a record in the audit log', async () => {
-      const { metadata } = await createNode([GPU]);
-      const answer = await put(developer, metadata.name, withTaints([]));
-      expect((await cp().auditEvent(answer)).annotations).toMatchObject({
-        'gpu.protect.taintkeeper.dev/denied': 'dedicated=gpu:NoSchedule',
-      });
-    });
-  });
-
-  describe.each(['Deny', 'Restore'] as const)('under a wildcard in mode %s', (mode) => {
-    const starting: Taint = { key: 'boot.example.com/preparing', value: 'yes', effect: 'NoExecute' };
-
-    it('a node that starts becomes usable: its operator takes its taint off, and the one that has settled stays', async () => {
-      await native.enforce(translated({ all: { mode, taints: [{ key: '*', except: ['own.example.com/*'] }] } }));
-      const own = { key: 'own.example.com/a', effect: 'NoSchedule' };
-      const { metadata } = await createNode([GPU, own, starting]);
-      await put(admin, metadata.name, remembering([GPU, own]));
-      expect((await put(developer, metadata.name, withTaints([GPU, own]))).body.spec.taints).toEqual([GPU, own]);
-      expect((await put(developer, metadata.name, withTaints([GPU]))).body.spec.taints).toEqual([GPU]);
-      const { status, body } = await put(developer, metadata.name, (live) => ({
-        ...withTaints([])(live),
-        metadata: { ...live.metadata, annotations: {} },
-      }));
-      expect(status === 200 ? body.spec.taints : body.message).toEqual(
-        mode === 'Restore' ? [GPU] : expect.stringContaining('must keep taint dedicated=gpu:NoSchedule'),
-      );
-    });
-  });
-
-  describe('at their limits', () => {
-    /** Keys of the greatest length. */
-    const manyTaints = (amount: number): Taint[] =>
-      Array.from({ length: amount }, (_, index) => ({
-        key: `${Array.from({ length: 4 }, () => 'x'.repeat(60)).join('.')}.example/${`${index}-`.padEnd(62, 'x')}x`,
-        value: 'v'.repeat(63),
-        effect: 'NoSchedule',
-      }));
-    /** Every policy is for every node and every taint, and so has to know of all the others. */
-    const policies = (settleSeconds: number) =>
-      Object.fromEntries(
-        Array.from({ length: 20 }, (_, index): [string, TaintPolicySpec] => [
-          `p${index}`,
-          {
-            mode: index === 0 ? 'Deny' : 'Restore',
-            nodeSelector: { matchLabels: { pool: 'gpu' } },
-            taints: [{ key: '*' }, { key: `example.com/${index}` }],
-            exempt: { users: index === 0 ? [developer.name] : [`*:controller-of-${index}`] },
-            settleSeconds,
-          },
-        ]),
-      );
-
-    it.each([0, 600])(
-      '20 policies put back 64 taints, and refuse nothing for their cost: settleSeconds %i',
-      async (seconds) => {
-        await native.enforce(translated(policies(seconds)));
-        const { metadata } = await createNode(manyTaints(64));
-        await put(admin, metadata.name, remembering(manyTaints(64)));
-        const { status, body } = await put(developer, metadata.name, withTaints([]));
-        expect([status, body.spec.taints]).toEqual([200, expect.arrayContaining(manyTaints(64))]);
-      },
-    );
-
-    it('whatever stands in the annotations, a taint is put back', async () => {
-      await native.enforce(translated({ gpu: GPU_SPEC }, { purpose: 'Backstop' }));
-      const names = ['release', 'remembered', 'restored'].map((name) => `taintkeeper.dev/${name}`);
-      const { metadata } = await createNode([GPU]);
-      for (const filling of [',', 'a:b,', 'x']) {
-        const annotations = Object.fromEntries(names.map((name) => [name, filling.repeat(80_000 / filling.length)]));
-        const filled = await put(admin, metadata.name, (live) => ({ metadata: { ...live.metadata, annotations } }));
-        expect(filled.status).toBe(200);
-        const { status, body } = await put(developer, metadata.name, withTaints([]));
-        expect([status, body.spec.taints]).toEqual([200, [GPU]]);
-        expect(body.metadata.annotations?.[RESTORED]).toMatch(/^gpu dedicated=gpu:NoSchedule/);
-        expect(body.metadata.annotations?.[RESTORED]?.length).toBeLessThanOrEqual(8_192);
-      }
-    });
-
-    it('as many taints as they say are put back; with far more, the failure policy decides', async () => {
+    describe('of a Restore policy that guards its taints, and its nodes', () => {
       const spec: TaintPolicySpec = {
         mode: 'Restore',
-        taints: [{ key: 'x*' }],
-        failurePolicy: 'Fail',
-        settleSeconds: 0,
+        nodeSelector: { matchLabels: { pool: 'gpu' } },
+        taints: [{ key: 'dedicated', additions: 'Guarded' }],
+        leaving: 'Refuse',
       };
-      const one = { gpu: spec };
-      const among: TaintPolicy[] = [{ kind: 'TaintPolicy', name: 'gpu', spec }];
-      const limits = among.flatMap((policy) => translate(policy, { among, mutates: true, purpose: 'Backstop' }).limits);
-      const size = limits
-        .flatMap(({ message }) => /with more than (\d+) taints/.exec(message)?.[1] ?? [])
-        .map(Number)[0];
-      expect(size).toBeGreaterThanOrEqual(64);
-      await native.enforce(translated(one, { purpose: 'Backstop' }));
+      beforeAll(() => native.enforce(translated({ gpu: spec }, { purpose: 'Backstop' })));
 
-      const taints = manyTaints(size ?? 0);
-      const { metadata } = await createNode(taints);
-      // Each of them gets another value, and is put back in its place.
-      const changed = taints.map((taint) => ({ ...taint, value: 'w' }));
-      const { status, body } = await put(developer, metadata.name, withTaints(changed));
-      expect([status, body.spec.taints]).toEqual([200, taints]);
+      it('take out what an update adds, keep its other changes, write down what they did, and forget it', async () => {
+        const { metadata } = await createNode([]);
+        const { status, body } = await put(developer, metadata.name, (live) => ({
+          ...remembering([GPU])(live),
+          ...withTaints([GPU, OTHER])(live),
+        }));
+        expect([status, body.spec.taints]).toEqual([200, [OTHER]]);
+        expect(body.metadata.annotations).toEqual({ [RESTORED]: 'gpu -dedicated=gpu:NoSchedule' });
+      });
 
-      const huge = await createNode(manyTaints(2_000));
-      const refused = await put(developer, huge.metadata.name, withTaints(manyTaints(1_999)));
-      expect(refused.body.message).toMatch(/gpu\.protect\.taintkeeper\.dev.*cost limit exceeded/s);
-      expect((await put(developer, huge.metadata.name, label)).status).toBe(200);
+      it('change a value back', async () => {
+        const { metadata } = await createNode([GPU, OTHER]);
+        const { body } = await put(developer, metadata.name, withTaints([OTHER, { ...GPU, value: 'cpu' }]));
+        expect(body.spec.taints).toEqual([OTHER, GPU]);
+      });
+
+      it('refuse that a node leaves the policy with a protected taint, and let it once that is announced', async () => {
+        const { metadata } = await createNode([GPU]);
+        const leave = (live: Node) => ({ metadata: { ...live.metadata, labels: { pool: 'cpu' } } });
+        const refused = await put(developer, metadata.name, leave);
+        expect(refused.body.message).toContain(
+          `node ${metadata.name} must not leave TaintPolicy "gpu" (spec.leaving, mode Restore), which selects by label pool, while it carries taint ` +
+            `dedicated=gpu:NoSchedule. To let the node leave on purpose, first: kubectl annotate --overwrite node ${metadata.name} ` +
+            `${RELEASE}=dedicated=gpu:NoSchedule`,
+        );
+        await put(developer, metadata.name, annotated('dedicated=gpu:NoSchedule'));
+        expect(await put(developer, metadata.name, leave)).toMatchObject({ status: 200 });
+      });
+
+      it('refuse an addition where nothing can be taken out, and say so', async () => {
+        await native.enforce(translated({ gpu: spec }, { mutates: false }));
+        const { metadata } = await createNode([]);
+        const { status, body } = await put(developer, metadata.name, withTaints([GPU]));
+        expect([status, body.message]).toEqual([
+          403,
+          expect.stringContaining(
+            `node ${metadata.name} must not get taint dedicated=gpu:NoSchedule, guarded by TaintPolicy "gpu" (spec.taints[0], mode Restore). ` +
+              'It is not taken out: that needs a MutatingAdmissionPolicy, which this API server does not have. ' +
+              'The policy exempts nobody: to add it on purpose, change the policy first.',
+          ),
+        ]);
+      });
     });
-  });
-});
+
+    describe('of a policy that exempts somebody', () => {
+      const REMOVED = 'taintkeeper.dev/removed';
+      const taints = [GPU_SPEC.taints[0], { key: 'example.com/*' }] as TaintPolicySpec['taints'];
+      const spec: TaintPolicySpec = { ...GPU_SPEC, taints, exempt: { users: [developer.name] } };
+      const GPU_TEXT = 'dedicated=gpu:NoSchedule';
+
+      describe.each(['Restore', 'Deny'] as const)('in mode %s, under the webhook', (mode) => {
+        beforeAll(() => native.enforce(translated({ gpu: { ...spec, mode } }, { purpose: 'Backstop' })));
+
+        it('record the Present taint that they remove, and no other', async () => {
+          const { metadata } = await createNode([GPU, OTHER]);
+          const { body } = await put(developer, metadata.name, withTaints([]));
+          expect([body.spec.taints, body.metadata.annotations]).toEqual([undefined, { [REMOVED]: GPU_TEXT }]);
+        });
+
+        it('record it once, behind what stands there, and another value as well', async () => {
+          const { metadata } = await createNode([GPU]);
+          const other = 'example.com/a:NoExecute';
+          await put(admin, metadata.name, (live) => ({
+            metadata: { ...live.metadata, annotations: { [REMOVED]: other } },
+          }));
+          await put(developer, metadata.name, withTaints([{ ...GPU, value: 'cpu' }]));
+          await put(admin, metadata.name, withTaints([GPU]));
+          const { body } = await put(developer, metadata.name, withTaints([]));
+          expect(body.metadata.annotations).toEqual({ [REMOVED]: `${other}, ${GPU_TEXT}` });
+        });
+      });
+
+      it('record nothing where there is no leader to put it back', async () => {
+        await native.enforce(translated({ gpu: spec }));
+        const { metadata } = await createNode([GPU]);
+        const { body } = await put(developer, metadata.name, withTaints([]));
+        expect([body.spec.taints, body.metadata.annotations]).toEqual([undefined, undefined]);
+      });
+    });
+
+    describe('of a Deny policy', () => {
+      beforeAll(() => native.enforce(translated({ gpu: { ...GPU_SPEC, mode: 'Deny' } })));
+
+      it('refuse the update, say what the reader can do, and that is so', async () => {
+        const { metadata } = await createNode([GPU, OTHER]);
+        const { name } = metadata;
+        const refused = await put(developer, name, withTaints([]));
+        expect(refused.status).toBe(403);
+        expect(refused.body.message).toContain(
+          `node ${name} must keep taint dedicated=gpu:NoSchedule, protected by TaintPolicy "gpu" (spec.taints[0], mode Deny). To remove it on purpose, first: ` +
+            `kubectl annotate --overwrite node ${name} ${RELEASE}=dedicated=gpu:NoSchedule`,
+        );
+        await put(developer, name, annotated('dedicated=gpu:NoSchedule'));
+        const { status, body } = await put(developer, name, withTaints([]));
+        expect([status, body.spec.taints, body.metadata.annotations?.[RELEASE]]).toEqual([200, undefined, undefined]);
+      });
+
+      it('leave a record in the audit log', async () => {
+        const { metadata } = await createNode([GPU]);
+        const answer = await put(developer, metadata.name, withTaints([]));
+        expect((await cp().auditEvent(answer)).annotations).toMatchObject({
+          'gpu.protect.taintkeeper.dev/denied': 'dedicated=gpu:NoSchedule',
+        });
+      });
+    });
+
+    describe.each(['Deny', 'Restore'] as const)('under a wildcard in mode %s', (mode) => {
+      const starting: Taint = { key: 'boot.example.com/preparing', value: 'yes', effect: 'NoExecute' };
+
+      it('a node that starts becomes usable: its operator takes its taint off, and the one that has settled stays', async () => {
+        await native.enforce(translated({ all: { mode, taints: [{ key: '*', except: ['own.example.com/*'] }] } }));
+        const own = { key: 'own.example.com/a', effect: 'NoSchedule' };
+        const { metadata } = await createNode([GPU, own, starting]);
+        await put(admin, metadata.name, remembering([GPU, own]));
+        expect((await put(developer, metadata.name, withTaints([GPU, own]))).body.spec.taints).toEqual([GPU, own]);
+        expect((await put(developer, metadata.name, withTaints([GPU]))).body.spec.taints).toEqual([GPU]);
+        const { status, body } = await put(developer, metadata.name, (live) => ({
+          ...withTaints([])(live),
+          metadata: { ...live.metadata, annotations: {} },
+        }));
+        expect(status === 200 ? body.spec.taints : body.message).toEqual(
+          mode === 'Restore' ? [GPU] : expect.stringContaining('must keep taint dedicated=gpu:NoSchedule'),
+        );
+      });
+    });
+
+    describe('at their limits', () => {
+      /** Keys of the greatest length. */
+      const manyTaints = (amount: number): Taint[] =>
+        Array.from({ length: amount }, (_, index) => ({
+          key: `${Array.from({ length: 4 }, () => 'x'.repeat(60)).join('.')}.example/${`${index}-`.padEnd(62, 'x')}x`,
+          value: 'v'.repeat(63),
+          effect: 'NoSchedule',
+        }));
+      /** Every policy is for every node and every taint, and so has to know of all the others. */
+      const policies = (settleSeconds: number) =>
+        Object.fromEntries(
+          Array.from({ length: 20 }, (_, index): [string, TaintPolicySpec] => [
+            `p${index}`,
+            {
+              mode: index === 0 ? 'Deny' : 'Restore',
+              nodeSelector: { matchLabels: { pool: 'gpu' } },
+              taints: [{ key: '*' }, { key: `example.com/${index}` }],
+              exempt: { users: index === 0 ? [developer.name] : [`*:controller-of-${index}`] },
+              settleSeconds,
+            },
+          ]),
+        );
+
+      it.each([0, 600])(
+        '20 policies put back 64 taints, and refuse nothing for their cost: settleSeconds %i',
+        async (seconds) => {
+          await native.enforce(translated(policies(seconds)));
+          const { metadata } = await createNode(manyTaints(64));
+          await put(admin, metadata.name, remembering(manyTaints(64)));
+          const { status, body } = await put(developer, metadata.name, withTaints([]));
+          expect([status, body.spec.taints]).toEqual([200, expect.arrayContaining(manyTaints(64))]);
+        },
+      );
+
+      it('whatever stands in the annotations, a taint is put back', async () => {
+        await native.enforce(translated({ gpu: GPU_SPEC }, { purpose: 'Backstop' }));
+        const names = ['release', 'remembered', 'restored'].map((name) => `taintkeeper.dev/${name}`);
+        const { metadata } = await createNode([GPU]);
+        for (const filling of [',', 'a:b,', 'x']) {
+          const annotations = Object.fromEntries(names.map((name) => [name, filling.repeat(80_000 / filling.length)]));
+          const filled = await put(admin, metadata.name, (live) => ({ metadata: { ...live.metadata, annotations } }));
+          expect(filled.status).toBe(200);
+          const { status, body } = await put(developer, metadata.name, withTaints([]));
+          expect([status, body.spec.taints]).toEqual([200, [GPU]]);
+          expect(body.metadata.annotations?.[RESTORED]).toMatch(/^gpu dedicated=gpu:NoSchedule/);
+          expect(body.metadata.annotations?.[RESTORED]?.length).toBeLessThanOrEqual(8_192);
+        }
+      });
+
+      it('as many taints as they say are put back; with far more, the failure policy decides', async () => {
+        const spec: TaintPolicySpec = {
+          mode: 'Restore',
+          taints: [{ key: 'x*' }],
+          failurePolicy: 'Fail',
+          settleSeconds: 0,
+        };
+        const one = { gpu: spec };
+        const among: TaintPolicy[] = [{ kind: 'TaintPolicy', name: 'gpu', spec }];
+        const limits = among.flatMap(
+          (policy) => translate(policy, { among, mutates: true, purpose: 'Backstop' }).limits,
+        );
+        const size = limits
+          .flatMap(({ message }) => /with more than (\d+) taints/.exec(message)?.[1] ?? [])
+          .map(Number)[0];
+        expect(size).toBeGreaterThanOrEqual(64);
+        await native.enforce(translated(one, { purpose: 'Backstop' }));
+
+        const taints = manyTaints(size ?? 0);
+        const { metadata } = await createNode(taints);
+        // Each of them gets another value, and is put back in its place.
+        const changed = taints.map((taint) => ({ ...taint, value: 'w' }));
+        const { status, body } = await put(developer, metadata.name, withTaints(changed));
+        expect([status, body.spec.taints]).toEqual([200, taints]);
+
+        const huge = await createNode(manyTaints(2_000));
+        const refused = await put(developer, huge.metadata.name, withTaints(manyTaints(1_999)));
+        expect(refused.body.message).toMatch(/gpu\.protect\.taintkeeper\.dev.*cost limit exceeded/s);
+        expect((await put(developer, huge.metadata.name, label)).status).toBe(200);
+      });
+    });
+  },
+);

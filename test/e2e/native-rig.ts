@@ -1,7 +1,9 @@
 import type { NativePolicy } from '../../src/native/native-policy.ts';
 import { type MutatingVersion, manifestsOf, type NativeManifest } from '../../src/native/native-policy.ts';
+import { capabilitiesOf } from '../../src/native/translate.ts';
 import { APPLY_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { testedMinor } from '../control-plane/kubernetes.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 
@@ -31,10 +33,12 @@ export interface NativeRigOptions {
   readonly sparesAdmin?: boolean;
 }
 
-/** In which version the API server has MutatingAdmissionPolicy, where it has it. */
-export function mutatingVersionOf({ version }: ControlPlane): MutatingVersion {
-  return version.minor >= 36 ? 'v1' : 'v1beta1';
-}
+/** In which version the API server that is tested has MutatingAdmissionPolicy. */
+export const MUTATING_VERSION: MutatingVersion | 'none' = capabilitiesOf(testedMinor())?.mutating ?? 'none';
+
+/** Why there is no MutatingAdmissionPolicy, if so. */
+export const obstacleToMutation =
+  MUTATING_VERSION === 'none' ? 'Kubernetes has MutatingAdmissionPolicy since 1.34' : undefined;
 
 export function createNativeRig(cp: ControlPlane, options: NativeRigOptions = {}): NativeRig {
   const { mutatingVersion = 'v1', sparesAdmin = false } = options;

@@ -1,4 +1,5 @@
 import type { Reporter, TestCase, TestModule, TestSuite, Vitest } from 'vitest/node';
+import { otherVersionOf } from './suites.ts';
 import { byObstacle, closingLine, NOTHING, type Skipped, type Tally } from './tally.ts';
 
 /** Prints by name what did not run, and why; then one line that counts, unless that is said of several runs together. */
@@ -49,8 +50,8 @@ function tallyOf(modules: readonly TestModule[], unhandledErrors: number, patter
 
 /** A file runs in several projects: on another Kubernetes it is another file. */
 function nameOf(module: TestModule): string {
-  const { name } = module.project;
-  return `${module.relativeModuleId}${name === 'e2e-1.34' ? ' (1.34)' : ''}`;
+  const version = otherVersionOf(module.project.name);
+  return `${module.relativeModuleId}${version ? ` (${version})` : ''}`;
 }
 
 function isAskedFor(test: TestCase, pattern: RegExp | undefined): boolean {

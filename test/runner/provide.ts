@@ -1,5 +1,6 @@
 import { findChromium } from '../browser/chromium.ts';
 import { buildAll } from '../control-plane/build.ts';
+import type { OtherVersion } from '../control-plane/kubernetes.ts';
 import { provideRealNode } from '../real-node/provide.ts';
 import { isInstalled, SHELLS } from '../tools/shells.ts';
 import { installPackages } from './debian-packages.ts';
@@ -10,11 +11,15 @@ import { installPackages } from './debian-packages.ts';
  *
  * @param report gets one line for each thing that is built or installed
  * @param withKarpenter whether that is among it
+ * @param versions of API servers besides those that every run has
  * @throws Error when KUBEBUILDER_ASSETS names a folder without etcd, kube-apiserver or kubectl
  */
-export async function provide(report: (line: string) => void, withKarpenter: boolean): Promise<void> {
+export async function provide(
+  report: (line: string) => void,
+  needs: { withKarpenter: boolean; versions: readonly OtherVersion[] },
+): Promise<void> {
   const shells = SHELLS.filter((shell) => !isInstalled(shell)).map(({ name }) => name);
   installPackages([...(findChromium() ? [] : ['chromium']), ...shells], report);
-  await buildAll(report, withKarpenter);
+  await buildAll(report, needs);
   await provideRealNode(report);
 }

@@ -1,13 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { type CliOptions, parseCLI, startVitest } from 'vitest/node';
+import { askedVersion, EVERYDAY_VERSION, OTHER_VERSIONS, type OtherVersion } from '../control-plane/kubernetes.ts';
 import { PROGRAM_VARIABLE } from '../control-plane/program.ts';
 import { createWorkspace } from '../control-plane/workspace.ts';
 import { seedEnvironment } from '../seed.ts';
 import { isExpected } from './expected-skips.ts';
 import NotRunReporter from './not-run-reporter.ts';
 import { provide } from './provide.ts';
-import { DRAWN, ONLY_NIGHTLY } from './suites.ts';
+import { DRAWN, EVERYDAY_PROJECTS, ONLY_NIGHTLY, otherVersionOf, projectOf } from './suites.ts';
 import { addTallies, byObstacle, closingLine, NOTHING, type Tally } from './tally.ts';
 
 /**
@@ -20,7 +21,11 @@ import { addTallies, byObstacle, closingLine, NOTHING, type Tally } from './tall
 const NIGHTLY = '--nightly';
 
 /** So that what is drawn is new, and much. What somebody has set stays. */
-const NIGHTLY_ENVIRONMENT = { TAINTKEEPER_TEST_ALL: '1', TAINTKEEPER_SEED: 'random', TAINTKEEPER_POLICY_SETS: '60' };
+const NIGHTLY_ENVIRONMENT = {
+  TAINTKEEPER_TEST_ALL: EVERYDAY_VERSION,
+  TAINTKEEPER_SEED: 'random',
+  TAINTKEEPER_POLICY_SETS: '60',
+};
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
@@ -34,7 +39,7 @@ interface Part {
 const NIGHTLY_PARTS: readonly Part[] = [
   { projects: 'e2e', files: [...ONLY_NIGHTLY, ...DRAWN] },
   { projects: 'real-node' },
-  { projects: 'e2e-1.34' },
+  ...OTHER_VERSIONS.map((version) => ({ projects: projectOf(version) })),
 ];
 
 try {
@@ -51,7 +56,10 @@ async function main(args: string[]): Promise<number> {
   // One for all parts.
   Object.assign(process.env, seedEnvironment());
   let tally = options.project ? NOTHING : await run({ projects: 'unit', files: filter }, options);
-  await provide(say, nightly || filter.some((file) => file.includes('karpenter')));
+  await provide(say, {
+    withKarpenter: nightly || filter.some((file) => file.includes('karpenter')),
+    versions: nightly ? OTHER_VERSIONS : askedVersions(options),
+  });
   process.env[PROGRAM_VARIABLE] ??= buildBundle();
   for (const part of nightly ? NIGHTLY_PARTS : [mainPart(filter, options)]) {
     tally = addTallies(tally, await run(part, options));
@@ -59,9 +67,14 @@ async function main(args: string[]): Promise<number> {
   return conclude(tally);
 }
 
+/** The versions of Kubernetes that somebody asks for, by the environment or by a project's name. */
+function askedVersions({ project = [] }: CliOptions): OtherVersion[] {
+  return [askedVersion(), ...[project].flat().map(otherVersionOf)].filter((version) => version !== undefined);
+}
+
 function mainPart(files: readonly string[], { project }: CliOptions): Part {
   // Who asks for a file gets it.
-  return { projects: project ?? '!unit', files, exclude: files.length > 0 ? [] : ONLY_NIGHTLY };
+  return { projects: project ?? EVERYDAY_PROJECTS, files, exclude: files.length > 0 ? [] : ONLY_NIGHTLY };
 }
 
 async function run({ projects, files = [], exclude = [] }: Part, options: CliOptions): Promise<Tally> {

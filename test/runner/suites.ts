@@ -1,3 +1,5 @@
+import { EVERYDAY_VERSION, OTHER_VERSIONS, type OtherVersion } from '../control-plane/kubernetes.ts';
+
 const files = (...names: readonly string[]) => names.map((name) => `test/e2e/${name}.test.ts`);
 
 /** What `npm test` leaves to `npm run test:nightly`: it waits for minutes, is about the rig itself, or needs the history. By its name each runs at any time. */
@@ -25,8 +27,22 @@ const VERSION_MATTERS = files('kubernetes-version', 'crds', 'policy-validation',
 /** What has nothing to do with it: the rig itself, and the demo. */
 const VERSION_IS_NOTHING = files('rig*', 'demo');
 
-/** What runs on the older API server: what depends on its version, or, with TAINTKEEPER_TEST_ALL=1, nearly everything. */
-export function onOlderKubernetes(): { include: string[]; exclude?: string[] } {
-  if (!process.env.TAINTKEEPER_TEST_ALL) return { include: VERSION_MATTERS };
+/** The vitest project of the tests on another version of Kubernetes. */
+export const projectOf = (version: OtherVersion) => `e2e-${version}`;
+
+/** The version of such a project; `undefined` for the others. */
+export function otherVersionOf(project: string): OtherVersion | undefined {
+  return OTHER_VERSIONS.find((version) => projectOf(version) === project);
+}
+
+/** Those of `npm test` that need more than Node.js. */
+export const EVERYDAY_PROJECTS = ['tools', 'browser', 'e2e', projectOf(EVERYDAY_VERSION), 'real-node'];
+
+/**
+ * What runs on another version: what depends on it, or nearly everything. TAINTKEEPER_TEST_ALL says where all runs: `1` for every version,
+ * or one of them.
+ */
+export function onOtherKubernetes(version: OtherVersion): { include: string[]; exclude?: string[] } {
+  if (!['1', version].includes(process.env.TAINTKEEPER_TEST_ALL ?? '')) return { include: VERSION_MATTERS };
   return { include: files('*'), exclude: VERSION_IS_NOTHING };
 }

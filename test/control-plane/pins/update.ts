@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { compare } from 'semver';
+import { EVERYDAY_VERSION, otherKubernetes } from '../kubernetes.ts';
 import { createWorkspace, type Workspace } from '../workspace.ts';
 import { createDraft, type Draft } from './draft.ts';
 import { type Go, startGo } from './go.ts';
@@ -15,11 +15,11 @@ import { mend } from './mend.ts';
  *
  *     npm run control-plane:update                     all of them
  *     npm run control-plane:update 1.36 helm           these: a minor version of Kubernetes, or a folder's name
- *     npm run control-plane:update 1.37                a minor version that has no folder yet gets one
+ *     npm run control-plane:update 1.38                a minor version that has no folder yet gets one, with kube-apiserver alone
  */
 const CONTROL_PLANE = join(import.meta.dirname, '..');
 
-const KUBERNETES_FOLDER = /^kubernetes-(\d+\.\d+)$/;
+const KUBERNETES_FOLDER = /^kubernetes-\d+\.\d+$/;
 
 async function update(names: readonly string[]): Promise<void> {
   const folders = goModFolders();
@@ -29,7 +29,7 @@ async function update(names: readonly string[]): Promise<void> {
     const go = await startGo(workspace);
     for (const folder of targets) {
       try {
-        await updateOne(go, workspace, folder, folders);
+        await updateOne(go, workspace, folder);
       } catch (error) {
         // The others are mended all the same.
         fail(`${basename(folder)} stays as it is: ${error instanceof Error ? error.message : error}`);
@@ -40,11 +40,15 @@ async function update(names: readonly string[]): Promise<void> {
   }
 }
 
-async function updateOne(go: Go, workspace: Workspace, folder: string, folders: readonly string[]): Promise<void> {
+async function updateOne(go: Go, workspace: Workspace, folder: string): Promise<void> {
   const name = basename(folder);
   const isNew = !existsSync(folder);
   const draft = KUBERNETES_FOLDER.test(name)
-    ? await draftKubernetes(go, workspace, { folder, template: newestKubernetes(folders), report: print })
+    ? await draftKubernetes(go, workspace, {
+        folder,
+        template: otherKubernetes(EVERYDAY_VERSION).folder,
+        report: print,
+      })
     : await mended(go, createDraft(workspace, folder), folder);
   if (!draft.isChanged()) return print(`${name}: nothing to change`);
   const after = await readGoMod(go, join(draft.folder, 'go.mod'));
@@ -73,17 +77,6 @@ function resolveTarget(name: string, folders: readonly string[]): string {
       `${name} is no minor version, such as 1.36, and none of ${folders.map((folder) => basename(folder)).join(', ')}`,
     );
   return found;
-}
-
-/** @throws Error when there is none at all */
-function newestKubernetes(folders: readonly string[]): string {
-  const minor = (folder: string) => `${KUBERNETES_FOLDER.exec(basename(folder))?.[1]}.0`;
-  const newest = folders
-    .filter((folder) => KUBERNETES_FOLDER.test(basename(folder)))
-    .sort((a, b) => compare(minor(a), minor(b)))
-    .at(-1);
-  if (!newest) throw new Error('there is no kubernetes-… folder to take the tools from');
-  return newest;
 }
 
 function print(line: string): void {

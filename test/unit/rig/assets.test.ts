@@ -5,7 +5,7 @@ import { binaryPath, findAssets, obstacleTo } from '../../control-plane/assets.t
 import { cacheFolder, type GoModule, programName, unbuilt } from '../../control-plane/go-modules.ts';
 import { HELM } from '../../control-plane/helm.ts';
 import { KARPENTER } from '../../control-plane/karpenter.ts';
-import { BINARIES, KUBERNETES, OLDER_KUBERNETES } from '../../control-plane/kubernetes.ts';
+import { BINARIES, KUBERNETES, OTHER_VERSIONS, otherKubernetes } from '../../control-plane/kubernetes.ts';
 import { PROMTOOL } from '../../control-plane/promtool.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 
@@ -29,7 +29,7 @@ function pretendToBuild(module: GoModule, programs = Object.keys(module.packages
 }
 
 it('each module has a cache folder and a locked version of its own', () => {
-  const modules = [KUBERNETES, OLDER_KUBERNETES, HELM, PROMTOOL, KARPENTER];
+  const modules = [KUBERNETES, ...OTHER_VERSIONS.map(otherKubernetes), HELM, PROMTOOL, KARPENTER];
   expect(new Set(modules.map(cacheFolder)).size).toBe(modules.length);
   expect(modules.flatMap((module) => Object.keys(module.packages).map((name) => programName(module, name)))).toEqual([
     expect.stringMatching(/^etcd 3\.\d+\.\d+$/),
@@ -37,7 +37,10 @@ it('each module has a cache folder and a locked version of its own', () => {
     expect.stringMatching(/^kubectl 1\.\d+\.\d+$/),
     expect.stringMatching(/^kube-controller-manager 1\.\d+\.\d+$/),
     expect.stringMatching(/^kube-scheduler 1\.\d+\.\d+$/),
+    expect.stringMatching(/^kube-apiserver 1\.33\.\d+$/),
     expect.stringMatching(/^kube-apiserver 1\.34\.\d+$/),
+    expect.stringMatching(/^kube-apiserver 1\.35\.\d+$/),
+    expect.stringMatching(/^kube-apiserver 1\.37\.\d+$/),
     expect.stringMatching(/^helm 4\.\d+\.\d+$/),
     expect.stringMatching(/^promtool 0\.\d+\.\d+$/),
     expect.stringMatching(/^karpenter 1\.\d+\.\d+$/),
@@ -55,13 +58,16 @@ it('what is not built is named, and without the necessary binaries no control pl
   expect(obstacleTo([], assets)).toBeUndefined();
 });
 
-it('the older API server is found once it is built, and runs with nothing newer than it', () => {
+it('an older API server is found once it is built, and runs with nothing newer than it', () => {
+  const older = otherKubernetes('1.34');
   vi.stubEnv('TAINTKEEPER_TEST_KUBERNETES', '1.34');
   pretendToBuild(KUBERNETES);
-  expect(obstacleTo([], findAssets())).toMatch(/^kube-apiserver 1\.34\.\d+: not built/);
-  pretendToBuild(OLDER_KUBERNETES);
+  expect(obstacleTo([], findAssets())).toMatch(
+    /^kube-apiserver 1\.34\.\d+: not built; run `npm run control-plane:build 1\.34`$/,
+  );
+  pretendToBuild(older);
   const assets = findAssets();
-  expect(dirname(binaryPath(assets, 'kube-apiserver'))).toBe(cacheFolder(OLDER_KUBERNETES));
+  expect(dirname(binaryPath(assets, 'kube-apiserver'))).toBe(cacheFolder(older));
   expect(dirname(binaryPath(assets, 'etcd'))).toBe(cacheFolder(KUBERNETES));
   expect(obstacleTo([], assets)).toBeUndefined();
   expect(obstacleTo(['kube-scheduler'], assets)).toContain('must not be newer than the API server');
@@ -69,9 +75,18 @@ it('the older API server is found once it is built, and runs with nothing newer 
   expect(findAssets('newest').apiServer).toBe(join(cacheFolder(KUBERNETES), 'kube-apiserver'));
 });
 
+it('a newer API server runs with the other components', () => {
+  vi.stubEnv('TAINTKEEPER_TEST_KUBERNETES', '1.37');
+  pretendToBuild(KUBERNETES);
+  pretendToBuild(otherKubernetes('1.37'));
+  expect(obstacleTo(['kube-controller-manager', 'kube-scheduler'], findAssets())).toBeUndefined();
+});
+
 it('a version that there is not is an error, not the newest', () => {
   vi.stubEnv('TAINTKEEPER_TEST_KUBERNETES', '1.12');
-  expect(() => findAssets()).toThrow('TAINTKEEPER_TEST_KUBERNETES=1.12');
+  expect(() => findAssets()).toThrow(
+    'TAINTKEEPER_TEST_KUBERNETES=1.12: there are only 1.33, 1.34, 1.35, 1.37 besides 1.36',
+  );
 });
 
 it('a folder given by KUBEBUILDER_ASSETS must have what no control plane can do without', () => {
