@@ -22,6 +22,8 @@ export interface PreviousRelease {
   readonly program: string;
   /** Its manifests/install.yaml, and the rights that are off by default. */
   readonly manifests: readonly string[];
+  /** Its Helm chart. */
+  readonly chart: string;
 }
 
 /** Lays out its sources, with the packages of its own lock file. */
@@ -42,5 +44,5 @@ export function checkOutPreviousRelease(workspace: Workspace): PreviousRelease {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const manifests = ['install.yaml', 'rights'].map((file) => join(folder, 'manifests', file));
-  return { program: join(folder, 'bin', 'taintkeeper.js'), manifests };
+  return { program: join(folder, 'bin', 'taintkeeper.js'), manifests, chart: join(folder, 'manifests', 'chart') };
 }

@@ -37,13 +37,14 @@ export interface Installation {
  * @param rights what is granted besides: see docs/install.md, What it may do
  */
 export async function install(cp: ControlPlane, rights: readonly GrantingValue[] = []): Promise<Installation> {
-  return installFrom(cp, [INSTALL, ...rights.map((value) => RIGHTS[value])]);
-}
-
-/** The same with other manifests, such as those of another release. */
-export async function installFrom(cp: ControlPlane, files: readonly string[]): Promise<Installation> {
+  const files = [INSTALL, ...rights.map((value) => RIGHTS[value])];
   const { code, stderr } = await cp.kubectl(['apply', ...files.flatMap((file) => ['-f', file])]);
   if (code !== 0) throw new Error(stderr);
+  return runInstalled(cp);
+}
+
+/** Replicas for what is installed already, to which its Service is led. */
+export async function runInstalled(cp: ControlPlane): Promise<Installation> {
   await createWebhookService(cp, NAMESPACE, SERVICE);
   const proxy = await startServiceProxy();
   const kubeconfigFile = await cp.kubeconfigFile(taintkeeperAccount);

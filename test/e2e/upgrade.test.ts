@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { INSTALL, RIGHTS } from '../../scripts/chart.ts';
+import { CHART, IMAGE, INSTALL, NAMESPACE, RIGHTS } from '../../scripts/chart.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
+import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { runHelm } from '../control-plane/helm.ts';
 import {
   checkOutPreviousRelease,
   obstacleToPreviousRelease,
@@ -13,11 +15,12 @@ import { waitUntil } from '../control-plane/wait-until.ts';
 import { createWorkspace } from '../control-plane/workspace.ts';
 import { skipFor } from '../skip-for.ts';
 import { type AdmissionStream, startAdmissionStream } from './admission-stream.ts';
+import { guideCommands } from './guide-commands.ts';
 import {
   type Installation,
-  installFrom,
   readCertificates,
   registerControlPlaneNode,
+  runInstalled,
   waitUntilProtected,
 } from './installation.ts';
 import { attempt, GPU, getNode, OTHER, path, taintsOf } from './nodes.ts';
@@ -50,10 +53,55 @@ const POLICIES = [
   policyObject('RecoveryPolicy', 'stuck', { daemonSets: { namespaces: ['kube-system'] }, strategy: 'DeletePod' }),
 ];
 
+/** How the objects of a release come to the cluster. */
+interface Way {
+  readonly install: (cp: ControlPlane, previous: PreviousRelease) => Promise<void>;
+  readonly upgrade: (cp: ControlPlane) => Promise<void>;
+  readonly goBack: (cp: ControlPlane, previous: PreviousRelease) => Promise<void>;
+}
+
+async function apply(cp: ControlPlane, files: readonly string[]): Promise<void> {
+  const { code, stderr } = await cp.kubectl(['apply', ...files.flatMap((file) => ['-f', file])]);
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+}
+
+async function helm(cp: ControlPlane, args: readonly string[]): Promise<void> {
+  expect(await runHelm(args, { kubeconfigFile: await cp.kubeconfigFile(admin) })).toMatchObject({ code: 0 });
+}
+
+/** The command of a block of the guide's, as it is written there. */
+function guided(cp: ControlPlane, block: number): Promise<void> {
+  const command = guideCommands('Upgrade', block)[0]?.command ?? '';
+  const [program, ...args] = command.replace('manifests/chart', CHART).split(' ');
+  expect(program).toBe('helm');
+  return helm(cp, args);
+}
+
+/** Those that the previous release has. */
+const GRANTED = ['nativePolicies', 'patchDaemonSets', 'recoverPods', 'listPods'];
+
+const WAYS: Readonly<Record<'kubectl' | 'helm', Way>> = {
+  kubectl: {
+    install: (cp, { manifests }) => apply(cp, manifests),
+    upgrade: (cp) => apply(cp, [INSTALL, ...Object.values(RIGHTS)]),
+    goBack: (cp, { manifests }) => apply(cp, manifests),
+  },
+  helm: {
+    install: (cp, { chart }) =>
+      helm(cp, [
+        ...['install', 'taintkeeper', chart, '--namespace', NAMESPACE, '--create-namespace'],
+        ...['--set', [`image.repository=${IMAGE}`, ...GRANTED.map((value) => `${value}=true`)].join(',')],
+      ]),
+    upgrade: (cp) => guided(cp, 0),
+    goBack: (cp) => guided(cp, 1),
+  },
+};
+
 /** The promise of docs/install.md: from the previous release to this one and back, under requests that only a replica can judge. */
-describe('an upgrade', skipFor(obstacleToPreviousRelease()), () => {
-  describeWithControlPlane('from the previous release', {}, (cp) => {
-    const workspace = createWorkspace('previous');
+describe.each(['kubectl', 'helm'] as const)('an upgrade by %s', skipFor(obstacleToPreviousRelease()), (name) => {
+  const way = WAYS[name];
+  describeWithControlPlane('from the previous release', { helm: name === 'helm' }, (cp) => {
+    const workspace = createWorkspace(`previous-${name}`);
     let previous: PreviousRelease;
     let installation: Installation;
     let stream: AdmissionStream;
@@ -61,7 +109,8 @@ describe('an upgrade', skipFor(obstacleToPreviousRelease()), () => {
 
     beforeAll(async () => {
       previous = checkOutPreviousRelease(workspace);
-      installation = await installFrom(cp(), previous.manifests);
+      await way.install(cp(), previous);
+      installation = await runInstalled(cp());
       await installation.start(['old-1', 'old-2'], { program: previous.program });
       for (const policy of POLICIES) expect(await createPolicy(cp(), policy)).toMatchObject({ status: 201 });
       await registerControlPlaneNode(cp(), 'cp-1');
@@ -75,11 +124,6 @@ describe('an upgrade', skipFor(obstacleToPreviousRelease()), () => {
       await installation?.stop();
       workspace.remove();
     });
-
-    async function apply(files: readonly string[]): Promise<void> {
-      const { code, stderr } = await cp().kubectl(['apply', ...files.flatMap((file) => ['-f', file])]);
-      expect({ code, stderr }).toMatchObject({ code: 0 });
-    }
 
     /** As a rollout does it (maxSurge 1, maxUnavailable 0). */
     async function replace(from: readonly string[], to: readonly string[], program: string): Promise<void> {
@@ -157,7 +201,7 @@ describe('an upgrade', skipFor(obstacleToPreviousRelease()), () => {
 
     it('fails no request, and keeps policies, certificates and what nodes remember', async () => {
       const { data } = await readCertificates(cp());
-      await apply([INSTALL, ...Object.values(RIGHTS)]);
+      await way.upgrade(cp());
       await replace(['old-1', 'old-2'], ['new-1', 'new-2'], PROGRAM);
       noneFailed();
       await policiesInForce();
@@ -168,7 +212,7 @@ describe('an upgrade', skipFor(obstacleToPreviousRelease()), () => {
 
     it('can be taken back, just so', async () => {
       const { data } = await readCertificates(cp());
-      await apply(previous.manifests);
+      await way.goBack(cp(), previous);
       await replace(['new-1', 'new-2'], ['old-3', 'old-4'], previous.program);
       noneFailed();
       await policiesInForce();
