@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import { type ApiClient, connect } from '../cluster/client/api-client.ts';
 import { isForbidden, isNotFound } from '../cluster/client/api-error.ts';
-import { listNative, servedVersions } from '../cluster/native-policies.ts';
+import { isWrittenByLeader, listNative, type NativeObject, servedVersions } from '../cluster/native-policies.ts';
 import { ADMISSION_REGISTRATION, CONFIGURATION_NAME, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
 import { InputError } from '../files/text-files.ts';
 import { atMost, count, printable } from '../kubernetes/text.ts';
@@ -19,7 +19,7 @@ interface CleanupOptions extends Pick<CleaningOptions, 'tolerations' | 'dryRun'>
   readonly output: OutputFormat;
 }
 
-/** Of native policies that still act. */
+/** Of native policies that are in force. */
 const MAX_NAMED = 5;
 
 /** `taintkeeper cleanup`: takes away what an installation leaves on Nodes and DaemonSets. */
@@ -54,11 +54,12 @@ export function cleanupCommand(exit: (code: number) => void): Command {
     .addHelpText(
       'after',
       `
-Uninstall taintkeeper first: while its webhooks are registered it would write all of that again, and nothing is done. Only tolerations
-that were added to DaemonSets that ran (existing: Patch) are known; what was added when a DaemonSet was created or changed is a part of it.
-With --tolerations the pods of one DaemonSet are replaced before the next one is changed.
+Uninstall taintkeeper first: while its webhooks are registered, or its native policies in force, it would write all of that again, and
+nothing is done. Only tolerations that were added to DaemonSets that ran (existing: Patch) are known; what was added when a DaemonSet
+was created or changed is a part of it. With --tolerations the pods of one DaemonSet are replaced before the next one
+is changed.
 
-It needs permission to get, list and patch nodes and daemonsets, and to get webhook configurations.
+It needs permission to get, list and patch nodes and daemonsets, to get webhook configurations, and to list admission policies.
 
 Exit code: 0 all of it is gone (or nothing was there), 1 something is not, 2 it could not be looked at, or taintkeeper is installed.
 
@@ -99,17 +100,36 @@ async function cleanUp({ timeout, ...options }: CleanupOptions): Promise<Cleaned
 }
 
 async function refuseWhileInstalled(client: ApiClient, isTrial: boolean): Promise<void> {
-  for (const { kind, resource } of Object.values(CONFIGURATIONS)) {
-    if (!(await exists(client, `${ADMISSION_REGISTRATION}/${resource}/${CONFIGURATION_NAME}`))) continue;
-    const fault = `${kind} ${CONFIGURATION_NAME} exists: taintkeeper is installed, and would write again what is removed`;
+  const bound = await boundNatives(client);
+  const fault = (await registeredWebhooks(client)) ?? nativesAtWork(bound.filter(isWrittenByLeader));
+  if (fault !== undefined) {
     if (!isTrial)
       throw new InputError([`${fault}. Uninstall it first (docs/install.md, Uninstall), or look with --dry-run`]);
     note(fault);
     return;
   }
-  const native = await nativePolicies(client);
-  if (native.length === 0) return;
-  note(`native policies are in force, and go on writing annotations to nodes: ${atMost(MAX_NAMED, native).join(', ')}`);
+  const writing = bound.filter(({ kind }) => kind === 'MutatingAdmissionPolicyBinding');
+  if (writing.length === 0) return;
+  note(`native policies are in force, and go on writing annotations to nodes: ${named(writing)}`);
+}
+
+/** What is said of webhook configurations that are there. */
+async function registeredWebhooks(client: ApiClient): Promise<string | undefined> {
+  for (const { kind, resource } of Object.values(CONFIGURATIONS)) {
+    if (!(await exists(client, `${ADMISSION_REGISTRATION}/${resource}/${CONFIGURATION_NAME}`))) continue;
+    return `${kind} ${CONFIGURATION_NAME} exists: taintkeeper is installed, and would write again what is removed`;
+  }
+  return undefined;
+}
+
+/** They belong to the ClusterRole, and go with it: a policy that nothing but native ones stand for has no webhook. */
+function nativesAtWork(written: readonly NativeObject[]): string | undefined {
+  if (written.length === 0) return undefined;
+  return `native policies of taintkeeper are in force: ${named(written)}: it is installed, or not wholly removed`;
+}
+
+function named(natives: readonly NativeObject[]): string {
+  return atMost(MAX_NAMED, [...new Set(natives.map(({ metadata }) => metadata.name))]).join(', ');
 }
 
 async function exists(client: ApiClient, path: string): Promise<boolean> {
@@ -122,22 +142,15 @@ async function exists(client: ApiClient, path: string): Promise<boolean> {
   }
 }
 
-/** The mutating ones of taintkeeper that are bound, by name; none for whoever may not read them. */
-async function nativePolicies(client: ApiClient): Promise<string[]> {
+/** What puts native policies in force that are named as ours; none for whoever may not read them. */
+async function boundNatives(client: ApiClient): Promise<NativeObject[]> {
   try {
-    const { mutating } = await servedVersions(client);
-    const found = await listNative(client, { mutating, validating: undefined }, {});
-    return found
-      .filter(({ kind, metadata }) => kind === 'MutatingAdmissionPolicyBinding' && isOurs(metadata.name))
-      .map(({ metadata }) => metadata.name);
+    const found = await listNative(client, await servedVersions(client));
+    return found.filter(({ kind }) => kind.endsWith('Binding'));
   } catch (error) {
     if (isForbidden(error)) return [];
     throw error;
   }
-}
-
-function isOurs(name: string): boolean {
-  return name.endsWith('.taintkeeper.dev');
 }
 
 function note(text: string): void {

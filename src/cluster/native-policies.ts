@@ -69,24 +69,40 @@ export function nativePath(kind: NativeKind, { validating, mutating }: NativeVer
   return version && `${GROUP}/${version}/${NATIVE_RESOURCES[kind]}`;
 }
 
+/** On every native policy and binding that a leader writes; not on what `taintkeeper export` prints. */
+export const NATIVE_LABELS = { 'app.kubernetes.io/managed-by': 'taintkeeper' };
+/** The same as kubectl takes it. */
+export const NATIVE_SELECTOR = selectorOf(NATIVE_LABELS);
+/** The names of all of them end so, those of exported ones too. */
+const NATIVE_SUFFIX = '.taintkeeper.dev';
+const OWNER_KINDS = ['TaintPolicy', 'TolerationPolicy', 'ClusterRole'];
+
 /**
- * All that have the labels, of every kind that is served.
+ * All that have a name of ours and the labels, of every kind that is served.
  * @throws ApiError
  */
 export async function listNative(
   client: ApiClient,
   versions: NativeVersions,
-  labels: Readonly<Record<string, string>>,
+  labels: Readonly<Record<string, string>> = {},
 ): Promise<NativeObject[]> {
-  const labelSelector = Object.entries(labels)
-    .map(([key, value]) => `${key}=${value}`)
-    .join(',');
   const lists = NATIVE_KINDS.map(async (kind) => {
     const path = nativePath(kind, versions);
     // Items of a list come without their kind.
-    return path === undefined
-      ? []
-      : listObjects(client, path, (object) => ({ ...(object as NativeObject), kind }), { labelSelector });
+    const read = (object: unknown) => ({ ...(object as NativeObject), kind });
+    return path === undefined ? [] : listObjects(client, path, read, { labelSelector: selectorOf(labels) });
   });
-  return (await Promise.all(lists)).flat();
+  return (await Promise.all(lists)).flat().filter(({ metadata }) => metadata.name.endsWith(NATIVE_SUFFIX));
+}
+
+/** Whether a leader has written it: a label can be put on anything. */
+export function isWrittenByLeader({ metadata: { labels, ownerReferences } }: NativeObject): boolean {
+  const isLabelled = Object.entries(NATIVE_LABELS).every(([key, value]) => labels?.[key] === value);
+  return isLabelled && (ownerReferences ?? []).some(({ kind }) => OWNER_KINDS.includes(kind));
+}
+
+function selectorOf(labels: Readonly<Record<string, string>>): string {
+  return Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',');
 }

@@ -5,6 +5,8 @@ import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { obstacleToHelm, runHelm } from '../control-plane/helm.ts';
+import { PROGRAM } from '../control-plane/program.ts';
+import { runTool } from '../control-plane/run-tool.ts';
 import { admin, developer, node, serviceAccount } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { skipFor } from '../skip-for.ts';
@@ -13,9 +15,13 @@ import {
   dropTaints,
   install as installWithReplicas,
   registerControlPlaneNode,
+  runInstalled,
   waitUntilProtected,
 } from './installation.ts';
-import { path } from './nodes.ts';
+import { attempt, GPU, getNode, path } from './nodes.ts';
+import { policyObject } from './policy-objects.ts';
+import { createPolicy } from './policy-resources.ts';
+import { permitPods } from './who-may.ts';
 
 const OWNER = '/apis/rbac.authorization.k8s.io/v1/clusterroles/taintkeeper';
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
@@ -219,6 +225,83 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
       await installation.stop();
     }
   });
+
+  it(
+    'helm uninstall ends what native policies enforce, and cleanup and the definitions leave nothing',
+    skipFor(obstacleToHelm()),
+    async () => {
+      const kubeconfigFile = await cp().kubeconfigFile(admin);
+      const helm = async (...args: string[]) =>
+        expect(await runHelm(['--namespace', NAMESPACE, ...args], { kubeconfigFile })).toMatchObject({ code: 0 });
+      const cleanup = () =>
+        runTool(process.execPath, [PROGRAM, 'cleanup', '--kubeconfig', kubeconfigFile], { env: process.env });
+      const bindings = () =>
+        kubectl('kubectl get mutatingadmissionpolicybinding,validatingadmissionpolicybinding -o name');
+      const natives = () => kubectl('kubectl get mutatingadmissionpolicy,validatingadmissionpolicy -o name');
+      const createPod = () =>
+        attempt(cp(), developer, 'POST', '/api/v1/namespaces/default/pods?dryRun=All', {
+          metadata: { name: 'p' },
+          spec: {
+            containers: [{ name: 'c', image: 'example.com/c' }],
+            tolerations: [{ key: GPU.key, operator: 'Exists' }],
+          },
+        });
+      const remembered = async () =>
+        (await getNode(cp(), 'gpu-1')).metadata.annotations?.['taintkeeper.dev/remembered'];
+
+      await helm('install', 'taintkeeper', CHART, '--create-namespace', ...image, '--set', 'nativePolicies=true');
+      const installation = await runInstalled(cp());
+      try {
+        await permitPods(cp(), [developer]);
+        await installation.start(['a'], { args: ['--owner-cluster-role', 'taintkeeper'] });
+        const policy = policyObject('TaintPolicy', 'gpu', {
+          mode: 'Restore',
+          nodeSelector: { matchLabels: { pool: 'gpu' } },
+          taints: [{ ...GPU, ensure: 'Present', tolerate: 'Authorized' }],
+          authorization: { mode: 'Deny' },
+          backstop: 'Native',
+        });
+        expect(await createPolicy(cp(), policy)).toMatchObject({ status: 201 });
+        const body = { metadata: { name: 'gpu-1', labels: { pool: 'gpu' } }, spec: { taints: [GPU] } };
+        expect(await attempt(cp(), node('gpu-1'), 'POST', '/api/v1/nodes', body)).toMatchObject({ error: '' });
+        await expect.poll(bindings, { timeout: GONE_TIMEOUT_MS }).toContain('/gpu.restore.taintkeeper.dev');
+        await expect
+          .poll(async () => (await createPod()).error, { timeout: GONE_TIMEOUT_MS })
+          .toContain("ValidatingAdmissionPolicy 'gpu.authorize-pods.taintkeeper.dev'");
+        await expect.poll(remembered, { timeout: GONE_TIMEOUT_MS }).toBe('dedicated=gpu:NoSchedule');
+
+        // Whoever takes the webhooks away alone is not done: no leader is there that would register them again.
+        await installation.replica('a').kill();
+        await kubectl('kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration taintkeeper');
+        expect(await cleanup()).toMatchObject({
+          code: 2,
+          stderr: expect.stringContaining('native policies of taintkeeper are in force: gpu.'),
+        });
+
+        await helm('uninstall', 'taintkeeper');
+        await expect.poll(bindings, { timeout: GONE_TIMEOUT_MS }).toBe('');
+        await expect.poll(createPod, { timeout: GONE_TIMEOUT_MS }).toMatchObject({ passed: true, warnings: [] });
+        await expect
+          .poll(() => dropTaints(cp(), 'gpu-1'), { timeout: GONE_TIMEOUT_MS })
+          .toMatchObject({ passed: true });
+        expect(await cleanup()).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('nodes/gpu-1') });
+        expect((await getNode(cp(), 'gpu-1')).metadata.annotations ?? {}).not.toHaveProperty(
+          'taintkeeper.dev/remembered',
+        );
+        expect((await cleanup()).stdout).toBe('nothing of taintkeeper is left on nodes and DaemonSets\n');
+
+        // What decided is there still, and goes with the policies.
+        expect(await natives()).toContain('/gpu.authorize-pods.taintkeeper.dev');
+        await kubectl(
+          `kubectl delete crd ${RESOURCES.map((resource) => `${resource}.taintkeeper.dev`).join(' ')} --wait=false`,
+        );
+        await expect.poll(natives, { timeout: GONE_TIMEOUT_MS }).toBe('');
+        await noneLeft(cp(), [`namespace/${NAMESPACE}`]);
+      } finally {
+        await installation.stop();
+      }
+    },
+  );
 
   it('helm install, upgrade, uninstall, and install again', skipFor(obstacleToHelm()), async () => {
     const kubeconfigFile = await cp().kubeconfigFile(admin);

@@ -1,11 +1,10 @@
 import { isForbidden } from '../../cluster/client/api-error.ts';
-import { NATIVE_RESOURCES, type NativeObject } from '../../cluster/native-policies.ts';
+import { NATIVE_RESOURCES, NATIVE_SELECTOR, type NativeObject } from '../../cluster/native-policies.ts';
 import { howToPermit, notPermitted } from '../../cluster/optional-rights.ts';
 import { atMost, printable } from '../../kubernetes/text.ts';
 import type { NativeLimit } from '../../native/native-policy.ts';
 import { NATIVE_ASKED_BY, type NativePurpose } from '../../policy/backstop.ts';
 import type { ConditionState } from '../../policy/policy-status.ts';
-import { NATIVE_SELECTOR } from './desired-native-policies.ts';
 
 /** How the native policies stand that one of our policies asks for. */
 export type BackstopState =

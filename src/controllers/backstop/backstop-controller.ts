@@ -1,7 +1,13 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
-import { listNative, type NativeObject, servedVersions } from '../../cluster/native-policies.ts';
+import {
+  isWrittenByLeader,
+  listNative,
+  NATIVE_LABELS,
+  type NativeObject,
+  servedVersions,
+} from '../../cluster/native-policies.ts';
 import { type PolicyObject, versionInForce, versionOf } from '../../cluster/policies.ts';
 import type { NativeTranslation, TranslationOptions } from '../../native/native-policy.ts';
 import { translateAuthorization, translate as translatePolicy } from '../../native/translate.ts';
@@ -13,7 +19,6 @@ import { type Controller, type LeaderContext, POLICIES_SETTLE_MS, startControlle
 import { ownedByClusterRole } from '../managed-objects.ts';
 import type { NativeConditions, Trouble } from '../reports.ts';
 import { type BackstopState, nativeCondition, stateOfFault } from './backstop-condition.ts';
-import { NATIVE_LABELS, NATIVE_SUFFIX } from './desired-native-policies.ts';
 import {
   type NamedPolicy,
   type NativeRun,
@@ -100,7 +105,7 @@ export function backstop(options: BackstopOptions): Backstop {
           states = every({ what: 'Unsupported' });
           return asking.length === 0 ? undefined : LOOK_AGAIN_MS;
         }
-        const found = (await listNative(client, versions, NATIVE_LABELS)).filter(isOurs);
+        const found = (await listNative(client, versions, NATIVE_LABELS)).filter(isWrittenByLeader);
         if (asking.length + found.length === 0) return undefined;
         if (!isPermitted) {
           states = new Map([...every({ what: 'NotPermitted' }), ...leftInForce(objects(), found)]);
@@ -202,10 +207,3 @@ function leftInForce(objects: readonly NamedPolicy[], found: readonly NativeObje
     );
   });
 }
-
-/** A label can be put on anything. */
-function isOurs({ metadata: { name, ownerReferences } }: NativeObject): boolean {
-  return name.endsWith(NATIVE_SUFFIX) && (ownerReferences ?? []).some(({ kind }) => OWNER_KINDS.includes(kind));
-}
-
-const OWNER_KINDS = ['TaintPolicy', 'TolerationPolicy', 'ClusterRole'];

@@ -1,19 +1,10 @@
-import type { NativeKind } from '../../cluster/native-policies.ts';
+import { NATIVE_LABELS, type NativeKind } from '../../cluster/native-policies.ts';
 import type { PolicyObject } from '../../cluster/policies.ts';
 import { requirementsOf } from '../../kubernetes/selector-overlap.ts';
 import { type MutatingSpec, type MutatingVersion, manifestsOf, type NativePolicy } from '../../native/native-policy.ts';
 import { POLICY_API_VERSION } from '../../policy/policy.ts';
 import type { Ownership } from '../managed-objects.ts';
 import { exactSelector } from '../managed-objects.ts';
-
-/** On every native policy and binding of ours. */
-export const NATIVE_LABELS = { 'app.kubernetes.io/managed-by': 'taintkeeper' };
-/** The same as kubectl takes it. */
-export const NATIVE_SELECTOR = Object.entries(NATIVE_LABELS)
-  .map(([key, value]) => `${key}=${value}`)
-  .join(',');
-/** The names of all of them end so. */
-export const NATIVE_SUFFIX = '.taintkeeper.dev';
 
 /** A native policy or binding as it should be. A field that is undefined must not be there. */
 export interface DesiredNative {

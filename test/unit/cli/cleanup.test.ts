@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { answer, type Handler, kubeconfigText, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { run } from './run-command.ts';
@@ -21,12 +21,17 @@ const daemonSet = (name: string) => ({
   status: { observedGeneration: 2, desiredNumberScheduled: 3, updatedNumberScheduled: 1, numberUnavailable: 1 },
 });
 
-async function cluster(onPatch: Handler) {
+async function cluster(onPatch: Handler, bindings: Readonly<Record<string, readonly object[]>> = {}) {
   const api = await startFakeApi((request, response) => {
     const { method, path } = request;
     if (method === 'PATCH') return onPatch(request, response);
     if (/webhookconfigurations\//.test(path)) return answer(response, refusal(404, 'NotFound', 'not found'), 404);
-    const items = path.endsWith('/daemonsets') ? ['a', 'b'].map(daemonSet) : [];
+    if (/admissionregistration\.k8s\.io\/v1$/.test(path)) {
+      const names = ['validating', 'mutating'].map((kind) => `${kind}admissionpolicies`);
+      return answer(response, { resources: names.map((name) => ({ name })) });
+    }
+    const resource = path.split('/').at(-1) ?? '';
+    const items = resource === 'daemonsets' ? ['a', 'b'].map(daemonSet) : (bindings[resource] ?? []);
     const name = /daemonsets\/(.+)$/.exec(path)?.[1];
     return answer(response, name ? daemonSet(name) : { metadata: { resourceVersion: '1' }, items });
   });
@@ -65,4 +70,51 @@ it('what a dry run shows is not written', async () => {
 
   expect([code, patched()]).toEqual([0, []]);
   expect(stdout.match(/removed \(dry run\)$/gm)).toHaveLength(4);
+});
+
+/** Of a leader's, unless somebody has exported it. */
+const binding = (name: string, labels: object = { 'app.kubernetes.io/managed-by': 'taintkeeper' }) => ({
+  metadata: { name, uid: name, resourceVersion: '1', labels, ownerReferences: [{ kind: 'ClusterRole', uid: 'u' }] },
+  spec: { policyName: name },
+});
+
+describe('native policies', () => {
+  it.each(['validatingadmissionpolicybindings', 'mutatingadmissionpolicybindings'])(
+    'that a leader wrote are at work, and nothing is removed: %s',
+    async (resource) => {
+      const { patched, cleanup } = await cluster(done, {
+        [resource]: [binding('gpu.authorize-pods.taintkeeper.dev'), binding('other.example.com')],
+      });
+      const refused = await cleanup();
+      expect([refused.code, refused.stdout, patched()]).toEqual([2, '', []]);
+      expect(refused.stderr).toMatch(
+        /native policies of taintkeeper are in force: gpu\.authorize-pods\.taintkeeper\.dev: it is installed, or not wholly removed\. Uninstall it first/,
+      );
+      const looked = await cleanup('--dry-run');
+      expect([looked.code, looked.stderr]).toEqual([
+        0,
+        'taintkeeper: note: native policies of taintkeeper are in force: gpu.authorize-pods.taintkeeper.dev: it is installed, or not wholly removed\n',
+      ]);
+    },
+  );
+
+  it('that were exported go on writing, which is said', async () => {
+    const { patched, cleanup } = await cluster(done, {
+      mutatingadmissionpolicybindings: [binding('gpu.restore.taintkeeper.dev', {})],
+      validatingadmissionpolicybindings: [binding('gpu.protect.taintkeeper.dev', {})],
+    });
+    const { code, stderr } = await cleanup();
+    expect([code, stderr, patched().length]).toEqual([
+      0,
+      'taintkeeper: note: native policies are in force, and go on writing annotations to nodes: gpu.restore.taintkeeper.dev\n',
+      2,
+    ]);
+  });
+
+  it('without bindings do nothing, and are no obstacle', async () => {
+    const { cleanup } = await cluster(done, {
+      validatingadmissionpolicies: [binding('gpu.authorize-pods.taintkeeper.dev')],
+    });
+    expect(await cleanup()).toMatchObject({ code: 0, stderr: '' });
+  });
 });
