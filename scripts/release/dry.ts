@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { obstacleToHelm, runHelm } from '../../test/control-plane/helm.ts';
 import { imageObstacle } from '../../test/image/buildah.ts';
 import { obstacleToRealNode } from '../../test/real-node/obstacle.ts';
+import { provideRealNode } from '../../test/real-node/provide.ts';
 import { IMAGE, INSTALL } from '../chart.ts';
 import { buildBundle } from './bundle.ts';
 import { packChart } from './chart.ts';
@@ -37,6 +38,7 @@ const digest = process.env.TAINTKEEPER_RELEASE_DIGEST || undefined;
 const homepage = process.env.TAINTKEEPER_RELEASE_URL || undefined;
 const PROBE = join(ROOT, 'examples', 'drop-control-plane-taint.json');
 
+await provideRealNode((line) => process.stderr.write(`${line}\n`));
 rmSync(folder, { recursive: true, force: true });
 const scratch = join(folder, 'scratch');
 mkdirSync(scratch, { recursive: true });

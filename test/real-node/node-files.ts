@@ -1,4 +1,13 @@
+import { existsSync } from 'node:fs';
 import { API_SERVICE, KUBELET_PORT, nodeAddress, POD_RANGE, podRange } from './addresses.ts';
+
+/** Where runc is: Debian's, or that of Docker's own packages. */
+const RUNC_PLACES = ['/usr/sbin/runc', '/usr/bin/runc'];
+
+/** The runc at hand; where there is none, that which Debian's package would bring. */
+export function runcPath(): string {
+  return RUNC_PLACES.find((file) => existsSync(file)) ?? '/usr/sbin/runc';
+}
 
 /*
  * The configuration of what a node runs. JSON, which all of them take where they say YAML; containerd alone has a language of its own.
@@ -54,7 +63,7 @@ state = "${folders.containerd}/state"
   runtime_type = "io.containerd.runc.v2"
 [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
   SystemdCgroup = false
-  BinaryName = "/usr/sbin/runc"
+  BinaryName = "${runcPath()}"
 `;
 }
 

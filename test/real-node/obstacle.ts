@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { obstacleToNodePrograms } from '../control-plane/node-programs.ts';
 import { obstacleToImages } from './images.ts';
+import { runcPath } from './node-files.ts';
 
 /** Debian's packages with what a node needs besides Kubernetes and containerd, by a file that each has. */
 const PACKAGES: Readonly<Record<string, string>> = {
@@ -15,7 +16,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   nftables: '/usr/sbin/nft',
   'python3-dbus': '/usr/lib/python3/dist-packages/dbus/__init__.py',
   'python3-gi': '/usr/lib/python3/dist-packages/gi/__init__.py',
-  runc: '/usr/sbin/runc',
+  runc: runcPath(),
 };
 
 /** What is to be installed before a real node can run. */

@@ -9,7 +9,9 @@ import { spawnSync } from 'node:child_process';
 export function installPackages(packages: readonly string[], report: (line: string) => void): void {
   if (packages.length === 0 || process.getuid?.() !== 0 || spawnSync('apt-get', ['--version']).error) return;
   report(`installing ${packages.join(', ')} by apt-get (once)`);
-  const install = `apt-get update --quiet=2 && apt-get install --yes --quiet=2 --no-install-recommends ${packages.join(' ')}`;
+  // What somebody has chosen stays: Debian's runc would have that of Docker's own packages removed, and Docker with it.
+  const options = '--yes --quiet=2 --no-install-recommends --no-remove';
+  const install = `apt-get update --quiet=2 && apt-get install ${options} ${packages.join(' ')}`;
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   const { status, stderr } = spawnSync('sh', ['-c', install], {
     env,
