@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { PROGRAM, run } from './run-command.ts';
 
@@ -87,15 +87,21 @@ it('serve --cluster waits for an API server that is away: alive, not ready, and 
   ]);
   onTestFinished(() => void child.kill('SIGKILL'));
   let printed = '';
-  child.stdout.on('data', (chunk) => (printed += chunk));
   const ended = once(child, 'exit');
+  // Its probes are served by then.
+  const asks = new Promise<void>((resolve) => {
+    child.stdout.on('data', (chunk) => {
+      printed += chunk;
+      if (printed.includes('certificates: GET ')) resolve();
+    });
+  });
+  await Promise.race([asks, ended]);
 
   const probe = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
-  await vi.waitFor(async () => expect((await probe('/livez')).status).toBe(200), { timeout: 10_000, interval: 50 });
+  expect((await probe('/livez')).status, printed).toBe(200);
   const ready = await probe('/readyz');
   expect(ready.status).toBe(503);
   expect(await ready.text()).toContain('[-] certificate failed: there is none yet');
-  await vi.waitFor(() => expect(printed).toContain('certificates: GET '), { timeout: 10_000, interval: 50 });
 
   child.kill('SIGTERM');
   expect(await ended).toEqual([0, null]);
