@@ -1,4 +1,4 @@
-import { type DestinationStream, type Logger, type LoggerOptions, pino, stdTimeFunctions } from 'pino';
+import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
 import pretty from 'pino-pretty';
 import { InputError } from '../files/text-files.ts';
 import { usesColors } from './output.ts';
@@ -16,7 +16,7 @@ export function createLogger(): Logger {
   const options: LoggerOptions = {
     level,
     base: null,
-    timestamp: stdTimeFunctions.isoTime,
+    timestamp: timeField(),
     formatters: { level: (label) => ({ level: label }) },
   };
   if (!process.stdout.isTTY) return pino(options, inBatches(process.stdout.fd));
@@ -33,16 +33,43 @@ export function createLogger(): Logger {
   );
 }
 
-/** A batch is written when it has so many bytes, and whatever there is after so many milliseconds. */
-const BATCH_BYTES = 8_192;
+/** `stdTimeFunctions.isoTime`, which takes a sixth of what a line does, but once for the lines of a millisecond. */
+function timeField(): () => string {
+  let at = 0;
+  let field = '';
+  return () => {
+    const now = Date.now();
+    if (now !== at) field = `,"time":"${new Date(now).toISOString()}"`;
+    at = now;
+    return field;
+  };
+}
+
+/** A batch is written when it has so many characters, and whatever there is after so many milliseconds. */
+const BATCH_CHARACTERS = 8_192;
 const BATCH_MS = 500;
 
 /**
  * Lines together: a write for each was a sixth of what a patched DaemonSet costs. Whichever way the process ends, what is left is
  * written first, but for SIGKILL.
  */
-function inBatches(fd: number): DestinationStream {
-  const destination = pino.destination({ fd, sync: true, minLength: BATCH_BYTES, periodicFlush: BATCH_MS });
-  process.once('exit', () => destination.flushSync());
-  return destination;
+function inBatches(fd: number): DestinationStream & { flushSync(): void } {
+  // It has batches of its own, but measures all that is waiting at each line.
+  const destination = pino.destination({ fd, sync: true });
+  let waiting = '';
+  function flushSync(): void {
+    const batch = waiting;
+    waiting = '';
+    if (batch !== '') destination.write(batch);
+  }
+  setInterval(flushSync, BATCH_MS).unref();
+  process.once('exit', flushSync);
+  return {
+    write(line) {
+      waiting += line;
+      if (waiting.length >= BATCH_CHARACTERS) flushSync();
+    },
+    // What pino calls after a line of level fatal.
+    flushSync,
+  };
 }

@@ -32,13 +32,14 @@ const LEVELS: Record<Outcome, 'info' | 'warn'> = {
 /** One line for each violation. Dry runs leave no trace but at level debug. */
 export function logViolations(log: Logger, request: AdmissionRequest, { kind, decision }: Judgement): void {
   if (decision.violations.length === 0) return;
+  const uid = printable(request.uid);
   const name = printable([request.namespace, request.name].filter(Boolean).join('/'));
   const user = printable(request.userInfo.username ?? '');
   for (const { policyKind, policy, field, mode, outcome, subject, by } of decision.violations) {
     const level = request.dryRun ? 'debug' : LEVELS[outcome];
     log[level](
       {
-        uid: printable(request.uid),
+        uid,
         operation: request.operation,
         kind,
         name,
