@@ -2,11 +2,11 @@ import jsonPatch, { type Operation } from 'fast-json-patch';
 import { isMap } from '../files/reviewables.ts';
 import type { DecidedChange } from './state.ts';
 
-/** How much of a patch, and of what it changes, is remembered: counted as in {@link weight}. */
-const MAX_WEIGHT = 8_192;
+/** How much of a patch, and of what it changes, is remembered: characters of JSON. */
+const MAX_CHARACTERS = 8_192;
 
-/** What each value weighs besides its characters; about what it takes in JSON. */
-const VALUE_WEIGHT = 8;
+/** More of them would be more characters than that, whatever they say. */
+const MAX_OPERATIONS = 1_024;
 
 /**
  * Remembers what a patch changes: of the object only the lists and values that it names. The function that is returned says what
@@ -15,20 +15,36 @@ const VALUE_WEIGHT = 8;
  */
 export function keepPatch(object: unknown, patch: readonly Operation[]): (() => readonly DecidedChange[]) | undefined {
   if (patch.length === 0) return () => [];
-  if (patch.length > MAX_WEIGHT / VALUE_WEIGHT) return undefined;
-  // Lists are compared by position, and a list is read as a whole.
-  const places = [...new Set(patch.map(({ path }) => path.replace(/\/(\d+|-)(\/.*)?$/s, '')))];
+  if (patch.length > MAX_OPERATIONS) return undefined;
   const outline = {};
-  for (const place of places) copyPlace(object, outline, segments(place));
-  if (weight(patch, MAX_WEIGHT) + weight(outline, MAX_WEIGHT) > MAX_WEIGHT) return undefined;
+  for (const place of placesOf(patch)) copyPlace(object, outline, segments(place));
+  const text = boundedJson({ outline, patch });
+  if (text === undefined) return undefined;
 
   return () => {
-    const after = jsonPatch.applyPatch(structuredClone(outline), structuredClone([...patch])).newDocument;
-    return places.map((path) => {
-      const [old, now] = [outline, after].map((document) => valueAt(document, segments(path)));
+    const kept: { outline: object; patch: Operation[] } = JSON.parse(text);
+    const after = jsonPatch.applyPatch(structuredClone(kept.outline), kept.patch).newDocument;
+    return placesOf(kept.patch).map((path) => {
+      const [old, now] = [kept.outline, after].map((document) => valueAt(document, segments(path)));
       return { path, ...(old === undefined ? {} : { before: old }), ...(now === undefined ? {} : { after: now }) };
     });
   };
+}
+
+/** What the patch changes. Lists are compared by position, and a list is read as a whole. */
+function placesOf(patch: readonly Operation[]): string[] {
+  return [...new Set(patch.map(({ path }) => path.replace(/\/(\d+|-)(\/.*)?$/s, '')))];
+}
+
+/** The value as JSON, unless it is too long, or nested deeper than the stack. */
+function boundedJson(value: unknown): string | undefined {
+  try {
+    const text = JSON.stringify(value);
+    return text.length <= MAX_CHARACTERS ? text : undefined;
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }
 
 /** Copies what is at the path, and the maps that lead there, as far as there are any. */
@@ -57,17 +73,4 @@ function segments(pointer: string): string[] {
     .split('/')
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
-}
-
-/** About how many characters the value has as JSON; counting ends soon after the limit. */
-function weight(value: unknown, limit: number): number {
-  if (typeof value === 'string') return VALUE_WEIGHT + value.length;
-  if (typeof value !== 'object' || value === null) return VALUE_WEIGHT;
-  let sum = VALUE_WEIGHT;
-  for (const key in value) {
-    // Before going deeper: how deep a value is, is up to who sends it.
-    if (sum > limit) break;
-    sum += key.length + weight(value[key as keyof typeof value], limit - sum);
-  }
-  return sum;
 }
