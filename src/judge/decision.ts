@@ -126,7 +126,11 @@ export function patch<Desired>(
   return { verdict: 'patch', desired, ...findings(violations, warnings) };
 }
 
+/** What there is to say of nearly all requests. */
+const NO_FINDINGS: Findings = { violations: [], warnings: [], auditAnnotations: {} };
+
 function findings(violations: readonly Violation[], warnings: readonly string[]): Findings {
+  if (violations.length === 0 && warnings.length === 0) return NO_FINDINGS;
   const shown = violations.map((violation) => ({ ...violation, subject: printable(violation.subject) }));
   return { violations: shown, warnings: presentableWarnings(warnings), auditAnnotations: auditAnnotations(shown) };
 }

@@ -20,10 +20,10 @@ export function countValues(text: string): number {
 }
 
 /**
- * The body of a request, for Fastify.
+ * The body of a request.
  * @throws Error with the `statusCode` of the answer, for what is not JSON or too much of it
  */
-export async function parseJson(_request: unknown, body: string): Promise<unknown> {
+export function parseJson(body: string): unknown {
   // Each takes a character at least: what is shorter need not be counted.
   if (body.length > MAX_JSON_VALUES && countValues(body) > MAX_JSON_VALUES) {
     throw refusal(413, `the body has more than ${MAX_JSON_VALUES.toLocaleString('en')} JSON values`);
