@@ -4,32 +4,35 @@ import { type Measured, measure } from './endpoint/load.ts';
 import { writeRequest } from './endpoint/request-file.ts';
 import { REVIEW_CASES } from './endpoint/reviews.ts';
 import { printHead, printRow } from './markdown-table.ts';
-import { type Contestant, FLOOR, startContestants } from './peers/contestants.ts';
+import { BARE_FASTIFY, type Contestant, FLOOR, startContestants } from './peers/contestants.ts';
 import { memoryOf } from './process-memory.ts';
 import { median } from './statistics.ts';
 
 /**
- * What one review costs a webhook, and how many it answers: ours as it is deployed, the least that a Node.js program can do, and
- * the same rules with controller-runtime. Each is a process of its own; one after the other gets a short burst, round after
- * round, and medians count. Prints a Markdown table. Linux only.
+ * What one review costs a webhook, and how many it answers: ours as it is deployed, the least that a Node.js program can do, the same
+ * with Fastify, and the same rules with controller-runtime; with `--before`, an earlier bundle of ours, too. Each is a process of its
+ * own; one after the other gets a short burst, round after round, and medians count. Prints a Markdown table. Linux only. The Node.js
+ * that runs this one runs all.
  *
- *     npx node bench/endpoint.ts [--rounds N] [--seconds N] [--case TEXT] [--connections N ...]
+ *     npx node bench/endpoint.ts [--rounds N] [--seconds N] [--case TEXT] [--connections N ...] [--before DIR]
  */
-/** Until V8 has compiled what runs often: a webhook runs for weeks. */
-const WARM_UP_SECONDS = 10;
+/** Until V8 has compiled what runs often, on a machine that is busy besides, too: a webhook runs for weeks. */
+const WARM_UP_REQUESTS = 20_000;
+const WARM_UP_SECONDS = 3;
 
 const { values: flags } = parseArgs({
   options: {
     rounds: { type: 'string', default: '9' },
     seconds: { type: 'string', default: '0.7' },
     case: { type: 'string', default: '' },
+    before: { type: 'string' },
     connections: { type: 'string', multiple: true, default: ['1', '8', '64'] },
   },
 });
 const seconds = Number(flags.seconds);
 const workspace = createWorkspace('bench');
 
-await using contestants = await startContestants();
+await using contestants = await startContestants(flags.before);
 const cases = REVIEW_CASES.filter(({ what }) => what.includes(flags.case)).map((item, index) => {
   const requestFile = workspace.path(`request-${index}`);
   process.stdout.write(`${item.what}: ${(writeRequest(requestFile, item) / 1000).toFixed(1)} KB\n`);
@@ -38,7 +41,11 @@ const cases = REVIEW_CASES.filter(({ what }) => what.includes(flags.case)).map((
 process.stdout.write('\n');
 
 for (const contestant of contestants.all) {
-  for (const item of cases) await burst(contestant, item, 8, WARM_UP_SECONDS);
+  for (const item of cases) {
+    for (let sent = 0; sent < WARM_UP_REQUESTS; ) {
+      sent += (await burst(contestant, item, 8, WARM_UP_SECONDS)).requests;
+    }
+  }
 }
 const rows = cases.flatMap((item) =>
   flags.connections.map((connections) => ({
@@ -82,6 +89,6 @@ for (const { name, pid } of contestants.all) {
 function burst(contestant: Contestant, item: (typeof cases)[number], connections: number, seconds: number) {
   const { name, port, pid } = contestant;
   const { requestFile } = item;
-  const expected = name === FLOOR ? undefined : item.expected;
+  const expected = name === FLOOR || name === BARE_FASTIFY ? undefined : item.expected;
   return measure({ port, pid, caFile: contestants.caFile, requestFile, expected, connections, seconds });
 }

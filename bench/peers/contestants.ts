@@ -25,7 +25,9 @@ export interface Contestants {
 }
 
 export const OURS = 'taintkeeper';
+export const BEFORE = 'taintkeeper before';
 export const FLOOR = 'bare node:https';
+export const BARE_FASTIFY = 'bare Fastify';
 export const CONTROLLER_RUNTIME = 'controller-runtime';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
@@ -39,10 +41,11 @@ export function buildBundle(): void {
 }
 
 /**
- * Builds and starts them all. taintkeeper is the bundle; both Node.js programs run as the Deployment has it. Needs Go, the
+ * Builds and starts them all. taintkeeper is the bundle; all Node.js programs run as the Deployment has it. Needs Go, the
  * first time for some minutes.
+ * @param before a folder with an earlier bundle (`dist`), which runs as well
  */
-export async function startContestants(): Promise<Contestants> {
+export async function startContestants(before?: string): Promise<Contestants> {
   await using starting = new AsyncDisposableStack();
   const workspace = createWorkspace('contestants');
   starting.defer(workspace.remove);
@@ -54,16 +57,18 @@ export async function startContestants(): Promise<Contestants> {
     exitFor(`${CONTROLLER_RUNTIME}: ${go.error ? 'not built, because Go is not installed' : whyGoFailed(go.stderr)}`);
 
   const certDir = workspace.path('certs');
-  const [floorPort = 0, controllerRuntimePort = 0] = await freePorts(2);
+  const [floorPort = 0, fastifyPort = 0, controllerRuntimePort = 0] = await freePorts(3);
   const env = deployedEnvironment();
   const policies = join(import.meta.dirname, 'policies.yaml');
-  const ours = await launchServe(
-    OURS,
-    ['--port', '0', '--admin-port', '0', '--cert-dir', certDir, '--policies', policies],
-    { workspace: createWorkspace('serve'), env, program: BUNDLE },
-  );
-  starting.use(ours);
-  const { port } = await ours.listening(START_TIMEOUT_MS);
+  const bundle = async (name: string, program: string) => {
+    const args = ['--port', '0', '--admin-port', '0', '--cert-dir', certDir, '--policies', policies];
+    const running = await launchServe(name.replaceAll(' ', '-'), args, {
+      ...{ workspace: createWorkspace('serve'), env, program },
+    });
+    starting.use(running);
+    const { port } = await running.listening(START_TIMEOUT_MS);
+    return { name, pid: running.pid, port };
+  };
 
   const peer = async (name: string, command: string, args: readonly string[], port: number) => {
     const child = await launch(name, command, args, {
@@ -74,10 +79,13 @@ export async function startContestants(): Promise<Contestants> {
     await listening(child, port);
     return { name, pid: child.pid, port };
   };
-  const floor = join(import.meta.dirname, 'floor.ts');
+  const node = (name: string, file: string, port: number) =>
+    peer(name, process.execPath, [join(import.meta.dirname, file), String(port), certDir], port);
   const all = [
-    { name: OURS, pid: ours.pid, port },
-    await peer(FLOOR, process.execPath, [floor, String(floorPort), certDir], floorPort),
+    await bundle(OURS, BUNDLE),
+    ...(before === undefined ? [] : [await bundle(BEFORE, join(before, 'taintkeeper.cjs'))]),
+    await node(FLOOR, 'floor.ts', floorPort),
+    await node(BARE_FASTIFY, 'bare-fastify.ts', fastifyPort),
     await peer(
       CONTROLLER_RUNTIME,
       controllerRuntime,
