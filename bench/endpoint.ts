@@ -4,7 +4,7 @@ import { type Measured, measure } from './endpoint/load.ts';
 import { writeRequest } from './endpoint/request-file.ts';
 import { REVIEW_CASES } from './endpoint/reviews.ts';
 import { printHead, printRow } from './markdown-table.ts';
-import { BARE_FASTIFY, type Contestant, FLOOR, startContestants } from './peers/contestants.ts';
+import { BARE_FASTIFY, CONTROLLER_RUNTIME, type Contestant, FLOOR, startContestants } from './peers/contestants.ts';
 import { memoryOf } from './process-memory.ts';
 import { median } from './statistics.ts';
 
@@ -41,6 +41,8 @@ const cases = REVIEW_CASES.filter(({ what }) => what.includes(flags.case)).map((
 process.stdout.write('\n');
 
 for (const contestant of contestants.all) {
+  // Compiled before it starts.
+  if (contestant.name === CONTROLLER_RUNTIME) continue;
   for (const item of cases) {
     for (let sent = 0; sent < WARM_UP_REQUESTS; ) {
       sent += (await burst(contestant, item, 8, WARM_UP_SECONDS)).requests;
