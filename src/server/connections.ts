@@ -75,7 +75,8 @@ export function followArrivals({ bytes, time, checkInterval, onDropped }: Arriva
   return {
     begin(message, refuse) {
       arriving.set(message, { since: performance.now(), bytes: 0, refuse });
-      for (const end of ['end', 'close']) message.once(end, () => forget(message));
+      const end = () => forget(message);
+      message.once('end', end).once('close', end);
     },
     reads(message) {
       message.on('data', (chunk: Buffer) => {
