@@ -76,7 +76,7 @@ export function followArrivals({ bytes, time, checkInterval, onDropped }: Arriva
     begin(message, refuse) {
       arriving.set(message, { since: performance.now(), bytes: 0, refuse });
       const end = () => forget(message);
-      message.once('end', end).once('close', end);
+      message.on('end', end).on('close', end);
     },
     reads(message) {
       message.on('data', (chunk: Buffer) => {

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { runScript } from './run-command.ts';
 
@@ -76,6 +77,29 @@ describe('lines that wait for others are written', () => {
     const result = await runScript(script(end));
     expect(result.code).toBe(code);
     expect(result.stdout).toContain('"msg":"the last line"');
+  });
+
+  it('in their order, over many batches', async () => {
+    const { stdout } = await runScript(script('for (let i = 0; i < 500; i++) log.info("line " + i);'));
+    const lines = stdout.split('\n').slice(0, -1);
+    expect(lines.slice(1).map((line) => JSON.parse(line).msg)).toEqual(
+      Array.from({ length: 500 }, (_, i) => `line ${i}`),
+    );
+  });
+
+  it('at once when a line is fatal', async () => {
+    const child = spawn(process.execPath, [
+      '--input-type=module',
+      '--eval',
+      script('log.fatal("a fault"); process.kill(process.pid, "SIGKILL");'),
+    ]);
+    const [stdout] = await Promise.all([text(child.stdout), once(child, 'close')]);
+    expect(
+      stdout
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line).msg),
+    ).toEqual(['the last line', 'a fault']);
   });
 
   it('while it goes on', async () => {
