@@ -8,7 +8,14 @@ import { admin } from '../test/control-plane/users.ts';
 import { waitUntil } from '../test/control-plane/wait-until.ts';
 import { waitUntilCalled } from '../test/control-plane/webhook.ts';
 import { path } from '../test/e2e/nodes.ts';
-import { LABEL, manifestContender, NONE, registeredContender, webhookContender } from './api-server/contender.ts';
+import {
+  LABEL,
+  manifestContender,
+  NONE,
+  registeredContender,
+  registerOf,
+  webhookContender,
+} from './api-server/contender.ts';
 import { isInForce, probe, removeDaemonSets, type Target, WRITES, type Write } from './api-server/writes.ts';
 import { createNodes } from './large-nodes.ts';
 import { printHead, printRow } from './markdown-table.ts';
@@ -18,9 +25,12 @@ import { median, percentile } from './statistics.ts';
 
 /**
  * How much longer writes take through a real API server with something in their way, at one client and at sixteen. All are
- * registered at once, each for objects of its own; rounds are short and interleaved. Prints a Markdown table.
+ * registered at once, each for objects of its own; rounds are short and interleaved. Prints a Markdown table, and another one of what the
+ * conditions took by the API server's own metric.
  *
- *     npx node bench/api-server.ts [--rounds N] [--clients N ...]
+ *     npx node bench/api-server.ts [--rounds N] [--clients N ...] [--before DIR]
+ *
+ * `--before` adds what the sources of an earlier commit would register, in front of the same server: `git worktree add DIR COMMIT`.
  */
 const WRITES_PER_BURST = 32;
 /** Of each client: fewer would show how they begin, not how they wait for each other. */
@@ -31,6 +41,7 @@ const { values: flags } = parseArgs({
   options: {
     rounds: { type: 'string', default: '25' },
     clients: { type: 'string', multiple: true, default: ['1', '16'] },
+    before: { type: 'string' },
   },
 });
 const clientCounts = flags.clients.map(Number);
@@ -48,6 +59,9 @@ const webhook = (name: string) => {
 const contenders = [
   NONE,
   await registeredContender(webhook(OURS), 'registered', caBundle),
+  ...(flags.before === undefined
+    ? []
+    : [await registeredContender(webhook(OURS), 'before', caBundle, await registerOf(flags.before))]),
   webhookContender(webhook(OURS), 'ours', caBundle),
   webhookContender(webhook(FLOOR), 'floor', caBundle, 'patch'),
   webhookContender(webhook(CONTROLLER_RUNTIME), 'controller-runtime', caBundle),
@@ -80,6 +94,8 @@ const rows = WRITES.flatMap((write) =>
   })),
 );
 const serials = new Map<Target, number>();
+/** Of each webhook with conditions, by operation: what they took in all, in seconds, and how often. */
+const CONDITIONS = /^apiserver_admission_match_condition_evaluation_seconds_(sum|count)\{(.*)\} (\S+)$/gm;
 // The first round warms up, and does not count.
 for (let round = 0; round <= Number(flags.rounds); round++) {
   for (const { write, clients, latencies } of rows) {
@@ -115,6 +131,20 @@ for (const { write, clients, latencies } of rows) {
       (p99 - p99OfNone).toFixed(1),
     );
   }
+}
+
+const conditions = new Map<string, { sum?: number; count?: number }>();
+const { body: metrics } = await cp.request<string>(admin, 'GET', '/metrics');
+for (const [, what = '', labels = '', value] of metrics.matchAll(CONDITIONS)) {
+  const [name, operation] = ['name', 'operation'].map((label) => new RegExp(`${label}="([^"]*)"`).exec(labels)?.[1]);
+  const key = `${name} | ${operation}`;
+  conditions.set(key, { ...conditions.get(key), [what]: Number(value) });
+}
+process.stdout.write('\n');
+printHead('conditions', 'operation', 'evaluations', 'mean ms');
+for (const [key, { sum = 0, count = 0 }] of conditions) {
+  const [name = '', operation = ''] = key.split(' | ');
+  printRow(name, operation, String(count), ((1_000 * sum) / count).toFixed(3));
 }
 
 async function mark(node: string, labels: Readonly<Record<string, string>>): Promise<void> {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { parseAllDocuments } from 'yaml';
 import { parsePolicies, readPolicyFiles } from '../../src/files/policy-files.ts';
 import type { Phase } from '../../src/judge/decision.ts';
@@ -55,16 +56,36 @@ export function webhookContender(
   };
 }
 
-/** taintkeeper as it registers itself in a cluster, conditions included. */
-export async function registeredContender({ name, port }: Contestant, label: string, caBundle: string) {
+/** Which webhooks policies need. */
+type Register = typeof webhookEntries;
+
+/** The same by the sources of an earlier commit, in a folder of their own. */
+export async function registerOf(sources: string): Promise<Register> {
+  const module = (await import(pathToFileURL(join(sources, 'src', 'webhooks', 'entries.ts')).href)) as {
+    webhookEntries: Register;
+  };
+  return module.webhookEntries;
+}
+
+/**
+ * taintkeeper as it registers itself in a cluster, conditions included.
+ * @param register how it does
+ */
+export async function registeredContender(
+  { name, port }: Contestant,
+  label: string,
+  caBundle: string,
+  register = webhookEntries,
+) {
   const itsOwn = { key: LABEL, operator: 'In', values: [label] } as const;
-  const entries = webhookEntries(parsePolicies(await readPolicyFiles([POLICIES]))).map((entry) => ({
+  const entries = register(parsePolicies(await readPolicyFiles([POLICIES]))).map((entry) => ({
     ...entry,
+    name: entry.name.replace('.', `.${label}.`),
     objectSelector: [...(entry.objectSelector ?? []), itsOwn],
   }));
   const webhooks = (phase: Phase) => webhooksAtUrl(entries, phase, `https://127.0.0.1:${port}`, caBundle);
   return {
-    name: `${name}, as it registers`,
+    name: `${name}, as it ${register === webhookEntries ? 'registers' : 'registered before'}`,
     label,
     manifests: [
       configuration('Validating', label, webhooks('validate')),

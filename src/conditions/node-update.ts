@@ -1,8 +1,9 @@
 import { type Chosen, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, literal, not, TRUE, type Variable } from '../cel/expression.ts';
-import { exists } from '../cel/lists.ts';
+import { exists, literals } from '../cel/lists.ts';
 import { RESTORED_ANNOTATION } from '../judge/node-view.ts';
 import { RELEASE_ANNOTATION } from '../judge/removal.ts';
+import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import {
@@ -137,8 +138,21 @@ const EXACT: Questions = {
   announces: oncePer(announcesRelease),
 };
 
+/** True when a label changes that one of the policies selects nodes by: what a hundred policies ask for are a few labels. */
+function selectingLabelsChange(policies: readonly CompiledTaintPolicy[]): Expression {
+  const keys = new Set(policies.flatMap(({ nodeSelector }) => requirementsOf(nodeSelector).map(({ key }) => key)));
+  const possible = [...keys].filter((key) => key.isWellFormed()).sort();
+  if (possible.length === 0) return FALSE;
+  if (possible.length > MAX_SELECTING_LABELS) return LABELS_CHANGE;
+  return cel(possible.length * 40)`${literals(possible)}.exists(k,
+  k in ${LABELS} ? !(k in ${LABELS_BEFORE}) || ${LABELS}[k] != ${LABELS_BEFORE}[k] : k in ${LABELS_BEFORE})`;
+}
+
+const MAX_SELECTING_LABELS = 64;
+
+const WIDE_LABELS = { leaves: selectingLabelsChange };
 const WIDE_CHANGES = {
-  leaves: (policies: readonly CompiledTaintPolicy[]) => (policies.length === 0 ? FALSE : LABELS_CHANGE),
+  ...WIDE_LABELS,
   announces: (binding: readonly CompiledTaintPolicy[]) => (binding.length === 0 ? FALSE : RELEASE_CHANGES),
 };
 
@@ -166,8 +180,13 @@ const addsGuardedKey = oncePer((policies: readonly CompiledTaintPolicy[]) =>
 const CANDIDATES: readonly { readonly questions: Questions; readonly widened?: string }[] = [
   { questions: EXACT },
   {
+    questions: { ...EXACT, ...WIDE_LABELS },
+    widened: 'too many policies for one expression: every change of a label that they ask for matches',
+  },
+  {
     questions: { ...EXACT, ...WIDE_CHANGES },
-    widened: 'too many policies for one expression: every change of labels or of the release annotation matches',
+    widened:
+      'too many policies for one expression: every change of a label that they ask for, or of the release annotation, matches',
   },
   {
     questions: {

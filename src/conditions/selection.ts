@@ -1,4 +1,16 @@
-import { all, any, cel, type Expression, literal, not, reference, type Variable } from '../cel/expression.ts';
+import {
+  all,
+  any,
+  bind,
+  cel,
+  type Expression,
+  LIST_COST,
+  literal,
+  not,
+  reference,
+  TRUE,
+  type Variable,
+} from '../cel/expression.ts';
 import { exists, literals } from '../cel/lists.ts';
 import { isOneOf, matchesAny, type Operand } from '../cel/pattern.ts';
 import type { LabelSelector, LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
@@ -94,4 +106,12 @@ export const LABELS: Variable = { name: 'labels', definition: labelsOf('object')
 
 function labelsOf(object: 'object' | 'oldObject'): Expression {
   return cel(40)`has(${object}.metadata.labels) ? ${object}.metadata.labels : {}`;
+}
+
+/** True when the labels meet all requirements, before an update or after it: as the API server has it with an `objectSelector`. */
+export function meetsBeforeOrAfter(requirements: readonly LabelSelectorRequirement[]): Expression {
+  const item = selectsIn(cel(0)`l`, { matchExpressions: requirements });
+  if (item === TRUE) return TRUE;
+  const labels = { items: cel(LIST_COST)`[${LABELS_BEFORE}, ${LABELS}]`, size: 2 };
+  return bind([LABELS_BEFORE, LABELS], exists(labels, 'l', item));
 }

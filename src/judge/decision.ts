@@ -22,8 +22,8 @@ function trialOutcome({ trial, declared }: CompiledTaintPolicy, field: string, o
 }
 
 /**
- * Which of the API server's two admission phases asks. Mutation reports what it changes, validation what is left to
- * report on the final object, so that nothing is said or counted twice.
+ * Which of the API server's two admission phases asks. Mutation reports what it changes, and of updates of nodes what the policies
+ * that could stop them let pass; validation what is left to report on the final object. So nothing is said or counted twice.
  */
 export type Phase = 'mutate' | 'validate';
 

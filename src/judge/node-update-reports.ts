@@ -4,7 +4,7 @@ import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
 import { atMost } from '../kubernetes/text.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import { taintViolation, type Violation } from './decision.ts';
+import { type Outcome, taintViolation, type Violation } from './decision.ts';
 import { settledOn } from './memory.ts';
 import type { NodeUpdate } from './node-view.ts';
 import { isReleased, parseRelease, RELEASE_ANNOTATION, unreadableEntries } from './removal.ts';
@@ -144,54 +144,35 @@ function isHarmless({ text, taint }: { text: string; taint?: unknown }): boolean
   return taint !== undefined && /^[\w./=:-]+$/.test(text);
 }
 
-interface Changes {
-  readonly violations: Violation[];
-  readonly warnings: string[];
-}
-
-/**
- * What an update does to the protection of taints that stay: it announces their release, or takes the node out of a policy.
- * Both are allowed here, and both are the first of two steps by which a taint goes: they leave a record.
- */
-export function changesOfProtection(
-  request: NodeUpdate,
-  departing: readonly Departure[],
-  policies: readonly CompiledTaintPolicy[],
-): Changes {
-  const { node, oldNode, requester } = request;
-  const departed = departing.map(({ policy, taint, field, isRefused }) => {
-    const isAudited = isRefused && policy.mode === 'Audit';
-    return {
-      violation: taintViolation(policy, field, taint, isAudited ? 'leaving-audited' : 'unselected'),
-      warning: isAudited
-        ? `TaintPolicy ${policy.name}, Audit: the node left the policy with taint ${formatTaint(taint)}`
-        : `TaintPolicy ${policy.name} no longer protects taint ${formatTaint(taint)}: it no longer selects the node`,
-    };
-  });
-  const announced =
-    node.release === oldNode.release
-      ? []
-      : announcements(
-          request,
-          policies.filter((policy) => !policy.exempts(requester)),
-        );
-  const found = [...departed, ...announced];
-  return {
-    violations: found.flatMap(({ violation }) => (violation ? [violation] : [])),
-    warnings: found.map(({ warning }) => warning),
-  };
-}
-
-interface Change {
+/** What an update does to the protection of a taint that stays: the first of two steps by which it goes, it leaves a record. */
+export interface Change {
   readonly violation?: Violation;
   readonly warning: string;
 }
 
+/** The node leaves the policy, which lets it go. */
+export function departureChange({ policy, taint, field, isRefused }: Departure): Change {
+  const isAudited = isRefused && policy.mode === 'Audit';
+  return {
+    violation: taintViolation(policy, field, taint, isAudited ? 'leaving-audited' : 'unselected'),
+    warning: isAudited
+      ? `TaintPolicy ${policy.name}, Audit: the node left the policy with taint ${formatTaint(taint)}`
+      : `TaintPolicy ${policy.name} no longer protects taint ${formatTaint(taint)}: it no longer selects the node`,
+  };
+}
+
 /** Says at once whether a new release annotation will do what its author thinks. */
-function announcements(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Change[] {
-  const { node } = request;
+export function announcements(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Change[] {
+  const { node, oldNode, requester } = request;
+  if (node.release === oldNode.release) return [];
   const release = parseRelease(node.release);
-  const holding = policies.filter((policy) => policy.mode !== 'Audit' && policy.selectsNode(node.labels));
+  const holding = policies.filter(
+    (policy) =>
+      policy.mode !== 'Audit' &&
+      policy.rules.length > 0 &&
+      policy.selectsNode(node.labels) &&
+      !policy.exempts(requester),
+  );
   if (release.entries.length === 0 || holding.length === 0) return [];
 
   const named = protections(
@@ -240,4 +221,23 @@ function protections(
       return field === undefined ? [] : [{ policy, taint, field }];
     }),
   );
+}
+
+/** A record for each of the policies. */
+export function report({ taint }: Ruling, protections: readonly Protection[], outcome: Outcome): Violation[] {
+  return protections.map(({ policy, field }) => taintViolation(policy, field, taint, outcome));
+}
+
+/** The policies, as a sentence begins with them. */
+export function namesOf(protections: readonly Protection[]): string {
+  return `TaintPolicy ${protections.map(({ policy }) => policy.name).join(', ')}`;
+}
+
+/** Whether the policy does more than watch. */
+export function binds({ policy }: Protection): boolean {
+  return policy.mode !== 'Audit';
+}
+
+export function watches(protection: Protection): boolean {
+  return !binds(protection);
 }

@@ -1,7 +1,7 @@
 import { formatTaint, identity, sameTaint, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy, PolicySet } from '../policy/policy-set.ts';
 import { allow, type Decision, type Outcome, patch, taintViolation } from './decision.ts';
-import { holdOn, remember } from './memory.ts';
+import { holdOn, readsRecords, remember } from './memory.ts';
 import { judgeNodeUpdate } from './node-update.ts';
 import type { DesiredNode, NodeCreation, NodeUpdate, OwedTaint } from './node-view.ts';
 import { presentTaints, satisfies } from './removal.ts';
@@ -66,11 +66,11 @@ function judgeNodeCreation(
     node.taints,
     [...additions, ...returned].map(({ taint }) => taint),
   );
-  // Whatever a new node says of itself, it has carried nothing yet but what it is owed, nor has anything been removed. Policies in Audit
-  // have no say in that.
-  const isOnlyWatched = policies.every(({ mode }) => mode === 'Audit');
-  const removed = isOnlyWatched ? node.removed : undefined;
-  const remembered = isOnlyWatched
+  // Whatever a new node says of itself, it has carried nothing yet but what it is owed, nor has anything been removed. Policies that do
+  // not read it have no say in that.
+  const isRead = policies.some(readsRecords);
+  const removed = isRead ? undefined : node.removed;
+  const remembered = !isRead
     ? node.remembered
     : remember({
         before: undefined,

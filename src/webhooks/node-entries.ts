@@ -6,10 +6,11 @@ import { additionVariables } from '../conditions/guarded-taints.ts';
 import { carriesProtected, countedOf, guardsOf, mayReturn, rulesOf } from '../conditions/node-policies.ts';
 import { onUpdate, RESTORES_NATIVELY } from '../conditions/node-update.ts';
 import { lasting } from '../conditions/protected-taints.ts';
-import { IS_NODE, LABELS } from '../conditions/selection.ts';
+import { IS_NODE, LABELS, meetsBeforeOrAfter } from '../conditions/selection.ts';
 import { taintsOf } from '../conditions/taints.ts';
-import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
+import { REMEMBERED_ANNOTATION, readsRecords } from '../judge/memory.ts';
 import { REMOVED_ANNOTATION } from '../judge/removal.ts';
+import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import { requirementsOfAny } from '../kubernetes/selector-overlap.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { entry, type WebhookEntry } from './entry.ts';
@@ -17,12 +18,10 @@ import { entry, type WebhookEntry } from './entry.ts';
 const TAINTS: Variable = { name: 'taints', definition: taintsOf('object') };
 const CREATE_VARIABLES: readonly Variable[] = [TAINTS, LABELS];
 
-type OnUpdate = Pick<WebhookEntry, 'resource' | 'operations' | 'objectSelector'>;
-
-/** The same for all of them: between them they share out the updates by their conditions only. */
-function onUpdateOf(policies: readonly CompiledTaintPolicy[]): OnUpdate {
+/** An update of a node that one of the policies is for, by its labels before or after. */
+function onUpdateOf(policies: readonly CompiledTaintPolicy[]) {
   const objectSelector = requirementsOfAny(policies.map(({ nodeSelector }) => nodeSelector));
-  return { resource: 'nodes', operations: ['UPDATE'], objectSelector };
+  return { resource: 'nodes', operations: ['UPDATE'], objectSelector } as const;
 }
 
 const ON_CREATE = { resource: 'nodes', operations: ['CREATE'], failurePolicy: 'Ignore' } as const;
@@ -36,16 +35,16 @@ const SAYS_OF_ITSELF = cel(40)`(has(object.metadata.annotations) && ${literals([
 /** The webhooks for nodes. */
 export function nodeEntries(policies: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   const binding = policies.filter(({ mode }) => mode !== 'Audit');
-  const updates = onUpdateOf(policies);
+  const [failing, others] = [true, false].map((fails) =>
+    policies.filter(({ failurePolicy }) => (failurePolicy === 'Fail') === fails),
+  ) as [CompiledTaintPolicy[], CompiledTaintPolicy[]];
   // Whoever guards a taint, it is wanted by whoever declares it.
   const additions = additionVariables(policies, guardsOf(policies));
-  const protects = protection(
-    policies.filter(({ failurePolicy }) => failurePolicy === 'Fail'),
-    additions,
-  );
+  const protects = protection(failing, additions);
+  const updates = onUpdateOf(failing);
   return [
     ...registration(binding),
-    ...restoration(binding, additions, updates),
+    ...restoration(binding, additions),
     ...entry(protects, {
       name: 'protect.taintkeeper.dev',
       phase: 'validate',
@@ -53,7 +52,7 @@ export function nodeEntries(policies: readonly CompiledTaintPolicy[]): WebhookEn
       failurePolicy: 'Fail',
       conditions: { 'is-against-a-policy': protects.expression },
     }),
-    ...report({ policies, binding, additions, protects: protects.expression }, updates),
+    ...report(others, additions, { condition: protects.expression, selector: updates.objectSelector }),
     ...registrationReport(policies),
   ];
 }
@@ -65,7 +64,7 @@ export function nodeEntries(policies: readonly CompiledTaintPolicy[]): WebhookEn
 function registration(binding: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   const concerns = onCreation(
     any([
-      binding.length === 0 ? FALSE : SAYS_OF_ITSELF,
+      binding.some(readsRecords) ? SAYS_OF_ITSELF : FALSE,
       lacksPresentTaint(binding),
       mayReturn(binding),
       bind([lasting('taints', rulesOf(binding))], carriesProtected('taints', binding)),
@@ -105,39 +104,41 @@ function onCreation(condition: Expression): Chosen {
 
 /**
  * Mutation of an update: a taint has to be put back or taken out, an entry of the release annotation to be taken out, or what the node has
- * to be remembered; or a native policy has put a taint back, which the requester is to be told. What a node itself writes is never
- * patched.
+ * to be remembered; a native policy has put a taint back, which the requester is to be told; or a policy that could stop the update lets
+ * it pass, which is to be told as well.
  */
-function restoration(
-  binding: readonly CompiledTaintPolicy[],
-  additions: readonly Variable[],
-  updates: OnUpdate,
-): WebhookEntry[] {
+function restoration(binding: readonly CompiledTaintPolicy[], additions: readonly Variable[]): WebhookEntry[] {
   const keys = protectedKeys([...rulesOf(binding), ...guardsOf(binding)]);
-  const told = binding.some((policy) => policy.restoresNatively) ? RESTORES_NATIVELY : FALSE;
+  const told = binding.some((policy) => policy.restoresNatively) ? all([not(IS_NODE), RESTORES_NATIVELY]) : FALSE;
+  // Of what Deny policies refuse to whoever asks, validation alone has something to say.
+  const admitting = binding.filter(({ mode, exemptsAnybody }) => mode === 'Restore' || exemptsAnybody);
   const concerns = onUpdate((questions, size) =>
-    all([
-      not(IS_NODE),
-      any([
-        told,
-        whenTaintsChange({
-          exact: any([questions.byAnyone(binding), questions.adds(binding), questions.guardedFromAnyone(binding)]),
-          additions,
-          protectedKeys: keys,
-          size,
-        }),
-      ]),
+    any([
+      told,
+      whenTaintsChange({
+        exact: any([
+          questions.byAnyone(binding),
+          // What a node itself writes is never patched.
+          all([not(IS_NODE), questions.adds(binding)]),
+          questions.guardedFromAnyone(admitting),
+        ]),
+        additions,
+        protectedKeys: keys,
+        size,
+      }),
+      questions.leaves(binding, size),
+      questions.announces(binding.filter(({ rules }) => rules.length > 0)),
     ]),
   );
   return entry(concerns, {
     name: 'restore.taintkeeper.dev',
     phase: 'mutate',
-    ...updates,
+    ...onUpdateOf(binding),
     // A record may stand on any node: whoever writes nodes can write one, and a native policy whose own selector is out of date.
     ...(told === FALSE ? {} : { objectSelector: [] }),
     failurePolicy: 'Ignore',
     reinvocationPolicy: 'IfNeeded',
-    conditions: { 'changes-protected-taint': concerns.expression },
+    conditions: { 'concerns-a-policy': concerns.expression },
   });
 }
 
@@ -151,34 +152,45 @@ function protection(failing: readonly CompiledTaintPolicy[], additions: readonly
   });
 }
 
-interface Reported {
-  readonly policies: readonly CompiledTaintPolicy[];
-  readonly binding: readonly CompiledTaintPolicy[];
-  readonly additions: readonly Variable[];
-  /** The condition of {@link protection}. */
-  readonly protects: Expression;
+/** What the webhook that fails closed is called for. */
+interface Protects {
+  readonly condition: Expression;
+  readonly selector: readonly LabelSelectorRequirement[];
 }
 
-/** All else that there is to say of an update: no request is to be judged twice. */
-function report({ policies, binding, additions, protects }: Reported, updates: OnUpdate): WebhookEntry[] {
+/** What is against a policy that fails open, or seen by one in mode Audit: no request is to be judged twice. */
+function report(
+  policies: readonly CompiledTaintPolicy[],
+  additions: readonly Variable[],
+  { condition, selector }: Protects,
+): WebhookEntry[] {
+  const watching = policies.filter(({ mode }) => mode === 'Audit');
+  const binding = policies.filter(({ mode }) => mode !== 'Audit');
   const keys = protectedKeys([...rulesOf(policies), ...guardsOf(policies), ...countedOf(policies)]);
   const concerns = onUpdate((questions, size) => {
     const exact = any([
-      questions.byAnyone(policies),
-      questions.guardedFromAnyone(policies),
+      questions.byAnyone(watching),
+      questions.unlessExempt(binding),
+      questions.guardedFromAnyone(watching),
+      questions.guarded(binding),
       questions.counts(policies),
     ]);
     return any([
       whenTaintsChange({ exact, protectedKeys: keys, additions, size }),
-      questions.leaves(policies, size),
-      questions.announces(binding),
+      questions.leaves([...watching, ...binding.filter(({ leaving }) => leaving === 'Refuse')], size),
     ]);
   });
+  const updates = onUpdateOf(policies);
+  // A condition that is wider than the policies may be true for nodes that the selector keeps away from the other webhook.
+  const isSame = JSON.stringify(selector) === JSON.stringify(updates.objectSelector);
   return entry(concerns, {
     name: 'report.taintkeeper.dev',
     phase: 'validate',
     ...updates,
     failurePolicy: 'Ignore',
-    conditions: { 'concerns-a-policy': concerns.expression, 'is-not-for-protect': not(protects) },
+    conditions: {
+      'concerns-a-policy': concerns.expression,
+      'is-not-for-protect': not(isSame ? condition : all([meetsBeforeOrAfter(selector), condition])),
+    },
   });
 }

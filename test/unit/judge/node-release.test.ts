@@ -169,15 +169,31 @@ describe('release by annotation', () => {
         warnings: [],
       },
     ])('$why', ({ policies, taint = gpu, newRelease, found, warnings }) => {
-      const decision = judgeUpdate(policies, 'validate', { before: [taint], after: [taint], newRelease });
+      const update = { before: [taint], after: [taint], newRelease };
+      const decision = judgeUpdate(policies, 'mutate', update);
       expect(decision).toMatchObject({ verdict: 'allow', warnings });
       expect(outcomes(decision)).toEqual(found);
-      expect(judgeUpdate(policies, 'mutate', { before: [taint], after: [taint], newRelease }).verdict).toBe('allow');
+      expect(judgeUpdate(policies, 'validate', update)).toMatchObject({
+        verdict: 'allow',
+        warnings: [],
+        violations: [],
+      });
     });
 
     it('nothing new when it was there before', () => {
       const update = { before: [gpu], after: [gpu], oldRelease: RELEASE, newRelease: RELEASE };
-      expect(judgeUpdate(deny, 'validate', update).violations).toEqual([]);
+      expect(judgeUpdate(deny, 'mutate', update).violations).toEqual([]);
+    });
+
+    it('not where the same update will be refused', () => {
+      const update = { before: [gpu, other], after: [gpu], newRelease: RELEASE };
+      expect(judgeUpdate(deny, 'mutate', update)).toMatchObject({ violations: [], warnings: [] });
+    });
+
+    it('not by a policy that keeps no taints', () => {
+      const policies = policyOf('Deny', [{ key: 'dedicated', ensure: 'Nothing', additions: 'Guarded' }]);
+      const update = { before: [gpu], after: [gpu], newRelease: RELEASE };
+      expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({ violations: [], warnings: [] });
     });
   });
 

@@ -6,6 +6,7 @@ import type { TaintMode } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import { policySet } from '../policy/policies.ts';
 import {
+  admitted,
   cpu,
   DEVELOPER,
   gpu,
@@ -229,9 +230,9 @@ describe('whom a policy exempts', () => {
     { why: 'a user who is called like the group', requester: { username: 'breakglass', groups: [] }, yes: false },
     { why: 'anybody else', requester: DEVELOPER, yes: false },
   ])('$why: $yes', ({ requester, yes }) => {
-    const decision = judgeUpdate(exempting, 'validate', { before: [gpu], after: [], requester });
-    expect(decision.verdict).toBe(yes ? 'allow' : 'deny');
-    expect(outcomes(decision)).toEqual([`p ${yes ? 'exempt' : 'denied'} dedicated=gpu:NoSchedule`]);
+    const { verdict, outcomes: found } = admitted(exempting, { before: [gpu], after: [], requester });
+    expect(verdict).toBe(yes ? 'allow' : 'deny');
+    expect(found).toEqual([`p ${yes ? 'exempt' : 'denied'} dedicated=gpu:NoSchedule`]);
   });
 });
 
@@ -240,16 +241,31 @@ describe('a node that leaves a policy by its labels', () => {
   const leaving = { before: [gpu], oldLabels: { pool: 'gpu' }, newLabels: {} };
 
   it('may do so, and it is recorded if it carries a protected taint', () => {
-    const decision = judgeUpdate(pool, 'validate', { ...leaving, after: [gpu] });
+    const update = { ...leaving, after: [gpu] };
+    const decision = judgeUpdate(pool, 'mutate', update);
     expect(outcomes(decision)).toEqual(['p unselected dedicated=gpu:NoSchedule']);
     expect(decision).toMatchObject({
       verdict: 'allow',
       warnings: ['TaintPolicy p no longer protects taint dedicated=gpu:NoSchedule: it no longer selects the node'],
     });
+    expect(judgeUpdate(pool, 'validate', update)).toMatchObject({ verdict: 'allow', violations: [], warnings: [] });
+  });
+
+  it('may do so by the node itself', () => {
+    expect(outcomes(judgeUpdate(pool, 'mutate', { ...leaving, after: [gpu], requester: KUBELET }))).toEqual([
+      'p unselected dedicated=gpu:NoSchedule',
+    ]);
+  });
+
+  it('is seen by an Audit policy in validation', () => {
+    const watching = policyOf('Audit', [{ key: 'dedicated' }], { nodeSelector: { matchLabels: { pool: 'gpu' } } });
+    const update = { ...leaving, after: [gpu] };
+    expect(judgeUpdate(watching, 'mutate', update).violations).toEqual([]);
+    expect(outcomes(judgeUpdate(watching, 'validate', update))).toEqual(['p unselected dedicated=gpu:NoSchedule']);
   });
 
   it('is not worth a word otherwise', () => {
-    expect(judgeUpdate(pool, 'validate', { ...leaving, before: [other], after: [other] }).violations).toEqual([]);
+    expect(admitted(pool, { ...leaving, before: [other], after: [other] }).outcomes).toEqual([]);
   });
 });
 

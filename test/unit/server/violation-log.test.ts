@@ -49,14 +49,14 @@ it.each<{ outcome: string; policies: string; body?: object; path: string; level:
   {
     outcome: 'exempt',
     policies: `${taintPolicyYaml('Deny')}  exempt: { users: ["dev@*"] }`,
-    path: '/validate',
+    path: '/mutate',
     level: LEVEL.info,
   },
   {
     outcome: 'announced',
     policies: taintPolicyYaml('Deny'),
     body: harmlessReview({ object: RELEASING, oldObject: TAINTED }),
-    path: '/validate',
+    path: '/mutate',
     level: LEVEL.info,
   },
   {
@@ -70,7 +70,7 @@ it.each<{ outcome: string; policies: string; body?: object; path: string; level:
     outcome: 'unselected',
     policies: `${taintPolicyYaml('Deny')}  nodeSelector: { matchLabels: { pool: a } }`,
     body: harmlessReview({ object: TAINTED, oldObject: IN_POOL }),
-    path: '/validate',
+    path: '/mutate',
     level: LEVEL.warn,
   },
   {

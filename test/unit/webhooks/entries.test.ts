@@ -10,6 +10,8 @@ import type { WebhookEntry } from '../../../src/webhooks/entry.ts';
 
 const dedicated = { key: 'dedicated' };
 const BUDGETED = { key: 'out', ensure: 'Nothing' } as const;
+const GUARDED = { ...BUDGETED, additions: 'Guarded' } as const;
+const TOLERATED = { ...BUDGETED, tolerate: 'Authorized' } as const;
 const present = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' } as const;
 
 function taintPolicy(spec: Partial<TaintPolicySpec>, name = 'p'): Policy {
@@ -37,15 +39,21 @@ describe('what they are kept away from by selectors', () => {
         `${name.replace('.taintkeeper.dev', '')} ${[...objectSelector, ...namespaceSelector].map(formatRequirement)}`,
     );
 
-  it('updates of nodes that no policy is for; all webhooks alike, which share out the rest by their conditions', () => {
+  it('updates of nodes that none of the policies is for that they stand for', () => {
     const audit = taintPolicy({ mode: 'Audit', ...pool('b') }, 'q');
     expect(selectorsOf([taintPolicy(pool('a')), audit])).toEqual([
       'register ',
-      'restore pool in (a, b)',
-      'protect pool in (a, b)',
-      'report pool in (a, b)',
+      'restore pool=a',
+      'protect pool=a',
+      'report pool=b',
     ]);
-    expect(selectorsOf([taintPolicy(pool('a')), taintPolicy({ mode: 'Audit' }, 'q')])).toContain('protect ');
+    const restoring = taintPolicy({ mode: 'Restore' }, 'r');
+    expect(selectorsOf([taintPolicy(pool('a')), restoring])).toEqual([
+      'register ',
+      'restore ',
+      'protect pool=a',
+      'report ',
+    ]);
   });
 
   it('but not where native policies restore: what they note may stand on any node', () => {
@@ -106,7 +114,6 @@ describe('which webhooks the policies need', () => {
         'mutate register: CREATE nodes, Ignore',
         'mutate restore: UPDATE nodes, Ignore',
         'validate protect: UPDATE nodes, Fail',
-        'validate report: UPDATE nodes, Ignore',
       ],
     ],
     [
@@ -116,7 +123,6 @@ describe('which webhooks the policies need', () => {
         'mutate register: CREATE nodes, Ignore',
         'mutate restore: UPDATE nodes, Ignore',
         'validate protect: UPDATE nodes, Fail',
-        'validate report: UPDATE nodes, Ignore',
       ],
     ],
     [
@@ -140,16 +146,46 @@ describe('which webhooks the policies need', () => {
     [
       'a budget of NoExecute taints that may be removed freely',
       [taintPolicy({ taints: [BUDGETED], noExecute: { maxNodes: 1 } })],
-      [
-        'mutate register: CREATE nodes, Ignore',
-        'validate protect: UPDATE nodes, Fail',
-        'validate report: UPDATE nodes, Ignore',
-      ],
+      ['validate protect: UPDATE nodes, Fail'],
     ],
     [
       'the same, where failurePolicy lets updates pass',
       [taintPolicy({ taints: [BUDGETED], noExecute: { maxNodes: 1 }, failurePolicy: 'Ignore' })],
-      ['mutate register: CREATE nodes, Ignore', 'validate report: UPDATE nodes, Ignore'],
+      ['validate report: UPDATE nodes, Ignore'],
+    ],
+    [
+      'taints that only some may add, and everybody may remove: what a new node says of itself is not believed',
+      [taintPolicy({ taints: [GUARDED] })],
+      ['mutate register: CREATE nodes, Ignore', 'validate protect: UPDATE nodes, Fail'],
+    ],
+    [
+      'the same, and somebody is exempt, which is told',
+      [taintPolicy({ taints: [GUARDED], exempt: { users: ['root'] } })],
+      [
+        'mutate register: CREATE nodes, Ignore',
+        'mutate restore: UPDATE nodes, Ignore',
+        'validate protect: UPDATE nodes, Fail',
+      ],
+    ],
+    [
+      'the same in mode Restore',
+      [taintPolicy({ mode: 'Restore', taints: [GUARDED] })],
+      [
+        'mutate register: CREATE nodes, Ignore',
+        'mutate restore: UPDATE nodes, Ignore',
+        'validate report: UPDATE nodes, Ignore',
+      ],
+    ],
+    ['taints that only some may tolerate', [taintPolicy({ taints: [TOLERATED] })], []],
+    [
+      'a Deny and an Audit policy: what fails closed, and what does not',
+      [taintPolicy({}), taintPolicy({ mode: 'Audit' }, 'q')],
+      [
+        'mutate register: CREATE nodes, Ignore',
+        'mutate restore: UPDATE nodes, Ignore',
+        'validate protect: UPDATE nodes, Fail',
+        'validate report: UPDATE nodes, Ignore',
+      ],
     ],
     ['an Audit policy', [taintPolicy({ mode: 'Audit' })], ['validate report: UPDATE nodes, Ignore']],
     [
@@ -185,11 +221,7 @@ describe('which webhooks the policies need', () => {
     [
       'everybody is exempt',
       [taintPolicy({ exempt: { users: ['*'] }, release: 'Never' })],
-      [
-        'mutate register: CREATE nodes, Ignore',
-        'mutate restore: UPDATE nodes, Ignore',
-        'validate report: UPDATE nodes, Ignore',
-      ],
+      ['mutate register: CREATE nodes, Ignore', 'mutate restore: UPDATE nodes, Ignore'],
     ],
     [
       'a Mutate policy',
@@ -253,10 +285,20 @@ describe('the entries', () => {
   });
 
   it('never judge one request twice: report takes what protect does not', () => {
-    const entries = webhookEntries([taintPolicy({})]);
+    const entries = webhookEntries([taintPolicy({}), taintPolicy({ mode: 'Audit' }, 'q')]);
     const protect = expressionOf(entries, 'protect', 'is-against-a-policy');
     const flat = (text: string | undefined) => text?.replace(/\s+/g, '');
     expect(flat(expressionOf(entries, 'report', 'is-not-for-protect'))).toBe(flat(`!(${protect})`));
+  });
+
+  it('nor leave one to a webhook that a selector keeps away', () => {
+    const entries = webhookEntries([
+      taintPolicy({ nodeSelector: { matchLabels: { pool: 'a' } } }),
+      taintPolicy({ mode: 'Audit' }, 'q'),
+    ]);
+    expect(expressionOf(entries, 'report', 'is-not-for-protect')).toContain(
+      '[oldLabels, labels].exists(l, "pool" in l && l["pool"] == "a")))',
+    );
   });
 
   it.each<[key: string, condition: string | undefined, why: string]>([
@@ -282,7 +324,7 @@ describe('a wildcard that waits for taints to settle', () => {
       .join();
 
   it('asks the memory of the node before the update', () => {
-    for (const name of ['protect', 'restore', 'report']) {
+    for (const name of ['protect', 'restore']) {
       expect(text(entriesOf({}), name)).toContain(`oldObject.metadata.annotations["${memory}"].split(",", 65)`);
     }
   });
@@ -329,15 +371,25 @@ describe('more policies than one expression holds', () => {
       ),
     );
 
-  it.each([1, 20, 100])('%d fit', (count) => {
+  it.each([1, 20, 70])('%d fit', (count) => {
     expect(webhookEntries([...many(count), ...manyTolerations(count)]).filter(({ widened }) => widened)).toEqual([]);
+  });
+
+  it('of 100, every change of a label that they ask for is asked about', () => {
+    const wide = webhookEntries([...many(100), ...manyTolerations(100)]).filter(({ widened }) => widened);
+    expect(wide.map(({ name, widened }) => `${name}: ${widened}`)).toEqual([
+      'restore.taintkeeper.dev: too many policies for one expression: every change of a label that they ask for matches',
+    ]);
+    expect(wide[0]?.matchConditions[0]?.expression).toContain(
+      '["pool"].exists(k, k in labels ? !(k in oldLabels) || labels[k] != oldLabels[k] : k in oldLabels)',
+    );
   });
 
   it.each([250, 1_000])(
     '%d make the conditions wider, which the entries say, and never too long',
     (count) => {
       const entries = webhookEntries([...many(count), ...manyTolerations(count)]);
-      expect(entries).toHaveLength(7);
+      expect(entries).toHaveLength(6);
       expect(entries.filter(({ widened }) => widened).length).toBeGreaterThan(0);
       for (const { matchConditions } of entries) {
         for (const { expression } of matchConditions) expect(expression.length).toBeLessThan(60_000);
@@ -376,50 +428,40 @@ describe('the built-in policies', async () => {
     `);
   });
 
-  it('what else there is to say of an update', () => {
-    expect(expressionOf(entries, 'report', 'concerns-a-policy')).toMatchInlineSnapshot(`
+  it('have two webhooks for updates of nodes: what they let pass, mutation says', () => {
+    const updates = entries.filter(({ resource, operations }) => resource === 'nodes' && operations.includes('UPDATE'));
+    expect(updates.map(({ name }) => name)).toEqual(['restore.taintkeeper.dev', 'protect.taintkeeper.dev']);
+  });
+
+  it('what has to be put back, released or remembered', () => {
+    expect(expressionOf(entries, 'restore', 'concerns-a-policy')).toMatchInlineSnapshot(`
       "[has(oldObject.spec) && has(oldObject.spec.taints) ? oldObject.spec.taints : []].exists(before,
       [has(object.spec) && has(object.spec.taints) ? object.spec.taints : []].exists(after,
       [has(oldObject.metadata.annotations) && "taintkeeper.dev/release" in oldObject.metadata.annotations
         ? oldObject.metadata.annotations["taintkeeper.dev/release"] : ""].exists(oldRelease,
       [has(object.metadata.annotations) && "taintkeeper.dev/release" in object.metadata.annotations
         ? object.metadata.annotations["taintkeeper.dev/release"] : ""].exists(release,
+      [has(request.userInfo.username) ? request.userInfo.username : ""].exists(user,
+      [has(request.userInfo.groups) ? request.userInfo.groups : []].exists(groups,
       (
         before != after &&
         (
-          size(before) > 512 || size(after) > 512
+          size(before) > 384 || size(after) > 384
           ? size(before) + size(after) > 28000 ||
             before.filter(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]) !=
             after.filter(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])
           : [after.map(t, t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect)].exists(afterNames,
             [before.filter(t, !(t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect in afterNames))].exists(dropped,
-            dropped.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])))
+            [before.map(t, t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect)].exists(beforeNames,
+            [after.filter(t, !(t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect in beforeNames))].exists(added,
+            dropped.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]) ||
+            (
+              !(user.startsWith("system:node:") && "system:nodes" in groups) &&
+              added.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])
+            )))))
         )
       ) ||
-      (release != oldRelease && (size(release) > 1024 || release.matches("[^,\\\\s]")))))))"
-    `);
-  });
-
-  it('what has to be put back, released or remembered', () => {
-    expect(expressionOf(entries, 'restore', 'changes-protected-taint')).toMatchInlineSnapshot(`
-      "[has(oldObject.spec) && has(oldObject.spec.taints) ? oldObject.spec.taints : []].exists(before,
-      [has(object.spec) && has(object.spec.taints) ? object.spec.taints : []].exists(after,
-      [has(request.userInfo.username) ? request.userInfo.username : ""].exists(user,
-      [has(request.userInfo.groups) ? request.userInfo.groups : []].exists(groups,
-      !(user.startsWith("system:node:") && "system:nodes" in groups) &&
-      before != after &&
-      (
-        size(before) > 384 || size(after) > 384
-        ? size(before) + size(after) > 28000 ||
-          before.filter(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]) !=
-          after.filter(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])
-        : [after.map(t, t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect)].exists(afterNames,
-          [before.filter(t, !(t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect in afterNames))].exists(dropped,
-          [before.map(t, t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect)].exists(beforeNames,
-          [after.filter(t, !(t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect in beforeNames))].exists(added,
-          dropped.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]) ||
-          added.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])))))
-      )))))"
+      (release != oldRelease && (size(release) > 1024 || release.matches("[^,\\\\s]")))))))))"
     `);
   });
 
