@@ -203,7 +203,7 @@ describeWithControlPlane('node taints', {}, (cp) => {
       'TaintPolicy deny no longer protects taint dedicated=gpu:NoSchedule: it no longer selects the node',
     ]);
     expect((await cp().auditEvent(answer)).annotations).toMatchObject({
-      [`${VALIDATING_WEBHOOK}/unselected`]: 'deny: dedicated=gpu:NoSchedule',
+      [`${MUTATING_WEBHOOK}/unselected`]: 'deny: dedicated=gpu:NoSchedule',
     });
   });
 
