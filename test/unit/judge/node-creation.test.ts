@@ -4,6 +4,7 @@ import { judgeNode } from '../../../src/judge/node.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet, Requester } from '../../../src/policy/policy-set.ts';
 import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import { policySet } from '../policy/policies.ts';
 
 const KUBELET: Requester = { username: 'system:node:n1', groups: ['system:nodes'] };
@@ -80,6 +81,14 @@ describe('a node that registers', () => {
       desired: { taints, remembered },
       violations: [],
     });
+  });
+
+  it.each<{ why: string; rule: TaintRule; believed: boolean }>([
+    { why: 'nothing reads it', rule: { key: 'dedicated', ensure: 'Nothing', tolerate: 'Authorized' }, believed: true },
+    { why: 'a guard would', rule: { key: 'dedicated', ensure: 'Nothing', additions: 'Guarded' }, believed: false },
+  ])('keeps what it says of itself where the policy keeps no taints: $why', ({ rule, believed }) => {
+    const decision = judgeCreation(policySet({ taint: { p: { mode: 'Deny', taints: [rule] } } }), [], 'mutate', GPU);
+    expect(decision.verdict).toBe(believed ? 'allow' : 'patch');
   });
 
   it('gets the taint also where its kubelet may remove it: an exemption is about removing', () => {
