@@ -32,6 +32,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
   { certs: 'certificates: issue, inspect, renew; in files', talos: 'machine configurations of Talos' },
   { cluster: 'the API server: client, watches, Lease, Events, Secret' },
   { controllers: 'what runs beside requests, a folder for each controller' },
+  { explain: 'why a node, a DaemonSet or a pod is as it is: in words' },
   { page: 'the page in a browser', leader: 'starts what only the leader runs' },
   {
     replica: 'one replica, put together: with files, or in a cluster',

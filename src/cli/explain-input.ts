@@ -1,26 +1,66 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { ApiError, isNotFound } from '../cluster/client/api-error.ts';
-import type { PolicyObject } from '../cluster/policies.ts';
-import { lastWriter, type ManagedFields } from '../controllers/managed-objects.ts';
+import { ApiError, isForbidden, isNotFound } from '../cluster/client/api-error.ts';
+import { listDaemonPods, podStateOf } from '../cluster/daemon-pods.ts';
+import { listObjects } from '../cluster/watch/list-pages.ts';
+import type { SchedulingNode } from '../coverage/coverage.ts';
+import { runsInAudit } from '../doctor/checks/policies.ts';
+import { type ExplainedDaemon, explainedDaemonSet, explainedPod, type Place } from '../explain/explained-daemon.ts';
+import { type ExplainedNode, explainedNode } from '../explain/explained-node.ts';
+import type { Facts, ToldEvent } from '../explain/sections.ts';
 import { InputError } from '../files/text-files.ts';
-import type { PolicyStatus } from '../policy/policy-status.ts';
-import type { PolicyTrouble, ToldEvent } from './explain-output.ts';
+import type { DaemonSetView } from '../judge/daemon-set.ts';
+import type { LabelSelector } from '../kubernetes/label-selector.ts';
+import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
+import { controllerOf } from '../objects/workload-object.ts';
+import type { PolicyKind } from '../policy/policy.ts';
+import { listPolicies } from './cluster-options.ts';
+import { readNode } from './coverage-input.ts';
 
-/** Whether each condition holds where all is well. Taints that wait for their turn are no trouble: it comes. */
-const WELL: Readonly<Record<string, 'True' | 'False'>> = {
-  Ready: 'True',
-  Backstop: 'True',
-  Stalled: 'False',
-  FieldsIgnored: 'False',
-  Intruders: 'False',
-};
+/** @throws InputError where there is no such node, ApiError, MalformedObjectError */
+export async function readExplainedNode(client: ApiClient, name: string): Promise<ExplainedNode> {
+  const object = await readObject(client, `/api/v1/nodes/${encodeURIComponent(name)}`, `node ${name}`);
+  const facts = await readFacts(client, ['TaintPolicy'], { kind: 'Node', namespace: 'default', name });
+  return explainedNode(object, name, facts);
+}
 
-/** What of a policy is not as it should be, by its own status. */
-export function troublesOf({ kind, name, status }: PolicyObject): PolicyTrouble[] {
-  const { conditions = [] } = (status ?? {}) as PolicyStatus;
-  return conditions
-    .filter(({ type, status: holds }) => type in WELL && WELL[type] !== holds)
-    .map(({ type, reason, message }) => ({ kind, policy: name, condition: type, reason, message }));
+const OF_DAEMONS = ['TolerationPolicy', 'RecoveryPolicy'] as const;
+
+/** @throws InputError where there is no such DaemonSet, ApiError, MalformedObjectError */
+export async function readExplainedDaemonSet(client: ApiClient, place: Place): Promise<ExplainedDaemon> {
+  const object = await readObject(client, pathOf('daemonset', place), `daemonset ${place.namespace}/${place.name}`);
+  const [nodes, facts, pods] = await Promise.all([
+    listNodes(client),
+    readFacts(client, OF_DAEMONS, { kind: 'DaemonSet', ...place }),
+    readMissingPods(client, place, object),
+  ]);
+  const notes = [...facts.notes, ...pods.notes];
+  return explainedDaemonSet(object, place, { ...facts, nodes, notes, missingPods: pods.missing });
+}
+
+/** @throws InputError where there is no such pod, ApiError, MalformedObjectError */
+export async function readExplainedPod(client: ApiClient, place: Place): Promise<ExplainedDaemon> {
+  const object = await readObject(client, pathOf('pod', place), `pod ${place.namespace}/${place.name}`);
+  const [nodes, facts] = await Promise.all([
+    listNodes(client),
+    readFacts(client, OF_DAEMONS, { kind: 'Pod', ...place }),
+  ]);
+  const controller = controllerOf(object, []);
+  const owner =
+    controller?.kind === 'DaemonSet' ? await readOwner(client, { ...place, name: controller.name }) : undefined;
+  return explainedPod(object, place, owner, podStateOf(object), { ...facts, nodes });
+}
+
+async function readFacts(client: ApiClient, kinds: readonly PolicyKind[], regarding: Regarding): Promise<Facts> {
+  const [told, ...lists] = await Promise.all([
+    readEvents(client, regarding),
+    ...kinds.map((kind) => listPolicies(client, kind)),
+  ]);
+  const policies = lists.flat();
+  return { policies, audit: policies.some(runsInAudit), ...told };
+}
+
+interface Regarding extends Place {
+  readonly kind: string;
 }
 
 const MAX_EVENTS = 10;
@@ -32,11 +72,11 @@ interface EventObject {
   readonly series?: { readonly lastObservedTime: string };
 }
 
-/** What taintkeeper has told of an object, the latest last. @param namespace of the object; a node's Events are in `default` */
-export async function readEvents(
+/** What taintkeeper has told of an object, the latest last. @param regarding a node's Events are in `default` */
+async function readEvents(
   client: ApiClient,
-  { kind, namespace, name }: { readonly kind: string; readonly namespace: string; readonly name: string },
-): Promise<{ readonly events: readonly ToldEvent[]; readonly notes: readonly string[] }> {
+  { kind, namespace, name }: Regarding,
+): Promise<Pick<Facts, 'events' | 'notes'>> {
   const fieldSelector = `regarding.kind=${kind},regarding.name=${name},reportingController=taintkeeper.dev/taintkeeper`;
   try {
     const { items } = await client.request<{ items: EventObject[] }>(
@@ -59,7 +99,7 @@ export async function readEvents(
 }
 
 /** @throws InputError where there is no such object, ApiError */
-export async function readObject(client: ApiClient, path: string, what: string): Promise<unknown> {
+async function readObject(client: ApiClient, path: string, what: string): Promise<unknown> {
   try {
     return await client.request('GET', path);
   } catch (error) {
@@ -68,8 +108,41 @@ export async function readObject(client: ApiClient, path: string, what: string):
   }
 }
 
-/** Who wrote a field of the object last, as far as the API server has noted it. */
-export function writerOf(object: unknown, path: readonly string[]): ManagedFields | undefined {
-  const { managedFields = [] } = (object as { metadata: { managedFields?: ManagedFields[] } }).metadata;
-  return lastWriter(managedFields, path);
+const RESOURCES = { daemonset: '/apis/apps/v1/namespaces', pod: '/api/v1/namespaces' } as const;
+
+function pathOf(kind: keyof typeof RESOURCES, { namespace, name }: Place): string {
+  return `${RESOURCES[kind]}/${encodeURIComponent(namespace)}/${kind}s/${encodeURIComponent(name)}`;
+}
+
+function listNodes(client: ApiClient): Promise<SchedulingNode[]> {
+  return listObjects(client, '/api/v1/nodes', (object) => readNode(object, []));
+}
+
+/** Undefined where it is gone: then no policy is for its pods. */
+async function readOwner(client: ApiClient, place: Place): Promise<DaemonSetView | undefined> {
+  try {
+    const object = await client.request('GET', pathOf('daemonset', place));
+    return viewDaemonSet(asDaemonSet(object, []), place.namespace, place.name);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Where pods are to be and are not, by the nodes on which it is to run. */
+async function readMissingPods(client: ApiClient, { namespace }: Place, object: unknown) {
+  const { metadata, spec } = object as { metadata: { uid: string }; spec: { selector: LabelSelector } };
+  try {
+    const pods = await listDaemonPods(client, { namespace, uid: metadata.uid, selector: spec.selector });
+    const missing = (runsOn: ReadonlySet<string>) =>
+      [...runsOn].flatMap((node) => {
+        const pod = pods.get(node);
+        if (pod?.state === 'scheduled') return [];
+        return [{ node, why: pod === undefined ? 'it has no pod' : pod.why }];
+      });
+    return { missing, notes: [] };
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    return { missing: () => [], notes: [`its pods were not looked at: ${error.message}`] };
+  }
 }

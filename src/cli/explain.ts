@@ -1,17 +1,16 @@
 import { Argument, Command } from 'commander';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
-import { runsInAudit } from '../doctor/checks/policies.ts';
-import { explainNode } from '../doctor/node-explanation.ts';
+import { type ExplainedDaemon, wordsOfDaemon } from '../explain/explained-daemon.ts';
+import { type ExplainedNode, wordsOfNode } from '../explain/explained-node.ts';
+import type { Cell, Explanation, Section, Step } from '../explain/sections.ts';
 import { InputError } from '../files/text-files.ts';
-import { asNode, roomOn, viewNode } from '../objects/node-object.ts';
-import { atCluster, CLUSTER_OPTIONS, listPolicies } from './cluster-options.ts';
-import { readDaemonSet, readPod } from './explain-daemon.ts';
-import { formatDaemon, isWell } from './explain-daemon-output.ts';
-import { readEvents, readObject, troublesOf, writerOf } from './explain-input.ts';
-import { type ExplainedNode, formatExplanation } from './explain-output.ts';
+import { formatTaint } from '../kubernetes/taint.ts';
+import { printable } from '../kubernetes/text.ts';
+import { atCluster, CLUSTER_OPTIONS } from './cluster-options.ts';
+import { readExplainedDaemonSet, readExplainedNode, readExplainedPod } from './explain-input.ts';
 import { EXIT, type OutputFormat, outputOption } from './options.ts';
-import { withProgress } from './output.ts';
+import { columns, formatAs, type Look, namesIn, withProgress } from './output.ts';
 
 interface ExplainOptions extends ClusterChoice {
   readonly output: OutputFormat;
@@ -59,17 +58,16 @@ interface Explained {
 
 const EXPLAIN: Readonly<Record<Kind, (client: ApiClient, name: string, output: OutputFormat) => Promise<Explained>>> = {
   async node(client, name, output) {
-    const explained = await explainNodeOf(client, name);
-    const isWell = explained.taints.every(({ state }) => state !== 'missing');
-    return { text: formatExplanation(explained, output), isWell };
+    const explained = await readExplainedNode(client, name);
+    return formatted(wordsOfNode(explained), nodeData(explained), output);
   },
   async daemonset(client, name, output) {
-    const explained = await readDaemonSet(client, placeOf('daemonset', name));
-    return { text: formatDaemon(explained, output), isWell: isWell(explained) };
+    const explained = await readExplainedDaemonSet(client, placeOf('daemonset', name));
+    return formatted(wordsOfDaemon(explained), daemonData(explained), output);
   },
   async pod(client, name, output) {
-    const explained = await readPod(client, placeOf('pod', name));
-    return { text: formatDaemon(explained, output), isWell: isWell(explained) };
+    const explained = await readExplainedPod(client, placeOf('pod', name));
+    return formatted(wordsOfDaemon(explained), daemonData(explained), output);
   },
 };
 
@@ -80,25 +78,52 @@ function placeOf(kind: Kind, text: string): { readonly namespace: string; readon
   throw new InputError([`explain ${kind} ${text}: expected NAMESPACE/NAME`]);
 }
 
-/** @throws InputError where there is no such node, ApiError, MalformedObjectError */
-async function explainNodeOf(client: ApiClient, name: string): Promise<ExplainedNode> {
-  const object = await readObject(client, `/api/v1/nodes/${encodeURIComponent(name)}`, `node ${name}`);
-  const [policies, told] = await Promise.all([
-    listPolicies(client, 'TaintPolicy'),
-    readEvents(client, { kind: 'Node', namespace: 'default', name }),
-  ]);
-  const node = asNode(object, []);
-  const explained = explainNode(
-    { ...viewNode(node, name), room: roomOn(node) },
-    policies.flatMap(({ inForce }) => inForce?.policy ?? []),
-    { audit: policies.some(runsInAudit) },
-  );
-  const selecting = new Set(explained.policies.flatMap(({ policy, unmet }) => (unmet.length === 0 ? [policy] : [])));
+function formatted(explanation: Explanation, explained: object, output: OutputFormat): Explained {
+  const { next, isWell } = explanation;
+  const text = formatAs(output, {
+    data: () => ({ ...explained, next: stepText(next) }),
+    table: (look) => explanationText(explanation, look),
+  });
+  return { text, isWell };
+}
+
+function nodeData({ taints, writtenBy, fromLeader: _, ...rest }: ExplainedNode): object {
   return {
-    name,
-    ...explained,
-    writtenBy: writerOf(object, ['spec', 'taints']),
-    troubles: policies.filter((policy) => selecting.has(policy.name)).flatMap(troublesOf),
-    ...told,
+    ...rest,
+    taints: taints.map(({ taint, ...one }) => ({ taint: formatTaint(taint), ...one })),
+    ...by(writtenBy),
   };
+}
+
+function daemonData({ gaps, writtenBy, ...rest }: ExplainedDaemon): object {
+  return { ...rest, gaps: [...new Set(gaps.map(formatTaint))], ...by(writtenBy) };
+}
+
+function by(writtenBy: ExplainedNode['writtenBy']): object {
+  return writtenBy ? { writtenBy: { ...writtenBy, fieldsV1: undefined } } : {};
+}
+
+/** An explanation as text. */
+export function explanationText({ sections, next }: Explanation, look: Look): string {
+  const parts = sections.map((section) => sectionText(section, look));
+  return [...parts, `next: ${printable(stepText(next))}\n`].join('\n');
+}
+
+function sectionText(section: Section, look: Look): string {
+  if ('lines' in section) return section.lines.map((line) => `${printable(line)}\n`).join('');
+  const { head, rows } = section;
+  const cells = rows.map((row) => row.map((cell) => printable(cellText(cell, look))));
+  return columns([head.map((title) => title.toUpperCase()), ...cells], look);
+}
+
+/** So many names of nodes say enough of many. */
+const NAMES = 4;
+
+function cellText(cell: Cell, look: Look): string {
+  if (typeof cell === 'string') return cell;
+  return 'nodes' in cell ? namesIn(cell.nodes, NAMES, look) : cell.text;
+}
+
+function stepText({ command, note }: Step): string {
+  return [command, note].filter((part) => part !== undefined).join(': ');
 }

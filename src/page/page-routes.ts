@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify';
+import { messageOf } from '../cluster/client/api-client.ts';
 import type { DecisionLog, KeptDecision } from './decision-log.ts';
 import { createEventStreams, STREAM_LIMITS, type StreamEvent, type StreamLimits } from './event-streams.ts';
+import { createExplanations, type ShownExplanation, UnexplainedError } from './explanations.ts';
 import { createStateFeed, type PageSources, type StateFeed } from './state-feed.ts';
 import { type PageFiles, readPageFiles, staticFiles } from './static-files.ts';
 import { isReachedByLoopback, PAGE_HEADERS, refusal } from './trusted-request.ts';
@@ -9,6 +11,8 @@ export interface Page {
   readonly files: PageFiles;
   readonly feed: StateFeed;
   readonly decisions: Pick<DecisionLog, 'latest' | 'follow'>;
+  /** See {@link createExplanations}. */
+  readonly explain: (what: string) => Promise<ShownExplanation>;
   /** For whoever reaches the listener; otherwise for those who reach it by loopback. */
   readonly exposed: boolean;
 }
@@ -23,10 +27,10 @@ const LOOPBACK_ONLY =
 const REVALIDATE = { 'cache-control': 'no-cache' } as const;
 
 /**
- * A Fastify plugin with the page, its state and its events: `/` and the files, `/api/state`, `/api/events`; see `state.ts`. All of it is
- * read-only, for whoever reaches it by loopback unless it is exposed, and for the reader's own browser: see `trusted-request.ts`.
+ * A Fastify plugin with the page, its state and its events: `/` and the files, `/api/state`, `/api/events`, see `state.ts`, and
+ * `/api/explain/`, see `explanations.ts`. All of it is read-only, for whoever reaches it by loopback unless it is exposed, and for the reader's own browser: see `trusted-request.ts`.
  */
-export function pageRoutes({ files, feed, decisions, exposed }: Page, limits: StreamLimits = STREAM_LIMITS) {
+export function pageRoutes({ files, feed, decisions, explain, exposed }: Page, limits: StreamLimits = STREAM_LIMITS) {
   return async (app: FastifyInstance): Promise<void> => {
     const streams = createEventStreams(PAGE_HEADERS, limits);
     const endFollowing = decisions.follow((decision) => {
@@ -63,6 +67,19 @@ export function pageRoutes({ files, feed, decisions, exposed }: Page, limits: St
       return isKnown(etag, request.headers)
         ? reply.code(304).send()
         : reply.type('application/json; charset=utf-8').send(body);
+    });
+
+    app.get<{ Params: { '*': string } }>('/api/explain/*', async (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      try {
+        return reply.send(await explain(request.params['*']));
+      } catch (error) {
+        const status = error instanceof UnexplainedError ? error.statusCode : 502;
+        return reply
+          .code(status)
+          .type('text/plain; charset=utf-8')
+          .send(`${messageOf(error)}\n`);
+      }
     });
 
     app.get('/api/events', { exposeHeadRoute: false }, async (request, reply) => {
@@ -133,5 +150,6 @@ function isKnown(etag: string, headers: { readonly 'if-none-match'?: string | un
 
 /** Everything that the page is made of; it costs nothing while nobody looks. */
 export async function openPage(decisions: DecisionLog, exposed: boolean, sources: PageSources): Promise<Page> {
-  return { files: await readPageFiles(), feed: createStateFeed(sources), decisions, exposed };
+  const explain = createExplanations(sources);
+  return { files: await readPageFiles(), feed: createStateFeed(sources), decisions, explain, exposed };
 }

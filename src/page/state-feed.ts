@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import type { PolicyObject } from '../cluster/policies.ts';
 import type { ClusterSurvey } from '../controllers/sources.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
@@ -21,6 +22,15 @@ export interface PageSources {
   readonly policies: () => readonly PolicyState[];
   /** What only the leader knows, on the leader. */
   readonly cluster: () => LedCluster | undefined;
+  /** Absent in standalone mode. */
+  readonly objects?: ClusterObjects;
+}
+
+/** What a replica asks the API server for, and what it follows there. */
+export interface ClusterObjects {
+  /** An object as it is now; @throws ApiError */
+  readonly read: (path: string) => Promise<unknown>;
+  readonly policies: () => readonly PolicyObject[];
 }
 
 export interface LedCluster {

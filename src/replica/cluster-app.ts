@@ -123,6 +123,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
         webhooks: () => webhookStates(webhooks, present.certificates?.current().ca),
         policies: () => clusterPolicyStates(policies.objects(), audit),
         cluster: () => present.work && { survey: present.work.survey, ...policies.snapshot() },
+        objects: { read: (path) => client.request('GET', path), policies: policies.objects },
       })
     : undefined;
   const admin = await startAdmin({ listeners: options, checks, metrics, page, log });

@@ -36,6 +36,19 @@ describeWithControlPlane('the page of a real installation', {}, (cp) => {
       expect(faults).toEqual([]);
     });
 
+    it('explains a node on every replica, and a DaemonSet on the leader', async () => {
+      const { page, faults } = await openPage(browser(), `${installation.replica(leader).adminUrl}/#nodes/gpu-1`);
+      const details = page.locator('#node-details');
+      await details.getByText(/^As of /).waitFor({ timeout: SEEN_WITHIN_MS });
+      await details.getByRole('row', { name: /^dedicated=gpu:NoSchedule/ }).waitFor();
+      await details.getByText('spec.taints is owned by field manager').waitFor();
+      await details.getByRole('row', { name: /^gpu-pool Audit is selected/ }).waitFor();
+      const other = leader === 'a' ? 'b' : 'a';
+      await page.goto(`${installation.replica(other).adminUrl}/#nodes/gpu-1`);
+      await details.getByText('this replica does not lead').waitFor({ timeout: SEEN_WITHIN_MS });
+      expect(faults.filter((fault) => !fault.startsWith('request: '))).toEqual([]);
+    });
+
     it('says on the other replica who leads, and has the certificate and the webhooks', async () => {
       const other = leader === 'a' ? 'b' : 'a';
       const { page, faults } = await openPage(browser(), `${installation.replica(other).adminUrl}/#nodes`);

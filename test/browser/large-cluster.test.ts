@@ -44,7 +44,10 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     await page.locator('#nodes-count').filter({ hasText: '1 of 5,000 nodes' }).waitFor();
     expect(await page.evaluate(() => location.hash)).toBe('#nodes?show=another-value&policy=storage-pool');
     await cause.getByRole('link', { name: 'storage-c-0003' }).click();
-    await page.locator('#node-details').getByText('carries dedicated=gpu:NoSchedule').waitFor();
+    await page
+      .locator('#node-details')
+      .getByRole('row', { name: /^dedicated=storage:NoSchedule ✕? ?missing/ })
+      .waitFor();
     await page.goBack();
     await page.locator('#node-details').waitFor({ state: 'hidden' });
     expect(faults).toEqual([]);
@@ -124,9 +127,9 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     await page.waitForFunction(() => location.hash.includes('q=gpu'));
     await page.locator('#node-details').getByRole('link', { name: 'Close' }).click();
     await page.locator('#node-details').waitFor({ state: 'hidden' });
-    await page.goto(`${server.url}/#nodes/gone-1`);
-    await page.locator('#node-details').getByText('No policy selects this node').waitFor();
     expect(faults).toEqual([]);
+    await page.goto(`${server.url}/#nodes/gone-1`);
+    await page.locator('#node-details').getByText('There is no node gone-1.').waitFor();
   });
 
   it('shows the first node, and its trouble, on the first screen of a phone', async () => {
@@ -210,13 +213,34 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     expect(faults).toEqual([]);
   });
 
+  it('explains a node as the command line does: each policy, who wrote the taints, decisions, and what to run', async () => {
+    const { page, faults } = await open('nodes/gpu-a-0004');
+    const details = page.locator('#node-details');
+    await details.getByText('spec.taints is owned by field manager "kubectl-taint"').waitFor();
+    const rows = details.locator('table').first().getByRole('row');
+    expect((await rows.allTextContents())[1]).toBe(
+      'dedicated=gpu:NoSchedule✕ missingwanted by gpu-pool (Restore, spec.taints[0]); the leader is about to restore it',
+    );
+    expect(await details.getByText(/^Next:/).textContent()).toBe('Next: nothing: the leader is about to restore it');
+    await details.getByText('None of the latest decisions is about it.').waitFor();
+    await details.getByText(/^As of 20\d\d-/).waitFor();
+    expect(await details.getByText(/^note: a replica may not read Events/).count()).toBe(1);
+    // With the keyboard alone: the policy, and back.
+    await details.getByRole('link', { name: 'gpu-pool' }).focus();
+    await page.keyboard.press('Enter');
+    await page.locator('tr.details').getByLabel('spec of the policy').waitFor();
+    expect(faults).toEqual([]);
+  });
+
   it('has an address for a DaemonSet, with where it is kept off and what lets it run there', async () => {
     const { page, faults } = await open('coverage/kube-flannel/kube-flannel-ds?show=tainted');
     const details = page.locator('#daemonset-details');
     await details.getByText('Runs on 3,501 nodes, kept off 1,499 by taints').waitFor();
-    expect(await details.locator('code').textContent()).toBe(
-      'taintkeeper coverage --fix --namespace kube-flannel --daemonset kube-flannel-ds --taint dedicated --taint example.com/edge --taint node-role.kubernetes.io/control-plane',
-    );
+    await details.getByText('spec.template was last written by field manager "kubectl-taint"').waitFor();
+    expect(await details.locator('code').allTextContents()).toEqual([
+      'kubectl rollout restart -n kube-flannel daemonset kube-flannel-ds',
+      'taintkeeper explain daemonset kube-flannel/kube-flannel-ds',
+    ]);
     await page
       .locator('#coverage-count')
       .filter({ hasText: /^35 of 50 DaemonSets/ })

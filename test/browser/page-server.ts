@@ -1,5 +1,6 @@
 import Fastify from 'fastify';
 import type { DecisionLog } from '../../src/page/decision-log.ts';
+import { createExplanations } from '../../src/page/explanations.ts';
 import { pageRoutes } from '../../src/page/page-routes.ts';
 import { createStateFeed, type PageSources } from '../../src/page/state-feed.ts';
 import { readPageFiles } from '../../src/page/static-files.ts';
@@ -20,7 +21,13 @@ export async function servePage(
   const app = Fastify({ forceCloseConnections: true });
   if (at) app.addHook('onRequest', async (_request, reply) => void reply.header('date', at.toUTCString()));
   await app.register(
-    pageRoutes({ files: await readPageFiles(), feed: createStateFeed(sources), decisions, exposed: false }),
+    pageRoutes({
+      files: await readPageFiles(),
+      feed: createStateFeed(sources),
+      decisions,
+      explain: createExplanations(sources),
+      exposed: false,
+    }),
   );
   const url = await app.listen({ host: '127.0.0.1', port });
   return { url, stop: () => app.close() };

@@ -1,5 +1,7 @@
 import { judge } from '../../src/admission/admit.ts';
 import type { AdmissionRequest } from '../../src/admission/review.ts';
+import { ApiError } from '../../src/cluster/client/api-error.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../../src/controllers/sources.ts';
 import type { Phase } from '../../src/judge/decision.ts';
 import { createDecisionLog, type DecisionLog } from '../../src/page/decision-log.ts';
 import { clusterPolicyStates } from '../../src/page/registered-states.ts';
@@ -65,8 +67,38 @@ export function samplePage({
         intrudersOn: () => undefined,
       },
     }),
+    objects: {
+      policies: () => objects,
+      async read(path) {
+        const found = objectAt(path, nodes, daemonSets);
+        if (found === undefined) throw new ApiError('GET', path, 404, 'NotFound', '');
+        return found;
+      },
+    },
   };
   return { sources, decisions: sampleDecisions(compiled, audit) };
+}
+
+/** An object as the API server has it, as far as it is read. */
+function objectAt(
+  path: string,
+  nodes: readonly ClusterNode[],
+  daemonSets: readonly ClusterDaemonSet[],
+): object | undefined {
+  const writer = { manager: 'kubectl-taint', operation: 'Update', time: '2026-03-14T01:12:40Z' };
+  const metadata = { managedFields: [{ ...writer, fieldsV1: { 'f:spec': { 'f:taints': {}, 'f:template': {} } } }] };
+  const node = nodes.find(({ name }) => path === `/api/v1/nodes/${name}`);
+  if (node) {
+    const { name, labels, taints } = node;
+    return { metadata: { ...metadata, name, labels }, spec: { taints } };
+  }
+  const daemonSet = daemonSets.find(
+    (one) => path === `/apis/apps/v1/namespaces/${one.namespace}/daemonsets/${one.name}`,
+  );
+  if (!daemonSet) return undefined;
+  const { namespace, name, labels, tolerations, nodeSelector } = daemonSet;
+  const spec = { template: { spec: { tolerations, nodeSelector } } };
+  return { metadata: { ...metadata, namespace, name, labels }, spec };
 }
 
 const CERTIFICATE: CertificateState = {

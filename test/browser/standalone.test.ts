@@ -69,6 +69,21 @@ describeWithChromium('the page of a taintkeeper without a cluster', (browser) =>
     expect(faults).toEqual([]);
   });
 
+  it('explains a node by what it decided, and says that it knows no more', async () => {
+    await deny('cp-88');
+    const { page } = await open();
+    await page.getByRole('tab', { name: /^Decisions/ }).click();
+    await page.getByRole('link', { name: 'Node cp-88' }).first().click();
+    const details = page.locator('#node-details');
+    await details.getByText('takes its policies from files and knows no cluster').waitFor();
+    await details.getByRole('row', { name: /denied dev@example\.com/ }).waitFor();
+    expect(await details.locator('code').textContent()).toBe('taintkeeper explain node cp-88');
+    // A decision is shown as it is made.
+    await deny('cp-88');
+    await details.getByText('Latest decisions about it: 2').waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+  });
+
   it('shows what others may have written as text, and nothing of it unseen', async () => {
     const { page, faults } = await open();
     await page.getByRole('tab', { name: /^Decisions/ }).click();

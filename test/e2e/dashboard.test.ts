@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { type Dashboard, startDashboard } from '../../src/dashboard/dashboard-server.ts';
 import { givenReplicas, replicaAt } from '../../src/dashboard/reachable-replicas.ts';
+import type { ShownExplanation } from '../../src/page/explanations.ts';
 import type { PageState } from '../../src/page/state.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { launch } from '../control-plane/process.ts';
 import { PROGRAM } from '../control-plane/program.ts';
 import { NAMESPACE, SERVICE } from '../control-plane/replicas.ts';
+import { runTool } from '../control-plane/run-tool.ts';
 import { admin, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { createWorkspace } from '../control-plane/workspace.ts';
@@ -84,6 +86,35 @@ describeWithControlPlane('the dashboard of a real installation', {}, (cp) => {
     }
     await cp().kubectl(['taint', 'node', 'gpu-1', 'dedicated=gpu:NoSchedule']);
     await stateWith((state) => cellsOf(state, 'gpu-1') === 'aak');
+  });
+
+  it('explains a node as the command line does', async () => {
+    const answer = await fetch(`${dashboard.url}api/explain/node/cp-1`);
+    expect(answer.status).toBe(200);
+    const { sections, next } = (await answer.json()) as ShownExplanation;
+    const texts = sections.flatMap((section): readonly string[] =>
+      'lines' in section
+        ? section.lines
+        : section.rows.map((row) =>
+            row.map((cell) => (typeof cell === 'string' ? cell : 'text' in cell ? cell.text : '')).join(' '),
+          ),
+    );
+    const kubeconfig = await cp().kubeconfigFile(admin);
+    const { stdout } = await runTool(
+      process.execPath,
+      [PROGRAM, 'explain', 'node', 'cp-1', '--kubeconfig', kubeconfig],
+      {
+        env: process.env,
+      },
+    );
+    // All but what each cannot know.
+    const shared = texts.filter((text) => !text.startsWith('note: '));
+    for (const text of shared) expect(stdout.replace(/ +/g, ' ')).toContain(text);
+    expect(shared).toContainEqual(
+      expect.stringMatching(/^node-role\.kubernetes\.io\/control-plane:NoSchedule protected /),
+    );
+    expect(next).toEqual({ note: 'nothing: the node carries what it should' });
+    expect((await fetch(`${dashboard.url}api/explain/node/none`)).status).toBe(404);
   });
 
   it('comes through port-forwards, with the rights that the documentation names', async () => {

@@ -1,10 +1,7 @@
 // @ts-check
 /** @import { CoverageAnswer, CoverageMatrix, CoverageRow, NodeGroup } from '../state.ts' */
 /** @import { Filters } from './words.js' */
-import { keysOf } from './cluster-troubles.js';
-import { breakable, drawn, h, spoken } from './dom.js';
-import { tolerate } from './fixes.js';
-import { fixLine } from './panel-parts.js';
+import { breakable, h, spoken } from './dom.js';
 import { ANSWERS, counted, hrefOf, lookOf, number } from './words.js';
 
 /** @type {CoverageAnswer} an index that leads nowhere */
@@ -111,50 +108,10 @@ function nodeLinks(nodes) {
 }
 
 /**
- * All that is known of a DaemonSet: where it runs, and where not and why, the groups with the same answer together.
- *
- * @param {CoverageMatrix} matrix
+ * How a DaemonSet stands, in one sentence.
  * @param {CoverageRow} row
  */
-export function detailsOf(matrix, row) {
-  const { groups, answers } = matrix;
-  const { cells, runs, keptOff, desired, unavailable, optsOut } = row;
-  const keys = keysOf(matrix, row);
-  const fix = keys.length > 0 && !optsOut ? tolerate(row, keys) : undefined;
-  const byAnswer = Map.groupBy(cells.keys(), (column) => cells[column] ?? -1);
-  const told = [...byAnswer].flatMap(([index, columns]) => {
-    const answer = answers[index];
-    return answer && answer.kind !== 'runs' ? [{ answer, columns }] : [];
-  });
-  told.sort((a, b) => GRAVE_FIRST.indexOf(lookOf(a.answer)) - GRAVE_FIRST.indexOf(lookOf(b.answer)));
-  return [
-    h(
-      'p',
-      {},
-      `Runs on ${counted(runs, 'node')}, kept off ${number(keptOff)} by taints; ${number(unavailable)} of ${counted(desired, 'pod')} unavailable`,
-      optsOut ? '; annotated as one that is to be left alone' : '',
-    ),
-    h(
-      'ul',
-      {},
-      ...told.map(({ answer, columns }) => {
-        const look = lookOf(answer);
-        const { sign, word } = ANSWERS[look];
-        const count = columns.reduce((sum, column) => sum + (groups[column]?.count ?? 0), 0);
-        const examples = columns.flatMap((column) => groups[column]?.examples ?? []).slice(0, 3);
-        return h(
-          'li',
-          {},
-          h('span', { class: `answer is-${look}` }, drawn(`${sign} `), word),
-          `: ${counted(count, 'node')} · ${answer.reasons.join('; ')}`,
-          look !== 'elsewhere' && h('span', { class: 'mono' }, ' · ', ...nodeLinks(examples)),
-          look !== 'elsewhere' && count > examples.length && ', …',
-        );
-      }),
-    ),
-    fix && fixLine(fix, 'coverage-details'),
-  ];
+export function summaryOf({ runs, keptOff, desired, unavailable, optsOut }) {
+  const left = optsOut ? '; annotated as one that is to be left alone' : '';
+  return `Runs on ${counted(runs, 'node')}, kept off ${number(keptOff)} by taints; ${number(unavailable)} of ${counted(desired, 'pod')} unavailable${left}`;
 }
-
-/** @type {readonly (keyof typeof ANSWERS)[]} */
-const GRAVE_FIRST = ['tainted', 'stays', 'passing', 'elsewhere', 'runs'];

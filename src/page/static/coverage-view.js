@@ -1,16 +1,20 @@
 // @ts-check
-/** @import { CoverageMatrix, CoverageRow, PageState } from '../state.ts' */
+/** @import { CoverageMatrix, CoverageRow, PageDecision, PageState } from '../state.ts' */
 import { placeOf } from './address.js';
-import { detailsOf, groupOf, headOf, rowOf } from './coverage-cells.js';
-import { byId, fill, h } from './dom.js';
+import { groupOf, headOf, rowOf, summaryOf } from './coverage-cells.js';
+import { byId, fill, h, putBefore } from './dom.js';
+import { asker, showDetails } from './explanation.js';
 import { absence, filters } from './panel-parts.js';
 import { ANSWERS, counted, groupNames, hrefOf, lookOf, number } from './words.js';
 
 /** The largest groups come first, and a matrix that is wider than this is looked at with a purpose. */
 const FEW_GROUPS = 40;
 
-/** The panel of DaemonSets and groups of alike nodes. */
-export function coverageView() {
+/**
+ * The panel of DaemonSets and groups of alike nodes.
+ * @param {(kind: 'DaemonSet', name: string) => readonly PageDecision[]} decisionsOn the latest that are about it
+ */
+export function coverageView(decisionsOn) {
   const table = /** @type {HTMLTableElement} */ (byId('coverage-table'));
   const head = h('tr');
   const body = h('tbody');
@@ -20,6 +24,8 @@ export function coverageView() {
   let wide = false;
 
   let chosen = '';
+  /** Of the state. */
+  let version = '';
   /** @type {readonly string[]} of the groups */
   let names = [];
 
@@ -56,24 +62,23 @@ export function coverageView() {
     ]);
   }
 
-  /**
-   * @param {CoverageMatrix} found
-   * @param {string} object
-   */
-  function showChosen(found, object) {
+  const asked = asker(showChosen);
+
+  function showChosen() {
+    const { object, filters } = placeOf('coverage');
     const isOther = chosen !== object;
     chosen = object;
     const details = byId('daemonset-details');
-    details.hidden = object === '';
-    if (object === '') return;
-    const row = found.daemonSets.find((one) => nameOf(one) === object);
-    const close = hrefOf('coverage', '', placeOf('coverage').filters);
-    fill(details, [object, row, close, found.groups, found.answers], () => [
-      h('h3', { class: 'mono' }, object),
-      h('a', { href: close, class: 'close', id: 'daemonset-details-close' }, 'Close'),
-      ...(row ? detailsOf(found, row) : [h('p', {}, 'There is no DaemonSet of that name.')]),
-    ]);
-    if (isOther) details.scrollIntoView({ block: 'nearest' });
+    const row = matrix?.daemonSets.find((one) => nameOf(one) === object);
+    showDetails(details, asked.about(object && `daemonset/${object}`, version), {
+      kind: 'daemonset',
+      object,
+      close: hrefOf('coverage', '', filters),
+      tag: '',
+      ...(row ? { summary: summaryOf(row) } : {}),
+      decisions: decisionsOn('DaemonSet', object),
+    });
+    if (isOther && object !== '') details.scrollIntoView({ block: 'nearest' });
   }
 
   function show() {
@@ -93,7 +98,7 @@ export function coverageView() {
     fill(body, [rows, groups, found.answers, shown, object, filters], () =>
       rows.map(([index, row]) => rowOf(found, index, row, { shown, chosen: nameOf(row) === object, filters })),
     );
-    showChosen(found, object);
+    showChosen();
     if (!table.querySelector('td[tabindex="0"]')) makeTabStop(table);
     fill(byId('groups-body'), [groups, shown], () =>
       groups.slice(0, shown).map((group, index) => groupOf(group, names[index] ?? '')),
@@ -117,10 +122,15 @@ export function coverageView() {
     /** @param {PageState} state */
     show(state) {
       matrix = state.coverage;
+      version = state.at;
       absence('coverage', state, matrix !== undefined);
+      putBefore(byId(matrix ? 'coverage-answer' : 'coverage-absent'), byId('daemonset-details'));
       inputs();
+      if (!matrix) return showChosen();
       show();
     },
+    /** There are other decisions. */
+    decided: showChosen,
   };
 }
 

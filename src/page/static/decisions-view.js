@@ -82,8 +82,15 @@ export function decisionsView() {
       announce(news);
     },
     all: () => decisions,
-    /** @param {string} node how many are about it */
-    about: (node) => decisions.filter(({ kind, name }) => kind === 'Node' && name === node).length,
+    /**
+     * Those about an object, the latest first.
+     * @param {PageDecision['kind']} wanted
+     * @param {string} object `NAME` or `NAMESPACE/NAME`
+     */
+    about: (wanted, object) =>
+      decisions.filter(
+        ({ kind, namespace, name }) => kind === wanted && object === [namespace, name].filter(Boolean).join('/'),
+      ),
   };
 }
 

@@ -96,6 +96,15 @@ export function arrange(list, wanted) {
   }
 }
 
+/**
+ * Moves an element, unless it is there: what moves loses the focus.
+ * @param {Element} next
+ * @param {Element} element
+ */
+export function putBefore(next, element) {
+  if (next.previousElementSibling !== element) next.before(element);
+}
+
 /** @type {WeakMap<Element, string>} */
 const filled = new WeakMap();
 

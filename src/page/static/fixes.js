@@ -72,10 +72,11 @@ export function taintFix(nodes, { taint, carries, hindrance }) {
 }
 
 /**
- * @param {string} node
+ * @param {'node' | 'daemonset'} kind
+ * @param {string} name or `NAMESPACE/NAME`
  * @returns {Fix | undefined}
  */
-export const explainNode = (node) => fix(['taintkeeper', 'explain', 'node', node], '');
+export const explain = (kind, name) => fix(['taintkeeper', 'explain', kind, name], '');
 
 /** @returns {Fix} what tells the cause of whatever is wrong with the installation */
 export const doctor = () => ({ command: 'taintkeeper doctor', note: '' });

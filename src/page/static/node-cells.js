@@ -1,10 +1,9 @@
 // @ts-check
 /** @import { NodeCell, NodeMap, NodeRow } from '../state.ts' */
 /** @import { Filters } from './words.js' */
-import { breakable, drawn, h } from './dom.js';
-import { explainNode, taintFix, whyNot } from './fixes.js';
+import { drawn, h } from './dom.js';
+import { whyNot } from './fixes.js';
 import { losses, STATES } from './node-rows.js';
-import { fixLine } from './panel-parts.js';
 import { hrefOf } from './words.js';
 
 export function headOf() {
@@ -79,79 +78,4 @@ function rest({ cells }) {
  */
 function taintsIn({ columns }, { cells }, wanted) {
   return columns.filter((_, column) => cells[column] === wanted).map(({ taint }) => taint);
-}
-
-/**
- * All that is known of a node.
- *
- * @param {NodeMap} map
- * @param {NodeRow} row
- * @param {{ readonly close: string; readonly decisions: number }} more the address without it; how many decisions there are about it
- */
-export function detailsOf(map, row, { close, decisions }) {
-  const { name, ready, cells, intruders } = row;
-  const bad = losses(map, row);
-  const told = new Set(bad.map(({ column }) => column));
-  const others = [...map.columns.keys()].filter((column) => cells[column] !== '-' && !told.has(column));
-  const source = (/** @type {number} */ index) => {
-    const column = map.columns[index];
-    if (!column) return [];
-    const { policy, field, mode } = column;
-    return [' · ', h('a', { href: hrefOf('policies', `TaintPolicy/${policy}`) }, policy), `, ${field}, ${mode}`];
-  };
-  const explain = explainNode(name);
-  return [
-    h('h3', { class: 'mono' }, name, h('span', { class: 'tag' }, ready ? 'ready' : 'not ready')),
-    h('a', { href: close, class: 'close', id: 'node-details-close' }, 'Close'),
-    h(
-      'ul',
-      {},
-      ...bad.map(({ cell, column, note }, index) => {
-        const fix = taintFix([name], note);
-        return h(
-          'li',
-          {},
-          state(cell),
-          ' ',
-          h('span', { class: 'mono' }, ...breakable(note.taint)),
-          note.carries !== undefined && h('span', {}, ', carries ', h('span', { class: 'mono' }, note.carries)),
-          h('span', { class: 'quiet' }, ...source(column), `: ${whyNot(note.hindrance, map.columns[column])}`),
-          fix && fixLine(fix, `node-details-${index}`),
-        );
-      }),
-      ...others.map((column) =>
-        h(
-          'li',
-          {},
-          state(/** @type {NodeCell} */ (cells[column])),
-          ' ',
-          h('span', { class: 'mono' }, ...breakable(map.columns[column]?.taint ?? '')),
-          h('span', { class: 'quiet' }, ...source(column)),
-        ),
-      ),
-    ),
-    intruders !== undefined && h('p', {}, intruders),
-    decisions > 0 &&
-      h(
-        'p',
-        {},
-        h('a', { href: hrefOf('decisions', '', { q: `Node ${name}` }) }, `Latest decisions about it: ${decisions}`),
-      ),
-    explain && fixLine(explain, 'node-details-explain'),
-  ];
-}
-
-/**
- * Of a node in an address that is not among those that are known.
- * @param {string} name
- * @param {string} close the address without it
- */
-export function unknownDetails(name, close) {
-  const explain = explainNode(name);
-  return [
-    h('h3', { class: 'mono' }, name),
-    h('a', { href: close, class: 'close', id: 'node-details-close' }, 'Close'),
-    h('p', {}, 'No policy selects this node, or there is none of that name.'),
-    explain && fixLine(explain, 'node-details-explain'),
-  ];
 }

@@ -1,9 +1,10 @@
 // @ts-check
-/** @import { NodeMap, NodeRow, PageState } from '../state.ts' */
+/** @import { NodeMap, NodeRow, PageDecision, PageState } from '../state.ts' */
 
 import { placeOf } from './address.js';
-import { byId, fill, h } from './dom.js';
-import { detailsOf, headOf, rowOf, unknownDetails } from './node-cells.js';
+import { byId, fill, h, putBefore } from './dom.js';
+import { asker, showDetails } from './explanation.js';
+import { headOf, rowOf } from './node-cells.js';
 import { nodeMap } from './node-map.js';
 import { rowsOf } from './node-rows.js';
 import { absence, filters } from './panel-parts.js';
@@ -12,7 +13,7 @@ import { counted, hrefOf, number } from './words.js';
 
 /**
  * The panel of nodes and protected taints.
- * @param {(node: string) => number} decisionsOn how many of the latest decisions are about it
+ * @param {(kind: 'Node', name: string) => readonly PageDecision[]} decisionsOn the latest that are about it
  */
 export function nodesView(decisionsOn) {
   const scroller = byId('nodes-scroller');
@@ -23,6 +24,8 @@ export function nodesView(decisionsOn) {
   /** By which the rows in view were chosen. */
   let filtered = '';
   let chosen = '';
+  /** Of the state. */
+  let version = '';
 
   const inputs = filters('nodes', { q: 'nodes-filter', show: 'nodes-show', policy: 'nodes-policy' }, show);
   const rows = virtualRows(scroller, table, (/** @type {NodeRow} */ row) =>
@@ -32,26 +35,29 @@ export function nodesView(decisionsOn) {
     location.hash = hrefOf('nodes', name, placeOf('nodes').filters);
   });
 
-  /** @param {NodeMap} found */
-  function showChosen(found) {
+  const asked = asker(showChosen);
+
+  function showChosen() {
     const { object, filters } = placeOf('nodes');
-    const row = found.rows.find(({ name }) => name === object);
+    const isOther = chosen !== object;
+    chosen = object;
     const details = byId('node-details');
-    const close = hrefOf('nodes', '', filters);
-    const decisions = decisionsOn(object);
-    details.hidden = object === '';
-    if (object === '') return;
-    fill(details, [object, row, close, decisions, row && found.columns, row && found.notes], () =>
-      row ? detailsOf(found, row, { close, decisions }) : unknownDetails(object, close),
-    );
+    const ready = map?.rows.find(({ name }) => name === object)?.ready;
+    showDetails(details, asked.about(object && `node/${object}`, version), {
+      kind: 'node',
+      object,
+      close: hrefOf('nodes', '', filters),
+      tag: ready === undefined ? '' : ready ? 'ready' : 'not ready',
+      decisions: decisionsOn('Node', object),
+    });
+    if (isOther && object !== '') details.scrollIntoView({ block: 'nearest' });
   }
 
   function show() {
     if (!map) return;
     const found = map;
-    const { object, filters } = placeOf('nodes');
-    const isOther = chosen !== object;
-    chosen = object;
+    const { filters } = placeOf('nodes');
+    showChosen();
     const filter = JSON.stringify(filters);
     if (filter !== filtered) scroller.scrollTop = 0;
     filtered = filter;
@@ -66,16 +72,17 @@ export function nodesView(decisionsOn) {
     ].join(' · ');
     scroller.hidden = visible.length === 0;
     byId('nodes-none').hidden = visible.length > 0;
-    showChosen(found);
-    if (isOther && object !== '') byId('node-details').scrollIntoView({ block: 'nearest' });
   }
 
   return {
     /** @param {PageState} state */
     show(state) {
       map = state.nodes;
+      version = state.at;
       absence('nodes', state, map !== undefined);
-      if (!map) return;
+      // What a replica that does not lead can say of one node, it says.
+      putBefore(byId(map ? 'nodes-scroller' : 'nodes-absent'), byId('node-details'));
+      if (!map) return showChosen();
       const { policy = '' } = placeOf('nodes').filters;
       // What was chosen stays so when others come and go.
       const names = [...new Set([...map.columns.map((column) => column.policy), ...(policy === '' ? [] : [policy])])];
@@ -87,5 +94,7 @@ export function nodesView(decisionsOn) {
       overview.show(map);
       show();
     },
+    /** There are other decisions. */
+    decided: showChosen,
   };
 }

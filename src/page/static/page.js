@@ -34,8 +34,8 @@ let clockAhead = 0;
 let selected = '';
 
 const policies = policiesView();
-const nodes = nodesView((name) => decisions.about(name));
-const coverage = coverageView();
+const nodes = nodesView((kind, name) => decisions.about(kind, name));
+const coverage = coverageView((kind, name) => decisions.about(kind, name));
 const decisions = decisionsView();
 const trust = trustView();
 tabs(byId('tabs'), (name) => {
@@ -60,6 +60,8 @@ follow({
   },
   onDecisions(found) {
     decisions.add(found, state ? now() : undefined);
+    if (selected === 'nodes') nodes.decided();
+    if (selected === 'coverage') coverage.decided();
     showGauges();
   },
   onConnection(found) {

@@ -3,6 +3,7 @@ import { Registry } from '@prometheus-io/client';
 import { onTestFinished } from 'vitest';
 import type { Replica } from '../../../src/dashboard/reachable-replicas.ts';
 import { createDecisionLog } from '../../../src/page/decision-log.ts';
+import { createExplanations } from '../../../src/page/explanations.ts';
 import { pageRoutes } from '../../../src/page/page-routes.ts';
 import { createStateFeed } from '../../../src/page/state-feed.ts';
 import { createAdminServer } from '../../../src/server/admin-server.ts';
@@ -25,15 +26,13 @@ export async function startReplica(name: string, leader = name): Promise<Running
   let leading = leader;
   let clock = new Date();
   const decisions = createDecisionLog({ replica: name, now: () => clock });
-  const feed = createStateFeed(
-    pageSources({ replica: name, leader: () => ({ isThis: leading === name, name: leading }) }),
-    { maxAgeMs: 0, pauseMs: 0 },
-  );
+  const sources = pageSources({ replica: name, leader: () => ({ isThis: leading === name, name: leading }) });
+  const feed = createStateFeed(sources, { maxAgeMs: 0, pauseMs: 0 });
   const files = { 'index.html': `<!doctype html><title>${name}</title>` };
   const admin = createAdminServer({
     checks: () => [],
     registry: new Registry(),
-    page: pageRoutes({ files, feed, decisions, exposed: false }),
+    page: pageRoutes({ files, feed, decisions, explain: createExplanations(sources), exposed: false }),
   });
   await admin.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(() => admin.close());

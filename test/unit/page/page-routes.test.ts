@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { Registry } from '@prometheus-io/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDecisionLog } from '../../../src/page/decision-log.ts';
+import { createExplanations } from '../../../src/page/explanations.ts';
 import { pageRoutes } from '../../../src/page/page-routes.ts';
 import { createStateFeed } from '../../../src/page/state-feed.ts';
 import { createAdminServer } from '../../../src/server/admin-server.ts';
@@ -19,11 +20,12 @@ function adminWithPage() {
     maxAgeMs: 0,
     pauseMs: 0,
   });
+  const explain = createExplanations(pageSources());
   const admin = createAdminServer({
     checks: () => [],
     registry: new Registry(),
     // An injected request comes by no address.
-    page: pageRoutes({ files: FILES, feed, decisions, exposed: true }),
+    page: pageRoutes({ files: FILES, feed, decisions, explain, exposed: true }),
   });
   onTestFinished(() => admin.close());
   return {
@@ -69,14 +71,27 @@ it.each(['/', '/page.js', '/api/state'])('%s lets the browser do nothing but wha
   });
 });
 
-it.each(['/', '/page.js', '/api/state', '/api/events'])('%s is refused to a page of others', async (url) => {
-  const rebound = await get(url, { host: 'evil.example' });
-  expect([rebound.statusCode, rebound.headers['content-security-policy']]).toEqual([403, expect.any(String)]);
-  expect((await get(url, { 'sec-fetch-site': 'cross-site' })).statusCode).toBe(403);
+it.each(['/', '/page.js', '/api/state', '/api/events', '/api/explain/node/n1'])(
+  '%s is refused to a page of others',
+  async (url) => {
+    const rebound = await get(url, { host: 'evil.example' });
+    expect([rebound.statusCode, rebound.headers['content-security-policy']]).toEqual([403, expect.any(String)]);
+    expect((await get(url, { 'sec-fetch-site': 'cross-site' })).statusCode).toBe(403);
+  },
+);
+
+it('says in plain text why there is no explanation, also of a name as long as names get', async () => {
+  const answer = await get(`/api/explain/node/${'a'.repeat(253)}`);
+  expect([answer.statusCode, answer.headers['content-type'], answer.headers['cache-control']]).toEqual([
+    404,
+    'text/plain; charset=utf-8',
+    'no-store',
+  ]);
+  expect(answer.body).toContain('takes its policies from files');
 });
 
 it.each(['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'] as const)('%s finds nothing', async (method) => {
-  for (const url of ['/', '/api/state', '/api/events']) {
+  for (const url of ['/', '/api/state', '/api/events', '/api/explain/node/n1']) {
     expect((await adminWithPage().admin.inject({ method, url, headers: { host: 'localhost' } })).statusCode).toBe(404);
   }
 });

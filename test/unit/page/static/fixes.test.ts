@@ -1,12 +1,5 @@
 import { expect, it } from 'vitest';
-import {
-  explainNode,
-  MAX_NODES,
-  patchExisting,
-  taintFix,
-  tolerate,
-  whyNot,
-} from '../../../../src/page/static/fixes.js';
+import { explain, MAX_NODES, patchExisting, taintFix, tolerate, whyNot } from '../../../../src/page/static/fixes.js';
 
 const TAINT = 'dedicated=gpu:NoSchedule';
 
@@ -70,7 +63,10 @@ it.each([
 });
 
 it('has nothing for a shell that is not a name', () => {
-  expect([explainNode('n1')?.command, explainNode('$(reboot)')]).toEqual(['taintkeeper explain node n1', undefined]);
+  expect([explain('node', 'n1')?.command, explain('node', '$(reboot)')]).toEqual([
+    'taintkeeper explain node n1',
+    undefined,
+  ]);
 });
 
 it.each([

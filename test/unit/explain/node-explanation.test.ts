@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { formatExplanation } from '../../../src/cli/explain-output.ts';
-import { explainNode } from '../../../src/doctor/node-explanation.ts';
+import { explanationText } from '../../../src/cli/explain.ts';
+import { wordsOfNode } from '../../../src/explain/explained-node.ts';
+import { explainNode } from '../../../src/explain/node-explanation.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import type { TaintPolicy } from '../../../src/policy/policy.ts';
@@ -42,7 +43,8 @@ describe('each taint of a node', () => {
     const guard = { key: 'gpu', additions: 'Guarded' } as const;
     const text = (spec: TaintPolicySpec) => {
       const explained = { ...explain(nodeOf([GPU]), { a: spec }), name: 'n1', troubles: [], events: [] };
-      return formatExplanation({ ...explained, writtenBy: undefined, notes: [] }, 'table');
+      const words = wordsOfNode({ ...explained, writtenBy: undefined, notes: [] });
+      return explanationText(words, { wide: false, colors: false, width: undefined });
     };
     expect(text(rule('Deny', { ...guard, ensure: 'Nothing' }))).toContain(
       'guarded  anybody may remove it; only those whom a (Deny, spec.taints[0]) exempts may add it\n',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type DaemonExplanation, explainDaemonSet, explainPod } from '../../../src/doctor/daemon-explanation.ts';
+import { type DaemonExplanation, explainDaemonSet, explainPod } from '../../../src/explain/daemon-explanation.ts';
 import { IGNORE_ANNOTATION } from '../../../src/judge/daemon-set.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import { type Policy, parsePolicy } from '../../../src/policy/policy.ts';

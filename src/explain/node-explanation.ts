@@ -1,5 +1,5 @@
 import { settledOn } from '../judge/memory.ts';
-import { type Hindrance, type Loss, nodeDrift } from '../judge/node-drift.ts';
+import { type Circumstances, type Hindrance, type Loss, nodeDrift } from '../judge/node-drift.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
@@ -47,8 +47,10 @@ export interface TaintOnNode {
   readonly by: readonly Say[];
   /** The policies that guard it against being added, where there are some. */
   readonly guards?: readonly Say[];
-  /** For a missing one: why it is not restored; undefined where it is, unless the leader has a reason of its own. */
-  readonly hindrance?: Exclude<Hindrance, 'contested' | 'paced'> | undefined;
+  /** For a missing one: why it is not restored; undefined where it is, unless the leader has a reason of its own and was not asked. */
+  readonly hindrance?: Hindrance | undefined;
+  /** For a missing one that a policy would restore if taintkeeper ran without --audit. */
+  readonly onlyAudit?: true;
   /** For a missing one: the node carries the same key and effect with another value. */
   readonly otherValue?: boolean;
 }
@@ -57,18 +59,24 @@ export interface TaintOnNode {
 export interface NodeExplanation {
   /** Whether all policies were taken to be in mode Audit. */
   readonly audit: boolean;
+  /** Whether the leader was asked what only it knows: who takes a taint away again and again, and that one waits for its turn. */
+  readonly fromLeader: boolean;
   readonly policies: readonly PolicyOnNode[];
   readonly taints: readonly TaintOnNode[];
 }
 
-/**
- * Explains a node as it stands. What only the leader knows is not in it: who takes a taint away again and again, and whose turn it is to
- * get one that evicts pods.
- */
+export interface ExplainNodeOptions {
+  /** Whether all policies are taken to be in mode Audit. */
+  readonly audit?: boolean;
+  /** Known to the leader alone. */
+  readonly isContested?: Circumstances['isContested'] | undefined;
+}
+
+/** Explains a node as it stands. */
 export function explainNode(
   node: NodeView,
   policies: readonly Policy[],
-  { audit = false }: { readonly audit?: boolean } = {},
+  { audit = false, isContested }: ExplainNodeOptions = {},
 ): NodeExplanation {
   const declared = policies.filter((policy) => policy.kind === 'TaintPolicy');
   const compiled = compilePolicies(declared, { audit }).taintPolicies;
@@ -87,11 +95,13 @@ export function explainNode(
     const state = holding.length > 0 ? 'protected' : by.length > 0 ? 'settling' : free;
     return { taint, state, by: holding.length > 0 ? holding : by, ...(guards.length > 0 ? { guards } : {}) };
   });
-  const { losses, removed } = nodeDrift(node, compiled);
+  // One that may be set now is not missing for long.
+  const { losses, removed } = nodeDrift(node, compiled, isContested ? { isContested, hasTurn: false } : {});
   const present = valuesOf(node.taints);
   const groups = Map.groupBy(losses, ({ taint }) => formatTaint(taint));
   return {
     audit,
+    fromLeader: isContested !== undefined,
     policies: compiled.map(({ name, mode, leaving }) => ({
       policy: name,
       mode,
@@ -122,8 +132,10 @@ function missing(losses: readonly Loss[], present: ReadonlyMap<string, string>):
     taint: first.taint,
     state: 'missing',
     by: losses.map(({ policy: { name, mode }, field }) => ({ policy: name, mode, field })),
-    // The last two are the leader's to know: nobody told nodeDrift of them.
-    hindrance: restored ? undefined : (first.hindrance as TaintOnNode['hindrance']),
+    hindrance: restored ? undefined : first.hindrance,
+    ...(losses.some(({ policy, field }) => policy.mode === 'Audit' && policy.trial(field) === 'Restore')
+      ? { onlyAudit: true }
+      : {}),
     otherValue: present.has(identity(first.taint)),
   };
 }

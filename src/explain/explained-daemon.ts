@@ -1,0 +1,248 @@
+import type { podStateOf } from '../cluster/daemon-pods.ts';
+import { describeOwner, type ManagedFields } from '../controllers/managed-objects.ts';
+import type { SchedulingNode } from '../coverage/coverage.ts';
+import { ROLE_TAINT_KEYS } from '../coverage/fix.ts';
+import { managerOf } from '../coverage/remedies.ts';
+import { type DaemonSetView, IGNORE_ANNOTATION } from '../judge/daemon-set.ts';
+import { shellWord } from '../kubernetes/text.ts';
+import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
+import { controllerOf, viewPodScheduling, viewScheduling } from '../objects/workload-object.ts';
+import { type DaemonExplanation, explainDaemonSet, explainPod, type TolerationOnDaemon } from './daemon-explanation.ts';
+import {
+  closing,
+  type Explanation,
+  type Facts,
+  filled,
+  type PolicyTrouble,
+  type Section,
+  type Step,
+  troublesOf,
+  writerOf,
+} from './sections.ts';
+
+/** A DaemonSet or a pod, and what there is to say of it. */
+export interface ExplainedDaemon extends DaemonExplanation, Omit<Facts, 'policies'> {
+  readonly kind: 'daemonset' | 'pod';
+  readonly namespace: string;
+  readonly name: string;
+  /** For a pod: how it is, and the node that it is bound to or made for. */
+  readonly pod?: PodPlace;
+  readonly managedBy: string | undefined;
+  /** Who wrote the pod template last, as the API server has noted. */
+  readonly writtenBy: ManagedFields | undefined;
+  /** Where pods of a DaemonSet are to be, and are not scheduled. */
+  readonly missingPods: readonly { readonly node: string; readonly why: string }[];
+  readonly troubles: readonly PolicyTrouble[];
+}
+
+type PodPlace = ReturnType<typeof podStateOf>;
+
+export interface Place {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What is known besides a DaemonSet. */
+export interface DaemonFacts extends Facts {
+  readonly nodes: readonly SchedulingNode[];
+  /** Which pods are missing, of those that are to be on these nodes. */
+  readonly missingPods?: (runsOn: ReadonlySet<string>) => ExplainedDaemon['missingPods'];
+}
+
+/**
+ * @param object of the API server
+ * @throws MalformedObjectError
+ */
+export function explainedDaemonSet(
+  object: unknown,
+  place: Place,
+  { nodes, policies, missingPods = () => [], ...facts }: DaemonFacts,
+): ExplainedDaemon {
+  const { namespace, name } = place;
+  const daemonSet = {
+    ...viewScheduling(object, [], namespace),
+    ...viewDaemonSet(asDaemonSet(object, []), namespace, name),
+  };
+  const controller = controllerOf(object, []);
+  const explained = explainDaemonSet(daemonSet, nodes, inForce(policies), facts);
+  const runsOn = new Set(explained.places.flatMap(({ runs, nodes }) => (runs ? nodes : [])));
+  return {
+    kind: 'daemonset',
+    ...place,
+    ...explained,
+    managedBy: controller ? `${controller.kind} ${controller.name}` : managerOf(daemonSet),
+    writtenBy: writerOf(object, ['spec', 'template']),
+    missingPods: missingPods(runsOn),
+    troubles: troublesFor(explained, policies),
+    ...facts,
+  };
+}
+
+/**
+ * @param object of the API server
+ * @param owner the DaemonSet that made it, if one did
+ * @param state of it
+ * @throws MalformedObjectError
+ */
+export function explainedPod(
+  object: unknown,
+  place: Place,
+  owner: DaemonSetView | undefined,
+  state: PodPlace,
+  { nodes, policies, ...facts }: Omit<DaemonFacts, 'missingPods'>,
+): ExplainedDaemon {
+  const controller = controllerOf(object, []);
+  const pod = { ...place, nodeName: '', hostNetwork: false, ...viewPodScheduling(object, []) };
+  const own = owner && state.node !== undefined ? nodes.filter(({ name }) => name === state.node) : nodes;
+  const explained = explainPod(pod, owner, own, inForce(policies), facts);
+  return {
+    kind: 'pod',
+    ...place,
+    ...explained,
+    pod: state,
+    managedBy: controller && `${controller.kind} ${controller.name}`,
+    writtenBy: undefined,
+    missingPods: [],
+    troubles: troublesFor(explained, policies),
+    ...facts,
+  };
+}
+
+function inForce(policies: Facts['policies']) {
+  return policies.flatMap(({ inForce }) => inForce?.policy ?? []);
+}
+
+function troublesFor({ policies: found }: DaemonExplanation, policies: Facts['policies']): PolicyTrouble[] {
+  const selecting = found.filter(({ unmet }) => unmet.length === 0);
+  return troublesOf(policies, ({ kind, name }) => selecting.some((one) => one.kind === kind && one.policy === name));
+}
+
+/** The explanation in words. */
+export function wordsOfDaemon(explained: ExplainedDaemon): Explanation {
+  const { kind, namespace, name, optsOut, tolerations, policies, places, writtenBy, managedBy, gaps, pod } = explained;
+  const complete = tolerations.every(({ state }) => state !== 'missing') && (pod?.state ?? 'scheduled') === 'scheduled';
+  return {
+    sections: filled([
+      tolerations.length === 0
+        ? { lines: [`${kind} ${namespace}/${name} has no tolerations of its own, and no policy wants one there`] }
+        : {
+            head: ['Toleration', 'State', 'Why'],
+            rows: tolerations.map((one) => [one.toleration, one.state, whyOf(one)]),
+          },
+      {
+        lines: [
+          ...podLines(explained),
+          ...(optsOut ? [`it is annotated ${IGNORE_ANNOTATION}: policies leave it alone`] : []),
+          ...(writtenBy ? [`spec.template was last written by ${describeOwner(writtenBy)}`] : []),
+          ...(managedBy === undefined ? [] : [`it is managed by ${managedBy}`]),
+        ],
+      },
+      policies.length === 0
+        ? { lines: isOthers(explained) ? [] : ['there are no TolerationPolicies and no RecoveryPolicies'] }
+        : {
+            head: ['Policy', 'Mode', kind === 'pod' ? 'Its DaemonSet' : 'This DaemonSet'],
+            rows: policies
+              .toSorted((a, b) => Number(a.unmet.length > 0) - Number(b.unmet.length > 0))
+              .map(({ kind, policy, mode, unmet }) => [
+                { text: `${kind} ${policy}`, policy: `${kind}/${policy}` },
+                mode,
+                unmet.length === 0 ? 'is selected' : `is not selected: needs ${unmet.join(', ')}`,
+              ]),
+          },
+      {
+        head: ['Nodes', 'Which', kind === 'pod' ? 'It can run' : 'Runs', 'Why not'],
+        rows: places.map(({ nodes, runs, why, passing }) => [
+          String(nodes.length),
+          { nodes },
+          runs ? 'yes' : passing ? 'not yet' : 'no',
+          why.join('; '),
+        ]),
+      },
+      missingTable(explained),
+      ...closing(explained),
+    ]),
+    next: kind === 'pod' ? nextOfPod(explained) : nextOfDaemonSet(explained),
+    isWell: complete && (gaps.length === 0 || pod !== undefined),
+  };
+}
+
+function missingTable({ missingPods }: ExplainedDaemon): Section {
+  const alike = [...Map.groupBy(missingPods, ({ why }) => why)];
+  return {
+    head: ['Missing pods', 'Which nodes', 'Why'],
+    rows: alike.map(([why, pods]) => [String(pods.length), { nodes: pods.map(({ node }) => node) }, why]),
+  };
+}
+
+/** A pod that no policy is about. */
+function isOthers({ kind, managedBy }: ExplainedDaemon): boolean {
+  return kind === 'pod' && !managedBy?.startsWith('DaemonSet ');
+}
+
+function podLines(explained: ExplainedDaemon): string[] {
+  if (explained.pod === undefined) return [];
+  const { node, state, why } = explained.pod;
+  const where =
+    node === undefined ? 'for no certain node' : state === 'scheduled' ? `on node ${node}` : `for node ${node}`;
+  return [
+    `it is ${state} ${where}${why === undefined ? '' : `: ${why}`}`,
+    ...(isOthers(explained) ? ['it is not of a DaemonSet: no policy is about it'] : []),
+  ];
+}
+
+function whyOf({ state, by }: TolerationOnDaemon): string {
+  const named = by.map(({ policy, mode, field }) => `${policy} (${mode}, ${field})`).join(', ');
+  switch (state) {
+    case 'own':
+      return 'no policy asks for it';
+    case 'asked':
+      return `asked for by ${named}`;
+    case 'missing':
+      return `wanted by ${named}`;
+  }
+}
+
+function nextOfDaemonSet(explained: ExplainedDaemon): Step {
+  const { namespace, name, tolerations, policies, gaps, optsOut, missingPods, troubles } = explained;
+  const target = `-n ${shellWord(namespace)} daemonset`;
+  const keys = [...new Set(gaps.map(({ key }) => key))];
+  if (optsOut && gaps.length > 0) {
+    return { command: `kubectl annotate ${target} ${shellWord(name)} ${IGNORE_ANNOTATION}-` };
+  }
+  const wanting = tolerations
+    .flatMap(({ state, by }) => (state === 'missing' ? by : []))
+    .filter(({ mode }) => mode === 'Mutate');
+  if (wanting.length > 0) {
+    const isPatched = policies.some(
+      ({ policy, patchesExisting }) => patchesExisting && wanting.some((by) => by.policy === policy),
+    );
+    // The leader patches one DaemonSet after the other, where it may.
+    return { command: isPatched ? 'taintkeeper doctor' : `kubectl rollout restart ${target} ${shellWord(name)}` };
+  }
+  if (gaps.length > 0) {
+    const others = keys.filter((key) => !ROLE_TAINT_KEYS.some((role) => role === key));
+    const asked = others.map((key) => ` --taint ${shellWord(key)}`).join('');
+    return {
+      command: `taintkeeper coverage -n ${shellWord(namespace)} --daemonset ${shellWord(name)} --fix${asked}`,
+    };
+  }
+  if (troubles.length > 0) return { command: 'taintkeeper doctor' };
+  if (missingPods.length > 0) {
+    return {
+      command: `kubectl get events -n ${shellWord(namespace)} --field-selector involvedObject.kind=DaemonSet,involvedObject.name=${shellWord(name)}`,
+    };
+  }
+  return { note: 'nothing: no taint that stays keeps it off a node' };
+}
+
+function nextOfPod({ namespace, name, tolerations, pod, managedBy, gaps }: ExplainedDaemon): Step {
+  const [kind, owner = ''] = managedBy?.split(' ') ?? [];
+  const isLacking = gaps.length > 0 || tolerations.some(({ state }) => state === 'missing');
+  if (kind === 'DaemonSet' && isLacking) {
+    return { command: `taintkeeper explain daemonset ${shellWord(`${namespace}/${owner}`)}` };
+  }
+  if (pod && pod.state !== 'scheduled') {
+    return { command: `kubectl describe pod -n ${shellWord(namespace)} ${shellWord(name)}` };
+  }
+  return { note: 'nothing: it is scheduled' };
+}

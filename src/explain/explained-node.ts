@@ -1,0 +1,182 @@
+import { describeOwner, type ManagedFields } from '../controllers/managed-objects.ts';
+import { REMOVED_ANNOTATION } from '../judge/removal.ts';
+import { formatTaint, type Taint } from '../kubernetes/taint.ts';
+import { shellWord } from '../kubernetes/text.ts';
+import { asNode, roomOn, viewNode } from '../objects/node-object.ts';
+import { explainNode, type NodeExplanation, type TaintOnNode } from './node-explanation.ts';
+import {
+  closing,
+  type Explanation,
+  type Facts,
+  filled,
+  type PolicyTrouble,
+  type Step,
+  troublesOf,
+  writerOf,
+} from './sections.ts';
+
+/** A node, and what there is to say of it. */
+export interface ExplainedNode extends NodeExplanation, Omit<Facts, 'policies'> {
+  readonly name: string;
+  /** Who wrote `spec.taints` last, as the API server has noted. */
+  readonly writtenBy: ManagedFields | undefined;
+  readonly troubles: readonly PolicyTrouble[];
+  /** The pods that landed on it while a taint was missing, in words; known to the leader. */
+  readonly intruders?: string;
+}
+
+/** What only the leader knows of a node. */
+export interface LeaderOnNode {
+  readonly isContested: (taint: Taint) => boolean;
+  readonly intruders: string | undefined;
+}
+
+/**
+ * @param object of the API server
+ * @param leader undefined for anybody else
+ * @throws MalformedObjectError
+ */
+export function explainedNode(
+  object: unknown,
+  name: string,
+  { policies, ...facts }: Facts,
+  leader?: LeaderOnNode,
+): ExplainedNode {
+  const node = asNode(object, []);
+  const explained = explainNode(
+    { ...viewNode(node, name), room: roomOn(node) },
+    policies.flatMap(({ inForce }) => inForce?.policy ?? []),
+    { audit: facts.audit, isContested: leader?.isContested },
+  );
+  const selecting = new Set(explained.policies.flatMap(({ policy, unmet }) => (unmet.length === 0 ? [policy] : [])));
+  return {
+    name,
+    ...explained,
+    writtenBy: writerOf(object, ['spec', 'taints']),
+    ...(leader?.intruders === undefined ? {} : { intruders: leader.intruders }),
+    troubles: troublesOf(policies, ({ kind, name }) => kind === 'TaintPolicy' && selecting.has(name)),
+    ...facts,
+  };
+}
+
+/** The explanation in words. */
+export function wordsOfNode(explained: ExplainedNode): Explanation {
+  const { name, taints, policies, writtenBy, intruders } = explained;
+  const selecting = policies.filter(({ unmet }) => unmet.length === 0);
+  const others = policies.filter(({ unmet }) => unmet.length > 0);
+  const cellOf = (policy: string) => ({ text: policy, policy: `TaintPolicy/${policy}` });
+  return {
+    sections: filled([
+      taints.length === 0
+        ? { lines: [`node ${name} has no taints, and no policy wants one there`] }
+        : {
+            head: ['Taint', 'State', 'Why'],
+            rows: taints.map((one) => [formatTaint(one.taint), one.state, why(one, explained)]),
+          },
+      {
+        lines: [
+          ...(writtenBy ? [`spec.taints is owned by ${describeOwner(writtenBy)}`] : []),
+          ...(intruders === undefined ? [] : [intruders]),
+        ],
+      },
+      policies.length === 0
+        ? { lines: ['there are no TaintPolicies'] }
+        : {
+            head: ['TaintPolicy', 'Mode', 'This node'],
+            rows: [
+              ...selecting.map(({ policy, mode, refusesLeaving }) => [
+                cellOf(policy),
+                mode,
+                refusesLeaving ? 'is selected, and may not leave with a protected taint' : 'is selected',
+              ]),
+              ...others.map(({ policy, mode, unmet }) => [
+                cellOf(policy),
+                mode,
+                `is not selected: needs ${unmet.join(', ')}`,
+              ]),
+            ],
+          },
+      ...closing(explained),
+    ]),
+    next: nextStep(explained),
+    isWell: taints.every(({ state }) => state !== 'missing'),
+  };
+}
+
+const namedBy = (by: TaintOnNode['by']) =>
+  by.map(({ policy, mode, field }) => `${policy} (${mode}, ${field})`).join(', ');
+const named = ({ by }: TaintOnNode) => namedBy(by);
+
+function why(one: TaintOnNode, node: NodeExplanation): string {
+  const { guards = [] } = one;
+  const text = standing(one, node);
+  return guards.length === 0 || one.state === 'guarded' ? text : `${text}; additions guarded by ${namedBy(guards)}`;
+}
+
+function standing(one: TaintOnNode, node: NodeExplanation): string {
+  switch (one.state) {
+    case 'free':
+      return 'no policy means it';
+    case 'guarded':
+      return `anybody may remove it; only those whom ${namedBy(one.guards ?? [])} exempts may add it`;
+    case 'protected':
+      return `protected by ${named(one)}`;
+    case 'settling':
+      return `not protected yet: it has to stay on the node for a while; ${named(one)}`;
+    case 'removed':
+      return `removed by somebody whom ${named(one)} exempts, as the annotation ${REMOVED_ANNOTATION} says`;
+    case 'missing':
+      return `wanted by ${named(one)}; ${hindranceText(one, node)}`;
+  }
+}
+
+function hindranceText({ hindrance, onlyAudit }: TaintOnNode, { fromLeader }: NodeExplanation): string {
+  switch (hindrance) {
+    case undefined:
+      return fromLeader ? RESTORING : 'the leader restores it, unless it is contested or waits for its turn';
+    case 'mode':
+      return onlyAudit
+        ? 'only --audit keeps it from being restored'
+        : 'no policy in mode Restore wants it, so it is not restored';
+    case 'eviction':
+      return 'it would evict pods, and no policy consents (mayEvict)';
+    case 'held':
+      return 'the node has it with another value, which is protected';
+    case 'contested':
+      return 'removed each time, so not restored for now';
+    case 'paced':
+      return WAITING;
+  }
+}
+
+const RESTORING = 'the leader is about to restore it';
+const WAITING = 'it evicts pods, and waits for its turn';
+
+function nextStep({ name, taints, troubles, fromLeader }: ExplainedNode): Step {
+  const missing = taints.filter(({ state }) => state === 'missing');
+  const left = missing.find(({ hindrance }) => hindrance === 'mode');
+  if (left) {
+    const overwrite = left.otherValue ? '--overwrite ' : '';
+    return { command: `kubectl taint ${overwrite}node ${shellWord(name)} ${shellWord(formatTaint(left.taint))}` };
+  }
+  const evicting = missing.find(({ hindrance }) => hindrance === 'eviction');
+  const [by] = evicting?.by ?? [];
+  if (by) {
+    return {
+      command: `kubectl edit taintpolicy ${shellWord(by.policy)}`,
+      note: `mayEvict: true in ${by.field} lets taintkeeper set it, at a pace`,
+    };
+  }
+  if (missing.some(({ hindrance }) => hindrance === 'held'))
+    return { command: `kubectl get node ${shellWord(name)} -o jsonpath={.spec.taints}` };
+  if (missing.some(({ hindrance }) => hindrance === 'contested')) {
+    return {
+      command: 'kubectl get events --all-namespaces --field-selector reason=TaintContested',
+      note: 'says who removes it',
+    };
+  }
+  const [waiting] = missing;
+  if (troubles.length > 0 || (waiting && !fromLeader)) return { command: 'taintkeeper doctor' };
+  if (waiting) return { note: `nothing: ${waiting.hindrance === 'paced' ? WAITING : RESTORING}` };
+  return { note: 'nothing: the node carries what it should' };
+}

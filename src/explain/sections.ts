@@ -1,0 +1,127 @@
+import type { PolicyObject } from '../cluster/policies.ts';
+import { lastWriter, type ManagedFields } from '../controllers/managed-objects.ts';
+import type { PolicyKind } from '../policy/policy.ts';
+import type { PolicyStatus } from '../policy/policy-status.ts';
+
+/** An explanation in words, for whoever shows it: the command line as text, the page as tables. */
+export interface Explanation {
+  readonly sections: readonly Section[];
+  readonly next: Step;
+  /** Whether nothing is missing, and no taint that stays keeps pods off. */
+  readonly isWell: boolean;
+}
+
+export type Section = Table | Lines;
+
+export interface Table {
+  /** Of the columns, such as `Taint`. */
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly Cell[])[];
+}
+
+/** Sentences, each for itself. */
+export interface Lines {
+  readonly lines: readonly string[];
+}
+
+export type Cell = string | PolicyCell | NodesCell;
+
+export interface PolicyCell {
+  readonly text: string;
+  /** `KIND/NAME`. */
+  readonly policy: string;
+}
+
+export interface NodesCell {
+  readonly nodes: readonly string[];
+}
+
+/** The one thing to do next. */
+export interface Step {
+  /** For a shell; absent where nothing is to be run. */
+  readonly command?: string;
+  readonly note?: string;
+}
+
+/** An Event of taintkeeper's. */
+export interface ToldEvent {
+  /** RFC 3339, when it was last seen. */
+  readonly time: string;
+  readonly reason: string;
+  readonly note: string;
+}
+
+/** A condition of a policy that is not as it should be. */
+export interface PolicyTrouble {
+  readonly kind: PolicyKind;
+  readonly policy: string;
+  readonly condition: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What is known besides the object that is explained; a person's command and a replica find it out each in their own way. */
+export interface Facts {
+  readonly policies: readonly PolicyObject[];
+  /** Whether taintkeeper runs with --audit. */
+  readonly audit: boolean;
+  readonly events: readonly ToldEvent[];
+  /** What could not be read. */
+  readonly notes: readonly string[];
+}
+
+/** Whether each condition holds where all is well. Taints that wait for their turn are no trouble: it comes. */
+const WELL: Readonly<Record<string, 'True' | 'False'>> = {
+  Ready: 'True',
+  Backstop: 'True',
+  Stalled: 'False',
+  FieldsIgnored: 'False',
+  Intruders: 'False',
+};
+
+/** What of the policies that select the object is not as it should be, by their own status. */
+export function troublesOf(
+  policies: readonly PolicyObject[],
+  isSelecting: (policy: PolicyObject) => boolean,
+): PolicyTrouble[] {
+  return policies.filter(isSelecting).flatMap(({ kind, name, status }) => {
+    const { conditions = [] } = (status ?? {}) as PolicyStatus;
+    return conditions
+      .filter(({ type, status: holds }) => type in WELL && WELL[type] !== holds)
+      .map(({ type, reason, message }) => ({ kind, policy: name, condition: type, reason, message }));
+  });
+}
+
+/** Who wrote a field of the object last, as far as the API server has noted it. */
+export function writerOf(object: unknown, path: readonly string[]): ManagedFields | undefined {
+  const { managedFields = [] } = (object as { metadata: { managedFields?: ManagedFields[] } }).metadata;
+  return lastWriter(managedFields, path);
+}
+
+/** What explanations of all kinds end with. */
+export function closing({
+  audit,
+  troubles,
+  events,
+  notes,
+}: Omit<Facts, 'policies'> & { readonly troubles: readonly PolicyTrouble[] }): Section[] {
+  const told = [
+    ...(audit ? ['taintkeeper runs with --audit: it reports, and changes and refuses nothing'] : []),
+    ...notes,
+  ];
+  return [
+    {
+      lines: troubles.map(
+        ({ kind, policy, condition, reason, message }) =>
+          `${kind} ${policy}, condition ${condition} (${reason}): ${message}`,
+      ),
+    },
+    { head: ['Last seen', 'Event', 'Note'], rows: events.map(({ time, reason, note }) => [time, reason, note]) },
+    { lines: told.map((note) => `note: ${note}`) },
+  ];
+}
+
+/** Without sections that have nothing in them. */
+export function filled(sections: readonly Section[]): Section[] {
+  return sections.filter((section) => ('lines' in section ? section.lines : section.rows).length > 0);
+}

@@ -1,0 +1,145 @@
+import { isNotFound } from '../cluster/client/api-error.ts';
+import { explainedDaemonSet, wordsOfDaemon } from '../explain/explained-daemon.ts';
+import { explainedNode, type LeaderOnNode, wordsOfNode } from '../explain/explained-node.ts';
+import type { Cell, Explanation, Facts, PolicyCell, Section, Step } from '../explain/sections.ts';
+import type { PolicyKind } from '../policy/policy.ts';
+import type { ClusterObjects, PageSources } from './state-feed.ts';
+
+/**
+ * Why a node or a DaemonSet is as it is, as `taintkeeper explain` says it: the JSON of `GET /api/explain/node/NAME` and
+ * `GET /api/explain/daemonset/NAMESPACE/NAME`. What cannot be answered is said as plain text, with a status from 400 on.
+ */
+export interface ShownExplanation {
+  /** When it was found, ISO 8601. */
+  readonly at: string;
+  readonly sections: readonly ShownSection[];
+  readonly next: Step;
+}
+
+export type ShownSection =
+  | { readonly lines: readonly string[] }
+  | {
+      readonly head: readonly string[];
+      /** At most 100. */
+      readonly rows: readonly (readonly ShownCell[])[];
+      readonly rowsLeftOut: number;
+    };
+
+/** Of nodes, the first few by name. */
+export type ShownCell = string | PolicyCell | { readonly nodes: readonly string[]; readonly more: number };
+
+/** It is not explained, and the message says why to whoever asked. */
+export class UnexplainedError extends Error {
+  override name = 'UnexplainedError';
+  /** Of the answer by HTTP. */
+  readonly statusCode: number;
+
+  constructor(statusCode: number, message: string) {
+    super(message);
+    this.statusCode = statusCode;
+  }
+}
+
+/** How many are made at a time: each asks the API server for an object, and one of a DaemonSet looks at every node. */
+const MAX_AT_ONCE = 4;
+
+const MAX_ROWS = 100;
+const MAX_NODES = 3;
+
+type Sources = Pick<PageSources, 'audit' | 'cluster' | 'objects'>;
+
+/**
+ * @returns the explanation of `node/NAME` or `daemonset/NAMESPACE/NAME`; whoever asks for the same at the same time gets the same one
+ * @throws UnexplainedError; what reading the object throws
+ */
+export function createExplanations(sources: Sources): (what: string) => Promise<ShownExplanation> {
+  const making = new Map<string, Promise<ShownExplanation>>();
+  return async (what) => {
+    const [kind, ...name] = what.split('/');
+    const explain = kind === 'node' ? ofNode : kind === 'daemonset' ? ofDaemonSet : undefined;
+    if (!explain || name.length !== (kind === 'node' ? 1 : 2) || !name.every(isName)) {
+      throw new UnexplainedError(404, 'What is explained is node/NAME and daemonset/NAMESPACE/NAME.');
+    }
+    const { objects } = sources;
+    if (!objects) throw new UnexplainedError(404, NO_CLUSTER);
+    const same = making.get(what);
+    if (same) return same;
+    if (making.size >= MAX_AT_ONCE) throw new UnexplainedError(503, 'Too much is being explained at the moment.');
+    const made = explain({ ...sources, objects }, name).finally(() => making.delete(what));
+    making.set(what, made);
+    return made;
+  };
+}
+
+const NO_CLUSTER =
+  'This taintkeeper takes its policies from files and knows no cluster: of what it judged, it has the decisions alone.';
+
+/** What names and namespaces are made of (RFC 1123). */
+const isName = (text: string) => /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/.test(text);
+
+interface InCluster extends Sources {
+  readonly objects: ClusterObjects;
+}
+
+async function ofNode(sources: InCluster, [name = '']: readonly string[]): Promise<ShownExplanation> {
+  const object = await found(sources.objects.read(`/api/v1/nodes/${name}`), `There is no node ${name}.`);
+  const survey = surveyOf(sources);
+  const leader: LeaderOnNode | undefined = survey && {
+    isContested: (taint) => survey.isContested(name, taint),
+    intruders: survey.intrudersOn(name),
+  };
+  const notes = survey ? [] : [NOT_LEADING];
+  const facts = factsFrom(sources, ['TaintPolicy'], [...notes, NO_EVENTS]);
+  return shown(wordsOfNode(explainedNode(object, name, facts, leader)));
+}
+
+async function ofDaemonSet(sources: InCluster, [namespace = '', name = '']: readonly string[]) {
+  const path = `/apis/apps/v1/namespaces/${namespace}/daemonsets/${name}`;
+  const object = await found(sources.objects.read(path), `There is no DaemonSet ${namespace}/${name}.`);
+  const survey = surveyOf(sources);
+  if (!survey) throw new UnexplainedError(404, 'Nodes, and so where a DaemonSet runs, are known to the leader alone.');
+  const notes = ['which nodes lack one of its pods is not looked at here', NO_EVENTS];
+  const facts = factsFrom(sources, ['TolerationPolicy', 'RecoveryPolicy'], notes);
+  return shown(wordsOfDaemon(explainedDaemonSet(object, { namespace, name }, { ...facts, nodes: survey.nodes() })));
+}
+
+const NO_EVENTS = 'a replica may not read Events: the command reads them, with your rights';
+
+const NOT_LEADING =
+  'this replica does not lead, and only the leader knows which taint is contested, and whose turn it is to get one';
+
+/** What only the leader knows, on the leader, once all of it has been read. */
+function surveyOf({ cluster }: Sources) {
+  const survey = cluster()?.survey;
+  return survey?.isSynced() ? survey : undefined;
+}
+
+function factsFrom({ objects, audit }: InCluster, kinds: readonly PolicyKind[], notes: readonly string[]): Facts {
+  return { policies: objects.policies().filter(({ kind }) => kinds.includes(kind)), audit, events: [], notes };
+}
+
+async function found(object: Promise<unknown>, otherwise: string): Promise<unknown> {
+  try {
+    return await object;
+  } catch (error) {
+    throw isNotFound(error) ? new UnexplainedError(404, otherwise) : error;
+  }
+}
+
+/** No more than a reader takes in, however large the cluster. */
+function shown({ sections, next }: Explanation): ShownExplanation {
+  return { at: new Date().toISOString(), sections: sections.map(shownSection), next };
+}
+
+function shownSection(section: Section): ShownSection {
+  if ('lines' in section) return { lines: section.lines.slice(0, MAX_ROWS) };
+  const { head, rows } = section;
+  const first = rows.slice(0, MAX_ROWS);
+  return { head, rows: first.map((row) => row.map(shownCell)), rowsLeftOut: rows.length - first.length };
+}
+
+function shownCell(cell: Cell): ShownCell {
+  if (typeof cell === 'string' || !('nodes' in cell)) return cell;
+  const nodes = cell.nodes.slice(0, MAX_NODES);
+  return { nodes, more: cell.nodes.length - nodes.length };
+}

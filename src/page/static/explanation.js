@@ -1,0 +1,202 @@
+// @ts-check
+/** @import { ShownCell, ShownExplanation, ShownSection } from '../explanations.ts' */
+/** @import { PageDecision } from '../state.ts' */
+/** @import { Level } from './troubles.js' */
+import { breakable, byId, fill, h, signed } from './dom.js';
+import { explain } from './fixes.js';
+import { fixLine } from './panel-parts.js';
+import { hrefOf, localTime, number, outcomeWords } from './words.js';
+
+/**
+ * What is known of one: nothing yet, an explanation, or why there is none.
+ * @typedef {{ readonly explanation?: ShownExplanation; readonly fault?: string }} Answer
+ */
+
+const ANSWER_WITHIN_MS = 10_000;
+/** Least time between two questions about the same: a large cluster changes all the time. */
+const PAUSE_MS = 2_000;
+
+/**
+ * Asks why one object is as it is, for as long as it is looked at, and again when the state has changed.
+ * @param {() => void} onNews there is another answer
+ */
+export function asker(onNews) {
+  let path = '';
+  /** @type {unknown} of the state that was asked about last */
+  let version;
+  /** @type {Answer} */
+  let answer = {};
+  /** @type {ReturnType<typeof setTimeout> | undefined} while it runs, nothing is asked about the same */
+  let pausing;
+  let isStale = false;
+
+  function ask() {
+    isStale = false;
+    const asked = path;
+    pausing = setTimeout(() => {
+      pausing = undefined;
+      if (isStale && path !== '') ask();
+    }, PAUSE_MS);
+    void answerTo(asked).then((found) => {
+      if (asked !== path) return;
+      // What was found before is worth more than that it could not be found again.
+      answer = found.explanation ? found : { ...answer, ...found };
+      onNews();
+    });
+  }
+
+  return {
+    /**
+     * @param {string} wanted `node/NAME`, `daemonset/NAMESPACE/NAME`, or nothing
+     * @param {unknown} state another one when it is to be asked again
+     * @returns {Answer}
+     */
+    about(wanted, state) {
+      if (wanted !== path) {
+        clearTimeout(pausing);
+        path = wanted;
+        answer = {};
+        version = state;
+        if (path !== '') ask();
+      } else if (state !== version) {
+        version = state;
+        isStale = true;
+        if (pausing === undefined && path !== '') ask();
+      }
+      return answer;
+    },
+  };
+}
+
+/** @param {string} path @returns {Promise<Answer>} */
+async function answerTo(path) {
+  try {
+    const address = `api/explain/${path.split('/').map(encodeURIComponent).join('/')}`;
+    const answer = await fetch(address, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+    return answer.ok ? { explanation: await answer.json() } : { fault: await answer.text() };
+  } catch {
+    return { fault: 'The explanation could not be had.' };
+  }
+}
+
+/** @type {Readonly<Record<string, Level>>} words by which a row is found */
+const LEVELS = {
+  missing: 'failed',
+  no: 'failed',
+  settling: 'attention',
+  removed: 'attention',
+  'not yet': 'attention',
+  protected: 'ok',
+  asked: 'ok',
+  yes: 'ok',
+};
+
+/**
+ * What is shown of the object that was chosen.
+ * @typedef {object} Details
+ * @property {'node' | 'daemonset'} kind
+ * @property {string} object empty for none
+ * @property {string} close the address without it
+ * @property {string} tag one word of its state; may be empty
+ * @property {string} [summary]
+ * @property {readonly PageDecision[]} decisions about it, the latest first
+ */
+
+/**
+ * Shows the object that was chosen: the explanation, and the latest decisions about it.
+ *
+ * @param {HTMLElement} target
+ * @param {Answer} answer
+ * @param {Details} details
+ */
+export function showDetails(target, { explanation, fault }, { kind, object, close, tag, summary, decisions }) {
+  target.hidden = object === '';
+  if (object === '') return;
+  const { at = '', ...known } = explanation ?? { sections: [], next: {} };
+  const { id } = target;
+  const fix = explain(kind, object);
+  // The time alone is no reason to make all of it anew, under the eyes of whoever reads it.
+  const source = [known, explanation ? '' : fault, decisions.map(({ id }) => id), kind, object, close, tag, summary];
+  fill(target, source, () => [
+    h('h3', { class: 'mono' }, object, tag !== '' && h('span', { class: 'tag' }, tag)),
+    h('a', { href: close, class: 'close', id: `${id}-close` }, 'Close'),
+    summary !== undefined && h('p', {}, summary),
+    explanation ? nextOf(known.next, id) : h('p', { class: 'quiet' }, fault ?? 'Asking why…'),
+    ...known.sections.map(sectionOf),
+    ...decisionsAbout(object, kind, decisions),
+    explanation && h('p', { class: 'quiet small', id: `${id}-at` }),
+    fix && fixLine({ ...fix, note: 'says it in a terminal, with your rights' }, `${id}-explain`),
+  ]);
+  if (!explanation) return;
+  const [day = '', clock = '', zone = ''] = localTime(at).split(' ');
+  byId(`${id}-at`).textContent = `As of ${day} ${clock} ${zone}${fault === undefined ? '' : ` · ${fault}`}`;
+}
+
+/**
+ * @param {ShownExplanation['next']} next
+ * @param {string} id
+ */
+function nextOf({ command, note = '' }, id) {
+  if (command === undefined) return h('p', {}, h('strong', {}, 'Next: '), note);
+  return h('div', { class: 'next' }, h('strong', {}, 'Next:'), fixLine({ command, note }, `${id}-next`));
+}
+
+/** @param {ShownSection} section */
+function sectionOf(section) {
+  if ('lines' in section) {
+    return h('ul', {}, ...section.lines.map((line) => h('li', {}, ...breakable(line))));
+  }
+  const { head, rows, rowsLeftOut } = section;
+  return h(
+    'table',
+    { class: 'list explained' },
+    h('thead', {}, h('tr', {}, ...head.map((title) => h('th', { scope: 'col' }, title)))),
+    h('tbody', {}, ...rows.map((row) => h('tr', {}, ...row.map(cellOf)))),
+    rowsLeftOut > 0 && h('caption', {}, `and ${number(rowsLeftOut)} more`),
+  );
+}
+
+/**
+ * @param {ShownCell} cell
+ * @param {number} column
+ */
+function cellOf(cell, column) {
+  if (typeof cell !== 'string')
+    return h('td', { class: 'mono' }, ...('nodes' in cell ? nodesOf(cell) : policyOf(cell)));
+  const level = column > 0 ? LEVELS[cell] : undefined;
+  if (level) return h('td', {}, signed(level, cell));
+  return h('td', column === 0 ? { class: 'mono' } : {}, ...breakable(cell));
+}
+
+/** @param {{ readonly text: string; readonly policy: string }} cell */
+const policyOf = ({ text, policy }) => [h('a', { href: hrefOf('policies', policy) }, text)];
+
+/** @param {{ readonly nodes: readonly string[]; readonly more: number }} cell */
+function nodesOf({ nodes, more }) {
+  return [
+    ...nodes.flatMap((node, index) => [index > 0 && ', ', h('a', { href: hrefOf('nodes', node) }, node)]),
+    more > 0 && ` and ${number(more)} more`,
+  ];
+}
+
+const MAX_SHOWN = 3;
+
+/**
+ * @param {string} object
+ * @param {'node' | 'daemonset'} kind
+ * @param {readonly PageDecision[]} decisions the latest first
+ */
+function decisionsAbout(object, kind, decisions) {
+  const shown = decisions.slice(0, MAX_SHOWN);
+  if (shown.length === 0) return [h('p', { class: 'quiet' }, 'None of the latest decisions is about it.')];
+  const all = hrefOf('decisions', '', { q: `${kind === 'node' ? 'Node' : 'DaemonSet'} ${object}` });
+  const rows = shown.map(({ time, verdict, user, replica, violations, message = '' }) => {
+    const said = violations.map(({ policy, outcome, subject }) => `${outcomeWords(outcome)} ${subject} (${policy})`);
+    const [day = '', clock = ''] = localTime(time).split(' ');
+    return [`${day} ${clock}`, verdict, user, `${said.join('; ') || message} · answered by ${replica}`];
+  });
+  return [
+    sectionOf({ head: ['Decided', 'Verdict', 'For', 'What'], rows, rowsLeftOut: 0 }),
+    h('p', {}, h('a', { href: all }, `Latest decisions about it: ${number(decisions.length)}`)),
+  ];
+}

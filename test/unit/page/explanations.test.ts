@@ -1,0 +1,185 @@
+import { describe, expect, it } from 'vitest';
+import { ApiError } from '../../../src/cluster/client/api-error.ts';
+import { type PolicyObject, viewPolicy } from '../../../src/cluster/policies.ts';
+import { type ClusterNode, projectNode } from '../../../src/controllers/sources.ts';
+import { createExplanations, type ShownExplanation, type ShownSection } from '../../../src/page/explanations.ts';
+import type { LedCluster } from '../../../src/page/state-feed.ts';
+import type { PolicyKind } from '../../../src/policy/policy.ts';
+import { compilePolicies } from '../../../src/policy/policy-set.ts';
+import { pageSources } from './page-sources.ts';
+
+const GPU = { key: 'gpu', effect: 'NoSchedule', ensure: 'Present' };
+const EDGE = { key: 'edge', effect: 'NoSchedule' } as const;
+
+const policyOf = (kind: PolicyKind, name: string, spec: object): PolicyObject =>
+  viewPolicy(kind, { metadata: { name, uid: name, generation: 1, resourceVersion: '1' }, spec });
+const RESTORE = policyOf('TaintPolicy', 'pool', { mode: 'Restore', taints: [GPU] });
+const AGENTS = policyOf('TolerationPolicy', 'agents', {
+  mode: 'Mutate',
+  daemonSets: { namespaces: ['ns'] },
+  tolerations: [{ ...EDGE, operator: 'Exists' }],
+});
+
+const written = (field: object) => [
+  { manager: 'kubectl', operation: 'Update', time: '2026-01-02T03:04:05Z', fieldsV1: field },
+];
+const node = (name: string, taints: readonly object[] = []) => ({
+  metadata: { name, managedFields: written({ 'f:spec': { 'f:taints': {} } }) },
+  spec: { taints },
+});
+const DAEMON_SET = {
+  metadata: { namespace: 'ns', name: 'agent', managedFields: written({ 'f:spec': { 'f:template': {} } }) },
+  spec: { template: { spec: {} } },
+};
+
+interface Given {
+  /** By their paths. */
+  readonly objects?: Readonly<Record<string, object>>;
+  readonly policies?: readonly PolicyObject[];
+  /** Known to this replica: it leads. */
+  readonly nodes?: readonly ClusterNode[];
+  readonly contested?: boolean;
+  readonly audit?: boolean;
+  readonly read?: (path: string) => Promise<unknown>;
+}
+
+function explaining({ objects = {}, policies = [], nodes, contested = false, audit = false, read }: Given) {
+  const survey: LedCluster['survey'] | undefined = nodes && {
+    isSynced: () => true,
+    revision: () => 1,
+    nodes: () => [...nodes],
+    daemonSets: () => [],
+    isContested: () => contested,
+    intrudersOn: () => '1 pod landed there',
+  };
+  const readObject = async (path: string) => {
+    if (objects[path]) return objects[path];
+    throw new ApiError('GET', path, 404, 'NotFound', '');
+  };
+  const cluster = () => survey && { survey, policies: [], compiled: compilePolicies([]) };
+  return createExplanations(
+    pageSources({ audit, cluster, objects: { policies: () => policies, read: read ?? readObject } }),
+  );
+}
+
+/** One text a row or line. */
+const textOf = ({ sections }: ShownExplanation) => sections.flatMap(rowsOf);
+const rowsOf = (section: ShownSection) =>
+  'lines' in section
+    ? section.lines
+    : section.rows.map((row) =>
+        row
+          .map((cell) =>
+            typeof cell === 'string' ? cell : 'nodes' in cell ? `${cell.nodes.join(',')}+${cell.more}` : cell.text,
+          )
+          .join(' | '),
+      );
+
+describe('a node', () => {
+  const objects = { '/api/v1/nodes/n1': node('n1') };
+
+  it('is explained by what the leader knows: who wrote it, what it lacks, and what comes of it', async () => {
+    const explained = await explaining({ objects, policies: [RESTORE, AGENTS], nodes: [] })('node/n1');
+    expect(textOf(explained)).toEqual([
+      'gpu:NoSchedule | missing | wanted by pool (Restore, spec.taints[0]); the leader is about to restore it',
+      'spec.taints is owned by field manager "kubectl" (Update at 2026-01-02T03:04:05Z)',
+      '1 pod landed there',
+      'pool | Restore | is selected',
+      'note: a replica may not read Events: the command reads them, with your rights',
+    ]);
+    expect(explained.next).toEqual({ note: 'nothing: the leader is about to restore it' });
+    expect(Date.now() - Date.parse(explained.at)).toBeLessThan(5_000);
+  });
+
+  it('is left to whoever takes the taint away, and the next step says who that is', async () => {
+    const explained = await explaining({ objects, policies: [RESTORE], nodes: [], contested: true })('node/n1');
+    expect(textOf(explained)[0]).toContain('removed each time, so not restored for now');
+    expect(explained.next.command).toContain('reason=TaintContested');
+  });
+
+  it('says what only --audit keeps from being done', async () => {
+    const explained = await explaining({ objects, policies: [RESTORE], nodes: [], audit: true })('node/n1');
+    expect(textOf(explained)[0]).toContain('pool (Audit, spec.taints[0]); only --audit keeps it from being restored');
+  });
+
+  it('is explained by another replica too, which says what it does not know', async () => {
+    const texts = textOf(await explaining({ objects, policies: [RESTORE] })('node/n1'));
+    expect(texts[0]).toContain('the leader restores it, unless it is contested or waits for its turn');
+    expect(texts).toContainEqual(expect.stringMatching(/^note: this replica does not lead/));
+  });
+});
+
+describe('a DaemonSet', () => {
+  const objects = { '/apis/apps/v1/namespaces/ns/daemonsets/agent': DAEMON_SET };
+
+  it('is explained by the nodes that the leader knows, of which few are named', async () => {
+    const tainted = Array.from({ length: 5_000 }, (_, index) => projectNode(node(`n${index}`, [EDGE])));
+    const explained = await explaining({ objects, policies: [AGENTS], nodes: tainted })('daemonset/ns/agent');
+    expect(textOf(explained)).toEqual([
+      'edge:NoSchedule | missing | wanted by agents (Mutate, spec.tolerations[0])',
+      'spec.template was last written by field manager "kubectl" (Update at 2026-01-02T03:04:05Z)',
+      'TolerationPolicy agents | Mutate | is selected',
+      '5000 | n0,n1,n2+4997 | no | taint edge:NoSchedule',
+      expect.stringMatching(/^note: which nodes lack one of its pods/),
+      expect.stringMatching(/^note: a replica may not read Events/),
+    ]);
+    expect(explained.next).toEqual({ command: 'kubectl rollout restart -n ns daemonset agent' });
+    expect(JSON.stringify(explained).length).toBeLessThan(2_000);
+  });
+
+  it('has no more rows than one reads', async () => {
+    const alone = Array.from({ length: 300 }, (_, index) =>
+      projectNode(node(`n${index}`, [{ ...EDGE, key: `k${index}` }])),
+    );
+    const { sections } = await explaining({ objects, nodes: alone })('daemonset/ns/agent');
+    expect(sections).toContainEqual(expect.objectContaining({ rows: expect.any(Array), rowsLeftOut: 200 }));
+  });
+
+  it('is left to the leader', async () => {
+    await expect(explaining({ objects })('daemonset/ns/agent')).rejects.toMatchObject({
+      statusCode: 404,
+      message: expect.stringContaining('known to the leader alone'),
+    });
+  });
+});
+
+it.each([
+  { what: 'node/n2', statusCode: 404, message: 'There is no node n2.' },
+  { what: 'daemonset/ns/b', statusCode: 404, message: 'There is no DaemonSet ns/b.' },
+  { what: 'pod/ns/b', statusCode: 404 },
+  { what: 'node/../pods', statusCode: 404 },
+  { what: 'node/a%2fb', statusCode: 404 },
+  { what: 'node/A', statusCode: 404 },
+  { what: `node/${'a'.repeat(254)}`, statusCode: 404 },
+  { what: '', statusCode: 404 },
+])('$what is not explained', async ({ what, ...expected }) => {
+  await expect(explaining({ nodes: [] })(what)).rejects.toMatchObject(expected);
+});
+
+it('asks once for what several want at the same time, and takes no more than a few at a time', async () => {
+  const asked: string[] = [];
+  let answer = () => {};
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const explain = explaining({
+    async read(path) {
+      asked.push(path);
+      await answered;
+      return node('n');
+    },
+  });
+  const wanted = ['node/a', 'node/b', 'node/c', 'node/d', 'node/a'].map((what) => explain(what));
+  await expect(explain('node/e')).rejects.toMatchObject({ statusCode: 503 });
+  answer();
+  await Promise.all(wanted);
+  expect(asked).toHaveLength(4);
+  await explain('node/e');
+});
+
+it('without a cluster there is nothing to explain', async () => {
+  await expect(createExplanations(pageSources())('node/n1')).rejects.toMatchObject({
+    statusCode: 404,
+    message: expect.stringContaining('takes its policies from files'),
+  });
+});
