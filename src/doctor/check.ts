@@ -91,7 +91,7 @@ export interface Check<F = Facts> {
   /** What it is called in results, if that is not its name. */
   readonly printed?: CheckName;
   readonly area: Area;
-  /** Whose trouble may be the cause of what it finds; the first that has trouble is named. */
+  /** Whose trouble, or what that follows from, may be the cause of what it finds; the first that has trouble is named. */
   readonly dependsOn: readonly CheckName[];
   run(facts: F): Finding | readonly Finding[];
 }
@@ -123,6 +123,8 @@ export function unread(...readings: readonly Reading<unknown>[]): Finding | unde
  */
 export function runChecks<F>(all: readonly Check<F>[], facts: F, asked: readonly Check<F>[] = all): CheckResult[] {
   const results = new Map<CheckName, readonly CheckResult[] | 'running'>();
+  /** Of what was skipped, the trouble that it follows from: what depends on it follows from that as well. */
+  const causes = new Map<CheckResult, CheckResult>();
   return asked.flatMap(resultsOf);
 
   function resultsOf(check: Check<F>): readonly CheckResult[] {
@@ -139,14 +141,20 @@ export function runChecks<F>(all: readonly Check<F>[], facts: F, asked: readonly
   function resultOf(check: Check<F>, { consequence, area = check.area, ...found }: Finding): CheckResult {
     const { evidence, remedy } = found;
     const name = check.printed ?? check.name;
-    const cause = consequence && troubleAmong(consequence.of ?? check.dependsOn);
-    if (cause) return { area: check.area, name, state: 'skipped', evidence: printable(consequence.says(cause.name)) };
+    const cause = consequence && causeAmong(consequence.of ?? check.dependsOn);
+    if (cause) {
+      const evidence = printable(consequence.says(cause.name));
+      const skipped: CheckResult = { area: check.area, name, state: 'skipped', evidence };
+      causes.set(skipped, cause);
+      return skipped;
+    }
     const words = { evidence: printable(evidence), ...(remedy === undefined ? {} : { remedy: printable(remedy) }) };
     return { area, name, ...found, ...words };
   }
 
-  function troubleAmong(names: readonly CheckName[]): CheckResult | undefined {
-    return names.flatMap((name) => resultsOf(named(name))).find(({ state }) => state === 'trouble');
+  function causeAmong(names: readonly CheckName[]): CheckResult | undefined {
+    const found = names.flatMap((name) => resultsOf(named(name)));
+    return found.find(({ state }) => state === 'trouble') ?? found.map((one) => causes.get(one)).find(Boolean);
   }
 
   function named(name: CheckName): Check<F> {

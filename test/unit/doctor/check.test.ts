@@ -44,6 +44,21 @@ describe('the list of checks', () => {
     ]);
   });
 
+  it('names the first cause of what follows from what follows', () => {
+    const follows = (evidence: string) => consequence(finding('trouble', evidence));
+    expect(
+      results([
+        one('admission', 'trouble', ['round trip'], follows('no call ends')),
+        one('round trip', 'trouble', ['endpoints'], follows('nobody answers')),
+        one('endpoints', 'trouble'),
+      ]),
+    ).toEqual([
+      'admission skipped: no call ends: see endpoints',
+      'round trip skipped: nobody answers: see endpoints',
+      'endpoints trouble: endpoints is trouble',
+    ]);
+  });
+
   it('reports what is a cause, whatever else there is', () => {
     expect(results([one('endpoints', 'trouble', ['Service']), one('Service', 'trouble')])).toEqual([
       'endpoints trouble: endpoints is trouble',
