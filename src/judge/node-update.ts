@@ -73,7 +73,11 @@ function validate(
     ],
     [
       ...dropped.flatMap((ruling) => auditWarnings(ruling, 'dropped')),
-      ...released.map((ruling) => `${namesOf(ruling.released)} released taint ${formatTaint(ruling.taint)}`),
+      ...released.map(({ taint, released: by }) =>
+        by.some(({ policy }) => policy.wouldRelease)
+          ? `${namesOf(by)} would release taint ${formatTaint(taint)} (--audit)`
+          : `${namesOf(by)} released taint ${formatTaint(taint)}`,
+      ),
       ...added.flatMap((ruling) => auditWarnings(ruling, 'added')),
       ...departed.map(({ warning }) => warning),
     ],

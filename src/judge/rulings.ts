@@ -27,7 +27,7 @@ export interface Ruling {
   readonly mode: TaintMode | undefined;
   /** The policies of that mode. */
   readonly standing: readonly Protection[];
-  /** Policies that let the taint go because the release annotation named it. An addition is never released. */
+  /** Policies that let the taint go because the release annotation named it, or would without --audit. An addition is never released. */
   readonly released: readonly Protection[];
   /** Policies that exempt the requester. */
   readonly exempt: readonly Protection[];
@@ -41,7 +41,7 @@ export function isForbidden({ mode }: Ruling): boolean {
 /** Whether the taint is, or was, protected by more than a policy that watches. */
 export function isBinding(ruling: Ruling): boolean {
   const { released, exempt } = ruling;
-  return isForbidden(ruling) || released.length > 0 || exempt.some(({ policy }) => policy.mode !== 'Audit');
+  return isForbidden(ruling) || [...released, ...exempt].some(({ policy }) => policy.mode !== 'Audit');
 }
 
 /**
@@ -113,12 +113,16 @@ export function withoutKept(additions: readonly Ruling[], drops: readonly Ruling
 
 /**
  * Whether a release lets a taint go. The annotation counts as it stood before the request, so that no single write can both
- * announce and remove. It is honoured once: by the time of validation it must be gone.
+ * announce and remove. It is honoured once: by the time of validation it must be gone. In a trial nobody takes it out.
  */
-function releaseCheck({ phase, node, oldNode }: NodeUpdate): (taint: Taint) => boolean {
+function releaseCheck({ phase, node, oldNode }: NodeUpdate): (taint: Taint, by: Protection) => boolean {
   const before = parseRelease(oldNode.release);
   const after = parseRelease(node.release);
-  return (taint) => isReleased(before, taint) && (phase === 'mutate' || !isReleased(after, taint));
+  return (taint, { policy, field }) =>
+    isReleased(before, taint) &&
+    (policy.releasable
+      ? phase === 'mutate' || !isReleased(after, taint)
+      : policy.wouldRelease && policy.trial(field) !== 'Audit');
 }
 
 function rule(
@@ -126,7 +130,7 @@ function rule(
   policies: readonly CompiledTaintPolicy[],
   { requester }: NodeUpdate,
   fieldOf: (policy: CompiledTaintPolicy) => string | undefined,
-  releases: (taint: Taint) => boolean = () => false,
+  releases: (taint: Taint, by: Protection) => boolean = () => false,
 ): Ruling {
   const standing: Protection[] = [];
   const released: Protection[] = [];
@@ -135,7 +139,7 @@ function rule(
     const field = fieldOf(policy);
     if (field === undefined) continue;
     if (policy.exempts(requester)) exempt.push({ policy, field });
-    else if (policy.releasable && releases(taint)) released.push({ policy, field });
+    else if (releases(taint, { policy, field })) released.push({ policy, field });
     else standing.push({ policy, field });
   }
   // Policies come with the strongest mode first.
@@ -173,7 +177,8 @@ export function departures(
     node.taints.flatMap((taint) => {
       const field = policy.heldBy(taint, isSettled);
       if (field === undefined) return [];
-      const isRefused = policy.leaving === 'Refuse' && !(policy.releasable && isReleased(release, taint));
+      const isReleasable = policy.releasable || policy.wouldRelease;
+      const isRefused = policy.leaving === 'Refuse' && !(isReleasable && isReleased(release, taint));
       return [{ policy, field, taint, isRefused }];
     }),
   );

@@ -66,6 +66,8 @@ export interface CompiledTaintPolicy {
   readonly exempt: { readonly users: readonly string[]; readonly groups: readonly string[] };
   /** Whether the release annotation lets taints go. Never with Audit, which lets everything go and changes nothing. */
   readonly releasable: boolean;
+  /** Whether it would let them go, where only `audit` makes its mode Audit. */
+  readonly wouldRelease: boolean;
   /** Whether a native policy puts taints back before anybody is asked. */
   readonly restoresNatively: boolean;
   /** The Present taints, as they are set on a node that lacks them. */
@@ -189,6 +191,7 @@ export function compileTaintPolicy(
     nodeSelector: spec.nodeSelector,
     exempt: { users, groups },
     releasable: spec.release !== 'Never' && mode !== 'Audit',
+    wouldRelease: spec.release !== 'Never' && mode === 'Audit' && spec.mode !== 'Audit',
     restoresNatively: restoresNatively(spec, mode),
     present: rules.flatMap(({ ensure, key, value, effect, mayEvict = false, field }) => {
       if (ensure !== 'Present' || effect === undefined) return [];
@@ -222,10 +225,7 @@ export function compileTolerationPolicy(
     mode,
     rank: TOLERATION_MODES.indexOf(mode),
     daemonSets: spec.daemonSets,
-    tolerations: tolerationsOf(spec).map((value, index) => ({
-      value,
-      field: `spec.tolerations[${index}]`,
-    })),
+    tolerations: tolerationsOf(spec).map((value, index) => ({ value, field: `spec.tolerations[${index}]` })),
     patchesExisting: mode === 'Mutate' && spec.existing === 'Patch',
     isTrial: mode !== spec.mode,
     selectsDaemonSet: compileDaemonSetSelection(spec.daemonSets),

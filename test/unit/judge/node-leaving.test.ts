@@ -23,6 +23,8 @@ describe('leaving: Refuse', () => {
     const spec: TaintPolicySpec = { mode: 'Restore', nodeSelector, leaving: 'Refuse', taints: [{ key: 'dedicated' }] };
     const trial = policySet({ taint: { p: spec } }, { audit: true });
     expect(admitted(trial, leaving)).toMatchObject({ verdict: 'allow', outcomes: [`p would-deny ${GPU}`] });
+    const announced = { ...leaving, oldRelease: GPU, newRelease: GPU };
+    expect(admitted(trial, announced).outcomes).toEqual([`p unselected ${GPU}`]);
   });
 
   it('says which label, which taint, and what to do', () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { StringMap } from '../../../src/kubernetes/label-selector.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { Requester } from '../../../src/policy/policy-set.ts';
-import type { TaintMode } from '../../../src/policy/taint-policy.ts';
+import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import { policySet } from '../policy/policies.ts';
 import {
@@ -143,6 +143,40 @@ describe('Audit', () => {
     expect(outcomes(decision)).toEqual([`p ${outcome} dedicated=gpu:NoSchedule`]);
     expect(decision.warnings).toEqual([warning]);
     expect(decision.auditAnnotations).toEqual({ [outcome]: 'p: dedicated=gpu:NoSchedule' });
+  });
+
+  it.each<{ why: string; spec: object; outcome: string; warning: string }>([
+    {
+      why: 'a removal that was announced',
+      spec: { mode: 'Deny' },
+      outcome: 'released',
+      warning: 'TaintPolicy p would release taint dedicated=gpu:NoSchedule (--audit)',
+    },
+    {
+      why: 'one that the policy never releases',
+      spec: { mode: 'Deny', release: 'Never' },
+      outcome: 'would-deny',
+      warning: 'TaintPolicy p would refuse to drop taint dedicated=gpu:NoSchedule (--audit)',
+    },
+    {
+      why: 'one by a policy that watches anyway',
+      spec: { mode: 'Audit' },
+      outcome: 'audited',
+      warning: 'TaintPolicy p, Audit: taint dedicated=gpu:NoSchedule was dropped',
+    },
+  ])('with --audit says what enforcing would do of $why', ({ spec, outcome, warning }) => {
+    const taints = [{ key: 'dedicated' }];
+    const audit = policySet({ taint: { p: { taints, ...spec } as TaintPolicySpec } }, { audit: true });
+    const release = 'dedicated=gpu:NoSchedule';
+    // In a trial nothing takes the annotation out.
+    const atOnce = { before: [gpu], after: [], newRelease: release };
+    const update = { ...atOnce, oldRelease: release };
+    expect(judgeUpdate(audit, 'mutate', update).verdict).toBe('allow');
+    const decision = judgeUpdate(audit, 'validate', update);
+    expect(outcomes(decision)).toEqual([`p ${outcome} dedicated=gpu:NoSchedule`]);
+    expect(decision.warnings).toEqual([warning]);
+    // Announced and removed by one write, it is refused as ever.
+    expect(outcomes(judgeUpdate(audit, 'validate', atOnce))).not.toContain(`p released dedicated=gpu:NoSchedule`);
   });
 
   it('with --audit does not say what a key with a wildcard would do, which nobody measures then', () => {
