@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { messageOf } from './cluster/client/api-client.ts';
 import { startBackstop } from './controllers/backstop/backstop-controller.ts';
 import { startCertificateRotation } from './controllers/certificates/certificate-rotation.ts';
 import type { Controller, LeaderContext, LeaderOptions } from './controllers/context.ts';
@@ -44,7 +45,10 @@ export interface LeaderWork {
   stop(): Promise<void>;
 }
 
-/** Starts all controllers. None of them begins anything once `options.signal` is aborted. */
+/**
+ * Starts all controllers. None of them begins anything once `options.signal` is aborted.
+ * @throws what a controller throws that cannot be started; those before it are ended
+ */
 export function startLeaderWork(options: LeaderOptions): LeaderWork {
   const { client, policies, audit, metrics, log } = options;
   const stopping = new AbortController();
@@ -60,16 +64,19 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
   const shared = { ...options, ...cluster, signal, rights, reports: createReports() };
   const context = { ...shared, evictionTurns: evictionTurns(shared) };
   const survey = surveyOf(context);
-  for (const start of CONTROLLERS) {
-    const controller = start(context);
-    if (controller) running.defer(controller.stop);
-  }
-  return {
-    survey,
-    stop() {
-      // First, so that nothing begins any more, and what fails now is no failure.
-      stopping.abort();
-      return running.disposeAsync();
-    },
+  const stop = () => {
+    // First, so that nothing begins any more, and what fails now is no failure.
+    stopping.abort();
+    return running.disposeAsync();
   };
+  try {
+    for (const start of CONTROLLERS) {
+      const controller = start(context);
+      if (controller) running.defer(controller.stop);
+    }
+  } catch (error) {
+    stop().catch((fault) => log.error(`what was started did not end: ${messageOf(fault)}`));
+    throw error;
+  }
+  return { survey, stop };
 }

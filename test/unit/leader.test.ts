@@ -10,12 +10,15 @@ import { createMetrics } from '../../src/server/metrics.ts';
 import { captureLog } from './captured-log.ts';
 
 /** An API server that never answers: requests end when the lease does. */
-function startUnanswered(signal: AbortSignal) {
+function unanswered(signal: AbortSignal) {
   const asked: string[] = [];
+  const waiting = new Set<symbol>();
   const request = async (method: string, path: string, options: RequestOptions = {}) => {
     asked.push(`${method} ${path}`);
     const ending = options.signal ? AbortSignal.any([signal, options.signal]) : signal;
-    return orAborted(new Promise(() => {}), ending);
+    const one = Symbol(path);
+    waiting.add(one);
+    return orAborted(new Promise(() => {}), ending).finally(() => waiting.delete(one));
   };
   const client = { request, now: () => new Date() } as unknown as ApiClient;
   const { log, lines } = captureLog();
@@ -51,7 +54,12 @@ function startUnanswered(signal: AbortSignal) {
     metrics,
     log,
   };
-  return { work: startLeaderWork(options), asked, lines, metrics };
+  return { options, asked, waiting, lines, metrics };
+}
+
+function startUnanswered(signal: AbortSignal) {
+  const { options, ...rest } = unanswered(signal);
+  return { work: startLeaderWork(options), ...rest };
 }
 
 it('ends all that a leader does, also what was never answered, without a word', async () => {
@@ -63,4 +71,24 @@ it('ends all that a leader does, also what was never answered, without a word', 
   expect(lines().map(({ msg }) => msg)).toEqual([]);
   expect(await metrics.registry.getSingleMetricAsString('taintkeeper_watch_connected')).not.toContain('{');
   expect(work.survey.isSynced()).toBe(false);
+});
+
+it('ends what was started when something cannot be', async () => {
+  const { options, asked, waiting, metrics } = unanswered(new AbortController().signal);
+  const changes = createSubject();
+  const broken = {
+    ...options.certificates,
+    changes: {
+      ...changes,
+      subscribe() {
+        throw new Error('broken');
+      },
+    },
+  };
+  expect(() => startLeaderWork({ ...options, certificates: broken })).toThrow('broken');
+  await expect.poll(() => [...waiting]).toEqual([]);
+  const count = asked.length;
+  expect(count).toBeGreaterThan(0);
+  await expect.poll(() => metrics.registry.getSingleMetricAsString('taintkeeper_watch_connected')).not.toContain('{');
+  expect([asked.length, [...waiting]]).toEqual([count, []]);
 });
