@@ -1,6 +1,6 @@
 import type { Operation } from 'fast-json-patch';
 import jsonPatch from 'fast-json-patch';
-import { type Claim, claimsOf, hasBudget } from '../evictions/no-execute-budget.ts';
+import { budgetClaimsOf, type Claim, hasBudget } from '../evictions/no-execute-budget.ts';
 import { judgeDaemonSet } from '../judge/daemon-set.ts';
 import { allow, type Decision, type Phase, type Violation } from '../judge/decision.ts';
 import { judgeNode } from '../judge/node.ts';
@@ -76,7 +76,7 @@ function judgeNodeRequest(
   const decision = judgeNode({ operation: 'UPDATE', phase, requester, node, oldNode }, policies);
   const { taintPolicies } = policies;
   const counts = phase === 'validate' && decision.verdict === 'allow' && taintPolicies.some(hasBudget);
-  const claims = counts ? claimsOf({ requester, node, oldNode }, taintPolicies) : [];
+  const claims = counts ? budgetClaimsOf({ requester, node, oldNode }, taintPolicies) : [];
   return { ...judged(object, decision), ...(claims.length > 0 ? { claims } : {}) };
 }
 

@@ -5,10 +5,19 @@ import type { ClusterChoice } from '../cluster/client/kube-config.ts';
 import { POLICY_GROUP, POLICY_RESOURCES, viewPolicy } from '../cluster/policies.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import { TOLERATE } from '../coverage/authorization.ts';
-import { type Claim, claimsOf, grantsFor, TOLERATOR_KINDS, type Tolerator } from '../coverage/tolerating.ts';
+import {
+  authorizationsNeeded,
+  type Claim,
+  grantsFor,
+  TOLERATOR_KINDS,
+  type Tolerator,
+  type ToleratorKind,
+} from '../coverage/tolerating.ts';
+import { OWN_LABELS } from '../doctor/installation.ts';
 import { KUBECTL_YAML, readDocuments } from '../files/documents.ts';
 import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
 import { InputError } from '../files/text-files.ts';
+import { type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { isPattern, matchesPattern } from '../kubernetes/pattern.ts';
 import { atMost, count, printable } from '../kubernetes/text.ts';
 import { viewTolerator } from '../objects/workload-object.ts';
@@ -62,7 +71,7 @@ function claims(
     ]);
   }
   const isAsked = (name: string) => namespace.length === 0 || namespace.some((one) => matchesPattern(one, name));
-  const found = claimsOf(
+  const found = authorizationsNeeded(
     tolerators.filter(({ pod }) => isAsked(pod.namespace)),
     taintPolicies,
   );
@@ -120,13 +129,26 @@ const LISTS = [
   { kind: 'CronJob', path: '/apis/batch/v1/cronjobs' },
 ] as const;
 
+/** But for taintkeeper's own namespaces: native policies ask nobody there. */
 async function listTolerators(client: ApiClient): Promise<Tolerator[]> {
   const fieldSelector = 'status.phase!=Succeeded,status.phase!=Failed';
+  const own = new Set<string>();
+  const view = (kind: ToleratorKind) => (object: unknown) => {
+    const tolerator = viewTolerator(kind, object, []);
+    if (kind === 'Deployment' && isOwn(object)) own.add(tolerator.pod.namespace);
+    return tolerator;
+  };
   const [pods, ...workloads] = await Promise.all([
     listObjects(client, '/api/v1/pods', viewLivePod, { fieldSelector }),
-    ...LISTS.map(({ kind, path }) => listObjects(client, path, (object) => viewTolerator(kind, object, []))),
+    ...LISTS.map(({ kind, path }) => listObjects(client, path, view(kind))),
   ]);
-  return [...(pods ?? []), ...workloads].flat();
+  return [...(pods ?? []), ...workloads].flat().filter(({ pod }) => !own.has(pod.namespace));
+}
+
+/** Whether a Deployment is taintkeeper, by the label that all of its objects have. */
+function isOwn(deployment: unknown): boolean {
+  const { labels = {} } = (deployment as { metadata: { labels?: StringMap } }).metadata;
+  return selects({ matchLabels: OWN_LABELS }, labels);
 }
 
 /** Nothing of a static pod, which nobody is asked about; and who chose the node of a pod, it does not say. */

@@ -33,7 +33,7 @@ export interface Claim {
 }
 
 /** Who has to be authorized for which key, by namespace, service account and key. */
-export function claimsOf(
+export function authorizationsNeeded(
   tolerators: readonly Tolerator[],
   policies: readonly Pick<CompiledTaintPolicy, 'name' | 'authorization'>[],
 ): Claim[] {

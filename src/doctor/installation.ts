@@ -61,6 +61,7 @@ export interface Search {
 
 /** What every object of the manifests is called, and the label that all of them have. */
 const NAME = 'taintkeeper';
+export const OWN_LABELS = { 'app.kubernetes.io/name': NAME } as const;
 export const LABEL = `app.kubernetes.io/name=${NAME}`;
 /** Where taintkeeper keeps the certificates that it issues, unless told otherwise. */
 export const OWN_SECRET = 'taintkeeper-certs';

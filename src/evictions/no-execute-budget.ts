@@ -49,7 +49,7 @@ export interface Claim {
  * The places that an update asks for: of each policy that is for the node and does not exempt the requester, if the update adds such a
  * taint to a node that has none yet. Another value of a taint that the node has is no addition.
  */
-export function claimsOf(
+export function budgetClaimsOf(
   { node, oldNode, requester }: Pick<NodeUpdate, 'node' | 'oldNode' | 'requester'>,
   policies: readonly CompiledTaintPolicy[],
 ): Claim[] {

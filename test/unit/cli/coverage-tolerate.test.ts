@@ -140,12 +140,20 @@ describe('of a cluster', () => {
         pod('scheduled', { nodeName: 'n1' }),
         pod('web-1', undefined, ownedBy('ReplicaSet')),
         pod('web-2', undefined, ownedBy('ReplicaSet')),
+        pod('taintkeeper-1', undefined, { namespace: 'guard', ...ownedBy('ReplicaSet') }),
         pod('static-n1', undefined, { annotations: { 'kubernetes.io/config.mirror': 'x' }, ...ownedBy('Node') }),
       ],
       '/apis/apps/v1/daemonsets': [
         workload('DaemonSet', 'agent', { serviceAccountName: 'agent', tolerations: EVERYTHING }),
       ],
-      '/apis/apps/v1/deployments': [workload('Deployment', 'web')],
+      '/apis/apps/v1/deployments': [
+        workload('Deployment', 'web'),
+        // The namespace of taintkeeper itself is none that native policies ask about.
+        workload('Deployment', 'tk', undefined, {
+          namespace: 'guard',
+          labels: { 'app.kubernetes.io/name': 'taintkeeper' },
+        }),
+      ],
       '/apis/apps/v1/statefulsets': [],
       '/apis/batch/v1/jobs': [workload('Job', 'nightly-1', undefined, ownedBy('CronJob'))],
       '/apis/batch/v1/cronjobs': [cronJob],

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   type BudgetPolicy,
+  budgetClaimsOf,
   budgetId,
   type Claim,
-  claimsOf,
   doubtful,
   doubtfulInMs,
   GRACE_MS,
@@ -126,7 +126,7 @@ describe('an update claims a place', () => {
     { what: 'at once, by a pattern too', after: [out], spec: { taints: [{ key: 'example.com/*' }] }, claims: [out] },
   ])('$what', ({ before = [], after, oldLabels = {}, labels = oldLabels, spec, requester = DEVELOPER, claims }) => {
     const update = { requester, oldNode: view(before, oldLabels), node: view(after, labels) };
-    expect(claimsOf(update, [policyOf(spec)]).flatMap(({ taints }) => taints)).toEqual(claims);
+    expect(budgetClaimsOf(update, [policyOf(spec)]).flatMap(({ taints }) => taints)).toEqual(claims);
   });
 });
 
