@@ -77,6 +77,7 @@ export type RecoveryPolicySpec = Static<typeof RecoveryPolicySpecSchema>;
 
 /** A RecoveryPolicy as it is in force: what its spec leaves out is filled in. */
 export interface CompiledRecoveryPolicy {
+  readonly kind: 'RecoveryPolicy';
   readonly name: string;
   readonly mode: RecoveryMode;
   /** 0 for the strongest mode. */
@@ -99,6 +100,7 @@ export function compileRecoveryPolicy(name: string, spec: RecoveryPolicySpec, au
   } = { ...RECOVERY_DEFAULTS, ...spec, ...spec.budget };
   const mode = audit ? 'Audit' : declared;
   return {
+    kind: 'RecoveryPolicy',
     name,
     mode,
     rank: RECOVERY_MODES.indexOf(mode),

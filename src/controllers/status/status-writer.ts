@@ -82,6 +82,9 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
     const nodeViews = [...nodes()];
     const daemonSetViews = [...daemonSets()];
     const { taintPolicies, tolerationPolicies, recoveryPolicies } = compiled();
+    const byName = new Map(
+      [...taintPolicies, ...tolerationPolicies, ...recoveryPolicies].map((one) => [`${one.kind}/${one.name}`, one]),
+    );
     const keys = keysOf(nodeViews);
     const stalled = [...reports.troubles(), ...taintPolicies.flatMap((policy) => misspelt(policy, keys))];
     metrics.stalled(stalled);
@@ -97,7 +100,8 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
       const natives = reports.natives(policy);
       if (state === 'pending' || natives === 'pending') continue;
       const before = policy.status as PolicyStatus | undefined;
-      const findings = findingsOf(policy, violators.get(policy.uid) ?? before?.violators ?? []);
+      const own = byName.get(`${policy.kind}/${policy.name}`);
+      const findings = own && findingsOf(own, violators.get(policy.uid) ?? before?.violators ?? []);
       const awaited = reports.evicting(policy);
       if (awaited && awaited.nodes > 0) awaiting.push({ policy: policy.name, count: awaited.nodes });
       found.set(policy.uid, findings?.violators ?? []);
@@ -111,7 +115,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
         unverified: reports.unverified(),
         mode: policy.inForce && (audit ? 'Audit' : modeOf(policy.inForce.policy)),
         audit,
-        notes: policy.result.ok ? [...wildcardNotes(policy.result.policy), ...idle(policy)] : [],
+        notes: policy.result.ok ? [...wildcardNotes(policy.result.policy), ...idle(own)] : [],
         stalled: stalled.filter(({ kind, policy: name }) => kind === policy.kind && name === policy.name),
         natives,
         evicting: awaited?.condition,
@@ -134,22 +138,19 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
     if (faults.length > 0) throw faults[0];
     return conflicts > 0 ? CONFLICT_PAUSE_MS : LOOK_AGAIN_MS;
 
-    function idle({ kind, name }: PolicyObject): string[] {
-      const found = kind === 'TaintPolicy' && taintPolicies.find((policy) => policy.name === name);
-      return found ? idleNotes(found, nodeViews) : [];
+    function idle(own: Compiled | undefined): string[] {
+      return own?.kind === 'TaintPolicy' ? idleNotes(own, nodeViews) : [];
     }
 
-    function findingsOf({ kind, name }: PolicyObject, known: readonly string[]): Findings | undefined {
-      if (kind === 'TaintPolicy') {
-        const found = taintPolicies.find((policy) => policy.name === name);
-        return found && nodeFindings(found, nodeViews, known);
+    function findingsOf(own: Compiled, known: readonly string[]): Findings {
+      switch (own.kind) {
+        case 'TaintPolicy':
+          return nodeFindings(own, nodeViews, known);
+        case 'TolerationPolicy':
+          return daemonSetFindings(own, daemonSetViews, known);
+        case 'RecoveryPolicy':
+          return podFindings(own, daemonSetViews, reports.stuckPods(), known);
       }
-      if (kind === 'TolerationPolicy') {
-        const found = tolerationPolicies.find((policy) => policy.name === name);
-        return found && daemonSetFindings(found, daemonSetViews, known);
-      }
-      const found = recoveryPolicies.find((policy) => policy.name === name);
-      return found && podFindings(found, daemonSetViews, reports.stuckPods(), known);
     }
   };
 
@@ -173,6 +174,8 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
     }
   }
 }
+
+type Compiled = PolicySet[keyof PolicySet][number];
 
 function misspelt(policy: CompiledTaintPolicy, keys: NodeKeys): Trouble[] {
   return misspeltKeys(policy, keys).map((message) => ({
