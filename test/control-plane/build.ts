@@ -99,14 +99,14 @@ function buildFlags(module: GoModule, program: string): string[] {
 /**
  * All that is built from Go modules; with KUBEBUILDER_ASSETS nothing.
  *
- * @param withKarpenter it takes minutes to build, and few tests need it
+ * @param karpenter it takes minutes to build, and few tests need it
  * @param versions of API servers besides those that `npm test` has: some minutes each
  * @returns how many programs could not be built
  * @throws Error when KUBEBUILDER_ASSETS names a folder without etcd, kube-apiserver or kubectl
  */
 export async function buildAll(
   report: (line: string) => void,
-  { withKarpenter, versions = [] }: { withKarpenter: boolean; versions?: readonly OtherVersion[] },
+  { karpenter, versions = [] }: { karpenter: boolean; versions?: readonly OtherVersion[] },
 ): Promise<number> {
   if (process.env.KUBEBUILDER_ASSETS) {
     findAssets();
@@ -118,7 +118,7 @@ export async function buildAll(
     ...[...new Set([EVERYDAY_VERSION, ...versions])].map(otherKubernetes),
     ...[HELM, ACTIONLINT],
     ...(promtoolPath() ? [] : [PROMTOOL]),
-    ...(withKarpenter ? [KARPENTER] : []),
+    ...(karpenter ? [KARPENTER] : []),
   ];
   return buildModules(modules, report);
 }
@@ -126,6 +126,6 @@ export async function buildAll(
 if (import.meta.main) {
   // `npm run control-plane:build 1.35`: that one, too.
   const versions = OTHER_VERSIONS.filter((version) => process.argv.includes(version));
-  const failed = await buildAll((line) => process.stdout.write(`${line}\n`), { withKarpenter: true, versions });
+  const failed = await buildAll((line) => process.stdout.write(`${line}\n`), { karpenter: true, versions });
   process.exitCode = failed > 0 ? 1 : 0;
 }

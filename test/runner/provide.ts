@@ -10,16 +10,22 @@ import { installPackages } from './debian-packages.ts';
  * be had is no error here: the tests that need it say so.
  *
  * @param report gets one line for each thing that is built or installed
- * @param withKarpenter whether that is among it
- * @param versions of API servers besides those that every run has
+ * @param needs what is for a few tests alone, and API servers besides those that every run has
  * @throws Error when KUBEBUILDER_ASSETS names a folder without etcd, kube-apiserver or kubectl
  */
 export async function provide(
   report: (line: string) => void,
-  needs: { withKarpenter: boolean; versions: readonly OtherVersion[] },
+  {
+    realNodes,
+    ...needs
+  }: {
+    readonly karpenter: boolean;
+    readonly realNodes: boolean;
+    readonly versions: readonly OtherVersion[];
+  },
 ): Promise<void> {
   const shells = SHELLS.filter((shell) => !isInstalled(shell)).map(({ name }) => name);
   installPackages([...(findChromium() ? [] : ['chromium']), ...shells], report);
   await buildAll(report, needs);
-  await provideRealNode(report);
+  if (realNodes) await provideRealNode(report);
 }

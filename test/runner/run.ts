@@ -8,7 +8,7 @@ import { seedEnvironment } from '../seed.ts';
 import { isExpected } from './expected-skips.ts';
 import NotRunReporter from './not-run-reporter.ts';
 import { provide } from './provide.ts';
-import { DRAWN, EVERYDAY_PROJECTS, ONLY_NIGHTLY, otherVersionOf, projectOf } from './suites.ts';
+import { asksForRealNodes, DRAWN, EVERYDAY_PROJECTS, ONLY_NIGHTLY, otherVersionOf, projectOf } from './suites.ts';
 import { addTallies, byObstacle, closingLine, NOTHING, type Tally } from './tally.ts';
 
 /**
@@ -57,7 +57,8 @@ async function main(args: string[]): Promise<number> {
   Object.assign(process.env, seedEnvironment());
   let tally = options.project ? NOTHING : await run({ projects: 'unit', files: filter }, options);
   await provide(say, {
-    withKarpenter: nightly || filter.some((file) => file.includes('karpenter')),
+    karpenter: nightly || filter.some((file) => file.includes('karpenter')),
+    realNodes: nightly || asksForRealNodes(filter, options.project),
     versions: nightly ? OTHER_VERSIONS : askedVersions(options),
   });
   process.env[PROGRAM_VARIABLE] ??= buildBundle();

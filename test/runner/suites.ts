@@ -1,3 +1,5 @@
+import { globSync } from 'node:fs';
+import { join, normalize } from 'node:path';
 import { EVERYDAY_VERSION, OTHER_VERSIONS, type OtherVersion } from '../control-plane/kubernetes.ts';
 
 const files = (...names: readonly string[]) => names.map((name) => `test/e2e/${name}.test.ts`);
@@ -45,4 +47,22 @@ export const EVERYDAY_PROJECTS = ['tools', 'browser', 'e2e', projectOf(EVERYDAY_
 export function onOtherKubernetes(version: OtherVersion): { include: string[]; exclude?: string[] } {
   if (!['1', version].includes(process.env.TAINTKEEPER_TEST_ALL ?? '')) return { include: VERSION_MATTERS };
   return { include: files('*'), exclude: VERSION_IS_NOTHING };
+}
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+/**
+ * Whether tests on real nodes are asked for: the programs and the image that they take are built for nobody else.
+ * @param filter parts of paths, as vitest takes them, with or without a line; none: everything
+ */
+export function asksForRealNodes(
+  filter: readonly string[],
+  projects: string | readonly string[] = 'real-node',
+): boolean {
+  if (![projects].flat().some((project) => project.includes('real-node') || /[*!]/.test(project))) return false;
+  const parts = filter.map((part) => normalize(part.replace(/:\d+$/, '')));
+  if (parts.length === 0) return true;
+  return globSync('test/real-node/**/*.test.ts', { cwd: ROOT }).some((file) =>
+    parts.some((part) => join(ROOT, file).includes(part)),
+  );
 }
