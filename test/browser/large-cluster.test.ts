@@ -221,7 +221,10 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     expect((await rows.allTextContents())[1]).toBe(
       'dedicated=gpu:NoSchedule✕ missingwanted by gpu-pool (Restore, spec.taints[0]); the leader is about to restore it',
     );
-    expect(await details.getByText(/^Next:/).textContent()).toBe('Next: nothing: the leader is about to restore it');
+    await details
+      .getByRole('paragraph')
+      .filter({ hasText: /^Next: nothing: the leader is about to restore it$/ })
+      .waitFor();
     await details.getByText('None of the latest decisions is about it.').waitFor();
     await details.getByText(/^As of 20\d\d-/).waitFor();
     expect(await details.getByText(/^note: a replica may not read Events/).count()).toBe(1);
