@@ -58,6 +58,7 @@ function complaints({ verdict, summary, checks }: Diagnosis, colors: boolean): s
   const skipped = checks.filter(({ state }) => state === 'skipped');
   const isSaid = ({ name, evidence }: CheckResult) => `${name}: ${evidence}` === summary;
   const unseen = verdict === 'unknown' ? skipped.filter((check) => !isSaid(check)) : [];
+  const wayOut = verdict === 'unknown' ? skipped.find(isSaid)?.remedy : undefined;
   const said = (style: Style, kind: (check: CheckResult) => string) => (check: CheckResult) =>
     [
       `${paint(style, kind(check))} ${check.name === check.area ? '' : `${check.name}: `}${printable(check.evidence)}\n`,
@@ -70,6 +71,7 @@ function complaints({ verdict, summary, checks }: Diagnosis, colors: boolean): s
   ].join(', ');
   return [
     ...(troubles.length > 0 ? [] : [verdictLine]),
+    ...(wayOut === undefined ? [] : [`  -> ${paint('bold', printable(wayOut))}\n`]),
     ...troubles.map(said(['red', 'bold'], ({ area }) => `${area}:`)),
     ...notes.map(said('yellow', () => 'note:')),
     ...unseen.map(said('yellow', () => 'skipped:')),

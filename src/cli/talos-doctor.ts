@@ -3,11 +3,15 @@ import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { Command } from 'commander';
 import { inspectPair } from '../certs/inspect.ts';
-import { diagnose } from '../doctor/check.ts';
+import type { askNodes, NodeAnswer } from '../doctor/ask-apid.ts';
+import { type CheckResult, diagnose } from '../doctor/check.ts';
 import { dialApid } from '../doctor/dial-apid.ts';
-import { checkTalosApi, type DialledApi } from '../doctor/talos-api.ts';
+import { callableApis, checkTalosApi, type DialledApi } from '../doctor/talos-api.ts';
+import { checkTalosNodes, nodesToAsk, type Wanted } from '../doctor/talos-nodes.ts';
 import { InputError, readBoundedText, sourceName } from '../files/text-files.ts';
-import { parseEndpoint, readTalosContext } from '../talos/talosconfig.ts';
+import { disabledIn } from '../talos/lint/disabled.ts';
+import { readMachineConfigurationText } from '../talos/machine-configuration.ts';
+import { parseEndpoint, readTalosContext, type TalosContext } from '../talos/talosconfig.ts';
 import { exitCodeOf, formatDiagnosis } from './doctor.ts';
 import { type OutputFormat, outputOption, parseMilliseconds, repeatable } from './options.ts';
 import { usesColors, withProgress } from './output.ts';
@@ -16,6 +20,7 @@ interface TalosDoctorOptions {
   readonly talosconfig?: string;
   readonly context?: string;
   readonly nodes?: readonly string[];
+  readonly filename?: string;
   readonly timeout: number;
   readonly all?: true;
   readonly output: OutputFormat;
@@ -29,49 +34,80 @@ const TIMEOUT_MS = 5_000;
 export function talosDoctorCommand(exit: (code: number) => void): Command {
   return new Command('doctor')
     .description(
-      "Find out why talosctl does not get through: certificate, clock, network or configuration. Dials Talos' API and sends no request.",
+      'Find out why talosctl does not get through: certificate, clock, network or configuration; which Talos the nodes run, and what applying a configuration to them needs. Changes nothing.',
     )
     .option('--talosconfig <file>', 'default: TALOSCONFIG, ~/.talos/config, or that of a pod')
     .option('--context <name>', 'a context of the talosconfig (default: the current one)')
     .option(
       '--nodes <address>',
-      'a node to dial besides the endpoints; may be repeated, or be a list with commas',
+      'a node to dial besides the endpoints, and to ask; may be repeated, or be a list with commas (default: ask those of the context, or the endpoints)',
       repeatable,
     )
-    .option('--timeout <ms>', 'how long each address may take', parseMilliseconds, TIMEOUT_MS)
+    .option(
+      '-f, --filename <file>',
+      "a machine configuration: do the nodes' versions take it, and would they reboot? - is standard input",
+    )
+    .option('--timeout <ms>', 'how long each address, and each node, may take', parseMilliseconds, TIMEOUT_MS)
     .option('--all', 'show every check, not only what is not right')
     .addOption(outputOption())
     .addHelpText(
       'after',
       `
-It compares the CA of the talosconfig with what is presented, and looks at the life of both certificates and at the names. What only
-the API itself could say, such as the version of Talos, is not read.
+It compares the CA of the talosconfig with what is presented, and looks at the life of both certificates and at the names. Then it
+asks for the version of Talos, and with --filename for the configuration in force, which takes os:admin; of that, nothing but
+names of fields is printed.
 
 Exit code: 0 healthy, 1 trouble, 2 it could not be looked at.
 
 Examples:
   taintkeeper talos doctor
-  taintkeeper talos doctor --talosconfig ./talosconfig --nodes 10.0.0.5,10.0.0.6`,
+  taintkeeper talos doctor --talosconfig ./talosconfig --nodes 10.0.0.5,10.0.0.6
+  taintkeeper talos doctor --nodes 10.0.0.5 --filename worker.yaml`,
     )
     .action(async (options: TalosDoctorOptions) => {
       const file = options.talosconfig ?? findTalosconfig();
       const context = readTalosContext(await readBoundedText(file, MAX_BYTES), sourceName(file), options.context);
-      const asked = (options.nodes ?? []).flatMap((list) => list.split(',')).filter((address) => address !== '');
-      const addresses = [...new Set([...context.endpoints, ...asked])].map(parseEndpoint);
-      const { crt: cert, key } = context;
-      const isUsable = cert !== undefined && key !== undefined && inspectPair({ cert, key }).ok;
-      const dialling = Promise.all(
-        addresses.map(async (address): Promise<DialledApi> => {
-          const answer = await dialApid(address, isUsable ? { cert, key } : {}, options.timeout);
-          return { ...address, answer };
-        }),
-      );
-      const dialled = await withProgress("dialling Talos' API", dialling);
-      const diagnosis = diagnose(checkTalosApi(context, dialled, new Date()));
+      const wanted = options.filename === undefined ? undefined : await readWanted(options.filename);
+      const named = (options.nodes ?? []).flatMap((list) => list.split(',')).filter((address) => address !== '');
+      const examining = examine(context, named, wanted, options.timeout);
+      const diagnosis = diagnose(await withProgress("asking Talos' API", examining));
       const look = { all: options.all ?? false, colors: usesColors(process.stdout) };
       process.stdout.write(formatDiagnosis(diagnosis, options.output, look));
       exit(exitCodeOf(diagnosis));
     });
+}
+
+async function examine(
+  context: TalosContext,
+  named: readonly string[],
+  wanted: Wanted | undefined,
+  timeoutMs: number,
+): Promise<CheckResult[]> {
+  const { ca, crt: cert, key } = context;
+  const isUsable = cert !== undefined && key !== undefined && inspectPair({ cert, key }).ok;
+  const identity = isUsable ? { cert, key } : {};
+  const addresses = [...new Set([...context.endpoints, ...named])].map(parseEndpoint);
+  const dialled = await Promise.all(
+    addresses.map(async (address): Promise<DialledApi> => {
+      return { ...address, answer: await dialApid(address, identity, timeoutMs) };
+    }),
+  );
+  const now = new Date();
+  const asked = nodesToAsk(context, named, callableApis(context, dialled, now));
+  const calling = { ca, identity, timeoutMs, wantsConfiguration: wanted !== undefined };
+  const answers: NodeAnswer[] = asked.length === 0 ? [] : await askedOf(asked, calling);
+  return [...checkTalosApi(context, dialled, answers, now), ...checkTalosNodes(answers, wanted)];
+}
+
+/** Only here gRPC is needed. */
+async function askedOf(...args: Parameters<typeof askNodes>): Promise<NodeAnswer[]> {
+  return (await import('../doctor/ask-apid.ts')).askNodes(...args);
+}
+
+/** @throws InputError for what is no machine configuration */
+async function readWanted(file: string): Promise<Wanted> {
+  const { configuration, text } = await readMachineConfigurationText(file);
+  return { configuration, file: file === '-' ? 'FILE' : file, disabled: disabledIn(text, configuration.source) };
 }
 
 /** Where talosctl looks (GetDefaultPaths of Talos' client). @throws InputError */

@@ -1,6 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { invalidAt, namesOf, parseCertificates, signerOf, uncoveredNames } from '../certs/inspect.ts';
 import type { TalosContext } from '../talos/talosconfig.ts';
+import type { NodeAnswer } from './ask-apid.ts';
 import type { CheckResult } from './check.ts';
 import type { FaultKind } from './dial.ts';
 import type { ApidAnswer } from './dial-apid.ts';
@@ -13,24 +14,82 @@ export interface DialledApi {
   readonly answer: ApidAnswer;
 }
 
-/** What is wrong with the Talos API as it is reached with a talosconfig: causes are `trouble`, and what follows from them is `skipped`. */
-export function checkTalosApi(context: TalosContext, dialled: readonly DialledApi[], now: Date): CheckResult[] {
+/**
+ * What is wrong with the Talos API as it is reached with a talosconfig: causes are `trouble`, and what follows from them is `skipped`.
+ * @param answers of nodes that were asked, some perhaps through an endpoint
+ */
+export function checkTalosApi(
+  context: TalosContext,
+  dialled: readonly DialledApi[],
+  answers: readonly NodeAnswer[],
+  now: Date,
+): CheckResult[] {
   const client = checkClient(context, now);
   const expired = dialled.filter(({ answer }) => answer.outcome === 'greeted' && invalidAt(answer.leaf, now));
   const greeted = dialled.filter(({ answer }) => answer.outcome === 'greeted');
   // Many nodes hardly have the same wrong time.
   const isOurs = greeted.length > 1 && expired.length === greeted.length;
+  const given = { now, clientIsWell: client.state !== 'trouble', isOurs };
   return [
     ...checkContext(context, dialled.length > 0),
     client,
-    ...dialled.map((api) => checkApi(api, context, { now, clientIsWell: client.state !== 'trouble', isOurs })),
-    result(
-      'configuration',
-      'version',
-      'skipped',
-      'the version of Talos, and what a change of the configuration would need, were not read: ask talosctl version',
-    ),
+    ...dialled.map((api) => passedOn(api, answers) ?? checkApi(api, context, given)),
+    ...(context.otherAuth
+      ? [
+          result(
+            'configuration',
+            'version',
+            'skipped',
+            `the version of Talos is not asked for with ${context.otherAuth}: talosctl version`,
+          ),
+        ]
+      : []),
   ];
+}
+
+/** A node that was dialled, and what can be said to it. */
+export interface CallableApi {
+  readonly host: string;
+  readonly port: number;
+  /** Whether something like Talos has answered there. */
+  readonly isReached: boolean;
+  /** Whether requests are worth the while: it is Talos, and it knows the client or wants none. */
+  readonly isCallable: boolean;
+  readonly inMaintenance: boolean;
+}
+
+/** Where requests can be sent. */
+export function callableApis(context: TalosContext, dialled: readonly DialledApi[], now: Date): CallableApi[] {
+  const clientIsWell = checkClient(context, now).state !== 'trouble' && context.crt !== undefined;
+  return dialled.map((api): CallableApi => {
+    const { state } = checkApi(api, context, { now, clientIsWell, isOurs: false });
+    const inMaintenance = isInMaintenance(api.answer, context);
+    return {
+      host: api.host,
+      port: api.port,
+      isReached: api.answer.outcome === 'greeted',
+      isCallable: inMaintenance || (state === 'ok' && clientIsWell && context.ca !== undefined),
+      inMaintenance,
+    };
+  });
+}
+
+/** Whoever takes a certificate of a CA that he cannot know asks for none. */
+function isInMaintenance(answer: ApidAnswer, { ca, crt }: TalosContext): boolean {
+  if (answer.outcome === 'failed' || ca === undefined || crt === undefined) return false;
+  return answer.refusal === undefined && !signerOf(answer.leaf, ca);
+}
+
+/** A node that is not reached from here, and answers through an endpoint, is as talosctl wants it. */
+function passedOn({ host, port, answer }: DialledApi, answers: readonly NodeAnswer[]): CheckResult | undefined {
+  const through = answers.find(({ name, isForwarded, version }) => name === host && isForwarded && version.ok);
+  if (!through || answer.outcome === 'greeted') return undefined;
+  const evidence = `it answers through ${through.at.host}, though not to this machine (${answer.fault.message})`;
+  return result('network', labelOf(host, port), 'ok', evidence);
+}
+
+function labelOf(host: string, port: number): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 const NETWORK: Readonly<Record<FaultKind, string>> = {
@@ -52,7 +111,7 @@ interface Circumstances {
 }
 
 function checkApi({ host, port, answer }: DialledApi, context: TalosContext, given: Circumstances): CheckResult {
-  const check = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const check = labelOf(host, port);
   if (answer.outcome === 'failed') {
     const { kind, message } = answer.fault;
     if (kind === 'certificate' || kind === 'stranger') return refused(check, message, context, given);
@@ -73,8 +132,7 @@ function checkApi({ host, port, answer }: DialledApi, context: TalosContext, giv
   if (context.ca === undefined)
     return result('certificate', check, 'skipped', 'there is no CA to compare its certificate with: see talosconfig');
   if (!signerOf(leaf, context.ca)) {
-    // Whoever takes a certificate of a CA that he cannot know asks for none.
-    if (refusal === undefined && context.crt !== undefined) {
+    if (isInMaintenance(answer, context)) {
       return trouble(
         'configuration',
         check,

@@ -7,6 +7,8 @@ import { isMapping } from './tree.ts';
 export interface TalosContext {
   readonly name: string;
   readonly endpoints: readonly string[];
+  /** Whom talosctl asks where nobody names one. */
+  readonly nodes: readonly string[];
   /** PEM; undefined where the context has none, or what is no Base64. */
   readonly ca: string | undefined;
   readonly crt: string | undefined;
@@ -38,6 +40,7 @@ export function readTalosContext(text: string, source: string, asked: string | u
   return {
     name,
     endpoints: [...textsOf(context.endpoints), ...textsOf([context.target])],
+    nodes: textsOf(context.nodes),
     ca: decoded(context.ca),
     crt: decoded(context.crt),
     key: decoded(context.key),
@@ -62,7 +65,7 @@ function decoded(value: unknown): string | undefined {
 }
 
 /** Where apid listens (constants.ApidPort of Talos). */
-const APID_PORT = 50_000;
+export const APID_PORT = 50_000;
 
 /** An address as talosctl takes it: `host`, `host:port`, `[::1]:port`, or a URL, whose port is that of https. */
 export function parseEndpoint(text: string): { readonly host: string; readonly port: number } {

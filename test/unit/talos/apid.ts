@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createSecureServer } from 'node:http2';
+import { createSecureServer, type ServerHttp2Stream } from 'node:http2';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -85,12 +85,110 @@ async function listen(server: Server): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** HTTP/2 that wants a client certificate, as apid does; without `clientCa`, as in maintenance mode, it wants none. */
-export function startApid(pair: Pair, clientCa?: Pair): Promise<string> {
+/** What a call of a method comes to. */
+export type Reply =
+  | { readonly message: Buffer }
+  /** The number of gRPC's status, and what it says. */
+  | { readonly status: number; readonly says: string }
+  /** Whatever is wanted, frames included. */
+  | { readonly body: Buffer }
+  /** The beginning of an answer, and then a byte now and then. */
+  | 'endless'
+  | 'silent';
+
+/** Answers a method, such as `Version` or `Get config/MachineConfigs.config.talos.dev/v1alpha1`. @param node the one it is to be passed on to */
+export type Api = (method: string, node: string | undefined) => Reply;
+
+export const UNIMPLEMENTED = { status: 12, says: 'unknown service' };
+
+/** A node that tells its version, and nothing else. */
+export const versionOnly =
+  (tag = 'v1.13.2'): Api =>
+  (method) =>
+    method === 'Version' ? { message: versionResponse(tag) } : UNIMPLEMENTED;
+
+/** A node that has a configuration, too. */
+export const configured =
+  (configuration: string, tag = 'v1.13.2'): Api =>
+  (method, node) =>
+    method === MACHINE_CONFIG ? { message: resource('config', configuration) } : versionOnly(tag)(method, node);
+
+export const MACHINE_CONFIG = 'Get config/MachineConfigs.config.talos.dev/v1alpha1';
+export const VERSION_RESOURCE = 'Get runtime/Versions.runtime.talos.dev/version';
+
+/** A field of protobuf that has a length. */
+function part(number: number, content: string | Buffer): Buffer {
+  const bytes = Buffer.from(content as string);
+  const length: number[] = [];
+  for (let rest = bytes.length; ; rest = Math.floor(rest / 128)) {
+    length.push((rest % 128) + (rest > 127 ? 128 : 0));
+    if (rest < 128) break;
+  }
+  return Buffer.concat([Buffer.from([number * 8 + 2, ...length]), bytes]);
+}
+
+/** machine.VersionResponse. */
+export function versionResponse(tag: string): Buffer {
+  return part(1, part(2, part(1, tag)));
+}
+
+/** cosi.resource.GetResponse with a resource of one field, as both kinds that are read are. */
+export function resource(namespace: string, content: string | Buffer): Buffer {
+  return part(1, Buffer.concat([part(1, part(1, namespace)), part(2, part(1, part(1, content)))]));
+}
+
+/** A message of gRPC as it goes over the wire. */
+export function framed(message: Buffer, length = message.length): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(length, 1);
+  return Buffer.concat([head, message]);
+}
+
+function answer(stream: ServerHttp2Stream, reply: Reply): void {
+  if (reply === 'silent') return;
+  const head = { ':status': 200, 'content-type': 'application/grpc' };
+  if (typeof reply === 'object' && 'status' in reply) {
+    stream.respond({ ...head, 'grpc-status': reply.status, 'grpc-message': reply.says }, { endStream: true });
+    return;
+  }
+  stream.respond(head, { waitForTrailers: true });
+  stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': 0 }));
+  if (reply !== 'endless') {
+    stream.end('body' in reply ? reply.body : framed(reply.message));
+    return;
+  }
+  stream.write(framed(Buffer.alloc(0), 1_000_000));
+  const dripping = setInterval(() => stream.write(Buffer.alloc(1)), 20);
+  stream.on('close', () => clearInterval(dripping));
+}
+
+/** The words of a message, in order: of machine.Nothing none, of cosi.resource.GetRequest all. */
+function words(message: Buffer): string[] {
+  const [, length] = message;
+  if (length === undefined) return [];
+  return [message.subarray(2, 2 + length).toString(), ...words(message.subarray(2 + length))];
+}
+
+/**
+ * Talos' API: HTTP/2 that wants a client certificate; without `clientCa`, as in maintenance mode, it wants none.
+ * @param api what it says; nothing that is no fact of gRPC or Talos' own types (see apid-recorded.test.ts)
+ */
+export function startApid(pair: Pair, clientCa?: Pair, api: Api = versionOnly()): Promise<string> {
   const server = createSecureServer({
     ...pair,
     minVersion: 'TLSv1.3',
     ...(clientCa ? { ca: clientCa.cert, requestCert: true, rejectUnauthorized: true } : {}),
+  });
+  server.on('stream', (stream, headers) => {
+    const chunks: Buffer[] = [];
+    stream.on('error', () => {});
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+    stream.on('end', () => {
+      const [, , name = ''] = String(headers[':path']).split('/');
+      const asked = words(Buffer.concat(chunks).subarray(5)).join('/');
+      const node = headers.node === undefined ? undefined : String(headers.node);
+      answer(stream, api([name, asked].filter(Boolean).join(' '), node));
+    });
   });
   server.on('sessionError', () => {}).on('tlsClientError', () => {});
   return listen(server as unknown as Server);

@@ -1,0 +1,250 @@
+import { atMost, count, shellWord } from '../kubernetes/text.ts';
+import { type Change, changeOf, NEVER_REBOOTS_SINCE } from '../talos/apply-mode.ts';
+import { FIRST_VERSION, LAST_VERSION } from '../talos/fields.ts';
+import { lint } from '../talos/lint/lint.ts';
+import type { MachineConfiguration } from '../talos/machine-configuration.ts';
+import { APID_PORT, parseEndpoint, type TalosContext } from '../talos/talosconfig.ts';
+import type { AskedNode, CallFault, NodeAnswer } from './ask-apid.ts';
+import type { CheckResult } from './check.ts';
+import type { CallableApi } from './talos-api.ts';
+import { result, trouble } from './talosconfig-checks.ts';
+
+/**
+ * Who is asked for the version, and where: nodes that were named, else those of the talosconfig, else whoever was dialled. A node
+ * that cannot be called directly is asked through an endpoint, as talosctl does. Whoever cannot be asked at all is left out.
+ * @param named on the command line
+ */
+export function nodesToAsk(
+  { nodes }: TalosContext,
+  named: readonly string[],
+  callable: readonly CallableApi[],
+): AskedNode[] {
+  const names = named.length > 0 ? named : nodes;
+  const direct = ({ host, port, inMaintenance }: CallableApi): AskedNode => {
+    return { name: host, at: { host, port }, isForwarded: false, inMaintenance };
+  };
+  if (names.length === 0) return callable.filter(({ isCallable }) => isCallable).map(direct);
+  const endpoint = callable.find(({ isCallable, inMaintenance }) => isCallable && !inMaintenance);
+  return names.map(parseEndpoint).flatMap(({ host, port }) => {
+    const api = callable.find((each) => each.host === host && each.port === port);
+    if (api?.isCallable) return [direct(api)];
+    // Whoever answers wrongly is not asked behind his back; and what is passed on goes to apid's own port.
+    if (endpoint === undefined || api?.isReached || port !== APID_PORT) return [];
+    return [
+      {
+        name: host,
+        at: { host: endpoint.host, port: endpoint.port },
+        isForwarded: true,
+        inMaintenance: false,
+      } as const,
+    ];
+  });
+}
+
+/** A configuration that is to be applied. */
+export interface Wanted {
+  /** What commands call it. */
+  readonly file: string;
+  readonly configuration: MachineConfiguration;
+  /** Rules of `talos lint` that the file switches off. */
+  readonly disabled: readonly string[];
+}
+
+/** The version of each node, whether it takes the configuration, and what applying it would need. */
+export function checkTalosNodes(answers: readonly NodeAnswer[], wanted: Wanted | undefined): CheckResult[] {
+  const results = [...answers.map(checkVersion), ...checkAgreement(answers)];
+  if (wanted === undefined) return results;
+  const source = wanted.configuration.source;
+  if (answers.length === 0)
+    return [...results, unseen(source, 'there is no node that could be asked for its version and configuration')];
+  const versions = Map.groupBy(answers, (answer) => minorOf(answer));
+  return [
+    ...results,
+    ...[...versions].flatMap(([minor, alike]) => {
+      const refusals = minor === undefined ? [] : checkFile(wanted, minor, alike);
+      return [
+        ...refusals,
+        ...alike.map((answer) =>
+          refusals.some(({ state }) => state === 'trouble')
+            ? result('configuration', `${source} on ${answer.name}`, 'skipped', `Talos refuses it: see ${source}`)
+            : checkChange(wanted, minor, answer),
+        ),
+      ];
+    }),
+  ];
+}
+
+function unseen(name: string, evidence: string, remedy?: string): CheckResult {
+  return { ...result('configuration', name, 'skipped', evidence, remedy), essential: true };
+}
+
+/** The minor version of Talos 1; undefined where it is not known, or Talos is older than what is known of. */
+function minorOf({ version }: NodeAnswer): number | undefined {
+  const minor = version.ok ? /^v?1\.(\d+)\./.exec(version.value)?.[1] : undefined;
+  return minor !== undefined && Number(minor) >= FIRST_VERSION ? Number(minor) : undefined;
+}
+
+function checkVersion({ name, at, isForwarded, inMaintenance, version }: NodeAnswer): CheckResult {
+  const via = isForwarded ? ` through ${at.host}` : '';
+  if (version.ok) {
+    const maintenance = inMaintenance ? ', in maintenance mode' : '';
+    return result('configuration', 'version', 'ok', `${name} runs Talos ${version.value}${via}${maintenance}`);
+  }
+  const { fault, message } = version;
+  if (inMaintenance) {
+    const evidence = `${name} does not tell its version in maintenance mode (${message})`;
+    return result('configuration', 'version', 'skipped', evidence);
+  }
+  switch (fault) {
+    case 'denied':
+      return result(
+        'configuration',
+        'version',
+        'skipped',
+        `${name}: this role may not ask for the version (${message})`,
+      );
+    case 'silent':
+    case 'unavailable':
+      return trouble(
+        'network',
+        name,
+        isForwarded
+          ? `${at.host} does not reach it (${message}): it is off, or port 50000 is closed between the two`
+          : `Talos' API shakes hands, and gives no answer (${message}): machined behind it is not up, or hangs`,
+        'see the console of the machine',
+      );
+    case 'unimplemented':
+    case 'absent':
+      return trouble(
+        'configuration',
+        name,
+        `it does not know the call for its version (${message}): this is another service than apid, such as trustd`,
+        'use port 50000, that of apid',
+      );
+    case 'too large':
+    case 'garbled':
+      return trouble('network', name, `what it answers is no answer of Talos' API (${message})`);
+  }
+}
+
+function checkAgreement(answers: readonly NodeAnswer[]): CheckResult[] {
+  const tags = Map.groupBy(
+    answers.filter(({ version }) => version.ok),
+    ({ version }) => (version.ok ? version.value : ''),
+  );
+  if (tags.size < 2) return [];
+  const each = [...tags].map(([tag, nodes]) => `${tag} on ${namesOf(nodes)}`);
+  return [result('configuration', 'version', 'note', `not all nodes run the same Talos: ${each.join(', ')}`)];
+}
+
+function namesOf(answers: readonly NodeAnswer[]): string {
+  return atMost(
+    3,
+    answers.map(({ name }) => name),
+  ).join(', ');
+}
+
+const MAX_REFUSALS = 3;
+
+/** What nodes of one version would refuse in the file. */
+function checkFile(
+  { configuration, file, disabled }: Wanted,
+  minor: number,
+  alike: readonly NodeAnswer[],
+): CheckResult[] {
+  const { source } = configuration;
+  const runs = `${namesOf(alike)} ${alike.length === 1 ? 'runs' : 'run'} Talos 1.${minor}`;
+  const live = alike.map((answer) => answer.configuration).find((answer) => answer?.ok);
+  const role = live?.ok ? live.value.role : undefined;
+  const refused = lint(configuration, { version: minor, role, disabled }).filter(
+    ({ severity }) => severity === 'refused',
+  );
+  if (refused.length > 0) {
+    const rest = refused.length - MAX_REFUSALS;
+    const all = `taintkeeper talos lint ${shellWord(file)} --talos-version 1.${Math.min(minor, LAST_VERSION)}`;
+    return refused.slice(0, MAX_REFUSALS).map(({ document, path, reason, fix }, index) => {
+      const more = rest > 0 && index === MAX_REFUSALS - 1 ? `; for ${count(rest, 'more')}: ${all}` : '';
+      return trouble('configuration', source, `${runs}: ${document.locate(path)}: ${reason}`, `${fix}${more}`);
+    });
+  }
+  return minor > LAST_VERSION
+    ? [
+        result(
+          'configuration',
+          source,
+          'note',
+          `${runs}, newer than 1.${LAST_VERSION}: what is new in it is not judged`,
+        ),
+      ]
+    : [result('configuration', source, 'ok', `${runs}, which knows all that stands there`)];
+}
+
+const WHY: Readonly<Record<CallFault, string>> = {
+  denied: 'this role may not read the configuration, which takes os:admin',
+  unimplemented: 'it does not know the call',
+  absent: 'it has no configuration',
+  silent: 'there is no answer in time',
+  unavailable: 'nobody answers',
+  'too large': 'the answer is larger than any configuration',
+  garbled: 'the answer cannot be read',
+};
+
+/** What applying the file to one node would need. */
+function checkChange(
+  { configuration: wanted, file }: Wanted,
+  minor: number | undefined,
+  answer: NodeAnswer,
+): CheckResult {
+  const { name, version, configuration: live, inMaintenance } = answer;
+  const check = `${wanted.source} on ${name}`;
+  const apply = `talosctl apply-config --nodes ${name} --file ${shellWord(file)}`;
+  if (inMaintenance)
+    return result('configuration', check, 'ok', 'there is no configuration yet', `${apply} --insecure`);
+  if (!version.ok) return unseen(check, `the version of ${name} is not known`);
+  if (minor === undefined)
+    return unseen(
+      check,
+      `nothing is known of Talos ${version.value}: taintkeeper knows 1.${FIRST_VERSION} to 1.${LAST_VERSION}`,
+    );
+  if (live === undefined || !live.ok) {
+    const { fault, message } = live ?? { fault: 'absent', message: 'not asked' };
+    const remedy = fault === 'denied' ? `${apply} --dry-run, as os:admin` : undefined;
+    return unseen(check, `what applying it needs is not known: ${WHY[fault]} (${message})`, remedy);
+  }
+  if (wanted.isPatch)
+    return unseen(
+      check,
+      'it is a patch, and no whole configuration: what it comes to is for talosctl to say',
+      `talosctl patch machineconfig --nodes ${name} --patch @${shellWord(file)} --dry-run`,
+    );
+  return modeOf(check, apply, name, minor, changeOf(live.value.documents, wanted.documents, minor));
+}
+
+function modeOf(
+  check: string,
+  apply: string,
+  node: string,
+  minor: number,
+  { fields, kinds, rebooting, late }: Change,
+): CheckResult {
+  const changed = [...fields, ...kinds];
+  if (changed.length === 0) return result('configuration', check, 'ok', 'it is what is in force: nothing to apply');
+  if (rebooting.length > 0)
+    return result(
+      'configuration',
+      check,
+      'note',
+      `Talos 1.${minor} reboots for ${listed(rebooting)}: --mode=auto does so at once, staged waits for the next reboot, no-reboot and try are refused`,
+      `${apply} --mode=staged`,
+    );
+  const modes =
+    minor >= NEVER_REBOOTS_SINCE ? '--mode=auto, no-reboot, try or staged; reboot is refused' : 'any --mode';
+  const what = `it changes ${listed(changed)}, without a reboot (${modes})`;
+  if (late.length === 0) return result('configuration', check, 'note', what, apply);
+  const effect = `of ${listed(late)}, something may take effect with the next reboot only`;
+  return result('configuration', check, 'note', `${what}; ${effect}`, `${apply} && talosctl reboot --nodes ${node}`);
+}
+
+function listed(names: readonly string[]): string {
+  return atMost(6, names).join(', ');
+}

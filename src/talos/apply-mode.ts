@@ -1,0 +1,122 @@
+import type { SourceDocument } from '../files/documents.ts';
+import type { Path } from '../policy/problem.ts';
+import { booleanAt, isMapping, kindOf, textAt, valueAt } from './tree.ts';
+
+/** What is different in a configuration that is to take the place of another one, and what Talos makes of it. */
+export interface Change {
+  /** Of the document without a kind: `machine.type`, `cluster.etcd`, `machine.features.hostDNS`. */
+  readonly fields: readonly string[];
+  /** Kinds of documents of which one has come, gone or changed. */
+  readonly kinds: readonly string[];
+  /** Fields for which Talos reboots: `--mode=no-reboot` and `--mode=try` are refused, `--mode=auto` reboots. */
+  readonly rebooting: readonly string[];
+  /** Fields and kinds that are taken without a reboot, of which something may not take effect before the next one. */
+  readonly late: readonly string[];
+}
+
+/** From this minor version on Talos applies everything at once, and refuses `--mode=reboot` (ApplyConfiguration of its machined). */
+export const NEVER_REBOOTS_SINCE = 14;
+
+/** What is applied without a reboot, and since which minor version (CanApplyImmediate of machined, at the tags v1.3.0 to v1.13.9). */
+const WITHOUT_REBOOT: Readonly<Record<string, number>> = {
+  debug: 3,
+  cluster: 3,
+  'machine.time': 3,
+  'machine.certSANs': 3,
+  'machine.install': 3,
+  'machine.network': 3,
+  'machine.sysfs': 3,
+  'machine.sysctls': 3,
+  'machine.logging': 3,
+  'machine.controlPlane': 3,
+  'machine.kubelet': 3,
+  'machine.kernel': 3,
+  'machine.registries': 3,
+  'machine.pods': 3,
+  'machine.seccompProfiles': 3,
+  'machine.nodeLabels': 3,
+  'machine.features.kubernetesTalosAPIAccess': 3,
+  'machine.features.kubePrism': 5,
+  'machine.nodeTaints': 6,
+  'machine.ca': 7,
+  'machine.acceptedCAs': 7,
+  'machine.features.hostDNS': 7,
+  'machine.nodeAnnotations': 8,
+  'machine.features.imageCache': 9,
+  'machine.features.nodeAddressSortAlgorithm': 9,
+};
+
+/** What Talos' own pages name since 1.14 ("Changes which might need a reboot"); they do not take it for all there is. */
+const LATE: readonly string[] = [
+  'cluster.etcd',
+  'machine.env',
+  'machine.kernel',
+  'EnvironmentConfig',
+  'KernelModuleConfig',
+  'SecurityProfileConfig',
+];
+
+/**
+ * What a configuration would change in another one. Values are compared as Talos compares them, by what stands there: a default
+ * that is written out is a change.
+ * @param live the documents of the configuration in force
+ * @param wanted those of a whole configuration, no patch
+ * @param version the minor version of Talos 1 on the node
+ */
+export function changeOf(live: readonly SourceDocument[], wanted: readonly SourceDocument[], version: number): Change {
+  const [before, after] = [live, wanted].map((documents) => documents.find((each) => kindOf(each) === undefined));
+  const fields = before && after ? changedFields(before, after) : [];
+  const kinds = changedKinds(live, wanted);
+  const isRebooting = version < NEVER_REBOOTS_SINCE;
+  return {
+    fields,
+    kinds,
+    rebooting: fields.filter((field) => isRebooting && !isImmediate(field, version)),
+    late: [...fields, ...kinds].filter((each) => !isRebooting && LATE.includes(each)),
+  };
+}
+
+function isImmediate(field: string, version: number): boolean {
+  const [section = ''] = field.split('.');
+  return version >= (WITHOUT_REBOOT[field] ?? WITHOUT_REBOOT[section] ?? Number.POSITIVE_INFINITY);
+}
+
+/** Below these, each field is named by itself. */
+const SECTIONS: readonly string[] = ['', 'machine', 'cluster', 'machine.features'];
+
+function changedFields(before: SourceDocument, after: SourceDocument, path: readonly string[] = []): string[] {
+  const [one, other] = [valueAt(before.value, path), valueAt(after.value, path)];
+  // Of a section that only one of them has, Talos compares the whole.
+  if (SECTIONS.includes(path.join('.')) && isMapping(one) && isMapping(other)) {
+    return [...new Set([...Object.keys(one), ...Object.keys(other)])].flatMap((name) =>
+      changedFields(before, after, [...path, name]),
+    );
+  }
+  return isSame([before, path], [after, path]) ? [] : [path.join('.')];
+}
+
+function changedKinds(live: readonly SourceDocument[], wanted: readonly SourceDocument[]): string[] {
+  const kinds = [...new Set([...live, ...wanted].map(kindOf))].filter((kind) => typeof kind === 'string');
+  return kinds.filter((kind) => {
+    const [before, after] = [live, wanted].map((documents) => documents.filter((each) => kindOf(each) === kind));
+    const isIn = (others: readonly SourceDocument[]) => (document: SourceDocument) =>
+      others.some((other) => isSame([document, []], [other, []]));
+    return before?.length !== after?.length || !before?.every(isIn(after ?? [])) || !after?.every(isIn(before));
+  });
+}
+
+type Located = readonly [document: SourceDocument, path: Path];
+
+/** Whether Go reads the same: null is nothing at all, and where a text is wanted `1` is "1". */
+function isSame(one: Located, other: Located): boolean {
+  const [a, b] = [valueAt(one[0].value, one[1]), valueAt(other[0].value, other[1])];
+  if (a === null || a === undefined || b === null || b === undefined) return (a ?? undefined) === (b ?? undefined);
+  if (Array.isArray(a) !== Array.isArray(b) || isMapping(a) !== isMapping(b)) return false;
+  if (Array.isArray(a) && Array.isArray(b) && a.length !== b.length) return false;
+  if (typeof a === 'object' && typeof b === 'object') {
+    const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
+    return [...keys].every((key) => isSame([one[0], [...one[1], key]], [other[0], [...other[1], key]]));
+  }
+  if (typeof a === 'boolean' || typeof b === 'boolean') return booleanAt(...one) === booleanAt(...other);
+  return textAt(...one) === textAt(...other);
+}

@@ -1,0 +1,330 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  type Api,
+  clientPair,
+  closedPort,
+  configured,
+  framed,
+  MACHINE_CONFIG,
+  type Pair,
+  resource,
+  servingPair,
+  startApid,
+  startSilent,
+  talosCa,
+  talosconfig,
+  UNIMPLEMENTED,
+  VERSION_RESOURCE,
+  versionOnly,
+  versionResponse,
+} from '../talos/apid.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
+import { run } from './run-command.ts';
+
+let ca: Pair;
+let client: Pair;
+let serving: Pair;
+beforeAll(async () => {
+  ca = await talosCa();
+  client = await clientPair(ca);
+  serving = await servingPair(ca);
+});
+
+function file(name: string, text: string): string {
+  const path = join(temporaryDirectory(), name);
+  writeFileSync(path, text);
+  return path;
+}
+
+interface Check {
+  readonly area: string;
+  readonly name: string;
+  readonly state: string;
+  readonly evidence: string;
+  readonly remedy?: string;
+}
+
+/** What it says of nodes that were asked; nothing of it may be secret. */
+async function asked(text: string, ...args: string[]) {
+  const common = ['talos', 'doctor', '--talosconfig', file('talosconfig', text), ...args];
+  const { stdout, stderr, code } = await run(...common, '-o', 'json');
+  expect(stdout + stderr).not.toContain('SECRET');
+  const { verdict, checks } = JSON.parse(stdout) as { verdict: string; checks: Check[] };
+  const said = checks.filter(({ name }) => !/^talosconfig$|^client certificate$|^127\.0\.0\.1:/.test(name));
+  return { code, verdict, checks, said: said.map(({ name, state, evidence }) => `${state} ${name}: ${evidence}`) };
+}
+
+const endpoint = (api?: Api) => startApid(serving, ca, api);
+const context = (endpoints: readonly string[], rest: object = {}) => talosconfig(endpoints, ca, client, rest);
+
+describe('the version', () => {
+  it('of each endpoint, where nobody names a node', async () => {
+    const { code, said } = await asked(context([await endpoint()]));
+    expect({ code, said }).toEqual({ code: 0, said: ['ok version: 127.0.0.1 runs Talos v1.13.2'] });
+  });
+
+  it('of nodes of the context that only the endpoint reaches, of which one is silent', async () => {
+    const api: Api = (method, node) => {
+      if (node === '10.0.0.7') return 'silent';
+      return versionOnly(node === '10.0.0.6' ? 'v1.12.4' : 'v1.13.2')(method, node);
+    };
+    const nodes = ['10.0.0.5', '10.0.0.6', '10.0.0.7'];
+    const text = context([await endpoint(api)], { nodes });
+    const { code, verdict, said } = await asked(text, '--timeout', '1000');
+    expect({ code, verdict }).toEqual({ code: 1, verdict: 'network' });
+    expect(said).toEqual([
+      'ok version: 10.0.0.5 runs Talos v1.13.2 through 127.0.0.1',
+      'ok version: 10.0.0.6 runs Talos v1.12.4 through 127.0.0.1',
+      expect.stringMatching(
+        /^trouble 10\.0\.0\.7: 127\.0\.0\.1 does not reach it \(.*timed out\).*port 50000 is closed/,
+      ),
+      'note version: not all nodes run the same Talos: v1.13.2 on 10.0.0.5, v1.12.4 on 10.0.0.6',
+    ]);
+  });
+
+  it('of a node that this machine does not reach, and the endpoint does: that is no trouble', async () => {
+    // Of the machine itself, where nothing listens on that port.
+    const { code, checks } = await asked(context([await endpoint()]), '--nodes', '127.9.9.9');
+    expect(code).toBe(0);
+    expect(checks.find(({ name }) => name === '127.9.9.9:50000')).toMatchObject({
+      state: 'ok',
+      evidence: expect.stringMatching(/^it answers through 127\.0\.0\.1, though not to this machine \(/),
+    });
+  });
+
+  it('of a machine in maintenance mode, which knows no client and has it as a resource alone', async () => {
+    const api: Api = (method) =>
+      method === VERSION_RESOURCE ? { message: resource('runtime', 'v1.12.4') } : UNIMPLEMENTED;
+    const at = await startApid(await servingPair(await talosCa()), undefined, api);
+    const { verdict, said } = await asked(context([at]));
+    expect(verdict).toBe('configuration');
+    expect(said).toEqual(['ok version: 127.0.0.1 runs Talos v1.12.4, in maintenance mode']);
+  });
+
+  it.each<{ what: string; api: Api; verdict: string; says: RegExp }>([
+    {
+      what: 'that no answer comes',
+      api: () => 'silent',
+      verdict: 'network',
+      says: /^trouble 127\.0\.0\.1: Talos' API shakes hands, and gives no answer/,
+    },
+    {
+      what: 'an answer that never ends',
+      api: () => 'endless',
+      verdict: 'network',
+      says: /gives no answer \(.*timed out/,
+    },
+    {
+      what: 'an answer without end that announces itself',
+      api: () => ({ body: framed(Buffer.alloc(100), 2 ** 31) }),
+      verdict: 'network',
+      says: /is no answer of Talos' API \(message size 2147483648 is larger/,
+    },
+    {
+      what: 'garbage',
+      api: () => ({ message: Buffer.from('SECRET'.repeat(50)) }),
+      verdict: 'network',
+      says: /is no answer of Talos' API/,
+    },
+    {
+      what: 'half an answer',
+      api: () => ({ body: framed(Buffer.alloc(3), 9) }),
+      verdict: 'network',
+      says: /is no answer/,
+    },
+    {
+      what: 'nothing in the answer',
+      api: () => ({ message: Buffer.alloc(0) }),
+      verdict: 'network',
+      says: /is no answer of Talos' API \(there is nothing in the answer\)/,
+    },
+    {
+      what: 'a backend that is down',
+      api: () => ({ status: 14, says: 'connection error: desc = "transport: Error while dialing"' }),
+      verdict: 'network',
+      says: /gives no answer \(connection error: .*machined behind it/,
+    },
+    {
+      what: 'another service',
+      api: () => UNIMPLEMENTED,
+      verdict: 'configuration',
+      says: /does not know the call for its version \(unknown service\): this is another service than apid/,
+    },
+  ])('is not known: $what', async ({ api, verdict, says }) => {
+    const found = await asked(context([await endpoint(api)]), '--timeout', '1000');
+    expect({ code: found.code, verdict: found.verdict }).toEqual({ code: 1, verdict });
+    expect(found.said).toEqual([expect.stringMatching(says)]);
+  });
+
+  it('is not for a role that may not ask', async () => {
+    const { code, said } = await asked(context([await endpoint(() => ({ status: 7, says: 'not authorized' }))]));
+    expect(code).toBe(0);
+    expect(said).toEqual(['skipped version: 127.0.0.1: this role may not ask for the version (not authorized)']);
+  });
+
+  it('is not asked for where nobody answers, nor where the certificate is wrong', async () => {
+    const calls: string[] = [];
+    const api: Api = (method) => {
+      calls.push(method);
+      return UNIMPLEMENTED;
+    };
+    const stranger = await startApid(await servingPair(ca, undefined, '10.0.0.5'), ca, api);
+    const text = context([await startSilent(), stranger]);
+    const { said } = await asked(text, '--nodes', '127.0.0.1:1', '--timeout', '1000');
+    expect({ calls, said }).toEqual({ calls: [], said: [] });
+  });
+});
+
+const LIVE = `
+version: v1alpha1
+machine:
+  type: worker
+  token: SECRET
+  disks: []
+  nodeLabels: { pool: gpu }
+  features: { rbac: true }
+cluster:
+  secret: SECRET
+`;
+/** The live one with lines put in behind `machine:`. */
+const changed = (...lines: string[]) =>
+  LIVE.replace('machine:\n', ['machine:\n', ...lines.map((line) => `  ${line}\n`)].join(''));
+
+describe('a configuration', () => {
+  it.each([
+    {
+      what: 'has what came later',
+      tag: 'v1.12.4',
+      text: `${LIVE}---\napiVersion: v1alpha1\nkind: KubeNodeConfig\n`,
+      says: /^trouble .*127\.0\.0\.1 runs Talos 1\.12: .*:13:1: Talos 1\.12 does not have documents of kind KubeNodeConfig, which came with 1\.14/,
+    },
+    {
+      what: 'has older beside newer',
+      tag: 'v1.15.0-alpha.1',
+      text: `${LIVE}---\napiVersion: v1alpha1\nkind: KubeNodeConfig\n`,
+      says: /runs Talos 1\.15: .*:7:3: beside documents of kind KubeNodeConfig .*, Talos refuses this in the older shape/,
+    },
+    {
+      what: 'has what no Talos has',
+      tag: 'v1.13.2',
+      text: changed('nodeTaint: {}'),
+      says: /there is no nodeTaint in machine/,
+    },
+  ])('that $what is refused', async ({ tag, text, says }) => {
+    const path = file('worker.yaml', text);
+    const { code, verdict, said } = await asked(context([await endpoint(configured(LIVE, tag))]), '-f', path);
+    expect({ code, verdict }).toEqual({ code: 1, verdict: 'configuration' });
+    expect(said.slice(1)).toEqual([
+      expect.stringMatching(says),
+      `skipped ${path} on 127.0.0.1: Talos refuses it: see ${path}`,
+    ]);
+  });
+
+  it('of a machine in maintenance mode is judged, too', async () => {
+    const at = await startApid(await servingPair(await talosCa()), undefined, versionOnly('v1.12.4'));
+    const { said } = await asked(
+      context([at]),
+      '-f',
+      file('w.yaml', `${LIVE}---\napiVersion: v1alpha1\nkind: KubeNodeConfig\n`),
+    );
+    expect(said[1]).toMatch(/^trouble .*does not have documents of kind KubeNodeConfig/);
+  });
+
+  it.each([
+    { what: 'that is in force', text: LIVE, tag: 'v1.13.2', says: /^ok .*nothing to apply/ },
+    { what: 'of an older version, which newer ones read', text: LIVE, tag: 'v1.15.0', says: /^ok .*nothing to apply/ },
+    {
+      what: 'that changes what needs no reboot',
+      text: changed('nodeTaints: { dedicated: SECRET:NoSchedule }'),
+      tag: 'v1.13.2',
+      says: /^note .* on 127\.0\.0\.1: it changes machine\.nodeTaints, without a reboot \(any --mode\)$/,
+    },
+    {
+      what: 'that changes what needs one',
+      text: changed('env: { SECRET_TOKEN: SECRET }', 'sysctls: { a: b }'),
+      tag: 'v1.13.2',
+      says: /^note .*Talos 1\.13 reboots for machine\.env: --mode=auto does so at once.*no-reboot and try are refused$/,
+    },
+    {
+      what: 'for a Talos that never reboots by itself',
+      text: changed('env: { SECRET_TOKEN: SECRET }'),
+      tag: 'v1.14.1',
+      says: /^note .*it changes machine\.env, without a reboot \(--mode=auto, no-reboot, try or staged; reboot is refused\); of machine\.env, something may take effect with the next reboot only$/,
+    },
+  ])('$what', async ({ text, tag, says }) => {
+    const path = file('worker.yaml', text);
+    const { code, verdict, said } = await asked(context([await endpoint(configured(LIVE, tag))]), '-f', path);
+    expect({ code, verdict }).toEqual({ code: 0, verdict: 'healthy' });
+    expect(said.at(-1)).toMatch(says);
+  });
+
+  it.each<{ what: string; reply: ReturnType<Api>; says: RegExp }>([
+    {
+      what: 'the role is os:reader',
+      reply: { status: 7, says: 'not authorized' },
+      says: /this role may not read the configuration, which takes os:admin \(not authorized\)/,
+    },
+    { what: 'there is none', reply: { status: 5, says: 'does not exist' }, says: /it has no configuration/ },
+    { what: 'the call is not known', reply: UNIMPLEMENTED, says: /it does not know the call/ },
+    { what: 'no answer comes', reply: 'silent', says: /there is no answer in time/ },
+    { what: 'it is no YAML', reply: { message: resource('config', 'a: [SECRET') }, says: /the answer cannot be read/ },
+    {
+      what: 'it is none of Talos',
+      reply: { message: resource('config', 'SECRET: 1') },
+      says: /the answer cannot be read/,
+    },
+    {
+      what: 'it is huge',
+      reply: { message: resource('config', Buffer.alloc(9 * 1024 * 1024, 'SECRET ')) },
+      says: /larger than any configuration/,
+    },
+  ])('in force is not known, for $what: the version is judged all the same', async ({ reply, says }) => {
+    const api: Api = (method) => (method === MACHINE_CONFIG ? reply : { message: versionResponse('v1.13.2') });
+    const path = file('worker.yaml', LIVE);
+    const { code, verdict, said } = await asked(context([await endpoint(api)]), '-f', path, '--timeout', '1000');
+    expect({ code, verdict }).toEqual({ code: 2, verdict: 'unknown' });
+    expect(said).toEqual([
+      'ok version: 127.0.0.1 runs Talos v1.13.2',
+      `ok ${path}: 127.0.0.1 runs Talos 1.13, which knows all that stands there`,
+      expect.stringMatching(says),
+    ]);
+  });
+
+  it('is read from nobody unless a file is given', async () => {
+    const calls: string[] = [];
+    const api: Api = (method, node) => {
+      calls.push(method);
+      return versionOnly()(method, node);
+    };
+    await asked(context([await endpoint(api)]));
+    expect(calls).toEqual(['Version']);
+  });
+
+  it('that is a patch, for a node that nobody reaches, or for a Talos that is not known', async () => {
+    const patch = file('patch.yaml', 'machine: { nodeLabels: { a: b } }');
+    const at = await endpoint(configured(LIVE));
+    expect((await asked(context([at]), '-f', patch)).said.at(-1)).toMatch(/^skipped .*it is a patch/);
+    const nobody = await asked(context([await closedPort()]), '-f', patch);
+    expect(nobody.said).toEqual([expect.stringMatching(/^skipped .*there is no node that could be asked/)]);
+    const old = await asked(context([await endpoint(versionOnly('v1.1.0'))]), '-f', patch);
+    expect(old.said.at(-1)).toMatch(/nothing is known of Talos v1\.1\.0: taintkeeper knows 1\.3 to 1\.15/);
+    const newer = await asked(context([await endpoint(configured(LIVE, 'v1.16.0'))]), '-f', file('w.yaml', LIVE));
+    expect(newer.said.slice(1)).toEqual([
+      expect.stringMatching(/^note .*runs Talos 1\.16, newer than 1\.15: what is new in it is not judged/),
+      expect.stringMatching(/nothing to apply/),
+    ]);
+  });
+});
+
+it('says in one screen what it costs, and the command', async () => {
+  const path = file('worker.yaml', changed('env: { SECRET_TOKEN: SECRET }'));
+  const config = file('talosconfig', context([await endpoint(configured(LIVE))]));
+  const { stdout } = await run('talos', 'doctor', '--talosconfig', config, '-f', path);
+  expect(stdout.split('\n').slice(1)).toEqual([
+    `note: ${path} on 127.0.0.1: Talos 1.13 reboots for machine.env: --mode=auto does so at once, staged waits for the next reboot, no-reboot and try are refused`,
+    `  -> talosctl apply-config --nodes 127.0.0.1 --file ${path} --mode=staged`,
+    '',
+  ]);
+});
