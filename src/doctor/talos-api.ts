@@ -80,12 +80,24 @@ function isInMaintenance(answer: ApidAnswer, { ca, crt }: TalosContext): boolean
   return answer.refusal === undefined && !signerOf(answer.leaf, ca);
 }
 
-/** A node that is not reached from here, and answers through an endpoint, is as talosctl wants it. */
+/** What there is to say of a node that is not reached from here where an endpoint was asked for it, as talosctl does. */
 function passedOn({ host, port, answer }: DialledApi, answers: readonly NodeAnswer[]): CheckResult | undefined {
-  const through = answers.find(({ name, isForwarded, version }) => name === host && isForwarded && version.ok);
-  if (!through || answer.outcome === 'greeted') return undefined;
-  const evidence = `it answers through ${through.at.host}, though not to this machine (${answer.fault.message})`;
-  return result('network', labelOf(host, port), 'ok', evidence);
+  const asked = answers.find(({ name, isForwarded }) => name === host && isForwarded);
+  if (!asked || answer.outcome === 'greeted') return undefined;
+  const { message } = answer.fault;
+  return asked.version.ok
+    ? result(
+        'network',
+        labelOf(host, port),
+        'ok',
+        `it answers through ${asked.at.host}, though not to this machine (${message})`,
+      )
+    : result(
+        'network',
+        labelOf(host, port),
+        'skipped',
+        `this machine does not reach it either (${message}): see ${host}`,
+      );
 }
 
 function labelOf(host: string, port: number): string {

@@ -1,4 +1,4 @@
-import { atMost, count, shellWord } from '../kubernetes/text.ts';
+import { atMost, shellWord } from '../kubernetes/text.ts';
 import { type Change, changeOf, NEVER_REBOOTS_SINCE } from '../talos/apply-mode.ts';
 import { FIRST_VERSION, LAST_VERSION } from '../talos/fields.ts';
 import { lint } from '../talos/lint/lint.ts';
@@ -163,8 +163,8 @@ function checkFile(
     const rest = refused.length - MAX_REFUSALS;
     const all = `taintkeeper talos lint ${shellWord(file)} --talos-version 1.${Math.min(minor, LAST_VERSION)}`;
     return refused.slice(0, MAX_REFUSALS).map(({ document, path, reason, fix }, index) => {
-      const more = rest > 0 && index === MAX_REFUSALS - 1 ? `; for ${count(rest, 'more')}: ${all}` : '';
-      return trouble('configuration', source, `${runs}: ${document.locate(path)}: ${reason}`, `${fix}${more}`);
+      const more = rest > 0 && index === MAX_REFUSALS - 1 ? `; for ${rest} more: ${all}` : '';
+      return trouble('configuration', document.locate(path), `${reason} (${runs})`, `${fix}${more}`);
     });
   }
   return minor > LAST_VERSION
@@ -208,7 +208,7 @@ function checkChange(
     );
   if (live === undefined || !live.ok) {
     const { fault, message } = live ?? { fault: 'absent', message: 'not asked' };
-    const remedy = fault === 'denied' ? `${apply} --dry-run, as os:admin` : undefined;
+    const remedy = fault === 'denied' ? `as os:admin: ${apply} --dry-run` : undefined;
     return unseen(check, `what applying it needs is not known: ${WHY[fault]} (${message})`, remedy);
   }
   if (wanted.isPatch)

@@ -94,6 +94,13 @@ describe('the version', () => {
     });
   });
 
+  it('of a node that nobody reaches: that is said once', async () => {
+    const api: Api = (method, node) => (node ? { status: 14, says: 'i/o timeout' } : versionOnly()(method, node));
+    const { verdict, checks } = await asked(context([await endpoint(api)]), '--nodes', '127.9.9.9');
+    expect(verdict).toBe('network');
+    expect(checks.filter(({ state }) => state === 'trouble').map(({ name }) => name)).toEqual(['127.9.9.9']);
+  });
+
   it('of a machine in maintenance mode, which knows no client and has it as a resource alone', async () => {
     const api: Api = (method) =>
       method === VERSION_RESOURCE ? { message: resource('runtime', 'v1.12.4') } : UNIMPLEMENTED;
@@ -198,13 +205,13 @@ describe('a configuration', () => {
       what: 'has what came later',
       tag: 'v1.12.4',
       text: `${LIVE}---\napiVersion: v1alpha1\nkind: KubeNodeConfig\n`,
-      says: /^trouble .*127\.0\.0\.1 runs Talos 1\.12: .*:13:1: Talos 1\.12 does not have documents of kind KubeNodeConfig, which came with 1\.14/,
+      says: /^trouble .*:13:1: Talos 1\.12 does not have documents of kind KubeNodeConfig, which came with 1\.14: .* \(127\.0\.0\.1 runs Talos 1\.12\)$/,
     },
     {
       what: 'has older beside newer',
       tag: 'v1.15.0-alpha.1',
       text: `${LIVE}---\napiVersion: v1alpha1\nkind: KubeNodeConfig\n`,
-      says: /runs Talos 1\.15: .*:7:3: beside documents of kind KubeNodeConfig .*, Talos refuses this in the older shape/,
+      says: /:7:3: beside documents of kind KubeNodeConfig .*, Talos refuses this in the older shape \(127\.0\.0\.1 runs Talos 1\.15\)$/,
     },
     {
       what: 'has what no Talos has',
@@ -316,6 +323,34 @@ describe('a configuration', () => {
       expect.stringMatching(/nothing to apply/),
     ]);
   });
+});
+
+/**
+ * What servers of Talos' own types have sent: machine.VersionResponse, and cosi.resource.GetResponse of a MachineConfig and of a
+ * Version, by grpc-go 1.81.0, pkg/machinery 1.13.9 of siderolabs/talos and the State server of cosi-project/runtime 1.14.1.
+ */
+const RECORDED = {
+  version:
+    '0a490a060a0463702d31122b0a0776312e31332e32120861643838323331372208676f312e32362e372a056c696e75783205616d6436341a0e0a056d6574616c12056d6574616c22020801',
+  configuration:
+    '0ab7010a730a06636f6e666967121f4d616368696e65436f6e666967732e636f6e6669672e74616c6f732e6465761a087631616c70686131220131320772756e6e696e673a0b08ea9b8dd80610a590d741420b08ea9b8dd80610a3ffd5415a180a1374616c6f732e6465762f79616d6c2d7370656312013112400a1a0a186d616368696e653a0a2020747970653a20776f726b65720a12227c0a202020206d616368696e653a0a202020202020747970653a20776f726b65720a',
+  resource:
+    '0a89010a540a0772756e74696d65121a56657273696f6e732e72756e74696d652e74616c6f732e6465761a0776657273696f6e220131320772756e6e696e673a0b08ea9b8dd80610a7c7dc41420b08ea9b8dd80610f19bdc4112310a10120554616c6f730a0776312e31332e32121d6e616d653a2054616c6f730a76657273696f6e3a2076312e31332e320a',
+};
+
+it('reads the bytes of Talos itself', async () => {
+  const hex = (text: string) => ({ message: Buffer.from(text, 'hex') });
+  const api: Api = (method) => hex(method === MACHINE_CONFIG ? RECORDED.configuration : RECORDED.version);
+  const path = file('worker.yaml', 'machine: { type: worker }');
+  const { said } = await asked(context([await endpoint(api)]), '-f', path);
+  expect(said).toEqual([
+    'ok version: 127.0.0.1 runs Talos v1.13.2',
+    expect.stringMatching(/which knows all that stands there$/),
+    expect.stringMatching(/it is what is in force: nothing to apply$/),
+  ]);
+  const inMaintenance: Api = (method) => (method === VERSION_RESOURCE ? hex(RECORDED.resource) : UNIMPLEMENTED);
+  const at = await startApid(await servingPair(await talosCa()), undefined, inMaintenance);
+  expect((await asked(context([at]))).said).toEqual([expect.stringContaining('runs Talos v1.13.2, in maintenance')]);
 });
 
 it('says in one screen what it costs, and the command', async () => {

@@ -171,7 +171,7 @@ function words(message: Buffer): string[] {
 
 /**
  * Talos' API: HTTP/2 that wants a client certificate; without `clientCa`, as in maintenance mode, it wants none.
- * @param api what it says; nothing that is no fact of gRPC or Talos' own types (see apid-recorded.test.ts)
+ * @param api what it says
  */
 export function startApid(pair: Pair, clientCa?: Pair, api: Api = versionOnly()): Promise<string> {
   const server = createSecureServer({
