@@ -185,7 +185,7 @@ export function startApid(pair: Pair, clientCa?: Pair, api: Api = versionOnly())
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
     stream.on('end', () => {
       const [, , name = ''] = String(headers[':path']).split('/');
-      const asked = words(Buffer.concat(chunks).subarray(5)).join('/');
+      const asked = words(Buffer.concat(chunks).subarray(5)).filter(Boolean).join('/');
       const node = headers.node === undefined ? undefined : String(headers.node);
       answer(stream, api([name, asked].filter(Boolean).join(' '), node));
     });
