@@ -3,14 +3,19 @@ import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { Command } from 'commander';
 import { inspectPair } from '../certs/inspect.ts';
-import type { askNodes, NodeAnswer } from '../doctor/ask-apid.ts';
+import type { askNodes, Called, NodeAnswer } from '../doctor/ask-apid.ts';
 import { type CheckResult, diagnose } from '../doctor/check.ts';
 import { dialApid } from '../doctor/dial-apid.ts';
 import { callableApis, checkTalosApi, type DialledApi } from '../doctor/talos-api.ts';
 import { checkTalosNodes, nodesToAsk, type Wanted } from '../doctor/talos-nodes.ts';
+import { parseDocuments } from '../files/documents.ts';
 import { InputError, readBoundedText, sourceName } from '../files/text-files.ts';
 import { disabledIn } from '../talos/lint/disabled.ts';
-import { readMachineConfigurationText } from '../talos/machine-configuration.ts';
+import {
+  type MachineConfiguration,
+  readMachineConfiguration,
+  readMachineConfigurationText,
+} from '../talos/machine-configuration.ts';
 import { parseEndpoint, readTalosContext, type TalosContext } from '../talos/talosconfig.ts';
 import { exitCodeOf, formatDiagnosis } from './doctor.ts';
 import { type OutputFormat, outputOption, parseMilliseconds, repeatable } from './options.ts';
@@ -101,7 +106,22 @@ async function examine(
 
 /** Only here gRPC is needed. */
 async function askedOf(...args: Parameters<typeof askNodes>): Promise<NodeAnswer[]> {
-  return (await import('../doctor/ask-apid.ts')).askNodes(...args);
+  const { askNodes } = await import('../doctor/ask-apid.ts');
+  return (await askNodes(...args)).map((answer) => {
+    const { name, configuration } = answer;
+    return { ...answer, configuration: configuration?.ok ? parsed(configuration.value, name) : configuration };
+  });
+}
+
+/** Nothing of the text is quoted. */
+function parsed(text: string, node: string): Called<MachineConfiguration> {
+  try {
+    const source = `the configuration of ${node}`;
+    return { ok: true, value: readMachineConfiguration(parseDocuments(text, source, { secret: true }), source) };
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return { ok: false, fault: 'garbled', message: error.faults[0] ?? '' };
+  }
 }
 
 /** @throws InputError for what is no machine configuration */

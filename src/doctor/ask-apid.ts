@@ -2,9 +2,7 @@ import { createFileRegistry, fromBinary, fromJson, type Message } from '@bufbuil
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
-import { parseDocuments } from '../files/documents.ts';
-import { InputError } from '../files/text-files.ts';
-import { type MachineConfiguration, readMachineConfiguration } from '../talos/machine-configuration.ts';
+import type { MachineConfiguration } from '../talos/machine-configuration.ts';
 import type { ClientIdentity } from './dial-apid.ts';
 
 /** A node that is asked, and the address at which it is. */
@@ -28,11 +26,11 @@ export type Called<T> =
   | { readonly ok: false; readonly fault: CallFault; readonly message: string };
 
 /** What a node says of itself. */
-export interface NodeAnswer extends AskedNode {
+export interface NodeAnswer<Configuration = MachineConfiguration> extends AskedNode {
   /** The tag, such as `v1.13.2`. */
   readonly version: Called<string>;
   /** That in force; undefined where nobody asked for it. */
-  readonly configuration: Called<MachineConfiguration> | undefined;
+  readonly configuration: Called<Configuration> | undefined;
 }
 
 /** How Talos' API is called. */
@@ -107,8 +105,9 @@ type Fields = Readonly<Record<string, string>>;
 /**
  * Asks nodes for their version, and for their configuration; all at once. Each has the whole time, which one that is silent takes
  * from no other. Only reading calls are made.
+ * @returns configurations as text
  */
-export async function askNodes(nodes: readonly AskedNode[], calling: Calling): Promise<NodeAnswer[]> {
+export async function askNodes(nodes: readonly AskedNode[], calling: Calling): Promise<NodeAnswer<string>[]> {
   const connections = new Map<string, Connection>();
   const connectionTo = (node: AskedNode): Connection => {
     const { host, port } = node.at;
@@ -140,7 +139,7 @@ function connect(url: string, { inMaintenance }: AskedNode, { ca, identity, time
   return { sessions, transport };
 }
 
-async function askNode(node: AskedNode, { transport }: Connection, calling: Calling): Promise<NodeAnswer> {
+async function askNode(node: AskedNode, { transport }: Connection, calling: Calling): Promise<NodeAnswer<string>> {
   const call = async <T extends Message>(service: string, method: string, fields: Fields): Promise<T> => {
     const described = TALOS.getService(service)?.method[method];
     if (!described) throw new Error(`there is no ${service}/${method}`);
@@ -168,15 +167,16 @@ async function askNode(node: AskedNode, { transport }: Connection, calling: Call
     return { ...node, version: await version, configuration: undefined };
   const configuration = called(async () => {
     const spec = await get('config', 'MachineConfigs.config.talos.dev', 'v1alpha1', 'machine.MachineConfigSpec');
-    const yaml = new TextDecoder().decode(spec?.yamlMarshalled as unknown as Uint8Array);
-    const source = `the configuration of ${node.name}`;
-    return readMachineConfiguration(parseDocuments(nonEmpty(yaml), source, { secret: true }), source);
+    return nonEmpty(new TextDecoder().decode(spec?.yamlMarshalled as unknown as Uint8Array));
   });
   return { ...node, version: await version, configuration: await configuration };
 }
 
+class EmptyAnswer extends Error {}
+
+/** @throws EmptyAnswer */
 function nonEmpty(text: string | undefined): string {
-  if (!text) throw new InputError(['there is nothing in the answer']);
+  if (!text) throw new EmptyAnswer('there is nothing in the answer');
   return text;
 }
 
@@ -198,7 +198,7 @@ async function called<T>(work: () => Promise<T>): Promise<Called<T>> {
   try {
     return { ok: true, value: await work() };
   } catch (error) {
-    if (error instanceof InputError) return { ok: false, fault: 'garbled', message: error.faults[0] ?? '' };
+    if (error instanceof EmptyAnswer) return { ok: false, fault: 'garbled', message: error.message };
     if (!(error instanceof ConnectError)) return { ok: false, fault: 'garbled', message: 'it cannot be read' };
     const fault = FAULTS[error.code] ?? 'garbled';
     const message = error.rawMessage.slice(0, MAX_MESSAGE_CHARACTERS);
