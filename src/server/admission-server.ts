@@ -145,9 +145,7 @@ export function createAdmissionServer({
   // Fastify's own parser refuses a body with a `__proto__` key. Such a review is answered like any other: fields are
   // read by name and never merged.
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body: string, done) => {
-    done(null, parseJson(body));
-  });
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, parseJson);
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const status = error.statusCode ?? 500;
     if (status >= 500) {
@@ -168,7 +166,8 @@ export function createAdmissionServer({
     // What it returns Fastify would wait for, and a promise takes its time: nearly all requests are judged at once.
     app.post(`/${phase}`, (request, reply) => {
       const reviewed = review(request.body, phase);
-      const send = ({ status, body }: Reviewed) => reply.code(status).type(JSON_TYPE).send(JSON.stringify(body));
+      const send = ({ status, body }: Reviewed) =>
+        reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
       if (reviewed instanceof Promise) void reviewed.then(send);
       else send(reviewed);
     });
@@ -226,9 +225,6 @@ export function createAdmissionServer({
     }
   }
 }
-
-/** As Fastify names it for whatever is not text yet. */
-const JSON_TYPE = 'application/json; charset=utf-8';
 
 interface Reviewed {
   readonly status: number;
