@@ -1,0 +1,101 @@
+import { expect, it } from 'vitest';
+import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
+import { run } from './run-command.ts';
+
+const managedFields = [
+  {
+    manager: 'kubectl',
+    operation: 'Update',
+    time: '2026-01-02T03:04:05Z',
+    fieldsV1: { 'f:spec': { 'f:taints': {}, 'f:template': {} } },
+  },
+];
+const EDGE = { key: 'edge', effect: 'NoSchedule' };
+const node = (name: string, taints: readonly object[]) => ({ metadata: { name, managedFields }, spec: { taints } });
+const policy = (name: string, spec: object) => ({
+  metadata: { name, uid: name, generation: 1, resourceVersion: '1' },
+  spec,
+});
+const owner = {
+  ownerReferences: [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'a', uid: 'u', controller: true }],
+};
+const podOf = (name: string, nodeName: string) => ({ metadata: { name, ...owner }, spec: { nodeName } });
+
+const LISTS: Readonly<Record<string, readonly object[]>> = {
+  '/api/v1/nodes': [node('n1', [EDGE]), node('n2', []), node('n3', [])],
+  '/apis/taintkeeper.dev/v1alpha1/taintpolicies': [
+    policy('pool', { mode: 'Deny', taints: [{ key: 'gpu', effect: 'NoSchedule', ensure: 'Present' }] }),
+  ],
+  '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [
+    policy('agents', {
+      mode: 'Mutate',
+      daemonSets: { namespaces: ['ns'] },
+      tolerations: [{ ...EDGE, operator: 'Exists' }],
+    }),
+  ],
+  '/apis/taintkeeper.dev/v1alpha1/recoverypolicies': [],
+  '/api/v1/namespaces/ns/pods': [podOf('a-2', 'n2')],
+};
+const OBJECTS: Readonly<Record<string, object>> = {
+  '/api/v1/nodes/n1': node('n1', [EDGE]),
+  '/apis/apps/v1/namespaces/ns/daemonsets/a': {
+    metadata: { namespace: 'ns', name: 'a', uid: 'u', managedFields },
+    spec: { selector: { matchLabels: { app: 'a' } }, template: { spec: {} } },
+  },
+  '/api/v1/namespaces/ns/pods/a-2': podOf('a-2', 'n2'),
+};
+
+async function explain(...args: string[]) {
+  const api = await startFakeApi((request, response) => {
+    const items = LISTS[request.path];
+    if (items) return answer(response, { metadata: { resourceVersion: '1' }, items });
+    if (request.path.endsWith('/events')) return answer(response, refusal(403, 'Forbidden', 'not you'), 403);
+    const object = OBJECTS[request.path];
+    return object ? answer(response, object) : answer(response, refusal(404, 'NotFound', 'none'), 404);
+  });
+  const { file: kubeconfig } = await clientFor(api.url);
+  return run('explain', ...args, '--kubeconfig', kubeconfig);
+}
+
+it('a node: taints, who wrote them, policies, what could not be read, and what to run', async () => {
+  const { code, stdout } = await explain('node', 'n1');
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^TAINT +STATE +WHY\nedge:NoSchedule +free +no policy means it$/m);
+  expect(stdout).toMatch(
+    /^gpu:NoSchedule +missing +wanted by pool \(Deny, spec\.taints\[0\]\); no policy in mode Restore/m,
+  );
+  expect(stdout).toContain('\nspec.taints is owned by field manager "kubectl" (Update at 2026-01-02T03:04:05Z)\n\n');
+  expect(stdout).toMatch(
+    /^TAINTPOLICY +MODE +THIS NODE\npool +Deny +is selected\n\nnote: Events were not read: .*403 Forbidden/m,
+  );
+  expect(stdout).toMatch(/\n\nnext: kubectl taint node n1 gpu:NoSchedule\n$/);
+});
+
+it('a DaemonSet: tolerations, where it runs, and where a pod is missing', async () => {
+  const { code, stdout } = await explain('daemonset', 'ns/a');
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^edge:NoSchedule +missing +wanted by agents \(Mutate, spec\.tolerations\[0\]\)$/m);
+  expect(stdout).toMatch(/^spec\.template was last written by field manager "kubectl"/m);
+  expect(stdout).toMatch(/^1 +n1 +no +taint edge:NoSchedule$/m);
+  expect(stdout).toMatch(/^2 +n2, n3 +yes$/m);
+  expect(stdout).toMatch(/^MISSING PODS +WHICH NODES +WHY\n1 +n3 +it has no pod$/m);
+  expect(stdout).toMatch(/^next: kubectl rollout restart -n ns daemonset a$/m);
+});
+
+it('a pod: how it is, and its DaemonSet', async () => {
+  const { code, stdout } = await explain('pod', 'ns/a-2', '-o', 'json');
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({
+    kind: 'pod',
+    name: 'a-2',
+    pod: { node: 'n2', state: 'scheduled' },
+    managedBy: 'DaemonSet a',
+    tolerations: [{ toleration: 'edge:NoSchedule', state: 'missing' }],
+    missingPods: [],
+    next: 'taintkeeper explain daemonset ns/a',
+  });
+});
+
+it('nothing of what is not there', async () => {
+  expect(await explain('node', 'n9')).toMatchObject({ code: 2, stderr: 'taintkeeper: node n9: not found\n' });
+});
