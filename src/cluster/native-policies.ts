@@ -1,6 +1,7 @@
 import type { MutatingVersion } from '../native/native-policy.ts';
+import { capabilitiesOf, parseMinor } from '../native/translate.ts';
 import type { ApiClient } from './client/api-client.ts';
-import { isNotFound } from './client/api-error.ts';
+import { isForbidden, isNotFound } from './client/api-error.ts';
 import { listObjects } from './watch/list-pages.ts';
 
 const GROUP = '/apis/admissionregistration.k8s.io';
@@ -59,6 +60,26 @@ async function resourcesOf(client: ApiClient, version: string): Promise<string[]
     return resources.map(({ name }) => name);
   } catch (error) {
     if (isNotFound(error)) return [];
+    throw error;
+  }
+}
+
+/**
+ * Whether mutating ones are to be written: they are served, and this version of Kubernetes does what they say.
+ * @throws ApiError
+ */
+export async function mayMutate(client: ApiClient, { mutating }: NativeVersions): Promise<boolean> {
+  if (mutating === undefined) return false;
+  const minor = parseMinor(await gitVersionOf(client));
+  return minor === undefined || capabilitiesOf(minor)?.mutating !== undefined;
+}
+
+/** Empty for whoever may not ask, which is for nobody unless somebody has taken system:public-info-viewer away. */
+async function gitVersionOf(client: ApiClient): Promise<string> {
+  try {
+    return (await client.request<{ gitVersion?: string }>('GET', '/version')).gitVersion ?? '';
+  } catch (error) {
+    if (isForbidden(error)) return '';
     throw error;
   }
 }

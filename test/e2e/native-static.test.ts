@@ -8,8 +8,16 @@ import { admin } from '../control-plane/users.ts';
 import { createWorkspace } from '../control-plane/workspace.ts';
 import { skipFor } from '../skip-for.ts';
 import { PROTECTION, seeProtection } from './native-protection.ts';
+import { obstacleToMutation } from './native-rig.ts';
 
 const workspace = createWorkspace('static');
+const MUTATING = `
+  - name: MutatingAdmissionPolicy
+    configuration:
+      apiVersion: apiserver.config.k8s.io/v1
+      kind: MutatingAdmissionPolicyConfiguration
+      staticManifestsDir: ${workspace.path('manifests/mutating')}
+`;
 const options: ControlPlaneOptions = {
   apiServerArgs: [
     '--feature-gates=ManifestBasedAdmissionControlConfig=true',
@@ -24,12 +32,7 @@ plugins:
       apiVersion: apiserver.config.k8s.io/v1
       kind: ValidatingAdmissionPolicyConfiguration
       staticManifestsDir: ${workspace.path('manifests/validating')}
-  - name: MutatingAdmissionPolicy
-    configuration:
-      apiVersion: apiserver.config.k8s.io/v1
-      kind: MutatingAdmissionPolicyConfiguration
-      staticManifestsDir: ${workspace.path('manifests/mutating')}
-`,
+${obstacleToMutation ? '' : MUTATING}`,
     )}`,
   ],
 };
@@ -37,7 +40,7 @@ const exported = await runTool(
   process.execPath,
   [
     PROGRAM,
-    ...['export', '--policies', workspace.write('policies.yaml', PROTECTION)],
+    ...['export', '--kubernetes', `1.${testedMinor()}`, '--policies', workspace.write('policies.yaml', PROTECTION)],
     ...['--as', 'static-manifests', '--directory', workspace.path('manifests')],
   ],
   { env: process.env },
@@ -49,7 +52,7 @@ describe('static manifests', skipFor(testedMinor() < 36 ? 'Kubernetes has them s
   describeWithControlPlane('that taintkeeper export writes', options, (cp) => {
     it('hold with nothing in the cluster', async () => {
       expect(exported.code, exported.stderr).toBe(0);
-      await seeProtection(cp());
+      await seeProtection(cp(), { mutates: !obstacleToMutation });
       for (const resource of ['validatingadmissionpolicies', 'mutatingadmissionpolicies']) {
         const path = `/apis/admissionregistration.k8s.io/v1/${resource}`;
         const { body } = await cp().request<{ items: object[] }>(admin, 'GET', path);

@@ -4,6 +4,7 @@ import { isForbidden } from '../../cluster/client/api-error.ts';
 import {
   isWrittenByLeader,
   listNative,
+  mayMutate,
   NATIVE_LABELS,
   type NativeObject,
   servedVersions,
@@ -113,7 +114,7 @@ export function backstop(options: BackstopOptions): Backstop {
         }
         // Each time: who applies the installation anew makes another ClusterRole of that name.
         const installation = await ownedByClusterRole(client, options.ownerClusterRole);
-        const backed = translateAll(inForce, versions.mutating !== undefined);
+        const backed = translateAll(inForce, await mayMutate(client, versions));
         const unreadable = objects().filter(({ inForce }) => !inForce);
         const run = await settleNatives(backed, found, { writer, versions, namespace, installation, unreadable });
         states = run.states;

@@ -28,7 +28,10 @@ const GROUP = '/apis/admissionregistration.k8s.io/';
 const KINDS = ['mutating', 'validating'];
 
 /** @param served the resources of each version that the API server knows, `mutating` and `validating` */
-export function nativeApi(served: Readonly<Record<string, readonly string[]>> = { v1: KINDS }): NativeApi {
+export function nativeApi(
+  served: Readonly<Record<string, readonly string[]>> = { v1: KINDS },
+  gitVersion = 'v1.36.1',
+): NativeApi {
   const stored = new Map<string, Stored>();
   const writes: string[] = [];
   let version = 0;
@@ -46,6 +49,7 @@ export function nativeApi(served: Readonly<Record<string, readonly string[]>> = 
   function answer(method: string, path: string, { body, query }: RequestOptions = {}): unknown {
     const fail = (status: number, reason: string) => new ApiError(method, path, status, reason, '');
     api.refuse(method, path);
+    if (path === '/version') return { gitVersion };
     if (path.startsWith('/apis/rbac.authorization.k8s.io/')) {
       return { metadata: { name: 'taintkeeper', uid: api.clusterRoleUid } };
     }
