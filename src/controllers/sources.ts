@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Change } from '../cluster/watch/cached-objects.ts';
 import { type WatchCache, type WatchOptions, watchResource } from '../cluster/watch/watch-cache.ts';
 import { compileCoverage, type SchedulingView } from '../coverage/coverage.ts';
@@ -154,7 +153,7 @@ export function countCovered(daemonSet: SchedulingView, nodes: Iterable<ClusterN
 
 /** Whether what is kept of an object has changed. */
 export function isNews<T>(change: Change<T>): boolean {
-  return change.type !== 'modified' || !isDeepStrictEqual(change.entry.value, change.previous.value);
+  return change.type !== 'modified' || change.entry.value !== change.previous.value;
 }
 
 /** @throws MalformedObjectError */

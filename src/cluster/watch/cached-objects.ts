@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 /**
  * Negative when the first resourceVersion is the older one, positive when it is the newer one, 0 when they are the same.
  * They are decimal numbers without leading zeros that may outgrow a double (KEP-5504); for anything else the order is not
@@ -22,6 +24,7 @@ export interface Entry<T> {
   readonly value: T;
 }
 
+/** Where all that is kept is as it was, a modified entry has the very value of the previous one. */
 export type Change<T> =
   | { readonly type: 'added'; readonly entry: Entry<T> }
   | { readonly type: 'modified'; readonly entry: Entry<T>; readonly previous: Entry<T> }
@@ -95,9 +98,10 @@ export function createCachedObjects<T>(options: CachedObjectsOptions<T>): Cached
       return key;
     }
     unreadable.delete(key);
-    const entry = { ...identity, value };
+    const previous = replaced ? undefined : known;
+    const entry = { ...identity, value: previous && isDeepStrictEqual(value, previous.value) ? previous.value : value };
     entries.set(key, entry);
-    onChange(known && !replaced ? { type: 'modified', entry, previous: known } : { type: 'added', entry });
+    onChange(previous ? { type: 'modified', entry, previous } : { type: 'added', entry });
     return key;
   }
 

@@ -18,7 +18,7 @@ import {
 } from './daemon-set-writer.ts';
 
 const NAME = 'daemon-set-patching';
-/** Nodes and pods change all the time. */
+/** Pods change all the time. */
 const PAUSE_MS = 1_000;
 /** A container that crashes is started again after 10 s at first. */
 const SETTLE_MS = 10_000;
@@ -56,8 +56,9 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
 
   const reconciler = startController(context, NAME, reconcile, { pauseMs: PAUSE_MS });
   const changed = reports.add({ troubles: () => troubles });
-  for (const { changes } of [nodes, daemonSets, policies, rights])
-    changes.subscribe(() => reconciler.trigger(), signal);
+  for (const source of [nodes.news, daemonSets.changes, policies.changes, rights.changes]) {
+    source.subscribe(() => reconciler.trigger(), signal);
+  }
   return reconciler;
 
   async function reconcile(): Promise<number | undefined> {

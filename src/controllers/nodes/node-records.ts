@@ -76,7 +76,7 @@ export function startNodeRecords(context: NodeRecordsContext, onOwed: (name: str
   });
   const writing = startController(context, 'node-records', reconcile, { pauseMs: SETTLE_MS });
   nodes.changes.subscribe((change) => {
-    if (records && (change.type !== 'modified' || isNews(change))) take(records, change.entry.name);
+    if (records && isNews(change)) take(records, change.entry.name);
   }, signal);
   policies.changes.subscribe(() => {
     policiesSince = performance.now();

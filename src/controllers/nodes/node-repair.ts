@@ -15,7 +15,7 @@ import { tokenBucket } from '../../runtime/rate-limit.ts';
 import { startReconciler, startWorkQueue } from '../../runtime/work-queue.ts';
 import type { Controller, LeaderContext } from '../context.ts';
 import { FIELD_MANAGER } from '../managed-objects.ts';
-import type { ClusterNode } from '../sources.ts';
+import { type ClusterNode, isNews } from '../sources.ts';
 import type { EvictionTurns } from './eviction-turns.ts';
 import { startEvictions, type Turn } from './evictions.ts';
 import { countMemoryWrites, patchOf, trackFullMemories, trackIdleMemories } from './node-memories.ts';
@@ -93,7 +93,10 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
       return entry !== undefined && contests.isContested(entry, taint);
     },
   });
-  nodes.changes.subscribe(({ entry: { name } }) => {
+  nodes.changes.subscribe((change) => {
+    const { name } = change.entry;
+    // A heartbeat tells nothing, but that there is something newer than what could not be written to.
+    if (!isNews(change) && !outdated.has(name)) return;
     const entry = nodes.get(name);
     // At once: a node that was not Ready for a moment begins anew.
     if (entry) stays.look(entry);

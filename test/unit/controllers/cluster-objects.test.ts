@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { isNews, projectDaemonSet, projectNode } from '../../../src/controllers/sources.ts';
+import { createCachedObjects } from '../../../src/cluster/watch/cached-objects.ts';
+import { type ClusterNode, isNews, projectDaemonSet, projectNode } from '../../../src/controllers/sources.ts';
 import { machineMarks } from '../../../src/kubernetes/machine.ts';
 import { MalformedObjectError } from '../../../src/objects/object-meta.ts';
-import { nodeEntry } from './nodes/node-entries.ts';
 
 describe('of a Node', () => {
   const metadata = {
@@ -52,18 +52,29 @@ describe('of a Node', () => {
   });
 
   it('a heartbeat is no news, but what is kept is', () => {
-    const entry = (object: object) => ({ ...nodeEntry('n1'), value: projectNode(object) });
-    const before = entry({ metadata, spec, status: status('True') });
+    const news: boolean[] = [];
+    const objects = createCachedObjects<ClusterNode>({
+      project: projectNode,
+      onChange: (change) => news.push(isNews(change)),
+      onUnreadable: () => {},
+    });
+    let version = 0;
+    const seen = (object: { metadata: object }) => {
+      const identity = { uid: 'u', resourceVersion: String(++version) };
+      objects.observed({ ...object, metadata: { ...object.metadata, ...identity } });
+      return news.splice(0);
+    };
     const beats = {
       ...status('True'),
       images: [],
       conditions: [...status('True').conditions, { type: 'PIDPressure' }],
     };
-    const becoming = (object: object) => ({ type: 'modified', entry: entry(object), previous: before }) as const;
-    expect(isNews(becoming({ metadata, spec, status: beats }))).toBe(false);
-    expect(isNews(becoming({ metadata, spec: {}, status: beats }))).toBe(true);
-    expect(isNews(becoming({ metadata: { ...metadata, annotations: {} }, spec, status: beats }))).toBe(true);
-    expect(isNews({ type: 'deleted', entry: before })).toBe(true);
+    expect(seen({ metadata, spec, status: status('True') })).toEqual([true]);
+    expect(seen({ metadata, spec, status: beats })).toEqual([false]);
+    expect(seen({ metadata, spec: {}, status: beats })).toEqual([true]);
+    expect(seen({ metadata: { ...metadata, annotations: {} }, spec: {}, status: beats })).toEqual([true]);
+    objects.retain(new Set());
+    expect(news).toEqual([true]);
   });
 
   it.each<{ why: string; object: object; ready: boolean }>([

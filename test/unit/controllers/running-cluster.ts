@@ -113,6 +113,8 @@ export function startRunningCluster(compiled: () => PolicySet) {
   };
 
   const changes = createSubject<Change<never>>();
+  const nodeChanges = createSubject<Change<ClusterNode>>();
+  let looks = 0;
   const rightChanges = createSubject();
   const changed = () => rightChanges.next();
   const reports = createReports();
@@ -121,7 +123,12 @@ export function startRunningCluster(compiled: () => PolicySet) {
   const patching = startDaemonSetPatching({
     client: client as unknown as ApiClient,
     namespace: 'taintkeeper',
-    nodes: { get: (name) => nodes.get(name), entries: () => nodes.values(), changes, news: createSubject() },
+    nodes: {
+      get: (name) => nodes.get(name),
+      entries: () => nodes.values(),
+      changes: nodeChanges,
+      news: createSubject(),
+    },
     daemonSets: {
       get: (name, namespace) => cached.get(`${namespace}/${name}`),
       entries: () => cached.values(),
@@ -135,7 +142,11 @@ export function startRunningCluster(compiled: () => PolicySet) {
     rights: { permits: (right) => (right === 'patchDaemonSets' ? permitted : false), changes: rightChanges },
     record: (event) => events.push(event),
     reports,
-    metrics: { repaired: (kind, policy) => repairs.push(`${kind} ${policy}`), reconciled: () => {}, swept: () => {} },
+    metrics: {
+      repaired: (kind, policy) => repairs.push(`${kind} ${policy}`),
+      reconciled: () => {},
+      swept: () => void looks++,
+    },
     log,
     signal: stopping.signal,
   });
@@ -161,6 +172,14 @@ export function startRunningCluster(compiled: () => PolicySet) {
       }
       changed();
     },
+    /** The kubelet of a node writes it: of what is kept, nothing changes. */
+    beat() {
+      const [entry] = nodes.values();
+      if (!entry) throw new Error('no node');
+      nodeChanges.next({ type: 'modified', entry, previous: entry });
+    },
+    /** How often all DaemonSets were looked at. */
+    looks: () => looks,
     /** What a PATCH fails with from now on. */
     failWith(failure: typeof fail) {
       fail = failure;

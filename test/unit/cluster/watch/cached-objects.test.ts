@@ -50,6 +50,23 @@ describe('an object that is observed', () => {
     expect(objects.get('a', '')?.value).toBe('a@10');
   });
 
+  it('keeps the very value that it had, where what is kept is the same', () => {
+    const changes: Change<{ text: string }>[] = [];
+    const objects = createCachedObjects<{ text: string }>({
+      project: (object) => ({ text: (object as Thing).text }),
+      onChange: (change) => changes.push(change),
+      onUnreadable: () => {},
+    });
+    objects.observed(thing('a', 'u', '1', 'same'));
+    const first = objects.get('a', '')?.value;
+    objects.observed(thing('a', 'u', '2', 'same'));
+    expect(objects.get('a', '')).toMatchObject({ resourceVersion: '2' });
+    expect(objects.get('a', '')?.value).toBe(first);
+    objects.observed(thing('a', 'u', '3', 'other'));
+    expect(objects.get('a', '')?.value).toEqual({ text: 'other' });
+    expect(changes.map(({ type }) => type)).toEqual(['added', 'modified', 'modified']);
+  });
+
   it('with another uid is another object: the one before it was deleted', () => {
     const { objects, take } = cache();
     objects.observed(thing('a', 'u1', '1'));

@@ -67,6 +67,19 @@ describe('all nodes are looked at', () => {
   });
 });
 
+it('a heartbeat of a node is no reason to look at it', async () => {
+  const { beat, change, metric } = startRepair(restore, [nodeEntry('n1', [gpu])]);
+  await settle();
+  const looks = () => metric('taintkeeper_reconciliations_total');
+  const before = await looks();
+  beat('n1');
+  await settle();
+  expect(await looks()).toBe(before);
+  change('n1', { labels: { pool: 'other' } });
+  await settle();
+  expect(await looks()).not.toBe(before);
+});
+
 describe('a write', () => {
   it('is judged anew when somebody else was faster, also when the watch has nothing more to tell', async () => {
     const { cluster, writes, beforeWrite, taintsOf, messages } = startRepair(restore, bare(1));
@@ -95,6 +108,18 @@ describe('a write', () => {
     await settle();
     expect(writes).toHaveLength(2);
     expect(taintsOf('n0')).toEqual([other, gpu]);
+  });
+
+  it('is repeated when all that the watch has to tell is a heartbeat', async () => {
+    const { beat, writes, beforeWrite } = startRepair(restore, bare(1));
+    beforeWrite.mockImplementationOnce(() => {
+      throw new ApiError('PATCH', '', 409, 'Conflict', '');
+    });
+    await vi.advanceTimersByTimeAsync(SWEEP_MS);
+    expect(writes).toHaveLength(1);
+    beat('n0');
+    await settle();
+    expect(writes).toHaveLength(2);
   });
 
   it('is no repair when the node is gone', async () => {

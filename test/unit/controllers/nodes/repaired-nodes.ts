@@ -109,6 +109,14 @@ export function startRepair(
     nodeChanged(name);
   }
 
+  /** Its kubelet writes the node: of what is kept, nothing changes. */
+  function beat(name: string): void {
+    const previous = cluster.get(name) ?? nodeEntry(name);
+    const entry = { ...previous, resourceVersion: String(++versions) };
+    cluster.set(name, entry);
+    nodeChanges.next({ type: 'modified', entry, previous });
+  }
+
   /** The watch tells of the node as it stands in the Map. */
   function nodeChanged(name: string): void {
     nodeChanges.next({ type: 'added', entry: cluster.get(name) ?? nodeEntry(name) });
@@ -167,6 +175,7 @@ export function startRepair(
     beforeWrite,
     onTroubles,
     change,
+    beat,
     remove(name: string) {
       cluster.delete(name);
       nodeChanged(name);
