@@ -59,7 +59,7 @@ describe('of a Node', () => {
       onUnreadable: () => {},
     });
     let version = 0;
-    const seen = (object: { metadata: object }) => {
+    const seen = (object: { metadata: object; spec: object; status: object }) => {
       const identity = { uid: 'u', resourceVersion: String(++version) };
       objects.observed({ ...object, metadata: { ...object.metadata, ...identity } });
       return news.splice(0);
