@@ -210,18 +210,20 @@ function watch({ collection, namespace }: Target, query: URLSearchParams, respon
   const forget = log.onAdded(pump);
   response.on('drain', pump);
   const bookmarks = setInterval(bookmark, BOOKMARK_MS);
+  const stop = () => {
+    forget();
+    response.off('drain', pump);
+    clearInterval(bookmarks);
+    clearTimeout(end);
+  };
   const end = setTimeout(
     () => {
-      if (!response.writableNeedDrain) bookmark();
+      stop();
       response.end();
     },
     1000 * Number(query.get('timeoutSeconds') || 300),
   );
-  response.once('close', () => {
-    forget();
-    clearInterval(bookmarks);
-    clearTimeout(end);
-  });
+  response.once('close', stop);
   pump();
 }
 

@@ -9,7 +9,7 @@ import {
 } from '../kubernetes/toleration.ts';
 import type { CompiledTolerationPolicy, PolicySet } from '../policy/policy-set.ts';
 import { allow, type Decision, type Outcome, type Phase, patch, type Violation } from './decision.ts';
-import { cutShortBy, lacks, type Need, needsOf, type WantedToleration } from './needed-tolerations.ts';
+import { cutShortBy, lackingAmong, type Need, needsOf, type WantedToleration } from './needed-tolerations.ts';
 
 /** The annotation by which a DaemonSet opts out; any value but `false` counts. */
 export const IGNORE_ANNOTATION = 'taintkeeper.dev/ignore';
@@ -71,8 +71,7 @@ export function judgeDaemonSet(
     .filter((policy) => (phase === 'validate' || policy.mode === 'Mutate') && policy.selectsDaemonSet(daemonSet))
     .flatMap((policy) => policy.tolerations.map(({ value, field }) => declaration(policy, field, value)));
   const needs = needsOf(declared);
-  const ofPods = daemonTolerations(tolerations, hostNetwork);
-  const lacking = needs.filter((need) => lacks(ofPods, need)).map(({ wanted }) => wanted);
+  const lacking = lackingAmong(needs, daemonTolerations(tolerations, hostNetwork)).map(({ wanted }) => wanted);
   if (phase === 'validate') return validate(tolerations, lacking, needs);
   if (lacking.length === 0) return allow();
 

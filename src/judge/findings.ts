@@ -130,22 +130,21 @@ function isSlip(one: string, other: string): boolean {
   );
 }
 
-/** What the author of a policy should know that is for no node, or for no taint, as the nodes are now. */
+/**
+ * What the author of a policy should know that is for no node, or for no taint, as the nodes are now.
+ * @param selected the nodes that it selects, of so many
+ */
 export function idleNotes(
-  { nodeSelector, rules, selectsNode, present, protectedBy }: CompiledTaintPolicy,
-  nodes: readonly NodeView[],
+  { nodeSelector, rules, present, protectedBy }: CompiledTaintPolicy,
+  selected: readonly NodeView[],
+  nodes: number,
 ): string[] {
-  if (nodes.length === 0) return [];
-  const holds = ({ taints }: NodeView) => taints.some((taint) => protectedBy(taint) !== undefined);
-  const isForSome = rules.length === 0 || present.length > 0;
-  let isSelected = false;
-  for (const node of nodes) {
-    if (!selectsNode(node.labels)) continue;
-    if (isForSome || holds(node)) return [];
-    isSelected = true;
+  if (selected.length === 0) {
+    return nodes > 0 && nodeSelector ? [`spec.nodeSelector selects none of ${count(nodes, 'node')}`] : [];
   }
-  if (isSelected) return ['no selected node carries a taint that the policy protects'];
-  return nodeSelector ? [`spec.nodeSelector selects none of ${count(nodes.length, 'node')}`] : [];
+  const isForSome = rules.length === 0 || present.length > 0;
+  const holds = ({ taints }: NodeView) => taints.some((taint) => protectedBy(taint) !== undefined);
+  return isForSome || selected.some(holds) ? [] : ['no selected node carries a taint that the policy protects'];
 }
 
 /**
@@ -157,10 +156,11 @@ export function nodeFindings(
   nodes: Iterable<NodeView>,
   before: readonly string[],
 ): Findings {
+  const alone = [policy];
   return find(
     nodes,
     (node) => policy.selectsNode(node.labels),
-    (node) => nodeDrift(node, [policy]).losses.length > 0,
+    (node) => nodeDrift(node, alone).losses.length > 0,
     ({ name }) => name,
     before,
   );

@@ -1,5 +1,6 @@
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { formatTaint, identity, parseTaint, sameTaint, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import { policiesFor } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { NodeView } from './node-view.ts';
 
@@ -144,6 +145,17 @@ export function holdOn(
   return (taint) => binding.some((policy) => policy.heldBy(taint, isSettled) !== undefined);
 }
 
+/** {@link holdOn} where all of the policies select the node, and many taints are looked at. */
+export function holdAmong(
+  selecting: readonly CompiledTaintPolicy[],
+  isSettled: (taint: Taint) => boolean,
+): (taint: Taint) => boolean {
+  return (taint) =>
+    policiesFor(selecting, taint.key).some(
+      (policy) => policy.mode !== 'Audit' && policy.heldBy(taint, isSettled) !== undefined,
+    );
+}
+
 /** Which taints of a node a key with a wildcard protects from now on, and which it does not yet. */
 export interface Settling {
   /** Whether a taint that is not in the node's memory is to be there. */
@@ -161,14 +173,16 @@ export interface Settling {
  * @param policies those that are for the node
  */
 export function settling(
-  node: Pick<NodeView, 'labels' | 'taints' | 'remembered'>,
+  node: Pick<NodeView, 'taints' | 'remembered'>,
   policies: readonly CompiledTaintPolicy[],
   stayedMs: (taint: Taint) => number | undefined,
 ): Settling {
-  const waiting = policies.filter(({ mode, settleMs }) => mode !== 'Audit' && settleMs > 0);
+  const waits = ({ mode, settleMs }: CompiledTaintPolicy) => mode !== 'Audit' && settleMs > 0;
+  const waitingFor = (taint: Taint) =>
+    policiesFor(policies, taint.key).filter((policy) => waits(policy) && policy.protectedBy(taint) !== undefined);
   const leftMs = (taint: Taint): number | undefined => {
     const stayed = stayedMs(taint);
-    const meaning = waiting.filter((policy) => policy.protectedBy(taint) !== undefined);
+    const meaning = stayed === undefined ? [] : waitingFor(taint);
     if (stayed === undefined || meaning.length === 0) return undefined;
     return Math.min(...meaning.map(({ settleMs }) => settleMs)) - stayed;
   };
@@ -177,14 +191,15 @@ export function settling(
     return left !== undefined && left <= 0;
   };
   const isListed = settledOn(node.remembered);
-  const isHeld = holdOn(node.labels, policies, NONE_SETTLED);
-  const isMeant = protectionOn(node.labels, waiting);
-  const open = waiting.length === 0 ? [] : node.taints.filter((taint) => isMeant(taint) && !isHeld(taint));
+  const isHeld = holdAmong(policies, NONE_SETTLED);
+  const open = policies.some(waits)
+    ? node.taints.filter((taint) => waitingFor(taint).length > 0 && !isHeld(taint))
+    : [];
   const left = open.filter((taint) => !isListed(taint)).flatMap((taint) => leftMs(taint) ?? []);
-  const waits = left.filter((ms) => ms > 0);
+  const times = left.filter((ms) => ms > 0);
   return {
     isSettled,
-    settlesInMs: waits.length === 0 ? undefined : Math.min(...waits),
+    settlesInMs: times.length === 0 ? undefined : Math.min(...times),
     unlisted(remembered) {
       // One that is listed with another value is not in want of room.
       const listed = valuesOf(parseRemembered(remembered));

@@ -32,12 +32,10 @@ export function secondsOf({ tolerationSeconds }: Toleration): number {
  */
 export function inOrder<T extends WantedToleration>(wanted: readonly T[]): T[] {
   const compareSeconds = (a: number, b: number) => (a === b ? 0 : b > a ? 1 : -1);
-  return wanted.toSorted(
-    (a, b) =>
-      a.rank - b.rank ||
-      compareSeconds(secondsOf(a.toleration), secondsOf(b.toleration)) ||
-      widthOf(b.toleration) - widthOf(a.toleration),
-  );
+  return wanted
+    .map((one) => ({ one, rank: one.rank, seconds: secondsOf(one.toleration), width: widthOf(one.toleration) }))
+    .sort((a, b) => a.rank - b.rank || compareSeconds(a.seconds, b.seconds) || b.width - a.width)
+    .map(({ one }) => one);
 }
 
 /** More for whoever is for more taints. Every key counts for more than any value, and that for more than every effect. */
@@ -91,11 +89,18 @@ export function needsOf<T extends WantedToleration>(wanted: readonly T[]): Need<
 }
 
 /**
- * True when a taint is not tolerated that is asked for: then to append the toleration changes what a node can run.
+ * Those of which a taint is not tolerated that is asked for: then to append the toleration changes what a node can run.
  * @param tolerations of the pods: see {@link daemonTolerations}
  */
-export function lacks(tolerations: readonly Toleration[], { ranges }: Pick<Need<WantedToleration>, 'ranges'>): boolean {
-  return ranges.some((range) => !tolerations.some((toleration) => covers(toleration, range)));
+export function lackingAmong<T extends WantedToleration>(
+  needs: readonly Need<T>[],
+  tolerations: readonly Toleration[],
+): Need<T>[] {
+  const byKey = Map.groupBy(tolerations, ({ key }) => key || '');
+  const ofEveryKey = byKey.get('') ?? [];
+  const isCovered = (range: TaintRange) =>
+    [ofEveryKey, byKey.get(range.key ?? '') ?? []].some((some) => some.some((toleration) => covers(toleration, range)));
+  return needs.filter(({ ranges }) => ranges.some((range) => !isCovered(range)));
 }
 
 /**

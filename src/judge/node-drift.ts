@@ -1,18 +1,17 @@
 import { droppedTaints, identity, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import { policiesFor, selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import {
   type Forgetting,
-  holdOn,
+  holdAmong,
   type IdleMemory,
   MAX_REMEMBERED,
   parseRemembered,
-  protectionOn,
   remember,
   settling,
 } from './memory.ts';
-import type { DesiredNode, NodeView } from './node-view.ts';
-import { type RestoredNatively, restoredNatively } from './node-view.ts';
+import { type DesiredNode, type NodeView, type RestoredNatively, restoredNatively } from './node-view.ts';
 import {
   consumeRelease,
   type DeclaredTaint,
@@ -113,13 +112,14 @@ export function nodeDrift(
   { isContested = () => false, hasTurn = true, forgetting = AT_ONCE, stayedMs = () => undefined }: Circumstances = {},
 ): NodeDrift {
   const { isComplete, isOver } = forgetting;
-  const selecting = policies.filter((policy) => policy.selectsNode(node.labels));
-  const protects = protectionOn(node.labels, selecting);
+  const selecting = selectingPolicies(policies, node.labels);
+  const protects = holdAmong(selecting, () => true);
   const carried = valuesOf(node.taints);
   const release = parseRelease(node.release);
   const remembers = parseRemembered(node.remembered);
   const memory = remembers.filter(protects).slice(0, MAX_REMEMBERED);
-  const isWatched = (taint: Taint) => selecting.some((policy) => policy.protectedBy(taint) !== undefined);
+  const isWatched = (taint: Taint) =>
+    policiesFor(selecting, taint.key).some((policy) => policy.protectedBy(taint) !== undefined);
   const idle = (isComplete ? remembers.filter((taint) => !protects(taint)) : [])
     .map((taint) => ({ taint, isCarried: carried.get(identity(taint)) === (taint.value ?? '') }))
     .filter((one) => !one.isCarried || !isWatched(one.taint));
@@ -162,7 +162,7 @@ export function nodeDrift(
       forgotten: [...transient, ...released, ...repaired],
       protects,
       keeps: (taint) => !over.has(identity(taint)),
-      settles: holdOn(node.labels, selecting, (taint) => settled.isSettled(taint) || isAsRemembered(taint)),
+      settles: holdAmong(selecting, (taint) => settled.isSettled(taint) || isAsRemembered(taint)),
       room: roomBeside(removed, node.room),
     }),
   };
@@ -209,7 +209,8 @@ function claims(
     wants.filter((want) => !satisfies(carried, want)),
     ({ policy }) => policy,
   );
-  return policies.flatMap((policy) => {
+  const claiming = lost.length > 0 ? policies : policies.filter((policy) => unmet.has(policy));
+  return claiming.flatMap((policy) => {
     const present = (unmet.get(policy) ?? []).map((want) => ({ ...want, present: true }));
     const preserved = lost.flatMap((taint) => {
       const field = policy.protectedBy(taint);
@@ -243,7 +244,7 @@ function lossesOf(group: readonly Claim[], target: Taint, hindrance: Hindrance |
 }
 
 function isReleasable(taint: Taint, policies: readonly CompiledTaintPolicy[]): boolean {
-  return policies.every(
+  return policiesFor(policies, taint.key).every(
     (policy) => policy.mode === 'Audit' || policy.releasable || policy.protectedBy(taint) === undefined,
   );
 }

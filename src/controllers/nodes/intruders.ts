@@ -32,6 +32,8 @@ const SETTLE_MS = 1_000;
 const LOOK_AGAIN_MS = 60_000;
 /** A zone without a turn is looked at again after this time. */
 const HELD_MS = 10_000;
+/** How old what is known of zones may be. */
+const ZONES_MS = 200;
 /** Where a PodDisruptionBudget holds a pod back, each time. */
 const HELD_BACK = { minMs: 2_000, maxMs: 60_000 };
 const EVICTION_TIMEOUT_MS = 5_000;
@@ -56,6 +58,7 @@ export function startIntruders(context: IntrudersContext): Controller {
   const { client, nodes, policies, rights, evictionTurns, predecessorAt, reports, metrics, log, signal } = context;
   const custodies = new Map<string, { readonly uid: string; readonly taints: Custodies }>();
   const cases = new Map<string, Case>();
+  let zones = { at: Number.NEGATIVE_INFINITY, byName: new Map() as ReturnType<EvictionTurns['zones']> };
   const tell = intruderReports(context);
   const queue = startWorkQueue({
     name: NAME,
@@ -179,10 +182,17 @@ export function startIntruders(context: IntrudersContext): Controller {
     return Math.max(1, Math.min(LOOK_AGAIN_MS, ...waits));
   }
 
+  /** Of all nodes, as they were a moment ago: thousands of them may wait for their turn at the same time. */
+  function currentZones(): ReturnType<EvictionTurns['zones']> {
+    const at = performance.now();
+    if (at - zones.at >= ZONES_MS) zones = { at, byName: evictionTurns.zones() };
+    return zones.byName;
+  }
+
   /** As slowly as the rules of eviction-pace.ts say: one node of a zone after the other. */
   function turnInMs({ labels }: ClusterNode): number {
     const name = zoneOf(labels);
-    const zone = evictionTurns.zones().get(name);
+    const zone = currentZones().get(name);
     const waitMs = zone ? evictionTurns.waitMs(name, zone) : Number.POSITIVE_INFINITY;
     return waitMs === Number.POSITIVE_INFINITY ? HELD_MS : waitMs;
   }

@@ -16,6 +16,7 @@ import {
 } from '../../judge/findings.ts';
 import type { NodeView } from '../../judge/node-view.ts';
 import { modeOf } from '../../policy/policy.ts';
+import { selectingPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy, PolicySet } from '../../policy/policy-set.ts';
 import type { Findings, PolicyStatus } from '../../policy/policy-status.ts';
 import { nextPolicyStatus } from '../../policy/policy-status.ts';
@@ -41,6 +42,8 @@ const CONFLICT_PAUSE_MS = 1_000;
 const LOOK_AGAIN_MS = 60_000;
 /** Least time between two looks at all nodes and DaemonSets, in milliseconds. */
 const PAUSE_MS = 5_000;
+/** Nodes that are looked at before others get a turn. */
+const SLICE = 1_000;
 
 type Context = Omit<PolicyStatusOptions, 'objects' | 'compiled' | 'nodes' | 'daemonSets' | 'metrics'> &
   Pick<
@@ -85,6 +88,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
     const byName = new Map(
       [...taintPolicies, ...tolerationPolicies, ...recoveryPolicies].map((one) => [`${one.kind}/${one.name}`, one]),
     );
+    const selected = await nodesByPolicy(taintPolicies, nodeViews);
     const keys = keysOf(nodeViews);
     const stalled = [...reports.troubles(), ...taintPolicies.flatMap((policy) => misspelt(policy, keys))];
     metrics.stalled(stalled);
@@ -139,13 +143,13 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
     return conflicts > 0 ? CONFLICT_PAUSE_MS : LOOK_AGAIN_MS;
 
     function idle(own: Compiled | undefined): string[] {
-      return own?.kind === 'TaintPolicy' ? idleNotes(own, nodeViews) : [];
+      return own?.kind === 'TaintPolicy' ? idleNotes(own, selected.get(own) ?? [], nodeViews.length) : [];
     }
 
     function findingsOf(own: Compiled, known: readonly string[]): Findings {
       switch (own.kind) {
         case 'TaintPolicy':
-          return nodeFindings(own, nodeViews, known);
+          return nodeFindings(own, selected.get(own) ?? [], known);
         case 'TolerationPolicy':
           return daemonSetFindings(own, daemonSetViews, known);
         case 'RecoveryPolicy':
@@ -176,6 +180,19 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
 }
 
 type Compiled = PolicySet[keyof PolicySet][number];
+
+/** The nodes that each policy selects. */
+async function nodesByPolicy(
+  policies: readonly CompiledTaintPolicy[],
+  nodes: readonly NodeView[],
+): Promise<ReadonlyMap<CompiledTaintPolicy, readonly NodeView[]>> {
+  const selected = new Map(policies.map((policy): [CompiledTaintPolicy, NodeView[]] => [policy, []]));
+  for (const [index, node] of nodes.entries()) {
+    if (index % SLICE === 0) await setImmediate();
+    for (const policy of selectingPolicies(policies, node.labels)) selected.get(policy)?.push(node);
+  }
+  return selected;
+}
 
 function misspelt(policy: CompiledTaintPolicy, keys: NodeKeys): Trouble[] {
   return misspeltKeys(policy, keys).map((message) => ({

@@ -72,10 +72,12 @@ describe('a policy that is for nothing now says so', () => {
     ['one of its taints', { taints: [{ key: 'a' }, { key: CONTROL_PLANE }] }, []],
     ['a taint that it sets', { taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'Present' }] }, []],
   ])('%s', (_what, spec, notes) => {
-    expect(idleNotes(policy(spec), NODES as never)).toEqual(notes);
+    const found = policy(spec);
+    const selected = NODES.filter(({ labels }) => found.selectsNode(labels));
+    expect(idleNotes(found, selected as never, NODES.length)).toEqual(notes);
   });
 
   it('but not of a cluster without nodes', () => {
-    expect(idleNotes(policy({ taints: [{ key: 'a' }], nodeSelector: {} }), [])).toEqual([]);
+    expect(idleNotes(policy({ taints: [{ key: 'a' }], nodeSelector: {} }), [], 0)).toEqual([]);
   });
 });

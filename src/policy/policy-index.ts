@@ -1,0 +1,108 @@
+import { type LabelSelector, own, type StringMap } from '../kubernetes/label-selector.ts';
+import { isPattern } from '../kubernetes/pattern.ts';
+import { oncePer } from '../runtime/once-per.ts';
+import type { CompiledTaintPolicy } from './policy-set.ts';
+
+// Of hundreds of policies a node meets few, and a taint is meant by few: what is looked at again and again finds them by an index, which
+// is made once for each list of policies. Lists do not change.
+
+type Policies = readonly CompiledTaintPolicy[];
+
+/** So many are asked sooner than they are found. */
+const FEW = 8;
+
+/** Lists that are known at a time: as many as there are kinds of nodes. Whoever may label a node could make up more. */
+const MAX_LISTS = 1_000;
+
+/** The policies that select a node with these labels, in their order: the very same list for the same policies. */
+export function selectingPolicies(policies: Policies, labels: StringMap): Policies {
+  return selectionFrom(policies)(labels);
+}
+
+const selectionFrom = oncePer((policies: Policies) => {
+  const byLabel = new Map<string, Map<string, number[]>>();
+  const others: number[] = [];
+  for (const [place, { nodeSelector }] of policies.entries()) {
+    const required = requiredLabel(nodeSelector);
+    if (!required) others.push(place);
+    for (const value of required?.values ?? []) {
+      const byValue = byLabel.get(required?.key ?? '') ?? new Map<string, number[]>();
+      byLabel.set(required?.key ?? '', byValue);
+      add(byValue, value, place);
+    }
+  }
+  const lists = new Map<string, Policies>();
+
+  return (labels: StringMap): Policies => {
+    const places = [...others];
+    for (const [key, byValue] of byLabel) places.push(...(byValue.get(own(labels, key) ?? NO_VALUE) ?? []));
+    const found = inOrder(places).filter((place) => policies[place]?.selectsNode(labels));
+    if (found.length === policies.length) return policies;
+    const name = found.join();
+    const known = lists.get(name);
+    if (known) return known;
+    if (lists.size === MAX_LISTS) lists.clear();
+    const list = at(policies, found);
+    lists.set(name, list);
+    return list;
+  };
+});
+
+/** Of the policies, those with a rule that may mean taints of the key, in their order. Which taints it means, a policy says itself. */
+export function policiesFor(policies: Policies, key: string): Policies {
+  return policies.length <= FEW ? policies : meaningAmong(policies)(key);
+}
+
+const meaningAmong = oncePer((policies: Policies) => {
+  const exact = new Map<string, number[]>();
+  const ofDomain = new Map<string, number[]>();
+  const ofAnyDomain: number[] = [];
+  for (const [place, { rules }] of policies.entries()) {
+    for (const { key } of rules) {
+      const domain = domainOf(key.split('*', 1)[0] ?? '');
+      if (!isPattern(key)) add(exact, key, place);
+      else if (domain === undefined) ofAnyDomain.push(place);
+      else add(ofDomain, domain, place);
+    }
+  }
+
+  return (key: string): Policies => {
+    const domain = domainOf(key);
+    const patterns = domain === undefined ? [] : (ofDomain.get(domain) ?? []);
+    const places = [...(exact.get(key) ?? []), ...patterns, ...ofAnyDomain];
+    return places.length === 0 ? NONE : at(policies, inOrder(places));
+  };
+});
+
+const NONE: Policies = [];
+
+/** No label has it. */
+const NO_VALUE = '\0';
+
+/** A label that a node must have with one of the values to be selected; undefined where the selector requires none. */
+function requiredLabel({ matchLabels = {}, matchExpressions = [] }: LabelSelector = {}) {
+  const [label] = Object.entries(matchLabels);
+  if (label) return { key: label[0], values: [label[1] ?? ''] };
+  const among = matchExpressions.find(({ operator }) => operator === 'In');
+  return among && { key: among.key, values: [...new Set(among.values)] };
+}
+
+/** What stands before the slash of a key, or of the beginning of a pattern that has one. */
+function domainOf(key: string): string | undefined {
+  const slash = key.indexOf('/');
+  return slash === -1 ? undefined : key.slice(0, slash);
+}
+
+function add(places: Map<string, number[]>, key: string, place: number): void {
+  const known = places.get(key);
+  if (known) known.push(place);
+  else places.set(key, [place]);
+}
+
+function inOrder(places: readonly number[]): number[] {
+  return [...new Set(places)].sort((a, b) => a - b);
+}
+
+function at(policies: Policies, places: readonly number[]): Policies {
+  return places.flatMap((place) => policies[place] ?? []);
+}

@@ -1,0 +1,71 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { policiesFor, selectingPolicies } from '../../../src/policy/policy-index.ts';
+import type { CompiledTaintPolicy } from '../../../src/policy/policy-set.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import { policySet } from './policies.ts';
+
+const LABELS = ['pool', 'example.com/zone', 'role'];
+const VALUES = ['', 'a', 'b'];
+const KEYS = ['a', 'b', 'example.com/a', 'example.com/b', 'team.example.com/a', 'other.org/a'];
+const PATTERNS = ['*', 'a*', '*/a', 'example.com/*', 'example.*/a', 'team.example.com/a*', '*.com/b', 'example.com*'];
+
+const label = fc.constantFrom(...LABELS);
+const values = fc.uniqueArray(fc.constantFrom(...VALUES), { minLength: 1 });
+const expression = fc.oneof(
+  fc.record({ key: label, operator: fc.constantFrom('In' as const, 'NotIn' as const), values }),
+  fc.record({ key: label, operator: fc.constantFrom('Exists' as const, 'DoesNotExist' as const) }),
+);
+const labels = fc.dictionary(label, fc.constantFrom(...VALUES));
+const nodeSelector = fc.record(
+  { matchLabels: labels, matchExpressions: fc.array(expression, { maxLength: 2 }) },
+  { requiredKeys: [] },
+);
+const key = fc.constantFrom(...KEYS, ...PATTERNS);
+const spec: fc.Arbitrary<TaintPolicySpec> = fc.record(
+  {
+    mode: fc.constantFrom('Deny' as const, 'Restore' as const, 'Audit' as const),
+    nodeSelector,
+    taints: fc.array(fc.record({ key }), { minLength: 1, maxLength: 3 }),
+  },
+  { requiredKeys: ['mode', 'taints'] },
+);
+/** Few and many: few are not searched for. */
+const policies = fc
+  .array(spec, { maxLength: 24 })
+  .map((specs) => policySet({ taint: Object.fromEntries(specs.map((one, n) => [`p${n}`, one])) }).taintPolicies);
+
+const namesOf = (found: readonly CompiledTaintPolicy[]) => found.map(({ name }) => name);
+
+it('the policies that select a node are found, in their order, and as the same list each time', () => {
+  fc.assert(
+    fc.property(policies, labels, (all, ofNode) => {
+      const found = selectingPolicies(all, ofNode);
+      expect(namesOf(found)).toEqual(namesOf(all.filter((policy) => policy.selectsNode(ofNode))));
+      expect(selectingPolicies(all, { ...ofNode })).toBe(found);
+    }),
+  );
+});
+
+it('no policy is left out that means a taint, and those found are in their order', () => {
+  fc.assert(
+    fc.property(policies, fc.constantFrom(...KEYS), (all, of) => {
+      const found = policiesFor(all, of);
+      const means = ({ protectedBy }: CompiledTaintPolicy) =>
+        protectedBy({ key: of, effect: 'NoSchedule' }) !== undefined;
+      expect(namesOf(found.filter(means))).toEqual(namesOf(all.filter(means)));
+      expect(new Set(found).size).toBe(found.length);
+    }),
+  );
+});
+
+it('of many policies, those that are about other keys are not asked', () => {
+  const specs = Array.from({ length: 200 }, (_, n): [string, TaintPolicySpec] => [
+    `p${n}`,
+    { mode: 'Deny', taints: [{ key: `example.com/team-${n}` }, { key: `team-${n}.example.com/*` }] },
+  ]);
+  const { taintPolicies } = policySet({ taint: Object.fromEntries(specs) });
+  expect(namesOf(policiesFor(taintPolicies, 'example.com/team-7'))).toEqual(['p7']);
+  expect(namesOf(policiesFor(taintPolicies, 'team-8.example.com/x'))).toEqual(['p8']);
+  expect(policiesFor(taintPolicies, 'dedicated')).toEqual([]);
+});
