@@ -2,6 +2,7 @@ import type { StringMap } from '../kubernetes/label-selector.ts';
 import { formatTaint, identity, parseTaint, sameTaint, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { policiesFor } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { oncePer } from '../runtime/once-per.ts';
 import type { NodeView } from './node-view.ts';
 
 /**
@@ -186,10 +187,11 @@ export function settling(
     if (stayed === undefined || meaning.length === 0) return undefined;
     return Math.min(...meaning.map(({ settleMs }) => settleMs)) - stayed;
   };
-  const isSettled = (taint: Taint): boolean => {
+  // Each policy asks, and the answer takes a look at each policy.
+  const isSettled = oncePer((taint: Taint): boolean => {
     const left = leftMs(taint);
     return left !== undefined && left <= 0;
-  };
+  });
   const isListed = settledOn(node.remembered);
   const isHeld = holdAmong(policies, NONE_SETTLED);
   const open = policies.some(waits)
