@@ -43,6 +43,7 @@ export const RIGHTS = {
   listPods: join(MANIFESTS, 'rights', 'list-pods.yaml'),
   listNodePools: join(MANIFESTS, 'rights', 'list-node-pools.yaml'),
   evictPods: join(MANIFESTS, 'rights', 'evict-pods.yaml'),
+  writeReports: join(MANIFESTS, 'rights', 'write-reports.yaml'),
 } as const;
 export type GrantingValue = keyof typeof RIGHTS;
 

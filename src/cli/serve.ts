@@ -26,6 +26,7 @@ interface ServeOptions extends Listeners, ClusterOptions {
   readonly defaultPolicies?: string;
   readonly ownerClusterRole?: string;
   readonly nodeEvictionRate: number;
+  readonly writeReports: boolean;
   readonly shutdownDelay: number;
   readonly caOverlap: number;
   readonly page: boolean;
@@ -46,6 +47,7 @@ const CLUSTER_ONLY = [
   'defaultPolicies',
   'ownerClusterRole',
   'nodeEvictionRate',
+  'writeReports',
   'shutdownDelay',
   'caOverlap',
 ];
@@ -114,6 +116,11 @@ export function serveCommand(): Command {
       'how many nodes a second get a taint that evicts pods, in each zone; 0: none',
       parseEvictionRate,
       DEFAULT_EVICTION_RATE,
+    )
+    .option(
+      '--write-reports',
+      'write a ClusterReport of OpenReports for each policy, for tools that show such reports',
+      false,
     )
     .option(
       '--shutdown-delay <seconds>',

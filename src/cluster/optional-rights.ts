@@ -69,7 +69,14 @@ export function selfCheckReview(): SelfCheckReview {
 /** What a right is to the API server, and who grants it. */
 export interface RightRules {
   /** The value of the chart that grants it. */
-  readonly value: 'nativePolicies' | 'patchDaemonSets' | 'recoverPods' | 'listPods' | 'listNodePools' | 'evictPods';
+  readonly value:
+    | 'nativePolicies'
+    | 'patchDaemonSets'
+    | 'recoverPods'
+    | 'listPods'
+    | 'listNodePools'
+    | 'evictPods'
+    | 'writeReports';
   /** The same for kubectl: a file of the repository. */
   readonly manifest: string;
   /** In words, after "permission to". */
@@ -144,6 +151,14 @@ export const OPTIONAL_RIGHTS: Readonly<Record<OptionalRight, RightRules>> = {
     group: '',
     resources: ['pods/eviction'],
     verbs: ['create'],
+  },
+  writeReports: {
+    value: 'writeReports',
+    manifest: 'manifests/rights/write-reports.yaml',
+    to: 'write ClusterReports',
+    group: 'openreports.io',
+    resources: ['clusterreports'],
+    verbs: ['list', 'create', 'update', 'delete'],
   },
 };
 export const OPTIONAL_RIGHT_NAMES = Object.keys(OPTIONAL_RIGHTS) as OptionalRight[];

@@ -46,6 +46,8 @@ export interface LeaderOptions {
   readonly ownerClusterRole: string | undefined;
   /** How many nodes a second get a taint that evicts pods, in each zone. */
   readonly evictionRate: number;
+  /** Whether to write a ClusterReport of each policy. */
+  readonly writeReports: boolean;
   /** See {@link Leadership}. */
   readonly predecessorAt: number | undefined;
   readonly record: (event: RecordedEvent) => void;

@@ -39,6 +39,7 @@ export type CheckName =
   | 'other webhooks'
   | 'rights'
   | 'optional rights'
+  | 'reports'
   | 'leader'
   | 'failed calls'
   | 'versions'

@@ -9,13 +9,14 @@ import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { parsePolicies } from '../files/policy-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
 import type { NodeView } from '../judge/node-view.ts';
+import { REPORT_API_VERSION } from '../objects/cluster-report.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
 import { machineClusterOf } from '../objects/node-pool-object.ts';
 import type { Policy, PolicyKind } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
 import type { Installation } from './installation.ts';
-import { list, type Reading, read } from './reading.ts';
+import { list, look, type Reading, read } from './reading.ts';
 import { type RightsReview, reviewRights } from './rights.ts';
 
 /** A node, as the policies see it, and what runs on it. */
@@ -79,6 +80,8 @@ export interface ClusterFacts {
   readonly nodes: Reading<readonly DoctorNode[]>;
   readonly daemonSets: Reading<readonly DaemonSetView[]>;
   readonly nodePools: Reading<NodePoolFacts>;
+  /** Whether the API server has ClusterReports. */
+  readonly servesReports: Reading<boolean>;
   /** Of webhooks, everybody's. */
   readonly configurations: Reading<readonly RegisteredConfiguration[]>;
   readonly rights: Reading<RightsReview>;
@@ -95,25 +98,26 @@ const STATUS_PAUSE_MS = 6_000;
 /** Reads what the cluster has for the policies to be about. What cannot be read says so; nothing is thrown. */
 export async function gatherCluster(client: ApiClient, installation: Installation): Promise<ClusterFacts> {
   const nodes = read(() => list(client, '/api/v1/nodes', projectNode));
-  const [builtin, policies, daemonSets, nodePools, configurations, rights, lease, version, metrics] = await Promise.all(
-    [
+  const [builtin, policies, daemonSets, nodePools, servesReports, configurations, rights, lease, version, metrics] =
+    await Promise.all([
       readBuiltinPolicies(),
       read(() => settledPolicies(client)),
       read(() => list(client, '/apis/apps/v1/daemonsets', projectDaemonSet)),
       nodes.then((known) => read(() => gatherNodePools(client, known.ok ? known.value : []))),
+      read(async () => (await look(client, `/apis/${REPORT_API_VERSION}`)) !== undefined),
       read(() => listConfigurations(client)),
       read(() => reviewRights(client, installation)),
       read(() => watchLease(client, installation)),
       read(async () => (await client.request<{ gitVersion: string }>('GET', '/version')).gitVersion),
       read(() => client.request<string>('GET', '/metrics', { accept: 'text/plain' })),
-    ],
-  );
+    ]);
   return {
     builtin: parsePolicies(builtin),
     policies,
     nodes: await nodes,
     daemonSets,
     nodePools,
+    servesReports,
     configurations,
     rights,
     lease,

@@ -32,6 +32,8 @@ export interface Installation {
   readonly defaultPolicies: string | undefined;
   /** Whether it takes every policy to be in mode Audit. */
   readonly audit: boolean;
+  /** Whether it is to write ClusterReports. */
+  readonly writesReports: boolean;
   /** The ClusterRole that owns the webhook configurations, if one does. */
   readonly ownerClusterRole: string | undefined;
   /** Undefined where it was not installed by Helm. */
@@ -196,6 +198,7 @@ function viewInstallation({ metadata, spec }: Deployment, { secret = OWN_SECRET,
     secret: option(args, 'cert-dir') === undefined ? (option(args, 'secret') ?? secret) : undefined,
     defaultPolicies: option(args, 'default-policies'),
     audit: args.includes('--audit'),
+    writesReports: args.includes('--write-reports'),
     ownerClusterRole: option(args, 'owner-cluster-role'),
     helmRelease: metadata.annotations?.['meta.helm.sh/release-name'] ?? undefined,
   };
@@ -215,6 +218,7 @@ function asTheManifests({
     secret: secret ?? OWN_SECRET,
     defaultPolicies: undefined,
     audit: false,
+    writesReports: false,
     ownerClusterRole: undefined,
     helmRelease: undefined,
   };

@@ -61,7 +61,8 @@ export type OptionalRight =
   | 'listPods'
   | 'listNodePools'
   | 'listMachineDeployments'
-  | 'evictPods';
+  | 'evictPods'
+  | 'writeReports';
 
 export interface AskedRight {
   readonly right: OptionalRight;

@@ -57,6 +57,8 @@ export interface ClusterAppOptions extends Listeners {
   readonly ownerClusterRole: string | undefined;
   /** How many nodes a second get a taint that evicts pods, in each zone. */
   readonly evictionRate: number;
+  /** Whether the leader writes a ClusterReport of each policy. */
+  readonly writeReports: boolean;
   /** Take every policy to be in mode Audit. */
   readonly audit: boolean;
   /** How long requests are still answered after a stop was asked for, while others learn of it, in milliseconds. */

@@ -115,6 +115,11 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     expect(deploymentOf(await render(['--set', 'exposePage=true'])).container.args).toContain('--expose-page');
   });
 
+  it('the program writes reports only where that is asked for', async () => {
+    expect(deploymentOf(await render()).container.args).not.toContain('--write-reports');
+    expect(deploymentOf(await render(['--set', 'writeReports=true'])).container.args).toContain('--write-reports');
+  });
+
   it.each([
     { value: 'nativePolicies', name: 'taintkeeper-native-policies' },
     { value: 'patchDaemonSets', name: 'taintkeeper-patch-daemon-sets' },
@@ -122,6 +127,7 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     { value: 'listPods', name: 'taintkeeper-list-pods' },
     { value: 'listNodePools', name: 'taintkeeper-list-node-pools' },
     { value: 'evictPods', name: 'taintkeeper-evict-pods' },
+    { value: 'writeReports', name: 'taintkeeper-write-reports' },
   ])('$value grants what only some policies ask for, by a role of its own: Helm takes it away again', async (given) => {
     const byDefault = (await render()).filter(({ kind }) => kind.startsWith('ClusterRole'));
     expect(byDefault.map(({ metadata }) => metadata.name)).toEqual(['taintkeeper', 'taintkeeper']);

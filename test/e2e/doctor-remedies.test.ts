@@ -423,10 +423,12 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
   });
 
   it('who may do nothing learns what it was that could not be read', async () => {
-    const { builtin: _, installation: __, version, nodePools, ...others } = await look({ name: 'nobody', groups: [] });
+    const nobody = await look({ name: 'nobody', groups: [] });
+    const { builtin: _, installation: __, version, nodePools, servesReports, ...others } = nobody;
     expect(version).toMatchObject({ ok: true });
     // Whether their APIs are served, everybody may ask: none is here.
     expect(nodePools).toMatchObject({ ok: true, value: { apis: [] } });
+    expect(servesReports).toEqual({ ok: true, value: false });
     for (const reading of Object.values(others)) expect(reading).toMatchObject({ ok: false, status: 403 });
   });
 });

@@ -352,6 +352,16 @@ const GRANTED: Readonly<Record<GrantingValue, readonly Right[]>> = {
     },
     { what: 'pods everywhere', resource: 'pods', namespace: '', may: [], mayNot: [...READ, ...WRITE] },
   ],
+  writeReports: [
+    {
+      what: 'reports: they are named after the policies',
+      group: 'openreports.io',
+      resource: 'clusterreports',
+      namespace: '',
+      may: ['list', 'create', 'update', 'delete'],
+      mayNot: ['get', 'watch', 'patch', 'deletecollection'],
+    },
+  ],
 };
 
 describeWithControlPlane("the service account's rights", {}, (cp) => {

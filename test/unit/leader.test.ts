@@ -48,6 +48,7 @@ function unanswered(signal: AbortSignal) {
     defaultPolicies: 'defaults',
     ownerClusterRole: 'taintkeeper',
     evictionRate: 1,
+    writeReports: false,
     predecessorAt: undefined,
     lease: 'taintkeeper',
     record: () => {},

@@ -25,6 +25,7 @@ import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { Controller, LeaderContext } from '../context.ts';
 import { startController } from '../context.ts';
 import type { Reports, Trouble } from '../reports.ts';
+import { type Evaluation, startClusterReports } from './cluster-reports.ts';
 
 export interface PolicyStatusOptions {
   readonly client: ApiClient;
@@ -35,6 +36,8 @@ export interface PolicyStatusOptions {
   readonly daemonSets: () => Iterable<DaemonSetView>;
   readonly reports: Omit<Reports, 'add' | 'changes' | 'ready' | 'isContested' | 'intrudersOn'>;
   readonly metrics: Pick<ClusterMetrics, 'violating' | 'awaitingEviction' | 'stalled'>;
+  /** Called at the end of each run with what it has found. */
+  readonly onEvaluated?: (evaluation: Evaluation) => void;
 }
 
 /** A status that could not be written because the policy changed meanwhile is looked at again after this time. */
@@ -48,14 +51,31 @@ const SLICE = 1_000;
 type Context = Omit<PolicyStatusOptions, 'objects' | 'compiled' | 'nodes' | 'daemonSets' | 'metrics'> &
   Pick<
     LeaderContext,
-    'namespace' | 'nodes' | 'daemonSets' | 'synced' | 'policies' | 'reports' | 'metrics' | 'log' | 'signal'
+    | 'namespace'
+    | 'nodes'
+    | 'daemonSets'
+    | 'synced'
+    | 'policies'
+    | 'reports'
+    | 'rights'
+    | 'ownerClusterRole'
+    | 'writeReports'
+    | 'metrics'
+    | 'log'
+    | 'signal'
   >;
 
-/** Writes the policies' status whenever something that it shows has changed. */
+/** Writes the policies' status whenever something that it shows has changed, and after it, where that is asked for, their ClusterReports. */
 export function startPolicyStatus(context: Context): Controller {
   const { namespace, nodes, daemonSets, synced, policies, reports, signal } = context;
+  let evaluation: Evaluation | undefined;
+  const auditing = context.writeReports ? startClusterReports({ ...context, evaluation: () => evaluation }) : undefined;
   const write = policyStatus({
     ...context,
+    onEvaluated(latest) {
+      evaluation = latest;
+      auditing?.trigger();
+    },
     objects: policies.objects,
     compiled: () => policies.snapshot().compiled,
     nodes: () => Array.from(nodes.entries(), ({ value }) => value),
@@ -69,7 +89,7 @@ export function startPolicyStatus(context: Context): Controller {
   for (const source of [nodes.news, daemonSets.changes, reports.changes, policies.statusChanges]) {
     source.subscribe(() => reconciler.trigger(), signal);
   }
-  return reconciler;
+  return { stop: async () => void (await Promise.all([reconciler.stop(), auditing?.stop()])) };
 }
 
 /**
@@ -77,18 +97,21 @@ export function startPolicyStatus(context: Context): Controller {
  * milliseconds.
  */
 export function policyStatus(options: PolicyStatusOptions): () => Promise<number> {
-  const { client, objects, compiled, audit, nodes, daemonSets, reports, metrics } = options;
+  const { client, objects, compiled, audit, nodes, daemonSets, reports, metrics, onEvaluated = () => {} } = options;
   /** Of each policy all violators, by its uid; the status names only the first few. */
   let violators: ReadonlyMap<string, readonly string[]> = new Map();
 
   return async () => {
     const nodeViews = [...nodes()];
     const daemonSetViews = [...daemonSets()];
-    const { taintPolicies, tolerationPolicies, recoveryPolicies } = compiled();
+    const inForce = compiled();
+    const { taintPolicies, tolerationPolicies, recoveryPolicies } = inForce;
     const byName = new Map(
       [...taintPolicies, ...tolerationPolicies, ...recoveryPolicies].map((one) => [`${one.kind}/${one.name}`, one]),
     );
     const selected = await nodesByPolicy(taintPolicies, nodeViews);
+    const pods = reports.stuckPods();
+    const evaluated: Evaluation['policies'][number][] = [];
     const keys = keysOf(nodeViews);
     const stalled = [...reports.troubles(), ...taintPolicies.flatMap((policy) => misspelt(policy, keys))];
     metrics.stalled(stalled);
@@ -128,6 +151,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
         findings,
         now: new Date(),
       });
+      evaluated.push({ policy, status: after, violators: findings?.violators ?? [] });
       try {
         if (!isDeepStrictEqual(before, after) && !(await write(policy, after))) conflicts++;
       } catch (error) {
@@ -139,6 +163,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
     violators = found;
     metrics.violating(counts);
     metrics.awaitingEviction(awaiting);
+    onEvaluated({ compiled: inForce, nodes: nodeViews, daemonSets: daemonSetViews, pods, policies: evaluated });
     if (faults.length > 0) throw faults[0];
     return conflicts > 0 ? CONFLICT_PAUSE_MS : LOOK_AGAIN_MS;
 
@@ -153,7 +178,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
         case 'TolerationPolicy':
           return daemonSetFindings(own, daemonSetViews, known);
         case 'RecoveryPolicy':
-          return podFindings(own, daemonSetViews, reports.stuckPods(), known);
+          return podFindings(own, daemonSetViews, pods, known);
       }
     }
   };

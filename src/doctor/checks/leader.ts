@@ -1,8 +1,9 @@
 import { notPermitted, OPTIONAL_RIGHTS } from '../../cluster/optional-rights.ts';
 import type { PolicyObject } from '../../cluster/policies.ts';
+import { REPORT_API_VERSION } from '../../objects/cluster-report.ts';
 import { askedRights, type OptionalRight } from '../../policy/backstop.ts';
 import { webhookEntries } from '../../webhooks/entries.ts';
-import { consequence, type Finding, finding } from '../check.ts';
+import { consequence, type Finding, finding, unread } from '../check.ts';
 import type { Facts } from '../facts.ts';
 import { deploymentOf, type Installation, reinstall } from '../installation.ts';
 import type { Right } from '../rights.ts';
@@ -61,6 +62,21 @@ function checkPolicy(
     .map(({ right, by }) =>
       finding('trouble', `${kind} ${name}: ${notPermitted(right, by)}`, howToGrant(right, installation)),
     );
+}
+
+/** Whether reports can be written, where that is asked for. */
+export function checkReports(facts: Pick<Facts, 'rights' | 'installation' | 'servesReports'>): Finding[] {
+  const { rights, installation, servesReports } = facts;
+  if (!installation.writesReports) return [];
+  const skipped = unread(rights, servesReports);
+  if (skipped || !rights.ok || !servesReports.ok) return skipped ? [skipped] : [];
+  if (rights.value.notPermitted.includes('writeReports')) {
+    const evidence = notPermitted('writeReports', '--write-reports');
+    return [finding('trouble', evidence, howToGrant('writeReports', installation))];
+  }
+  if (servesReports.value) return [finding('ok', `the API server has ClusterReports (${REPORT_API_VERSION})`)];
+  const remedy = 'install the CustomResourceDefinitions of OpenReports, or take --write-reports away';
+  return [finding('trouble', `--write-reports: the API server does not serve ${REPORT_API_VERSION}`, remedy)];
 }
 
 /** The command that gives taintkeeper the right. */

@@ -130,6 +130,7 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     nodes: known([node('n1')]),
     daemonSets: known([]),
     nodePools: known({ apis: [], pools: [] }),
+    servesReports: known(false),
     configurations: known([]),
     rights: known({ user: 'system:serviceaccount:taintkeeper:taintkeeper', asked: 50, lacking: [], notPermitted: [] }),
     lease: known({
@@ -173,6 +174,7 @@ export const INSTALLATION: Installation = {
   secret: 'taintkeeper-certs',
   defaultPolicies: 'taintkeeper-default-policies',
   audit: false,
+  writesReports: false,
   ownerClusterRole: 'taintkeeper',
   helmRelease: undefined,
 };

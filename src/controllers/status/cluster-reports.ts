@@ -1,0 +1,243 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { ApiError, isNotFound, isOutdated } from '../../cluster/client/api-error.ts';
+import { notPermitted } from '../../cluster/optional-rights.ts';
+import type { PolicyObject } from '../../cluster/policies.ts';
+import { listObjects } from '../../cluster/watch/list-pages.ts';
+import { type DaemonSetView, judgeDaemonSet } from '../../judge/daemon-set.ts';
+import type { StuckPod } from '../../judge/findings.ts';
+import { nodeDrift } from '../../judge/node-drift.ts';
+import type { NodeView } from '../../judge/node-view.ts';
+import { formatTaint } from '../../kubernetes/taint.ts';
+import { atMost } from '../../kubernetes/text.ts';
+import {
+  type Checked,
+  clusterReport,
+  REPORT_API_VERSION,
+  REPORT_LABELS,
+  reportedPolicy,
+  type Subject,
+  type TimedReport,
+  timed,
+} from '../../objects/cluster-report.ts';
+import type { CompiledTaintPolicy, CompiledTolerationPolicy, PolicySet } from '../../policy/policy-set.ts';
+import type { PolicyStatus } from '../../policy/policy-status.ts';
+import { followFault } from '../../runtime/standing-fault.ts';
+import { type Controller, type LeaderContext, type Rights, startController } from '../context.ts';
+import { type Ownership, ownedByClusterRole } from '../managed-objects.ts';
+
+export const CLUSTER_REPORTS = `/apis/${REPORT_API_VERSION}/clusterreports`;
+
+/** Least time between two runs, in milliseconds: reports are for auditors, and larger than statuses. */
+const PAUSE_MS = 30_000;
+/** Somebody may be about to install the definitions. */
+const LOOK_AGAIN_MS = 60_000;
+
+/** Taints, tolerations or pods that one result names. */
+const MAX_NAMED = 8;
+
+const NOT_SERVED = `--write-reports: the API server does not serve ${REPORT_API_VERSION}: install the CustomResourceDefinitions of OpenReports`;
+
+/** What a status was made from. */
+export interface Evaluation {
+  readonly compiled: PolicySet;
+  readonly nodes: readonly NodeView[];
+  readonly daemonSets: readonly DaemonSetView[];
+  readonly pods: readonly StuckPod[];
+  readonly policies: readonly {
+    readonly policy: Pick<PolicyObject, 'kind' | 'name' | 'uid'>;
+    readonly status: PolicyStatus;
+    /** All of them, by name. */
+    readonly violators: readonly string[];
+  }[];
+}
+
+export interface ReportWriterOptions {
+  readonly client: ApiClient;
+  readonly objects: () => readonly Pick<PolicyObject, 'uid'>[];
+  /** The latest, if there is one. */
+  readonly evaluation: () => Evaluation | undefined;
+  readonly nodes: { get(name: string): { readonly uid: string } | undefined };
+  readonly daemonSets: { get(name: string, namespace: string): { readonly uid: string } | undefined };
+  readonly rights: Pick<Rights, 'permits'>;
+  /** Name of the ClusterRole that the reports go with, if any. */
+  readonly ownerClusterRole: string | undefined;
+  readonly log: LeaderContext['log'];
+}
+
+type Stored = TimedReport & {
+  readonly metadata: { readonly uid: string; readonly resourceVersion: string } & Ownership;
+};
+
+/**
+ * One run that writes the ClusterReport of each policy where it is not as it should be, and deletes those of policies that are gone.
+ * Where the API server has no such API, or does not permit it, that is said once. Gives the time until the next look, in milliseconds.
+ */
+export function reportWriter(options: ReportWriterOptions): () => Promise<number | undefined> {
+  const { client, objects, evaluation, nodes, daemonSets, rights, log } = options;
+  const obstacle = followFault(log, '--write-reports: ClusterReports are written now');
+
+  return async () => {
+    const permitted = rights.permits('writeReports');
+    if (permitted === false) obstacle.is('NotPermitted', notPermitted('writeReports', '--write-reports'));
+    // Once that changes, this runs at once.
+    if (!permitted) return undefined;
+    const stored = await storedReports();
+    if (stored === undefined) {
+      obstacle.is('NotServed', NOT_SERVED);
+      return LOOK_AGAIN_MS;
+    }
+    const ownership = await ownedByClusterRole(client, options.ownerClusterRole);
+    const existing = new Set(objects().map(({ uid }) => uid));
+    const faults: unknown[] = [];
+    const attempt = async (work: () => Promise<unknown>) => {
+      try {
+        await work();
+      } catch (error) {
+        // One that the API server does not take keeps back none of the others; one that somebody else has written is seen next time.
+        if (!(error instanceof ApiError)) throw error;
+        if (!isOutdated(error)) faults.push(error);
+      }
+    };
+    for (const report of stored.values()) {
+      if (!existing.has(reportedPolicy(report) ?? '')) await attempt(() => remove(report));
+    }
+    const found = evaluation();
+    for (const one of found?.policies ?? []) {
+      if (found && existing.has(one.policy.uid)) await attempt(() => write(found, one, stored, ownership));
+    }
+    if (faults.length > 0) throw faults[0];
+    obstacle.isOver();
+    return LOOK_AGAIN_MS;
+  };
+
+  /** By name; undefined where the API is not served. */
+  async function storedReports(): Promise<Map<string, Stored> | undefined> {
+    const labelSelector = Object.entries(REPORT_LABELS)
+      .map((label) => label.join('='))
+      .join();
+    try {
+      const all = await listObjects(client, CLUSTER_REPORTS, (object) => object as Stored, { labelSelector });
+      return new Map(all.map((report) => [report.metadata.name, report]));
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async function write(
+    from: Evaluation,
+    { policy, status, violators }: Evaluation['policies'][number],
+    stored: ReadonlyMap<string, Stored>,
+    ownership: Ownership,
+  ): Promise<void> {
+    const shape = clusterReport({ policy, status, checked: checkedBy(policy, from, violators)?.map(identified) });
+    const { name } = shape.metadata;
+    const before = stored.get(name);
+    const { metadata, ...report } = timed(shape, before, client.now());
+    const body = { ...report, metadata: { ...metadata, ...ownership } };
+    if (before === undefined) {
+      await client.request('POST', CLUSTER_REPORTS, { body });
+      return;
+    }
+    if (isDeepStrictEqual(ours(before), ours(body))) return;
+    const { resourceVersion, uid } = before.metadata;
+    await client.request('PUT', `${CLUSTER_REPORTS}/${name}`, {
+      body: { ...body, metadata: { ...body.metadata, resourceVersion, uid } },
+    });
+  }
+
+  async function remove({ metadata: { name, uid } }: Stored): Promise<void> {
+    await client.request('DELETE', `${CLUSTER_REPORTS}/${name}`, { body: { preconditions: { uid } } });
+  }
+
+  function identified({ subject, fault }: Checked): Checked {
+    const { name, namespace } = subject;
+    const uid = (namespace === undefined ? nodes.get(name) : daemonSets.get(name, namespace))?.uid;
+    return { subject: uid === undefined ? subject : { ...subject, uid }, fault };
+  }
+}
+
+/** What of a report is written by us: the rest of its metadata is the API server's. */
+function ours({ metadata, source, configuration, summary, results = [] }: TimedReport & { metadata: Ownership }) {
+  const { labels, annotations = {}, ownerReferences = [] } = metadata;
+  return { labels, annotations, ownerReferences, source, configuration, summary, results };
+}
+
+/** What the policy selects; undefined where nothing of it is in force. */
+function checkedBy(
+  { kind, name }: Pick<PolicyObject, 'kind' | 'name'>,
+  { compiled, nodes, daemonSets, pods }: Evaluation,
+  violators: readonly string[],
+): Checked[] | undefined {
+  const differs = new Set(violators);
+  const isIt = (policy: { readonly name: string }) => policy.name === name;
+  if (kind === 'TaintPolicy') {
+    const policy = compiled.taintPolicies.find(isIt);
+    return (
+      policy &&
+      nodes
+        .filter(({ labels }) => policy.selectsNode(labels))
+        .map((node) => ({
+          subject: { apiVersion: 'v1', kind: 'Node', name: node.name },
+          fault: differs.has(node.name) ? () => lossesOn(node, policy) : undefined,
+        }))
+    );
+  }
+  if (kind === 'TolerationPolicy') {
+    const policy = compiled.tolerationPolicies.find(isIt);
+    return (
+      policy &&
+      daemonSets.filter(policy.selectsDaemonSet).map((daemonSet) => ({
+        subject: subjectOf(daemonSet),
+        fault: differs.has(keyOf(daemonSet)) ? () => missingIn(daemonSet, policy) : undefined,
+      }))
+    );
+  }
+  const policy = compiled.recoveryPolicies.find(isIt);
+  const stuck = Map.groupBy(
+    pods.filter((pod) => differs.has(pod.name)),
+    ({ daemonSet }) => keyOf(daemonSet),
+  );
+  return (
+    policy &&
+    daemonSets.filter(policy.selectsDaemonSet).map((daemonSet) => {
+      const names = stuck.get(keyOf(daemonSet))?.map((pod) => pod.name);
+      return { subject: subjectOf(daemonSet), fault: names && (() => `its pods stay Failed: ${named(names)}`) };
+    })
+  );
+}
+
+function lossesOn(node: NodeView, policy: CompiledTaintPolicy): string {
+  return `it lacks ${named(nodeDrift(node, [policy]).losses.map(({ taint, field }) => `${formatTaint(taint)} (${field})`))}`;
+}
+
+function missingIn(daemonSet: DaemonSetView, policy: CompiledTolerationPolicy): string {
+  const policies = { taintPolicies: [], tolerationPolicies: [policy], recoveryPolicies: [] };
+  const { violations } = judgeDaemonSet({ phase: 'validate', daemonSet }, policies);
+  return `it lacks ${named(violations.map(({ subject, field }) => `toleration ${subject} (${field})`))}`;
+}
+
+const subjectOf = ({ namespace, name }: DaemonSetView): Subject => ({
+  apiVersion: 'apps/v1',
+  kind: 'DaemonSet',
+  namespace,
+  name,
+});
+const keyOf = ({ namespace, name }: DaemonSetView) => `${namespace}/${name}`;
+const named = (what: readonly string[]) => atMost(MAX_NAMED, what).join(', ');
+
+type Context = Omit<ReportWriterOptions, 'objects'> &
+  Pick<LeaderContext, 'metrics' | 'signal'> & {
+    readonly policies: Pick<LeaderContext['policies'], 'objects'>;
+    readonly rights: Rights;
+  };
+
+/** Writes reports after statuses, less often. */
+export function startClusterReports(context: Context): Controller & { trigger(): void } {
+  const { policies, rights, signal } = context;
+  const write = reportWriter({ ...context, objects: policies.objects });
+  const reconciler = startController(context, 'cluster-reports', write, { pauseMs: PAUSE_MS });
+  rights.changes.subscribe(() => reconciler.trigger(), signal);
+  return reconciler;
+}

@@ -1,0 +1,191 @@
+import { mark } from '../kubernetes/text.ts';
+import { POLICY_API_VERSION, type PolicyKind } from '../policy/policy.ts';
+import type { PolicyStatus } from '../policy/policy-status.ts';
+
+/** The API of OpenReports: https://github.com/openreports/reports-api */
+export const REPORT_API_VERSION = 'openreports.io/v1alpha1';
+
+/** How many results a report lists: some 50 KB, however large the cluster is. Its summary counts all of them. */
+export const MAX_RESULTS = 100;
+
+export const REPORT_LABELS = { 'app.kubernetes.io/managed-by': 'taintkeeper' };
+/** The label that says of which policy a report is: one that is deleted and created anew is another one. */
+const POLICY_LABEL = 'taintkeeper.dev/policy-uid';
+/** How many results the report counts and does not list. */
+const OMITTED_ANNOTATION = 'taintkeeper.dev/omitted-results';
+
+/** What an object may be called (RFC 1123, subdomain). */
+const NAME_MAX_LENGTH = 253;
+
+/** A reference to what a result is about (v1.ObjectReference). */
+export interface Subject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+  readonly uid?: string;
+}
+
+/** An object that a policy selects. */
+export interface Checked {
+  readonly subject: Subject;
+  /** Says how it differs from the policy; undefined where it does not. */
+  readonly fault: (() => string) | undefined;
+}
+
+const OUTCOMES = ['error', 'fail', 'warn', 'skip', 'pass'] as const;
+type Outcome = (typeof OUTCOMES)[number];
+
+/** A ReportResult without its time. */
+interface Result {
+  readonly source: 'taintkeeper';
+  readonly policy: string;
+  readonly rule: string;
+  readonly category: string;
+  readonly severity: 'high' | 'medium' | 'info';
+  readonly result: Outcome;
+  readonly scored: boolean;
+  readonly resources: readonly Subject[];
+  readonly message: string;
+  readonly properties?: Readonly<Record<string, string>>;
+}
+
+interface TimedResult extends Result {
+  readonly timestamp: { readonly seconds: number; readonly nanos: number };
+}
+
+/** A ClusterReport, as far as it is ours. */
+export interface ClusterReport<R extends Result = Result> {
+  readonly apiVersion: typeof REPORT_API_VERSION;
+  readonly kind: 'ClusterReport';
+  readonly metadata: {
+    readonly name: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly source: 'taintkeeper';
+  readonly configuration: { readonly limits: { readonly maxResults: number } };
+  readonly summary: Readonly<Record<Outcome, number>>;
+  readonly results: readonly R[];
+}
+
+export interface ReportInput {
+  readonly policy: { readonly kind: PolicyKind; readonly name: string; readonly uid: string };
+  /** As it is written on the policy. */
+  readonly status: PolicyStatus;
+  /** What the policy selects; undefined where nothing of it is in force. */
+  readonly checked: readonly Checked[] | undefined;
+}
+
+const KINDS: Readonly<Record<PolicyKind, { readonly rule: string; readonly category: string; readonly of: string }>> = {
+  TaintPolicy: { rule: 'taints', category: 'Node taints', of: 'node' },
+  TolerationPolicy: { rule: 'tolerations', category: 'DaemonSet tolerations', of: 'DaemonSet' },
+  RecoveryPolicy: { rule: 'stuck-pods', category: 'Stuck daemon pods', of: 'DaemonSet' },
+};
+
+/**
+ * The report of a policy, with what is wrong first. By the definitions of OpenReports: `fail` is an object that differs from the policy,
+ * in every mode, since a mode says what is done about it; `warn` is what nobody is scored by, here that the policy itself is not
+ * followed in all; `error`, that it cannot be used; `skip`, that it selects nothing.
+ */
+export function clusterReport({ policy, status, checked }: ReportInput): ClusterReport {
+  const { rule, category, of } = KINDS[policy.kind];
+  const { mode, conditions = [] } = status;
+  const itself: Subject = {
+    apiVersion: POLICY_API_VERSION,
+    kind: policy.kind,
+    name: policy.name,
+    uid: policy.uid,
+  };
+  const said = (result: Outcome, subject: Subject, message: string): Result => ({
+    source: 'taintkeeper',
+    policy: policy.name,
+    rule,
+    category,
+    severity: severityOf(result, mode),
+    result,
+    scored: result !== 'warn' && result !== 'skip',
+    resources: [subject],
+    message,
+    ...(mode === undefined ? {} : { properties: { mode } }),
+  });
+
+  const ready = conditions.find(({ type, status: holds }) => type === 'Ready' && holds !== 'True');
+  const stalled = conditions.find(({ type, status: holds }) => type === 'Stalled' && holds === 'True');
+  const invalid = ready?.reason === 'Invalid';
+  const troubles = [invalid ? undefined : ready, stalled].flatMap((found) => found ?? []);
+  const failing = (checked ?? []).flatMap(({ subject, fault }) => (fault ? [{ subject, fault }] : []));
+  const passing = (checked ?? []).filter(({ fault }) => fault === undefined);
+  const results = [
+    ...(invalid ? [said('error', itself, ready.message)] : []),
+    ...first(failing).map(({ subject, fault }) => said('fail', subject, fault())),
+    ...troubles.map(({ message }) => said('warn', itself, message)),
+    ...(checked?.length === 0 ? [said('skip', itself, `it selects no ${of}`)] : []),
+    ...first(passing).map(({ subject }) => said('pass', subject, 'it is as the policy declares')),
+  ].slice(0, MAX_RESULTS);
+  const summary = {
+    error: invalid ? 1 : 0,
+    fail: failing.length,
+    warn: troubles.length,
+    skip: checked?.length === 0 ? 1 : 0,
+    pass: passing.length,
+  };
+  const omitted = OUTCOMES.reduce((sum, outcome) => sum + summary[outcome], 0) - results.length;
+  return {
+    apiVersion: REPORT_API_VERSION,
+    kind: 'ClusterReport',
+    metadata: {
+      name: reportName(policy),
+      labels: { ...REPORT_LABELS, [POLICY_LABEL]: policy.uid },
+      ...(omitted > 0 ? { annotations: { [OMITTED_ANNOTATION]: String(omitted) } } : {}),
+    },
+    source: 'taintkeeper',
+    configuration: { limits: { maxResults: MAX_RESULTS } },
+    summary,
+    results,
+  };
+}
+
+/** As many as a report has room for; by name, so that they stay in their places. */
+function first<T extends Pick<Checked, 'subject'>>(all: readonly T[]): T[] {
+  return all.slice(0, MAX_RESULTS).sort((a, b) => (placeOf(a.subject) < placeOf(b.subject) ? -1 : 1));
+}
+
+function placeOf({ namespace = '', name }: Subject): string {
+  return `${namespace}/${name}`;
+}
+
+/** What differs although the policy is enforced is more urgent than what is only watched. */
+function severityOf(result: Outcome, mode: string | undefined): Result['severity'] {
+  if (result === 'pass' || result === 'skip') return 'info';
+  return result === 'error' || (result === 'fail' && mode !== 'Audit') ? 'high' : 'medium';
+}
+
+/** `taintkeeper-taintpolicy-NAME`; the end of a name that is too long gives way to its mark. */
+export function reportName({ kind, name }: Pick<ReportInput['policy'], 'kind' | 'name'>): string {
+  const whole = `taintkeeper-${kind.toLowerCase()}-${name}`;
+  if (whole.length <= NAME_MAX_LENGTH) return whole;
+  const end = `-${mark(whole)}`;
+  return whole.slice(0, NAME_MAX_LENGTH - end.length).replace(/[.-]+$/, '') + end;
+}
+
+/** The uid of the policy that a report is of. */
+export function reportedPolicy({ metadata }: Pick<ClusterReport, 'metadata'>): string | undefined {
+  return metadata.labels?.[POLICY_LABEL];
+}
+
+/** The report with the time of each result: when it was found, and so the one that it has already where nothing else is new. */
+export function timed(report: ClusterReport, before: ClusterReport<TimedResult> | undefined, now: Date) {
+  const known = new Map(before?.results?.map((result) => [identityOf(result), result.timestamp]));
+  const found = { seconds: Math.floor(now.getTime() / 1_000), nanos: 0 };
+  return {
+    ...report,
+    results: report.results.map((result) => ({ ...result, timestamp: known.get(identityOf(result)) ?? found })),
+  } satisfies ClusterReport<TimedResult>;
+}
+
+export type TimedReport = ReturnType<typeof timed>;
+
+function identityOf({ result, resources }: Result): string {
+  return [result, ...resources.map(({ kind, namespace, name, uid }) => [kind, namespace, name, uid].join('/'))].join();
+}

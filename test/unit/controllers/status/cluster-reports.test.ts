@@ -1,0 +1,132 @@
+import { expect, it } from 'vitest';
+import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
+import { ApiError } from '../../../../src/cluster/client/api-error.ts';
+import { CLUSTER_REPORTS, type Evaluation, reportWriter } from '../../../../src/controllers/status/cluster-reports.ts';
+import { nodeFindings } from '../../../../src/judge/findings.ts';
+import type { NodeView } from '../../../../src/judge/node-view.ts';
+import type { ClusterReport } from '../../../../src/objects/cluster-report.ts';
+import { captureLog } from '../../captured-log.ts';
+import { policySet } from '../../policy/policies.ts';
+
+const TAINT = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' } as const;
+const NODE: NodeView = { name: 'n1', labels: {}, taints: [], release: undefined, remembered: undefined };
+
+/** An API server with ClusterReports in it, and one run of the writer after the other. */
+function rig(names: readonly string[]) {
+  const reports = new Map<string, ClusterReport & { metadata: { uid: string; resourceVersion: string } }>();
+  const calls: string[] = [];
+  const state = { served: true, permitted: true as boolean | undefined, refused: '', names, second: 1, version: 1 };
+  const { log, lines } = captureLog();
+  const { taintPolicies } = policySet({
+    taint: Object.fromEntries(names.map((name) => [name, { mode: 'Restore', taints: [TAINT] }])),
+  });
+  const client = {
+    now: () => new Date(state.second++ * 1_000),
+    async request(method: string, path: string, { body }: RequestOptions = {}) {
+      const fail = (status: number) => new ApiError(method, path, status, '', 'no');
+      if (path.includes('/clusterroles/')) return { metadata: { name: 'taintkeeper', uid: 'role' } };
+      if (!state.served) throw fail(404);
+      if (method === 'GET')
+        return { metadata: { resourceVersion: '1' }, items: structuredClone([...reports.values()]) };
+      const report = body as ClusterReport & { metadata: { uid: string; resourceVersion: string } };
+      const name = method === 'POST' ? report.metadata.name : path.slice(CLUSTER_REPORTS.length + 1);
+      calls.push(`${method} ${name.replace('taintkeeper-taintpolicy-', '')}`);
+      if (name.endsWith(state.refused) && state.refused) throw fail(422);
+      if (method === 'DELETE') reports.delete(name);
+      else
+        reports.set(name, {
+          ...report,
+          metadata: { ...report.metadata, uid: name, resourceVersion: `${++state.version}` },
+        });
+    },
+  };
+  const evaluation = (): Evaluation => ({
+    compiled: { taintPolicies, tolerationPolicies: [], recoveryPolicies: [] },
+    ...{ nodes: [NODE], daemonSets: [], pods: [] },
+    policies: state.names.map((name) => {
+      const policy = taintPolicies.find((one) => one.name === name);
+      const violators = policy ? nodeFindings(policy, [NODE], []).violators : [];
+      return { policy: { kind: 'TaintPolicy', name, uid: `uid-${name}` }, status: { mode: 'Restore' }, violators };
+    }),
+  });
+  const run = reportWriter({
+    client: client as unknown as ApiClient,
+    objects: () => state.names.map((name) => ({ uid: `uid-${name}` })),
+    evaluation,
+    nodes: { get: (name) => ({ uid: `uid-of-${name}` }) },
+    daemonSets: { get: () => undefined },
+    rights: { permits: () => state.permitted },
+    ownerClusterRole: 'taintkeeper',
+    log,
+  });
+  return {
+    state,
+    reports,
+    async run(): Promise<string[]> {
+      calls.length = 0;
+      await run();
+      return calls;
+    },
+    calls,
+    messages: () => lines().map(({ msg }) => msg),
+  };
+}
+
+it('writes one for each policy, not again while it is as it was, and deletes those of policies that are gone', async () => {
+  const { run, state, reports } = rig(['a', 'b']);
+  expect(await run()).toEqual(['POST a', 'POST b']);
+  expect(reports.get('taintkeeper-taintpolicy-a')).toMatchObject({
+    metadata: { ownerReferences: [{ kind: 'ClusterRole', name: 'taintkeeper', uid: 'role' }] },
+    summary: { fail: 1, pass: 0 },
+    results: [
+      {
+        result: 'fail',
+        message: 'it lacks dedicated=gpu:NoSchedule (spec.taints[0])',
+        resources: [{ kind: 'Node', name: 'n1', uid: 'uid-of-n1' }],
+      },
+    ],
+  });
+  expect(await run()).toEqual([]);
+  state.names = ['b'];
+  expect(await run()).toEqual(['DELETE a']);
+  expect([...reports.keys()]).toEqual(['taintkeeper-taintpolicy-b']);
+});
+
+it('puts right what somebody else has changed, and keeps the times', async () => {
+  const { run, reports } = rig(['a']);
+  await run();
+  const name = 'taintkeeper-taintpolicy-a';
+  const written = structuredClone(reports.get(name));
+  Object.assign(reports.get(name) ?? {}, { summary: { fail: 0 } });
+  expect(await run()).toEqual(['PUT a']);
+  expect(reports.get(name)?.results).toEqual(written?.results);
+  expect(reports.get(name)?.summary).toEqual(written?.summary);
+});
+
+it('says once that the API server has no such API, or does not permit it, and goes on when it does', async () => {
+  const { run, state, messages } = rig(['a']);
+  state.permitted = undefined;
+  expect(await run()).toEqual([]);
+  expect(messages()).toEqual([]);
+  state.permitted = false;
+  await run();
+  await run();
+  Object.assign(state, { permitted: true, served: false });
+  await run();
+  await run();
+  state.served = true;
+  expect(await run()).toEqual(['POST a']);
+  expect(messages()).toEqual([
+    '--write-reports needs permission to write ClusterReports, which taintkeeper does not have: set writeReports: true in ' +
+      "the chart's values, or kubectl apply -f manifests/rights/write-reports.yaml",
+    '--write-reports: the API server does not serve openreports.io/v1alpha1: install the CustomResourceDefinitions of OpenReports',
+    '--write-reports: ClusterReports are written now',
+  ]);
+});
+
+it('one that the API server refuses keeps back none of the others, and is a failure all the same', async () => {
+  const { run, state, calls } = rig(['a', 'b', 'c']);
+  state.refused = 'a';
+  await expect(run()).rejects.toThrow('422');
+  expect(calls).toEqual(['POST a', 'POST b', 'POST c']);
+});

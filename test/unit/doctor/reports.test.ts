@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import { checkReports } from '../../../src/doctor/checks/leader.ts';
+import type { Facts } from '../../../src/doctor/facts.ts';
+import { known } from '../../../src/doctor/reading.ts';
+import { healthyFacts, INSTALLATION, unseen } from './facts.ts';
+
+const installation = { ...INSTALLATION, writesReports: true };
+const NOT_PERMITTED = known({ user: 'u', asked: 1, lacking: [], notPermitted: ['writeReports'] as const });
+
+it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegExp, RegExp?][] }>([
+  { what: 'nobody asks for them', facts: { rights: NOT_PERMITTED }, expected: [] },
+  {
+    what: 'all is there',
+    facts: { installation, servesReports: known(true) },
+    expected: [['ok', /has ClusterReports \(openreports\.io\/v1alpha1\)/]],
+  },
+  {
+    what: 'the definitions are missing',
+    facts: { installation },
+    expected: [['trouble', /does not serve openreports\.io\/v1alpha1/, /CustomResourceDefinitions of OpenReports/]],
+  },
+  {
+    what: 'the right is missing',
+    facts: { installation, rights: NOT_PERMITTED },
+    expected: [
+      ['trouble', /permission to write ClusterReports/, /^kubectl apply -f manifests\/rights\/write-reports\.yaml$/],
+    ],
+  },
+  {
+    what: 'nobody can say',
+    facts: { installation, servesReports: unseen('no answer') },
+    expected: [['skipped', /no answer/]],
+  },
+])('$what', ({ facts, expected }) => {
+  const found = checkReports(healthyFacts(facts));
+  expect(found).toEqual(
+    expected.map(([state, evidence, remedy]) => ({
+      ...{ state, evidence: expect.stringMatching(evidence) },
+      ...(remedy ? { remedy: expect.stringMatching(remedy) } : {}),
+    })),
+  );
+});
