@@ -40,6 +40,11 @@ export function answer(uid: string, { decision, patch }: Judgement): AdmissionAn
   });
 }
 
+/** The answer to a review that is allowed whatever it is about, with advice. */
+export function warned(uid: string, warnings: readonly string[]): AdmissionAnswer {
+  return envelope({ uid, allowed: true, ...(warnings.length > 0 ? { warnings } : {}) });
+}
+
 /** The answer to a review that has a uid but cannot be judged: the sender must mend it. */
 export function badRequest(uid: string, message: string): AdmissionAnswer {
   return envelope({ uid, allowed: false, status: failure(400, 'BadRequest', message) });

@@ -24,7 +24,12 @@ export interface Webhook {
   readonly clientConfig: {
     readonly caBundle?: string;
     /** The API server takes 443 where there is no port. */
-    readonly service?: { readonly namespace: string; readonly name: string; readonly port?: number };
+    readonly service?: {
+      readonly namespace: string;
+      readonly name: string;
+      readonly port?: number;
+      readonly path?: string;
+    };
   };
   readonly [field: string]: unknown;
 }

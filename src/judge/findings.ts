@@ -1,6 +1,6 @@
 import { isPattern } from '../kubernetes/pattern.ts';
 import { droppedTaints, formatTaint } from '../kubernetes/taint.ts';
-import { count } from '../kubernetes/text.ts';
+import { count, isSlip } from '../kubernetes/text.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import type { Findings } from '../policy/policy-status.ts';
@@ -82,8 +82,41 @@ export function keysOf(nodes: Iterable<NodeView>): NodeKeys {
   return { labels, taints };
 }
 
+/** A key of a policy that no node has, but for a slip of the pen. */
+interface Slip {
+  /** For example `spec.taints[0].key`. */
+  readonly field: string;
+  readonly key: string;
+  /** What it probably should be. */
+  readonly meant: string;
+  /** What would carry it: a label or a taint. */
+  readonly of: 'label' | 'taint';
+}
+
 /** For each key of the policy that no node has, but for a slip of the pen: what it probably should be. */
-export function misspeltKeys({ rules, nodeSelector = {} }: CompiledTaintPolicy, nodes: NodeKeys): string[] {
+export function misspeltKeys(policy: CompiledTaintPolicy, nodes: NodeKeys): string[] {
+  return slipsIn(policy, nodes).map(
+    ({ field, key, meant, of }) =>
+      `${field}: ${of === 'label' ? 'no node has label' : 'no node carries a taint'} ${key}; did you mean ${meant}?`,
+  );
+}
+
+/**
+ * What whoever writes a policy should know at once, in warnings that are short: keys that no node has but for a slip, or that it selects
+ * none. Nothing while there are no nodes.
+ */
+export function adviceOn(policy: CompiledTaintPolicy, nodes: readonly NodeView[]): string[] {
+  const slips = slipsIn(policy, keysOf(nodes));
+  if (slips.length > 0) {
+    return slips.map(
+      ({ key, meant, of }) => `no node ${of === 'label' ? 'has label' : 'carries'} ${key}; did you mean ${meant}?`,
+    );
+  }
+  const idle = nodes.length > 0 && policy.nodeSelector && !nodes.some(({ labels }) => policy.selectsNode(labels));
+  return idle ? [selectsNone(nodes.length)] : [];
+}
+
+function slipsIn({ rules, nodeSelector = {} }: CompiledTaintPolicy, nodes: NodeKeys): Slip[] {
   const { matchLabels = {}, matchExpressions = [] } = nodeSelector;
   // What must not be there is rightly nowhere.
   const required = matchExpressions.filter(({ operator }) => operator === 'In' || operator === 'Exists');
@@ -91,43 +124,15 @@ export function misspeltKeys({ rules, nodeSelector = {} }: CompiledTaintPolicy, 
   // A Present taint comes from the policy itself.
   const exact = rules.filter(({ key, ensure }) => !isPattern(key) && ensure !== 'Present');
   return [
-    ...labels.flatMap((key) =>
-      doubt(key, nodes.labels, (meant) => `spec.nodeSelector: no node has label ${key}; did you mean ${meant}?`),
-    ),
-    ...exact.flatMap(({ key, field }) =>
-      doubt(key, nodes.taints, (meant) => `${field}.key: no node carries a taint ${key}; did you mean ${meant}?`),
-    ),
+    ...labels.flatMap((key) => doubt({ field: 'spec.nodeSelector', key, of: 'label' }, nodes.labels)),
+    ...exact.flatMap(({ key, field }) => doubt({ field: `${field}.key`, key, of: 'taint' }, nodes.taints)),
   ];
 }
 
-function doubt(key: string, known: ReadonlySet<string>, say: (meant: string) => string): string[] {
-  if (known.has(key)) return [];
-  return [...known]
-    .filter((other) => isSlip(key, other))
-    .sort()
-    .slice(0, 1)
-    .map(say);
-}
-
-/**
- * Whether one text is the other but for case and separators, or one letter too many, one too few, or two swapped. Another letter
- * or digit in its place is no slip: `pool-a` and `pool-b` are two things.
- */
-function isSlip(one: string, other: string): boolean {
-  const [a, b] = [one, other]
-    .map((text) => text.toLowerCase().replace(/[-_.]/g, ''))
-    .sort((x, y) => x.length - y.length);
-  if (a === undefined || b === undefined) return false;
-  if (a === b) return true;
-  const at = [...a].findIndex((letter, index) => letter !== b[index]);
-  const from = at === -1 ? a.length : at;
-  if (b.length === a.length + 1) return /[a-z]/.test(b[from] ?? '') && a.slice(from) === b.slice(from + 1);
-  return (
-    a.length === b.length &&
-    a[from] === b[from + 1] &&
-    a[from + 1] === b[from] &&
-    a.slice(from + 2) === b.slice(from + 2)
-  );
+function doubt(one: Omit<Slip, 'meant'>, known: ReadonlySet<string>): Slip[] {
+  if (known.has(one.key)) return [];
+  const near = [...known].filter((other) => isSlip(one.key, other)).sort();
+  return near.slice(0, 1).map((meant) => ({ ...one, meant }));
 }
 
 /**
@@ -140,12 +145,14 @@ export function idleNotes(
   nodes: number,
 ): string[] {
   if (selected.length === 0) {
-    return nodes > 0 && nodeSelector ? [`spec.nodeSelector selects none of ${count(nodes, 'node')}`] : [];
+    return nodes > 0 && nodeSelector ? [selectsNone(nodes)] : [];
   }
   const isForSome = rules.length === 0 || present.length > 0;
   const holds = ({ taints }: NodeView) => taints.some((taint) => protectedBy(taint) !== undefined);
   return isForSome || selected.some(holds) ? [] : ['no selected node carries a taint that the policy protects'];
 }
+
+const selectsNone = (nodes: number) => `spec.nodeSelector selects none of ${count(nodes, 'node')}`;
 
 /**
  * The nodes that lack what the policy declares: see {@link nodeDrift}.

@@ -27,6 +27,7 @@ import { createMetrics } from '../server/metrics.ts';
 import { VERSION } from '../version.ts';
 import type { RunningApp } from './app.ts';
 import { openCertificates } from './cluster-certificates.ts';
+import { policyAdvice } from './policy-advice.ts';
 import {
   announceCertificates,
   announceChanges,
@@ -165,6 +166,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
     },
     former: { recordOf: records.recordOf, now: () => client.now().getTime() },
     settle: ({ request, judgement }) => settleClaims(claimingUpdate(request, judgement)),
+    advise: policyAdvice({ client, survey: () => present.work?.survey, log }),
     onJudged(judged) {
       const { request, judgement } = judged;
       for (const event of eventsOf(request, judgement)) events.record(event);

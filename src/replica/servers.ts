@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from 'pino';
 import type { FormerNodes } from '../admission/admit.ts';
+import { ADVICE_PATH } from '../controllers/webhooks/desired-webhooks.ts';
 import { InputError } from '../files/text-files.ts';
 import { type Page, pageRoutes } from '../page/page-routes.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
@@ -11,6 +12,7 @@ import { type AdmissionServerOptions, createAdmissionServer, type JudgedRequest 
 import { type ConnectionLimits, followConnections } from '../server/connections.ts';
 import type { AdmissionMetrics, Metrics } from '../server/metrics.ts';
 import { type KnownClients, secureContext, type TlsPair } from '../server/tls.ts';
+import { type Advise, adviceRoute } from './policy-advice.ts';
 
 /** Where both servers listen; port 0 takes a free one. */
 export interface Listeners {
@@ -57,6 +59,8 @@ export interface AdmissionOptions {
   readonly former?: FormerNodes | undefined;
   readonly onJudged?: (judged: JudgedRequest) => void;
   readonly settle?: AdmissionServerOptions['settle'];
+  /** What to warn of where a policy is written; undefined: nobody asks. */
+  readonly advise?: Advise;
   readonly metrics: AdmissionMetrics;
   readonly log: Logger;
   /** How long a stop waits for requests in flight and connections that do not end by themselves. */
@@ -102,6 +106,7 @@ export async function startAdmission(options: AdmissionOptions): Promise<Running
     ...(onJudged ? { onJudged } : {}),
     settle: options.settle,
   });
+  if (options.advise) admission.post(ADVICE_PATH, adviceRoute(options.advise));
   const { server } = admission;
   const connections = followConnections(server, connectionLimits(listeners.port, log));
   server.on('secureConnection', (connection) => current.add(connection));

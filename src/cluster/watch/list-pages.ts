@@ -48,6 +48,31 @@ function readPage(answer: unknown, path: string): { page: Page; rest: string | u
   return { page: { items: items ?? [], resourceVersion }, rest: typeof rest === 'string' && rest ? rest : undefined };
 }
 
+/**
+ * The same once, in a bounded time.
+ * @returns undefined for more than `most` objects, or where reading them takes too long
+ * @throws ApiError, and whatever `project` throws
+ */
+export async function listFew<T>(
+  client: ApiClient,
+  path: string,
+  project: (object: unknown) => T,
+  { most, timeoutMs, pageSize }: { readonly most: number; readonly timeoutMs: number; readonly pageSize: number },
+): Promise<T[] | undefined> {
+  const found: T[] = [];
+  const signal = AbortSignal.timeout(timeoutMs);
+  try {
+    for await (const { items } of listPages(client, path, { query: {}, pageSize, signal })) {
+      found.push(...items.map(project));
+      if (found.length > most) return undefined;
+    }
+    return found;
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
+  }
+}
+
 /** A Node has 30 to 60 KB: ten megabytes at most. */
 const PAGE_SIZE = 250;
 const EXPIRED = 410;

@@ -57,6 +57,46 @@ export function desiredWebhooks(
     }));
 }
 
+/** Whoever applies a policy waits no longer; a replica that does not lead has to read the nodes first. */
+const ADVICE_TIMEOUT_SECONDS = 3;
+
+/** The path of {@link adviceWebhook}. */
+export const ADVICE_PATH = '/advise';
+
+/**
+ * The webhook for our own TaintPolicies: it warns whoever writes one, and refuses nothing. Their status is no matter of it, nor a write
+ * that leaves their spec as it is, so that no write of ours comes by.
+ */
+export function adviceWebhook({ service, bundle }: Omit<DesiredOptions, 'timeoutSeconds'>): Webhook {
+  const { namespace, name, port } = service;
+  return {
+    name: 'advise.taintkeeper.dev',
+    clientConfig: {
+      service: { namespace, name, port, path: ADVICE_PATH },
+      ...(bundle === undefined ? {} : { caBundle: Buffer.from(bundle).toString('base64') }),
+    },
+    rules: [
+      {
+        apiGroups: ['taintkeeper.dev'],
+        apiVersions: ['v1alpha1'],
+        resources: ['taintpolicies'],
+        operations: ['CREATE', 'UPDATE'],
+        scope: '*',
+      },
+    ],
+    namespaceSelector: exactSelector([]),
+    objectSelector: exactSelector([]),
+    matchPolicy: 'Equivalent',
+    matchConditions: [
+      { name: 'changes-the-spec', expression: "request.operation == 'CREATE' || object.spec != oldObject.spec" },
+    ],
+    failurePolicy: 'Ignore',
+    sideEffects: 'None',
+    admissionReviewVersions: ['v1'],
+    timeoutSeconds: ADVICE_TIMEOUT_SECONDS,
+  };
+}
+
 const GROUPS: Readonly<Record<WebhookEntry['resource'], string>> = { nodes: '', daemonsets: 'apps' };
 
 /** The API server compiles every expression of a configuration that is written, and requests wait for it. */

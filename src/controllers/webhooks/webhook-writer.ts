@@ -11,7 +11,7 @@ import {
 } from '../../cluster/webhook-configurations.ts';
 import type { WebhookEntry } from '../../webhooks/entry.ts';
 import { covers, limitRepairs, type Ownership, ownedByClusterRole } from '../managed-objects.ts';
-import { desiredWebhooks } from './desired-webhooks.ts';
+import { adviceWebhook, desiredWebhooks } from './desired-webhooks.ts';
 import { type ServiceWait, waitForService } from './wait-for-service.ts';
 
 /** The configurations are watched; this repairs what a watch may miss. */
@@ -99,11 +99,12 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
   };
 
   function desired(phase: ConfigurationPhase) {
-    const webhooks = desiredWebhooks(options.entries(), phase, {
-      service,
-      bundle: bundle(),
-      timeoutSeconds: WEBHOOK_TIMEOUT_SECONDS,
-    });
+    const entries = options.entries();
+    const at = { service, bundle: bundle() };
+    const webhooks = [
+      ...desiredWebhooks(entries, phase, { ...at, timeoutSeconds: WEBHOOK_TIMEOUT_SECONDS }),
+      ...(phase === 'validate' && entries.length > 0 ? [adviceWebhook(at)] : []),
+    ];
     return options.isComplete() ? webhooks : [...webhooks, ...others(phase, webhooks)];
   }
 

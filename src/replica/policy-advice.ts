@@ -1,0 +1,80 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { badRequest, warned } from '../admission/response.ts';
+import { type AdmissionRequest, decodeReview } from '../admission/review.ts';
+import type { ApiClient } from '../cluster/client/api-client.ts';
+import { listFew } from '../cluster/watch/list-pages.ts';
+import { type ClusterSurvey, projectNode } from '../controllers/sources.ts';
+import { adviceOn } from '../judge/findings.ts';
+import type { NodeView } from '../judge/node-view.ts';
+import { presentableWarnings } from '../kubernetes/text.ts';
+import { parseStoredPolicy } from '../policy/policy.ts';
+import { compilePolicies } from '../policy/policy-set.ts';
+import { throttle } from '../runtime/rate-limit.ts';
+
+/** Gives warnings for whoever writes a policy. */
+export type Advise = (request: AdmissionRequest) => Promise<readonly string[]>;
+
+/** Some 40 MB in all, which is read and thrown away page by page: in a larger cluster only the leader, which knows them, gives advice. */
+const MOST_NODES = 1_000;
+const NODES_PER_PAGE = 50;
+/** The API server waits a second longer. */
+const TIMEOUT_MS = 2_000;
+/** Policies are often applied several at a time. */
+const KEPT_MS = 5_000;
+
+export interface AdviceOptions {
+  readonly client: ApiClient;
+  /** While this replica leads. */
+  readonly survey: () => Pick<ClusterSurvey, 'isSynced' | 'nodes'> | undefined;
+  readonly log: Logger;
+}
+
+/**
+ * Warns of a TaintPolicy that is probably not meant as it is written. Without all nodes at hand it says nothing: what looks misspelt may
+ * stand on one that is not known.
+ */
+export function policyAdvice({ client, survey, log }: AdviceOptions): Advise {
+  const complain = throttle((missed) => log.warn({ missed }, 'the nodes cannot be read: no advice on policies'));
+  let read: { readonly at: number; readonly nodes: Promise<readonly NodeView[] | undefined> } | undefined;
+
+  return async ({ object }) => {
+    const { result } = parseStoredPolicy(object);
+    // What is wrong with one that is not valid, the status says.
+    if (!result.ok || result.policy.kind !== 'TaintPolicy') return [];
+    const [policy] = compilePolicies([result.policy]).taintPolicies;
+    const nodes = await knownNodes();
+    return policy && nodes ? presentableWarnings(adviceOn(policy, nodes)) : [];
+  };
+
+  function knownNodes(): Promise<readonly NodeView[] | undefined> {
+    const own = survey();
+    if (own?.isSynced()) return Promise.resolve(own.nodes());
+    const now = performance.now();
+    if (read === undefined || now - read.at > KEPT_MS) read = { at: now, nodes: readNodes() };
+    return read.nodes;
+  }
+
+  async function readNodes(): Promise<readonly NodeView[] | undefined> {
+    const bounds = { most: MOST_NODES, timeoutMs: TIMEOUT_MS, pageSize: NODES_PER_PAGE };
+    try {
+      return await listFew(client, '/api/v1/nodes', projectNode, bounds);
+    } catch (error) {
+      log.debug({ err: error }, 'the nodes cannot be read');
+      complain();
+      return undefined;
+    }
+  }
+}
+
+/** Answers the reviews of policies: every one is allowed. */
+export function adviceRoute(advise: Advise) {
+  return async ({ body }: FastifyRequest, reply: FastifyReply) => {
+    const decoded = decodeReview(body);
+    if (!decoded.ok) {
+      const { uid, message } = decoded;
+      return reply.code(400).send(uid === undefined ? { error: message } : badRequest(uid, message));
+    }
+    return reply.send(warned(decoded.request.uid, await advise(decoded.request)));
+  };
+}

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { node } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { type Installation, install, registerControlPlaneNode, waitUntilProtected } from './installation.ts';
+import { policyObject } from './policy-objects.ts';
+
+const MISSPELT = { mode: 'Deny', taints: [{ key: 'node-role.kubernetes.io/controlplane' }] };
+const WARNING =
+  'Warning: no node carries node-role.kubernetes.io/controlplane; did you mean node-role.kubernetes.io/control-plane?\n';
+const REGISTERED_TIMEOUT_MS = 30_000;
+
+describeWithControlPlane('what kubectl says of a policy when it is applied', {}, (cp) => {
+  let installation: Installation;
+  beforeAll(async () => {
+    installation = await install(cp());
+    await installation.start(['a', 'b']);
+    const jsonpath = '{.webhooks[*].name}';
+    const registered = () =>
+      cp().kubectl(['get', 'validatingwebhookconfiguration', 'taintkeeper', '-o', `jsonpath=${jsonpath}`]);
+    await waitUntil(async () => (await registered()).stdout.includes('advise.taintkeeper.dev') || undefined, {
+      timeoutMs: REGISTERED_TIMEOUT_MS,
+      otherwise: () => 'the webhook is not registered',
+    });
+  });
+  afterAll(() => installation.stop());
+
+  const apply = (spec: object, ...args: string[]) =>
+    cp().kubectl(['apply', '-f', '-', ...args], { input: JSON.stringify(policyObject('TaintPolicy', 'typo', spec)) });
+
+  it('nothing while there are no nodes', async () => {
+    expect(await apply(MISSPELT, '--dry-run=server')).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('that no node carries such a key, and which one is near, whichever replica is asked', async () => {
+    await registerControlPlaneNode(cp(), 'cp-1');
+    await waitUntilProtected(cp(), 'cp-1');
+    for (let call = 0; call < 6; call++) {
+      expect(await apply(MISSPELT, '--dry-run=server')).toMatchObject({ code: 0, stderr: WARNING });
+    }
+    expect(await apply(MISSPELT)).toMatchObject({
+      ...{ code: 0, stderr: WARNING },
+      stdout: 'taintpolicy.taintkeeper.dev/typo created\n',
+    });
+  });
+
+  it('nothing of a change that leaves its spec as it is', async () => {
+    expect(await cp().kubectl(['annotate', 'taintpolicy', 'typo', 'note=seen'])).toMatchObject({ code: 0, stderr: '' });
+    expect(await apply(MISSPELT)).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('that it selects no node', async () => {
+    const body = { metadata: { name: 'gpu-1', labels: { pool: 'gpu' } } };
+    expect((await cp().request(node('gpu-1'), 'POST', '/api/v1/nodes', { body })).status).toBe(201);
+    const taints = [{ key: 'dedicated', effect: 'NoSchedule' }];
+    const selecting = (pool: string) => ({ mode: 'Audit', taints, nodeSelector: { matchLabels: { pool } } });
+    // What a replica has read of the nodes is used again for some seconds.
+    await expect
+      .poll(async () => (await apply(selecting('cpu'), '--dry-run=server')).stderr, {
+        timeout: 15_000,
+        interval: 1_000,
+      })
+      .toBe('Warning: spec.nodeSelector selects none of 2 nodes\n');
+    expect(await apply(selecting('gpu'), '--dry-run=server')).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('nothing, and takes it, where the webhook does not answer', async () => {
+    await installation.stop();
+    expect(await apply({ ...MISSPELT, mode: 'Audit' })).toMatchObject({ code: 0, stderr: '' });
+  });
+});

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import type { ApiClient, RequestOptions } from '../../../src/cluster/client/api-client.ts';
+import { policyAdvice } from '../../../src/replica/policy-advice.ts';
+import { captureLog } from '../captured-log.ts';
+import { manifest } from '../policy/policies.ts';
+
+const KEY = 'node-role.kubernetes.io/control-plane';
+const node = (name: string, key = KEY) => ({
+  metadata: { name, labels: { pool: 'gpu' } },
+  spec: { taints: [{ key, effect: 'NoSchedule' }] },
+});
+const MISSPELT = { mode: 'Deny', taints: [{ key: 'node-role.kubernetes.io/controlplane' }] };
+const WARNING = `no node carries node-role.kubernetes.io/controlplane; did you mean ${KEY}?`;
+
+/** A replica, and an API server with these nodes. */
+function rig(nodes: readonly object[], answer?: (signal: AbortSignal) => Promise<unknown>) {
+  const asked: string[] = [];
+  const client = {
+    async request(method: string, path: string, { query = {}, signal }: RequestOptions = {}) {
+      asked.push(`${method} ${path}`);
+      if (answer) return answer(signal as AbortSignal);
+      const from = Number(query.continue ?? 0);
+      const to = from + Number(query.limit);
+      const more = to < nodes.length ? { continue: String(to) } : {};
+      return { metadata: { resourceVersion: '1', ...more }, items: nodes.slice(from, to) };
+    },
+  } as unknown as ApiClient;
+  const { log, lines } = captureLog();
+  const survey: { own?: object } = {};
+  const advise = policyAdvice({ client, survey: () => survey.own as never, log });
+  return {
+    asked,
+    survey,
+    messages: () => lines().map(({ msg }) => msg),
+    warnings: (spec: object, kind = 'TaintPolicy') => advise({ object: manifest(kind, 'p', spec) } as never),
+  };
+}
+
+describe('advice on a policy', () => {
+  it.each<{ why: string; nodes: object[]; spec: object; kind?: string; expected: string[] }>([
+    { why: 'a key that no node carries but for a slip', nodes: [node('n1')], spec: MISSPELT, expected: [WARNING] },
+    { why: 'no nodes yet, as where GitOps is quicker', nodes: [], spec: MISSPELT, expected: [] },
+    {
+      why: 'a key that is like no other',
+      nodes: [node('n1')],
+      spec: { mode: 'Deny', taints: [{ key: 'dedicated' }] },
+      expected: [],
+    },
+    { why: 'no valid policy', nodes: [node('n1')], spec: { ...MISSPELT, mode: 'Never' }, expected: [] },
+    {
+      why: 'a label that no node has but for a slip',
+      nodes: [node('n1')],
+      spec: { ...MISSPELT, taints: [{ key: KEY }], nodeSelector: { matchLabels: { pools: 'gpu' } } },
+      expected: ['no node has label pools; did you mean pool?'],
+    },
+    {
+      why: 'a selector of no node',
+      nodes: [node('n1'), node('n2')],
+      spec: { ...MISSPELT, taints: [{ key: KEY }], nodeSelector: { matchLabels: { pool: 'cpu' } } },
+      expected: ['spec.nodeSelector selects none of 2 nodes'],
+    },
+    {
+      why: 'policies of other kinds come before what they are about',
+      nodes: [node('n1')],
+      spec: { mode: 'Mutate', daemonSets: { namespaces: ['none'] } },
+      kind: 'TolerationPolicy',
+      expected: [],
+    },
+  ])('$why', async ({ nodes, spec, kind, expected }) => {
+    const { warnings } = rig(nodes);
+    expect(await warnings(spec, kind)).toEqual(expected);
+  });
+
+  it('is short enough for the names that people misspell', () => expect(WARNING.length).toBeLessThanOrEqual(120));
+
+  it('goes by all nodes, which are read once for policies that come together', async () => {
+    const nodes = Array.from({ length: 120 }, (_, index) => node(`n${index}`));
+    const { warnings, asked } = rig(nodes);
+    expect(await Promise.all([warnings(MISSPELT), warnings(MISSPELT)])).toEqual([[WARNING], [WARNING]]);
+    expect(await warnings(MISSPELT)).toEqual([WARNING]);
+    expect(asked).toEqual(Array(3).fill('GET /api/v1/nodes'));
+    // The last of them carries it.
+    const other = rig([...nodes, node('last', 'node-role.kubernetes.io/controlplane')]);
+    expect(await other.warnings(MISSPELT)).toEqual([]);
+  });
+
+  it('is given by the leader without a question', async () => {
+    const { warnings, asked, survey } = rig([]);
+    const labels = {};
+    const own = [
+      { name: 'n1', labels, taints: [{ key: KEY, effect: 'NoSchedule' }], release: undefined, remembered: undefined },
+    ];
+    survey.own = { isSynced: () => true, nodes: () => own };
+    expect(await warnings(MISSPELT)).toEqual([WARNING]);
+    expect(asked).toEqual([]);
+  });
+
+  it('is not given where there are more nodes than can be read', async () => {
+    const { warnings, asked } = rig(Array.from({ length: 5_000 }, (_, index) => node(`n${index}`)));
+    expect(await warnings(MISSPELT)).toEqual([]);
+    expect(asked.length).toBeLessThan(25);
+  });
+
+  it('is not given where nodes cannot be read, which the log says', async () => {
+    const { warnings, messages } = rig([], () => Promise.reject(new Error('no answer')));
+    expect(await warnings(MISSPELT)).toEqual([]);
+    expect(messages()).toContain('the nodes cannot be read: no advice on policies');
+  });
+
+  it('does not wait for an answer that takes too long', { timeout: 10_000 }, async () => {
+    const { warnings } = rig(
+      [],
+      (signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    );
+    const start = performance.now();
+    expect(await warnings(MISSPELT)).toEqual([]);
+    expect(performance.now() - start).toBeLessThan(3_000);
+  });
+});
