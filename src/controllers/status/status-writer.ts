@@ -73,8 +73,10 @@ export function startPolicyStatus(context: Context): Controller {
   const write = policyStatus({
     ...context,
     onEvaluated(latest) {
+      // Nobody else is to hold on to nodes that are gone.
+      if (!auditing) return;
       evaluation = latest;
-      auditing?.trigger();
+      auditing.trigger();
     },
     objects: policies.objects,
     compiled: () => policies.snapshot().compiled,

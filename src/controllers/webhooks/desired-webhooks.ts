@@ -65,7 +65,7 @@ export const ADVICE_PATH = '/advise';
 
 /**
  * The webhook for our own TaintPolicies: it warns whoever writes one, and refuses nothing. Their status is no matter of it, nor a write
- * that leaves their spec as it is, so that no write of ours comes by.
+ * that leaves their spec as it is: the leader writes a status all the time.
  */
 export function adviceWebhook({ service, bundle }: Omit<DesiredOptions, 'timeoutSeconds'>): Webhook {
   const { namespace, name, port } = service;
