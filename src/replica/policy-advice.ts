@@ -20,8 +20,6 @@ const MOST_NODES = 1_000;
 const NODES_PER_PAGE = 50;
 /** The API server waits a second longer. */
 const TIMEOUT_MS = 2_000;
-/** Policies are often applied several at a time. */
-const KEPT_MS = 5_000;
 
 export interface AdviceOptions {
   readonly client: ApiClient;
@@ -36,7 +34,8 @@ export interface AdviceOptions {
  */
 export function policyAdvice({ client, survey, log }: AdviceOptions): Advise {
   const complain = throttle((missed) => log.warn({ missed }, 'the nodes cannot be read: no advice on policies'));
-  let read: { readonly at: number; readonly nodes: Promise<readonly NodeView[] | undefined> } | undefined;
+  /** While one is under way: never two at a time, and none is used again, since nodes may have changed because of what it said. */
+  let reading: Promise<readonly NodeView[] | undefined> | undefined;
 
   return async ({ object }) => {
     const { result } = parseStoredPolicy(object);
@@ -50,9 +49,10 @@ export function policyAdvice({ client, survey, log }: AdviceOptions): Advise {
   function knownNodes(): Promise<readonly NodeView[] | undefined> {
     const own = survey();
     if (own?.isSynced()) return Promise.resolve(own.nodes());
-    const now = performance.now();
-    if (read === undefined || now - read.at > KEPT_MS) read = { at: now, nodes: readNodes() };
-    return read.nodes;
+    reading ??= readNodes().finally(() => {
+      reading = undefined;
+    });
+    return reading;
   }
 
   async function readNodes(): Promise<readonly NodeView[] | undefined> {

@@ -54,7 +54,7 @@ describeWithControlPlane('what kubectl says of a policy when it is applied', {},
     expect((await cp().request(node('gpu-1'), 'POST', '/api/v1/nodes', { body })).status).toBe(201);
     const taints = [{ key: 'dedicated', effect: 'NoSchedule' }];
     const selecting = (pool: string) => ({ mode: 'Audit', taints, nodeSelector: { matchLabels: { pool } } });
-    // What a replica has read of the nodes is used again for some seconds.
+    // The leader knows them by its watch.
     await expect
       .poll(async () => (await apply(selecting('cpu'), '--dry-run=server')).stderr, {
         timeout: 15_000,
@@ -65,7 +65,7 @@ describeWithControlPlane('what kubectl says of a policy when it is applied', {},
   });
 
   it('nothing, and takes it, where the webhook does not answer', async () => {
-    await installation.stop();
+    await Promise.all([...installation.replicas.values()].map((replica) => replica.kill()));
     expect(await apply({ ...MISSPELT, mode: 'Audit' })).toMatchObject({ code: 0, stderr: '' });
   });
 });
