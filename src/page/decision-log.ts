@@ -6,7 +6,7 @@ import type { PageDecision } from './state.ts';
 
 /**
  * A decision as it is remembered: as text. Nothing of it refers to the request's objects, which may have megabytes, and V8's collector
- * has little to keep: the many small ones of a decision took a quarter of what a request that is patched takes (decision 43).
+ * has little to keep: the many small ones of a decision took longer than to judge it (decision 43).
  */
 export interface KeptDecision {
   readonly id: string;
