@@ -163,13 +163,13 @@ export function createAdmissionServer({
   );
 
   for (const phase of ['validate', 'mutate'] as const) {
-    // What it returns Fastify would wait for, and a promise takes its time: nearly all requests are judged at once.
-    app.post(`/${phase}`, (request, reply) => {
+    // What is returned Fastify waits for, and that takes its time: nearly all requests are judged at once.
+    app.post(`/${phase}`, (request, reply): unknown => {
       const reviewed = review(request.body, phase);
       const send = ({ status, body }: Reviewed) =>
         reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
-      if (reviewed instanceof Promise) void reviewed.then(send);
-      else send(reviewed);
+      if (reviewed instanceof Promise) return reviewed.then(send);
+      send(reviewed);
     });
   }
   return app;
