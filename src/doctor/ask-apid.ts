@@ -1,3 +1,4 @@
+import type { ClientHttp2Stream } from 'node:http2';
 import { createFileRegistry, fromBinary, fromJson, type Message } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
@@ -127,7 +128,7 @@ type Connection = ReturnType<typeof connect>;
 
 function connect(url: string, { inMaintenance }: AskedNode, { ca, identity, timeoutMs }: Calling) {
   const trust = inMaintenance || ca === undefined ? { rejectUnauthorized: !inMaintenance } : { ca, ...identity };
-  const sessions = new Http2SessionManager(url, {}, trust);
+  const sessions = new Sessions(url, {}, trust);
   const transport = createGrpcTransport({
     baseUrl: url,
     sessionManager: sessions,
@@ -137,6 +138,25 @@ function connect(url: string, { inMaintenance }: AskedNode, { ca, identity, time
     defaultTimeoutMs: timeoutMs,
   });
   return { sessions, transport };
+}
+
+/**
+ * Ends each request with the frame that has its message. Otherwise the end comes later, and from a server that answers before it and
+ * then wants no more of the request (RST_STREAM with NO_ERROR, RFC 9113, 8.1), as apid does, Node.js takes the answer for broken off.
+ */
+class Sessions extends Http2SessionManager {
+  override async request(...args: Parameters<Http2SessionManager['request']>): Promise<ClientHttp2Stream> {
+    const stream = await super.request(...args);
+    const write = stream.write.bind(stream) as (chunk: Uint8Array) => boolean;
+    // Kept until the end, which is waited for with the callback.
+    stream.cork();
+    stream.write = (chunk: Uint8Array, _encoding?: unknown, done?: (error?: null) => void) => {
+      const isWritten = write(chunk);
+      queueMicrotask(() => done?.(null));
+      return isWritten;
+    };
+    return stream;
+  }
 }
 
 async function askNode(node: AskedNode, { transport }: Connection, calling: Calling): Promise<NodeAnswer<string>> {

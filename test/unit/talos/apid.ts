@@ -180,13 +180,15 @@ export function startApid(pair: Pair, clientCa?: Pair, api: Api = versionOnly())
     ...(clientCa ? { ca: clientCa.cert, requestCert: true, rejectUnauthorized: true } : {}),
   });
   server.on('stream', (stream, headers) => {
-    const chunks: Buffer[] = [];
+    const [, , name = ''] = String(headers[':path']).split('/');
+    const node = headers.node === undefined ? undefined : String(headers.node);
+    let request = Buffer.alloc(0);
     stream.on('error', () => {});
-    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-    stream.on('end', () => {
-      const [, , name = ''] = String(headers[':path']).split('/');
-      const asked = words(Buffer.concat(chunks).subarray(5)).filter(Boolean).join('/');
-      const node = headers.node === undefined ? undefined : String(headers.node);
+    // As Go does, with the message, not with the end of the request.
+    stream.on('data', (chunk: Buffer) => {
+      request = Buffer.concat([request, chunk]);
+      if (request.length < 5 || request.length < 5 + request.readUInt32BE(1)) return;
+      const asked = words(request.subarray(5)).filter(Boolean).join('/');
       answer(stream, api([name, asked].filter(Boolean).join(' '), node));
     });
   });
