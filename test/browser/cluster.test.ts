@@ -36,7 +36,7 @@ describeWithControlPlane('the page of a real installation', {}, (cp) => {
       expect(faults).toEqual([]);
     });
 
-    it('explains a node on every replica, and a DaemonSet on the leader', async () => {
+    it('explains a node on every replica, each by what it knows', async () => {
       const { page, faults } = await openPage(browser(), `${installation.replica(leader).adminUrl}/#nodes/gpu-1`);
       const details = page.locator('#node-details');
       await details.getByText(/^As of /).waitFor({ timeout: SEEN_WITHIN_MS });
