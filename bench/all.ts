@@ -19,6 +19,7 @@ const BENCHES = [
   'coverage.ts',
   'coverage-cluster.ts',
   'scale.ts',
+  'far-out.ts',
 ];
 
 const named = process.argv.slice(2);
