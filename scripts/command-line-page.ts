@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
+import { allCommands } from '../src/cli/commands.ts';
 import { syntaxOf } from '../src/cli/completion/syntax.ts';
 import { createProgram } from '../src/cli/main.ts';
 
@@ -18,7 +19,7 @@ than a second says so on stderr, if that is a terminal.
 
 /** The reference page of the command line: what `--help` prints of each command. */
 export function commandLinePage(): string {
-  const leaves = syntaxOf(createProgram(() => {})).filter(
+  const leaves = syntaxOf(createProgram(allCommands(() => {}))).filter(
     ({ path, commands }, index) => index === 0 || (commands.length === 0 && !path.endsWith(' help')),
   );
   return [

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import Type from 'typebox';
+import * as Type from 'typebox';
 import { MalformedObjectError, Nullish, reader } from '../objects/object-meta.ts';
 
 export const ADMISSION_API_VERSION = 'admission.k8s.io/v1';

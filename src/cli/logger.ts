@@ -1,5 +1,4 @@
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
-import pretty from 'pino-pretty';
 import { InputError } from '../files/text-files.ts';
 import { usesColors } from './output.ts';
 
@@ -10,7 +9,7 @@ const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
  * otherwise. LOG_LEVEL sets the level (default `info`).
  * @throws InputError for a level that there is not
  */
-export function createLogger(): Logger {
+export async function createLogger(): Promise<Logger> {
   const level = process.env.LOG_LEVEL || 'info';
   if (!LEVELS.includes(level)) throw new InputError([`LOG_LEVEL ${level}: expected ${LEVELS.join(', ')}`]);
   const options: LoggerOptions = {
@@ -20,6 +19,7 @@ export function createLogger(): Logger {
     formatters: { level: (label) => ({ level: label }) },
   };
   if (!process.stdout.isTTY) return pino(options, inBatches(process.stdout.fd));
+  const { default: pretty } = await import('pino-pretty');
   return pino(
     options,
     pretty({

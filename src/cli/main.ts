@@ -3,21 +3,8 @@ import { CertificateDirectoryError } from '../certs/certificate-files.ts';
 import { InputError } from '../files/text-files.ts';
 import { printable } from '../kubernetes/text.ts';
 import { VERSION } from '../version.ts';
-import { certsCommand } from './certs.ts';
-import { cleanupCommand } from './cleanup.ts';
-import { completionCommand } from './completion/completion.ts';
-import { coverageCommand } from './coverage.ts';
-import { dashboardCommand } from './dashboard.ts';
-import { doctorCommand } from './doctor.ts';
-import { explainCommand } from './explain.ts';
-import { exportCommand } from './export.ts';
 import { EXIT } from './options.ts';
-import { reviewCommand } from './review.ts';
 import { serveCommand } from './serve.ts';
-import { talosDoctorCommand } from './talos-doctor.ts';
-import { driftCommand } from './talos-drift.ts';
-import { lintCommand } from './talos-lint.ts';
-import { policiesCommand } from './talos-policies.ts';
 
 /**
  * Runs the command line and gives its exit code. Everything that is wrong with the input ends as one message on stderr and
@@ -26,11 +13,14 @@ import { policiesCommand } from './talos-policies.ts';
  */
 export async function main(args: readonly string[]): Promise<number> {
   let code: number = EXIT.ok;
-  const program = createProgram((exitCode) => {
+  const exit = (exitCode: number) => {
     code = exitCode;
-  });
+  };
   try {
-    await program.parseAsync(args, { from: 'user' });
+    // What a cluster runs starts without what the other commands load.
+    const isServe = args[0] === 'serve';
+    const commands = isServe ? [serveCommand()] : (await import('./commands.ts')).allCommands(exit);
+    await createProgram(commands).parseAsync(args, { from: 'user' });
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.badInput;
@@ -43,8 +33,8 @@ export async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-/** The command line. @param exit is told the exit code of what ended without an error */
-export function createProgram(exit: (code: number) => void): Command {
+/** The command line, with these commands. */
+export function createProgram(commands: readonly Command[]): Command {
   const program = new Command('taintkeeper')
     .description('Keeps Kubernetes node taints where they belong, and DaemonSets able to run everywhere.')
     .version(VERSION, '-V, --version')
@@ -70,43 +60,11 @@ Examples:
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(harmless(text)) })
     .configureHelp({ showGlobalOptions: true });
-  const commands = [
-    serveCommand(),
-    reviewCommand(exit),
-    exportCommand(),
-    coverageCommand(exit),
-    doctorCommand(exit),
-    explainCommand(exit),
-    dashboardCommand(),
-    cleanupCommand(exit),
-    talosCommand(exit),
-    certsCommand(exit),
-    completionCommand(),
-    versionCommand(),
-  ];
   for (const command of commands) {
     inheritSettings(command, program);
     program.addCommand(command);
   }
   return program;
-}
-
-function versionCommand(): Command {
-  return new Command('version').description('Print the version.').action(() => {
-    process.stdout.write(`${VERSION}\n`);
-  });
-}
-
-/** `taintkeeper talos`: what Talos machine configurations declare, judged, carried over, and compared with live nodes. */
-function talosCommand(exit: (code: number) => void): Command {
-  return new Command('talos')
-    .description(
-      'Judge Talos machine configurations, carry over what they say of taints and labels, and find out why talosctl does not get through.',
-    )
-    .addCommand(lintCommand(exit))
-    .addCommand(policiesCommand())
-    .addCommand(driftCommand(exit))
-    .addCommand(talosDoctorCommand(exit));
 }
 
 /** The lines of a message that may quote arguments, file names and what stands in files: nothing that a terminal would obey. */

@@ -145,7 +145,7 @@ Example, for a webhook at webhook.example.com with policies from files:
     )
     .action(async (options: ServeOptions, command: Command) => {
       refuseIdle(options.cluster ? FILES_ONLY : CLUSTER_ONLY, options.cluster, command);
-      const log = createLogger();
+      const log = await createLogger();
       // As the first process of a container it would not be ended by a signal that it does not listen to.
       using stop = listenForStop();
       const { signal } = stop;

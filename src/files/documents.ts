@@ -66,12 +66,7 @@ export function parseDocuments(contents: string, source: string, { secret = fals
     for (const { code, message, pos } of [...document.errors, ...document.warnings]) {
       faults.push(`${at(pos[0])}: ${code === 'BAD_ALIAS' ? QUOTE_ADVICE : secret ? withoutQuotes(code) : message}`);
     }
-    for (const { offset, name } of unresolvedAliases(document)) {
-      faults.push(`${at(offset)}: ${secret ? 'this alias' : `*${name}`} has no anchor: ${QUOTE_ADVICE}`);
-    }
-    for (const offset of endlessAliases(document)) faults.push(`${at(offset)}: this alias leads into itself`);
-    for (const offset of keysWithParts(document)) faults.push(`${at(offset)}: expected a text for a key`);
-    for (const offset of repeatedKeys(document)) faults.push(`${at(offset)}: Map keys must be unique`);
+    for (const { offset, message } of contentFaults(document, secret)) faults.push(`${at(offset)}: ${message}`);
     if (faults.length > 0 || document.contents === null) continue;
     const { contents } = document;
     try {
@@ -112,64 +107,43 @@ const ALIAS_BOMB = 'too many aliases (*name), or aliases that cannot be followed
 /** Patterns begin with an asterisk, and so do YAML's aliases. */
 const QUOTE_ADVICE = 'a text that begins with "*" needs quotes';
 
-/** In one pass: to ask each alias for its anchor takes half a minute where there are 20,000. */
-function unresolvedAliases(document: Document.Parsed): { offset: number; name: string }[] {
-  const anchors = new Set<string>();
-  const found: { offset: number; name: string }[] = [];
-  visit(document, {
-    Value(_, { anchor }) {
-      if (anchor) anchors.add(anchor);
-    },
-    Alias(_, { source, range }) {
-      // One without a name is a syntax error, reported as such.
-      if (source !== '' && !anchors.has(source)) found.push({ offset: range?.[0] ?? 0, name: source });
-    },
-  });
-  return found;
-}
-
-/** Aliases of what they stand in themselves: the value would have no end. */
-function endlessAliases(document: Document.Parsed): number[] {
+/** What the parser lets pass, and that is at fault all the same, in one pass over the document. */
+function contentFaults(document: Document.Parsed, secret: boolean): { offset: number; message: string }[] {
   const anchors = new Map<string, unknown>();
-  const found: number[] = [];
+  const faults: { offset: number; message: string }[] = [];
+  const report = (node: unknown, message: string) => faults.push({ offset: (node as Node).range?.[0] ?? 0, message });
   visit(document, {
     Value(_, node) {
       if (node.anchor) anchors.set(node.anchor, node);
+      if (isMap(node)) checkKeys(node);
     },
-    Alias(_, { source, range }, above) {
+    Alias(_, alias, above) {
+      const { source } = alias;
       const target = anchors.get(source);
-      if (above.some((node) => node === target)) found.push(range?.[0] ?? 0);
+      // To ask the alias for its anchor takes half a minute where there are 20,000. One without a name is a syntax error.
+      if (source !== '' && !target)
+        report(alias, `${secret ? 'this alias' : `*${source}`} has no anchor: ${QUOTE_ADVICE}`);
+      // The value would have no end.
+      if (above.some((node) => node === target)) report(alias, 'this alias leads into itself');
     },
   });
-  return found;
+  return faults;
+
+  function checkKeys({ items }: YAMLMap): void {
+    // The parser would compare each key with every other one, which takes minutes where there are 100,000.
+    const seen = new Set<unknown>();
+    for (const { key } of items) {
+      // No object has a map, a list or bytes for a key; the parser would write them to stderr, whatever is in them.
+      if (!isTextKey(key)) report(key, 'expected a text for a key');
+      if (!isScalar(key)) continue;
+      if (seen.has(key.value)) report(key, 'Map keys must be unique');
+      seen.add(key.value);
+    }
+  }
 }
 
-/** Keys that are maps, lists or bytes. No object has such a key; the parser would write them to stderr, whatever is in them. */
-function keysWithParts(document: Document.Parsed): number[] {
-  const found: number[] = [];
-  visit(document, {
-    Pair(_, { key }) {
-      const isText = isScalar(key) ? typeof key.value !== 'object' || key.value === null : key === null;
-      if (!isText) found.push((key as Node).range?.[0] ?? 0);
-    },
-  });
-  return found;
-}
-
-/** In one pass: the parser compares each key with every other one, which takes minutes where there are 100,000. */
-function repeatedKeys(document: Document.Parsed): number[] {
-  const found: number[] = [];
-  visit(document, {
-    Map(_, { items }) {
-      const seen = new Set<unknown>();
-      for (const { key } of items) {
-        if (!isScalar(key)) continue;
-        if (seen.has(key.value)) found.push(key.range?.[0] ?? 0);
-        seen.add(key.value);
-      }
-    },
-  });
-  return found;
+function isTextKey(key: unknown): boolean {
+  return isScalar(key) ? typeof key.value !== 'object' || key.value === null : key === null;
 }
 
 function parseLargeJson(text: string, source: string, secret: boolean): SourceDocument {

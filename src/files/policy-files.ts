@@ -24,7 +24,7 @@ export async function readPolicyFiles(paths: readonly string[]): Promise<PolicyS
 export function parsePolicies(sources: readonly PolicySource[]): Policy[] {
   const faults: string[] = [];
   const policies: Policy[] = [];
-  const places = new Map<string, string>();
+  const places = new Map<string, () => string>();
 
   for (const { name, text } of sources) {
     try {
@@ -39,9 +39,9 @@ export function parsePolicies(sources: readonly PolicySource[]): Policy[] {
             continue;
           }
           const { kind, name } = result.policy;
-          const place = document.locate([...path, 'metadata', 'name']);
+          const place = () => document.locate([...path, 'metadata', 'name']);
           const first = places.get(`${kind}/${name}`);
-          if (first) faults.push(`${place}: ${kind} "${name}" is already defined at ${first}`);
+          if (first) faults.push(`${place()}: ${kind} "${name}" is already defined at ${first()}`);
           else places.set(`${kind}/${name}`, place);
           policies.push(result.policy);
         }

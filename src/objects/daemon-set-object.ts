@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from 'fast-json-patch';
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
+import * as Type from 'typebox';
 import type { DaemonSetView, DesiredDaemonSet } from '../judge/daemon-set.ts';
 import { listPatch, Nullish, ObjectMeta, reader } from './object-meta.ts';
 

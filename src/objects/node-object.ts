@@ -1,5 +1,6 @@
 import jsonPatch, { type Operation } from 'fast-json-patch';
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
+import * as Type from 'typebox';
 import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
 import type { DesiredNode, NodeView } from '../judge/node-view.ts';
 import { RESTORED_ANNOTATION } from '../judge/node-view.ts';

@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import * as Type from 'typebox';
 import { parseRemembered } from '../judge/memory.ts';
 import type { NodeRecord } from '../judge/node-return.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';

@@ -1,6 +1,6 @@
 import type { Operation } from 'fast-json-patch';
 import type { Static, TProperties, TSchema } from 'typebox';
-import Type from 'typebox';
+import * as Type from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import { formatPath, type Path } from '../policy/problem.ts';
 import { schemaProblems } from '../policy/schema.ts';

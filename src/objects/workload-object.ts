@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import Type from 'typebox';
+import * as Type from 'typebox';
 import type { SchedulingView } from '../coverage/coverage.ts';
 import type { Workload, WorkloadKind } from '../coverage/role-facts.ts';
 import type { Tolerator, ToleratorKind } from '../coverage/tolerating.ts';

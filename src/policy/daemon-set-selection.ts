@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
+import * as Type from 'typebox';
 import { type LabelSelectorRequirement, type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { compilePattern } from '../kubernetes/pattern.ts';
 import { NamePatterns } from './schema.ts';

@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
+import * as Type from 'typebox';
 import { atMost, rfc3339 } from '../kubernetes/text.ts';
 import type { NativePurpose } from './backstop.ts';
 import { formatPath, formatProblem, type Path, type Problem } from './problem.ts';

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
-import Type from 'typebox';
-import Value from 'typebox/value';
+import * as Type from 'typebox';
+import * as Value from 'typebox/value';
 import type { Path, Problem } from './problem.ts';
 import { RECOVERY_DEFAULTS, type RecoveryPolicySpec, RecoveryPolicySpecSchema } from './recovery-policy.ts';
 import { ObjectName, schemaProblems, show, unknownFieldsIn } from './schema.ts';

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
-import Type from 'typebox';
+import * as Type from 'typebox';
 import { Settings } from 'typebox/system';
-import Value from 'typebox/value';
+import * as Value from 'typebox/value';
 import {
   DNS_SUBDOMAIN,
   DNS_SUBDOMAIN_LENGTH,

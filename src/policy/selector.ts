@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import Type from 'typebox';
+import * as Type from 'typebox';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
 import { isLabelValue, isQualifiedName } from '../kubernetes/qualified-name.ts';
 import type { Path, Problem } from './problem.ts';

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import Type from 'typebox';
+import * as Type from 'typebox';
 import { isPattern } from '../kubernetes/pattern.ts';
 import {
   AuthorizationSchema,

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import Type from 'typebox';
+import * as Type from 'typebox';
 import { cel } from '../cel/expression.ts';
 import { matchesAny } from '../cel/pattern.ts';
 import { compilePattern, isPattern } from '../kubernetes/pattern.ts';

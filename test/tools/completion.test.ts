@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { allCommands } from '../../src/cli/commands.ts';
 import { syntaxOf } from '../../src/cli/completion/syntax.ts';
 import { createProgram } from '../../src/cli/main.ts';
 import { skipFor } from '../skip-for.ts';
@@ -11,7 +12,7 @@ import { isInstalled, SHELLS } from './shells.ts';
 /** What a pipeline shows beside the lines of a file, or as tests. */
 const PIPELINES = ['github', 'sarif', 'junit'];
 
-const syntaxes = syntaxOf(createProgram(() => {}));
+const syntaxes = syntaxOf(createProgram(allCommands(() => {})));
 const optionsOf = (path: string) => syntaxes.find((syntax) => syntax.path === path)?.options ?? [];
 
 for (const shell of SHELLS)
@@ -70,7 +71,7 @@ for (const shell of SHELLS)
   });
 
 it('options and commands are those of the help, hidden ones left out', () => {
-  const program = createProgram(() => {});
+  const program = createProgram(allCommands(() => {}));
   expect(syntaxes.map(({ path }) => path)).toEqual(
     expect.arrayContaining(['taintkeeper', 'taintkeeper serve', 'taintkeeper certs rotate', 'taintkeeper help']),
   );

@@ -47,7 +47,7 @@ describe('on a real terminal', skipFor(obstacle), () => {
     process.execPath,
     '--input-type=module',
     '--eval',
-    `(await import("${LOGGER}")).createLogger().info("serving")`,
+    `(await (await import("${LOGGER}")).createLogger()).info("serving")`,
   ];
 
   it.each([

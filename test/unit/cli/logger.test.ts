@@ -12,7 +12,7 @@ async function logged(terminal: boolean, calls: [level: string, fields: object, 
     `
     process.stdout.isTTY = ${terminal};
     const { createLogger } = await import(${JSON.stringify(LOGGER)});
-    const log = createLogger();
+    const log = await createLogger();
     for (const [level, fields, message] of ${JSON.stringify(calls)}) log[level](fields, message);
     `,
     { env: { NO_COLOR: '1', LOG_LEVEL: 'info', TZ: 'UTC' } },
@@ -63,7 +63,7 @@ it('elsewhere, a line is a JSON object with every field', async () => {
 describe('lines that wait for others are written', () => {
   const script = (end: string) => `
     const { createLogger } = await import(${JSON.stringify(LOGGER)});
-    const log = createLogger();
+    const log = await createLogger();
     log.info('the last line');
     ${end}
   `;

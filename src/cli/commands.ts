@@ -1,0 +1,52 @@
+import { Command } from 'commander';
+import { VERSION } from '../version.ts';
+import { certsCommand } from './certs.ts';
+import { cleanupCommand } from './cleanup.ts';
+import { completionCommand } from './completion/completion.ts';
+import { coverageCommand } from './coverage.ts';
+import { dashboardCommand } from './dashboard.ts';
+import { doctorCommand } from './doctor.ts';
+import { explainCommand } from './explain.ts';
+import { exportCommand } from './export.ts';
+import { reviewCommand } from './review.ts';
+import { serveCommand } from './serve.ts';
+import { talosDoctorCommand } from './talos-doctor.ts';
+import { driftCommand } from './talos-drift.ts';
+import { lintCommand } from './talos-lint.ts';
+import { policiesCommand } from './talos-policies.ts';
+
+/** All commands. @param exit is told the exit code of what ended without an error */
+export function allCommands(exit: (code: number) => void): Command[] {
+  return [
+    serveCommand(),
+    reviewCommand(exit),
+    exportCommand(),
+    coverageCommand(exit),
+    doctorCommand(exit),
+    explainCommand(exit),
+    dashboardCommand(),
+    cleanupCommand(exit),
+    talosCommand(exit),
+    certsCommand(exit),
+    completionCommand(),
+    versionCommand(),
+  ];
+}
+
+function versionCommand(): Command {
+  return new Command('version').description('Print the version.').action(() => {
+    process.stdout.write(`${VERSION}\n`);
+  });
+}
+
+/** `taintkeeper talos`: what Talos machine configurations declare, judged, carried over, and compared with live nodes. */
+function talosCommand(exit: (code: number) => void): Command {
+  return new Command('talos')
+    .description(
+      'Judge Talos machine configurations, carry over what they say of taints and labels, and find out why talosctl does not get through.',
+    )
+    .addCommand(lintCommand(exit))
+    .addCommand(policiesCommand())
+    .addCommand(driftCommand(exit))
+    .addCommand(talosDoctorCommand(exit));
+}
