@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -22,16 +22,38 @@ import { median, range } from './statistics.ts';
  * From exec to the first admission, memory at rest and after many admissions, by the number of policies and by V8's semi-space,
  * and the size of the bundle. Prints Markdown tables. Linux only.
  *
- *     npx node bench/cold-start.ts [--rounds N] [--requests N]
+ *     npx node bench/cold-start.ts [--rounds N] [--requests N] [--before FOLDER] [--node FILE ...]
+ *
+ * With --before, an earlier bundle (a copy of its `dist`) takes part, too; with --node, other Node.js than the one that runs this.
  */
 const { values: flags } = parseArgs({
-  options: { rounds: { type: 'string', default: '9' }, requests: { type: 'string', default: '100000' } },
+  options: {
+    rounds: { type: 'string', default: '9' },
+    requests: { type: 'string', default: '100000' },
+    before: { type: 'string' },
+    node: { type: 'string', multiple: true, default: [] },
+  },
 });
 const POLICIES = [1, 20, 200];
 const SEMI_SPACES_MIB = [4, 16];
 const REST_MS = 5_000;
 const BURST_SECONDS = 5;
 const CONNECTIONS = 8;
+
+/** A bundle, on a Node.js. */
+interface Contender {
+  readonly name: string;
+  readonly program: string;
+  readonly node: string;
+}
+
+const contenders = [process.execPath, ...flags.node].flatMap((node): Contender[] => {
+  const version = `Node.js ${execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()}`;
+  return [
+    ...(flags.before ? [{ name: `before, ${version}`, program: join(flags.before, 'taintkeeper.cjs'), node }] : []),
+    { name: version, program: BUNDLE, node },
+  ];
+});
 
 const workspace = createWorkspace('bench');
 const certDir = workspace.path('certs');
@@ -49,29 +71,34 @@ for (const file of globSync('*.cjs', { cwd: dirname(BUNDLE) }).sort()) {
 }
 process.stdout.write('\n');
 
-// The first start issues the certificates that all others find, and leaves what V8 has compiled, which the image has, too.
-await using first = await start(POLICIES[0] ?? 1);
-await first[Symbol.asyncDispose]();
-const starts = [
-  ...POLICIES.map((policies) => ({ policies, compiled: true })),
-  { policies: POLICIES[0] ?? 1, compiled: false },
-].map((how) => ({ ...how, ms: [] as number[], cpuMs: [] as number[], mib: [] as number[] }));
+// The first start issues the certificates that all others find; the first of each contender leaves what V8 has compiled, which the image has, too.
+for (const contender of contenders) {
+  await using first = await start({ contender, policies: 1 });
+  await first[Symbol.asyncDispose]();
+}
+const starts = contenders
+  .flatMap((contender) => [
+    ...POLICIES.map((policies) => ({ contender, policies, compiled: true })),
+    { contender, policies: 1, compiled: false },
+  ])
+  .map((how) => ({ ...how, ms: [] as number[], cpuMs: [] as number[], mib: [] as number[] }));
 for (let round = 0; round < Number(flags.rounds); round++) {
-  for (const { policies, compiled, ms, cpuMs, mib } of starts) {
-    await using server = await start(policies, { compiled });
+  for (const { ms, cpuMs, mib, ...how } of starts) {
+    await using server = await start(how);
     ms.push(server.answeredAfterMs);
     cpuMs.push(cpuSecondsOf(server.pid) * 1000);
     mib.push(memoryOf(server.pid).now);
   }
 }
-printHead('policies', 'compiled before', 'exec to the first answer, median', 'range', 'CPU', 'RSS then');
-for (const { policies, compiled, ms, cpuMs, mib } of starts) {
+printHead('bundle', 'policies', 'compiled before', 'exec to the first answer, median', 'range', 'CPU', 'RSS then');
+for (const { contender, policies, compiled, ms, cpuMs, mib } of starts) {
   const took = [`${median(ms).toFixed(0)} ms`, `${range(ms)} ms`, `${median(cpuMs).toFixed(0)} ms`];
-  printRow(String(policies), compiled ? 'yes' : 'no', ...took, `${median(mib).toFixed(0)} MiB`);
+  printRow(contender.name, String(policies), compiled ? 'yes' : 'no', ...took, `${median(mib).toFixed(0)} MiB`);
 }
 process.stdout.write('\n');
 
 printHead(
+  'bundle',
   'policies',
   'semi-space',
   'at rest',
@@ -80,44 +107,50 @@ printHead(
   'p50 ms',
   'p99 ms',
 );
-for (const [policies, semiSpace] of [
-  ...SEMI_SPACES_MIB.map((mib) => [POLICIES[0] ?? 1, mib] as const),
-  ...POLICIES.slice(1).map((count) => [count, 4] as const),
-]) {
-  await using server = await start(policies, { semiSpace });
-  await delay(REST_MS);
-  const atRest = memoryOf(server.pid).now;
-  const { port, pid } = server;
-  const bursts = [];
-  for (let done = 0; done < Number(flags.requests); done += bursts.at(-1)?.requests ?? 0) {
-    const load = {
-      port,
-      pid,
-      caFile: `${certDir}/ca.crt`,
-      requestFile,
-      connections: CONNECTIONS,
-      seconds: BURST_SECONDS,
-    };
-    bursts.push(await measure({ ...load, expected: review.expected }));
+const loads = [
+  ...SEMI_SPACES_MIB.map((semiSpace) => ({ policies: 1, semiSpace })),
+  ...POLICIES.slice(1).map((policies) => ({ policies, semiSpace: 4 })),
+];
+for (const { policies, semiSpace } of loads) {
+  for (const contender of contenders) {
+    await using server = await start({ contender, policies, semiSpace });
+    await delay(REST_MS);
+    const atRest = memoryOf(server.pid).now;
+    const { port, pid } = server;
+    const bursts = [];
+    for (let done = 0; done < Number(flags.requests); done += bursts.at(-1)?.requests ?? 0) {
+      const load = {
+        port,
+        pid,
+        caFile: `${certDir}/ca.crt`,
+        requestFile,
+        connections: CONNECTIONS,
+        seconds: BURST_SECONDS,
+      };
+      bursts.push(await measure({ ...load, expected: review.expected }));
+    }
+    printRow(
+      contender.name,
+      String(policies),
+      `${semiSpace} MiB`,
+      `${atRest.toFixed(0)} MiB`,
+      `${memoryOf(pid).now.toFixed(0)} MiB`,
+      median(bursts.map(({ cpuSecondsPerThousand }) => cpuSecondsPerThousand)).toFixed(3),
+      median(bursts.map(({ p50 }) => p50)).toFixed(2),
+      median(bursts.map(({ p99 }) => p99)).toFixed(2),
+    );
   }
-  printRow(
-    String(policies),
-    `${semiSpace} MiB`,
-    `${atRest.toFixed(0)} MiB`,
-    `${memoryOf(pid).now.toFixed(0)} MiB`,
-    median(bursts.map(({ cpuSecondsPerThousand }) => cpuSecondsPerThousand)).toFixed(3),
-    median(bursts.map(({ p50 }) => p50)).toFixed(2),
-    median(bursts.map(({ p99 }) => p99)).toFixed(2),
-  );
 }
 
 interface StartOptions {
+  readonly contender: Contender;
+  readonly policies: number;
   readonly semiSpace?: number;
   readonly compiled?: boolean;
 }
 
-/** Starts the bundle as deployed, but for V8's semi-space in MiB, and waits until it has answered. */
-async function start(policies: number, { semiSpace = 4, compiled = true }: StartOptions = {}) {
+/** Starts a bundle as deployed, but for V8's semi-space in MiB, and waits until it has answered. */
+async function start({ contender, policies, semiSpace = 4, compiled = true }: StartOptions) {
   const [port = 0] = await freePorts(1);
   const { NODE_OPTIONS, ...memory } = deployedEnvironment();
   const env = {
@@ -127,7 +160,7 @@ async function start(policies: number, { semiSpace = 4, compiled = true }: Start
   };
   const args = ['--port', String(port), '--admin-port', '0', '--cert-dir', certDir, '--policies', policyFile(policies)];
   const began = performance.now();
-  const child = spawn(process.execPath, [BUNDLE, 'serve', ...args], {
+  const child = spawn(contender.node, [contender.program, 'serve', ...args], {
     stdio: 'ignore',
     env: { ...process.env, ...env },
   });

@@ -24,9 +24,10 @@ import { type Stopwatch, stopwatch } from './stopwatch.ts';
  * away with the webhook out of reach. Beside it stands what the same API server takes for the same writes from a bare loop.
  * Prints the rows of a Markdown table. Linux only.
  *
- *     npx node bench/scale.ts [--kubelets] [--rounds N] [NODES ...]
+ *     npx node bench/scale.ts [--kubelets] [--rounds N] [--rest] [--before FOLDER] [NODES ...]
  *
- * With --kubelets, controller manager, scheduler and kubelets run besides, and every node has its heartbeat.
+ * With --kubelets, controller manager, scheduler and kubelets run besides, and every node has its heartbeat. With --rest, no taints
+ * are taken away: only a start and a minute after it are looked at, with --before those of an earlier bundle (a copy of its `dist`), too.
  */
 const NODE_COUNTS = [1_000, 5_000];
 const DAEMON_SETS = 20;
@@ -49,7 +50,12 @@ const REPLICA = 'a';
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
-  options: { kubelets: { type: 'boolean' }, rounds: { type: 'string', default: '3' } },
+  options: {
+    kubelets: { type: 'boolean' },
+    rounds: { type: 'string', default: '3' },
+    rest: { type: 'boolean' },
+    before: { type: 'string' },
+  },
 });
 const components = flags.kubelets ? (['kube-controller-manager', 'kube-scheduler', 'kubelets'] as const) : [];
 const rounds = Number(flags.rounds);
@@ -79,7 +85,9 @@ async function measure(count: number): Promise<void> {
     // Interleaved. The earlier versions of so many large objects would soon be more than the 2 GiB that etcd takes.
     for (let round = 0; round < rounds; round++) {
       await cp.compactEtcd();
+      if (flags.before) await atRest('before: ', join(flags.before, 'taintkeeper.cjs'));
       await atRest();
+      if (flags.rest) continue;
       const bare = await bareLoop();
       await cp.compactEtcd();
       await wipedBefore(bare.putBack);
@@ -102,15 +110,15 @@ async function measure(count: number): Promise<void> {
     await replica.stop();
   }
 
-  async function atRest(): Promise<void> {
+  async function atRest(title = '', program = BUNDLE): Promise<void> {
     const start = stopwatch();
-    const replica = await startLeader(installation);
+    const replica = await startLeader(installation, program);
     await firstSweep(replica);
-    report('start to the first sweep', start, replica);
+    report(`${title}start to the first sweep`, start, replica);
     forgetPeak(replica.pid);
     const rest = stopwatch();
     await delay(REST_MS);
-    report('at rest', rest, replica);
+    report(`${title}at rest`, rest, replica);
     withdraw(installation);
     await replica.stop();
   }
@@ -182,9 +190,9 @@ async function protect(cp: ControlPlane): Promise<void> {
   if (status !== 201) throw new Error(JSON.stringify(body));
 }
 
-/** Starts the bundle with V8 as the Deployment sets it up. */
-async function startLeader(installation: Installation): Promise<Replica> {
-  const [replica] = await installation.start([REPLICA], { program: BUNDLE, env: deployedEnvironment() });
+/** Starts a bundle with V8 as the Deployment sets it up. */
+async function startLeader(installation: Installation, program = BUNDLE): Promise<Replica> {
+  const [replica] = await installation.start([REPLICA], { program, env: deployedEnvironment() });
   if (!replica) throw new Error('no replica was started');
   return replica;
 }
