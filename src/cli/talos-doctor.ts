@@ -10,7 +10,7 @@ import { callableApis, checkTalosApi, type DialledApi } from '../doctor/talos-ap
 import { checkTalosNodes, nodesToAsk, type Wanted } from '../doctor/talos-nodes.ts';
 import { parseDocuments } from '../files/documents.ts';
 import { InputError, readBoundedText, sourceName } from '../files/text-files.ts';
-import { disabledIn } from '../talos/lint/disabled.ts';
+import { disabledIn } from '../talos/lint/lint.ts';
 import {
   type MachineConfiguration,
   readMachineConfiguration,

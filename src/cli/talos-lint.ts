@@ -1,9 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { InputError, listFiles } from '../files/text-files.ts';
 import { FIRST_VERSION, LAST_VERSION } from '../talos/fields.ts';
-import { disabledIn, isRule } from '../talos/lint/disabled.ts';
 import { SEVERITIES } from '../talos/lint/finding.ts';
-import { type LintOptions, lint } from '../talos/lint/lint.ts';
+import { disabledIn, isRule, type LintOptions, lint } from '../talos/lint/lint.ts';
 import {
   ForeignFileError,
   type MachineRole,

@@ -1,5 +1,4 @@
-import { own, type StringMap } from './label-selector.ts';
-import { isLabelValue, isQualifiedName } from './qualified-name.ts';
+import { isLabelValue, isQualifiedName, own, type StringMap } from './label-selector.ts';
 
 /** A NodeSelectorTerm of core/v1: all of its requirements must be met. One without any matches no node. */
 export interface NodeSelectorTerm {

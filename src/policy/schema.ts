@@ -9,7 +9,7 @@ import {
   LABEL_VALUE_LENGTH,
   QUALIFIED_NAME,
   QUALIFIED_NAME_LENGTH,
-} from '../kubernetes/qualified-name.ts';
+} from '../kubernetes/label-selector.ts';
 import { TAINT_EFFECTS } from '../kubernetes/taint.ts';
 import type { Path, Problem } from './problem.ts';
 

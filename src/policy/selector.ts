@@ -1,7 +1,6 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
-import type { LabelSelector } from '../kubernetes/label-selector.ts';
-import { isLabelValue, isQualifiedName } from '../kubernetes/qualified-name.ts';
+import { isLabelValue, isQualifiedName, type LabelSelector } from '../kubernetes/label-selector.ts';
 import type { Path, Problem } from './problem.ts';
 import {
   brokenConstraints,

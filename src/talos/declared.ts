@@ -1,5 +1,5 @@
 import type { SourceDocument } from '../files/documents.ts';
-import { isLabelValue, isQualifiedName } from '../kubernetes/qualified-name.ts';
+import { isLabelValue, isQualifiedName } from '../kubernetes/label-selector.ts';
 import { sameTaint } from '../kubernetes/taint.ts';
 import type { Path } from '../policy/problem.ts';
 import {

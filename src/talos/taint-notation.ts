@@ -1,4 +1,4 @@
-import { isLabelValue, isQualifiedName } from '../kubernetes/qualified-name.ts';
+import { isLabelValue, isQualifiedName } from '../kubernetes/label-selector.ts';
 import { TAINT_EFFECTS } from '../kubernetes/taint.ts';
 
 /** A taint that a machine configuration declares. */

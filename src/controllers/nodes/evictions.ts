@@ -1,5 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
+import { listUnboundPods } from '../../cluster/node-pods.ts';
 import { howToPermit, OPTIONAL_RIGHTS } from '../../cluster/optional-rights.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import {
@@ -18,7 +19,6 @@ import type { Evicting, Trouble } from '../reports.ts';
 import type { ClusterNode, Nodes } from '../sources.ts';
 import type { EvictionTurns } from './eviction-turns.ts';
 import { eventOfEvictions } from './node-reports.ts';
-import { listUnboundPods } from './unbound-pods.ts';
 
 /** What holds evictions up is looked at again after this time. */
 const LOOK_AGAIN_MS = 10_000;
