@@ -31,5 +31,5 @@ function noticeOf({ name, version, license, path }: LockedPackage): string {
 
 function withoutText(directory: string): string {
   const { author } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
-  return `Copyright (c) ${author ?? 'its authors'}. The package has no text of its licence: it is the one that others of that licence have here.`;
+  return `Copyright (c) ${author ?? 'its authors'}. The package has no text of its licence: whatever is named above is as others that name it have it here.`;
 }
