@@ -155,10 +155,7 @@ const WAITING = 'it evicts pods, and waits for its turn';
 function nextStep({ name, taints, troubles, fromLeader }: ExplainedNode): Step {
   const missing = taints.filter(({ state }) => state === 'missing');
   const left = missing.find(({ hindrance }) => hindrance === 'mode');
-  if (left) {
-    const overwrite = left.otherValue ? '--overwrite ' : '';
-    return { command: `kubectl taint ${overwrite}node ${shellWord(name)} ${shellWord(formatTaint(left.taint))}` };
-  }
+  if (left) return { command: taintCommand(name, left) };
   const evicting = missing.find(({ hindrance }) => hindrance === 'eviction');
   const [by] = evicting?.by ?? [];
   if (by) {
@@ -178,5 +175,13 @@ function nextStep({ name, taints, troubles, fromLeader }: ExplainedNode): Step {
   const [waiting] = missing;
   if (troubles.length > 0 || (waiting && !fromLeader)) return { command: 'taintkeeper doctor' };
   if (waiting) return { note: `nothing: ${waiting.hindrance === 'paced' ? WAITING : RESTORING}` };
+  const removed = taints.find(({ state }) => state === 'removed');
+  if (removed) {
+    return { command: taintCommand(name, removed), note: 'brings it back; until somebody does, it stays off' };
+  }
   return { note: 'nothing: the node carries what it should' };
+}
+
+function taintCommand(node: string, { taint, otherValue }: TaintOnNode): string {
+  return `kubectl taint ${otherValue ? '--overwrite ' : ''}node ${shellWord(node)} ${shellWord(formatTaint(taint))}`;
 }

@@ -95,7 +95,7 @@ function checkPolicy(policy: PolicyObject): Finding[] {
 function violating(policy: PolicyObject, status: PolicyStatus | undefined, look: string): Finding {
   const { violating: number = 0, violators = [] } = status ?? {};
   const names = atMost(MAX_NAMED, violators).join(', ');
-  const evidence = `${nameOf(policy)} is in force; ${count(number, 'object')} differ from it: ${names}`;
+  const evidence = `${nameOf(policy)} is in force; ${count(number, 'object')} ${number === 1 ? 'differs' : 'differ'} from it: ${names}`;
   return finding('note', evidence, look);
 }
 

@@ -70,7 +70,16 @@ describe('each taint of a node', () => {
 
   it('that somebody exempt removed is not missing', () => {
     const exempt = { a: rule('Restore', PRESENT, { exempt: { users: ['autoscaler'] } }) };
-    expect(lines(nodeOf([], { removed: 'gpu=true:NoSchedule' }), exempt)).toEqual(['gpu=true:NoSchedule removed a']);
+    const node = nodeOf([], { removed: 'gpu=true:NoSchedule' });
+    expect(lines(node, exempt)).toEqual(['gpu=true:NoSchedule removed a']);
+    const explained = { ...explain(node, exempt), name: 'n1', troubles: [], events: [] };
+    expect(wordsOfNode({ ...explained, writtenBy: undefined, notes: [] })).toMatchObject({
+      isWell: true,
+      next: {
+        command: 'kubectl taint node n1 gpu=true:NoSchedule',
+        note: 'brings it back; until somebody does, it stays off',
+      },
+    });
   });
 });
 
