@@ -18,8 +18,8 @@ export type Advise = (request: AdmissionRequest) => Promise<readonly string[]>;
 /** Some 40 MB in all, which is read and thrown away page by page: in a larger cluster only the leader, which knows them, gives advice. */
 const MOST_NODES = 1_000;
 const NODES_PER_PAGE = 50;
-/** The API server waits a second longer. */
-const TIMEOUT_MS = 2_000;
+/** The API server waits half a second longer. */
+const TIMEOUT_MS = 1_500;
 
 export interface AdviceOptions {
   readonly client: ApiClient;

@@ -58,7 +58,7 @@ export function desiredWebhooks(
 }
 
 /** Whoever applies a policy waits no longer; a replica that does not lead has to read the nodes first. */
-const ADVICE_TIMEOUT_SECONDS = 3;
+const ADVICE_TIMEOUT_SECONDS = 2;
 
 /** The path of {@link adviceWebhook}. */
 export const ADVICE_PATH = '/advise';
