@@ -12,7 +12,7 @@ import type { CoverageReport } from '../coverage/report.ts';
 import { KUBECTL_YAML } from '../files/documents.ts';
 import { IGNORE_ANNOTATION } from '../judge/daemon-set.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
-import { atMost, count } from '../kubernetes/text.ts';
+import { atMost, count, shellWord } from '../kubernetes/text.ts';
 import { asComments } from './output.ts';
 
 type Fix = CoverageFix<InstalledDaemonSet, SchedulingNode>;
@@ -63,13 +63,14 @@ interface Formed {
 }
 
 const FORMS: Readonly<Record<FixForm, (fix: Fix) => Formed>> = {
-  policies: ({ policies }) => ({
+  policies: ({ policies, closed }) => ({
     text: policies.map((policy) => `---\n${asManifest(policy)}`).join(''),
     data: { apiVersion: 'v1', kind: 'List', items: policies },
     left: [],
     about: [
-      '. existing: Patch rolls the pods of these DaemonSets, one DaemonSet after the other;',
-      'with Report, they get their tolerations when their templates change next.',
+      '. Each DaemonSet gets its tolerations with its next rollout. existing: Patch has the leader do that, one after the other:',
+      'it takes the right patchDaemonSets (off by default). Without it, once kubectl get tolerationpolicies says that they are Ready:',
+      ...rollouts(needsOf(closed).map(({ daemonSet }) => daemonSet)),
     ],
   }),
   patch({ closed }) {
@@ -116,12 +117,21 @@ const FORMS: Readonly<Record<FixForm, (fix: Fix) => Formed>> = {
   },
 };
 
+/** What has DaemonSets get what policies ask for, whatever taintkeeper may do. */
+function rollouts(daemonSets: readonly FixableDaemonSet[]): string[] {
+  const commands = daemonSets.map(
+    ({ namespace, name }) => `  kubectl rollout restart -n ${shellWord(namespace)} daemonset ${shellWord(name)}`,
+  );
+  return atMost(MAX_ROLLOUTS, commands);
+}
+
 function asManifest(object: object): string {
   return stringify(object, { lineWidth: 0, ...KUBECTL_YAML });
 }
 
 /** More lines than that nobody reads. */
 const MAX_LINES = 50;
+const MAX_ROLLOUTS = 10;
 
 function section(title: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : [title, ...atMost(MAX_LINES, lines).map((line) => `- ${line}`)];

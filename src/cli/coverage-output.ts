@@ -1,6 +1,6 @@
 import type { Obstacle } from '../coverage/coverage.ts';
 import type { CoverageReport, ReportedCell, ReportedDaemonSet } from '../coverage/report.ts';
-import { printable } from '../kubernetes/text.ts';
+import { atMost, printable, shellWord } from '../kubernetes/text.ts';
 import type { OutputFormat } from './options.ts';
 import { columns, formatAs, type Look, namesIn } from './output.ts';
 
@@ -177,13 +177,20 @@ function podTables({ daemonSets, nodeGroups }: CoverageReport, look: Look): stri
   ];
 }
 
-function summary({ gaps, closable }: CoverageReport): string {
+/** So many keys to choose from are to be read in one line. */
+const KEYS = 3;
+
+function summary({ gaps, closable, askable }: CoverageReport): string {
   const lasting = gaps.filter(({ passing }) => !passing);
   if (lasting.length === 0) return 'no gaps: no taint keeps a DaemonSet off a node\n';
+  const named = atMost(KEYS, askable.map(printable)).join(', ');
+  const asking = askable.length > KEYS ? '--taint KEY' : askable.map((key) => `--taint ${shellWord(key)}`).join(' ');
   const advice =
     closable > 0
-      ? `--fix prints the policies that close ${closable < lasting.length ? `${closable} of them` : 'all'}`
-      : 'where DaemonSets should run there, --fix --taint KEY prints the policies for it';
+      ? `--fix prints the policies that close ${closable < lasting.length ? `${closable} of them` : 'all'}${
+          askable.length > 0 ? `; for ${named} add ${asking}` : ''
+        }`
+      : `where DaemonSets should run there, --fix ${asking || '--taint KEY'} prints the policies for it`;
   return `${lasting.length} ${lasting.length === 1 ? 'gap' : 'gaps'}: ${advice}\n`;
 }
 

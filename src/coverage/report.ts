@@ -12,6 +12,8 @@ export interface CoverageReport {
   readonly gaps: readonly ReportedGap[];
   /** How many of the gaps a TolerationPolicy for the control plane's taints closes. */
   readonly closable: number;
+  /** Keys of other taints: with policies that tolerate them, too, more gaps are closed. */
+  readonly askable: readonly string[];
 }
 
 export interface ReportedGroup {
@@ -86,6 +88,7 @@ export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends 
   const gaps = gapsOf(options).filter(({ passing }) => !(passing && onlyGaps));
   const withGaps = new Set(gaps.map(({ daemonSet }) => daemonSet));
   const daemonSets = options.daemonSets.filter((daemonSet) => !onlyGaps || withGaps.has(daemonSet));
+  const { closed, left } = fixGaps(gaps, ROLE_TAINT_KEYS);
   const groups = grouped ? groupNodes(daemonSets, nodes) : eachNode(daemonSets, nodes);
   return {
     nodeGroups: groups.map(({ nodes }, index) => {
@@ -108,7 +111,8 @@ export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends 
       nodes: namesOf(nodes),
       passing,
     })),
-    closable: fixGaps(gaps, ROLE_TAINT_KEYS).closed.length,
+    closable: closed.length,
+    askable: [...new Set(left.flatMap(({ because }) => (because.kind === 'notAsked' ? because.keys : [])))],
   };
 }
 

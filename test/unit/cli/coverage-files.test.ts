@@ -46,7 +46,7 @@ describe('the table', () => {
       'agents/agent  1      m      node-role.kubernetes.io/master:NoSchedule',
       'agents/gpu    1      g      dedicated=gpu:NoSchedule',
       '',
-      '3 gaps: --fix prints the policies that close 1 of them',
+      '3 gaps: --fix prints the policies that close 1 of them; for dedicated add --taint dedicated',
       '',
     ]);
     expect(code).toBe(1);
@@ -151,6 +151,7 @@ describe('-o', () => {
         { namespace: 'agents', name: 'agent', taints: ['dedicated=gpu:NoSchedule'], nodes: ['g'], passing: false },
       ],
       closable: 0,
+      askable: ['dedicated'],
       notes: [],
     });
     expect(code).toBe(1);
@@ -232,6 +233,9 @@ describe('--fix', () => {
     ]);
     expect(stdout.split('\n')).toEqual(
       expect.arrayContaining([
+        expect.stringMatching(/^# Closes 1 gap\. .* with its next rollout\. existing: Patch has the leader do that/),
+        expect.stringMatching(/^# it takes the right patchDaemonSets \(off by default\)\. Without it, once .* Ready:$/),
+        '#   kubectl rollout restart -n agents daemonset agent',
         '# - agents/agent on 1 node: node-role.kubernetes.io/master:NoSchedule',
         '# - agents/agent on 1 node: dedicated=gpu:NoSchedule: if it is meant to run there, add --taint dedicated',
         '# - agents/stubborn on 1 node: node-role.kubernetes.io/master:NoSchedule: it is annotated taintkeeper.dev/ignore',
@@ -240,6 +244,15 @@ describe('--fix', () => {
     );
     // What it was asked for is printed: under `pipefail`, kubectl is to get it.
     expect(code).toBe(0);
+  });
+
+  it('names each DaemonSet to roll once, and no more than one reads', async () => {
+    const many = Array.from({ length: 12 }, (_, i) => daemonSet(`agent-${i}`));
+    const { stdout } = await run('coverage', '--fix', '--taint', 'dedicated', file(...NODES, ...many));
+    const rollouts = stdout.split('\n').filter((line) => line.includes('kubectl rollout restart'));
+    expect(rollouts).toHaveLength(9);
+    expect(new Set(rollouts).size).toBe(9);
+    expect(stdout).toContain('# and 3 more\n');
   });
 
   it('quotes what kubectl would not take for a text', async () => {

@@ -22,6 +22,7 @@ it('counts the gaps that policies for the role taints close', () => {
   expect(reportCoverage({ ...options, nodes })).toMatchObject({
     gaps: [{ nodes: ['g'] }, { nodes: ['m'] }, { nodes: ['r'], passing: true }, { nodes: ['mg'] }],
     closable: 1,
+    askable: ['dedicated'],
   });
 });
 
