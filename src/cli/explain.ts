@@ -95,8 +95,9 @@ function nodeData({ taints, writtenBy, fromLeader: _, ...rest }: ExplainedNode):
   };
 }
 
-function daemonData({ gaps, writtenBy, ...rest }: ExplainedDaemon): object {
-  return { ...rest, gaps: [...new Set(gaps.map(formatTaint))], ...by(writtenBy) };
+function daemonData({ gaps, unasked, writtenBy, ...rest }: ExplainedDaemon): object {
+  const texts = (taints: typeof gaps) => [...new Set(taints.map(formatTaint))];
+  return { ...rest, gaps: texts(gaps), unasked: texts(unasked), ...by(writtenBy) };
 }
 
 function by(writtenBy: ExplainedNode['writtenBy']): object {

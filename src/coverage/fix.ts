@@ -1,6 +1,7 @@
 import { type DaemonSetView, optsOut } from '../judge/daemon-set.ts';
 import { matchesPattern } from '../kubernetes/pattern.ts';
 import { formatTaint, type TAINT_EFFECTS, type Taint } from '../kubernetes/taint.ts';
+import { shellWord } from '../kubernetes/text.ts';
 import { POLICY_API_VERSION, parsePolicy } from '../policy/policy.ts';
 import type { PolicyToleration, TolerationPolicySpec } from '../policy/toleration-policy.ts';
 import type { SchedulingNode, SchedulingView } from './coverage.ts';
@@ -41,6 +42,16 @@ export interface CoverageFix<DaemonSet extends FixableDaemonSet, Node extends Sc
 
 /** The taints that keep workloads, and seldom daemons, off a control plane. */
 export const ROLE_TAINT_KEYS = ['node-role.kubernetes.io/master', 'node-role.kubernetes.io/control-plane'] as const;
+
+/** The command that prints what closes the gaps of a DaemonSet. @param taints those that are in the way */
+export function fixCommand(
+  { namespace, name }: Pick<FixableDaemonSet, 'namespace' | 'name'>,
+  taints: readonly Taint[],
+): string {
+  const others = taints.map(({ key }) => key).filter((key) => !ROLE_TAINT_KEYS.some((role) => role === key));
+  const asked = [...new Set(others)].map((key) => ` --taint ${shellWord(key)}`);
+  return `taintkeeper coverage -n ${shellWord(namespace)} --daemonset ${shellWord(name)} --fix${asked.join('')}`;
+}
 
 /** What the CRD allows in one policy. */
 const MAX_NAMES = 64;

@@ -10,7 +10,7 @@ import { type DaemonSetView, judgeDaemonSet, optsOut } from '../judge/daemon-set
 import { selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import type { Taint } from '../kubernetes/taint.ts';
-import { equalToleration, formatToleration, type Toleration } from '../kubernetes/toleration.ts';
+import { equalToleration, formatToleration, type Toleration, tolerates } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { compileDaemonSetSelection, type SelectableDaemonSet } from '../policy/daemon-set-selection.ts';
 import { modeOf, type Policy, type RecoveryPolicy, type TolerationPolicy } from '../policy/policy.ts';
@@ -56,6 +56,8 @@ export interface DaemonExplanation {
   readonly places: readonly Place[];
   /** The taints that alone keep pods off nodes, and that stay. */
   readonly gaps: readonly Taint[];
+  /** Those of the gaps that stay when a DaemonSet has what policies in mode Mutate want. */
+  readonly unasked: readonly Taint[];
 }
 
 type ExplainedPolicy = TolerationPolicy | RecoveryPolicy;
@@ -68,12 +70,18 @@ export function explainDaemonSet(
   { audit = false }: { readonly audit?: boolean } = {},
 ): DaemonExplanation {
   const declared = policies.filter((policy): policy is ExplainedPolicy => policy.kind !== 'TaintPolicy');
+  const { places, gaps } = placesFor(compileCoverage(daemonSet), nodes);
+  const given = askingFor(daemonSet, compilePolicies(declared, { audit }))
+    .filter(({ mode }) => mode === 'Mutate')
+    .flatMap(({ tolerations }) => tolerations.map(({ value }) => value));
   return {
     audit,
     optsOut: optsOut(daemonSet),
     policies: declared.map((policy) => onDaemon(policy, daemonSet, audit)),
     tolerations: tolerationsOn(daemonSet, daemonSet.tolerations, declared, audit),
-    ...placesFor(compileCoverage(daemonSet), nodes),
+    places,
+    gaps,
+    unasked: gaps.filter((taint) => !given.some((toleration) => tolerates(toleration, taint))),
   };
 }
 
@@ -97,6 +105,7 @@ export function explainPod(
       ? tolerationsOn(owner, pod.tolerations, declared, audit)
       : pod.tolerations.map((toleration) => ({ toleration: formatToleration(toleration), state: 'own', by: [] })),
     ...placesFor(compilePodCoverage(pod), nodes),
+    unasked: [],
   };
 }
 
@@ -131,7 +140,7 @@ function tolerationsOn(
   audit: boolean,
 ): TolerationOnDaemon[] {
   const compiled = compilePolicies(declared, { audit });
-  const asking = compiled.tolerationPolicies.filter((policy) => policy.selectsDaemonSet(daemonSet));
+  const asking = askingFor(daemonSet, compiled);
   const found = carried.map((toleration): TolerationOnDaemon => {
     const by = asking.flatMap(({ name, mode, tolerations }) =>
       tolerations
@@ -152,6 +161,10 @@ function tolerationsOn(
     }),
   );
   return [...found, ...missing];
+}
+
+function askingFor(daemonSet: SelectableDaemonSet, { tolerationPolicies }: ReturnType<typeof compilePolicies>) {
+  return tolerationPolicies.filter((policy) => policy.selectsDaemonSet(daemonSet));
 }
 
 function placesFor(

@@ -1,10 +1,11 @@
 import type { podStateOf } from '../cluster/daemon-pods.ts';
 import { describeOwner, type ManagedFields } from '../controllers/managed-objects.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
-import { ROLE_TAINT_KEYS } from '../coverage/fix.ts';
+import { fixCommand } from '../coverage/fix.ts';
 import { managerOf } from '../coverage/remedies.ts';
 import { type DaemonSetView, IGNORE_ANNOTATION } from '../judge/daemon-set.ts';
-import { shellWord } from '../kubernetes/text.ts';
+import type { Taint } from '../kubernetes/taint.ts';
+import { atMost, shellWord } from '../kubernetes/text.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { controllerOf, viewPodScheduling, viewScheduling } from '../objects/workload-object.ts';
 import { type DaemonExplanation, explainDaemonSet, explainPod, type TolerationOnDaemon } from './daemon-explanation.ts';
@@ -14,6 +15,7 @@ import {
   type Facts,
   filled,
   type PolicyTrouble,
+  policiesIn,
   type Section,
   type Step,
   troublesOf,
@@ -64,7 +66,7 @@ export function explainedDaemonSet(
     ...viewDaemonSet(asDaemonSet(object, []), namespace, name),
   };
   const controller = controllerOf(object, []);
-  const explained = explainDaemonSet(daemonSet, nodes, inForce(policies), facts);
+  const explained = explainDaemonSet(daemonSet, nodes, policiesIn(policies), facts);
   const runsOn = new Set(explained.places.flatMap(({ runs, nodes }) => (runs ? nodes : [])));
   return {
     kind: 'daemonset',
@@ -94,7 +96,7 @@ export function explainedPod(
   const controller = controllerOf(object, []);
   const pod = { ...place, nodeName: '', hostNetwork: false, ...viewPodScheduling(object, []) };
   const own = owner && state.node !== undefined ? nodes.filter(({ name }) => name === state.node) : nodes;
-  const explained = explainPod(pod, owner, own, inForce(policies), facts);
+  const explained = explainPod(pod, owner, own, policiesIn(policies), facts);
   return {
     kind: 'pod',
     ...place,
@@ -106,10 +108,6 @@ export function explainedPod(
     troubles: troublesFor(explained, policies),
     ...facts,
   };
-}
-
-function inForce(policies: Facts['policies']) {
-  return policies.flatMap(({ inForce }) => inForce?.policy ?? []);
 }
 
 function troublesFor({ policies: found }: DaemonExplanation, policies: Facts['policies']): PolicyTrouble[] {
@@ -203,9 +201,8 @@ function whyOf({ state, by }: TolerationOnDaemon): string {
 }
 
 function nextOfDaemonSet(explained: ExplainedDaemon): Step {
-  const { namespace, name, tolerations, policies, gaps, optsOut, missingPods, troubles } = explained;
+  const { namespace, name, tolerations, policies, gaps, unasked, optsOut, missingPods, troubles } = explained;
   const target = `-n ${shellWord(namespace)} daemonset`;
-  const keys = [...new Set(gaps.map(({ key }) => key))];
   if (optsOut && gaps.length > 0) {
     return { command: `kubectl annotate ${target} ${shellWord(name)} ${IGNORE_ANNOTATION}-` };
   }
@@ -217,15 +214,10 @@ function nextOfDaemonSet(explained: ExplainedDaemon): Step {
       ({ policy, patchesExisting }) => patchesExisting && wanting.some((by) => by.policy === policy),
     );
     // The leader patches one DaemonSet after the other, where it may.
-    return { command: isPatched ? 'taintkeeper doctor' : `kubectl rollout restart ${target} ${shellWord(name)}` };
+    const command = isPatched ? 'taintkeeper doctor' : `kubectl rollout restart ${target} ${shellWord(name)}`;
+    return { command, ...alsoUnasked(explained, unasked) };
   }
-  if (gaps.length > 0) {
-    const others = keys.filter((key) => !ROLE_TAINT_KEYS.some((role) => role === key));
-    const asked = others.map((key) => ` --taint ${shellWord(key)}`).join('');
-    return {
-      command: `taintkeeper coverage -n ${shellWord(namespace)} --daemonset ${shellWord(name)} --fix${asked}`,
-    };
-  }
+  if (gaps.length > 0) return { command: fixCommand(explained, gaps) };
   if (troubles.length > 0) return { command: 'taintkeeper doctor' };
   if (missingPods.length > 0) {
     return {
@@ -233,6 +225,15 @@ function nextOfDaemonSet(explained: ExplainedDaemon): Step {
     };
   }
   return { note: 'nothing: no taint that stays keeps it off a node' };
+}
+
+/** What has to come before a rollout that is to do for all gaps. */
+function alsoUnasked(daemonSet: Place, unasked: readonly Taint[]): Pick<Step, 'note'> {
+  const keys = [...new Set(unasked.map(({ key }) => key))];
+  if (keys.length === 0) return {};
+  return {
+    note: `where it should run on nodes with ${atMost(3, keys).join(', ')}, too, for which no policy asks, first apply what this prints: ${fixCommand(daemonSet, unasked)}; one rollout does for both`,
+  };
 }
 
 function nextOfPod({ namespace, name, tolerations, pod, managedBy, gaps }: ExplainedDaemon): Step {

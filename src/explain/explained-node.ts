@@ -10,6 +10,7 @@ import {
   type Facts,
   filled,
   type PolicyTrouble,
+  policiesIn,
   type Step,
   troublesOf,
   writerOf,
@@ -43,11 +44,10 @@ export function explainedNode(
   leader?: LeaderOnNode,
 ): ExplainedNode {
   const node = asNode(object, []);
-  const explained = explainNode(
-    { ...viewNode(node, name), room: roomOn(node) },
-    policies.flatMap(({ inForce }) => inForce?.policy ?? []),
-    { audit: facts.audit, isContested: leader?.isContested },
-  );
+  const explained = explainNode({ ...viewNode(node, name), room: roomOn(node) }, policiesIn(policies), {
+    audit: facts.audit,
+    isContested: leader?.isContested,
+  });
   const selecting = new Set(explained.policies.flatMap(({ policy, unmet }) => (unmet.length === 0 ? [policy] : [])));
   return {
     name,

@@ -1,6 +1,6 @@
 import type { PolicyObject } from '../cluster/policies.ts';
 import { lastWriter, type ManagedFields } from '../controllers/managed-objects.ts';
-import type { PolicyKind } from '../policy/policy.ts';
+import type { Policy, PolicyKind } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
 
 /** An explanation in words, for whoever shows it: the command line as text, the page as tables. */
@@ -68,6 +68,11 @@ export interface Facts {
   readonly events: readonly ToldEvent[];
   /** What could not be read. */
   readonly notes: readonly string[];
+}
+
+/** Those that are in force. */
+export function policiesIn(policies: Facts['policies']): Policy[] {
+  return policies.flatMap(({ inForce }) => inForce?.policy ?? []);
 }
 
 /** Whether each condition holds where all is well. Taints that wait for their turn are no trouble: it comes. */

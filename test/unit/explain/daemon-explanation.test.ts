@@ -58,6 +58,12 @@ describe('a DaemonSet', () => {
     expect(gaps).toEqual([]);
   });
 
+  it('is kept off for good by what no policy in mode Mutate asks for', () => {
+    const unasked = (policies: Policy[]) => explainDaemonSet(subject(), [...NODES, node('g', [GPU])], policies).unasked;
+    expect(unasked([ROLES])).toEqual([GPU]);
+    expect(unasked([policy('TolerationPolicy', 'roles', { mode: 'Audit' })])).toEqual([MASTER, CONTROL_PLANE, GPU]);
+  });
+
   it('is selected by policies, or there is a reason why not', () => {
     const explained = explainDaemonSet(
       subject({ labels: { tier: 'a' } }),

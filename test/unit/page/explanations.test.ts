@@ -127,6 +127,15 @@ describe('a DaemonSet', () => {
     expect(JSON.stringify(explained).length).toBeLessThan(2_000);
   });
 
+  it('for a gap that no policy asks about, is told what to do before the rollout', async () => {
+    const nodes = [projectNode(node('n1', [EDGE])), projectNode(node('n2', [{ ...EDGE, key: 'dedicated' }]))];
+    const { next } = await explaining({ objects, policies: [AGENTS], nodes })('daemonset/ns/agent');
+    expect(next).toEqual({
+      command: 'kubectl rollout restart -n ns daemonset agent',
+      note: 'where it should run on nodes with dedicated, too, for which no policy asks, first apply what this prints: taintkeeper coverage -n ns --daemonset agent --fix --taint dedicated; one rollout does for both',
+    });
+  });
+
   it('has no more rows than one reads', async () => {
     const alone = Array.from({ length: 300 }, (_, index) =>
       projectNode(node(`n${index}`, [{ ...EDGE, key: `k${index}` }])),
