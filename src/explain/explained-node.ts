@@ -105,6 +105,7 @@ export function wordsOfNode(explained: ExplainedNode): Explanation {
 
 const namedBy = (by: TaintOnNode['by']) =>
   by.map(({ policy, mode, field }) => `${policy} (${mode}, ${field})`).join(', ');
+const policiesOf = ({ by }: TaintOnNode) => [...new Set(by.map(({ policy }) => policy))].join(' and ');
 const named = ({ by }: TaintOnNode) => namedBy(by);
 
 function why(one: TaintOnNode, node: NodeExplanation): string {
@@ -124,7 +125,7 @@ function standing(one: TaintOnNode, node: NodeExplanation): string {
     case 'settling':
       return `not protected yet: it has to stay on the node for a while; ${named(one)}`;
     case 'removed':
-      return `removed by somebody whom ${named(one)} exempts, as the annotation ${REMOVED_ANNOTATION} says`;
+      return `removed by somebody whom ${policiesOf(one)} exempts (spec.exempt), as the annotation ${REMOVED_ANNOTATION} says`;
     case 'missing':
       return `wanted by ${named(one)}; ${hindranceText(one, node)}`;
   }
@@ -177,7 +178,10 @@ function nextStep({ name, taints, troubles, fromLeader }: ExplainedNode): Step {
   if (waiting) return { note: `nothing: ${waiting.hindrance === 'paced' ? WAITING : RESTORING}` };
   const removed = taints.find(({ state }) => state === 'removed');
   if (removed) {
-    return { command: taintCommand(name, removed), note: 'brings it back; until somebody does, it stays off' };
+    return {
+      command: taintCommand(name, removed),
+      note: `brings it back; until somebody does, it stays off; to have it stay, take whoever removes it out of spec.exempt of ${policiesOf(removed)}`,
+    };
   }
   return { note: 'nothing: the node carries what it should' };
 }

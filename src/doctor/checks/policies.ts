@@ -1,10 +1,14 @@
 import type { PolicyObject } from '../../cluster/policies.ts';
 import { wildcardNotes } from '../../judge/findings.ts';
+import { nodeDrift } from '../../judge/node-drift.ts';
+import { formatTaint, identity, valuesOf } from '../../kubernetes/taint.ts';
 import { atMost, count } from '../../kubernetes/text.ts';
-import type { Policy } from '../../policy/policy.ts';
+import type { Policy, PolicyKind } from '../../policy/policy.ts';
+import { compilePolicies } from '../../policy/policy-set.ts';
 import { NOT_CALLED, type PolicyCondition, type PolicyStatus } from '../../policy/policy-status.ts';
 import { formatProblem } from '../../policy/problem.ts';
 import { type CheckName, consequence, type Finding, finding, LEADER_NEEDS } from '../check.ts';
+import type { DoctorNode } from '../cluster-facts.ts';
 import type { Facts } from '../facts.ts';
 import { reinstall } from '../installation.ts';
 
@@ -15,7 +19,11 @@ const MAX_NAMED = 5;
 const LEADERSHIP: readonly CheckName[] = [...LEADER_NEEDS, 'leader', 'other webhooks'];
 
 /** Whether every policy is valid, in force, and done as it says. */
-export function checkPolicies({ policies, installation }: Pick<Facts, 'policies' | 'installation'>): Finding[] {
+export function checkPolicies({
+  policies,
+  installation,
+  nodes,
+}: Pick<Facts, 'policies' | 'installation' | 'nodes'>): Finding[] {
   if (!policies.ok) {
     if (policies.status !== NOT_FOUND) return [finding('skipped', policies.why)];
     return [
@@ -34,6 +42,7 @@ export function checkPolicies({ policies, installation }: Pick<Facts, 'policies'
     const [, why = ''] = ready(uncalled.status)?.message.split(`${NOT_CALLED}: `) ?? [];
     results.push(finding('note', `${NOT_CALLED}: ${why}`));
   }
+  results.push(...removedTaints(validPolicies(policies.value), nodes.ok ? nodes.value : []));
   if (results.length > 0) return results;
   return [
     finding('ok', `${policies.value.length} in force: ${atMost(MAX_NAMED, policies.value.map(nameOf)).join(', ')}`),
@@ -96,7 +105,41 @@ function violating(policy: PolicyObject, status: PolicyStatus | undefined, look:
   const { violating: number = 0, violators = [] } = status ?? {};
   const names = atMost(MAX_NAMED, violators).join(', ');
   const evidence = `${nameOf(policy)} is in force; ${count(number, 'object')} ${number === 1 ? 'differs' : 'differ'} from it: ${names}`;
-  return finding('note', evidence, look);
+  const [first] = violators;
+  return finding(
+    'note',
+    evidence,
+    first === undefined ? look : `taintkeeper explain ${VIOLATORS[policy.kind]} ${first}`,
+  );
+}
+
+/** What the violators of a policy are, for `taintkeeper explain`. */
+const VIOLATORS: Readonly<Record<PolicyKind, string>> = {
+  TaintPolicy: 'node',
+  TolerationPolicy: 'daemonset',
+  RecoveryPolicy: 'pod',
+};
+
+/** Taints that stay off for good until somebody sets them: that is as the policies say, and seldom what everybody knows. */
+function removedTaints(policies: readonly Policy[], nodes: readonly DoctorNode[]): Finding[] {
+  const marked = nodes.filter(({ removed }) => removed !== undefined);
+  const { taintPolicies } = compilePolicies(marked.length === 0 ? [] : policies);
+  const without = marked.flatMap((node) => {
+    const carried = valuesOf(node.taints);
+    const gone = nodeDrift(node, taintPolicies).removed.filter(({ taint }) => !carried.has(identity(taint)));
+    const texts = [...new Set(gone.map(({ taint }) => formatTaint(taint)))];
+    return texts.length === 0
+      ? []
+      : [{ name: node.name, text: `${node.name} (${atMost(MAX_NAMED, texts).join(', ')})` }];
+  });
+  const [first] = without;
+  if (first === undefined) return [];
+  const which = atMost(
+    MAX_NAMED,
+    without.map(({ text }) => text),
+  ).join(', ');
+  const evidence = `${count(without.length, 'node')} ${without.length === 1 ? 'is' : 'are'} without a Present taint that an exempt user removed: ${which}`;
+  return [finding('note', evidence, `taintkeeper explain node ${first.name}`)];
 }
 
 /** What only the leader can bring about is no trouble of its own where nobody can lead. */

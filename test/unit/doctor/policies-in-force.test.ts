@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { checkPolicies, checkWildcards } from '../../../src/doctor/checks/policies.ts';
 import { known } from '../../../src/doctor/reading.ts';
 import type { PolicyStatus } from '../../../src/policy/policy-status.ts';
-import { healthyFacts, READY, taintPolicy, unseen } from './facts.ts';
+import { healthyFacts, node, policyObject, READY, taintPolicy, unseen } from './facts.ts';
 
 const [CONDITION] = READY.conditions ?? [];
 if (!CONDITION) throw new Error('no condition');
@@ -76,6 +76,42 @@ it.each([
 ] as const)('$what', ({ policies, expected: [state, evidence] }) => {
   const results = checkPolicies(healthyFacts({ policies: known(policies) }));
   expect(results).toEqual([expect.objectContaining({ state, evidence: expect.stringMatching(evidence) })]);
+});
+
+it.each([
+  { kind: 'TaintPolicy', spec: { mode: 'Deny', taints: [{ key: 'a' }] }, one: 'n1', explained: 'node n1' },
+  {
+    kind: 'TolerationPolicy',
+    spec: { mode: 'Mutate', daemonSets: { namespaces: ['ns'] } },
+    one: 'ns/agent',
+    explained: 'daemonset ns/agent',
+  },
+  {
+    kind: 'RecoveryPolicy',
+    spec: { mode: 'Recover', daemonSets: { namespaces: ['ns'] } },
+    one: 'ns/agent-1',
+    explained: 'pod ns/agent-1',
+  },
+] as const)('what differs from a $kind can be explained', ({ kind, spec, one, explained }) => {
+  const policies = known([policyObject(kind, 'p', spec, { status: { ...READY, violating: 1, violators: [one] } })]);
+  expect(checkPolicies(healthyFacts({ policies }))).toMatchObject([
+    { state: 'note', remedy: `taintkeeper explain ${explained}` },
+  ]);
+});
+
+it('of a Present taint that stays off because an exempt user removed it, there is something to know', () => {
+  const present = { taints: [{ key: 'gpu', effect: 'NoSchedule', ensure: 'Present' }] };
+  const nodes = known([node('n0'), { ...node('n1'), removed: 'gpu:NoSchedule' }]);
+  const found = (spec: object) => checkPolicies(healthyFacts({ policies: known([taintPolicy('p', spec)]), nodes }));
+  expect(found({ ...present, exempt: { users: ['autoscaler'] } })).toEqual([
+    {
+      state: 'note',
+      evidence: '1 node is without a Present taint that an exempt user removed: n1 (gpu:NoSchedule)',
+      remedy: 'taintkeeper explain node n1',
+    },
+  ]);
+  // Without anybody exempt, the annotation counts for nothing.
+  expect(found(present)).toMatchObject([{ state: 'ok' }]);
 });
 
 it('names the command that installs the definitions', () => {

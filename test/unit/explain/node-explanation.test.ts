@@ -75,9 +75,21 @@ describe('each taint of a node', () => {
     const explained = { ...explain(node, exempt), name: 'n1', troubles: [], events: [] };
     expect(wordsOfNode({ ...explained, writtenBy: undefined, notes: [] })).toMatchObject({
       isWell: true,
+      sections: [
+        {
+          rows: [
+            [
+              'gpu=true:NoSchedule',
+              'removed',
+              'removed by somebody whom a exempts (spec.exempt), as the annotation taintkeeper.dev/removed says',
+            ],
+          ],
+        },
+        {},
+      ],
       next: {
         command: 'kubectl taint node n1 gpu=true:NoSchedule',
-        note: 'brings it back; until somebody does, it stays off',
+        note: 'brings it back; until somebody does, it stays off; to have it stay, take whoever removes it out of spec.exempt of a',
       },
     });
   });
