@@ -103,7 +103,7 @@ export function doctorCommand(exit: (code: number) => void): Command {
 First of all it looks for taintkeeper in the cluster. What is not right comes with what was seen and, in the line below it, what
 to do, the cause first: installation, certificate, network, or configuration. "healthy" says that nothing is wrong, "unknown" that
 something essential could not be seen. Replicas are called directly or by a port-forward, and by the API server; a dry run of a
-request shows whether the webhook is asked.
+request shows whether the webhook is asked. Where talosctl does not get through, ask "taintkeeper talos doctor".
 
 Exit code: 0 healthy, 1 trouble, 2 it could not be looked at: no cluster, or no right to see what is essential.`,
     )

@@ -1,11 +1,19 @@
-import type { X509Certificate } from 'node:crypto';
 import { invalidAt, namesOf, parseCertificates, signerOf, uncoveredNames } from '../certs/inspect.ts';
 import type { TalosContext } from '../talos/talosconfig.ts';
 import type { NodeAnswer } from './ask-apid.ts';
 import type { CheckResult } from './check.ts';
 import type { FaultKind } from './dial.ts';
 import type { ApidAnswer } from './dial-apid.ts';
-import { ANEW, checkClient, checkContext, result, trouble } from './talosconfig-checks.ts';
+import {
+  ANEW,
+  checkClient,
+  checkContext,
+  chooseOrRenew,
+  describeCa,
+  nameIn,
+  result,
+  trouble,
+} from './talosconfig-checks.ts';
 
 /** An address at which Talos' API was dialled. */
 export interface DialledApi {
@@ -155,8 +163,8 @@ function checkApi({ host, port, answer }: DialledApi, context: TalosContext, giv
     return trouble(
       'certificate',
       check,
-      `its certificate is of another CA (issuer ${issuerOf(leaf)}): the talosconfig is of another cluster, or older than the machine`,
-      'choose the context of this cluster: talosctl config contexts; or, if it is the right one, take its talosconfig anew',
+      `its certificate is of another CA (issuer ${nameIn(leaf.issuer)}) than the talosconfig's (${describeCa(context.ca)}): the talosconfig is of another cluster, or older than the machine`,
+      chooseOrRenew(context),
     );
   }
   const invalid = invalidAt(leaf, given.now);
@@ -226,8 +234,4 @@ function refused(
       ? ': its clock is behind, for the certificate is new, or its CA was replaced'
       : ': its CA was replaced since, or it accepts other CAs';
   return trouble('certificate', check, `it refuses the client certificate (${said})${hint}`, ANEW);
-}
-
-function issuerOf({ issuer }: X509Certificate): string {
-  return issuer.replaceAll('\n', ', ') || 'unnamed';
 }

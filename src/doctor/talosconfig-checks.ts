@@ -1,5 +1,5 @@
 import { inspectPair, parseCertificates, signerOf } from '../certs/inspect.ts';
-import { count } from '../kubernetes/text.ts';
+import { atMost, count } from '../kubernetes/text.ts';
 import type { TalosContext } from '../talos/talosconfig.ts';
 import type { Area, CheckResult } from './check.ts';
 
@@ -33,14 +33,7 @@ export function checkContext(
         ]),
     ...(otherAuth !== undefined || (ca !== undefined && parseCertificates(ca).length > 0)
       ? []
-      : [
-          trouble(
-            'certificate',
-            'talosconfig',
-            `context ${name} has no CA that can be read`,
-            'take the talosconfig anew: it has to have ca, crt and key',
-          ),
-        ]),
+      : [trouble('certificate', 'talosconfig', `context ${name} has no CA that can be read`, ANEW)]),
   ];
   if (results.some(({ state }) => state === 'trouble')) return results;
   return [
@@ -49,9 +42,31 @@ export function checkContext(
   ];
 }
 
-/** The way out of a client certificate that is of no use. */
+/** The way out of a talosconfig that is of no use. Neither the name nor the endpoint of the cluster matters for it. */
 export const ANEW =
-  'make a talosconfig anew from the secrets of the cluster: talosctl gen config --with-secrets secrets.yaml --output-types talosconfig CLUSTER https://ENDPOINT:6443';
+  "make a talosconfig anew where the cluster's secrets.yaml is (if it is lost, first: talosctl gen secrets --from-controlplane-config controlplane.yaml): talosctl gen config --with-secrets secrets.yaml --output-types talosconfig CLUSTER https://ENDPOINT:6443";
+
+const MAX_NAMED = 5;
+
+/** What to do about a talosconfig whose CA is not that of the machine. */
+export function chooseOrRenew({ others }: Pick<TalosContext, 'others'>): string {
+  if (others.length === 0) return ANEW;
+  const named = atMost(MAX_NAMED, others).join(', ');
+  return `if another context is that of this cluster (${named}), choose it: talosctl config context NAME; or ${ANEW}`;
+}
+
+/** The CAs of a context, to compare with an issuer: those of Talos often have the same name. */
+export function describeCa(ca: string): string {
+  const found = parseCertificates(ca).map(
+    (own) => `${nameIn(own.subject)}, made on ${own.validFromDate.toISOString().slice(0, 10)}`,
+  );
+  return found.join('; ');
+}
+
+/** A subject or an issuer, on one line. */
+export function nameIn(distinguishedName: string): string {
+  return distinguishedName.replaceAll('\n', ', ') || 'unnamed';
+}
 
 /** Whether its client certificate is of any use. */
 export function checkClient({ name, ca, crt, key, otherAuth }: TalosContext, now: Date): CheckResult {

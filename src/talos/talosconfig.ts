@@ -6,6 +6,8 @@ import { isMapping } from './tree.ts';
 /** One context of a talosconfig, as far as it says how to reach a cluster (`Context` of Talos' client). */
 export interface TalosContext {
   readonly name: string;
+  /** The other contexts of the file. */
+  readonly others: readonly string[];
   readonly endpoints: readonly string[];
   /** Whom talosctl asks where nobody names one. */
   readonly nodes: readonly string[];
@@ -39,6 +41,7 @@ export function readTalosContext(text: string, source: string, asked: string | u
   const auth = isMapping(context.auth) ? context.auth : {};
   return {
     name,
+    others: names.filter((other) => other !== name),
     endpoints: [...textsOf(context.endpoints), ...textsOf([context.target])],
     nodes: textsOf(context.nodes),
     ca: decoded(context.ca),

@@ -1,6 +1,8 @@
+import { X509Certificate } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { parse, stringify } from 'yaml';
 import { needsOpenssl } from '../certs/openssl.ts';
 import {
   clientPair,
@@ -35,6 +37,7 @@ interface Check {
   readonly name: string;
   readonly state: string;
   readonly evidence: string;
+  readonly remedy?: string;
 }
 
 /** The verdict, and the checks of what was dialled by their states. */
@@ -91,11 +94,30 @@ describe('the network is to blame', () => {
 describe('a certificate is to blame', () => {
   it('where the machine is of another cluster', async () => {
     const other = await talosCa();
-    const { verdict, troubles } = await diagnosed(
+    const { verdict, checks, troubles } = await diagnosed(
       talosconfig([await startApid(await servingPair(other), other)], ca, client),
     );
+    const names = [other, ca].map(({ cert }) => new X509Certificate(cert).subject.replace('\n', ', '));
     expect(verdict).toBe('certificate');
-    expect(troubles).toEqual([expect.stringMatching(/its certificate is of another CA \(issuer O=talos, CN=\w+\)/)]);
+    expect(troubles).toEqual([
+      expect.stringMatching(
+        `its certificate is of another CA \\(issuer ${names[0]}\\) than the talosconfig's \\(${names[1]}, made on [-\\d]{10}\\)`,
+      ),
+    ]);
+    // There is no other context to choose.
+    expect(checks.find(({ state }) => state === 'trouble')?.remedy).toMatch(
+      /^make a talosconfig anew .*: talosctl gen config --with-secrets secrets\.yaml --output-types talosconfig /,
+    );
+  });
+
+  it('where the machine is of another cluster, for which there may be another context', async () => {
+    const other = await talosCa();
+    const at = await startApid(await servingPair(other), other);
+    const two = parse(talosconfig([at], ca, client)) as { contexts: object };
+    const { checks } = await diagnosed(stringify({ ...two, contexts: { ...two.contexts, staging: {} } }));
+    expect(checks.find(({ state }) => state === 'trouble')?.remedy).toMatch(
+      /^if another context is that of this cluster \(staging\), choose it: talosctl config context NAME; or make a /,
+    );
   });
 
   it.each([
