@@ -69,7 +69,7 @@ const FORMS: Readonly<Record<FixForm, (fix: Fix) => Formed>> = {
     left: [],
     about: [
       '. Each DaemonSet gets its tolerations with its next rollout. existing: Patch has the leader do that, one after the other:',
-      'it takes the right patchDaemonSets (off by default). Without it, once kubectl get tolerationpolicies says that they are Ready:',
+      'it takes the right patchDaemonSets (off by default). Without it, once the policies are Ready (kubectl get tolerationpolicies):',
       ...rollouts(needsOf(closed).map(({ daemonSet }) => daemonSet)),
     ],
   }),

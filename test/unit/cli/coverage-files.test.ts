@@ -234,7 +234,9 @@ describe('--fix', () => {
     expect(stdout.split('\n')).toEqual(
       expect.arrayContaining([
         expect.stringMatching(/^# Closes 1 gap\. .* with its next rollout\. existing: Patch has the leader do that/),
-        expect.stringMatching(/^# it takes the right patchDaemonSets \(off by default\)\. Without it, once .* Ready:$/),
+        expect.stringMatching(
+          /^# it takes the right patchDaemonSets \(off by default\)\. Without it, once the policies are Ready .*:$/,
+        ),
         '#   kubectl rollout restart -n agents daemonset agent',
         '# - agents/agent on 1 node: node-role.kubernetes.io/master:NoSchedule',
         '# - agents/agent on 1 node: dedicated=gpu:NoSchedule: if it is meant to run there, add --taint dedicated',
