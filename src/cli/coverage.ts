@@ -182,7 +182,11 @@ async function cover(files: readonly string[], options: CoverageOptions): Promis
     process.stdout.write(asJson(data));
     // JSON has no comments.
     tellAll(comments);
-  } else process.stdout.write(`${asComments(comments)}${text}`);
+  } else {
+    process.stdout.write(`${asComments(comments)}${text}`);
+    // Piped into kubectl, nobody reads the comments; they say what is left to do.
+    if (!process.stdout.isTTY && process.stderr.isTTY) tellAll(comments);
+  }
   return true;
 }
 
