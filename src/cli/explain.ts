@@ -107,7 +107,7 @@ function by(writtenBy: ExplainedNode['writtenBy']): object {
 /** An explanation as text. */
 export function explanationText({ sections, next }: Explanation, look: Look): string {
   const parts = sections.map((section) => sectionText(section, look));
-  return [...parts, `next: ${printable(stepText(next))}\n`].join('\n');
+  return [...parts, nextText(next)].join('\n');
 }
 
 function sectionText(section: Section, look: Look): string {
@@ -123,6 +123,12 @@ const NAMES = 4;
 function cellText(cell: Cell, look: Look): string {
   if (typeof cell === 'string') return cell;
   return 'nodes' in cell ? namesIn(cell.nodes, NAMES, look) : cell.text;
+}
+
+/** A command stands in a line of its own, to be copied. */
+function nextText({ command, note }: Step): string {
+  const [first = '', ...rest] = [command, note].filter((part) => part !== undefined).map(printable);
+  return [`next: ${first}\n`, ...rest.map((line) => `  ${line}\n`)].join('');
 }
 
 function stepText({ command, note }: Step): string {
