@@ -102,7 +102,7 @@ export function additionMessage(policy: CompiledTaintPolicy, { taints }: Texts, 
       ? ''
       : mutates
         ? ` It was not taken out: is MutatingAdmissionPolicy ${name}.restore.taintkeeper.dev in force, or does a later one add the taint again?`
-        : ' It is not taken out: that needs a MutatingAdmissionPolicy, which this API server does not have.';
+        : ' It is not taken out: that needs a MutatingAdmissionPolicy that works, and this API server has none.';
   return text([
     '"node " + object.metadata.name + " must not get "',
     taints,
@@ -149,7 +149,7 @@ export function refusalMessage(policy: CompiledTaintPolicy, { mutates, purpose }
 function restoreAdvice(policy: string, mutates: boolean): string {
   return mutates
     ? ` It was not restored: is MutatingAdmissionPolicy ${policy}.restore.taintkeeper.dev in force, or does a later one remove the taint again?`
-    : ' It is not restored: that needs a MutatingAdmissionPolicy, which this API server does not have.';
+    : ' It is not restored: that needs a MutatingAdmissionPolicy that works, and this API server has none.';
 }
 
 /** An entry that the command below repeats: somebody will put it into a shell. */

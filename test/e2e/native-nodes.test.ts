@@ -166,7 +166,7 @@ describeWithControlPlane(
           403,
           expect.stringContaining(
             `node ${metadata.name} must not get taint dedicated=gpu:NoSchedule, guarded by TaintPolicy "gpu" (spec.taints[0], mode Restore). ` +
-              'It is not taken out: that needs a MutatingAdmissionPolicy, which this API server does not have. ' +
+              'It is not taken out: that needs a MutatingAdmissionPolicy that works, and this API server has none. ' +
               'The policy exempts nobody: to add it on purpose, change the policy first.',
           ),
         ]);
