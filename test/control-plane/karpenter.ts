@@ -27,7 +27,9 @@ export const KARPENTER: GoModule = {
 
 /** Why there is no Karpenter, if so. */
 export function obstacleToKarpenter(): string | undefined {
-  return existsSync(join(cacheFolder(KARPENTER), 'karpenter')) ? undefined : whyNotBuilt(KARPENTER, 'karpenter');
+  return existsSync(join(cacheFolder(KARPENTER), 'karpenter'))
+    ? undefined
+    : whyNotBuilt(KARPENTER, 'karpenter', 'npm run control-plane:build karpenter');
 }
 
 /** Creates Karpenter's CustomResourceDefinitions, as they come with its module. */
