@@ -246,6 +246,22 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
             tolerations: [{ key: GPU.key, operator: 'Exists' }],
           },
         });
+      // It looks every 30 s for new kinds of owners. One whose kind comes and goes in between it never hears of.
+      const garbageCollectorKnowsPolicies = async () => {
+        const owner = policyObject('TaintPolicy', 'owner', { mode: 'Audit', taints: [{ key: 'a' }] });
+        const { body } = await createPolicy(cp(), owner);
+        const { uid } = (body as { readonly metadata: { readonly uid: string } }).metadata;
+        const ownerReferences = [{ apiVersion: owner.apiVersion, kind: owner.kind, name: 'owner', uid }];
+        const configMaps = '/api/v1/namespaces/default/configmaps';
+        const owned = { metadata: { name: 'owned', ownerReferences } };
+        expect(await attempt(cp(), admin, 'POST', configMaps, owned)).toMatchObject({ error: '' });
+        await kubectl('kubectl delete taintpolicy owner');
+        await expect
+          .poll(async () => (await cp().request(admin, 'GET', `${configMaps}/owned`)).status, {
+            timeout: GONE_TIMEOUT_MS,
+          })
+          .toBe(404);
+      };
       const remembered = async () =>
         (await getNode(cp(), 'gpu-1')).metadata.annotations?.['taintkeeper.dev/remembered'];
 
@@ -291,6 +307,7 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
         expect((await cleanup()).stdout).toBe('nothing of taintkeeper is left on nodes and DaemonSets\n');
 
         // What decided is there still, and goes with the policies.
+        await garbageCollectorKnowsPolicies();
         expect(await natives()).toContain('/gpu.authorize-pods.taintkeeper.dev');
         await kubectl(
           `kubectl delete crd ${RESOURCES.map((resource) => `${resource}.taintkeeper.dev`).join(' ')} --wait=false`,
