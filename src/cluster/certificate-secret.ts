@@ -1,5 +1,6 @@
 import { FILES, type StoredFiles } from '../certs/certificate-files.ts';
 import type { CompleteFiles } from '../certs/rotation.ts';
+import { MANAGED_LABELS } from '../objects/object-meta.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { isConflict, isNotFound, isOutdated } from './client/api-error.ts';
 
@@ -77,7 +78,7 @@ export async function writeSecret(
               apiVersion: 'v1',
               kind: 'Secret',
               type: 'kubernetes.io/tls',
-              metadata: { name: ref.name, labels: { 'app.kubernetes.io/managed-by': 'taintkeeper' } },
+              metadata: { name: ref.name, labels: MANAGED_LABELS },
               data,
             },
           })

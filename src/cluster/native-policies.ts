@@ -1,5 +1,7 @@
+import { formatLabels } from '../kubernetes/label-selector.ts';
 import type { MutatingVersion } from '../native/native-policy.ts';
 import { capabilitiesOf, parseMinor } from '../native/translate.ts';
+import { MANAGED_LABELS } from '../objects/object-meta.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { isForbidden, isNotFound } from './client/api-error.ts';
 import { listObjects } from './watch/list-pages.ts';
@@ -90,10 +92,6 @@ export function nativePath(kind: NativeKind, { validating, mutating }: NativeVer
   return version && `${GROUP}/${version}/${NATIVE_RESOURCES[kind]}`;
 }
 
-/** On every native policy and binding that a leader writes; not on what `taintkeeper export` prints. */
-export const NATIVE_LABELS = { 'app.kubernetes.io/managed-by': 'taintkeeper' };
-/** The same as kubectl takes it. */
-export const NATIVE_SELECTOR = selectorOf(NATIVE_LABELS);
 /** The names of all of them end so, those of exported ones too. */
 const NATIVE_SUFFIX = '.taintkeeper.dev';
 const OWNER_KINDS = ['TaintPolicy', 'TolerationPolicy', 'ClusterRole'];
@@ -111,19 +109,13 @@ export async function listNative(
     const path = nativePath(kind, versions);
     // Items of a list come without their kind.
     const read = (object: unknown) => ({ ...(object as NativeObject), kind });
-    return path === undefined ? [] : listObjects(client, path, read, { labelSelector: selectorOf(labels) });
+    return path === undefined ? [] : listObjects(client, path, read, { labelSelector: formatLabels(labels) });
   });
   return (await Promise.all(lists)).flat().filter(({ metadata }) => metadata.name.endsWith(NATIVE_SUFFIX));
 }
 
 /** Whether a leader has written it: a label can be put on anything. */
 export function isWrittenByLeader({ metadata: { labels, ownerReferences } }: NativeObject): boolean {
-  const isLabelled = Object.entries(NATIVE_LABELS).every(([key, value]) => labels?.[key] === value);
+  const isLabelled = Object.entries(MANAGED_LABELS).every(([key, value]) => labels?.[key] === value);
   return isLabelled && (ownerReferences ?? []).some(({ kind }) => OWNER_KINDS.includes(kind));
-}
-
-function selectorOf(labels: Readonly<Record<string, string>>): string {
-  return Object.entries(labels)
-    .map(([key, value]) => `${key}=${value}`)
-    .join(',');
 }

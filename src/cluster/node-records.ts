@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { NodeRecord } from '../judge/node-return.ts';
 import { parseRecord } from '../objects/node-record.ts';
+import { MANAGED_LABELS } from '../objects/object-meta.ts';
 import { createSubject, type Source } from '../runtime/source.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { isConflict, isNotFound, isOutdated } from './client/api-error.ts';
@@ -103,7 +104,7 @@ export function nodeRecords(options: { client: ApiClient; namespace: string; log
                 body: {
                   apiVersion: 'v1',
                   kind: 'ConfigMap',
-                  metadata: { name: NODE_RECORDS, labels: { 'app.kubernetes.io/managed-by': 'taintkeeper' } },
+                  metadata: { name: NODE_RECORDS, labels: MANAGED_LABELS },
                   data,
                 },
               })

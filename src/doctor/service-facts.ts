@@ -8,6 +8,7 @@ import {
   type Webhook,
   type WebhookConfiguration,
 } from '../cluster/webhook-configurations.ts';
+import { formatLabels } from '../kubernetes/label-selector.ts';
 import { type Installation, OWN_SECRET } from './installation.ts';
 import type { NetworkPolicyObject } from './network-policy.ts';
 import { type CertificateSource, countRejected, isAlive, type PodObject, type PodView, viewPod } from './pod-view.ts';
@@ -95,10 +96,9 @@ export async function gatherService(
 
   async function lookAtPods(): Promise<Reading<readonly PodObject[]>> {
     if (!service.ok) return service;
-    const selector = Object.entries(service.value?.spec?.selector ?? {});
+    const labels = formatLabels(service.value?.spec?.selector ?? {});
     // A Service without a selector selects nothing, and an empty selector everything.
-    if (selector.length === 0) return known([]);
-    const labels = selector.map(([key, value]) => `${key}=${value}`).join(',');
+    if (labels === '') return known([]);
     return listOf<PodObject>(`${core}/pods`, labels);
   }
 

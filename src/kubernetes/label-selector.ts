@@ -22,6 +22,13 @@ export function own(map: StringMap, key: string): string | undefined {
   return Object.hasOwn(map, key) ? (map[key] ?? '') : undefined;
 }
 
+/** `a=b,c=d`: labels as people read them, and as a query's `labelSelector` and kubectl's `-l` take them; empty for none. */
+export function formatLabels(labels: StringMap): string {
+  return Object.entries(labels)
+    .map(([key, value]) => `${key}=${value ?? ''}`)
+    .join(',');
+}
+
 /**
  * True when the labels satisfy the whole selector, by the rules of `LabelSelectorAsSelector` in
  * k8s.io/apimachinery/pkg/apis/meta/v1: all terms must hold, and `NotIn` holds where the label is absent.

@@ -1,6 +1,7 @@
 import { mark } from '../kubernetes/text.ts';
 import { POLICY_API_VERSION, type PolicyKind } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
+import { MANAGED_LABELS } from './object-meta.ts';
 
 /** The API of OpenReports: https://github.com/openreports/reports-api */
 export const REPORT_API_VERSION = 'openreports.io/v1alpha1';
@@ -8,7 +9,6 @@ export const REPORT_API_VERSION = 'openreports.io/v1alpha1';
 /** How many results a report lists: some 50 KB, however large the cluster is. Its summary counts all of them. */
 export const MAX_RESULTS = 100;
 
-export const REPORT_LABELS = { 'app.kubernetes.io/managed-by': 'taintkeeper' };
 /** The label that says of which policy a report is: one that is deleted and created anew is another one. */
 const POLICY_LABEL = 'taintkeeper.dev/policy-uid';
 /** How many results the report counts and does not list. */
@@ -136,7 +136,7 @@ export function clusterReport({ policy, status, checked }: ReportInput): Cluster
     kind: 'ClusterReport',
     metadata: {
       name: reportName(policy),
-      labels: { ...REPORT_LABELS, [POLICY_LABEL]: policy.uid },
+      labels: { ...MANAGED_LABELS, [POLICY_LABEL]: policy.uid },
       ...(omitted > 0 ? { annotations: { [OMITTED_ANNOTATION]: String(omitted) } } : {}),
     },
     source: 'taintkeeper',

@@ -5,6 +5,9 @@ import { Compile, type Validator } from 'typebox/compile';
 import { formatPath, type Path } from '../policy/problem.ts';
 import { schemaProblems } from '../policy/schema.ts';
 
+/** On every object that taintkeeper itself creates; not on what `taintkeeper export` prints. */
+export const MANAGED_LABELS = { 'app.kubernetes.io/managed-by': 'taintkeeper' };
+
 /** The object of a request is not what its resource says it is. */
 export class MalformedObjectError extends Error {
   override name = 'MalformedObjectError';

@@ -1,8 +1,10 @@
 import { isForbidden } from '../../cluster/client/api-error.ts';
-import { NATIVE_RESOURCES, NATIVE_SELECTOR, type NativeObject } from '../../cluster/native-policies.ts';
+import { NATIVE_RESOURCES, type NativeObject } from '../../cluster/native-policies.ts';
 import { howToPermit, notPermitted } from '../../cluster/optional-rights.ts';
+import { formatLabels } from '../../kubernetes/label-selector.ts';
 import { atMost, printable } from '../../kubernetes/text.ts';
 import type { NativeLimit } from '../../native/native-policy.ts';
+import { MANAGED_LABELS } from '../../objects/object-meta.ts';
 import { NATIVE_ASKED_BY, type NativePurpose } from '../../policy/backstop.ts';
 import type { ConditionState } from '../../policy/policy-status.ts';
 
@@ -78,7 +80,7 @@ export function nativeCondition(state: BackstopState, purpose: NativePurpose): C
         reason,
         message:
           `still in force, as last written: ${names.join(', ')}. taintkeeper may no longer change or remove them. To permit it: ` +
-          `${howToPermit('nativePolicies')}. To remove all of that kind: kubectl delete ${resources.join(',')} -l ${NATIVE_SELECTOR}`,
+          `${howToPermit('nativePolicies')}. To remove all of that kind: kubectl delete ${resources.join(',')} -l ${formatLabels(MANAGED_LABELS)}`,
       };
     }
     case 'Unsupported':

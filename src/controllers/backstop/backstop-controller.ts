@@ -5,7 +5,6 @@ import {
   isWrittenByLeader,
   listNative,
   mayMutate,
-  NATIVE_LABELS,
   type NativeObject,
   servedVersions,
 } from '../../cluster/native-policies.ts';
@@ -13,6 +12,7 @@ import { type PolicyObject, versionInForce, versionOf } from '../../cluster/poli
 import type { NativeTranslation, TranslationOptions } from '../../native/native-policy.ts';
 import { translateAuthorization, translate as translatePolicy } from '../../native/translate.ts';
 import { purposeOf } from '../../native/translate-pods.ts';
+import { MANAGED_LABELS } from '../../objects/object-meta.ts';
 import { type BackedPolicy, inAudit, type NativePurpose, nativePurposesOf } from '../../policy/backstop.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { createBackOff } from '../../runtime/back-off.ts';
@@ -106,7 +106,7 @@ export function backstop(options: BackstopOptions): Backstop {
           states = every({ what: 'Unsupported' });
           return asking.length === 0 ? undefined : LOOK_AGAIN_MS;
         }
-        const found = (await listNative(client, versions, NATIVE_LABELS)).filter(isWrittenByLeader);
+        const found = (await listNative(client, versions, MANAGED_LABELS)).filter(isWrittenByLeader);
         if (asking.length + found.length === 0) return undefined;
         if (!isPermitted) {
           states = new Map([...every({ what: 'NotPermitted' }), ...leftInForce(objects(), found)]);

@@ -1,7 +1,8 @@
-import { NATIVE_LABELS, type NativeKind } from '../../cluster/native-policies.ts';
+import type { NativeKind } from '../../cluster/native-policies.ts';
 import type { PolicyObject } from '../../cluster/policies.ts';
 import { requirementsOf } from '../../kubernetes/selector-overlap.ts';
 import { type MutatingSpec, type MutatingVersion, manifestsOf, type NativePolicy } from '../../native/native-policy.ts';
+import { MANAGED_LABELS } from '../../objects/object-meta.ts';
 import { POLICY_API_VERSION } from '../../policy/policy.ts';
 import type { Ownership } from '../managed-objects.ts';
 import { exactSelector } from '../managed-objects.ts';
@@ -45,7 +46,7 @@ export function desiredNatives(translated: readonly NativePolicy[], options: Des
       return {
         apiVersion: manifest.apiVersion,
         kind,
-        metadata: { name: manifest.metadata.name, labels: NATIVE_LABELS, ...(isBinding ? ofBinding : ofPolicy) },
+        metadata: { name: manifest.metadata.name, labels: MANAGED_LABELS, ...(isBinding ? ofBinding : ofPolicy) },
         spec: isBinding ? bindingSpec(manifest.spec) : policySpec(manifest.spec, namespace),
       };
     });

@@ -8,18 +8,19 @@ import { type DaemonSetView, judgeDaemonSet } from '../../judge/daemon-set.ts';
 import type { StuckPod } from '../../judge/findings.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
 import type { NodeView } from '../../judge/node-view.ts';
+import { formatLabels } from '../../kubernetes/label-selector.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import {
   type Checked,
   clusterReport,
   REPORT_API_VERSION,
-  REPORT_LABELS,
   reportedPolicy,
   type Subject,
   type TimedReport,
   timed,
 } from '../../objects/cluster-report.ts';
+import { MANAGED_LABELS } from '../../objects/object-meta.ts';
 import type { CompiledTaintPolicy, CompiledTolerationPolicy, PolicySet } from '../../policy/policy-set.ts';
 import type { PolicyStatus } from '../../policy/policy-status.ts';
 import { followFault } from '../../runtime/standing-fault.ts';
@@ -113,9 +114,7 @@ export function reportWriter(options: ReportWriterOptions): () => Promise<number
 
   /** By name; undefined where the API is not served. */
   async function storedReports(): Promise<Map<string, Stored> | undefined> {
-    const labelSelector = Object.entries(REPORT_LABELS)
-      .map((label) => label.join('='))
-      .join();
+    const labelSelector = formatLabels(MANAGED_LABELS);
     try {
       const all = await listObjects(client, CLUSTER_REPORTS, (object) => object as Stored, { labelSelector });
       return new Map(all.map((report) => [report.metadata.name, report]));

@@ -9,6 +9,7 @@ import {
   type Webhook,
   type WebhookConfiguration,
 } from '../../cluster/webhook-configurations.ts';
+import { MANAGED_LABELS } from '../../objects/object-meta.ts';
 import type { WebhookEntry } from '../../webhooks/entry.ts';
 import { covers, limitRepairs, type Ownership, ownedByClusterRole } from '../managed-objects.ts';
 import { adviceWebhook, desiredWebhooks } from './desired-webhooks.ts';
@@ -186,7 +187,7 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
 const PHASES = ['mutate', 'validate'] as const;
 const API_VERSION = 'admissionregistration.k8s.io/v1';
 const LABELS = {
-  'app.kubernetes.io/managed-by': 'taintkeeper',
+  ...MANAGED_LABELS,
   // AKS otherwise adds a namespaceSelector that leaves out kube-system, where the CNI's DaemonSets are.
   'admissions.enforcer/disabled': 'true',
 };

@@ -1,3 +1,4 @@
+import { formatLabels } from '../../kubernetes/label-selector.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts.ts';
@@ -19,8 +20,7 @@ export function checkReplicas(
     return finding('skipped', 'the Service points outside the cluster: its pods are not known');
   }
   if (service.ok && service.value === undefined) return finding('skipped', 'see Service');
-  const selector = service.ok ? Object.entries(service.value?.spec?.selector ?? {}) : [];
-  const labels = selector.map(([key, value]) => `${key}=${value}`).join(',');
+  const labels = formatLabels((service.ok && service.value?.spec?.selector) || {});
   if (pods.value.length === 0) {
     const evidence = `no pod in namespace ${namespace} has the labels of the Service (${labels || 'it selects nothing'})`;
     return consequence(whyNone(evidence, facts), (cause) => `${evidence}: see ${cause}`, ['Service']);

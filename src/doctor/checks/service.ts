@@ -1,5 +1,5 @@
 import { CONFIGURATION_NAME } from '../../cluster/webhook-configurations.ts';
-import { type StringMap, selects } from '../../kubernetes/label-selector.ts';
+import { formatLabels, selects } from '../../kubernetes/label-selector.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts.ts';
 import { type Installation, reinstall } from '../installation.ts';
@@ -103,7 +103,7 @@ export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'instal
     const compared = Object.entries(labels).filter(([key]) => key in selected || key in selector);
     return finding(
       'trouble',
-      `${where} selects ${formatLabels(selected)}, and the pods of Deployment ${installation.namespace}/${name} have ${formatLabels(Object.fromEntries(compared))}`,
+      `${where} selects ${formatLabels(selected) || 'nothing'}, and the pods of Deployment ${installation.namespace}/${name} have ${formatLabels(Object.fromEntries(compared)) || 'nothing'}`,
       patchService(installation, [{ op: 'add', path: '/spec/selector', value: selector }]),
     );
   }
@@ -121,11 +121,6 @@ function changedPort(ports: readonly ServicePort[], port: number): object {
 /** By a JSON patch: `kubectl apply` merges ports by their numbers, and labels with those that are there. */
 function patchService({ namespace, service }: Installation, patch: readonly object[]): string {
   return `kubectl patch service --namespace ${namespace} ${service} --type=json --patch='${JSON.stringify(patch)}'`;
-}
-
-function formatLabels(labels: StringMap): string {
-  const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
-  return pairs.join(',') || 'nothing';
 }
 
 /** Whether the Service leads to somebody, at the port that they listen on. */
