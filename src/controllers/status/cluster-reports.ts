@@ -39,18 +39,22 @@ const MAX_NAMED = 8;
 
 const NOT_SERVED = `--write-reports: the API server does not serve ${REPORT_API_VERSION}: install the CustomResourceDefinitions of OpenReports`;
 
-/** What a status was made from. */
+/** What statuses were made from. */
 export interface Evaluation {
-  readonly compiled: PolicySet;
-  readonly nodes: readonly NodeView[];
+  /** The nodes that each policy selects. */
+  readonly selected: ReadonlyMap<CompiledTaintPolicy, readonly NodeView[]>;
   readonly daemonSets: readonly DaemonSetView[];
   readonly pods: readonly StuckPod[];
-  readonly policies: readonly {
-    readonly policy: Pick<PolicyObject, 'kind' | 'name' | 'uid'>;
-    readonly status: PolicyStatus;
-    /** All of them, by name. */
-    readonly violators: readonly string[];
-  }[];
+  readonly policies: readonly Evaluated[];
+}
+
+interface Evaluated {
+  readonly policy: Pick<PolicyObject, 'kind' | 'name' | 'uid'>;
+  /** What of it is in force. */
+  readonly own: PolicySet[keyof PolicySet][number] | undefined;
+  readonly status: PolicyStatus;
+  /** All of them, by name. */
+  readonly violators: readonly string[];
 }
 
 export interface ReportWriterOptions {
@@ -126,11 +130,12 @@ export function reportWriter(options: ReportWriterOptions): () => Promise<number
 
   async function write(
     from: Evaluation,
-    { policy, status, violators }: Evaluation['policies'][number],
+    one: Evaluated,
     stored: ReadonlyMap<string, Stored>,
     ownership: Ownership,
   ): Promise<void> {
-    const shape = clusterReport({ policy, status, checked: checkedBy(policy, from, violators)?.map(identified) });
+    const { policy, status } = one;
+    const shape = clusterReport({ policy, status, checked: checkedBy(one, from)?.map(identified) });
     const { name } = shape.metadata;
     const before = stored.get(name);
     const { metadata, ...report } = timed(shape, before, client.now());
@@ -164,47 +169,32 @@ function ours({ metadata, source, configuration, summary, results = [] }: TimedR
 }
 
 /** What the policy selects; undefined where nothing of it is in force. */
-function checkedBy(
-  { kind, name }: Pick<PolicyObject, 'kind' | 'name'>,
-  { compiled, nodes, daemonSets, pods }: Evaluation,
-  violators: readonly string[],
-): Checked[] | undefined {
+function checkedBy({ own, violators }: Evaluated, { selected, daemonSets, pods }: Evaluation): Checked[] | undefined {
   const differs = new Set(violators);
-  const isIt = (policy: { readonly name: string }) => policy.name === name;
-  if (kind === 'TaintPolicy') {
-    const policy = compiled.taintPolicies.find(isIt);
-    return (
-      policy &&
-      nodes
-        .filter(({ labels }) => policy.selectsNode(labels))
-        .map((node) => ({
-          subject: { apiVersion: 'v1', kind: 'Node', name: node.name },
-          fault: differs.has(node.name) ? () => lossesOn(node, policy) : undefined,
-        }))
-    );
-  }
-  if (kind === 'TolerationPolicy') {
-    const policy = compiled.tolerationPolicies.find(isIt);
-    return (
-      policy &&
-      daemonSets.filter(policy.selectsDaemonSet).map((daemonSet) => ({
+  switch (own?.kind) {
+    case undefined:
+      return undefined;
+    case 'TaintPolicy':
+      return (selected.get(own) ?? []).map((node) => ({
+        subject: { apiVersion: 'v1', kind: 'Node', name: node.name },
+        fault: differs.has(node.name) ? () => lossesOn(node, own) : undefined,
+      }));
+    case 'TolerationPolicy':
+      return daemonSets.filter(own.selectsDaemonSet).map((daemonSet) => ({
         subject: subjectOf(daemonSet),
-        fault: differs.has(keyOf(daemonSet)) ? () => missingIn(daemonSet, policy) : undefined,
-      }))
-    );
+        fault: differs.has(keyOf(daemonSet)) ? () => missingIn(daemonSet, own) : undefined,
+      }));
+    case 'RecoveryPolicy': {
+      const stuck = Map.groupBy(
+        pods.filter((pod) => differs.has(pod.name)),
+        ({ daemonSet }) => keyOf(daemonSet),
+      );
+      return daemonSets.filter(own.selectsDaemonSet).map((daemonSet) => {
+        const names = stuck.get(keyOf(daemonSet))?.map((pod) => pod.name);
+        return { subject: subjectOf(daemonSet), fault: names && (() => `its pods stay Failed: ${named(names)}`) };
+      });
+    }
   }
-  const policy = compiled.recoveryPolicies.find(isIt);
-  const stuck = Map.groupBy(
-    pods.filter((pod) => differs.has(pod.name)),
-    ({ daemonSet }) => keyOf(daemonSet),
-  );
-  return (
-    policy &&
-    daemonSets.filter(policy.selectsDaemonSet).map((daemonSet) => {
-      const names = stuck.get(keyOf(daemonSet))?.map((pod) => pod.name);
-      return { subject: subjectOf(daemonSet), fault: names && (() => `its pods stay Failed: ${named(names)}`) };
-    })
-  );
 }
 
 function lossesOn(node: NodeView, policy: CompiledTaintPolicy): string {

@@ -106,8 +106,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
   return async () => {
     const nodeViews = [...nodes()];
     const daemonSetViews = [...daemonSets()];
-    const inForce = compiled();
-    const { taintPolicies, tolerationPolicies, recoveryPolicies } = inForce;
+    const { taintPolicies, tolerationPolicies, recoveryPolicies } = compiled();
     const byName = new Map(
       [...taintPolicies, ...tolerationPolicies, ...recoveryPolicies].map((one) => [`${one.kind}/${one.name}`, one]),
     );
@@ -153,7 +152,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
         findings,
         now: new Date(),
       });
-      evaluated.push({ policy, status: after, violators: findings?.violators ?? [] });
+      evaluated.push({ policy, own, status: after, violators: findings?.violators ?? [] });
       try {
         if (!isDeepStrictEqual(before, after) && !(await write(policy, after))) conflicts++;
       } catch (error) {
@@ -165,7 +164,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
     violators = found;
     metrics.violating(counts);
     metrics.awaitingEviction(awaiting);
-    onEvaluated({ compiled: inForce, nodes: nodeViews, daemonSets: daemonSetViews, pods, policies: evaluated });
+    onEvaluated({ selected, daemonSets: daemonSetViews, pods, policies: evaluated });
     if (faults.length > 0) throw faults[0];
     return conflicts > 0 ? CONFLICT_PAUSE_MS : LOOK_AGAIN_MS;
 

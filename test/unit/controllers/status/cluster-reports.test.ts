@@ -41,12 +41,12 @@ function rig(names: readonly string[]) {
     },
   };
   const evaluation = (): Evaluation => ({
-    compiled: { taintPolicies, tolerationPolicies: [], recoveryPolicies: [] },
-    ...{ nodes: [NODE], daemonSets: [], pods: [] },
+    selected: new Map(taintPolicies.map((own) => [own, [NODE]])),
+    ...{ daemonSets: [], pods: [] },
     policies: state.names.map((name) => {
-      const policy = taintPolicies.find((one) => one.name === name);
-      const violators = policy ? nodeFindings(policy, [NODE], []).violators : [];
-      return { policy: { kind: 'TaintPolicy', name, uid: `uid-${name}` }, status: { mode: 'Restore' }, violators };
+      const own = taintPolicies.find((one) => one.name === name);
+      const violators = own ? nodeFindings(own, [NODE], []).violators : [];
+      return { policy: { kind: 'TaintPolicy', name, uid: `uid-${name}` }, own, status: { mode: 'Restore' }, violators };
     }),
   });
   const run = reportWriter({
