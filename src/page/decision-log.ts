@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Violation } from '../judge/decision.ts';
+import { type TokenBucket, tokenBucket } from '../runtime/rate-limit.ts';
 import type { JudgedRequest } from '../server/admission-server.ts';
 import { keepPatch } from './patch-changes.ts';
 import type { PageDecision } from './state.ts';
@@ -27,7 +28,7 @@ const VERDICTS = { allow: 'allowed', deny: 'denied', patch: 'patched' } as const
 function keepDecision(
   { request, judgement, phase }: JudgedRequest,
   kind: PageDecision['kind'],
-  { id, replica, at }: { readonly id: string; readonly replica: string; readonly at: Date },
+  { id, replica, at, unlisted }: Pick<PageDecision, 'id' | 'replica' | 'unlisted'> & { readonly at: Date },
 ): KeptDecision {
   const { uid, operation, namespace, dryRun, userInfo } = request;
   const { verdict, violations, warnings } = judgement.decision;
@@ -49,6 +50,7 @@ function keepDecision(
     warnings,
     violations: shown,
     violationsLeftOut: violations.length - shown.length,
+    unlisted,
   } satisfies Omit<PageDecision, 'id' | 'time' | 'changes' | 'changesLeftOut'>);
 
   return {
@@ -76,6 +78,33 @@ function bounded(text: string, length = MAX_CHARACTERS): string {
 /** How many decisions are remembered: enough to see what went on, and a few megabytes at the very most. */
 const MAX_DECISIONS = 200;
 
+/** Of one user: so many at once, and then five a second. Who repeats a request without end would leave no room for the others. */
+const USER_BURST = 100;
+const USER_REFILL_MS = 200;
+
+/** Whoever has asked after so many others begins anew. */
+const MAX_USERS = 256;
+
+/** Who may have a place in the list: how many of the user's decisions had none since the last one that had, or undefined for none now. */
+function placesOfUsers(): (user: string) => number | undefined {
+  const users = new Map<string, { readonly bucket: TokenBucket; unlisted: number }>();
+  return (user) => {
+    let one = users.get(user);
+    if (!one) {
+      if (users.size >= MAX_USERS) users.clear();
+      one = { bucket: tokenBucket(USER_BURST, USER_REFILL_MS), unlisted: 0 };
+      users.set(user, one);
+    }
+    if (!one.bucket.take()) {
+      one.unlisted++;
+      return undefined;
+    }
+    const { unlisted } = one;
+    one.unlisted = 0;
+    return unlisted;
+  };
+}
+
 /** The latest decisions of this process. */
 export interface DecisionLog {
   /** Takes what was just judged. Cheap: whatever is for readers is made when there are any. */
@@ -102,6 +131,7 @@ export function createDecisionLog({
   const run = randomUUID().slice(0, 8);
   const ring: KeptDecision[] = [];
   const listeners = new Set<(decision: KeptDecision) => void>();
+  const placeOf = placesOfUsers();
   let count = 0;
 
   return {
@@ -109,7 +139,9 @@ export function createDecisionLog({
       const { kind, decision } = judged.judgement;
       // Most requests are none of our business, and would leave no room for those that are.
       if (kind === undefined || (decision.verdict === 'allow' && decision.violations.length === 0)) return;
-      const kept = keepDecision(judged, kind, { id: `${replica}/${run}/${count}`, replica, at: now() });
+      const unlisted = placeOf(bounded(judged.request.userInfo.username ?? ''));
+      if (unlisted === undefined) return;
+      const kept = keepDecision(judged, kind, { id: `${replica}/${run}/${count}`, replica, at: now(), unlisted });
       ring[count++ % capacity] = kept;
       for (const listener of listeners) listener(kept);
     },

@@ -233,6 +233,8 @@ export interface PageDecision {
   readonly changes: readonly DecidedChange[];
   /** True when the patch was too large to be kept. */
   readonly changesLeftOut: boolean;
+  /** How many decisions on the same user's requests came since the last one that is listed, and are only in the log. */
+  readonly unlisted: number;
 }
 
 /** One place that a patch changes: `before` is what the request had there. Absent means that nothing was, or is, there. */

@@ -19,7 +19,8 @@ const SIGNS = { denied: '✕', patched: '+', allowed: '✓' };
 
 /** @param {PageDecision} decision */
 export function articleOf(decision) {
-  const { time, verdict, operation, user, dryRun, violationsLeftOut, changes, changesLeftOut, replica } = decision;
+  const { time, verdict, operation, user, dryRun, violationsLeftOut, changes, changesLeftOut, unlisted, replica } =
+    decision;
   const { texts, violations } = saying(decision);
   const href = objectHref(decision);
   const object = breakable(objectOf(decision));
@@ -67,6 +68,8 @@ export function articleOf(decision) {
         ),
       ...changes.map(changeOf),
       changesLeftOut && h('p', { class: 'quiet' }, 'The patch was too large to be kept.'),
+      unlisted > 0 &&
+        h('p', { class: 'quiet' }, `Before it, ${number(unlisted)} more on requests of this user: only in the log.`),
     ),
   );
 }

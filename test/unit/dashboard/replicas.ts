@@ -13,7 +13,7 @@ import { pageSources } from '../page/page-sources.ts';
 
 export interface RunningReplica extends Replica {
   readonly url: URL;
-  /** Makes a decision about a request of this uid, now unless said otherwise. */
+  /** Makes a decision about a request of this uid, of a user of its own, now unless said otherwise. */
   decide(uid: string, at?: Date): void;
   /** Who leads, as this replica has it from now on. */
   setLeader(name: string): void;
@@ -49,7 +49,7 @@ export async function startReplica(name: string, leader = name): Promise<Running
     decide(uid, at = new Date()) {
       clock = at;
       const request = nodeRequest({ object: nodeObject([]), oldObject: nodeObject([taint('keep')]) });
-      decisions.record(judged({ ...request, uid }, 'validate'));
+      decisions.record(judged({ ...request, uid, userInfo: { username: `user of ${uid}` } }, 'validate'));
     },
     setLeader(next) {
       leading = next;

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createDecisionLog } from '../../../src/page/decision-log.ts';
 import type { PageDecision } from '../../../src/page/state.ts';
 import { daemonSetRequest, nodeRequest } from '../admission/requests.ts';
@@ -48,6 +48,7 @@ describe('what is remembered of a request', () => {
         violationsLeftOut: 0,
         changes: [],
         changesLeftOut: false,
+        unlisted: 0,
       },
     ]);
   });
@@ -113,6 +114,28 @@ describe('what is remembered of a request', () => {
 });
 
 describe('bounds', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  it('of a user who repeats a request without end, a burst and then five a second: others keep their places', () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const log = logOf();
+    const refused = (username: string) => log.record(judged({ ...drop('keep'), userInfo: { username } }, 'validate'));
+    const listed = (username: string) => viewsOf(log).filter(({ user }) => user === username);
+
+    refused('dev');
+    for (let n = 0; n < 300; n++) refused('controller');
+    expect(listed('controller')).toHaveLength(100);
+    expect(listed('dev')).toHaveLength(1);
+
+    vi.advanceTimersByTime(1_000);
+    for (let n = 0; n < 10; n++) refused('controller');
+    expect(listed('controller')).toHaveLength(105);
+    expect(viewsOf(log).slice(-5)).toMatchObject([{ unlisted: 200 }, ...Array(4).fill({ unlisted: 0 })]);
+
+    refused('dev');
+    expect(viewsOf(log).at(-1)).toMatchObject({ user: 'dev', unlisted: 0 });
+  });
+
   it('forgets the oldest', () => {
     const log = logOf({ capacity: 3 });
     for (const uid of ['a', 'b', 'c', 'd', 'e']) log.record(judged({ ...drop('keep'), uid }, 'validate'));
