@@ -1,4 +1,4 @@
-import type { Outcome, Violation } from '../judge/decision.ts';
+import { groupViolations, type Outcome, type Violation } from '../judge/decision.ts';
 import type { ObjectReference, RecordedEvent } from '../kubernetes/event.ts';
 import { atMost, printable } from '../kubernetes/text.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
@@ -65,12 +65,9 @@ export function eventsOf(request: AdmissionRequest, { kind, decision }: Judgemen
   if (request.dryRun || kind === undefined) return [];
   const object = objectOf(request, kind);
   const user = printable(request.userInfo.username ?? '');
-  const groups = Map.groupBy(decision.violations, ({ policyKind, policy, outcome, by }) =>
-    [policyKind, policy, outcome, by].join('/'),
-  );
-  return [...groups.values()].flatMap((violations) => {
+  return groupViolations(decision.violations).flatMap((violations) => {
     const [first] = violations;
-    const wording = first && wordingOf(first, kind, request.operation);
+    const wording = wordingOf(first, kind, request.operation);
     if (!wording) return [];
     const { type, reason, action, said, byUser } = wording;
     const subjects = atMost(MAX_SUBJECTS, [...new Set(violations.map(({ subject }) => subject))]).join(', ');

@@ -28,7 +28,7 @@ export async function createLogger(): Promise<Logger> {
       singleLine: true,
       sync: true,
       // What the message of a violation says already.
-      ignore: 'uid,operation,kind,name,user,policyKind,policy,field,mode,outcome,subject',
+      ignore: 'uid,operation,kind,name,user,policyKind,policy,fields,mode,outcome,subjects',
     }),
   );
 }

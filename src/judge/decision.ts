@@ -88,6 +88,17 @@ export interface Violation {
   readonly by?: 'native';
 }
 
+/** What one policy came to in one way, of one request: all that one sentence can say. */
+export type ViolationGroup = readonly [Violation, ...Violation[]];
+
+export function groupViolations(violations: readonly Violation[]): ViolationGroup[] {
+  const groups = Map.groupBy(violations, ({ policyKind, policy, mode, outcome, by }) =>
+    [policyKind, policy, mode, outcome, by].join('/'),
+  );
+  // None is empty.
+  return [...groups.values()] as [Violation, ...Violation[]][];
+}
+
 interface Findings {
   readonly violations: readonly Violation[];
   /** For the person at the other end, each on one line of at most 120 characters. */

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { type FormerNodes, type Judgement, judge } from '../admission/admit.ts';
 import { answer, badRequest, internalError } from '../admission/response.ts';
 import { type AdmissionRequest, decodeReview, nestedTooDeep } from '../admission/review.ts';
-import type { Decision, Phase } from '../judge/decision.ts';
+import { type Decision, groupViolations, type Phase } from '../judge/decision.ts';
 import { printable } from '../kubernetes/text.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
@@ -203,10 +203,11 @@ export function createAdmissionServer({
     function finish(judgement: Judgement): Reviewed {
       const { kind, decision } = judgement;
       count(RESULTS[decision.verdict]);
-      if (kind && !request.dryRun) {
-        for (const violation of decision.violations) metrics.violationFound(kind, violation);
+      if (kind && decision.violations.length > 0) {
+        const groups = groupViolations(decision.violations);
+        if (!request.dryRun) for (const group of groups) metrics.violationFound(kind, group[0], group.length);
+        logViolations(log, request, kind, groups);
       }
-      logViolations(log, request, judgement);
       onJudged?.({ phase, request, judgement });
       return { status: 200, body: answer(request.uid, judgement) };
     }

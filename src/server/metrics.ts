@@ -13,7 +13,8 @@ export interface AdmissionMetrics {
   handshakeFailed(): void;
   requestAnswered(phase: Phase, result: RequestResult, seconds: number): void;
   dryRunAnswered(phase: Phase): void;
-  violationFound(kind: 'Node' | 'DaemonSet', violation: Violation): void;
+  /** @param count how many there are that differ in what they are about alone; 1 by default */
+  violationFound(kind: 'Node' | 'DaemonSet', violation: Violation, count?: number): void;
   /** `at` is when the files were read, in milliseconds since the epoch. */
   policiesLoaded(counts: Record<PolicyKind, number>, at: number): void;
   policiesRefused(): void;
@@ -116,8 +117,8 @@ function admissionMetrics(registers: Registry[]): AdmissionMetrics {
       duration.observe({ path: phase }, seconds);
     },
     dryRunAnswered: (phase) => dryRuns.inc({ path: phase }),
-    violationFound: (kind, { policy, mode, outcome, by }) =>
-      decisions.inc({ kind, policy, mode, outcome, ...(by ? { by } : {}) }),
+    violationFound: (kind, { policy, mode, outcome, by }, count = 1) =>
+      decisions.inc({ kind, policy, mode, outcome, ...(by ? { by } : {}) }, count),
     policiesLoaded(counts, at) {
       for (const [kind, count] of Object.entries(counts)) policies.set({ kind }, count);
       policiesValid.set(1);

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Judgement } from '../admission/admit.ts';
 import type { AdmissionRequest } from '../admission/review.ts';
-import type { Outcome } from '../judge/decision.ts';
-import { printable } from '../kubernetes/text.ts';
+import type { Outcome, ViolationGroup } from '../judge/decision.ts';
+import { atMost, printable } from '../kubernetes/text.ts';
 
 const LEVELS: Record<Outcome, 'info' | 'warn'> = {
   denied: 'warn',
@@ -29,13 +29,22 @@ const LEVELS: Record<Outcome, 'info' | 'warn'> = {
   exempt: 'info',
 };
 
-/** One line for each violation. Dry runs leave no trace but at level debug. */
-export function logViolations(log: Logger, request: AdmissionRequest, { kind, decision }: Judgement): void {
-  if (decision.violations.length === 0) return;
+/** Taints and tolerations that one message lists; the fields of the line have them all. */
+const MAX_SUBJECTS = 8;
+
+/** One line for what each policy came to. Dry runs leave no trace but at level debug. */
+export function logViolations(
+  log: Logger,
+  request: AdmissionRequest,
+  kind: NonNullable<Judgement['kind']>,
+  groups: readonly ViolationGroup[],
+): void {
   const uid = printable(request.uid);
   const name = printable([request.namespace, request.name].filter(Boolean).join('/'));
   const user = printable(request.userInfo.username ?? '');
-  for (const { policyKind, policy, field, mode, outcome, subject, by } of decision.violations) {
+  for (const violations of groups) {
+    const [{ policyKind, policy, mode, outcome, by }] = violations;
+    const subjects = violations.map(({ subject }) => subject);
     const level = request.dryRun ? 'debug' : LEVELS[outcome];
     log[level](
       {
@@ -46,13 +55,13 @@ export function logViolations(log: Logger, request: AdmissionRequest, { kind, de
         user,
         policyKind,
         policy,
-        field,
+        fields: violations.map(({ field }) => field),
         mode,
         outcome,
-        subject,
+        subjects,
         ...(by ? { by } : {}),
       },
-      `${outcome} ${subject} on ${kind} ${name}: ${policyKind} ${policy}, user ${user}`,
+      `${outcome} ${atMost(MAX_SUBJECTS, subjects).join(', ')} on ${kind} ${name}: ${policyKind} ${policy}, user ${user}`,
     );
   }
 }

@@ -29,10 +29,10 @@ const VIOLATION = {
   user: 'dev',
   policyKind: 'TaintPolicy',
   policy: 'p',
-  field: 'spec.taints[0]',
+  fields: ['spec.taints[0]'],
   mode: 'Deny',
   outcome: 'denied',
-  subject: 'a:NoSchedule',
+  subjects: ['a:NoSchedule'],
 };
 
 it('on a terminal, a line has date, time, level, message, and the fields that the message does not say', async () => {

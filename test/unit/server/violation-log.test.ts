@@ -13,7 +13,7 @@ import {
 } from '../reviews.ts';
 import { SERVING_PAIR, startServer } from './running-server.ts';
 
-it('a violation is one line that says who did what to which object, and which policy minds', async () => {
+it('what a policy came to is one line that says who did what to which object, and which policy minds', async () => {
   const { review, log } = await startServer();
   await review(taintDropReview());
 
@@ -28,10 +28,10 @@ it('a violation is one line that says who did what to which object, and which po
       user: 'dev@example.com',
       policyKind: 'TaintPolicy',
       policy: 'keep-deny',
-      field: 'spec.taints[0]',
+      fields: ['spec.taints[0]'],
       mode: 'Deny',
       outcome: 'denied',
-      subject: 'node-role.kubernetes.io/control-plane:NoSchedule',
+      subjects: ['node-role.kubernetes.io/control-plane:NoSchedule'],
       msg: 'denied node-role.kubernetes.io/control-plane:NoSchedule on Node cp-1: TaintPolicy keep-deny, user dev@example.com',
     },
   ]);
@@ -93,13 +93,31 @@ it.each<{ outcome: string; policies: string; body?: object; path: string; level:
   expect(log.lines().slice(before)).not.toContainEqual(expect.objectContaining({ outcome }));
 });
 
-it('each violation has a line of its own, also of one request', async () => {
+it('what one policy adds is one line with all of it', async () => {
   const { review, log } = await startServer();
   await review(daemonSetCreationReview([]), '/mutate');
 
-  expect(log.lines().map(({ msg }) => msg)).toEqual([
-    'added node-role.kubernetes.io/master:NoSchedule on DaemonSet kube-flannel/kube-flannel-ds: TolerationPolicy cni, user dev@example.com',
-    'added node-role.kubernetes.io/control-plane:NoSchedule on DaemonSet kube-flannel/kube-flannel-ds: TolerationPolicy cni, user dev@example.com',
+  expect(log.lines()).toMatchObject([
+    {
+      fields: ['spec.tolerations[0]', 'spec.tolerations[1]'],
+      subjects: ['node-role.kubernetes.io/master:NoSchedule', 'node-role.kubernetes.io/control-plane:NoSchedule'],
+      msg:
+        'added node-role.kubernetes.io/master:NoSchedule, node-role.kubernetes.io/control-plane:NoSchedule ' +
+        'on DaemonSet kube-flannel/kube-flannel-ds: TolerationPolicy cni, user dev@example.com',
+    },
+  ]);
+});
+
+it('a message names eight taints, the fields of its line all of them', async () => {
+  const { review, log } = await startServer({ policies: taintPolicyYaml('Deny') });
+  const taints = Array.from({ length: 12 }, (_, n) => ({ ...CONTROL_PLANE_TAINT, effect: `NoSchedule${n}` }));
+  await review(nodeUpdateReview(taints, []), '/validate');
+
+  expect(log.lines()).toMatchObject([
+    {
+      subjects: taints.map(({ key, effect }) => `${key}:${effect}`),
+      msg: expect.stringContaining('and 5 more on Node'),
+    },
   ]);
 });
 
