@@ -15,6 +15,7 @@ import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { compileDaemonSetSelection, type SelectableDaemonSet } from '../policy/daemon-set-selection.ts';
 import { modeOf, type Policy, type RecoveryPolicy, type TolerationPolicy } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
+import type { Say } from './sections.ts';
 
 /** Whether a policy is for a DaemonSet. */
 export interface PolicyOnDaemon {
@@ -32,7 +33,7 @@ export interface TolerationOnDaemon {
   readonly toleration: string;
   /** `own`: no policy asks for it. `asked`: one does, and it is there. `missing`: one does, and it is not. */
   readonly state: 'own' | 'asked' | 'missing';
-  readonly by: readonly { readonly policy: string; readonly mode: string; readonly field: string }[];
+  readonly by: readonly Say[];
 }
 
 /** Nodes on which pods fare alike. */

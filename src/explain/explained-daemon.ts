@@ -14,10 +14,13 @@ import {
   type Explanation,
   type Facts,
   filled,
+  namedBy,
   type PolicyTrouble,
   policiesIn,
   type Section,
   type Step,
+  selectedText,
+  selectingFirst,
   troublesOf,
   writerOf,
 } from './sections.ts';
@@ -139,13 +142,11 @@ export function wordsOfDaemon(explained: ExplainedDaemon): Explanation {
         ? { lines: isOthers(explained) ? [] : ['there are no TolerationPolicies and no RecoveryPolicies'] }
         : {
             head: ['Policy', 'Mode', kind === 'pod' ? 'Its DaemonSet' : 'This DaemonSet'],
-            rows: policies
-              .toSorted((a, b) => Number(a.unmet.length > 0) - Number(b.unmet.length > 0))
-              .map(({ kind, policy, mode, unmet }) => [
-                { text: `${kind} ${policy}`, policy: `${kind}/${policy}` },
-                mode,
-                unmet.length === 0 ? 'is selected' : `is not selected: needs ${unmet.join(', ')}`,
-              ]),
+            rows: selectingFirst(policies).map(({ kind, policy, mode, unmet }) => [
+              { text: `${kind} ${policy}`, policy: `${kind}/${policy}` },
+              mode,
+              selectedText(unmet),
+            ]),
           },
       {
         head: ['Nodes', 'Which', kind === 'pod' ? 'It can run' : 'Runs', 'Why not'],
@@ -189,14 +190,13 @@ function podLines(explained: ExplainedDaemon): string[] {
 }
 
 function whyOf({ state, by }: TolerationOnDaemon): string {
-  const named = by.map(({ policy, mode, field }) => `${policy} (${mode}, ${field})`).join(', ');
   switch (state) {
     case 'own':
       return 'no policy asks for it';
     case 'asked':
-      return `asked for by ${named}`;
+      return `asked for by ${namedBy(by)}`;
     case 'missing':
-      return `wanted by ${named}`;
+      return `wanted by ${namedBy(by)}`;
   }
 }
 

@@ -9,9 +9,12 @@ import {
   type Explanation,
   type Facts,
   filled,
+  namedBy,
   type PolicyTrouble,
   policiesIn,
   type Step,
+  selectedText,
+  selectingFirst,
   troublesOf,
   writerOf,
 } from './sections.ts';
@@ -62,9 +65,6 @@ export function explainedNode(
 /** The explanation in words. */
 export function wordsOfNode(explained: ExplainedNode): Explanation {
   const { name, taints, policies, writtenBy, intruders } = explained;
-  const selecting = policies.filter(({ unmet }) => unmet.length === 0);
-  const others = policies.filter(({ unmet }) => unmet.length > 0);
-  const cellOf = (policy: string) => ({ text: policy, policy: `TaintPolicy/${policy}` });
   return {
     sections: filled([
       taints.length === 0
@@ -83,18 +83,11 @@ export function wordsOfNode(explained: ExplainedNode): Explanation {
         ? { lines: ['there are no TaintPolicies'] }
         : {
             head: ['TaintPolicy', 'Mode', 'This node'],
-            rows: [
-              ...selecting.map(({ policy, mode, refusesLeaving }) => [
-                cellOf(policy),
-                mode,
-                refusesLeaving ? 'is selected, and may not leave with a protected taint' : 'is selected',
-              ]),
-              ...others.map(({ policy, mode, unmet }) => [
-                cellOf(policy),
-                mode,
-                `is not selected: needs ${unmet.join(', ')}`,
-              ]),
-            ],
+            rows: selectingFirst(policies).map(({ policy, mode, unmet, refusesLeaving }) => [
+              { text: policy, policy: `TaintPolicy/${policy}` },
+              mode,
+              `${selectedText(unmet)}${refusesLeaving && unmet.length === 0 ? ', and may not leave with a protected taint' : ''}`,
+            ]),
           },
       ...closing(explained),
     ]),
@@ -103,8 +96,6 @@ export function wordsOfNode(explained: ExplainedNode): Explanation {
   };
 }
 
-const namedBy = (by: TaintOnNode['by']) =>
-  by.map(({ policy, mode, field }) => `${policy} (${mode}, ${field})`).join(', ');
 const policiesOf = ({ by }: TaintOnNode) => [...new Set(by.map(({ policy }) => policy))].join(' and ');
 const named = ({ by }: TaintOnNode) => namedBy(by);
 

@@ -7,6 +7,7 @@ import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint
 import type { Policy, TaintPolicy } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
+import type { Say } from './sections.ts';
 
 /** Whether a TaintPolicy is for a node. */
 export interface PolicyOnNode {
@@ -32,13 +33,6 @@ export type TaintState =
   | 'missing'
   /** Not carried, because somebody removed it whom the policy exempts. */
   | 'removed';
-
-/** A policy that has a say in a taint, and the field that says so. */
-interface Say {
-  readonly policy: string;
-  readonly mode: TaintMode;
-  readonly field: string;
-}
 
 export interface TaintOnNode {
   readonly taint: Taint;

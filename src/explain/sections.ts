@@ -60,6 +60,13 @@ export interface PolicyTrouble {
   readonly message: string;
 }
 
+/** A policy that has a say in a taint or a toleration, and the field that says so. */
+export interface Say {
+  readonly policy: string;
+  readonly mode: string;
+  readonly field: string;
+}
+
 /** What is known besides the object that is explained; a person's command and a replica find it out each in their own way. */
 export interface Facts {
   readonly policies: readonly PolicyObject[];
@@ -68,6 +75,20 @@ export interface Facts {
   readonly events: readonly ToldEvent[];
   /** What could not be read. */
   readonly notes: readonly string[];
+}
+
+export const namedBy = (by: readonly Say[]) =>
+  by.map(({ policy, mode, field }) => `${policy} (${mode}, ${field})`).join(', ');
+
+/** @param unmet what of the selection of a policy the object does not meet */
+export const selectedText = (unmet: readonly string[]) =>
+  unmet.length === 0 ? 'is selected' : `is not selected: needs ${unmet.join(', ')}`;
+
+/** The policies that select the object before those that do not. */
+export function selectingFirst<Found extends { readonly unmet: readonly string[] }>(
+  policies: readonly Found[],
+): Found[] {
+  return policies.toSorted((a, b) => Number(a.unmet.length > 0) - Number(b.unmet.length > 0));
 }
 
 /** Those that are in force. */
