@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import type { SchedulingNode } from '../coverage/coverage.ts';
-import { type CoverageFix, type FixableDaemonSet, type LeftGap, needsOf } from '../coverage/fix.ts';
+import { type CoverageFix, type FixableDaemonSet, type LeftGap, needsOf, rolloutCommand } from '../coverage/fix.ts';
 import {
   helmValues,
   type InstalledDaemonSet,
@@ -12,7 +12,7 @@ import type { CoverageReport } from '../coverage/report.ts';
 import { KUBECTL_YAML } from '../files/documents.ts';
 import { IGNORE_ANNOTATION } from '../judge/daemon-set.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
-import { atMost, count, shellWord } from '../kubernetes/text.ts';
+import { atMost, count } from '../kubernetes/text.ts';
 import { asComments } from './output.ts';
 
 type Fix = CoverageFix<InstalledDaemonSet, SchedulingNode>;
@@ -70,7 +70,10 @@ const FORMS: Readonly<Record<FixForm, (fix: Fix) => Formed>> = {
     about: [
       '. Each DaemonSet gets its tolerations with its next rollout. existing: Patch has the leader do that, one after the other:',
       'it takes the right patchDaemonSets (off by default). Without it, once the policies are Ready (kubectl get tolerationpolicies):',
-      ...rollouts(needsOf(closed).map(({ daemonSet }) => daemonSet)),
+      ...atMost(
+        MAX_ROLLOUTS,
+        needsOf(closed).map(({ daemonSet }) => `  ${rolloutCommand(daemonSet)}`),
+      ),
     ],
   }),
   patch({ closed }) {
@@ -116,14 +119,6 @@ const FORMS: Readonly<Record<FixForm, (fix: Fix) => Formed>> = {
     };
   },
 };
-
-/** What has DaemonSets get what policies ask for, whatever taintkeeper may do. */
-function rollouts(daemonSets: readonly FixableDaemonSet[]): string[] {
-  const commands = daemonSets.map(
-    ({ namespace, name }) => `  kubectl rollout restart -n ${shellWord(namespace)} daemonset ${shellWord(name)}`,
-  );
-  return atMost(MAX_ROLLOUTS, commands);
-}
 
 function asManifest(object: object): string {
   return stringify(object, { lineWidth: 0, ...KUBECTL_YAML });

@@ -53,6 +53,11 @@ export function fixCommand(
   return `taintkeeper coverage -n ${shellWord(namespace)} --daemonset ${shellWord(name)} --fix${asked.join('')}`;
 }
 
+/** The command that has a DaemonSet get what policies ask for, whatever taintkeeper may do; it replaces the pods. */
+export function rolloutCommand({ namespace, name }: Pick<FixableDaemonSet, 'namespace' | 'name'>): string {
+  return `kubectl rollout restart -n ${shellWord(namespace)} daemonset ${shellWord(name)}`;
+}
+
 /** What the CRD allows in one policy. */
 const MAX_NAMES = 64;
 export const MAX_TOLERATIONS = 64;

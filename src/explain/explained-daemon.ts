@@ -1,7 +1,7 @@
 import type { podStateOf } from '../cluster/daemon-pods.ts';
 import { describeOwner, type ManagedFields } from '../controllers/managed-objects.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
-import { fixCommand } from '../coverage/fix.ts';
+import { fixCommand, rolloutCommand } from '../coverage/fix.ts';
 import { managerOf } from '../coverage/remedies.ts';
 import { type DaemonSetView, IGNORE_ANNOTATION } from '../judge/daemon-set.ts';
 import type { Taint } from '../kubernetes/taint.ts';
@@ -202,9 +202,10 @@ function whyOf({ state, by }: TolerationOnDaemon): string {
 
 function nextOfDaemonSet(explained: ExplainedDaemon): Step {
   const { namespace, name, tolerations, policies, gaps, unasked, optsOut, missingPods, troubles } = explained;
-  const target = `-n ${shellWord(namespace)} daemonset`;
   if (optsOut && gaps.length > 0) {
-    return { command: `kubectl annotate ${target} ${shellWord(name)} ${IGNORE_ANNOTATION}-` };
+    return {
+      command: `kubectl annotate -n ${shellWord(namespace)} daemonset ${shellWord(name)} ${IGNORE_ANNOTATION}-`,
+    };
   }
   const wanting = tolerations
     .flatMap(({ state, by }) => (state === 'missing' ? by : []))
@@ -214,7 +215,7 @@ function nextOfDaemonSet(explained: ExplainedDaemon): Step {
       ({ policy, patchesExisting }) => patchesExisting && wanting.some((by) => by.policy === policy),
     );
     // The leader patches one DaemonSet after the other, where it may.
-    const command = isPatched ? 'taintkeeper doctor' : `kubectl rollout restart ${target} ${shellWord(name)}`;
+    const command = isPatched ? 'taintkeeper doctor' : rolloutCommand(explained);
     return { command, ...alsoUnasked(explained, unasked) };
   }
   if (gaps.length > 0) return { command: fixCommand(explained, gaps) };
