@@ -13,47 +13,64 @@ export interface DesiredOptions {
   readonly timeoutSeconds: number;
 }
 
-/**
- * The webhooks of one phase as they should be registered, in the order of the entries. A field that is undefined must not be there:
- * nobody is to narrow a webhook unseen.
- */
+const APIS = {
+  nodes: { apiGroups: [''], apiVersions: ['v1'] },
+  daemonsets: { apiGroups: ['apps'], apiVersions: ['v1'] },
+  taintpolicies: { apiGroups: ['taintkeeper.dev'], apiVersions: ['v1alpha1'] },
+};
+
+/** What one webhook has, and others do not. */
+interface OwnFields extends Omit<WebhookEntry, 'phase' | 'resource' | 'reinvocationPolicy' | 'widened'> {
+  readonly path: string;
+  readonly resource: keyof typeof APIS;
+  readonly sideEffects: 'None' | 'NoneOnDryRun';
+}
+
+/** A field that is undefined must not be there: nobody is to narrow a webhook unseen. */
+function webhook(own: OwnFields, { service, bundle, timeoutSeconds }: DesiredOptions): Webhook {
+  const { namespace, name, port } = service;
+  return {
+    name: own.name,
+    clientConfig: {
+      service: { namespace, name, port, path: own.path },
+      ...(bundle === undefined ? {} : { caBundle: Buffer.from(bundle).toString('base64') }),
+    },
+    rules: [{ ...APIS[own.resource], resources: [own.resource], operations: [...own.operations], scope: '*' }],
+    namespaceSelector: exactSelector(own.namespaceSelector ?? []),
+    objectSelector: exactSelector(own.objectSelector ?? []),
+    matchPolicy: 'Equivalent',
+    matchConditions: own.matchConditions.length > 0 ? own.matchConditions : undefined,
+    failurePolicy: own.failurePolicy,
+    sideEffects: own.sideEffects,
+    admissionReviewVersions: ['v1'],
+    timeoutSeconds,
+  };
+}
+
+/** The webhooks of one phase as they should be registered, in the order of the entries. */
 export function desiredWebhooks(
   entries: readonly WebhookEntry[],
   phase: ConfigurationPhase,
-  { service, bundle, timeoutSeconds }: DesiredOptions,
+  options: DesiredOptions,
 ): Webhook[] {
-  const { namespace, name, port } = service;
   return entries
     .filter((entry) => entry.phase === phase)
     .map((entry) => ({
-      name: entry.name,
-      clientConfig: {
-        service: { namespace, name, port, path: `/${phase}` },
-        ...(bundle === undefined ? {} : { caBundle: Buffer.from(bundle).toString('base64') }),
-      },
-      rules: [
+      ...webhook(
         {
-          apiGroups: [GROUPS[entry.resource]],
-          apiVersions: ['v1'],
-          resources: [entry.resource],
-          operations: [...entry.operations],
-          scope: '*',
+          ...entry,
+          path: `/${phase}`,
+          // A DaemonSet of our own must not wait for us. Nodes are in no namespace: the selector does not count for them.
+          namespaceSelector: [
+            ...(entry.namespaceSelector ?? []),
+            { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [options.service.namespace] },
+          ],
+          // Events tell of what a request has led to; a dry run leaves none.
+          sideEffects: 'NoneOnDryRun',
         },
-      ],
-      // A DaemonSet of our own must not wait for us. Nodes are in no namespace: the selector does not count for them.
-      namespaceSelector: exactSelector([
-        ...(entry.namespaceSelector ?? []),
-        { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [namespace] },
-      ]),
-      objectSelector: exactSelector(entry.objectSelector ?? []),
-      matchPolicy: 'Equivalent',
-      matchConditions: entry.matchConditions.length > 0 ? entry.matchConditions : undefined,
+        options,
+      ),
       ...(phase === 'mutate' ? { reinvocationPolicy: entry.reinvocationPolicy ?? 'Never' } : {}),
-      failurePolicy: entry.failurePolicy,
-      // Events tell of what a request has led to; a dry run leaves none.
-      sideEffects: 'NoneOnDryRun',
-      admissionReviewVersions: ['v1'],
-      timeoutSeconds,
     }));
 }
 
@@ -67,37 +84,22 @@ export const ADVICE_PATH = '/advise';
  * The webhook for our own TaintPolicies: it warns whoever writes one, and refuses nothing. Their status is no matter of it, nor a write
  * that leaves their spec as it is: the leader writes a status all the time.
  */
-export function adviceWebhook({ service, bundle }: Omit<DesiredOptions, 'timeoutSeconds'>): Webhook {
-  const { namespace, name, port } = service;
-  return {
-    name: 'advise.taintkeeper.dev',
-    clientConfig: {
-      service: { namespace, name, port, path: ADVICE_PATH },
-      ...(bundle === undefined ? {} : { caBundle: Buffer.from(bundle).toString('base64') }),
+export function adviceWebhook(options: Omit<DesiredOptions, 'timeoutSeconds'>): Webhook {
+  return webhook(
+    {
+      name: 'advise.taintkeeper.dev',
+      path: ADVICE_PATH,
+      resource: 'taintpolicies',
+      operations: ['CREATE', 'UPDATE'],
+      matchConditions: [
+        { name: 'changes-the-spec', expression: "request.operation == 'CREATE' || object.spec != oldObject.spec" },
+      ],
+      failurePolicy: 'Ignore',
+      sideEffects: 'None',
     },
-    rules: [
-      {
-        apiGroups: ['taintkeeper.dev'],
-        apiVersions: ['v1alpha1'],
-        resources: ['taintpolicies'],
-        operations: ['CREATE', 'UPDATE'],
-        scope: '*',
-      },
-    ],
-    namespaceSelector: exactSelector([]),
-    objectSelector: exactSelector([]),
-    matchPolicy: 'Equivalent',
-    matchConditions: [
-      { name: 'changes-the-spec', expression: "request.operation == 'CREATE' || object.spec != oldObject.spec" },
-    ],
-    failurePolicy: 'Ignore',
-    sideEffects: 'None',
-    admissionReviewVersions: ['v1'],
-    timeoutSeconds: ADVICE_TIMEOUT_SECONDS,
-  };
+    { ...options, timeoutSeconds: ADVICE_TIMEOUT_SECONDS },
+  );
 }
-
-const GROUPS: Readonly<Record<WebhookEntry['resource'], string>> = { nodes: '', daemonsets: 'apps' };
 
 /** The API server compiles every expression of a configuration that is written, and requests wait for it. */
 const LEAST_DISTANCE_MS = 2_000;
