@@ -37,7 +37,11 @@ interface Pod {
       readonly fieldsV1?: { readonly 'f:spec'?: Readonly<Record<string, unknown>> };
     }[];
   };
-  readonly spec: { readonly tolerations?: readonly Toleration[] | null; readonly schedulerName?: string };
+  readonly spec: {
+    readonly tolerations?: readonly Toleration[] | null;
+    readonly schedulerName?: string;
+    readonly schedulingGates?: readonly unknown[];
+  };
   readonly status?: {
     readonly phase?: string;
     readonly startTime?: string;
@@ -104,16 +108,6 @@ export async function evictPod(
 /** More than this many are not read: of so many, most have no place to run either. */
 const MAX_UNBOUND = 2_000;
 
-interface PendingPod {
-  readonly metadata: {
-    readonly namespace: string;
-    readonly name: string;
-    readonly creationTimestamp: string;
-    readonly ownerReferences?: readonly { readonly kind: string; readonly controller?: boolean }[];
-  };
-  readonly spec: { readonly schedulingGates?: readonly unknown[] };
-}
-
 /**
  * The pods that are Pending and bound to no node; undefined for more than {@link MAX_UNBOUND}.
  * @throws ApiError, with status 403 where pods may not be listed
@@ -129,7 +123,7 @@ export async function listUnboundPods(client: ApiClient, signal: AbortSignal): P
 }
 
 function viewUnboundPod(object: unknown): UnboundPod {
-  const { metadata, spec } = object as PendingPod;
+  const { metadata, spec } = object as Pod;
   return {
     name: `${metadata.namespace}/${metadata.name}`,
     createdAt: Date.parse(metadata.creationTimestamp),
