@@ -1,10 +1,8 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { parsePolicy } from '../../../src/policy/policy.ts';
 import { daemonSetObject, nodeObject } from '../reviews.ts';
-import { temporaryDirectory } from '../temporary-directory.ts';
+import { temporaryFile } from '../temporary-directory.ts';
 import { run, runProcess } from './run-command.ts';
 
 const MASTER = { key: 'node-role.kubernetes.io/master', effect: 'NoSchedule' };
@@ -13,9 +11,10 @@ const NOT_READY = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
 
 /** The path of a temporary file with these objects as JSON documents. */
 function file(...objects: (object | string)[]): string {
-  const path = join(temporaryDirectory(), 'input.yaml');
-  writeFileSync(path, objects.map((each) => (typeof each === 'string' ? each : JSON.stringify(each))).join('\n---\n'));
-  return path;
+  return temporaryFile(
+    'input.yaml',
+    objects.map((each) => (typeof each === 'string' ? each : JSON.stringify(each))).join('\n---\n'),
+  );
 }
 
 const node = (name: string, taints: object[] = [], labels: object = {}) => nodeObject(taints, { name, labels });

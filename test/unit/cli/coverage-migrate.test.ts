@@ -1,11 +1,9 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 import { manifest } from '../policy/policies.ts';
 import { daemonSetObject, nodeObject } from '../reviews.ts';
-import { temporaryDirectory } from '../temporary-directory.ts';
+import { temporaryFile } from '../temporary-directory.ts';
 import { run } from './run-command.ts';
 
 const OLD = 'node-role.kubernetes.io/master';
@@ -14,9 +12,7 @@ const tolerating = (key: string) => ({ tolerations: [{ key, operator: 'Exists', 
 
 /** The path of a temporary file with these objects as JSON documents. */
 function file(...objects: object[]): string {
-  const path = join(temporaryDirectory(), 'input.yaml');
-  writeFileSync(path, objects.map((each) => JSON.stringify(each)).join('\n---\n'));
-  return path;
+  return temporaryFile('input.yaml', objects.map((each) => JSON.stringify(each)).join('\n---\n'));
 }
 
 const node = (name: string, taints: string[], labels: string[] = taints) =>

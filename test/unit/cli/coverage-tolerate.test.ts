@@ -1,19 +1,15 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { Claim } from '../../../src/coverage/tolerating.ts';
 import { answer, clientFor, type FakeApi, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
-import { temporaryDirectory } from '../temporary-directory.ts';
+import { temporaryFile } from '../temporary-directory.ts';
 import { run } from './run-command.ts';
 
 const EVERYTHING = [{ operator: 'Exists' }];
 const AUTHORIZED = { key: 'gpu', ensure: 'Nothing', tolerate: 'Authorized' };
 
 function file(...objects: object[]): string {
-  const path = join(temporaryDirectory(), 'input.yaml');
-  writeFileSync(path, objects.map((each) => JSON.stringify(each)).join('\n---\n'));
-  return path;
+  return temporaryFile('input.yaml', objects.map((each) => JSON.stringify(each)).join('\n---\n'));
 }
 
 const pod = (name: string, spec: object = { tolerations: EVERYTHING }, metadata: object = {}) => ({

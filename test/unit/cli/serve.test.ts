@@ -8,7 +8,7 @@ import { json } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { LogLine } from '../captured-log.ts';
 import { taintDropReview, taintPolicyYaml } from '../reviews.ts';
-import { temporaryDirectory } from '../temporary-directory.ts';
+import { temporaryDirectory, temporaryFile } from '../temporary-directory.ts';
 import { PROGRAM, run } from './run-command.ts';
 
 /** Starting Node.js and issuing certificates takes a second on a busy machine. */
@@ -63,11 +63,7 @@ async function serve(...args: string[]) {
   };
 }
 
-function policyFile(text: string): string {
-  const path = join(temporaryDirectory(), 'policy.yaml');
-  writeFileSync(path, text);
-  return path;
-}
+const policyFile = (text: string) => temporaryFile('policy.yaml', text);
 
 it('serves with built-in policies and a certificate of its own, says where, and ends at SIGTERM', async () => {
   const { child, ended, lines, serving, printed, adminUrl, certDirectory, review } = await serve();

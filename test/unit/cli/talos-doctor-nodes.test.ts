@@ -1,6 +1,5 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Diagnosis } from '../../../src/doctor/check.ts';
 import {
   type Api,
   clientPair,
@@ -20,7 +19,7 @@ import {
   versionOnly,
   versionResponse,
 } from '../talos/apid.ts';
-import { temporaryDirectory } from '../temporary-directory.ts';
+import { temporaryFile } from '../temporary-directory.ts';
 import { run } from './run-command.ts';
 
 let ca: Pair;
@@ -32,26 +31,12 @@ beforeAll(async () => {
   serving = await servingPair(ca);
 });
 
-function file(name: string, text: string): string {
-  const path = join(temporaryDirectory(), name);
-  writeFileSync(path, text);
-  return path;
-}
-
-interface Check {
-  readonly area: string;
-  readonly name: string;
-  readonly state: string;
-  readonly evidence: string;
-  readonly remedy?: string;
-}
-
 /** What it says of nodes that were asked; nothing of it may be secret. */
 async function asked(text: string, ...args: string[]) {
-  const common = ['talos', 'doctor', '--talosconfig', file('talosconfig', text), ...args];
+  const common = ['talos', 'doctor', '--talosconfig', temporaryFile('talosconfig', text), ...args];
   const { stdout, stderr, code } = await run(...common, '-o', 'json');
   expect(stdout + stderr).not.toContain('SECRET');
-  const { verdict, checks } = JSON.parse(stdout) as { verdict: string; checks: Check[] };
+  const { verdict, checks } = JSON.parse(stdout) as Diagnosis;
   const said = checks.filter(({ name }) => !/^talosconfig$|^client certificate$|^127\.0\.0\.1:/.test(name));
   return { code, verdict, checks, said: said.map(({ name, state, evidence }) => `${state} ${name}: ${evidence}`) };
 }
@@ -220,7 +205,7 @@ describe('a configuration', () => {
       says: /there is no nodeTaint in machine/,
     },
   ])('that $what is refused', async ({ tag, text, says }) => {
-    const path = file('worker.yaml', text);
+    const path = temporaryFile('worker.yaml', text);
     const { code, verdict, said } = await asked(context([await endpoint(configured(LIVE, tag))]), '-f', path);
     expect({ code, verdict }).toEqual({ code: 1, verdict: 'configuration' });
     expect(said.slice(1)).toEqual([
@@ -234,7 +219,7 @@ describe('a configuration', () => {
     const { said } = await asked(
       context([at]),
       '-f',
-      file('w.yaml', `${LIVE}---\napiVersion: v1alpha1\nkind: KubeNodeConfig\n`),
+      temporaryFile('w.yaml', `${LIVE}---\napiVersion: v1alpha1\nkind: KubeNodeConfig\n`),
     );
     expect(said[1]).toMatch(/^trouble .*does not have documents of kind KubeNodeConfig/);
   });
@@ -261,7 +246,7 @@ describe('a configuration', () => {
       says: /^note .*it changes machine\.env, without a reboot \(--mode=auto, no-reboot, try or staged; reboot is refused\); of machine\.env, something may take effect with the next reboot only$/,
     },
   ])('$what', async ({ text, tag, says }) => {
-    const path = file('worker.yaml', text);
+    const path = temporaryFile('worker.yaml', text);
     const { code, verdict, said } = await asked(context([await endpoint(configured(LIVE, tag))]), '-f', path);
     expect({ code, verdict }).toEqual({ code: 0, verdict: 'healthy' });
     expect(said.at(-1)).toMatch(says);
@@ -289,7 +274,7 @@ describe('a configuration', () => {
     },
   ])('in force is not known, for $what: the version is judged all the same', async ({ reply, says }) => {
     const api: Api = (method) => (method === MACHINE_CONFIG ? reply : { message: versionResponse('v1.13.2') });
-    const path = file('worker.yaml', LIVE);
+    const path = temporaryFile('worker.yaml', LIVE);
     const { code, verdict, said } = await asked(context([await endpoint(api)]), '-f', path, '--timeout', '1000');
     expect({ code, verdict }).toEqual({ code: 2, verdict: 'unknown' });
     expect(said).toEqual([
@@ -310,14 +295,18 @@ describe('a configuration', () => {
   });
 
   it('that is a patch, for a node that nobody reaches, or for a Talos that is not known', async () => {
-    const patch = file('patch.yaml', 'machine: { nodeLabels: { a: b } }');
+    const patch = temporaryFile('patch.yaml', 'machine: { nodeLabels: { a: b } }');
     const at = await endpoint(configured(LIVE));
     expect((await asked(context([at]), '-f', patch)).said.at(-1)).toMatch(/^skipped .*it is a patch/);
     const nobody = await asked(context([await closedPort()]), '-f', patch);
     expect(nobody.said).toEqual([expect.stringMatching(/^skipped .*there is no node that could be asked/)]);
     const old = await asked(context([await endpoint(versionOnly('v1.1.0'))]), '-f', patch);
     expect(old.said.at(-1)).toMatch(/nothing is known of Talos v1\.1\.0: taintkeeper knows 1\.3 to 1\.15/);
-    const newer = await asked(context([await endpoint(configured(LIVE, 'v1.16.0'))]), '-f', file('w.yaml', LIVE));
+    const newer = await asked(
+      context([await endpoint(configured(LIVE, 'v1.16.0'))]),
+      '-f',
+      temporaryFile('w.yaml', LIVE),
+    );
     expect(newer.said.slice(1)).toEqual([
       expect.stringMatching(/^note .*runs Talos 1\.16, newer than 1\.15: what is new in it is not judged/),
       expect.stringMatching(/nothing to apply/),
@@ -341,7 +330,7 @@ const RECORDED = {
 it('reads the bytes of Talos itself', async () => {
   const hex = (text: string) => ({ message: Buffer.from(text, 'hex') });
   const api: Api = (method) => hex(method === MACHINE_CONFIG ? RECORDED.configuration : RECORDED.version);
-  const path = file('worker.yaml', 'machine: { type: worker }');
+  const path = temporaryFile('worker.yaml', 'machine: { type: worker }');
   const { said } = await asked(context([await endpoint(api)]), '-f', path);
   expect(said).toEqual([
     'ok version: 127.0.0.1 runs Talos v1.13.2',
@@ -354,8 +343,8 @@ it('reads the bytes of Talos itself', async () => {
 });
 
 it('says in one screen what it costs, and the command', async () => {
-  const path = file('worker.yaml', changed('env: { SECRET_TOKEN: SECRET }'));
-  const config = file('talosconfig', context([await endpoint(configured(LIVE))]));
+  const path = temporaryFile('worker.yaml', changed('env: { SECRET_TOKEN: SECRET }'));
+  const config = temporaryFile('talosconfig', context([await endpoint(configured(LIVE))]));
   const { stdout } = await run('talos', 'doctor', '--talosconfig', config, '-f', path);
   expect(stdout.split('\n').slice(1)).toEqual([
     `note: ${path} on 127.0.0.1: Talos 1.13 reboots for machine.env: --mode=auto does so at once, staged waits for the next reboot, no-reboot and try are refused`,

@@ -1,8 +1,7 @@
 import { X509Certificate } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { parse, stringify } from 'yaml';
+import type { Diagnosis } from '../../../src/doctor/check.ts';
 import { needsOpenssl } from '../certs/openssl.ts';
 import {
   clientPair,
@@ -16,7 +15,7 @@ import {
   talosCa,
   talosconfig,
 } from '../talos/apid.ts';
-import { temporaryDirectory } from '../temporary-directory.ts';
+import { temporaryFile } from '../temporary-directory.ts';
 import { run } from './run-command.ts';
 
 let ca: Pair;
@@ -26,24 +25,12 @@ beforeAll(async () => {
   client = await clientPair(ca);
 });
 
-function file(text: string): string {
-  const path = join(temporaryDirectory(), 'talosconfig');
-  writeFileSync(path, text);
-  return path;
-}
-
-interface Check {
-  readonly area: string;
-  readonly name: string;
-  readonly state: string;
-  readonly evidence: string;
-  readonly remedy?: string;
-}
+const file = (text: string) => temporaryFile('talosconfig', text);
 
 /** The verdict, and the checks of what was dialled by their states. */
 async function diagnosed(text: string, ...args: string[]) {
   const outcome = await run('talos', 'doctor', '--talosconfig', file(text), '-o', 'json', '--timeout', '300', ...args);
-  const { verdict, checks } = JSON.parse(outcome.stdout) as { verdict: string; checks: Check[] };
+  const { verdict, checks } = JSON.parse(outcome.stdout) as Diagnosis;
   const troubles = checks.filter(({ state }) => state === 'trouble');
   return {
     code: outcome.code,

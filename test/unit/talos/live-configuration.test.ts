@@ -1,9 +1,9 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { run } from '../cli/run-command.ts';
-import { temporaryDirectory } from '../temporary-directory.ts';
+import { temporaryFile } from '../temporary-directory.ts';
 
 const GENERATED = join(import.meta.dirname, 'generated');
 
@@ -34,11 +34,7 @@ const resource = (spec: string, { id = 'v1alpha1', node = '10.0.0.5' } = {}) =>
     { indent: 4, blockQuote: 'literal', lineWidth: 0 },
   );
 
-function write(text: string): string {
-  const path = join(temporaryDirectory(), 'live.yaml');
-  writeFileSync(path, text);
-  return path;
-}
+const write = (text: string) => temporaryFile('live.yaml', text);
 
 async function lint(text: string, ...args: string[]) {
   const path = write(text);
