@@ -1,11 +1,16 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { isForbidden } from '../cluster/client/api-error.ts';
+import { ApiError, isForbidden } from '../cluster/client/api-error.ts';
 import { type DaemonPodOwner, listDaemonPods } from '../cluster/daemon-pods.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import { type DaemonSetCounts, type Placement, placementByStatus } from '../coverage/placement.ts';
 import type { InstalledDaemonSet } from '../coverage/remedies.ts';
+import { runsInAudit } from '../doctor/checks/policies.ts';
+import { policiesIn } from '../explain/sections.ts';
+import { InputError } from '../files/text-files.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
+import { compilePolicies } from '../policy/policy-set.ts';
+import { listPolicies } from './cluster-options.ts';
 import { type CoverageInput, readDaemonSet, readNode } from './coverage-input.ts';
 
 export const POD_CHOICES = ['auto', 'all', 'none'] as const;
@@ -26,14 +31,18 @@ interface LiveDaemonSet {
 /**
  * The nodes and DaemonSets of a cluster, and where pods are.
  * @param namespaces of the DaemonSets, at least; none: all
+ * @param withPolicies whether to read the TolerationPolicies
  * @throws ApiError, MalformedObjectError
  */
 export async function readCluster(
   client: ApiClient,
   namespaces: readonly string[],
   pods: PodChoice,
+  withPolicies: boolean,
 ): Promise<CoverageInput> {
-  const [nodes, ...lists] = await Promise.all([
+  const notes: string[] = [];
+  const [tolerationPolicies, nodes, ...lists] = await Promise.all([
+    withPolicies ? readTolerationPolicies(client, notes) : [],
     listObjects(client, '/api/v1/nodes', (object) => readNode(object, [])),
     ...pathsOf(namespaces).map((path) => listObjects(client, path, readLiveDaemonSet)),
   ]);
@@ -44,8 +53,20 @@ export async function readCluster(
     if (placement) placements.set(daemonSet, placement);
     return placement === undefined;
   });
-  const notes = pods === 'none' ? [] : await placePods(client, unclear, placements);
-  return { daemonSets: live.map(({ daemonSet }) => daemonSet), nodes, placements, notes };
+  if (pods !== 'none') notes.push(...(await placePods(client, unclear, placements)));
+  return { daemonSets: live.map(({ daemonSet }) => daemonSet), nodes, placements, tolerationPolicies, notes };
+}
+
+/** None where taintkeeper is not installed. @param notes gets why they could not be read */
+async function readTolerationPolicies(client: ApiClient, notes: string[]) {
+  try {
+    const policies = await listPolicies(client, 'TolerationPolicy');
+    return compilePolicies(policiesIn(policies), { audit: policies.some(runsInAudit) }).tolerationPolicies;
+  } catch (error) {
+    if (error instanceof ApiError) notes.push(`TolerationPolicies were not looked at: ${error.message}`);
+    else if (!(error instanceof InputError)) throw error;
+    return [];
+  }
 }
 
 function pathsOf(namespaces: readonly string[]): string[] {

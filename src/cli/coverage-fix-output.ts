@@ -135,6 +135,8 @@ function section(title: string, lines: readonly string[]): string[] {
 function leftGap({ gap: { daemonSet, taints, nodes }, because }: LeftGap<FixableDaemonSet, SchedulingNode>): string {
   const what = gap(daemonSet, taints.map(formatTaint), nodes.length);
   switch (because.kind) {
+    case 'asked':
+      return `${what}: asked for by TolerationPolicy ${because.by.join(', ')} already; takes effect with the next rollout: ${rolloutCommand(daemonSet)}`;
     case 'notAsked':
       return `${what}: if it is meant to run there, add ${because.keys.map((key) => `--taint ${key}`).join(' ')}`;
     case 'optsOut':

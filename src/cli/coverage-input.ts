@@ -10,6 +10,7 @@ import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';
 import { controllerOf, TOLERATOR_API_VERSIONS, viewScheduling, viewTolerator } from '../objects/workload-object.ts';
+import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import type { Path } from '../policy/problem.ts';
 
 /** Whose coverage is asked for. */
@@ -18,6 +19,8 @@ export interface CoverageInput {
   readonly nodes: readonly SchedulingNode[];
   /** Nothing for a DaemonSet whose pods nobody has looked at. */
   readonly placements: ReadonlyMap<InstalledDaemonSet, Placement>;
+  /** Those in force, where they were asked for. */
+  readonly tolerationPolicies?: readonly CompiledTolerationPolicy[];
   /** What could not be looked at, and why. */
   readonly notes: readonly string[];
 }

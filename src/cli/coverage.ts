@@ -169,14 +169,14 @@ async function cover(files: readonly string[], options: CoverageOptions): Promis
       ? readFiles(files, options)
       : atCluster(options, (client) => withProgress('reading the cluster', readLive(options)(client)));
   const input = choose(await read, options);
-  const { notes } = input;
+  const { notes, tolerationPolicies } = input;
   const gaps = gapsOf(input);
   const report = reportCoverage({ ...input, grouped: options.groups || options.fix, onlyGaps: options.gaps });
   if (!options.fix) {
     process.stdout.write(formatCoverage(report, { notes, grouped: options.groups, format: options.output }));
     return gaps.every(({ passing }) => passing);
   }
-  const fix = fixGaps(gaps, [...ROLE_TAINT_KEYS, ...(options.taint ?? [])]);
+  const fix = fixGaps(gaps, [...ROLE_TAINT_KEYS, ...(options.taint ?? [])], tolerationPolicies);
   const { comments, text, data } = printFix(fix, options.as ?? 'policies', { report, notes });
   if (options.output === 'json') {
     process.stdout.write(asJson(data));
@@ -206,6 +206,6 @@ async function readFiles(files: readonly string[], { namespace = [] }: CoverageO
   return coverageFrom(await readDocuments(files), others.length > 0 || isPattern(only) ? 'default' : only);
 }
 
-function readLive({ namespace = [], pods }: CoverageOptions) {
-  return (client: ApiClient) => readCluster(client, namespace, pods);
+function readLive({ namespace = [], pods, fix, as = 'policies' }: CoverageOptions) {
+  return (client: ApiClient) => readCluster(client, namespace, pods, fix && as === 'policies');
 }

@@ -2,13 +2,15 @@ import { type DaemonSetView, optsOut } from '../judge/daemon-set.ts';
 import { matchesPattern } from '../kubernetes/pattern.ts';
 import { formatTaint, type TAINT_EFFECTS, type Taint } from '../kubernetes/taint.ts';
 import { shellWord } from '../kubernetes/text.ts';
+import { tolerates } from '../kubernetes/toleration.ts';
 import { POLICY_API_VERSION, parsePolicy } from '../policy/policy.ts';
+import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import type { PolicyToleration, TolerationPolicySpec } from '../policy/toleration-policy.ts';
 import type { SchedulingNode, SchedulingView } from './coverage.ts';
 import type { Gap } from './groups.ts';
 
 /** A DaemonSet as it is looked at for gaps, and for what a policy can do about them. */
-export type FixableDaemonSet = SchedulingView & Pick<DaemonSetView, 'annotations'>;
+export type FixableDaemonSet = SchedulingView & Pick<DaemonSetView, 'annotations' | 'labels'>;
 
 /** A TolerationPolicy as it stands in a file. */
 export interface TolerationPolicyManifest {
@@ -20,6 +22,8 @@ export interface TolerationPolicyManifest {
 
 /** Why a gap is left as it is. */
 export type LeftBecause =
+  /** Policies ask for all that is missing: it is there after the next rollout. */
+  | { readonly kind: 'asked'; readonly by: readonly string[] }
   /** A taint in the way is not among those that DaemonSets are to tolerate. */
   | { readonly kind: 'notAsked'; readonly keys: readonly string[] }
   /** The DaemonSet is annotated as one that policies leave alone. */
@@ -66,14 +70,16 @@ export const MAX_TOLERATIONS = 64;
  * The TolerationPolicies that close gaps. A gap is closed only if all of its taints may be tolerated: a toleration that wins no
  * node is not given.
  * @param keys of the taints that may be tolerated; `*` stands for any run of characters
+ * @param inForce what these policies ask for is left to them
  */
 export function fixGaps<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode>(
   gaps: readonly Gap<DaemonSet, Node>[],
   keys: readonly string[],
+  inForce: readonly CompiledTolerationPolicy[] = [],
 ): CoverageFix<DaemonSet, Node> {
   const lasting = gaps.filter(({ passing }) => !passing);
   const left = lasting.flatMap((gap): LeftGap<DaemonSet, Node>[] => {
-    const because = leftBecause(gap, keys);
+    const because = leftBecause(gap, keys, inForce);
     return because ? [{ gap, because }] : [];
   });
   const leftGaps = new Set(left.map(({ gap }) => gap));
@@ -84,8 +90,14 @@ export function fixGaps<DaemonSet extends FixableDaemonSet, Node extends Schedul
 function leftBecause(
   { daemonSet, taints }: Gap<FixableDaemonSet, SchedulingNode>,
   keys: readonly string[],
+  inForce: readonly CompiledTolerationPolicy[],
 ): LeftBecause | undefined {
   if (optsOut(daemonSet)) return { kind: 'optsOut' };
+  const giving = inForce.filter(({ mode, selectsDaemonSet }) => mode === 'Mutate' && selectsDaemonSet(daemonSet));
+  const by = taints.map(
+    (taint) => giving.find(({ tolerations }) => tolerations.some(({ value }) => tolerates(value, taint)))?.name,
+  );
+  if (by.every((name) => name !== undefined)) return { kind: 'asked', by: [...new Set(by)] };
   const others = taints.filter(({ key }) => !keys.some((pattern) => matchesPattern(pattern, key)));
   if (others.length > 0) return { kind: 'notAsked', keys: [...new Set(others.map(({ key }) => key))] };
   const [policy] = tolerationPolicies(daemonSet.namespace, [daemonSet.name], tolerationsFor(taints));

@@ -1,4 +1,4 @@
-import { own, type StringMap } from '../kubernetes/label-selector.ts';
+import { own } from '../kubernetes/label-selector.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
 import type { FixableDaemonSet, Needed } from './fix.ts';
@@ -6,7 +6,6 @@ import type { Operation } from './role-facts.ts';
 
 /** A DaemonSet, and what it says of where it comes from. */
 export interface InstalledDaemonSet extends FixableDaemonSet {
-  readonly labels: StringMap;
   /** The object whose controller would revert a change. */
   readonly controller: { readonly kind: string; readonly name: string } | undefined;
 }

@@ -8,9 +8,12 @@ interface Cluster {
   readonly nodes: readonly object[];
   readonly daemonSets: readonly object[];
   readonly pods?: readonly object[];
+  readonly tolerationPolicies?: readonly object[];
   /** Answers in place of the cluster, when it returns true. */
   readonly instead?: (request: Received, response: ServerResponse) => boolean;
 }
+
+const TOLERATION_POLICIES = '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies';
 
 const GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const node = (name: string, taints: object[] = []) => ({ metadata: { name }, spec: { taints } });
@@ -37,12 +40,13 @@ const pod = (owner: string, spec: object, status: object = {}, metadata: object 
   status,
 });
 
-async function start({ nodes, daemonSets, pods = [], instead }: Cluster): Promise<FakeApi> {
+async function start({ nodes, daemonSets, pods = [], tolerationPolicies, instead }: Cluster): Promise<FakeApi> {
   const lists: Record<string, readonly object[]> = {
     '/api/v1/nodes': nodes,
     '/apis/apps/v1/daemonsets': daemonSets,
     '/apis/apps/v1/namespaces/agents/daemonsets': daemonSets,
     '/api/v1/namespaces/agents/pods': pods,
+    ...(tolerationPolicies && { [TOLERATION_POLICIES]: tolerationPolicies }),
   };
   return startFakeApi((request, response) => {
     if (instead?.(request, response)) return;
@@ -234,6 +238,65 @@ it.each([
   const api = await start({ nodes: [node('n1')], daemonSets: [daemonSet('a', 1)] });
   expect(cells(await coverage(api, ...args))).toHaveLength(1);
   expect(pathsOf(api)).toEqual(['/api/v1/nodes', `/apis/apps/v1/${path}`]);
+});
+
+describe('--fix, where a TolerationPolicy asks for the toleration already', () => {
+  const policy = (spec: object = {}, status: object = {}) => ({
+    metadata: { name: 'gpu', uid: 'uid-gpu', resourceVersion: '1', generation: 1 },
+    spec: {
+      mode: 'Mutate',
+      daemonSets: { namespaces: ['agents'] },
+      tolerations: [{ key: 'dedicated', operator: 'Exists' }],
+      ...spec,
+    },
+    status,
+  });
+  const audit = { conditions: [{ type: 'Ready', status: 'True', reason: 'Audit', message: 'runs with --audit' }] };
+  const fix = async (tolerationPolicies: object[] | undefined, args: string[] = [], rest: Partial<Cluster> = {}) => {
+    const api = await start({
+      nodes: [node('g', [GPU])],
+      daemonSets: [daemonSet('a', 0)],
+      ...(tolerationPolicies && { tolerationPolicies }),
+      ...rest,
+    });
+    const { file } = await clientFor(api.url);
+    const { code, stdout } = await run('coverage', '--fix', '--taint', 'ded*', '--kubeconfig', file, ...args);
+    return { code, stdout, received: pathsOf(api) };
+  };
+
+  it('says what brings it, and prints no policy', async () => {
+    const { code, stdout } = await fix([policy()]);
+    expect(stdout).toBe(
+      '# There is no gap to close.\n# Left as it is:\n# - agents/a on 1 node: dedicated=gpu:NoSchedule: asked for by TolerationPolicy gpu already; ' +
+        'takes effect with the next rollout: kubectl rollout restart -n agents daemonset a\n',
+    );
+    expect(code).toBe(0);
+  });
+
+  it.each<{ why: string; policies: object[] | undefined; args?: string[] }>([
+    { why: 'it is only reported', policies: [policy({ mode: 'Audit' })] },
+    { why: 'taintkeeper runs with --audit', policies: [policy({}, audit)] },
+    { why: 'it is for other DaemonSets', policies: [policy({ daemonSets: { namespaces: ['other'] } })] },
+    { why: 'it is for another taint', policies: [policy({ tolerations: [{ key: 'dedicate', operator: 'Exists' }] })] },
+    { why: 'taintkeeper is not installed', policies: undefined },
+    { why: 'the gap is to be closed in another way', policies: [policy()], args: ['--as', 'patch'] },
+  ])('closes the gap all the same where $why', async ({ policies, args }) => {
+    const { stdout } = await fix(policies, args);
+    expect(stdout).toMatch(/^# Closes 1 gap\./);
+    expect(stdout).not.toContain('note: ');
+  });
+
+  it('closes the gap, and says so, where policies may not be read', async () => {
+    const { stdout } = await fix(undefined, [], {
+      instead(request, response) {
+        if (request.path !== TOLERATION_POLICIES) return false;
+        answer(response, refusal(403, 'Forbidden', 'dev cannot list policies'), 403);
+        return true;
+      },
+    });
+    expect(stdout).toMatch(/^# Closes 1 gap\./);
+    expect(stdout).toMatch(/^# note: TolerationPolicies were not looked at: .*dev cannot list policies$/m);
+  });
 });
 
 it('ends in 2 where nodes may not be looked at', async () => {

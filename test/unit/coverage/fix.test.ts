@@ -8,7 +8,12 @@ import { matchesPattern } from '../../../src/kubernetes/pattern.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { isTransientTaintKey } from '../../../src/kubernetes/transient-taints.ts';
 import { parsePolicy } from '../../../src/policy/policy.ts';
-import { compilePolicies, type PolicySet } from '../../../src/policy/policy-set.ts';
+import {
+  type CompiledTolerationPolicy,
+  compilePolicies,
+  compileTolerationPolicy,
+  type PolicySet,
+} from '../../../src/policy/policy-set.ts';
 import { taints, tolerations } from '../admission/generators.ts';
 import { CONTROL_PLANE, daemonSet, GPU, MASTER, NOT_READY, node } from './scheduling.ts';
 
@@ -17,6 +22,7 @@ type Fix = CoverageFix<FixableDaemonSet, SchedulingNode>;
 const fixable = (name: string, given: Partial<FixableDaemonSet> = {}): FixableDaemonSet => ({
   ...daemonSet(name),
   annotations: {},
+  labels: {},
   ...given,
 });
 
@@ -136,6 +142,48 @@ describe('what is left as it is, and why', () => {
     const { policies, left } = fix([fixable('a', given)], [node('n', taints)], ROLE_TAINT_KEYS);
     expect(policies).toEqual([]);
     expect(left).toMatchObject([{ because }]);
+  });
+});
+
+describe('where policies in force ask for tolerations', () => {
+  const policy = (name: string, keys: string[], mode: 'Mutate' | 'Audit' = 'Mutate') =>
+    compileTolerationPolicy({
+      kind: 'TolerationPolicy',
+      name,
+      spec: {
+        mode,
+        daemonSets: { namespaces: ['*'] },
+        tolerations: keys.map((key) => ({ key, operator: 'Exists' })),
+      },
+    });
+
+  it.each<{ why: string; inForce: CompiledTolerationPolicy[]; because: object[] }>([
+    {
+      why: 'for all of them, the gap is left to them',
+      inForce: [policy('a', [GPU.key]), policy('b', [MASTER.key, GPU.key])],
+      because: [{ kind: 'asked', by: ['b', 'a'] }],
+    },
+    {
+      why: 'for a taint that --taint does not name, nobody has to name it',
+      inForce: [policy('a', [GPU.key, MASTER.key])],
+      because: [{ kind: 'asked', by: ['a'] }],
+    },
+    {
+      why: 'for some of them, the gap is as if they did not',
+      inForce: [policy('a', [MASTER.key])],
+      because: [{ kind: 'notAsked', keys: [GPU.key] }],
+    },
+    {
+      why: 'and only report what is missing, the gap is as if they did not',
+      inForce: [policy('a', [MASTER.key, GPU.key], 'Audit')],
+      because: [{ kind: 'notAsked', keys: [GPU.key] }],
+    },
+  ])('$why', ({ inForce, because }) => {
+    const daemonSets = [fixable('d')];
+    const gaps = findGaps(daemonSets, groupNodes(daemonSets, [node('n', [MASTER, GPU])]));
+    const { policies, left } = fixGaps(gaps, ROLE_TAINT_KEYS, inForce);
+    expect(policies).toEqual([]);
+    expect(left).toMatchObject(because.map((one) => ({ because: one })));
   });
 });
 

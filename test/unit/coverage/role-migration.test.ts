@@ -62,7 +62,9 @@ const patchOf = (target: string, operations: readonly object[]) =>
 /** A node that a DaemonSet does not run on, and what `--fix` writes about it. */
 const FIX = (() => {
   const nodes = [node('m', [MASTER])];
-  const { policies } = fixGaps(gapsOf({ daemonSets: [{ ...daemonSet('a'), annotations: {} }], nodes }), [OLD_ROLE]);
+  const { policies } = fixGaps(gapsOf({ daemonSets: [{ ...daemonSet('a'), annotations: {}, labels: {} }], nodes }), [
+    OLD_ROLE,
+  ]);
   const [{ metadata: { name = '' } = {}, spec = {} } = {}] = policies;
   return { nodes, name, policies: [policy('TolerationPolicy', name, spec)] };
 })();
