@@ -35,7 +35,7 @@ export function articleOf(decision) {
       { class: 'what' },
       h(
         'p',
-        { class: 'subject' },
+        {},
         h('span', { class: 'quiet' }, `${operation} `),
         h('strong', { class: 'mono' }, href === undefined ? h('span', {}, ...object) : h('a', { href }, ...object)),
         h('span', { class: 'quiet' }, ' by '),

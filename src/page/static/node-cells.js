@@ -59,7 +59,7 @@ export function rowOf(map, row, { chosen, filters }) {
 /** @param {NodeCell} cell */
 function state(cell) {
   const { name, word, sign } = STATES[cell];
-  return h('span', { class: `cell is-${name}` }, sign !== '' && drawn(`${sign} `), word);
+  return h('span', { class: `is-${name}` }, sign !== '' && drawn(`${sign} `), word);
 }
 
 /**

@@ -111,4 +111,4 @@ export function worst(cells) {
  * @param {string | undefined} cell
  * @returns {cell is BadCell}
  */
-export const isTrouble = (cell) => cell === 'm' || cell === 'd' || cell === 'c';
+const isTrouble = (cell) => cell === 'm' || cell === 'd' || cell === 'c';
