@@ -26,25 +26,41 @@ interface ConfigMap {
  * One run that creates the policies of the ConfigMap, each once ever: one that was deleted or changed later stays so. They come
  * this way because one `kubectl apply` cannot create a custom resource together with its definition.
  */
-function defaultPolicies({ client, namespace, configMap, log }: DefaultPoliciesOptions): () => Promise<undefined> {
+export function defaultPolicies({
+  client,
+  namespace,
+  configMap,
+  log,
+}: DefaultPoliciesOptions): () => Promise<undefined> {
   const path = `/api/v1/namespaces/${namespace}/configmaps/${configMap}`;
   return async () => {
     const { metadata, data = {} } = await client.request<ConfigMap>('GET', path);
     const created = (metadata.annotations?.[CREATED_ANNOTATION] ?? '').split(',').filter(Boolean);
     const missing = Object.keys(data).filter((entry) => !created.includes(entry));
     if (missing.length === 0) return undefined;
-    for (const entry of missing) await create(entry, data[entry] ?? '');
-    await client.request('PATCH', path, {
-      contentType: 'application/merge-patch+json',
-      body: {
-        metadata: {
-          resourceVersion: metadata.resourceVersion,
-          annotations: { [CREATED_ANNOTATION]: [...created, ...missing].join(',') },
-        },
-      },
-    });
+    const done: string[] = [];
+    const faults: unknown[] = [];
+    for (const entry of missing) {
+      try {
+        await create(entry, data[entry] ?? '');
+        done.push(entry);
+      } catch (error) {
+        faults.push(error);
+      }
+    }
+    // Also while another one is refused, and tried again: what somebody deletes meanwhile is not to come back.
+    if (done.length > 0) await record([...created, ...done], metadata.resourceVersion);
+    if (faults.length > 0) throw faults[0];
     return undefined;
   };
+
+  async function record(created: readonly string[], resourceVersion: string): Promise<void> {
+    const annotations = { [CREATED_ANNOTATION]: created.join(',') };
+    await client.request('PATCH', path, {
+      contentType: 'application/merge-patch+json',
+      body: { metadata: { resourceVersion, annotations } },
+    });
+  }
 
   async function create(entry: string, text: string): Promise<void> {
     for (const document of parseAllDocuments(text)) {

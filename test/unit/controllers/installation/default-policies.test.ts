@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest';
+import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
+import { ApiError } from '../../../../src/cluster/client/api-error.ts';
+import { defaultPolicies } from '../../../../src/controllers/installation/default-policies.ts';
+import { captureLog } from '../../captured-log.ts';
+
+const policy = (name: string) =>
+  `{apiVersion: taintkeeper.dev/v1alpha1, kind: TaintPolicy, metadata: {name: ${name}}, spec: {mode: Deny, taints: [{key: k}]}}`;
+
+/** An API server with a ConfigMap, and the policies that were created. */
+function rig(data: Readonly<Record<string, string>>) {
+  const policies = new Set<string>();
+  const refused = new Set<string>();
+  const { log, lines } = captureLog();
+  let annotations: Readonly<Record<string, string>> = {};
+  const client = {
+    async request(method: string, path: string, { body }: RequestOptions = {}) {
+      const { metadata } = (body ?? {}) as { metadata: { name: string; annotations: Record<string, string> } };
+      if (method === 'GET') return { metadata: { resourceVersion: '1', annotations }, data };
+      if (method === 'PATCH') annotations = { ...annotations, ...metadata.annotations };
+      else if (refused.has(metadata.name)) throw new ApiError(method, path, 403, 'Forbidden', 'not this one');
+      else if (policies.has(metadata.name)) throw new ApiError(method, path, 409, 'AlreadyExists', '');
+      else policies.add(metadata.name);
+      return {};
+    },
+  } as ApiClient;
+  const run = defaultPolicies({ client, namespace: 'taintkeeper', configMap: 'defaults', log });
+  return { policies, refused, run, messages: () => lines().map(({ msg }) => msg) };
+}
+
+it('creates each once: one that somebody has deleted since stays away', async () => {
+  const { policies, run } = rig({ 'a.yaml': policy('a'), 'b.yaml': policy('b') });
+  await run();
+  expect([...policies]).toEqual(['a', 'b']);
+  policies.delete('a');
+  await run();
+  expect([...policies]).toEqual(['b']);
+});
+
+it('also while the API server refuses another one, which is tried again', async () => {
+  const { policies, refused, run } = rig({ 'a.yaml': policy('a'), 'b.yaml': policy('b'), 'c.yaml': policy('c') });
+  refused.add('b');
+  await expect(run()).rejects.toThrow('not this one');
+  expect([...policies]).toEqual(['a', 'c']);
+  policies.delete('a');
+  await expect(run()).rejects.toThrow('not this one');
+  expect([...policies]).toEqual(['c']);
+  refused.clear();
+  await run();
+  expect([...policies]).toEqual(['c', 'b']);
+});
+
+it('leaves out what is no policy, and says so', async () => {
+  const { policies, run, messages } = rig({ 'a.yaml': 'kind: TaintPolicy', 'b.yaml': policy('b') });
+  await run();
+  expect([...policies]).toEqual(['b']);
+  expect(messages()).toEqual([
+    expect.stringMatching(/^ConfigMap taintkeeper\/defaults, a\.yaml: .+; it is left out$/),
+    'TaintPolicy b created, as a default policy',
+  ]);
+});
