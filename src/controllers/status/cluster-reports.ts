@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError, isNotFound, isOutdated } from '../../cluster/client/api-error.ts';
@@ -109,6 +110,8 @@ export function reportWriter(options: ReportWriterOptions): () => Promise<number
     }
     const found = evaluation();
     for (const one of found?.policies ?? []) {
+      // As with statuses: many policies and many nodes take their time, and admissions do not wait.
+      await setImmediate();
       if (found && existing.has(one.policy.uid)) await attempt(() => write(found, one, stored, ownership));
     }
     if (faults.length > 0) throw faults[0];

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { CLUSTER_REPORTS, type Evaluation, reportWriter } from '../../../../src/controllers/status/cluster-reports.ts';
@@ -129,4 +129,19 @@ it('one that the API server refuses keeps back none of the others, and is a fail
   state.refused = 'a';
   await expect(run()).rejects.toThrow('422');
   expect(calls).toEqual(['POST a', 'POST b', 'POST c']);
+});
+
+it('lets others have a turn between two policies, also where there is nothing to write: admissions do not wait', async () => {
+  const { run, calls } = rig(['a', 'b', 'c']);
+  await run();
+  let turns = 0;
+  const count = () => {
+    turns++;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  onTestFinished(() => clearImmediate(next));
+  await run();
+  expect(calls).toEqual([]);
+  expect(turns).toBeGreaterThanOrEqual(3);
 });
