@@ -147,7 +147,7 @@ const WAITING = 'it evicts pods, and waits for its turn';
 function nextStep({ name, taints, troubles, fromLeader }: ExplainedNode): Step {
   const missing = taints.filter(({ state }) => state === 'missing');
   const left = missing.find(({ hindrance }) => hindrance === 'mode');
-  if (left) return { command: taintCommand(name, left) };
+  if (left) return { command: taintCommand(name, left), ...(evicts(left) ? { note: EVICTS } : {}) };
   const evicting = missing.find(({ hindrance }) => hindrance === 'eviction');
   const [by] = evicting?.by ?? [];
   if (by) {
@@ -171,10 +171,17 @@ function nextStep({ name, taints, troubles, fromLeader }: ExplainedNode): Step {
   if (removed) {
     return {
       command: taintCommand(name, removed),
-      note: `brings it back; until somebody does, it stays off; to have it stay, take whoever removes it out of spec.exempt of ${policiesOf(removed)}`,
+      note: `${evicts(removed) ? `${EVICTS}; ` : ''}brings it back; until somebody does, it stays off; to have it stay, take whoever removes it out of spec.exempt of ${policiesOf(removed)}`,
     };
   }
   return { note: 'nothing: the node carries what it should' };
+}
+
+/** Whoever copies a command is to know before. */
+const EVICTS = 'evicts the pods there that do not tolerate it';
+
+function evicts({ taint }: TaintOnNode): boolean {
+  return taint.effect === 'NoExecute';
 }
 
 function taintCommand(node: string, { taint, otherValue }: TaintOnNode): string {

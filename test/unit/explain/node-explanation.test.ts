@@ -23,6 +23,32 @@ const lines = (node: NodeView, specs: Record<string, TaintPolicySpec>) =>
     [formatTaint(taint), state, ...by.map(({ policy }) => policy), ...(hindrance ? [`(${hindrance})`] : [])].join(' '),
   );
 
+const nextFor = (node: NodeView, specs: Record<string, TaintPolicySpec>) =>
+  wordsOfNode({ ...explain(node, specs), name: 'n1', writtenBy: undefined, troubles: [], events: [], notes: [] }).next;
+
+describe('a command that sets a taint which evicts pods', () => {
+  const evicts = 'evicts the pods there that do not tolerate it';
+  const present = { ...EDGE, ensure: 'Present' } as const;
+
+  it.each(['Deny', 'Audit'] as const)('says so where mode %s does not restore it', (mode) => {
+    expect(nextFor(nodeOf([]), { a: rule(mode, present) })).toEqual({
+      command: 'kubectl taint node n1 edge:NoExecute',
+      note: evicts,
+    });
+    expect(nextFor(nodeOf([]), { a: rule(mode, PRESENT) })).toEqual({
+      command: 'kubectl taint node n1 gpu=true:NoSchedule',
+    });
+  });
+
+  it('says so where somebody exempt removed it', () => {
+    const exempt = { a: rule('Restore', present, { exempt: { users: ['autoscaler'] } }) };
+    expect(nextFor(nodeOf([], { removed: 'edge:NoExecute' }), exempt)).toEqual({
+      command: 'kubectl taint node n1 edge:NoExecute',
+      note: `${evicts}; brings it back; until somebody does, it stays off; to have it stay, take whoever removes it out of spec.exempt of a`,
+    });
+  });
+});
+
 describe('each taint of a node', () => {
   it('is protected by whichever policies mean it, or free', () => {
     expect(lines(nodeOf([GPU, EDGE]), { a: rule('Deny', { key: 'gpu' }), b: rule('Audit', { key: 'gpu' }) })).toEqual([
