@@ -83,6 +83,7 @@ function start(names: readonly string[], options: Options = {}) {
       const name = path.split('/').at(-2) ?? '';
       if (heldBack.has(name)) throw new ApiError(method, path, 429, 'TooManyRequests', 'it would violate the budget');
       evicted.push(name);
+      onEvicted();
       for (const [node, all] of pods)
         pods.set(
           node,
@@ -91,7 +92,10 @@ function start(names: readonly string[], options: Options = {}) {
       return {} as T;
     },
   };
-  const compiled = policySet({ taint: { p: spec } }, { audit });
+  let compiled = policySet({ taint: { p: spec } }, { audit });
+  const policyChanges = createSubject();
+  /** Does what somebody else does while a pod is being evicted. */
+  const onEvicted = vi.fn();
   const nodes = {
     get: (name: string) => cluster.get(name),
     entries: () => cluster.values(),
@@ -102,7 +106,7 @@ function start(names: readonly string[], options: Options = {}) {
   const controller = startIntruders({
     client: client as ApiClient,
     nodes,
-    policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: createSubject() },
+    policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: policyChanges },
     rights: { permits: (right) => rights.has(right), changes: rightChanges },
     evictionTurns: turns,
     predecessorAt,
@@ -138,6 +142,11 @@ function start(names: readonly string[], options: Options = {}) {
       await pass(10_000);
       show(node, [gpu]);
       await pass(PROMPT_MS);
+    },
+    onEvicted,
+    setPolicies(taint: Readonly<Record<string, TaintPolicySpec>>) {
+      compiled = policySet({ taint }, { audit });
+      policyChanges.next();
     },
     permit(right: OptionalRight) {
       rights.add(right);
@@ -328,6 +337,35 @@ describe('intruders: Evict', () => {
     end(false);
     await pass(10_000);
     expect(cluster.evicted).toEqual(['a']);
+  });
+
+  it.each([
+    { what: 'says so no more', policies: { p: REPORT } },
+    { what: 'is in mode Audit', policies: { p: { ...EVICT, mode: 'Audit' as const } } },
+    { what: 'is deleted', policies: {} },
+  ])('evicts no further pod of a node once the policy $what', async ({ policies }) => {
+    const cluster = start(['n1'], { spec: EVICT });
+    cluster.onEvicted.mockImplementationOnce(() => cluster.setPolicies(policies));
+    await cluster.intrude(
+      'n1',
+      () => pod('a'),
+      () => pod('b'),
+      () => pod('c'),
+    );
+    await pass(120_000);
+    expect(cluster.evicted).toEqual(['a']);
+  });
+
+  it('goes on with the pods of a node when another policy has changed meanwhile', async () => {
+    const cluster = start(['n1'], { spec: EVICT });
+    const another: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'another' }] };
+    cluster.onEvicted.mockImplementationOnce(() => cluster.setPolicies({ p: EVICT, another }));
+    await cluster.intrude(
+      'n1',
+      () => pod('a'),
+      () => pod('b'),
+    );
+    expect(cluster.evicted).toEqual(['a', 'b']);
   });
 
   it.each<{ what: string; options: Options }>([
