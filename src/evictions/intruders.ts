@@ -2,7 +2,7 @@ import { parseRemembered } from '../judge/memory.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { atMost, count } from '../kubernetes/text.ts';
-import { tolerates } from '../kubernetes/toleration.ts';
+import { mayTolerate } from '../kubernetes/toleration.ts';
 import type { ConditionState } from '../policy/policy-status.ts';
 import type { NodePod } from './node-pods.ts';
 
@@ -64,13 +64,13 @@ export function takeNotice(
 export const CERTAIN_MS = 2_000;
 
 /**
- * Whether a pod, for certain, landed while the taint was missing, and does not tolerate it. The scheduler lets no pod onto a node
+ * Whether a pod landed while the taint was missing, and does not tolerate it, both for certain. The scheduler lets no pod onto a node
  * with a taint that it does not tolerate: whatever it put there since the node has had to carry the taint came in a gap, whenever that
  * was. A pod that names its node itself comes at any time: it has to have landed while the taint was seen missing.
  */
 export function isIntruder(pod: NodePod, { taint, since, missingAt, backAt }: ReturnedTaint): boolean {
   if (pod.isMirror || pod.isFinished || pod.isTerminating) return false;
-  if (pod.tolerations.some((toleration) => tolerates(toleration, taint))) return false;
+  if (pod.tolerations.some((toleration) => mayTolerate(toleration, taint))) return false;
   if (pod.isScheduled) return pod.landedAt >= since + CERTAIN_MS;
   return pod.landedAt >= missingAt + CERTAIN_MS && pod.landedAt + CERTAIN_MS <= backAt;
 }

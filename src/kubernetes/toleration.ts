@@ -38,6 +38,11 @@ export function hasUnknownOperator({ operator }: Toleration): boolean {
   return !['', 'Equal', 'Exists'].includes(operator ?? '');
 }
 
+/** As {@link tolerates}, erring towards "yes": an operator that is not known may tolerate any value. */
+export function mayTolerate(toleration: Toleration, taint: Taint): boolean {
+  return tolerates(hasUnknownOperator(toleration) ? { ...toleration, operator: 'Exists' } : toleration, taint);
+}
+
 /** True when both say the same, also where one leaves out what the other spells out. */
 export function equalToleration(a: Toleration, b: Toleration): boolean {
   return (

@@ -10,6 +10,7 @@ import {
 } from '../../../src/evictions/intruders.ts';
 import type { NodePod } from '../../../src/evictions/node-pods.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
+import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import { podOf } from './pods.ts';
 
 const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
@@ -143,6 +144,17 @@ describe('an intruder', () => {
     { what: 'nor about the time of the loss', at: 60_000, part: { isScheduled: false }, intrudes: false },
     { what: 'nor about the time of the return', at: 89_000, part: { isScheduled: false }, intrudes: false },
   ])('$what', ({ at, part, intrudes }) => expect(isIntruder(podOf('a', at, part), RETURNED)).toBe(intrudes));
+
+  it.each<{ toleration: Toleration; intrudes: boolean }>([
+    { toleration: { key: 'dedicated', operator: 'Gt', value: '5' }, intrudes: false },
+    { toleration: { key: 'dedicated', operator: 'Lt', value: '5', effect: 'NoSchedule' }, intrudes: false },
+    { toleration: { key: 'dedicated', operator: 'Gt', value: '5', effect: 'NoExecute' }, intrudes: true },
+    { toleration: { key: 'another', operator: 'Gt', value: '5' }, intrudes: true },
+  ])(
+    'is not one for certain where the operator of $toleration is not known here: $intrudes',
+    ({ toleration, intrudes }) =>
+      expect(isIntruder(podOf('a', 200_000, { tolerations: [toleration] }), RETURNED)).toBe(intrudes),
+  );
 
   it.each<{ part: Partial<NodePod>; evictable: boolean }>([
     { part: {}, evictable: true },
