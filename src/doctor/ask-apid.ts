@@ -14,8 +14,8 @@ export interface AskedNode {
   readonly at: { readonly host: string; readonly port: number };
   /** Whether the address is that of another machine, which passes it on. */
   readonly isForwarded: boolean;
-  /** Its certificate cannot be checked then, it knows no client, and has no configuration. */
-  readonly inMaintenance: boolean;
+  /** Its certificate cannot be checked and it asks for no client's: it is in maintenance mode, or another service. */
+  readonly mayBeInMaintenance: boolean;
 }
 
 /** Why a call has no answer: by what gRPC calls it, or by what came back. */
@@ -126,8 +126,9 @@ export async function askNodes(nodes: readonly AskedNode[], calling: Calling): P
 
 type Connection = ReturnType<typeof connect>;
 
-function connect(url: string, { inMaintenance }: AskedNode, { ca, identity, timeoutMs }: Calling) {
-  const trust = inMaintenance || ca === undefined ? { rejectUnauthorized: !inMaintenance } : { ca, ...identity };
+function connect(url: string, { mayBeInMaintenance }: AskedNode, { ca, identity, timeoutMs }: Calling) {
+  const trust =
+    mayBeInMaintenance || ca === undefined ? { rejectUnauthorized: !mayBeInMaintenance } : { ca, ...identity };
   const sessions = new Sessions(url, {}, trust);
   const transport = createGrpcTransport({
     baseUrl: url,
@@ -177,13 +178,13 @@ async function askNode(node: AskedNode, { transport }: Connection, calling: Call
     return nonEmpty(messages[0]?.version?.tag);
   }).then((answer) =>
     // Up to 1.12, a machine in maintenance mode has the version as a resource alone; there is one since 1.10.
-    answer.ok || !node.inMaintenance
+    answer.ok || !node.mayBeInMaintenance
       ? answer
       : called(async () =>
           nonEmpty((await get('runtime', 'Versions.runtime.talos.dev', 'version', 'machine.VersionSpec'))?.version),
         ),
   );
-  if (!calling.wantsConfiguration || node.inMaintenance)
+  if (!calling.wantsConfiguration || node.mayBeInMaintenance)
     return { ...node, version: await version, configuration: undefined };
   const configuration = called(async () => {
     const spec = await get('config', 'MachineConfigs.config.talos.dev', 'v1alpha1', 'machine.MachineConfigSpec');

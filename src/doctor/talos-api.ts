@@ -1,16 +1,17 @@
-import { invalidAt, namesOf, parseCertificates, signerOf, uncoveredNames } from '../certs/inspect.ts';
+import { invalidAt, namesOf, signerOf, uncoveredNames } from '../certs/inspect.ts';
 import type { TalosContext } from '../talos/talosconfig.ts';
 import type { NodeAnswer } from './ask-apid.ts';
 import type { CheckResult } from './check.ts';
 import type { FaultKind } from './dial.ts';
 import type { ApidAnswer } from './dial-apid.ts';
 import {
-  ANEW,
   checkClient,
   checkContext,
   chooseOrRenew,
   describeCa,
+  firstConfiguration,
   nameIn,
+  refusedClient,
   result,
   trouble,
 } from './talosconfig-checks.ts';
@@ -41,7 +42,11 @@ export function checkTalosApi(
   return [
     ...checkContext(context, dialled.length > 0),
     client,
-    ...dialled.map((api) => passedOn(api, answers) ?? checkApi(api, context, given)),
+    ...dialled.map((api) => {
+      return (
+        passedOn(api, answers) ?? checkApi(api, context, { ...given, saysMaintenance: saysMaintenance(api, answers) })
+      );
+    }),
     ...(context.otherAuth
       ? [
           result(
@@ -63,29 +68,38 @@ export interface CallableApi {
   readonly isReached: boolean;
   /** Whether requests are worth the while: it is Talos, and it knows the client or wants none. */
   readonly isCallable: boolean;
-  readonly inMaintenance: boolean;
+  /** It asks for no client certificate, and its own is of another CA: what it is, only its answer says. */
+  readonly mayBeInMaintenance: boolean;
 }
 
 /** Where requests can be sent. */
 export function callableApis(context: TalosContext, dialled: readonly DialledApi[], now: Date): CallableApi[] {
   const clientIsWell = checkClient(context, now).state !== 'trouble' && context.crt !== undefined;
   return dialled.map((api): CallableApi => {
-    const { state } = checkApi(api, context, { now, clientIsWell, isOurs: false });
-    const inMaintenance = isInMaintenance(api.answer, context);
+    const { state } = checkApi(api, context, { now, clientIsWell, isOurs: false, saysMaintenance: false });
+    const mayBeInMaintenance = asksNobody(api.answer, context);
     return {
       host: api.host,
       port: api.port,
       isReached: api.answer.outcome === 'greeted',
-      isCallable: inMaintenance || (state === 'ok' && clientIsWell && context.ca !== undefined),
-      inMaintenance,
+      isCallable: mayBeInMaintenance || (state === 'ok' && clientIsWell && context.ca !== undefined),
+      mayBeInMaintenance,
     };
   });
 }
 
-/** Whoever takes a certificate of a CA that he cannot know asks for none. */
-function isInMaintenance(answer: ApidAnswer, { ca, crt }: TalosContext): boolean {
+/** Whoever takes a certificate of a CA that he cannot know asks for none: Talos in maintenance mode, and any other service. */
+function asksNobody(answer: ApidAnswer, { ca, crt }: TalosContext): boolean {
   if (answer.outcome === 'failed' || ca === undefined || crt === undefined) return false;
   return answer.refusal === undefined && !signerOf(answer.leaf, ca);
+}
+
+/** Whether Talos told its version to somebody it does not know, as it does in maintenance mode alone. */
+function saysMaintenance({ host, port }: DialledApi, answers: readonly NodeAnswer[]): boolean {
+  return answers.some(
+    ({ at, isForwarded, mayBeInMaintenance, version }) =>
+      at.host === host && at.port === port && !isForwarded && mayBeInMaintenance && version.ok,
+  );
 }
 
 /** What there is to say of a node that is not reached from here where an endpoint was asked for it, as talosctl does. */
@@ -128,13 +142,14 @@ interface Circumstances {
   readonly clientIsWell: boolean;
   /** Whether it is our clock that is wrong, where one is. */
   readonly isOurs: boolean;
+  readonly saysMaintenance: boolean;
 }
 
 function checkApi({ host, port, answer }: DialledApi, context: TalosContext, given: Circumstances): CheckResult {
   const check = labelOf(host, port);
   if (answer.outcome === 'failed') {
     const { kind, message } = answer.fault;
-    if (kind === 'certificate' || kind === 'stranger') return refused(check, message, context, given);
+    if (kind === 'certificate' || kind === 'stranger') return refusedClient(check, message, context, given);
     const fix =
       kind === 'refused' || kind === 'silent'
         ? 'see the console of the machine, and what lies between: port 50000 has to be open'
@@ -152,18 +167,27 @@ function checkApi({ host, port, answer }: DialledApi, context: TalosContext, giv
   if (context.ca === undefined)
     return result('certificate', check, 'skipped', 'there is no CA to compare its certificate with: see talosconfig');
   if (!signerOf(leaf, context.ca)) {
-    if (isInMaintenance(answer, context)) {
+    if (given.saysMaintenance) {
       return trouble(
         'configuration',
         check,
-        'it asks for no client certificate, and its own is of another CA: Talos is in maintenance mode there, without a configuration',
-        `talosctl apply-config --insecure --nodes ${host} --file FILE`,
+        'it asks for no client certificate, its own is of another CA, and its API answers as Talos in maintenance mode does, without a configuration',
+        firstConfiguration(host, 'FILE'),
+      );
+    }
+    const other = `its certificate is of another CA (issuer ${nameIn(leaf.issuer)}) than the talosconfig's (${describeCa(context.ca)})`;
+    if (asksNobody(answer, context)) {
+      return trouble(
+        'certificate',
+        check,
+        `${other}, and it asks for no client certificate: it is another service, or Talos without a configuration, which did not say so`,
+        'see the console of the machine',
       );
     }
     return trouble(
       'certificate',
       check,
-      `its certificate is of another CA (issuer ${nameIn(leaf.issuer)}) than the talosconfig's (${describeCa(context.ca)}): the talosconfig is of another cluster, or older than the machine`,
+      `${other}: the talosconfig is of another cluster, or older than the machine`,
       chooseOrRenew(context),
     );
   }
@@ -189,49 +213,11 @@ function checkApi({ host, port, answer }: DialledApi, context: TalosContext, giv
       `use one of these as endpoint, or add ${host} to machine.certSANs of the control planes`,
     );
   }
-  if (refusal !== undefined) return refused(check, refusal, context, given);
+  if (refusal !== undefined) return refusedClient(check, refusal, context, given);
   return result(
     'network',
     check,
     'ok',
     `Talos' API answers; its certificate is of this CA, until ${leaf.validToDate.toISOString()}`,
   );
-}
-
-function refused(
-  check: string,
-  said: string,
-  { crt, otherAuth }: TalosContext,
-  { clientIsWell, now }: Circumstances,
-): CheckResult {
-  if (!clientIsWell)
-    return result(
-      'certificate',
-      check,
-      'skipped',
-      `it refuses the client certificate (${said}): see client certificate`,
-    );
-  if (crt === undefined)
-    return result(
-      'certificate',
-      check,
-      'skipped',
-      `it wants a client certificate, and the context uses ${otherAuth ?? 'none'}`,
-    );
-  const [certificate] = parseCertificates(crt);
-  if (/expired/.test(said)) {
-    const until = certificate?.validToDate.toISOString();
-    return trouble(
-      'certificate',
-      check,
-      `clocks: it takes the client certificate for expired, which is valid until ${until}: the node's clock is ahead`,
-      'set machine.time.servers, and see that the node reaches them',
-    );
-  }
-  const ageMs = certificate ? now.getTime() - certificate.validFromDate.getTime() : Number.POSITIVE_INFINITY;
-  const hint =
-    ageMs < 86_400_000
-      ? ': its clock is behind, for the certificate is new, or its CA was replaced'
-      : ': its CA was replaced since, or it accepts other CAs';
-  return trouble('certificate', check, `it refuses the client certificate (${said})${hint}`, ANEW);
 }

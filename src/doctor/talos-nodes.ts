@@ -7,7 +7,7 @@ import { APID_PORT, parseEndpoint, type TalosContext } from '../talos/talosconfi
 import type { AskedNode, CallFault, NodeAnswer } from './ask-apid.ts';
 import type { CheckResult } from './check.ts';
 import type { CallableApi } from './talos-api.ts';
-import { result, trouble } from './talosconfig-checks.ts';
+import { firstConfiguration, result, trouble } from './talosconfig-checks.ts';
 
 /**
  * Who is asked for the version, and where: nodes that were named, else those of the talosconfig, else whoever was dialled. A node
@@ -20,11 +20,11 @@ export function nodesToAsk(
   callable: readonly CallableApi[],
 ): AskedNode[] {
   const names = named.length > 0 ? named : nodes;
-  const direct = ({ host, port, inMaintenance }: CallableApi): AskedNode => {
-    return { name: host, at: { host, port }, isForwarded: false, inMaintenance };
+  const direct = ({ host, port, mayBeInMaintenance }: CallableApi): AskedNode => {
+    return { name: host, at: { host, port }, isForwarded: false, mayBeInMaintenance };
   };
   if (names.length === 0) return callable.filter(({ isCallable }) => isCallable).map(direct);
-  const endpoint = callable.find(({ isCallable, inMaintenance }) => isCallable && !inMaintenance);
+  const endpoint = callable.find(({ isCallable, mayBeInMaintenance }) => isCallable && !mayBeInMaintenance);
   return names.map(parseEndpoint).flatMap(({ host, port }) => {
     const api = callable.find((each) => each.host === host && each.port === port);
     if (api?.isCallable) return [direct(api)];
@@ -35,7 +35,7 @@ export function nodesToAsk(
         name: host,
         at: { host: endpoint.host, port: endpoint.port },
         isForwarded: true,
-        inMaintenance: false,
+        mayBeInMaintenance: false,
       } as const,
     ];
   });
@@ -84,15 +84,15 @@ function minorOf({ version }: NodeAnswer): number | undefined {
   return minor !== undefined && Number(minor) >= FIRST_VERSION ? Number(minor) : undefined;
 }
 
-function checkVersion({ name, at, isForwarded, inMaintenance, version }: NodeAnswer): CheckResult {
+function checkVersion({ name, at, isForwarded, mayBeInMaintenance, version }: NodeAnswer): CheckResult {
   const via = isForwarded ? ` through ${at.host}` : '';
   if (version.ok) {
-    const maintenance = inMaintenance ? ', in maintenance mode' : '';
+    const maintenance = mayBeInMaintenance ? ', in maintenance mode' : '';
     return result('configuration', 'version', 'ok', `${name} runs Talos ${version.value}${via}${maintenance}`);
   }
   const { fault, message } = version;
-  if (inMaintenance) {
-    const evidence = `${name} does not tell its version in maintenance mode (${message})`;
+  if (mayBeInMaintenance) {
+    const evidence = `${name} does not say that it is Talos in maintenance mode (${message})`;
     return result('configuration', 'version', 'skipped', evidence);
   }
   switch (fault) {
@@ -195,12 +195,12 @@ function checkChange(
   minor: number | undefined,
   answer: NodeAnswer,
 ): CheckResult {
-  const { name, version, configuration: live, inMaintenance } = answer;
+  const { name, version, configuration: live, mayBeInMaintenance } = answer;
   const check = `${wanted.source} on ${name}`;
   const apply = `talosctl apply-config --nodes ${name} --file ${shellWord(file)}`;
-  if (inMaintenance)
-    return result('configuration', check, 'ok', 'there is no configuration yet', `${apply} --insecure`);
   if (!version.ok) return unseen(check, `the version of ${name} is not known`);
+  if (mayBeInMaintenance)
+    return result('configuration', check, 'ok', 'there is no configuration yet', firstConfiguration(name, file));
   if (minor === undefined)
     return unseen(
       check,

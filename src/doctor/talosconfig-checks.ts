@@ -1,5 +1,5 @@
 import { inspectPair, parseCertificates, signerOf } from '../certs/inspect.ts';
-import { atMost, count } from '../kubernetes/text.ts';
+import { atMost, count, shellWord } from '../kubernetes/text.ts';
 import type { TalosContext } from '../talos/talosconfig.ts';
 import type { Area, CheckResult } from './check.ts';
 
@@ -45,6 +45,14 @@ export function checkContext(
 /** The way out of a talosconfig that is of no use. Neither the name nor the endpoint of the cluster matters for it. */
 export const ANEW =
   "make a talosconfig anew where the cluster's secrets.yaml is (if it is lost, first: talosctl gen secrets --from-controlplane-config controlplane.yaml): talosctl gen config --with-secrets secrets.yaml --output-types talosconfig CLUSTER https://ENDPOINT:6443";
+
+/**
+ * The command that gives a machine in maintenance mode its first configuration, which has secrets. Anybody could answer as such a
+ * machine does; its console shows the fingerprint of its certificate.
+ */
+export function firstConfiguration(host: string, file: string): string {
+  return `talosctl apply-config --insecure --nodes ${host} --cert-fingerprint FINGERPRINT --file ${shellWord(file)}, with the fingerprint that the console of the machine shows`;
+}
 
 const MAX_NAMED = 5;
 
@@ -109,6 +117,45 @@ export function checkClient({ name, ca, crt, key, otherAuth }: TalosContext, now
     );
   }
   return result('certificate', check, 'ok', `valid until ${until} (${roles})`);
+}
+
+/** What is wrong where Talos' API refuses the client certificate. @param said as TLS says it */
+export function refusedClient(
+  check: string,
+  said: string,
+  { crt, otherAuth }: TalosContext,
+  { clientIsWell, now }: { readonly clientIsWell: boolean; readonly now: Date },
+): CheckResult {
+  if (!clientIsWell)
+    return result(
+      'certificate',
+      check,
+      'skipped',
+      `it refuses the client certificate (${said}): see client certificate`,
+    );
+  if (crt === undefined)
+    return result(
+      'certificate',
+      check,
+      'skipped',
+      `it wants a client certificate, and the context uses ${otherAuth ?? 'none'}`,
+    );
+  const [certificate] = parseCertificates(crt);
+  if (/expired/.test(said)) {
+    const until = certificate?.validToDate.toISOString();
+    return trouble(
+      'certificate',
+      check,
+      `clocks: it takes the client certificate for expired, which is valid until ${until}: the node's clock is ahead`,
+      'set machine.time.servers, and see that the node reaches them',
+    );
+  }
+  const ageMs = certificate ? now.getTime() - certificate.validFromDate.getTime() : Number.POSITIVE_INFINITY;
+  const hint =
+    ageMs < 86_400_000
+      ? ': its clock is behind, for the certificate is new, or its CA was replaced'
+      : ': its CA was replaced since, or it accepts other CAs';
+  return trouble('certificate', check, `it refuses the client certificate (${said})${hint}`, ANEW);
 }
 
 export function trouble(area: Area, name: string, evidence: string, remedy?: string): CheckResult {

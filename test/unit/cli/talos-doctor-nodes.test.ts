@@ -222,6 +222,11 @@ describe('a configuration', () => {
       temporaryFile('w.yaml', `${LIVE}---\napiVersion: v1alpha1\nkind: KubeNodeConfig\n`),
     );
     expect(said[1]).toMatch(/^trouble .*does not have documents of kind KubeNodeConfig/);
+    const { checks } = await asked(context([at]), '-f', temporaryFile('worker.yaml', LIVE));
+    expect(checks.at(-1)).toMatchObject({
+      evidence: 'there is no configuration yet',
+      remedy: expect.stringMatching(/^talosctl apply-config --insecure .*--cert-fingerprint FINGERPRINT --file /),
+    });
   });
 
   it.each([

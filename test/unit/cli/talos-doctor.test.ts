@@ -4,6 +4,7 @@ import { parse, stringify } from 'yaml';
 import type { Diagnosis } from '../../../src/doctor/check.ts';
 import { needsOpenssl } from '../certs/openssl.ts';
 import {
+  type Api,
   clientPair,
   closedPort,
   type Pair,
@@ -14,6 +15,7 @@ import {
   startSsh,
   talosCa,
   talosconfig,
+  UNIMPLEMENTED,
 } from '../talos/apid.ts';
 import { temporaryFile } from '../temporary-directory.ts';
 import { run } from './run-command.ts';
@@ -210,9 +212,29 @@ describe('the configuration is to blame', () => {
 
   it('where the machine is in maintenance mode', async () => {
     const at = await startApid(await servingPair(await talosCa()));
-    const { verdict, troubles } = await diagnosed(talosconfig([at], ca, client));
+    const { verdict, checks, troubles } = await diagnosed(talosconfig([at], ca, client));
     expect(verdict).toBe('configuration');
-    expect(troubles).toEqual([expect.stringContaining('Talos is in maintenance mode there')]);
+    expect(troubles).toEqual([
+      expect.stringMatching(/its API answers as Talos in maintenance mode does, without a configuration$/),
+    ]);
+    // Anybody can answer that: a configuration goes to nobody but the machine whose console shows the fingerprint.
+    const { remedy } = checks.find(({ state }) => state === 'trouble') ?? {};
+    expect(remedy).toBe(
+      'talosctl apply-config --insecure --nodes 127.0.0.1 --cert-fingerprint FINGERPRINT --file FILE, with the fingerprint that the console of the machine shows',
+    );
+  });
+
+  it.each<{ what: string; api: Api }>([
+    { what: 'knows no such call, as other services', api: () => UNIMPLEMENTED },
+    { what: 'gives no answer', api: () => 'silent' },
+  ])('not where a stranger that asks for no client certificate $what: no secret is to go there', async ({ api }) => {
+    const at = await startApid(await servingPair(await talosCa()), undefined, api);
+    const { verdict, checks, troubles } = await diagnosed(talosconfig([at], ca, client), '-f', file('machine: {}\n'));
+    expect(verdict).toBe('certificate');
+    expect(troubles).toEqual([
+      expect.stringMatching(/its certificate is of another CA .*, and it asks for no client certificate: /),
+    ]);
+    expect(JSON.stringify(checks)).not.toMatch(/apply-config|in maintenance mode,/);
   });
 
   it('where the context has no endpoints', async () => {
