@@ -96,9 +96,11 @@ export function startEvictions(options: EvictionsOptions): Evictions {
   return {
     waits({ name, value }, policies) {
       if (policies.size > 0) {
-        const isNew = !waiting.has(name);
-        waiting.set(name, { zone: zoneOf(value.labels), policies });
-        if (!isNew) return;
+        const zone = zoneOf(value.labels);
+        const before = waiting.get(name);
+        waiting.set(name, { zone, policies });
+        // A run that found no node left in the zone it was in has asked for no other.
+        if (before?.zone === zone) return;
         pacing.trigger();
       } else if (!waiting.delete(name)) return;
       onChange();

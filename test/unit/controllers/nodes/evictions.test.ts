@@ -107,6 +107,18 @@ describe('a taint that evicts pods', () => {
     expect(onTroubles).toHaveBeenCalled();
   });
 
+  it('comes to a node whose zone is known later, and is looked at then', async () => {
+    const repair = startRepair(evicting, [nodeEntry('n0'), nodeEntry('n1')]);
+    await pass(PROMPT_MS);
+    expect(outOf(repair)).toEqual(['n0']);
+    // The labels are there when the pace is looked at next, and the look at the node itself comes after that.
+    for (const [name, entry] of repair.cluster) repair.cluster.set(name, inZone(entry, 'a'));
+    await pass(2 * INTERVAL_MS);
+    repair.repair.nodeChanged('n1');
+    await pass(PROMPT_MS);
+    expect(outOf(repair)).toEqual(['n0', 'n1']);
+  });
+
   it('is waited for no more once nobody wants it', async () => {
     const repair = startRepair(evicting, nodes(3));
     await pass(PROMPT_MS);
