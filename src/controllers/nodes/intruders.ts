@@ -124,7 +124,11 @@ export function startIntruders(context: IntrudersContext): Controller {
     }
     const waitMs = found.hasTurn || !toEvict(found).length ? 0 : turnInMs(entry.value);
     if (waitMs > 0) return Math.min(waitMs, LOOK_AGAIN_MS);
-    found.found = intrudersAmong(await listNodePods(client, name, signal), entry.value, found);
+    const returned = new Set(found.returned.values());
+    const pods = await listNodePods(client, name, signal);
+    // The node is gone, or another one has its name.
+    if (cases.get(name) !== found) return undefined;
+    found.found = intrudersAmong(pods, entry.value, found);
     for (const uid of found.heldBack.keys()) {
       if (!found.found.some(({ pod }) => pod.uid === uid)) found.heldBack.delete(uid);
     }
@@ -132,7 +136,9 @@ export function startIntruders(context: IntrudersContext): Controller {
     for (const { pod } of news) found.told.add(pod.uid);
     tell.landed(entry, news);
     const nextMs = await evict(entry, found);
-    if (found.found.length === 0) cases.delete(name);
+    // For a taint that has returned since, another look is due.
+    const isDone = found.found.length === 0 && [...found.returned.values()].every((one) => returned.has(one));
+    if (isDone && cases.get(name) === found) cases.delete(name);
     changed();
     return found.found.length === 0 ? undefined : nextMs;
   }

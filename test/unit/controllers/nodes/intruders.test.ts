@@ -78,7 +78,9 @@ function start(names: readonly string[], options: Options = {}) {
       if (method === 'GET') {
         const name = String(query.fieldSelector).replace('spec.nodeName=', '');
         lists.push(name);
-        return { metadata: { resourceVersion: '1' }, items: [...(pods.get(name) ?? [])] } as T;
+        const items = [...(pods.get(name) ?? [])];
+        await onList();
+        return { metadata: { resourceVersion: '1' }, items } as T;
       }
       const name = path.split('/').at(-2) ?? '';
       if (heldBack.has(name)) throw new ApiError(method, path, 429, 'TooManyRequests', 'it would violate the budget');
@@ -96,6 +98,8 @@ function start(names: readonly string[], options: Options = {}) {
   const policyChanges = createSubject();
   /** Does what somebody else does while a pod is being evicted. */
   const onEvicted = vi.fn();
+  /** Holds the answer back that is made. */
+  const onList = vi.fn(async () => {});
   const nodes = {
     get: (name: string) => cluster.get(name),
     entries: () => cluster.values(),
@@ -144,6 +148,7 @@ function start(names: readonly string[], options: Options = {}) {
       await pass(PROMPT_MS);
     },
     onEvicted,
+    onList,
     setPolicies(taint: Readonly<Record<string, TaintPolicySpec>>) {
       compiled = policySet({ taint }, { audit });
       policyChanges.next();
@@ -242,6 +247,30 @@ describe('pods that landed while a taint was missing', () => {
     await pass(PROMPT_MS);
     expect(cluster.lists).toEqual(['n1']);
     expect(cluster.said()).toHaveLength(3 * found);
+  });
+
+  it.each([
+    { what: 'the taint goes and returns', registers: false },
+    { what: 'the node registers anew, and the taint goes and returns', registers: true },
+  ])('are looked for again where $what while pods are being listed', async ({ registers }) => {
+    const cluster = start(['n1']);
+    const answer = Promise.withResolvers<void>();
+    cluster.onList.mockImplementationOnce(() => answer.promise);
+    await cluster.intrude('n1');
+    expect(cluster.lists).toHaveLength(1);
+    if (registers) {
+      cluster.remove('n1');
+      cluster.show('n1', [gpu]);
+      await pass(10_000);
+    }
+    cluster.show('n1', []);
+    await pass(10_000);
+    cluster.pods.get('n1')?.push(pod('a'));
+    await pass(10_000);
+    cluster.show('n1', [gpu]);
+    answer.resolve();
+    await pass(PROMPT_MS);
+    expect(cluster.said()).toHaveLength(3);
   });
 
   it('are forgotten with their node', async () => {
