@@ -85,6 +85,9 @@ const recovered = (name: string) => `${name}: it works again`;
 const FIRST_RETRY_MS = 200;
 const LONGEST_RETRY_MS = 30_000;
 
+/** 2^31 - 1: a timer for longer ends at once (setTimeout of Node.js). */
+const LONGEST_TIMER_MS = 2_147_483_647;
+
 const AT_ONCE = Number.NEGATIVE_INFINITY;
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -149,7 +152,8 @@ function startQueue(options: StartOptions): WorkQueue {
     if (stopped) return;
     const at = Math.max(item.due, item.notBefore);
     if (at === AT_ONCE) makeReady(key);
-    else item.timer = setTimeout(makeReady, Math.max(0, at - performance.now()), key);
+    // A look too early does no harm: it says when to look again.
+    else item.timer = setTimeout(makeReady, Math.min(Math.max(0, at - performance.now()), LONGEST_TIMER_MS), key);
   }
 
   function makeReady(key: string): void {

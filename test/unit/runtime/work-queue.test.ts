@@ -52,6 +52,18 @@ it('works on a key once, however often it is asked before it begins', async () =
   expect(begun).toEqual(['a', 'b', 'c']);
 });
 
+it('does not look all the time at what is due in months, which is longer than any timer', async () => {
+  let looks = 0;
+  start(async () => {
+    looks++;
+    return 100 * 86_400_000;
+  }).queue.add('a');
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(looks).toBe(1);
+  await vi.advanceTimersByTimeAsync(100 * 86_400_000);
+  expect(looks).toBeLessThan(10);
+});
+
 it('works on as many keys at a time as it may, and on each of them once more if it is asked meanwhile', async () => {
   const { work, begun, end } = heldWork();
   const { queue } = start(work);
