@@ -21,8 +21,8 @@ export interface NodePool {
   readonly labels: readonly LabelSelectorRequirement[];
   /** Whether no labels but those are given to them, but for what their machines are like. */
   readonly isComplete: boolean;
-  /** Of a NodePool `spec.template.spec.taints`; of the others, those of the annotation. */
-  readonly taints: readonly Taint[];
+  /** Of a NodePool `spec.template.spec.taints`, undefined where there is no such list; of the others, those of the annotation. */
+  readonly taints: readonly Taint[] | undefined;
   /** Taints that are declared elsewhere: they count, but are not changed there. */
   readonly inherited: readonly Taint[];
   /** `spec.template.spec.startupTaints`: Karpenter expects them to be removed, and pods need not tolerate them. */
@@ -53,7 +53,7 @@ export function undeclaredTaints(
   policies: readonly CompiledTaintPolicy[],
 ): UndeclaredTaint[] {
   return pools.flatMap((pool) => {
-    const declared = valuesOf([...pool.inherited, ...pool.taints]);
+    const declared = valuesOf([...pool.inherited, ...(pool.taints ?? [])]);
     return policies.flatMap((policy) => {
       const openLabels = labelsLeftOpen(pool, policy);
       if (openLabels === undefined) return [];
@@ -115,21 +115,28 @@ export function declareCommand(pool: NodePool, taints: readonly Taint[]): string
   const bare = taints.map(({ key, value, effect }) => ({ key, ...(value ? { value } : {}), effect }));
   if (kind === 'NodePool')
     return `kubectl patch nodepool ${name} --type=json -p '${JSON.stringify(patchOf(pool, bare))}'`;
-  const annotation = withTaints(pool.taints, bare).map(formatTaint).join(',');
+  const annotation = withTaints(pool.taints ?? [], bare)
+    .map(formatTaint)
+    .join(',');
   const object = `${kind.toLowerCase()}.cluster.x-k8s.io ${name} --namespace ${namespace}`;
   return `kubectl annotate --overwrite ${object} '${CAPACITY_TAINTS_ANNOTATION}=${annotation}'`;
 }
 
-/** A JSON patch (RFC 6902). What it replaces or removes is tested first: somebody may have changed the list meanwhile. */
+/**
+ * A JSON patch (RFC 6902). What it creates, replaces or removes is tested first: somebody may have changed the list meanwhile. Where
+ * there is no list, a test for null holds at the API server, and not once there is one, be it empty.
+ */
 function patchOf({ taints: declared, startupTaints }: NodePool, taints: readonly Taint[]): object[] {
   const path = '/spec/template/spec';
-  const changed = withTaints(declared, taints);
+  const changed = withTaints(declared ?? [], taints);
   const startup = startupTaints.flatMap((taint, index) => (taints.some((one) => sameTaint(one, taint)) ? [index] : []));
   return [
-    ...(declared.length === 0 ? [{ op: 'add', path: `${path}/taints`, value: changed }] : []),
-    ...(declared.length > 0
-      ? changed.flatMap((taint, index) => changeAt(`${path}/taints`, declared[index], taint, index))
-      : []),
+    ...(declared === undefined
+      ? [
+          { op: 'test', path: `${path}/taints`, value: null },
+          { op: 'add', path: `${path}/taints`, value: changed },
+        ]
+      : changed.flatMap((taint, index) => changeAt(`${path}/taints`, declared[index], taint, index))),
     // From the end, so that the places of the others stay.
     ...startup.toReversed().flatMap((index) => [
       { op: 'test', path: `${path}/startupTaints/${index}/key`, value: startupTaints[index]?.key },

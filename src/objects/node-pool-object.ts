@@ -56,7 +56,7 @@ export function viewKarpenterPool(object: unknown): NodePool | undefined {
       ...(requirements ?? []).map(viewRequirement),
     ],
     isComplete: true,
-    taints: taints ?? [],
+    taints: taints ?? undefined,
     inherited: [],
     startupTaints: startupTaints ?? [],
   };

@@ -1,5 +1,5 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { undeclaredTaints } from '../../src/coverage/node-pools.ts';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { declareCommand, type NodePool, undeclaredTaints } from '../../src/coverage/node-pools.ts';
 import { viewKarpenterPool } from '../../src/objects/node-pool-object.ts';
 import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
@@ -8,6 +8,7 @@ import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { skipFor } from '../skip-for.ts';
 import { policySet } from '../unit/policy/policies.ts';
+import { pasteRemedy } from './paste-remedy.ts';
 import { policyObject } from './policy-objects.ts';
 import { createPolicy, installCrds } from './policy-resources.ts';
 
@@ -74,6 +75,35 @@ describe('the warning of a TaintPolicy', skipFor(obstacleToKarpenter()), () => {
       expect(answer.status, answer.body.message).toBe(201);
       return answer.warnings;
     }
+
+    it.each([
+      { what: 'without a list of taints', name: 'no-list', template: {} },
+      { what: 'with an empty list', name: 'empty-list', template: { taints: [] } },
+      { what: 'with others', name: 'others', template: { taints: [{ key: 'a', effect: 'NoSchedule' }] } },
+    ])('the command for a pool $what loses no taint that was declared since', async ({ name, template }) => {
+      const object = nodePool(name, template);
+      expect((await cp().request(admin, 'POST', NODE_POOLS, { body: object })).status).toBe(201);
+      onTestFinished(async () => void (await cp().request(admin, 'DELETE', `${NODE_POOLS}/${name}`)));
+      const commandNow = async () => declareCommand(viewKarpenterPool(await read()) as NodePool, [GPU]);
+      const read = async () => (await cp().request<object>(admin, 'GET', `${NODE_POOLS}/${name}`)).body;
+      const keys = async () => viewKarpenterPool(await read())?.taints?.map(({ key }) => key);
+      const before = (template.taints ?? []).map(({ key }) => key);
+      const first = await commandNow();
+
+      // As it was printed: it declares the taint.
+      await pasteRemedy(cp(), first);
+      expect(await keys()).toEqual([...before, 'dedicated']);
+
+      // Somebody else has declared another one since it was printed.
+      const since = [...(template.taints ?? []), { key: 'since', effect: 'NoSchedule' }];
+      const body = { spec: { template: { spec: { taints: since } } } };
+      const contentType = 'application/merge-patch+json';
+      expect((await cp().request(admin, 'PATCH', `${NODE_POOLS}/${name}`, { body, contentType })).status).toBe(200);
+      await pasteRemedy(cp(), first).catch(() => {});
+      expect(await keys()).toContain('since');
+      await pasteRemedy(cp(), await commandNow());
+      expect(await keys()).toEqual(expect.arrayContaining(['since', 'dedicated']));
+    });
 
     it('names pool and taint', async () => {
       const [first = ''] = await warnings(spec({ matchLabels: { 'karpenter.sh/nodepool': 'bare' } }));
