@@ -1,3 +1,5 @@
+import { EVICTS } from '../explain/explained-node.ts';
+import { parseTaint } from '../kubernetes/taint.ts';
 import { printable, shellWord } from '../kubernetes/text.ts';
 import type { Assignment, Assignments } from '../talos/assignment.ts';
 import { ownLabels } from '../talos/declaration.ts';
@@ -21,7 +23,11 @@ function data({ compared, unassigned, unused }: Drift): object {
       name: node.name,
       file: declaration.configuration.source,
       matchedBy: by,
-      findings: findings.map(({ mend, ...finding }) => ({ ...finding, mend: command(mend) })),
+      findings: findings.map((finding) => ({
+        ...finding,
+        mend: command(finding.mend),
+        ...(evicts(finding) ? { note: EVICTS } : {}),
+      })),
     })),
     notCompared: unassigned,
     filesWithoutNode: unused.map(({ configuration }) => configuration.source),
@@ -45,6 +51,7 @@ function table(drift: Drift, look: Look): string {
     ]),
   );
   const commands = drifted.flatMap(({ findings }) => findings.map(({ mend }) => `  ${command(mend)}\n`));
+  const isEvicting = drifted.some(({ findings }) => findings.some(evicts));
   return [
     ...(rows.length > 0 ? [columns([HEADINGS, ...rows.map((row) => row.map(printable))], look), '\n'] : []),
     `${compared.length} ${compared.length === 1 ? 'node' : 'nodes'} compared, ${compared.length - drifted.length} as declared\n`,
@@ -55,7 +62,9 @@ function table(drift: Drift, look: Look): string {
     }),
     ...unused.map(({ configuration }) => `${printable(configuration.source)} is for none of the nodes\n`),
     ...(unassigned.length > 0 ? ['--node NAME=FILE says which file is for which node\n'] : []),
-    ...(commands.length > 0 ? ['\nTo repair:\n', ...commands] : []),
+    ...(commands.length > 0
+      ? [`\nTo repair${isEvicting ? ` (a NoExecute taint ${EVICTS})` : ''}:\n`, ...commands]
+      : []),
   ].join('');
 }
 
@@ -83,6 +92,11 @@ function takenByRole({ compared, unused }: Drift, look: Look): string[] {
 function declaredIn({ problem, declared, at }: Finding): string {
   if (at === undefined) return '-';
   return problem === 'different' ? `${declared} at ${at}` : at;
+}
+
+/** Whether the command sets a taint that evicts pods. */
+function evicts({ kind, declared }: Finding): boolean {
+  return kind === 'taint' && declared !== undefined && parseTaint(declared)?.effect === 'NoExecute';
 }
 
 /** A command for a shell. */

@@ -107,19 +107,19 @@ function consequenceOf({ kind }: NodePool): string {
 }
 
 /**
- * The command that has the pool declare the taints. Karpenter replaces the nodes of a NodePool whose template has changed; the
- * annotation of the others changes no machine.
+ * The command that has the pool declare the taints, and what follows. Karpenter replaces the nodes of a NodePool whose template has
+ * changed; the annotation of the others changes no machine.
  */
-export function declareCommand(pool: NodePool, taints: readonly Taint[]): string {
+export function howToDeclare(pool: NodePool, taints: readonly Taint[]): string {
   const { kind, namespace, name } = pool;
   const bare = taints.map(({ key, value, effect }) => ({ key, ...(value ? { value } : {}), effect }));
   if (kind === 'NodePool')
-    return `kubectl patch nodepool ${name} --type=json -p '${JSON.stringify(patchOf(pool, bare))}'`;
+    return `to declare it, upon which Karpenter replaces the nodes of the pool within its disruption budgets: kubectl patch nodepool ${name} --type=json -p '${JSON.stringify(patchOf(pool, bare))}'`;
   const annotation = withTaints(pool.taints ?? [], bare)
     .map(formatTaint)
     .join(',');
   const object = `${kind.toLowerCase()}.cluster.x-k8s.io ${name} --namespace ${namespace}`;
-  return `kubectl annotate --overwrite ${object} '${CAPACITY_TAINTS_ANNOTATION}=${annotation}'`;
+  return `to declare it: kubectl annotate --overwrite ${object} '${CAPACITY_TAINTS_ANNOTATION}=${annotation}'`;
 }
 
 /**
@@ -173,7 +173,7 @@ export function poolCondition(
   if (pools.length > 0) {
     const texts = pools.map(
       ([pool, of]) =>
-        `${lackText(pool, of)}. To declare it: ${declareCommand(
+        `${lackText(pool, of)}; ${howToDeclare(
           pool,
           of.map(({ taint }) => taint),
         )}`,

@@ -177,8 +177,8 @@ function nextStep({ name, taints, troubles, fromLeader }: ExplainedNode): Step {
   return { note: 'nothing: the node carries what it should' };
 }
 
-/** Whoever copies a command is to know before. */
-const EVICTS = 'evicts the pods there that do not tolerate it';
+/** What a NoExecute taint does: whoever copies a command that sets it is to know before. */
+export const EVICTS = 'evicts the pods there that do not tolerate it';
 
 function evicts({ taint }: TaintOnNode): boolean {
   return taint.effect === 'NoExecute';

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { declareCommand, type NodePool, undeclaredTaints } from '../../src/coverage/node-pools.ts';
+import { howToDeclare, type NodePool, undeclaredTaints } from '../../src/coverage/node-pools.ts';
 import { viewKarpenterPool } from '../../src/objects/node-pool-object.ts';
 import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
@@ -84,7 +84,7 @@ describe('the warning of a TaintPolicy', skipFor(obstacleToKarpenter()), () => {
       const object = nodePool(name, template);
       expect((await cp().request(admin, 'POST', NODE_POOLS, { body: object })).status).toBe(201);
       onTestFinished(async () => void (await cp().request(admin, 'DELETE', `${NODE_POOLS}/${name}`)));
-      const commandNow = async () => declareCommand(viewKarpenterPool(await read()) as NodePool, [GPU]);
+      const commandNow = async () => howToDeclare(viewKarpenterPool(await read()) as NodePool, [GPU]);
       const read = async () => (await cp().request<object>(admin, 'GET', `${NODE_POOLS}/${name}`)).body;
       const keys = async () => viewKarpenterPool(await read())?.taints?.map(({ key }) => key);
       const before = (template.taints ?? []).map(({ key }) => key);

@@ -127,7 +127,7 @@ describe('Karpenter', skipFor(obstacleToKarpenter()), () => {
         const { stdout } = await runTaintkeeper(cp(), ['doctor', '--output', 'json']);
         const { checks } = JSON.parse(stdout) as { checks: { name: string; state: string; remedy?: string }[] };
         expect(checks.filter(({ name }) => name === 'node pools')).toMatchObject([
-          { state: 'trouble', remedy: expect.stringMatching(/^kubectl patch nodepool gpu --type=json -p '/) },
+          { state: 'trouble', remedy: expect.stringMatching(/: kubectl patch nodepool gpu --type=json -p '/) },
         ]);
       });
 

@@ -1,11 +1,5 @@
 import { OPTIONAL_RIGHTS } from '../../cluster/optional-rights.ts';
-import {
-  declareCommand,
-  lackText,
-  titleOf,
-  type UndeclaredTaint,
-  undeclaredTaints,
-} from '../../coverage/node-pools.ts';
+import { howToDeclare, lackText, titleOf, type UndeclaredTaint, undeclaredTaints } from '../../coverage/node-pools.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { count } from '../../kubernetes/text.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
@@ -44,7 +38,7 @@ function checkPool(undeclared: readonly UndeclaredTaint[]): Finding[] {
   const notes = undeclared.filter((one) => !isEnforced(one)).map(noteOf);
   if (first === undefined) return notes;
   const taints = enforced.map(({ taint }) => taint);
-  return [finding('trouble', lackText(first.pool, enforced, sourceOf), declareCommand(first.pool, taints)), ...notes];
+  return [finding('trouble', lackText(first.pool, enforced, sourceOf), howToDeclare(first.pool, taints)), ...notes];
 }
 
 function isEnforced({ policy, openLabels }: UndeclaredTaint): boolean {
@@ -56,7 +50,7 @@ function noteOf(one: UndeclaredTaint): Finding {
   const lack = `${titleOf(pool)} does not declare taint ${formatTaint(taint)}`;
   if (openLabels.length === 0) {
     const evidence = `${lack}, with which its nodes come as soon as ${sourceOf(one)} is enforced`;
-    return finding('note', evidence, declareCommand(pool, [taint]));
+    return finding('note', evidence, howToDeclare(pool, [taint]));
   }
   const evidence = `${lack}, and some of its nodes may come with it: ${sourceOf(one)}, by ${openLabels.join(', ')}`;
   return finding(

@@ -156,6 +156,27 @@ describe('talos drift', () => {
     expect(parse(yaml.stdout)).toEqual(JSON.parse(json.stdout));
   });
 
+  it('says of a command that evicts pods that it does', async () => {
+    const declared = 'machine: { type: worker, nodeLabels: { pool: a }, nodeTaints: { out: ":NoExecute" } }';
+    const [worker, labels] = [write('out.yaml', declared), { pool: 'a' }];
+    const drift = async (taints: object[], ...args: string[]) => {
+      const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a', labels }, spec: { taints } };
+      const file = write('tainted.json', JSON.stringify(node));
+      return (await run('talos', 'drift', worker, '--nodes', file, ...args)).stdout;
+    };
+    const EVICTS = 'evicts the pods there that do not tolerate it';
+    for (const taints of [
+      [],
+      [{ key: 'out', effect: 'NoSchedule' }],
+      [{ key: 'out', value: 'x', effect: 'NoExecute' }],
+    ]) {
+      expect(await drift(taints)).toContain(`\nTo repair (a NoExecute taint ${EVICTS}):\n  kubectl taint node a out`);
+      expect(JSON.parse(await drift(taints, '-o', 'json')).nodes[0].findings).toMatchObject([{ note: EVICTS }]);
+    }
+    const { stdout } = await run('talos', 'drift', example('gpu.yaml'), ...nodes, '-o', 'yaml');
+    expect(stdout).not.toContain('note');
+  });
+
   it('takes --node for it, without naming the file twice', async () => {
     const { stdout } = await run(
       'talos',

@@ -1,7 +1,7 @@
 import jsonPatch, { type Operation } from 'fast-json-patch';
 import { describe, expect, it } from 'vitest';
 import {
-  declareCommand,
+  howToDeclare,
   lackText,
   type NodePool,
   poolCondition,
@@ -207,7 +207,7 @@ describe('a NodePool of Karpenter', () => {
     const pool = viewKarpenterPool(object);
     expect(said(pool)).toEqual(IS_LACKING);
     const [, json = ''] =
-      /^kubectl patch nodepool gpu --type=json -p '([^']*)'$/.exec(declareCommand(pool as NodePool, [GPU])) ?? [];
+      /: kubectl patch nodepool gpu --type=json -p '([^']*)'$/.exec(howToDeclare(pool as NodePool, [GPU])) ?? [];
     // A test for null holds at the API server where there is nothing, and not by RFC 6902.
     const operations = (JSON.parse(json) as Operation[]).filter(
       (one) => !(one.op === 'test' && one.value === null && !('taints' in template)),
@@ -229,7 +229,8 @@ describe('a NodePool of Karpenter', () => {
       reason: 'Undeclared',
       message:
         'NodePool gpu does not declare taint dedicated=gpu:NoSchedule, wanted by spec.taints[0]: Karpenter starts nodes for pods that ' +
-        'cannot run there, one after the other. To declare it: kubectl patch nodepool gpu --type=json ' +
+        'cannot run there, one after the other; to declare it, upon which Karpenter replaces the nodes of the pool within its disruption ' +
+        'budgets: kubectl patch nodepool gpu --type=json ' +
         `-p '[{"op":"test","path":"/spec/template/spec/taints","value":null},{"op":"add","path":"/spec/template/spec/taints","value":[{"key":"dedicated","value":"gpu","effect":"NoSchedule"}]}]'`,
     });
   });
@@ -321,8 +322,8 @@ describe('machines that Cluster Autoscaler starts where there are none', () => {
       machines({ [TAINTS]: 'a=b:NoExecute,dedicated=cpu:NoSchedule' }),
       'MachineSet',
     ) as NodePool;
-    expect(declareCommand(pool, [GPU])).toBe(
-      "kubectl annotate --overwrite machineset.cluster.x-k8s.io workers --namespace clusters 'capacity.cluster-autoscaler.kubernetes.io/taints=a=b:NoExecute,dedicated=gpu:NoSchedule'",
+    expect(howToDeclare(pool, [GPU])).toBe(
+      "to declare it: kubectl annotate --overwrite machineset.cluster.x-k8s.io workers --namespace clusters 'capacity.cluster-autoscaler.kubernetes.io/taints=a=b:NoExecute,dedicated=gpu:NoSchedule'",
     );
     expect(lackText(pool, undeclared(pool, spec()))).toMatch(
       /^MachineSet clusters\/workers does not declare .*Cluster Autoscaler/,

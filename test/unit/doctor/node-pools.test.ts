@@ -34,14 +34,14 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
       [
         'trouble',
         /^NodePool gpu does not declare taint dedicated=gpu:NoSchedule, wanted by TaintPolicy p \(spec\.taints\[0\]\) and slow:NoSchedule, wanted by TaintPolicy q/,
-        /^kubectl patch nodepool gpu .*"dedicated".*"slow"/,
+        /^to declare it, upon which Karpenter replaces the nodes of the pool .*: kubectl patch nodepool gpu .*"dedicated".*"slow"/,
       ],
     ],
   },
   {
     what: 'a policy in mode Audit',
     facts: { nodePools: pools(pool()), policies: known([taintPolicy('p', { mode: 'Audit' })]) },
-    expected: [['note', /come as soon as TaintPolicy p \(spec\.taints\[0\]\) is enforced/, /^kubectl patch/]],
+    expected: [['note', /come as soon as TaintPolicy p \(spec\.taints\[0\]\) is enforced/, /: kubectl patch/]],
   },
   {
     what: 'an installation in mode Audit',
