@@ -1,3 +1,4 @@
+import { formatLabels } from '../kubernetes/label-selector.ts';
 import { mark } from '../kubernetes/text.ts';
 import { POLICY_API_VERSION, type PolicyKind } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
@@ -167,6 +168,30 @@ export function reportName({ kind, name }: Pick<ReportInput['policy'], 'kind' | 
   if (whole.length <= NAME_MAX_LENGTH) return whole;
   const end = `-${mark(whole)}`;
   return whole.slice(0, NAME_MAX_LENGTH - end.length).replace(/[.-]+$/, '') + end;
+}
+
+/** Selects the reports that somebody else has made. */
+export const NOT_OURS = Object.entries(MANAGED_LABELS)
+  .map(([key, value]) => `${key}!=${value}`)
+  .join();
+
+/** What to say, and to do, where a report of that name is {@link NOT_OURS}. */
+export function nameTaken(policy: Pick<ReportInput['policy'], 'kind' | 'name'>): { evidence: string; remedy: string } {
+  const name = reportName(policy);
+  return {
+    evidence: `${policy.kind} ${policy.name} has no report: ClusterReport ${name} lacks the label ${formatLabels(MANAGED_LABELS)}, so that somebody else has made it, and is not overwritten`,
+    remedy: `if nobody needs it: kubectl delete clusterreport ${name}`,
+  };
+}
+
+/** A report of the policy's name is {@link NOT_OURS}. */
+export class NameTakenError extends Error {
+  override name = 'NameTakenError';
+
+  constructor(policy: Pick<ReportInput['policy'], 'kind' | 'name'>) {
+    const { evidence, remedy } = nameTaken(policy);
+    super(`${evidence}; ${remedy}`);
+  }
 }
 
 /** The uid of the policy that a report is of. */

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { ApiError, isNotFound, isOutdated } from '../../cluster/client/api-error.ts';
+import { ApiError, isConflict, isNotFound, isOutdated } from '../../cluster/client/api-error.ts';
 import { notPermitted } from '../../cluster/optional-rights.ts';
 import type { PolicyObject } from '../../cluster/policies.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
@@ -15,6 +15,8 @@ import { atMost } from '../../kubernetes/text.ts';
 import {
   type Checked,
   clusterReport,
+  NameTakenError,
+  NOT_OURS,
   REPORT_API_VERSION,
   reportedPolicy,
   type Subject,
@@ -101,7 +103,7 @@ export function reportWriter(options: ReportWriterOptions): () => Promise<number
         await work();
       } catch (error) {
         // One that the API server does not take keeps back none of the others; one that somebody else has written is seen next time.
-        if (!(error instanceof ApiError)) throw error;
+        if (!(error instanceof ApiError || error instanceof NameTakenError)) throw error;
         if (!isOutdated(error)) faults.push(error);
       }
     };
@@ -144,7 +146,12 @@ export function reportWriter(options: ReportWriterOptions): () => Promise<number
     const { metadata, ...report } = timed(shape, before, client.now());
     const body = { ...report, metadata: { ...metadata, ...ownership } };
     if (before === undefined) {
-      await client.request('POST', CLUSTER_REPORTS, { body });
+      try {
+        await client.request('POST', CLUSTER_REPORTS, { body });
+      } catch (error) {
+        if (isConflict(error) && (await isTaken(name))) throw new NameTakenError(policy);
+        throw error;
+      }
       return;
     }
     if (isDeepStrictEqual(ours(before), ours(body))) return;
@@ -152,6 +159,12 @@ export function reportWriter(options: ReportWriterOptions): () => Promise<number
     await client.request('PUT', `${CLUSTER_REPORTS}/${name}`, {
       body: { ...body, metadata: { ...body.metadata, resourceVersion, uid } },
     });
+  }
+
+  /** Whether the report is somebody else's; if not, another leader has just written it. Rights are to list them, not to get one. */
+  async function isTaken(name: string): Promise<boolean> {
+    const query = { fieldSelector: `metadata.name=${name}`, labelSelector: NOT_OURS };
+    return (await listObjects(client, CLUSTER_REPORTS, () => name, query)).length > 0;
   }
 
   async function remove({ metadata: { name, uid } }: Stored): Promise<void> {

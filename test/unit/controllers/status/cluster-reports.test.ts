@@ -15,23 +15,40 @@ const NODE: NodeView = { name: 'n1', labels: {}, taints: [], release: undefined,
 function rig(names: readonly string[]) {
   const reports = new Map<string, ClusterReport & { metadata: { uid: string; resourceVersion: string } }>();
   const calls: string[] = [];
-  const state = { served: true, permitted: true as boolean | undefined, refused: '', names, second: 1, version: 1 };
+  const state = {
+    served: true,
+    permitted: true as boolean | undefined,
+    refused: '',
+    names,
+    beforePost: () => {},
+    second: 1,
+    version: 1,
+  };
   const { log, lines } = captureLog();
   const { taintPolicies } = policySet({
     taint: Object.fromEntries(names.map((name) => [name, { mode: 'Restore', taints: [TAINT] }])),
   });
   const client = {
     now: () => new Date(state.second++ * 1_000),
-    async request(method: string, path: string, { body }: RequestOptions = {}) {
+    async request(method: string, path: string, { body, query = {} }: RequestOptions = {}) {
       const fail = (status: number) => new ApiError(method, path, status, '', 'no');
       if (path.includes('/clusterroles/')) return { metadata: { name: 'taintkeeper', uid: 'role' } };
       if (!state.served) throw fail(404);
-      if (method === 'GET')
-        return { metadata: { resourceVersion: '1' }, items: structuredClone([...reports.values()]) };
+      if (method === 'GET') {
+        const items = [...reports.values()].filter(
+          ({ metadata: { name, labels } }) =>
+            (labels['app.kubernetes.io/managed-by'] === 'taintkeeper') ===
+              !String(query.labelSelector).includes('!=') &&
+            (!query.fieldSelector || query.fieldSelector === `metadata.name=${name}`),
+        );
+        return { metadata: { resourceVersion: '1' }, items: structuredClone(items) };
+      }
       const report = body as ClusterReport & { metadata: { uid: string; resourceVersion: string } };
       const name = method === 'POST' ? report.metadata.name : path.slice(CLUSTER_REPORTS.length + 1);
       calls.push(`${method} ${name.replace('taintkeeper-taintpolicy-', '')}`);
       if (name.endsWith(state.refused) && state.refused) throw fail(422);
+      state.beforePost();
+      if (method === 'POST' && reports.has(name)) throw fail(409);
       if (method === 'DELETE') reports.delete(name);
       else
         reports.set(name, {
@@ -129,6 +146,28 @@ it('one that the API server refuses keeps back none of the others, and is a fail
   state.refused = 'a';
   await expect(run()).rejects.toThrow('422');
   expect(calls).toEqual(['POST a', 'POST b', 'POST c']);
+});
+
+it('says of a report that somebody else has made under that name that it is not overwritten', async () => {
+  const { run, reports, state, calls } = rig(['a', 'b']);
+  await run();
+  const name = 'taintkeeper-taintpolicy-a';
+  const written = reports.get(name);
+  if (!written) throw new Error('there is no report');
+  reports.set(name, { ...written, metadata: { ...written.metadata, labels: {} } });
+  reports.delete('taintkeeper-taintpolicy-b');
+  await expect(run()).rejects.toThrow(
+    'TaintPolicy a has no report: ClusterReport taintkeeper-taintpolicy-a lacks the label app.kubernetes.io/managed-by=taintkeeper, so ' +
+      'that somebody else has made it, and is not overwritten; if nobody needs it: kubectl delete clusterreport taintkeeper-taintpolicy-a',
+  );
+  expect(calls).toEqual(['POST a', 'POST b']);
+  reports.delete(name);
+  expect(await run()).toEqual(['POST a']);
+
+  // Another leader has written it since they were listed.
+  reports.delete(name);
+  state.beforePost = () => void reports.set(name, written);
+  expect(await run()).toEqual(['POST a']);
 });
 
 it('lets others have a turn between two policies, also where there is nothing to write: admissions do not wait', async () => {
