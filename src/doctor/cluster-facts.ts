@@ -9,7 +9,7 @@ import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { parsePolicies } from '../files/policy-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
 import type { NodeView } from '../judge/node-view.ts';
-import { REPORT_API_VERSION } from '../objects/cluster-report.ts';
+import { NOT_OURS, REPORT_API_VERSION } from '../objects/cluster-report.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
 import { machineClusterOf } from '../objects/node-pool-object.ts';
@@ -80,8 +80,8 @@ export interface ClusterFacts {
   readonly nodes: Reading<readonly DoctorNode[]>;
   readonly daemonSets: Reading<readonly DaemonSetView[]>;
   readonly nodePools: Reading<NodePoolFacts>;
-  /** Whether the API server has ClusterReports. */
-  readonly servesReports: Reading<boolean>;
+  /** Names of the ClusterReports that somebody else has made, where taintkeeper writes any; undefined where there is no such API. */
+  readonly foreignReports: Reading<readonly string[] | undefined>;
   /** Of webhooks, everybody's. */
   readonly configurations: Reading<readonly RegisteredConfiguration[]>;
   readonly rights: Reading<RightsReview>;
@@ -98,13 +98,13 @@ const STATUS_PAUSE_MS = 6_000;
 /** Reads what the cluster has for the policies to be about. What cannot be read says so; nothing is thrown. */
 export async function gatherCluster(client: ApiClient, installation: Installation): Promise<ClusterFacts> {
   const nodes = read(() => list(client, '/api/v1/nodes', projectNode));
-  const [builtin, policies, daemonSets, nodePools, servesReports, configurations, rights, lease, version, metrics] =
+  const [builtin, policies, daemonSets, nodePools, foreignReports, configurations, rights, lease, version, metrics] =
     await Promise.all([
       readBuiltinPolicies(),
       read(() => settledPolicies(client)),
       read(() => list(client, '/apis/apps/v1/daemonsets', projectDaemonSet)),
       nodes.then((known) => read(() => gatherNodePools(client, known.ok ? known.value : []))),
-      read(async () => (await look(client, `/apis/${REPORT_API_VERSION}`)) !== undefined),
+      read(() => gatherForeignReports(client, installation)),
       read(() => listConfigurations(client)),
       read(() => reviewRights(client, installation)),
       read(() => watchLease(client, installation)),
@@ -117,7 +117,7 @@ export async function gatherCluster(client: ApiClient, installation: Installatio
     nodes: await nodes,
     daemonSets,
     nodePools,
-    servesReports,
+    foreignReports,
     configurations,
     rights,
     lease,
@@ -132,6 +132,17 @@ async function gatherNodePools(client: ApiClient, nodes: readonly DoctorNode[]):
   const apis = (await servedPoolApis(client)).filter((api) => concernsUs(api, clusters));
   const pools = await Promise.all(apis.map((api) => listPools(client, api, clusters, list)));
   return { apis, pools: pools.flat() };
+}
+
+/** @throws ApiError, Error */
+async function gatherForeignReports(
+  client: ApiClient,
+  { writesReports }: Installation,
+): Promise<readonly string[] | undefined> {
+  const api = `/apis/${REPORT_API_VERSION}`;
+  if ((await look(client, api)) === undefined) return undefined;
+  const nameOf = (object: unknown) => (object as { metadata: { name: string } }).metadata.name;
+  return writesReports ? list(client, `${api}/clusterreports`, nameOf, { labelSelector: NOT_OURS }) : [];
 }
 
 /** The policies. Where the status of one is behind, they are looked at once more after a while. */

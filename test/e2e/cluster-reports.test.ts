@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ClusterReport } from '../../src/objects/cluster-report.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { NAMESPACE } from '../control-plane/replicas.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { type Installation, install } from './installation.ts';
+import { pasteRemedy } from './paste-remedy.ts';
 import { policyObject } from './policy-objects.ts';
 import { createPolicy } from './policy-resources.ts';
 import { CLUSTER_REPORT_DEFINITION } from './report-definition.ts';
+import { runTaintkeeper } from './run-taintkeeper.ts';
 
 const REPORTS = '/apis/openreports.io/v1alpha1/clusterreports';
 const NODES = 120;
@@ -110,6 +113,33 @@ describeWithControlPlane('reports for auditors', { components: ['kube-controller
       const query = '?fieldValidation=Strict&dryRun=All';
       expect(await cp().request(admin, 'POST', REPORTS + query, { body })).toMatchObject({ status: 201 });
     }
+  });
+
+  it('are not written over those of somebody else, which is said', { timeout: TEST_TIMEOUT_MS }, async () => {
+    const name = 'taintkeeper-taintpolicy-gpu-pool';
+    const { code } = await cp().kubectl(['label', 'clusterreport', name, 'app.kubernetes.io/managed-by-']);
+    expect(code).toBe(0);
+    const said = `TaintPolicy gpu-pool has no report: ClusterReport ${name} lacks the label`;
+    await expect
+      .poll(
+        () =>
+          installation
+            .replica('a')
+            .logs()
+            .filter(({ msg }) => String(msg).includes(said)),
+        { timeout: TIMEOUT_MS },
+      )
+      .toHaveLength(1);
+    // A process stands in for its pods: the Deployment does not know the option yet.
+    const patch = '[{"op":"add","path":"/spec/template/spec/containers/0/args/-","value":"--write-reports"}]';
+    const patching = ['patch', 'deployment', 'taintkeeper', '--namespace', NAMESPACE, '--type=json', '-p', patch];
+    expect(await cp().kubectl(patching)).toMatchObject({ code: 0 });
+    const { stdout } = await runTaintkeeper(cp(), ['doctor', '--output', 'json']);
+    const { checks } = JSON.parse(stdout) as { checks: { name: string; state: string; remedy?: string }[] };
+    const found = checks.filter((check) => check.name === 'reports');
+    expect(found).toMatchObject([{ state: 'trouble', evidence: expect.stringContaining(said) }]);
+    await pasteRemedy(cp(), found[0]?.remedy);
+    await waitFor((all) => all.get(name)?.metadata.labels['app.kubernetes.io/managed-by']);
   });
 
   it('go with their policies, and the others stay as they are', { timeout: TEST_TIMEOUT_MS }, async () => {

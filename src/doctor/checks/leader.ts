@@ -1,6 +1,6 @@
 import { notPermitted, OPTIONAL_RIGHTS } from '../../cluster/optional-rights.ts';
 import type { PolicyObject } from '../../cluster/policies.ts';
-import { REPORT_API_VERSION } from '../../objects/cluster-report.ts';
+import { nameTaken, REPORT_API_VERSION, reportName } from '../../objects/cluster-report.ts';
 import { askedRights, type OptionalRight } from '../../policy/backstop.ts';
 import { webhookEntries } from '../../webhooks/entries.ts';
 import { consequence, type Finding, finding, unread } from '../check.ts';
@@ -65,18 +65,25 @@ function checkPolicy(
 }
 
 /** Whether reports can be written, where that is asked for. */
-export function checkReports(facts: Pick<Facts, 'rights' | 'installation' | 'servesReports'>): Finding[] {
-  const { rights, installation, servesReports } = facts;
+export function checkReports(facts: Pick<Facts, 'rights' | 'installation' | 'foreignReports' | 'policies'>): Finding[] {
+  const { rights, installation, foreignReports, policies } = facts;
   if (!installation.writesReports) return [];
-  const skipped = unread(rights, servesReports);
-  if (skipped || !rights.ok || !servesReports.ok) return skipped ? [skipped] : [];
+  const skipped = unread(rights, foreignReports);
+  if (skipped || !rights.ok || !foreignReports.ok) return skipped ? [skipped] : [];
   if (rights.value.notPermitted.includes('writeReports')) {
     const evidence = notPermitted('writeReports', '--write-reports');
     return [finding('trouble', evidence, howToGrant('writeReports', installation))];
   }
-  if (servesReports.value) return [finding('ok', `the API server has ClusterReports (${REPORT_API_VERSION})`)];
-  const remedy = 'install the CustomResourceDefinitions of OpenReports, or take --write-reports away';
-  return [finding('trouble', `--write-reports: the API server does not serve ${REPORT_API_VERSION}`, remedy)];
+  const foreign = foreignReports.value;
+  if (foreign === undefined) {
+    const remedy = 'install the CustomResourceDefinitions of OpenReports, or take --write-reports away';
+    return [finding('trouble', `--write-reports: the API server does not serve ${REPORT_API_VERSION}`, remedy)];
+  }
+  if (!policies.ok) return [finding('skipped', policies.why)];
+  const taken = policies.value.filter((policy) => foreign.includes(reportName(policy))).map(nameTaken);
+  return taken.length > 0
+    ? taken.map(({ evidence, remedy }) => finding('trouble', evidence, remedy))
+    : [finding('ok', `the API server has ClusterReports (${REPORT_API_VERSION})`)];
 }
 
 /** The command that gives taintkeeper the right. */

@@ -130,7 +130,7 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     nodes: known([node('n1')]),
     daemonSets: known([]),
     nodePools: known({ apis: [], pools: [] }),
-    servesReports: known(false),
+    foreignReports: known(undefined),
     configurations: known([]),
     rights: known({ user: 'system:serviceaccount:taintkeeper:taintkeeper', asked: 50, lacking: [], notPermitted: [] }),
     lease: known({

@@ -11,12 +11,28 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
   { what: 'nobody asks for them', facts: { rights: NOT_PERMITTED }, expected: [] },
   {
     what: 'all is there',
-    facts: { installation, servesReports: known(true) },
+    facts: { installation, foreignReports: known(['somebody-elses']) },
     expected: [['ok', /has ClusterReports \(openreports\.io\/v1alpha1\)/]],
   },
   {
+    what: 'the name of one is taken',
+    facts: { installation, foreignReports: known(['taintkeeper-taintpolicy-gpu', 'taintkeeper-taintpolicy-gone']) },
+    expected: [
+      [
+        'trouble',
+        /^TaintPolicy gpu has no report: ClusterReport taintkeeper-taintpolicy-gpu lacks the label .*managed-by=taintkeeper/,
+        /^if nobody needs it: kubectl delete clusterreport taintkeeper-taintpolicy-gpu$/,
+      ],
+    ],
+  },
+  {
+    what: 'the name of one is taken, and policies cannot be read',
+    facts: { installation, foreignReports: known(['a']), policies: unseen('no answer') },
+    expected: [['skipped', /no answer/]],
+  },
+  {
     what: 'the definitions are missing',
-    facts: { installation },
+    facts: { installation, policies: unseen('no answer') },
     expected: [['trouble', /does not serve openreports\.io\/v1alpha1/, /CustomResourceDefinitions of OpenReports/]],
   },
   {
@@ -28,7 +44,7 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
   },
   {
     what: 'nobody can say',
-    facts: { installation, servesReports: unseen('no answer') },
+    facts: { installation, foreignReports: unseen('no answer') },
     expected: [['skipped', /no answer/]],
   },
 ])('$what', ({ facts, expected }) => {
