@@ -14,7 +14,7 @@ export interface AskedNode {
   readonly at: { readonly host: string; readonly port: number };
   /** Whether the address is that of another machine, which passes it on. */
   readonly isForwarded: boolean;
-  /** Its certificate cannot be checked and it asks for no client's: it is in maintenance mode, or another service. */
+  /** Its certificate is of a CA that is not known: it is in maintenance mode, or somebody else. It is asked without ours. */
   readonly mayBeInMaintenance: boolean;
 }
 

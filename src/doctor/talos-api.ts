@@ -68,7 +68,7 @@ export interface CallableApi {
   readonly isReached: boolean;
   /** Whether requests are worth the while: it is Talos, and it knows the client or wants none. */
   readonly isCallable: boolean;
-  /** It asks for no client certificate, and its own is of another CA: what it is, only its answer says. */
+  /** It does not refuse our certificate, and its own is of another CA: what it is, only its answer says. */
   readonly mayBeInMaintenance: boolean;
 }
 
@@ -77,7 +77,7 @@ export function callableApis(context: TalosContext, dialled: readonly DialledApi
   const clientIsWell = checkClient(context, now).state !== 'trouble' && context.crt !== undefined;
   return dialled.map((api): CallableApi => {
     const { state } = checkApi(api, context, { now, clientIsWell, isOurs: false, saysMaintenance: false });
-    const mayBeInMaintenance = asksNobody(api.answer, context);
+    const mayBeInMaintenance = refusesNobody(api.answer, context);
     return {
       host: api.host,
       port: api.port,
@@ -88,8 +88,11 @@ export function callableApis(context: TalosContext, dialled: readonly DialledApi
   });
 }
 
-/** Whoever takes a certificate of a CA that he cannot know asks for none: Talos in maintenance mode, and any other service. */
-function asksNobody(answer: ApidAnswer, { ca, crt }: TalosContext): boolean {
+/**
+ * Whether it takes our certificate though its own is of another CA. Talos in maintenance mode does, asking for none, and so do other
+ * services, and a machine whose CA is being replaced.
+ */
+function refusesNobody(answer: ApidAnswer, { ca, crt }: TalosContext): boolean {
   if (answer.outcome === 'failed' || ca === undefined || crt === undefined) return false;
   return answer.refusal === undefined && !signerOf(answer.leaf, ca);
 }
@@ -176,11 +179,11 @@ function checkApi({ host, port, answer }: DialledApi, context: TalosContext, giv
       );
     }
     const other = `its certificate is of another CA (issuer ${nameIn(leaf.issuer)}) than the talosconfig's (${describeCa(context.ca)})`;
-    if (asksNobody(answer, context)) {
+    if (refusesNobody(answer, context)) {
       return trouble(
         'certificate',
         check,
-        `${other}, and it asks for no client certificate: it is another service, or Talos without a configuration, which did not say so`,
+        `${other}, and yet it does not refuse the client certificate: its CA is being replaced, or it is another service, or Talos without a configuration, which has not said so`,
         'see the console of the machine',
       );
     }

@@ -232,8 +232,16 @@ describe('the configuration is to blame', () => {
     const { verdict, checks, troubles } = await diagnosed(talosconfig([at], ca, client), '-f', file('machine: {}\n'));
     expect(verdict).toBe('certificate');
     expect(troubles).toEqual([
-      expect.stringMatching(/its certificate is of another CA .*, and it asks for no client certificate: /),
+      expect.stringMatching(/its certificate is of another CA .*, and yet it does not refuse the client certificate: /),
     ]);
+    expect(JSON.stringify(checks)).not.toMatch(/apply-config|in maintenance mode,/);
+  });
+
+  it('not where the CA of the machine is being replaced: it accepts the old one still', async () => {
+    const at = await startApid(await servingPair(await talosCa()), ca);
+    const { verdict, checks, troubles } = await diagnosed(talosconfig([at], ca, client));
+    expect(verdict).toBe('certificate');
+    expect(troubles).toEqual([expect.stringMatching(/: its CA is being replaced, or /)]);
     expect(JSON.stringify(checks)).not.toMatch(/apply-config|in maintenance mode,/);
   });
 
