@@ -1,12 +1,9 @@
-import { groupViolations, type Outcome, type Violation } from '../judge/decision.ts';
+import { groupViolations, listSubjects, type Outcome, type Violation } from '../judge/decision.ts';
 import type { ObjectReference, RecordedEvent } from '../kubernetes/event.ts';
-import { atMost, printable } from '../kubernetes/text.ts';
+import { printable } from '../kubernetes/text.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
 import type { Judgement } from './admit.ts';
 import type { AdmissionRequest } from './review.ts';
-
-/** Taints and tolerations that one note lists. */
-const MAX_SUBJECTS = 8;
 
 /** How an outcome is shown: what is to be looked at is a Warning. */
 interface Wording {
@@ -70,10 +67,9 @@ export function eventsOf(request: AdmissionRequest, { kind, decision }: Judgemen
     const wording = wordingOf(first, kind, request.operation);
     if (!wording) return [];
     const { type, reason, action, said, byUser } = wording;
-    const subjects = atMost(MAX_SUBJECTS, [...new Set(violations.map(({ subject }) => subject))]).join(', ');
     const what = kind === 'Node' ? 'taint' : 'toleration';
     const acted = first.by === 'native' ? `${said}, by a native policy,` : said;
-    const note = `${acted} ${what} ${subjects}${byUser && user ? ` (user ${user})` : ''}`;
+    const note = `${acted} ${what} ${listSubjects(violations)}${byUser && user ? ` (user ${user})` : ''}`;
     const policy = `${first.policyKind} ${first.policy}`;
     const { reference, title } = object;
     return [

@@ -42,11 +42,10 @@ export function checkTalosApi(
   return [
     ...checkContext(context, dialled.length > 0),
     client,
-    ...dialled.map((api) => {
-      return (
-        passedOn(api, answers) ?? checkApi(api, context, { ...given, saysMaintenance: saysMaintenance(api, answers) })
-      );
-    }),
+    ...dialled.map(
+      (api) =>
+        passedOn(api, answers) ?? checkApi(api, context, { ...given, saysMaintenance: saysMaintenance(api, answers) }),
+    ),
     ...(context.otherAuth
       ? [
           result(

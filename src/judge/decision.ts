@@ -99,6 +99,14 @@ export function groupViolations(violations: readonly Violation[]): ViolationGrou
   return [...groups.values()] as [Violation, ...Violation[]][];
 }
 
+/** Taints and tolerations that one sentence lists. */
+const MAX_SUBJECTS = 8;
+
+/** What they are about, as one sentence lists it: each once, and not too many. */
+export function listSubjects(found: readonly Pick<Violation, 'subject'>[]): string {
+  return atMost(MAX_SUBJECTS, [...new Set(found.map(({ subject }) => subject))]).join(', ');
+}
+
 interface Findings {
   readonly violations: readonly Violation[];
   /** For the person at the other end, each on one line of at most 120 characters. */

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Judgement } from '../admission/admit.ts';
 import type { AdmissionRequest } from '../admission/review.ts';
-import type { Outcome, ViolationGroup } from '../judge/decision.ts';
-import { atMost, printable } from '../kubernetes/text.ts';
+import { listSubjects, type Outcome, type ViolationGroup } from '../judge/decision.ts';
+import { printable } from '../kubernetes/text.ts';
 
 const LEVELS: Record<Outcome, 'info' | 'warn'> = {
   denied: 'warn',
@@ -29,10 +29,7 @@ const LEVELS: Record<Outcome, 'info' | 'warn'> = {
   exempt: 'info',
 };
 
-/** Taints and tolerations that one message lists; the fields of the line have them all. */
-const MAX_SUBJECTS = 8;
-
-/** One line for what each policy came to. Dry runs leave no trace but at level debug. */
+/** One line for what each policy came to; the message lists some of the subjects, the fields all. Dry runs leave no trace but at level debug. */
 export function logViolations(
   log: Logger,
   request: AdmissionRequest,
@@ -44,7 +41,6 @@ export function logViolations(
   const user = printable(request.userInfo.username ?? '');
   for (const violations of groups) {
     const [{ policyKind, policy, mode, outcome, by }] = violations;
-    const subjects = violations.map(({ subject }) => subject);
     const level = request.dryRun ? 'debug' : LEVELS[outcome];
     log[level](
       {
@@ -58,10 +54,10 @@ export function logViolations(
         fields: violations.map(({ field }) => field),
         mode,
         outcome,
-        subjects,
+        subjects: violations.map(({ subject }) => subject),
         ...(by ? { by } : {}),
       },
-      `${outcome} ${atMost(MAX_SUBJECTS, subjects).join(', ')} on ${kind} ${name}: ${policyKind} ${policy}, user ${user}`,
+      `${outcome} ${listSubjects(violations)} on ${kind} ${name}: ${policyKind} ${policy}, user ${user}`,
     );
   }
 }

@@ -1,9 +1,8 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError, isFinal, isNotFound, isOutdated } from '../../cluster/client/api-error.ts';
 import type { Entry } from '../../cluster/watch/watch-cache.ts';
-import type { Violation } from '../../judge/decision.ts';
+import { listSubjects, type Violation } from '../../judge/decision.ts';
 import type { ObjectReference, RecordedEvent } from '../../kubernetes/event.ts';
-import { atMost } from '../../kubernetes/text.ts';
 import { POLICY_API_VERSION } from '../../policy/policy.ts';
 import { describeOwner, FIELD_MANAGER, fieldOwner, type ManagedFields } from '../managed-objects.ts';
 import type { ClusterDaemonSet } from '../sources.ts';
@@ -25,9 +24,6 @@ export interface RunningDaemonSet {
   readonly standing: RolloutStanding;
 }
 
-/** Tolerations that one text lists. */
-const MAX_SUBJECTS = 8;
-
 export function titleOf({ entry }: RunningDaemonSet): string {
   return `DaemonSet ${entry.namespace}/${entry.name}`;
 }
@@ -38,8 +34,7 @@ export function policiesOf({ lacks }: RunningDaemonSet): string[] {
 
 /** What it lacks, by one policy or by all. */
 export function listLacks({ lacks }: RunningDaemonSet, policy?: string): string {
-  const subjects = lacks.filter((one) => policy === undefined || one.policy === policy).map(({ subject }) => subject);
-  return atMost(MAX_SUBJECTS, [...new Set(subjects)]).join(', ');
+  return listSubjects(lacks.filter((one) => policy === undefined || one.policy === policy));
 }
 
 /** For each of the policies, one Event on the DaemonSet and one on the policy. */
