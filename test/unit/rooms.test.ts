@@ -1,5 +1,3 @@
-import { readdirSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { FLOORS, floorOf, PURE_ROOMS, roomOf, type SourceFile, sourceFiles } from '../../scripts/rooms.ts';
 
@@ -52,37 +50,6 @@ it.each(PURE_ROOMS)('%s is pure: no packages but the schema library, no clock, n
       /Date\.now|new Date\(\)|performance\.|Math\.random|process\.|console\.|setTimeout|setInterval|fetch\(/,
     );
   }
-});
-
-describe('the house stays one to live in', () => {
-  const lines = ({ text }: SourceFile) => text.trimEnd().split('\n').length;
-  const written = FILES.filter(({ path }) => path !== 'talos/field-table.ts');
-  const ofRoom = (room: string) => FILES.filter(({ path }) => roomOf(path) === room);
-
-  it('has no file that is too long to be read at once', () => {
-    const long = written.filter((file) => lines(file) > 250).map((file) => `${file.path}: ${lines(file)} lines`);
-    expect(long).toEqual([]);
-  });
-
-  it('has its rules in rooms of 15 files at most, and in 90 altogether', () => {
-    const sizes = PURE_ROOMS.map((room) => [room, ofRoom(room).length] as const);
-    expect(sizes.filter(([, size]) => size > 15)).toEqual([]);
-    expect(sizes.reduce((sum, [, size]) => sum + size, 0)).toBeLessThanOrEqual(90);
-  });
-
-  it('has 365 files at most, those of the page in a browser among them', () => {
-    const inBrowser = readdirSync(new URL('../../src/page/static/', import.meta.url));
-    expect(FILES.length + inBrowser.length).toBeLessThanOrEqual(365);
-  });
-
-  it('has no folder with more than 13 % of it', () => {
-    const total = written.reduce((sum, file) => sum + lines(file), 0);
-    const folders = Map.groupBy(written, ({ path }) => dirname(path));
-    const shares = [...folders].map(
-      ([folder, files]) => [folder, files.reduce((sum, file) => sum + lines(file), 0) / total] as const,
-    );
-    expect(shares.filter(([, share]) => share > 0.13)).toEqual([]);
-  });
 });
 
 /** The first circle that is found, as a walk along it. */
