@@ -3,11 +3,13 @@ import { parseAllDocuments } from 'yaml';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict } from '../../cluster/client/api-error.ts';
 import { POLICY_GROUP, POLICY_RESOURCES } from '../../cluster/policies.ts';
-import { parsePolicy } from '../../policy/policy.ts';
+import { type Policy, parsePolicy } from '../../policy/policy.ts';
 import { type Controller, type LeaderContext, startController } from '../context.ts';
 
 /** On the ConfigMap: which of its entries have been created, once and for all. */
 const CREATED_ANNOTATION = 'taintkeeper.dev/created';
+/** While an entry is not valid: nothing watches the ConfigMap. */
+const READ_AGAIN_MS = 60_000;
 
 export interface DefaultPoliciesOptions {
   readonly client: ApiClient;
@@ -24,15 +26,18 @@ interface ConfigMap {
 
 /**
  * One run that creates the policies of the ConfigMap, each once ever: one that was deleted or changed later stays so. They come
- * this way because one `kubectl apply` cannot create a custom resource together with its definition.
+ * this way because one `kubectl apply` cannot create a custom resource together with its definition. An entry that is not valid
+ * is not recorded as created, and is read again. Returns the time until then, in milliseconds.
  */
 export function defaultPolicies({
   client,
   namespace,
   configMap,
   log,
-}: DefaultPoliciesOptions): () => Promise<undefined> {
+}: DefaultPoliciesOptions): () => Promise<number | undefined> {
   const path = `/api/v1/namespaces/${namespace}/configmaps/${configMap}`;
+  /** What was logged of entries that are not valid, so that it is logged once. */
+  let logged = new Set<string>();
   return async () => {
     const { metadata, data = {} } = await client.request<ConfigMap>('GET', path);
     const created = (metadata.annotations?.[CREATED_ANNOTATION] ?? '').split(',').filter(Boolean);
@@ -40,18 +45,27 @@ export function defaultPolicies({
     if (missing.length === 0) return undefined;
     const done: string[] = [];
     const faults: unknown[] = [];
+    const invalid = new Set<string>();
     for (const entry of missing) {
+      const manifests = readManifests(data[entry] ?? '');
+      if ('problem' in manifests) {
+        const fault = `ConfigMap ${namespace}/${configMap}, ${entry}: ${manifests.problem}; none of its policies is created until it is corrected`;
+        if (!logged.has(fault)) log.error(fault);
+        invalid.add(fault);
+        continue;
+      }
       try {
-        await create(entry, data[entry] ?? '');
+        for (const manifest of manifests.valid) await create(manifest);
         done.push(entry);
       } catch (error) {
         faults.push(error);
       }
     }
+    logged = invalid;
     // Also while another one is refused, and tried again: what somebody deletes meanwhile is not to come back.
     if (done.length > 0) await record([...created, ...done], metadata.resourceVersion);
     if (faults.length > 0) throw faults[0];
-    return undefined;
+    return invalid.size > 0 ? READ_AGAIN_MS : undefined;
   };
 
   async function record(created: readonly string[], resourceVersion: string): Promise<void> {
@@ -62,23 +76,33 @@ export function defaultPolicies({
     });
   }
 
-  async function create(entry: string, text: string): Promise<void> {
-    for (const document of parseAllDocuments(text)) {
-      const manifest: unknown = document.toJS();
-      const result = parsePolicy(manifest);
-      if (!result.ok) {
-        log.error(`ConfigMap ${namespace}/${configMap}, ${entry}: ${result.problems[0]?.message}; it is left out`);
-        continue;
-      }
-      const { kind, name } = result.policy;
-      try {
-        await client.request('POST', `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}`, { body: manifest });
-        log.info(`${kind} ${name} created, as a default policy`);
-      } catch (error) {
-        if (!isConflict(error)) throw error;
-      }
+  async function create({ policy: { kind, name }, manifest }: Manifest): Promise<void> {
+    try {
+      await client.request('POST', `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}`, { body: manifest });
+      log.info(`${kind} ${name} created, as a default policy`);
+    } catch (error) {
+      if (!isConflict(error)) throw error;
     }
   }
+}
+
+interface Manifest {
+  readonly policy: Policy;
+  readonly manifest: unknown;
+}
+
+/** All policies of an entry, or the first problem: an entry is created as a whole. */
+function readManifests(text: string): { readonly valid: readonly Manifest[] } | { readonly problem: string } {
+  const valid: Manifest[] = [];
+  for (const document of parseAllDocuments(text)) {
+    const [fault] = document.errors;
+    if (fault) return { problem: fault.message.split('\n', 1)[0] ?? '' };
+    const manifest: unknown = document.toJS();
+    const result = parsePolicy(manifest);
+    if (!result.ok) return { problem: result.problems[0]?.message ?? 'not a policy' };
+    valid.push({ policy: result.policy, manifest });
+  }
+  return valid.length > 0 ? { valid } : { problem: 'there is no policy in it' };
 }
 
 export function startDefaultPolicies(context: LeaderContext): Controller | undefined {

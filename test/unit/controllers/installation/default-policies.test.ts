@@ -50,12 +50,29 @@ it('also while the API server refuses another one, which is tried again', async 
   expect([...policies]).toEqual(['c', 'b']);
 });
 
-it('leaves out what is no policy, and says so', async () => {
+it('creates the others while one entry is not a policy, and says once which one', async () => {
   const { policies, run, messages } = rig({ 'a.yaml': 'kind: TaintPolicy', 'b.yaml': policy('b') });
+  await run();
   await run();
   expect([...policies]).toEqual(['b']);
   expect(messages()).toEqual([
-    expect.stringMatching(/^ConfigMap taintkeeper\/defaults, a\.yaml: .+; it is left out$/),
+    expect.stringMatching(
+      /^ConfigMap taintkeeper\/defaults, a\.yaml: .+; none of its policies is created until it is corrected$/,
+    ),
     'TaintPolicy b created, as a default policy',
   ]);
+});
+
+it.each([
+  ['not a policy', 'kind: TaintPolicy'],
+  ['not YAML', '{apiVersion: taintkeeper.dev/v1alpha1, kind: TaintPolicy'],
+  ['a policy, and one that is not', `${policy('a')}\n---\nkind: TaintPolicy`],
+])('creates the policy of an entry once it is corrected: %s', async (_why, text) => {
+  const data = { 'a.yaml': text };
+  const { policies, run } = rig(data);
+  expect(await run()).toBeGreaterThan(0);
+  expect([...policies]).toEqual([]);
+  data['a.yaml'] = policy('a');
+  expect(await run()).toBeUndefined();
+  expect([...policies]).toEqual(['a']);
 });
