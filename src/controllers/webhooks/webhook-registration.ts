@@ -11,15 +11,13 @@ import { webhookWriter } from './webhook-writer.ts';
 export function startWebhookRegistration(context: LeaderContext): Controller {
   const { client, policies, webhooks, certificates, secret, reports, audit, signal, log } = context;
   const carried = carriedCas({ registered: webhooks.caBundles, overlapMs: context.caOverlapMs, now: client.now });
-  const entries = followPolicies(policies.snapshot, audit, log);
+  const followed = followPolicies(policies.snapshot, audit, log);
   const writer = webhookWriter({
     ...context,
     pod: context.identity,
-    entries: entries.current,
     bundle: () => (secret ? certificates.current().bundle : carried.bundle(certificates.current().bundle)),
     confirmBundle: secret ? (present, next) => confirmBundle(client, secret, present, next) : async () => {},
     actual: webhooks.get,
-    isComplete: () => policies.objects().every(({ inForce }) => inForce !== undefined),
   });
   /** Which versions of policies the registered webhooks are for. */
   let registered: ReadonlySet<string> = new Set();
@@ -41,16 +39,19 @@ export function startWebhookRegistration(context: LeaderContext): Controller {
       changed();
     },
   });
-  policies.changes.subscribe(() => reconciler.trigger(Math.max(POLICIES_SETTLE_MS, entries.dueInMs())), signal);
+  policies.changes.subscribe(() => reconciler.trigger(Math.max(POLICIES_SETTLE_MS, followed.dueInMs())), signal);
   for (const { changes } of [webhooks, certificates]) changes.subscribe(() => reconciler.trigger(), signal);
   return reconciler;
 
   async function reconcile(): Promise<number> {
+    // Both configurations and the status are about the same policies: others may come while the first one is written.
+    const { entries, from } = followed.current();
+    const isComplete = policies.objects().every(({ inForce }) => inForce !== undefined);
     try {
-      const againInMs = await writer.reconcile();
-      registered = entries.from().versions;
+      const againInMs = await writer.reconcile({ entries, isComplete });
+      registered = from.versions;
       const dueInMs = Math.min(againInMs, carried.dueInMs());
-      return entries.from() === policies.snapshot() ? dueInMs : Math.min(dueInMs, entries.dueInMs());
+      return from === policies.snapshot() ? dueInMs : Math.min(dueInMs, followed.dueInMs());
     } catch (error) {
       if (!webhooks.get('mutate') && !webhooks.get('validate')) registered = new Set();
       throw error;

@@ -25,8 +25,6 @@ const CONFLICT_PAUSE_MS = 200;
 
 /** `bundle` has the CAs that the API server has to trust; it is undefined where only somebody else knows. */
 export interface WebhookWriterOptions extends ServiceWait {
-  /** What the installed policies need. */
-  readonly entries: () => readonly WebhookEntry[];
   /**
    * Called before a `caBundle` is written that lacks a CA which a present one has: whoever knows the CAs makes sure that this
    * is not because of old knowledge, and throws if it is.
@@ -34,11 +32,17 @@ export interface WebhookWriterOptions extends ServiceWait {
   readonly confirmBundle: (present: readonly string[], next: string | undefined) => Promise<void>;
   /** As last seen. */
   readonly actual: (phase: ConfigurationPhase) => WebhookConfiguration | undefined;
-  /** Whether the entries are all that the policies need: otherwise nothing that is registered goes. */
-  readonly isComplete: () => boolean;
   /** Name of the ClusterRole that the configurations go with when it is deleted, if any. */
   readonly ownerClusterRole: string | undefined;
   readonly log: Logger;
+}
+
+/** What one run registers. */
+export interface Needed {
+  /** What the installed policies need. */
+  readonly entries: readonly WebhookEntry[];
+  /** Whether the entries are all that the policies need: otherwise nothing that is registered goes. */
+  readonly isComplete: boolean;
 }
 
 /** The leader's care for both webhook configurations. */
@@ -48,7 +52,7 @@ export interface WebhookWriter {
    * Service (see {@link waitForService}); and whatever somebody else changed is put right. Gives the time until the next look, in
    * milliseconds.
    */
-  reconcile(): Promise<number>;
+  reconcile(needed: Needed): Promise<number>;
   /** Why the last run failed, or undefined if it did not. */
   complaint(): string | undefined;
   /** Why the webhooks were registered without having been called over the Service, or undefined if they were called. */
@@ -63,7 +67,7 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
   let ownership: Ownership | undefined;
 
   return {
-    async reconcile() {
+    async reconcile(needed) {
       const faults: Error[] = [];
       const attempt = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
         try {
@@ -89,7 +93,7 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
       async function settleAll(phases: readonly ConfigurationPhase[]): Promise<number[]> {
         const found: number[] = [];
         for (const phase of phases) {
-          const waitMs = await attempt(() => settle(phase, desired(phase)));
+          const waitMs = await attempt(() => settle(phase, desired(phase, needed)));
           if (waitMs !== undefined) found.push(waitMs);
         }
         return found;
@@ -99,14 +103,13 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
     unverified: () => unverified,
   };
 
-  function desired(phase: ConfigurationPhase) {
-    const entries = options.entries();
+  function desired(phase: ConfigurationPhase, { entries, isComplete }: Needed) {
     const at = { service, bundle: bundle() };
     const webhooks = [
       ...desiredWebhooks(entries, phase, { ...at, timeoutSeconds: WEBHOOK_TIMEOUT_SECONDS }),
       ...(phase === 'validate' && entries.length > 0 ? [adviceWebhook(at)] : []),
     ];
-    return options.isComplete() ? webhooks : [...webhooks, ...others(phase, webhooks)];
+    return isComplete ? webhooks : [...webhooks, ...others(phase, webhooks)];
   }
 
   /** What is registered beyond these and leads to us, with the CAs of now. */
