@@ -1,5 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import { watchFiles } from '../files/watch-files.ts';
+import { startTimer } from '../runtime/timer.ts';
 import { openCertificates, type ServableCertificates } from './certificate-directory.ts';
 import { certificateFiles } from './certificate-files.ts';
 import { invalidAt, joinBundles, parseCertificates } from './inspect.ts';
@@ -154,7 +155,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
     const waitMs = handOverMs();
     if (waitMs <= 0) served = latestGood;
     else {
-      waiting = setTimeout(settle, Math.min(waitMs, WAIT_CHECK_INTERVAL_MS)).unref();
+      waiting = startTimer(settle, Math.min(waitMs, WAIT_CHECK_INTERVAL_MS)).unref();
       if (!wasWaiting) callers?.onWait();
     }
     const bundle = served === latestGood ? latestGood.bundle : joinBundles(latestGood.bundle, served.bundle);

@@ -18,7 +18,18 @@ export async function createLogger(): Promise<Logger> {
     timestamp: timeField(),
     formatters: { level: (label) => ({ level: label }) },
   };
-  if (!process.stdout.isTTY) return pino(options, inBatches(process.stdout.fd));
+  const log = process.stdout.isTTY ? await readable(options) : pino(options, inBatches(process.stdout.fd));
+  takeWarnings(log);
+  return log;
+}
+
+/** Node.js prints the warnings of a process as text to stderr, which a container's log has between the JSON lines. */
+function takeWarnings(log: Logger): void {
+  process.removeAllListeners('warning');
+  process.on('warning', ({ name, message }) => log.warn(`Node.js: ${name}: ${message}`));
+}
+
+async function readable(options: LoggerOptions): Promise<Logger> {
   const { default: pretty } = await import('pino-pretty');
   return pino(
     options,

@@ -5,6 +5,7 @@ import { isRefused, settle, withBudget } from '../evictions/no-execute-budget.ts
 import { type Evicted, evictedBy } from '../evictions/node-pods.ts';
 import type { Decision } from '../judge/decision.ts';
 import { slots } from '../runtime/rate-limit.ts';
+import { startTimer } from '../runtime/timer.ts';
 import { type ApiClient, messageOf } from './client/api-client.ts';
 import { isConflict, isForbidden } from './client/api-error.ts';
 import { ledgerStore } from './lease/budget-ledger.ts';
@@ -85,7 +86,7 @@ export function budgetClaims(options: {
   function placesFor(update: Omit<Ask, 'resolve'>): Promise<readonly Settled[]> {
     const { promise, resolve } = Promise.withResolvers<readonly Settled[]>();
     const giveUp = () => resolve(uncounted(update.claims, 'the API server takes too long'));
-    const late = setTimeout(giveUp, update.deadline - performance.now());
+    const late = startTimer(giveUp, update.deadline - performance.now());
     waiting.push({ ...update, resolve });
     if (!isRunning) void settleAll();
     return promise.finally(() => clearTimeout(late));

@@ -5,6 +5,7 @@ import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
 import { invalidAt, signerOf } from '../certs/inspect.ts';
 import { type CompleteFiles, nextStep, PROPAGATION_MS, unusable } from '../certs/rotation.ts';
+import { startTimer } from '../runtime/timer.ts';
 import {
   NO_SECRET,
   readSecret,
@@ -75,8 +76,6 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   let fault: string | undefined;
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
-  /** When to look again, in milliseconds, if nothing changes before. */
-  let waitMs = LOOK_AGAIN_MS;
   onServe(current);
   settle();
 
@@ -124,23 +123,26 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   /** Serves the last good certificates as soon as that is safe, and keeps the bundle right until then and after. */
   function settle(): void {
     former = former.filter(({ until }) => performance.now() < until);
-    waitMs = LOOK_AGAIN_MS;
-    if (served.cert === lastGood.cert || mayReplace()) served = lastGood;
+    const waitMs = handOverMs();
+    if (waitMs <= 0) served = lastGood;
     clearTimeout(timer);
-    const nextMs = Math.min(waitMs, ...former.map(({ until }) => until - performance.now()));
-    if (!stopped) timer = setTimeout(settle, nextMs + 1).unref();
+    const untilNext = former.map(({ until }) => until - performance.now());
+    if (waitMs > 0) untilNext.push(waitMs);
+    if (!stopped) timer = startTimer(settle, Math.min(LOOK_AGAIN_MS, ...untilNext) + 1).unref();
     const found = servable(served, bundle(), []);
     if (found.serving.cert === current.serving.cert && found.bundle === current.bundle) return;
     current = found;
     onServe(current);
   }
 
-  function mayReplace(): boolean {
+  /** How long the last good certificates have to wait until they are served, in milliseconds; Infinity while nobody trusts them. */
+  function handOverMs(): number {
+    if (served.cert === lastGood.cert) return 0;
     const inUse = new X509Certificate(served.cert);
     const signer = signerOf(inUse, served.caCert);
     const next = signerOf(new X509Certificate(lastGood.cert), lastGood.caCert);
-    if (signer === undefined || next === undefined || invalidAt(inUse, client.now()) !== undefined) return true;
-    if (next.fingerprint256 === signer.fingerprint256) return true;
+    if (signer === undefined || next === undefined || invalidAt(inUse, client.now()) !== undefined) return 0;
+    if (next.fingerprint256 === signer.fingerprint256) return 0;
 
     if (signerOf(inUse, lastGood.caCert) === undefined) {
       const others = former.filter(({ ca }) => ca.fingerprint256 !== signer.fingerprint256);
@@ -148,11 +150,10 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
     }
     if (!isTrusted(next)) {
       trusted = undefined;
-      return false;
+      return Number.POSITIVE_INFINITY;
     }
     if (trusted?.ca !== next.fingerprint256) trusted = { ca: next.fingerprint256, since: performance.now() };
-    waitMs = Math.min(waitMs, trusted.since + PROPAGATION_MS - performance.now());
-    return waitMs <= 0;
+    return trusted.since + PROPAGATION_MS - performance.now();
   }
 
   function bundle(): string {

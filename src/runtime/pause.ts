@@ -1,3 +1,5 @@
+import { startTimer } from './timer.ts';
+
 /** The end of one piece of work: by time, or because somebody else gave it up. */
 export interface Deadline {
   /** Aborted with an Error that says why. */
@@ -22,7 +24,7 @@ export function startDeadline(ms: number, what: string, outer?: AbortSignal): De
   const extend = (later: number, message: string) => {
     clearTimeout(timer);
     end = performance.now() + later;
-    timer = setTimeout(() => controller.abort(new TimeoutError(message)), later).unref();
+    timer = startTimer(() => controller.abort(new TimeoutError(message)), later).unref();
   };
 
   extend(ms, what);
@@ -69,7 +71,7 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
       signal.removeEventListener('abort', end);
       resolve();
     };
-    const timer = setTimeout(end, ms);
+    const timer = startTimer(end, ms);
     signal.addEventListener('abort', end, { once: true });
   });
 }

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { type BackOff, createBackOff, toldToWaitMs } from './back-off.ts';
 import { followFault } from './standing-fault.ts';
+import { startTimer } from './timer.ts';
 
 /** Looks at one thing after the other, each by its key; never at one thing twice at a time. */
 export interface WorkQueue {
@@ -85,9 +86,6 @@ const recovered = (name: string) => `${name}: it works again`;
 const FIRST_RETRY_MS = 200;
 const LONGEST_RETRY_MS = 30_000;
 
-/** 2^31 - 1: a timer for longer ends at once (setTimeout of Node.js). */
-const LONGEST_TIMER_MS = 2_147_483_647;
-
 const AT_ONCE = Number.NEGATIVE_INFINITY;
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -153,7 +151,7 @@ function startQueue(options: StartOptions): WorkQueue {
     const at = Math.max(item.due, item.notBefore);
     if (at === AT_ONCE) makeReady(key);
     // A look too early does no harm: it says when to look again.
-    else item.timer = setTimeout(makeReady, Math.min(Math.max(0, at - performance.now()), LONGEST_TIMER_MS), key);
+    else item.timer = startTimer(() => makeReady(key), at - performance.now());
   }
 
   function makeReady(key: string): void {

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { boundedEvent, type RecordedEvent } from '../../kubernetes/event.ts';
 import { tokenBucket } from '../../runtime/rate-limit.ts';
 import { followFault } from '../../runtime/standing-fault.ts';
+import { startTimer } from '../../runtime/timer.ts';
 import { type ApiClient, messageOf } from '../client/api-client.ts';
 import type { ApiError } from '../client/api-error.ts';
 import { EVENT_TIMINGS, type EventSeries, type EventTimings, eventSeriesStore } from './event-series.ts';
@@ -52,8 +53,8 @@ export function createEventRecorder(options: {
     clearTimeout(timer);
     const next = store.next();
     if (!next || writing || stopped) return;
-    const waitMs = Math.max(0, next.dueAt - performance.now(), bucket.waitMs());
-    timer = setTimeout(() => {
+    const waitMs = Math.max(next.dueAt - performance.now(), bucket.waitMs());
+    timer = startTimer(() => {
       writing = writeOne(next).then(() => {
         writing = undefined;
         plan();

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { longestSince, type Moment } from '../../runtime/moment.ts';
+import { startTimer } from '../../runtime/timer.ts';
 import type { ApiClient, RequestOptions } from '../client/api-client.ts';
 import { ApiError } from '../client/api-error.ts';
 import type { LeaderTimings } from './lease.ts';
@@ -73,7 +74,7 @@ export function beginTerm(
   const watchDeadline = () => {
     clearTimeout(deadline);
     // Timers may fire a little early, by the clock that is asked.
-    deadline = setTimeout(() => held() && watchDeadline(), Math.max(1, renewDeadlineMs - longestSince(renewedAt)));
+    deadline = startTimer(() => held() && watchDeadline(), Math.max(1, renewDeadlineMs - longestSince(renewedAt)));
   };
 
   watchDeadline();

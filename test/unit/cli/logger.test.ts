@@ -122,3 +122,22 @@ describe('lines that wait for others are written', () => {
     expect(Buffer.concat(stderr).toString()).toBe('');
   });
 });
+
+it('a warning of Node.js is a line of the log, and not text beside it', async () => {
+  const { stdout, stderr } = await runScript(
+    `
+    const { createLogger } = await import(${JSON.stringify(LOGGER)});
+    await createLogger();
+    setTimeout(() => {}, -5);
+    `,
+  );
+  expect(stderr).toBe('');
+  expect(
+    stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  ).toEqual([
+    expect.objectContaining({ level: 'warn', msg: expect.stringMatching(/^Node\.js: TimeoutNegativeWarning: -5 /) }),
+  ]);
+});
