@@ -127,7 +127,7 @@ function missing(losses: readonly Loss[], present: ReadonlyMap<string, string>):
     state: 'missing',
     by: losses.map(({ policy: { name, mode }, field }) => ({ policy: name, mode, field })),
     hindrance: restored ? undefined : first.hindrance,
-    ...(losses.some(({ policy, field }) => policy.mode === 'Audit' && policy.trial(field) === 'Restore')
+    ...(losses.some(({ policy }) => policy.mode === 'Audit' && policy.declared === 'Restore')
       ? { onlyAudit: true }
       : {}),
     otherValue: present.has(identity(first.taint)),

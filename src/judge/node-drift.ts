@@ -117,7 +117,12 @@ export function nodeDrift(
   const carried = valuesOf(node.taints);
   const release = parseRelease(node.release);
   const remembers = parseRemembered(node.remembered);
-  const memory = remembers.filter(protects).slice(0, MAX_REMEMBERED);
+  // With --audit, policies report what they would restore without it.
+  const isEnforceable = (taint: Taint) =>
+    policiesFor(selecting, taint.key).some(
+      ({ declared, protectedBy }) => declared !== 'Audit' && protectedBy(taint) !== undefined,
+    );
+  const memory = remembers.filter(isEnforceable).slice(0, MAX_REMEMBERED);
   const isWatched = (taint: Taint) =>
     policiesFor(selecting, taint.key).some((policy) => policy.protectedBy(taint) !== undefined);
   const idle = (isComplete ? remembers.filter((taint) => !protects(taint)) : [])
@@ -245,6 +250,10 @@ function lossesOf(group: readonly Claim[], target: Taint, hindrance: Hindrance |
 
 function isReleasable(taint: Taint, policies: readonly CompiledTaintPolicy[]): boolean {
   return policiesFor(policies, taint.key).every(
-    (policy) => policy.mode === 'Audit' || policy.releasable || policy.protectedBy(taint) === undefined,
+    (policy) =>
+      policy.declared === 'Audit' ||
+      policy.releasable ||
+      policy.wouldRelease ||
+      policy.protectedBy(taint) === undefined,
   );
 }

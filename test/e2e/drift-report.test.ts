@@ -147,4 +147,17 @@ describeWithControlPlane('drift that is only reported', {}, (cp) => {
     await waitForAnnotation(cp(), 'deny-3', REMEMBERED, GPU_TEXT);
     expect(await taintsOf(cp(), 'deny-3')).toEqual([GPU_TEXT]);
   });
+
+  it('with --audit, a recorded taint that is removed is reported as without it', async () => {
+    await createNodes(cp(), ['deny-4'], 'Deny', [GPU, OWN]);
+    await waitForAnnotation(cp(), 'deny-4', REMEMBERED, `${GPU_TEXT}, ${OWN_TEXT}`);
+    await installation.replica('c').stop();
+    installation.replicas.delete('c');
+    await installation.start(['d'], { args: ['--audit'] });
+    await installation.proxy.waitForReady('d');
+    expect((await patchNode(cp(), admin, 'deny-4', { spec: { taints: [GPU] } })).error).toBe('');
+    await waitForStatus(cp(), 'deny', ({ violators }) => violators?.includes('deny-4') ?? false);
+    await waitForNote('deny-4', `TaintPolicy deny reports missing taint ${OWN_TEXT}: mode Audit does not restore it`);
+    expect(await taintsOf(cp(), 'deny-4')).toEqual([GPU_TEXT]);
+  });
 });

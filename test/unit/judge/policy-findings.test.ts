@@ -3,11 +3,10 @@ import { parsePolicies } from '../../../src/files/policy-files.ts';
 import { daemonSetFindings, nodeFindings, podFindings } from '../../../src/judge/findings.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
 
-const { taintPolicies, tolerationPolicies, recoveryPolicies } = compilePolicies(
-  parsePolicies([
-    {
-      name: 'test',
-      text: `
+const POLICIES = parsePolicies([
+  {
+    name: 'test',
+    text: `
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TaintPolicy
 metadata: { name: gpu }
@@ -30,9 +29,9 @@ spec:
   daemonSets: { namespaces: [kube-system] }
   stuckSeconds: 10
 `,
-    },
-  ]),
-);
+  },
+]);
+const { taintPolicies, tolerationPolicies, recoveryPolicies } = compilePolicies(POLICIES);
 const [gpu] = taintPolicies;
 const [cni] = tolerationPolicies;
 const [daemons] = recoveryPolicies;
@@ -78,6 +77,17 @@ it('of nodes: those that lost a protected taint which they are remembered to hav
     { ...remembered('left'), labels: { pool: 'cpu' } },
   ];
   expect(nodeFindings(gpu, nodes, [])).toEqual({ matched: 4, violators: ['changed', 'lost'] });
+});
+
+it('of nodes: with --audit, those that lost a recorded taint, as without it', () => {
+  const [audited] = compilePolicies(POLICIES, { audit: true }).taintPolicies;
+  const recorded = (name: string, release?: string) => ({
+    ...node(name, 'gpu', 'dedicated'),
+    remembered: 'other=gpu:NoSchedule',
+    release,
+  });
+  const nodes = [recorded('lost'), recorded('announced', 'other:NoSchedule')];
+  expect(audited && nodeFindings(audited, nodes, [])).toEqual({ matched: 2, violators: ['lost'] });
 });
 
 it('of DaemonSets: those that lack a toleration, unless they opted out', () => {
