@@ -65,6 +65,23 @@ export const TRANSIENT_TAINT_KEYS: readonly string[] = [
   'node.deckhouse.io/bashible-uninitialized',
 ];
 
+/**
+ * Taints that say what state a node is in (k8s.io/api/core/v1/well_known_taints.go, k8s.io/cloud-provider/api/well_known_taints.go).
+ * Kubernetes sets and removes them, but for out-of-service, which an administrator does: Kubernetes then deletes the pods by force.
+ */
+export const NODE_STATE_TAINT_KEYS: readonly string[] = [
+  'node.kubernetes.io/not-ready',
+  'node.kubernetes.io/unreachable',
+  'node.kubernetes.io/unschedulable',
+  'node.kubernetes.io/memory-pressure',
+  'node.kubernetes.io/disk-pressure',
+  'node.kubernetes.io/pid-pressure',
+  'node.kubernetes.io/network-unavailable',
+  'node.kubernetes.io/out-of-service',
+  'node.cloudprovider.kubernetes.io/uninitialized',
+  'node.cloudprovider.kubernetes.io/shutdown',
+];
+
 const MATCHERS = TRANSIENT_TAINT_KEYS.map(compilePattern);
 
 /** True for a taint key that controllers or agents are known to add and remove in the normal life of a node. */

@@ -5,7 +5,7 @@ import { matchesAny } from '../cel/pattern.ts';
 import { isQualifiedName, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
 import { compilePattern, isPattern } from '../kubernetes/pattern.ts';
 import type { Taint } from '../kubernetes/taint.ts';
-import { isTransientTaintKey, TRANSIENT_TAINT_KEYS } from '../kubernetes/transient-taints.ts';
+import { isTransientTaintKey, NODE_STATE_TAINT_KEYS, TRANSIENT_TAINT_KEYS } from '../kubernetes/transient-taints.ts';
 import type { Path, Problem } from './problem.ts';
 import {
   brokenConstraints,
@@ -40,6 +40,13 @@ const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
     holds: ({ key, ensure }) => ensure !== 'Present' || !isPattern(key),
     cel: "!has(self.ensure) || self.ensure != 'Present' || !self.key.contains('*')",
     message: 'a Present taint needs a key without "*", because taintkeeper sets it',
+    field: 'key',
+  },
+  {
+    holds: ({ key, ensure }) => ensure !== 'Present' || !NODE_STATE_TAINT_KEYS.includes(key),
+    cel: `!has(self.ensure) || self.ensure != 'Present' || !(self.key in [${NODE_STATE_TAINT_KEYS.map((key) => `'${key}'`).join(', ')}])`,
+    message:
+      'a Present taint cannot be one that Kubernetes sets and removes during the life of a node: kubectl uncordon, for example, would never work',
     field: 'key',
   },
   {
@@ -118,7 +125,8 @@ export const TaintRuleSchema = Type.Object(
         description:
           'Preserved: once a selected node carries the taint, it stays. Present: in addition, every selected node gets ' +
           'the taint when it registers, and in mode Restore whenever it lacks it (but for taints that come and go by ' +
-          'themselves, such as start-up taints); this needs a key without `*`, and an effect. Nothing: anybody may remove ' +
+          'themselves, such as start-up taints); this needs a key without `*`, and an effect. A taint that Kubernetes sets and ' +
+          'removes itself, such as node.kubernetes.io/unschedulable, cannot be Present. Nothing: anybody may remove ' +
           'it; the rule is there for `additions`, `tolerate` or `noExecute`.',
       }),
     ),

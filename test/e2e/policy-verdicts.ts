@@ -210,6 +210,14 @@ export const VERDICTS: readonly Verdict[] = [
     'a Present taint needs a key without "*", because taintkeeper sets it',
   ),
   taint(
+    'a required taint of the node life cycle',
+    { taints: [{ key: 'a' }, present({ key: 'node.kubernetes.io/unschedulable' })] },
+    'spec.taints[1].key',
+    'a Present taint cannot be one that Kubernetes sets and removes during the life of a node: kubectl uncordon, for example, would never work',
+  ),
+  taint('a life-cycle taint that is kept', { taints: [{ key: 'node.kubernetes.io/unschedulable' }] }),
+  taint('a required taint of a role', { taints: [present({ key: 'node-role.kubernetes.io/control-plane' })] }),
+  taint(
     'a Present taint without effect',
     { taints: [{ key: 'a', ensure: 'Present' }] },
     'spec.taints[0]',

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
+import { NODE_STATE_TAINT_KEYS } from '../../../src/kubernetes/transient-taints.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
@@ -8,7 +9,8 @@ import { daemonSetSelection, labelSelector, labels } from '../policy/selector-ca
 
 // A small world, so that keys, values and selectors meet often.
 
-const KEYS = ['dedicated', 'example.com/a', 'example.com/b', 'node.kubernetes.io/not-ready'];
+// Of those that come and go by themselves, one that may be Present as well.
+const KEYS = ['dedicated', 'example.com/a', 'example.com/b', 'node.cilium.io/agent-not-ready'];
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
 
 const key = fc.constantFrom(...KEYS);
@@ -74,7 +76,8 @@ export const requester = fc.constantFrom<{ username: string; groups: string[] }>
 export const additions = fc.constantFrom('Guarded', 'Guarded', 'Guarded', 'Free');
 
 /** Rules that say `ensure: Present`; those with NoExecute alone may say whether they evict. */
-export const presentRule = (keys: fc.Arbitrary<string>) => {
+export const presentRule = (all: fc.Arbitrary<string>) => {
+  const keys = all.filter((one) => !NODE_STATE_TAINT_KEYS.includes(one));
   const ensure = fc.constant('Present' as const);
   return fc.oneof(
     fc.record({ key: keys, value, effect, ensure, additions }, { requiredKeys: ['key', 'effect', 'ensure'] }),

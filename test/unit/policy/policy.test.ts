@@ -33,6 +33,19 @@ describe('parsePolicy accepts', () => {
         failurePolicy: 'Fail',
       },
     ],
+    [
+      'a life-cycle taint that is only kept, and Present taints of roles and agents',
+      'TaintPolicy',
+      {
+        mode: 'Deny',
+        taints: [
+          { key: 'node.kubernetes.io/unschedulable' },
+          { key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule', ensure: 'Present' },
+          { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule', ensure: 'Present' },
+          { key: 'node.kubernetes.io/windows', effect: 'NoSchedule', ensure: 'Present' },
+        ],
+      },
+    ],
     ['the smallest TolerationPolicy', 'TolerationPolicy', { mode: 'Audit', daemonSets }],
     [
       'every field of a TolerationPolicy',
@@ -161,6 +174,17 @@ describe('parsePolicy says what is wrong, and where', () => {
       manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a', ensure: 'Present' }] }),
       ['spec.taints[0]: a Present taint needs an effect: add NoSchedule, PreferNoSchedule or NoExecute'],
     ],
+    ...[
+      'node.kubernetes.io/unschedulable',
+      'node.kubernetes.io/out-of-service',
+      'node.cloudprovider.kubernetes.io/uninitialized',
+    ].map((key): [string, unknown, string[]] => [
+      `a Present taint that the life cycle of nodes sets and removes: ${key}`,
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key, effect: 'NoSchedule', ensure: 'Present' }] }),
+      [
+        `spec.taints[0].key: a Present taint cannot be one that Kubernetes sets and removes during the life of a node: kubectl uncordon, for example, would never work`,
+      ],
+    ]),
     [
       'In without values',
       manifest('TaintPolicy', 'p', {
