@@ -222,7 +222,7 @@ function table(refused: readonly Claim[], notes: readonly string[]): string {
     ]),
     '\n',
     ...notes.map((note) => `note: ${note}\n`),
-    ...(bare ? ['* unless whoever creates these pods may: nobody knows who that will be\n'] : []),
+    ...(bare ? ['* unless an authorized person creates these pods: the right of a controller does not count\n'] : []),
     `${count(refused.length, 'authorization')} missing: --fix prints what grants ${refused.length === 1 ? 'it' : 'all'}\n`,
   ].join('');
 }

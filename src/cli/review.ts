@@ -115,7 +115,7 @@ function authorizationNotes(documents: readonly SourceDocument[], { taintPolicie
       const account = `service account ${pod.namespace}/${pod.serviceAccount || DEFAULT_SERVICE_ACCOUNT}`;
       return (
         `${kind} ${pod.namespace}/${name} ${tolerated === '' ? 'has a nodeName' : `tolerates ${tolerated}`}: TaintPolicy ${policy} ` +
-        `(${fields.join(', ')}, ${mode}) asks whether ${account}${kind === 'Pod' ? ', or whoever creates it,' : ''} may tolerate ` +
+        `(${fields.join(', ')}, ${mode}) asks whether ${account}${kind === 'Pod' ? ', or the person who creates it,' : ''} may tolerate ` +
         `${key}, which is not known here`
       );
     }),

@@ -4,11 +4,33 @@ import type { AuthorizationMode } from '../policy/guards.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { TaintRule } from '../policy/taint-rule.ts';
 
-/** The right that a pod's service account, or whoever creates the pod, must have: the resource name is the key of the taint. */
+/** The right that a pod's service account, or the person who creates the pod, must have. The resource name is the key of the taint. */
 export const TOLERATE = { apiGroup: 'taintkeeper.dev', resource: 'taints', verb: 'tolerate' } as const;
 
 /** Every pod has one; where its spec names none, this. */
 export const DEFAULT_SERVICE_ACCOUNT = 'default';
+
+/** Names that start like this belong to service accounts, to nodes, and to parts of the control plane. */
+export const SYSTEM_PREFIX = 'system:';
+
+/** The administrator's name in the kubeconfig of k3s, RKE2 and OpenShift. */
+export const SYSTEM_ADMIN = 'system:admin';
+
+/** Who makes a request, and for what pod. */
+export interface Requester {
+  readonly user: string;
+  /** Whether the pod has an owner reference with `controller: true`, which every workload controller sets. */
+  readonly hasController: boolean;
+}
+
+/**
+ * True when the requester's own right counts, besides that of the pod's service account. A controller creates pods for others, so its
+ * right proves nothing about them. A controller is a service account, a user of the system, or the author of a pod that has a controller.
+ * The last one covers controllers that run with the credentials of a person, such as a controller manager with the file of an administrator.
+ */
+export function isPerson({ user, hasController }: Requester): boolean {
+  return !hasController && (user === SYSTEM_ADMIN || !user.startsWith(SYSTEM_PREFIX));
+}
 
 /** A key, and the rules of one policy that ask who may tolerate it. */
 export interface AuthorizedKey {

@@ -28,7 +28,7 @@ export interface Claim {
   readonly workloads: readonly string[];
   /** How many pods there are that something has made. */
   readonly pods: number;
-  /** Nothing but pods that nothing has made: whoever creates those may be authorized as well. */
+  /** Nothing but pods that nothing has made: a person who creates those may be authorized as well. */
   readonly isBare: boolean;
 }
 

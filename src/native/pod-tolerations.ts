@@ -15,7 +15,13 @@ import { EMPTY, exists, isEmpty, literals, those } from '../cel/lists.ts';
 import { matchesAny } from '../cel/pattern.ts';
 import { IS_NODE, REQUESTER_VARIABLES } from '../conditions/selection.ts';
 import { VALUE } from '../conditions/taints.ts';
-import { type AuthorizedKey, DEFAULT_SERVICE_ACCOUNT, TOLERATE } from '../coverage/authorization.ts';
+import {
+  type AuthorizedKey,
+  DEFAULT_SERVICE_ACCOUNT,
+  SYSTEM_ADMIN,
+  SYSTEM_PREFIX,
+  TOLERATE,
+} from '../coverage/authorization.ts';
 import { givenEffects } from '../kubernetes/toleration.ts';
 
 /*
@@ -57,6 +63,24 @@ const BEFORE_IT = 'before';
 const TOLERATIONS = 'tolerations';
 const NAMES_NODE = 'namesNode';
 const SERVICE_ACCOUNT = 'serviceAccount';
+const IS_PERSON = 'isPerson';
+
+/** The API server stops evaluating a policy that costs too much. A pod with more owner references counts as one of a controller. */
+const MAX_OWNERS = 16;
+
+/** `isPerson` of ../coverage/authorization.ts. The API server evaluates it once, and only if the service account is not authorized. */
+const isPerson: Variable = {
+  name: IS_PERSON,
+  definition: all([
+    cel(
+      30,
+    )`(${reference('user')} == ${literal(SYSTEM_ADMIN)} || !${reference('user')}.startsWith(${literal(SYSTEM_PREFIX)}))`,
+    cel(
+      20 + MAX_OWNERS * 20,
+    )`(!has(object.metadata.ownerReferences) || size(object.metadata.ownerReferences) <= ${MAX_OWNERS} &&
+  !object.metadata.ownerReferences.exists(r, has(r.controller) && r.controller))`,
+  ]),
+};
 
 const tolerationsOf = ({ name }: Variable) => {
   const tolerations = cel(2)`${reference(name)}.tolerations`;
@@ -90,6 +114,7 @@ export function podVariables({ what, pod, podBefore }: PodPlace): Variable[] {
     { name: TOLERATIONS, definition: what === 'pod' ? those(EVERY, isNew) : reference(EVERY) },
     { name: NAMES_NODE, definition: what === 'pod' ? all([not(IS_UPDATE), namesNode]) : namesNode },
     { name: SERVICE_ACCOUNT, definition: serviceAccountOf(pod) },
+    ...(what === 'pod' ? [isPerson] : []),
   ];
 }
 
@@ -160,13 +185,16 @@ const checked = (authorizer: Expression, key: string) =>
   cel(CHECK_COST)`${authorizer}.group(${literal(TOLERATE.apiGroup)}).resource(${literal(TOLERATE.resource)})
   .name(${literal(key)}).check(${literal(TOLERATE.verb)}).allowed()`;
 
-/** True when the pod may have the key: it is not asked about it, or somebody is authorized. Who creates the pods of a template is nobody yet. */
+/**
+ * True when the pod may have the key: it is not asked about it, or its service account is authorized, or the person who creates it is.
+ * A controller creates the pods of a template.
+ */
 export function isAuthorized({ what }: PodPlace, { key, asksOfNodeName }: AuthorizedKey, asked: string): Expression {
   const notAsked = asksOfNodeName ? all([isEmpty(asked), not(reference(NAMES_NODE))]) : isEmpty(asked);
   return any([
     notAsked,
     checked(cel(4)`authorizer.serviceAccount(request.namespace, ${reference(SERVICE_ACCOUNT)})`, key),
-    ...(what === 'pod' ? [checked(cel(1)`authorizer`, key)] : []),
+    ...(what === 'pod' ? [all([reference(IS_PERSON), checked(cel(1)`authorizer`, key)])] : []),
   ]);
 }
 
@@ -190,3 +218,10 @@ export function reasonOf(asked: string): Expression {
 export const SHOWN_SERVICE_ACCOUNT: Expression = cel(
   40,
 )`"service account " + request.namespace + "/" + ${reference(SERVICE_ACCOUNT)}`;
+
+/** Who is not authorized to create a pod: `service account team/default may not`, or `neither service account team/default nor me may`. */
+export const SHOWN_REFUSED: Expression = choose(
+  reference(IS_PERSON),
+  cel(120)`"neither " + ${SHOWN_SERVICE_ACCOUNT} + " nor " + request.userInfo.username + " may"`,
+  cel(80)`${SHOWN_SERVICE_ACCOUNT} + " may not"`,
+);

@@ -19,6 +19,7 @@ import {
   type PodPlace,
   podVariables,
   reasonOf,
+  SHOWN_REFUSED,
   SHOWN_SERVICE_ACCOUNT,
 } from './pod-tolerations.ts';
 
@@ -104,11 +105,9 @@ function podMessage(policy: string, mode: AuthorizationMode, { key, fields }: Au
   return sentence([
     literal(`TaintPolicy ${policy}${mode === 'Audit' ? ', Audit' : ''} (${fields.join(', ')}): the pod `),
     reasonOf(asked),
-    '", but neither "',
-    SHOWN_SERVICE_ACCOUNT,
-    literal(' nor '),
-    cel(30)`request.userInfo.username`,
-    ...remedy(` may tolerate ${key}`, key),
+    literal(', but '),
+    SHOWN_REFUSED,
+    ...remedy(` tolerate ${key}`, key),
   ]);
 }
 

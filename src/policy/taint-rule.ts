@@ -146,7 +146,7 @@ export const TaintRuleSchema = Type.Object(
       Type.Enum(['Anyone', 'Authorized'], {
         default: 'Anyone',
         description:
-          'Authorized: a pod may tolerate the key only if its service account, or whoever creates it, is allowed the verb ' +
+          'Authorized: a pod may tolerate the key only if its service account, or the person who creates it, is allowed the verb ' +
           '`tolerate` on the resource `taints` of the API group taintkeeper.dev, with the key as resource name. See ' +
           '`authorization`.',
       }),

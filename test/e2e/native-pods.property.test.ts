@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
-import { type AskedKey, askedKeys, type PodView } from '../../src/coverage/authorization.ts';
+import { type AskedKey, askedKeys, isPerson, type PodView, type Requester } from '../../src/coverage/authorization.ts';
 import type { Toleration } from '../../src/kubernetes/toleration.ts';
 import { translateAuthorization } from '../../src/native/translate.ts';
 import { MAX_AUTHORIZED_RULES } from '../../src/policy/guards.ts';
@@ -10,7 +10,7 @@ import { compilePolicies } from '../../src/policy/policy-set.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import type { Answer } from '../control-plane/rest.ts';
-import { admin, developer, type User } from '../control-plane/users.ts';
+import { admin, developer, serviceAccount, type User } from '../control-plane/users.ts';
 import { isExploring, seed } from '../seed.ts';
 import { manifest } from '../unit/policy/policies.ts';
 import { createNativeRig, type NativeRig } from './native-rig.ts';
@@ -28,10 +28,18 @@ const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 const NAMESPACES = ['team', 'team-x', 'kube-system'];
 /** Who may tolerate what, whatever the policies. */
 const TRUSTED = 'trusted';
-const RIGHTS = [
-  { key: 'a', subject: { kind: 'ServiceAccount', namespace: 'team', name: TRUSTED } },
-  { key: 'example.com/b', subject: { kind: 'User', name: SOMEBODY.name } },
-] as const;
+const RIGHTS = [{ key: 'a', subject: { kind: 'ServiceAccount', namespace: 'team', name: TRUSTED } }] as const;
+/** The key that {@link AUTHORIZED_USERS} may tolerate. */
+const USERS_KEY = 'example.com/b';
+
+/** They may tolerate what SOMEBODY may, by a right of their own. */
+const CONTROLLERS = [
+  serviceAccount('kube-system', 'replicaset-controller'),
+  serviceAccount('team', 'operator'),
+  { name: 'system:kube-controller-manager', groups: [] },
+];
+const USERS = [developer, SOMEBODY, ...CONTROLLERS];
+const AUTHORIZED_USERS: readonly User[] = [SOMEBODY, ...CONTROLLERS];
 
 const maybe = <T>(one: fc.Arbitrary<T>, freq = 2) => fc.option(one, { nil: undefined, freq });
 const value = fc.constantFrom('', 'v', 'w');
@@ -83,6 +91,8 @@ interface Case extends PodView {
   /** Of a pod that gets more. */
   readonly earlier: readonly Toleration[];
   readonly user: User;
+  /** Only of a pod that is created: with a controller, the admin could not create a pod to change. */
+  readonly owner: 'none' | 'a controller' | 'no controller';
   readonly what: 'pod' | 'more tolerations' | 'deployment' | 'cron job';
 }
 
@@ -92,7 +102,8 @@ const pod: fc.Arbitrary<Case> = fc.record({
   nodeName: fc.constantFrom('', '', '', 'n1'),
   earlier: fc.array(toleration, { maxLength: 2 }),
   tolerations: fc.uniqueArray(toleration, { maxLength: 3, selector: (one) => JSON.stringify(one) }),
-  user: fc.constantFrom(developer, SOMEBODY),
+  user: fc.constantFrom(developer, SOMEBODY, ...USERS),
+  owner: fc.constantFrom('none', 'none', 'a controller', 'no controller'),
   what: fc.constantFrom('pod', 'pod', 'more tolerations', 'deployment', 'cron job'),
 });
 
@@ -125,6 +136,12 @@ function specOf({ serviceAccount, nodeName, tolerations }: PodView): object {
   };
 }
 
+function metadataOf({ owner }: Case): object {
+  if (owner === 'none') return {};
+  const controller = owner === 'a controller' ? { controller: true } : {};
+  return { ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'o', uid: '1', ...controller }] };
+}
+
 interface PodObject {
   readonly metadata: { readonly name: string };
   readonly spec: { readonly tolerations: readonly Toleration[] };
@@ -135,7 +152,7 @@ async function make(cp: ControlPlane, one: Case): Promise<{ answer: Answer<{ mes
   const { namespace, what, user, earlier, tolerations } = one;
   const pods = `/api/v1/namespaces/${namespace}/pods`;
   if (what === 'pod') {
-    const body = { metadata: { name: 'p' }, spec: specOf(one) };
+    const body = { metadata: { name: 'p', ...metadataOf(one) }, spec: specOf(one) };
     return { answer: await cp.request<{ message?: string }>(user, 'POST', `${pods}?dryRun=All`, { body }), asked: one };
   }
   if (what === 'more tolerations') {
@@ -161,27 +178,31 @@ async function make(cp: ControlPlane, one: Case): Promise<{ answer: Answer<{ mes
   return { answer, asked: one };
 }
 
-/** The keys that nobody asked for may tolerate: of a template, only its service account counts. */
-function unauthorized({ namespace, serviceAccount, user, what }: Case, asked: readonly AskedKey[]): AskedKey[] {
+function requesterOf({ user, owner, what }: Case): Requester {
+  return { user: user.name, hasController: what === 'pod' && owner === 'a controller' };
+}
+
+/** The keys for which neither the service account nor a person is authorized. A controller creates the pods of a template. */
+function unauthorized(one: Case, asked: readonly AskedKey[]): AskedKey[] {
+  const { namespace, serviceAccount, user, what } = one;
   const account = serviceAccount || 'default';
-  return asked.filter(
-    ({ key }) =>
-      !RIGHTS.some(
-        (right) =>
-          right.key === key &&
-          (right.subject.kind === 'User'
-            ? (what === 'pod' || what === 'more tolerations') && right.subject.name === user.name
-            : right.subject.namespace === namespace && right.subject.name === account),
-      ),
-  );
+  const isPod = what === 'pod' || what === 'more tolerations';
+  const usersCount = isPod && isPerson(requesterOf(one));
+  return asked.filter(({ key }) => {
+    if (usersCount && key === USERS_KEY && AUTHORIZED_USERS.includes(user)) return false;
+    return !RIGHTS.some(
+      ({ key: granted, subject }) => granted === key && subject.namespace === namespace && subject.name === account,
+    );
+  });
 }
 
 describeWithControlPlane('who may tolerate: the API server and the model, on generated policies', {}, (cp) => {
   let rig: NativeRig;
   beforeAll(async () => {
     rig = createNativeRig(cp(), { mutatingVersion: 'none' });
-    await permitPods(cp(), [developer, SOMEBODY]);
+    await permitPods(cp(), USERS);
     for (const { key, subject } of RIGHTS) await mayTolerate(cp(), key, subject);
+    for (const { name } of AUTHORIZED_USERS) await mayTolerate(cp(), USERS_KEY, { kind: 'User', name });
     for (const namespace of NAMESPACES) {
       if (namespace !== 'kube-system') await cp().kubectl(['create', 'namespace', namespace]);
       for (const name of ['default', TRUSTED]) await cp().kubectl(['create', 'serviceaccount', name, '-n', namespace]);
@@ -214,13 +235,13 @@ describeWithControlPlane('who may tolerate: the API server and the model, on gen
             const told = faults.filter((fault) => !refused.includes(fault));
             const titles = (texts: readonly string[]) =>
               texts.map((text) => / may (?:not )?tolerate (\S+)\. /.exec(text)?.[1]).sort();
+            const isController = !isPerson(requesterOf(one));
             const warnings = answer.warnings.filter((text) => text.includes('TaintPolicy'));
             expect(titles(warnings), context).toEqual(told.map(({ key }) => key).sort());
-            for (const name of [
-              `${one.what}: ${refused.length > 0 ? 'refused' : told.length > 0 ? 'told' : 'passed'}`,
-            ]) {
-              tally.set(name, (tally.get(name) ?? 0) + 1);
-            }
+            const result = refused.length > 0 ? 'refused' : told.length > 0 ? 'told' : 'passed';
+            const names = [`${one.what}: ${result}`];
+            if (isPod && isController && AUTHORIZED_USERS.includes(one.user)) names.push(`a controller's: ${result}`);
+            for (const name of names) tally.set(name, (tally.get(name) ?? 0) + 1);
           }
         }),
         { numRuns: POLICY_SETS, endOnFailure: true, seed: seed(SEED) },
@@ -235,6 +256,7 @@ describeWithControlPlane('who may tolerate: the API server and the model, on gen
             'pod: passed',
             'more tolerations: refused',
             'deployment: told',
+            "a controller's: refused",
           ]),
         );
       }

@@ -4,7 +4,7 @@ import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { PROGRAM } from '../control-plane/program.ts';
 import { runTool } from '../control-plane/run-tool.ts';
-import { admin, developer, node, type User } from '../control-plane/users.ts';
+import { admin, developer, node, serviceAccount, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { createWorkspace, type Workspace } from '../control-plane/workspace.ts';
 import { type Installation, install } from './installation.ts';
@@ -157,7 +157,8 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
   });
 
   describe('while taintkeeper is down', () => {
-    it.each<{ what: string; podSpec: object; metadata?: object; by: string }>([
+    const NEITHER = 'neither service account team/default nor dev@example.com may';
+    it.each<{ what: string; podSpec: object; metadata?: object; by: string; who?: string }>([
       { what: 'tolerates everything', podSpec: spec(EVERYTHING), by: 'tolerates *' },
       {
         what: 'tolerates every NoSchedule taint',
@@ -179,6 +180,7 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
           ],
         },
         by: 'tolerates *',
+        who: 'service account team/default may not',
       },
       {
         what: 'says that it is a mirror of a static pod',
@@ -186,11 +188,11 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
         metadata: { annotations: { 'kubernetes.io/config.mirror': 'x' } },
         by: 'tolerates *',
       },
-    ])('a pod of a developer is refused that $what', async ({ podSpec, metadata, by }) => {
+    ])('a pod of a developer is refused that $what', async ({ podSpec, metadata, by, who = NEITHER }) => {
       const { passed, error } = await create(developer, 'refused', podSpec, metadata);
       expect(passed).toBe(false);
       expect(error).toContain(
-        `TaintPolicy gpu (spec.taints[0]): the pod ${by}, but neither service account team/default nor dev@example.com may tolerate gpu. ` +
+        `TaintPolicy gpu (spec.taints[0]): the pod ${by}, but ${who} tolerate gpu. ` +
           'To permit it: taintkeeper coverage --tolerate --taint gpu -n team --fix FILE | kubectl apply -f -',
       );
     });
@@ -217,6 +219,64 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
 
     it('whoever is authorized creates such pods for others', async () => {
       expect((await create(SOMEBODY, 'somebodys', spec(GPU))).passed).toBe(true);
+    });
+
+    it('a right of a controller admits no pods of others', async () => {
+      const everyController = { kind: 'Group', name: 'system:serviceaccounts:kube-system' } as const;
+      const controllerManager = { kind: 'User', name: 'system:kube-controller-manager' } as const;
+      const thirdParty = { kind: 'ServiceAccount', namespace: 'argo-rollouts', name: 'argo-rollouts' } as const;
+      for (const subject of [everyController, controllerManager, thirdParty]) await mayTolerate(cp(), 'gpu', subject);
+      const pod = { metadata: { name: 'p' }, spec: spec(GPU) };
+      const controllers = [
+        serviceAccount('kube-system', 'replicaset-controller'),
+        serviceAccount('argo-rollouts', 'argo-rollouts'),
+        { name: 'system:kube-controller-manager', groups: [] },
+      ];
+      await permitPods(cp(), controllers, 'controllers');
+      const body = workload('confused', spec(EVERYTHING));
+      expect((await attempt(cp(), developer, 'POST', '/apis/apps/v1/namespaces/team/deployments', body)).passed).toBe(
+        true,
+      );
+      await expect
+        .poll(() => failures('team'), { timeout: TIMEOUT_MS })
+        .toContainEqual(expect.stringMatching(/^confused.*service account team\/default may not tolerate gpu/));
+      expect(await podsOf('team', 'confused')).toBe(0);
+      for (const user of controllers) {
+        const { passed, error } = await attempt(cp(), user, 'POST', `${pods('team')}?dryRun=All`, pod);
+        expect({ user: user.name, passed }).toEqual({ user: user.name, passed: false });
+        expect(error).toContain('tolerates gpu:NoSchedule, but service account team/default may not tolerate gpu. ');
+      }
+    });
+
+    it.each<{ what: string; user: User; metadata?: object; passed: boolean }>([
+      { what: 'a person who is authorized', user: SOMEBODY, passed: true },
+      {
+        what: 'the administrator of k3s and OpenShift',
+        user: { name: 'system:admin', groups: ['system:masters'] },
+        passed: true,
+      },
+      {
+        what: 'a controller that acts as a person',
+        user: SOMEBODY,
+        metadata: {
+          ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'w', uid: '1', controller: true }],
+        },
+        passed: false,
+      },
+      {
+        what: 'a person, for a pod that something else merely owns',
+        user: SOMEBODY,
+        metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'w', uid: '1' }] },
+        passed: true,
+      },
+      {
+        what: 'another user of the system',
+        user: { name: 'system:apiserver', groups: ['system:masters'] },
+        passed: false,
+      },
+    ])('the own right of the requester counts only for a person: $what', async ({ user, metadata = {}, passed }) => {
+      const pod = { metadata: { name: 'p', ...metadata }, spec: spec(GPU) };
+      expect((await attempt(cp(), user, 'POST', `${pods('team')}?dryRun=All`, pod)).passed).toBe(passed);
     });
 
     it('a toleration is not added to a pod that runs', async () => {
@@ -317,9 +377,7 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
         expect(made.warnings.join()).toContain('its pods will be refused');
       }
       for (const name of ['web', 'agent']) {
-        const refused = new RegExp(
-          `^${name}.*TaintPolicy gpu .*neither service account team/default nor system:serviceaccount:kube-system:`,
-        );
+        const refused = new RegExp(`^${name}.*TaintPolicy gpu .*service account team/default may not tolerate gpu`);
         await expect
           .poll(() => failures('team'), { timeout: TIMEOUT_MS })
           .toContainEqual(expect.stringMatching(refused));

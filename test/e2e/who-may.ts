@@ -5,8 +5,7 @@ import { admin, type User } from '../control-plane/users.ts';
 export const SOMEBODY: User = { name: 'somebody@example.com', groups: [] };
 
 /** Lets the users create and change pods, and what pods are made of. */
-export async function permitPods(cp: ControlPlane, users: readonly User[]): Promise<void> {
-  const name = 'pods';
+export async function permitPods(cp: ControlPlane, users: readonly User[], name = 'pods'): Promise<void> {
   await bind(cp, name, users.map(asSubject), [
     { apiGroups: [''], resources: ['pods'], verbs: ['*'] },
     { apiGroups: ['apps', 'batch'], resources: ['*'], verbs: ['*'] },
@@ -15,7 +14,7 @@ export async function permitPods(cp: ControlPlane, users: readonly User[]): Prom
 
 type Subject =
   | { readonly kind: 'ServiceAccount'; readonly namespace: string; readonly name: string }
-  | { readonly kind: 'User'; readonly name: string };
+  | { readonly kind: 'User' | 'Group'; readonly name: string };
 
 function asSubject({ name }: User): Subject {
   return { kind: 'User', name };
@@ -35,7 +34,7 @@ async function bind(cp: ControlPlane, name: string, subjects: readonly Subject[]
     clusterrolebindings: {
       metadata,
       roleRef: { apiGroup, kind: 'ClusterRole', name },
-      subjects: subjects.map((subject) => (subject.kind === 'User' ? { ...subject, apiGroup } : subject)),
+      subjects: subjects.map((subject) => (subject.kind === 'ServiceAccount' ? subject : { ...subject, apiGroup })),
     },
   };
   for (const [resource, body] of Object.entries(objects)) {

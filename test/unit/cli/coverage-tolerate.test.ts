@@ -62,7 +62,7 @@ describe('of files', () => {
       'team/runner      gpu               CronJob/nightly           0     *            p (spec.taints[0], Deny)',
       '',
       'note: without a cluster, nobody is known to be authorized',
-      '* unless whoever creates these pods may: nobody knows who that will be',
+      '* unless an authorized person creates these pods: the right of a controller does not count',
       '3 authorizations missing: --fix prints what grants all',
       '',
     ]);

@@ -487,7 +487,7 @@ it('says what the API server asks about pods, which it does not know itself', as
   );
   const rule = 'TaintPolicy p (spec.taints[0], Deny) asks whether service account team/default';
   expect(stderr.trim().split('\n')).toEqual([
-    `taintkeeper: Pod team/p tolerates *: ${rule}, or whoever creates it, may tolerate gpu, which is not known here`,
+    `taintkeeper: Pod team/p tolerates *: ${rule}, or the person who creates it, may tolerate gpu, which is not known here`,
     `taintkeeper: Deployment team/d tolerates *: ${rule} may tolerate gpu, which is not known here`,
   ]);
   expect(code).toBe(0);

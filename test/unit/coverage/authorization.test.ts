@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { askedKeys, type PodView } from '../../../src/coverage/authorization.ts';
+import { askedKeys, isPerson, type PodView } from '../../../src/coverage/authorization.ts';
 import { readBuiltinPolicies } from '../../../src/files/builtin-policies.ts';
 import { parsePolicies } from '../../../src/files/policy-files.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
@@ -141,4 +141,23 @@ it('leaves out by default the namespaces of Kubernetes, and those of the built-i
   );
   const kubernetes = ['kube-system', 'kube-public', 'kube-node-lease'];
   expect(DEFAULT_EXCEPT_NAMESPACES.toSorted()).toEqual([...new Set([...kubernetes, ...builtin])].sort());
+});
+
+describe('the own right of the requester counts', () => {
+  it.each<{ user: string; hasController?: boolean; is: boolean; why?: string }>([
+    { user: 'dev@example.com', is: true },
+    { user: 'kubernetes-admin', is: true },
+    { user: 'system:admin', is: true, why: 'the administrator of k3s and OpenShift' },
+    { user: 'systematic', is: true },
+    { user: 'system:serviceaccount:kube-system:replicaset-controller', is: false },
+    { user: 'system:serviceaccount:argo-rollouts:argo-rollouts', is: false, why: 'a controller in any namespace' },
+    { user: 'system:kube-controller-manager', is: false, why: 'it runs without a service account for each controller' },
+    { user: 'system:administrator', is: false },
+    { user: 'system:node:n1', is: false },
+    { user: '', is: true, why: 'the API server knows nobody by that name, and it has no rights' },
+    { user: 'kubernetes-admin', hasController: true, is: false, why: 'a controller manager with that file' },
+    { user: 'system:admin', hasController: true, is: false },
+  ])('of $user, controller $hasController: $is', ({ user, hasController = false, is }) => {
+    expect(isPerson({ user, hasController })).toBe(is);
+  });
 });

@@ -31,7 +31,7 @@ describe('who may tolerate, in the own language of the API server', () => {
     },
   );
 
-  it('asks the service account of a pod and whoever creates it, but of a template the service account alone', () => {
+  it('asks the service account of a pod and the person who creates it, but of a template the service account alone', () => {
     const [pods, templates] = translated().policies;
     const expressions = [pods, templates].map((one) =>
       one?.kind === 'ValidatingAdmissionPolicy' ? one.spec.validations.map(({ expression }) => expression).join() : '',
