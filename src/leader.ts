@@ -8,7 +8,6 @@ import { startDefaultPolicies } from './controllers/installation/default-policie
 import { type Permissions, permissions, startPermissions } from './controllers/installation/permissions.ts';
 import { startReplicaSpread } from './controllers/installation/replica-spread.ts';
 import { startRoleOwnership } from './controllers/installation/role-ownership.ts';
-import { startBudgetPlaces } from './controllers/nodes/budget-places.ts';
 import { type EvictionTurns, evictionTurns } from './controllers/nodes/eviction-turns.ts';
 import { startIntruders } from './controllers/nodes/intruders.ts';
 import { startPoolReview } from './controllers/nodes/node-pools.ts';
@@ -27,7 +26,6 @@ const CONTROLLERS: readonly ((
   startWebhookRegistration,
   startNodeRepair,
   startIntruders,
-  startBudgetPlaces,
   startDaemonSetPatching,
   startPodRecovery,
   startPoolReview,

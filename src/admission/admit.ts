@@ -1,6 +1,5 @@
 import type { Operation } from 'fast-json-patch';
 import jsonPatch from 'fast-json-patch';
-import { budgetClaimsOf, type Claim, hasBudget } from '../evictions/no-execute-budget.ts';
 import { judgeDaemonSet } from '../judge/daemon-set.ts';
 import { allow, type Decision, type Phase, type Violation } from '../judge/decision.ts';
 import { judgeNode } from '../judge/node.ts';
@@ -20,8 +19,6 @@ export interface Judgement {
   readonly decision: Decision<unknown>;
   /** JSON patch (RFC 6902) for the request's object; empty unless the verdict is `patch`. */
   readonly patch: readonly Operation[];
-  /** Places in budgets of NoExecute taints that the request asks for, if it is not refused anyway: somebody has to count. */
-  readonly claims?: readonly Claim[];
 }
 
 /** What is kept of nodes beyond their deletion. */
@@ -73,11 +70,7 @@ function judgeNodeRequest(
     return judged(object, judgeNode({ operation: 'CREATE', phase, requester, node, owed }, policies));
   }
   const oldNode = viewNode(asNode(request.oldObject, ['request', 'oldObject']), name);
-  const decision = judgeNode({ operation: 'UPDATE', phase, requester, node, oldNode }, policies);
-  const { taintPolicies } = policies;
-  const counts = phase === 'validate' && decision.verdict === 'allow' && taintPolicies.some(hasBudget);
-  const claims = counts ? budgetClaimsOf({ requester, node, oldNode }, taintPolicies) : [];
-  return { ...judged(object, decision), ...(claims.length > 0 ? { claims } : {}) };
+  return judged(object, judgeNode({ operation: 'UPDATE', phase, requester, node, oldNode }, policies));
 }
 
 function judged(object: NodeObject, decision: Decision<DesiredNode>): Judgement {

@@ -8,11 +8,10 @@ import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
 import { type Reviewable, reviewablesOf, updatesBetween } from '../files/reviewables.ts';
 import { InputError } from '../files/text-files.ts';
 import { notesOfUnsettled, wildcardNotes } from '../judge/findings.ts';
-import { count, printable } from '../kubernetes/text.ts';
+import { printable } from '../kubernetes/text.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';
-import type { Policy } from '../policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import { toleratorsIn } from './coverage-input.ts';
 import { EXIT, filenameOption, repeatable } from './options.ts';
@@ -81,20 +80,9 @@ Examples:
 async function readPolicies(paths: readonly string[] | undefined): Promise<PolicySet> {
   const policies = parsePolicies(await (paths ? readPolicyFiles(paths) : readBuiltinPolicies()));
   for (const policy of policies) {
-    for (const note of [...wildcardNotes(policy), ...budgetNotes(policy)])
-      tell(`${policy.kind} ${policy.name}: ${note}`);
+    for (const note of wildcardNotes(policy)) tell(`${policy.kind} ${policy.name}: ${note}`);
   }
   return compilePolicies(policies);
-}
-
-/** Other nodes are not among what is judged. */
-function budgetNotes(policy: Policy): string[] {
-  const budget = policy.kind === 'TaintPolicy' ? policy.spec.noExecute : undefined;
-  if (budget === undefined) return [];
-  const nodes = count(budget.maxNodes, 'node');
-  return [
-    `spec.noExecute.maxNodes: that no more than ${nodes} carry such a taint is not judged here: it takes a cluster`,
-  ];
 }
 
 /** What there is to know of an update that a policy might have been expected to hold. */

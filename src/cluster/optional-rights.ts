@@ -5,35 +5,20 @@ import { NATIVE_RESOURCES } from './native-policies.ts';
 
 const PATH = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 
-interface UserInfo {
-  readonly username?: string;
-  readonly uid?: string;
-}
-
 /**
- * By which name and uid the API server knows us. Everybody may ask, unless a cluster has taken that away.
- * @returns undefined where nobody may ask
+ * Our uid: for a service account, another one after each installation. Everybody may ask, unless a cluster has taken that away.
+ * @returns undefined for users that have none, such as those with client certificates, and where nobody may ask
  * @throws ApiError and others, as the client does
  */
-export async function whoWeAre(client: ApiClient, timeoutMs?: number): Promise<UserInfo | undefined> {
+export async function ownUid(client: ApiClient): Promise<string | undefined> {
   const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
-  const bounds = timeoutMs === undefined ? {} : { timeoutMs };
   try {
-    const { status } = await client.request<{ status?: { userInfo?: UserInfo } }>('POST', PATH, { ...bounds, body });
-    return status?.userInfo;
+    const { status } = await client.request<{ status?: { userInfo?: { uid?: string } } }>('POST', PATH, { body });
+    return status?.userInfo?.uid || undefined;
   } catch (error) {
     if (isForbidden(error) || isNotFound(error)) return undefined;
     throw error;
   }
-}
-
-/**
- * Our uid: for a service account, another one after each installation.
- * @returns undefined for users that have none, such as those with client certificates, and where nobody may ask
- * @throws as {@link whoWeAre}
- */
-export async function ownUid(client: ApiClient): Promise<string | undefined> {
-  return (await whoWeAre(client))?.uid || undefined;
 }
 
 /** A dry-run AdmissionReview that no policy is about: it changes nothing, and whoever answers it is a webhook that works. */

@@ -107,20 +107,6 @@ export function mayReturn(policies: readonly CompiledTaintPolicy[]): Expression 
   return anyPolicy(surviving, (policy) => conditionsOf(policy).selects.after, { whoever: true });
 }
 
-/** True when one of the added taints counts for a budget that is for the node, and does not exempt the requester. */
-export function addsCounted(policies: readonly CompiledTaintPolicy[]): Expression {
-  return any(
-    policies.map((policy) =>
-      all([hasProtected('added', countedOf([policy])), selectsBeforeOrAfter(policy), conditionsOf(policy).notExempt]),
-    ),
-  );
-}
-
-/** The rules of the policies' budgets. */
-export function countedOf(policies: readonly CompiledTaintPolicy[]): CompiledTaintRule[] {
-  return policies.flatMap(({ noExecute }) => noExecute?.rules ?? []);
-}
-
 export function rulesOf(policies: readonly CompiledTaintPolicy[]): CompiledTaintRule[] {
   return policies.flatMap(({ rules }) => rules);
 }

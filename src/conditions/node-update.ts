@@ -7,13 +7,11 @@ import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import {
-  addsCounted,
   addsGuarded,
   addsGuardedUnlessExempt,
   anyPolicy,
   carriesProtected,
   conditionsOf,
-  countedOf,
   dropsProtected,
   dropsProtectedUnlessExempt,
   guardsOf,
@@ -114,8 +112,6 @@ export interface Questions {
   unlessExempt(policies: readonly CompiledTaintPolicy[]): Expression;
   /** An added taint is protected: see {@link carriesProtected}. */
   adds(policies: readonly CompiledTaintPolicy[]): Expression;
-  /** An added taint counts for a budget: see {@link addsCounted}. */
-  counts(policies: readonly CompiledTaintPolicy[]): Expression;
   /** An added taint is guarded: see {@link addsGuarded}. */
   guardedFromAnyone(policies: readonly CompiledTaintPolicy[]): Expression;
   /** The same, by somebody whom the policy does not exempt. */
@@ -131,7 +127,6 @@ const EXACT: Questions = {
   byAnyone: oncePer(dropsProtected),
   unlessExempt: oncePer(dropsProtectedUnlessExempt),
   adds: oncePer((policies) => carriesProtected('added', policies)),
-  counts: oncePer(addsCounted),
   guardedFromAnyone: oncePer(addsGuarded),
   guarded: oncePer(addsGuardedUnlessExempt),
   leaves: leavesPolicy,
@@ -168,10 +163,6 @@ const addsKey = oncePer((policies: readonly CompiledTaintPolicy[]) =>
   exists('added', 't', keyCondition(atOnce(rulesOf(policies)))),
 );
 
-const addsCountedKey = oncePer((policies: readonly CompiledTaintPolicy[]) =>
-  exists('added', 't', keyCondition(countedOf(policies))),
-);
-
 const addsGuardedKey = oncePer((policies: readonly CompiledTaintPolicy[]) =>
   exists('added', 't', keyCondition(guardsOf(policies))),
 );
@@ -190,7 +181,7 @@ const CANDIDATES: readonly { readonly questions: Questions; readonly widened?: s
   },
   {
     questions: {
-      ...{ byAnyone: dropsKey, unlessExempt: dropsKey, adds: addsKey, counts: addsCountedKey },
+      ...{ byAnyone: dropsKey, unlessExempt: dropsKey, adds: addsKey },
       ...{ guardedFromAnyone: addsGuardedKey, guarded: addsGuardedKey },
       ...WIDE_CHANGES,
     },

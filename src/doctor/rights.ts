@@ -1,6 +1,5 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isForbidden } from '../cluster/client/api-error.ts';
-import { budgetLease } from '../cluster/lease/budget-ledger.ts';
 import { NATIVE_RESOURCES } from '../cluster/native-policies.ts';
 import { NODE_RECORDS } from '../cluster/node-records.ts';
 import { OPTIONAL_RIGHT_NAMES, OPTIONAL_RIGHTS } from '../cluster/optional-rights.ts';
@@ -71,13 +70,7 @@ export function neededRights(installation: Installation): Right[] {
           { group: '', resource: 'secrets', namespace, verbs: ['create'] },
         ]
       : []),
-    ...[lease, budgetLease(lease)].map((name) => ({
-      group: 'coordination.k8s.io',
-      resource: 'leases',
-      name,
-      namespace,
-      verbs: ['get', 'update'],
-    })),
+    { group: 'coordination.k8s.io', resource: 'leases', name: lease, namespace, verbs: ['get', 'update'] },
     { group: 'coordination.k8s.io', resource: 'leases', namespace, verbs: ['create'] },
     { group: '', resource: 'configmaps', name: NODE_RECORDS, namespace, verbs: ['get', 'list', 'watch', 'patch'] },
     { group: '', resource: 'configmaps', namespace, verbs: ['create'] },

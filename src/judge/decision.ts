@@ -55,12 +55,6 @@ export type Outcome =
   | 'exempt'
   /** The node left the policy, by its labels, with the taint still on it: from now on nobody protects it. */
   | 'unselected'
-  /** A NoExecute taint is refused for now: the budget is spent, or could not be counted. */
-  | 'postponed'
-  /** The same by a policy in mode Audit: the budget is spent, and the taint was let through. */
-  | 'over-budget'
-  /** A NoExecute taint was let through that could not be counted. */
-  | 'uncounted'
   /** The request is refused: it adds a guarded taint, or changes its value. */
   | 'addition-denied'
   /** A guarded addition was taken out of the request, or its value changed back. */

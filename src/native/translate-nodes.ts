@@ -82,8 +82,8 @@ export function translateNodes(
   among: readonly CompiledTaintPolicy[],
   target: Target,
 ): NativeTranslation {
-  // A policy that is about pods, or a number of nodes, alone.
-  if (policy.rules.length + policy.guards.length === 0) return { policies: [], limits: budgetLimits(policy) };
+  // The policy is about pods alone.
+  if (policy.rules.length + policy.guards.length === 0) return { policies: [], limits: [] };
   const others = among.filter(({ name }) => name !== policy.name);
   const holding = others
     .filter(({ mode, rules }) => mode !== 'Audit' && rulesOverlap(rules, policy.rules))
@@ -169,7 +169,6 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
       field: 'spec.surviveDeletion',
       message: 'a node that was deleted and registers anew gets nothing back: what it carried is not in its object',
     },
-    ...budgetLimits(policy),
     releasable &&
       !mutates && {
         field: 'spec.release',
@@ -198,11 +197,4 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
     },
   ];
   return limits.filter((limit) => limit !== false);
-}
-
-function budgetLimits({ noExecute }: CompiledTaintPolicy): NativeLimit[] {
-  if (noExecute === undefined) return [];
-  const message =
-    'nobody counts the nodes that carry such a taint: only taintkeeper in the cluster does, when it is called';
-  return [{ field: 'spec.noExecute.maxNodes', message }];
 }

@@ -1,9 +1,5 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
-import { isPattern } from '../kubernetes/pattern.ts';
-import type { Taint } from '../kubernetes/taint.ts';
-import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import { type CompiledTaintRule, compileRules } from './taint-rule.ts';
 
 /*
  * What a TaintPolicy guards besides the taints that nodes carry: who may add and tolerate them, and what becomes of pods.
@@ -129,27 +125,6 @@ export function survivalOf({
   return surviveDeletion && { forMs: surviveDeletion.hours * 3_600_000, machine: surviveDeletion.machine ?? 'Same' };
 }
 
-/** `spec.noExecute` of a TaintPolicy. */
-export const NoExecuteSchema = Type.Object(
-  {
-    maxNodes: Type.Integer({
-      description: 'How many of the selected nodes may carry such a taint at a time.',
-      format: 'int32',
-      minimum: 1,
-      // All of them are listed in one object.
-      maximum: 500,
-    }),
-  },
-  {
-    description:
-      'How many nodes may carry NoExecute taints that a rule of the policy means, which evict pods. An update that would give one ' +
-      'to a further node is refused (in mode Audit: reported), unless the policy exempts its requester; who registers is never. While ' +
-      'taintkeeper cannot be called, or cannot count, `failurePolicy` decides. Taints that come and go by themselves, such as ' +
-      'node.kubernetes.io/unreachable, never count, even where a rule names them. It takes taintkeeper in a cluster.',
-    additionalProperties: false,
-  },
-);
-
 /** `spec.intruders` of a TaintPolicy. No default, nor below: a version that does not know the field would say so of every policy. */
 export const IntrudersSchema = Type.Enum(['Report', 'Evict'], {
   description:
@@ -165,20 +140,3 @@ export const LeavingSchema = Type.Enum(['Record', 'Refuse'], {
     'recorded; so it does by default. Refuse: it is refused, unless the policy exempts the requester, or the taint was announced to ' +
     'go (taintkeeper.dev/release); in mode Audit it is reported. Labels that a kubelet writes with its status are not asked about.',
 });
-
-/** A budget of nodes. A taint that comes and goes by itself never counts, not even one that a rule names: nodes have to be given up. */
-export interface NoExecuteBudget {
-  readonly maxNodes: number;
-  /** What counts, with effect NoExecute. No key waits to settle. */
-  readonly rules: readonly CompiledTaintRule[];
-  /** Whether a node that carries the taint counts. */
-  readonly counts: (taint: Taint) => boolean;
-}
-
-export function compileBudget(maxNodes: number, stated: readonly CompiledTaintRule[]): NoExecuteBudget {
-  const rules = stated
-    .filter(({ key, effect = 'NoExecute' }) => effect === 'NoExecute' && (isPattern(key) || !isTransientTaintKey(key)))
-    .map((rule): CompiledTaintRule => ({ ...rule, effect: 'NoExecute', waits: false }));
-  const { exactly, byPattern } = compileRules(rules);
-  return { maxNodes, rules, counts: (taint) => (exactly(taint) ?? byPattern(taint)) !== undefined };
-}

@@ -7,14 +7,7 @@ import {
   type DaemonSetSelection,
   type SelectableDaemonSet,
 } from './daemon-set-selection.ts';
-import {
-  type CompiledAuthorization,
-  compileAuthorization,
-  compileBudget,
-  type NoExecuteBudget,
-  type Survival,
-  survivalOf,
-} from './guards.ts';
+import { type CompiledAuthorization, compileAuthorization, type Survival, survivalOf } from './guards.ts';
 import type { Policy, TaintPolicy, TolerationPolicy } from './policy.ts';
 import { type CompiledRecoveryPolicy, compileRecoveryPolicy } from './recovery-policy.ts';
 import {
@@ -92,8 +85,6 @@ export interface CompiledTaintPolicy {
   readonly authorization: CompiledAuthorization<CompiledTaintRule> | undefined;
   /** What becomes of pods that landed on a node while a protected taint was missing. Nobody is evicted for a policy in mode Audit. */
   readonly intruders: NonNullable<TaintPolicySpec['intruders']>;
-  /** How many nodes at once may carry taints that evict pods; undefined: as many as there are. */
-  readonly noExecute: NoExecuteBudget | undefined;
 }
 
 export interface PresentTaint {
@@ -210,7 +201,6 @@ export function compileTaintPolicy(
     survives: survivalOf(spec),
     authorization: compileAuthorization(spec.authorization, stated, audit),
     intruders: (mode === 'Audit' ? undefined : spec.intruders) ?? 'Report',
-    noExecute: spec.noExecute && compileBudget(spec.noExecute.maxNodes, stated),
   };
 }
 

@@ -13,7 +13,6 @@ interface ConstrainedSpec {
   readonly nodeSelector?: unknown;
   readonly leaving?: string;
   readonly authorization?: unknown;
-  readonly noExecute?: unknown;
   readonly taints: readonly ConstrainedRule[];
 }
 
@@ -60,20 +59,12 @@ export const SPEC_CONSTRAINTS: readonly Constraint<ConstrainedSpec>[] = [
     field: 'taints',
   },
   {
-    holds: ({ noExecute, taints }) =>
-      noExecute === undefined || taints.some(({ effect }) => effect === undefined || effect === 'NoExecute'),
-    cel: "!has(self.noExecute) || self.taints.exists(t, !has(t.effect) || t.effect == 'NoExecute')",
-    message: 'noExecute is only for rules that mean NoExecute taints: leave it out',
-    field: 'noExecute',
-  },
-  {
-    holds: ({ noExecute, taints }) =>
-      noExecute !== undefined ||
+    holds: ({ taints }) =>
       taints.every((rule) => rule.ensure !== 'Nothing' || rule.additions === 'Guarded' || isAuthorized(rule)),
     cel:
-      "has(self.noExecute) || self.taints.all(t, !has(t.ensure) || t.ensure != 'Nothing' || " +
+      "self.taints.all(t, !has(t.ensure) || t.ensure != 'Nothing' || " +
       `(has(t.additions) && t.additions == 'Guarded') || ${CEL_AUTHORIZED})`,
-    message: 'a rule with ensure: Nothing needs additions: Guarded, tolerate: Authorized, or noExecute beside it',
+    message: 'a rule with ensure: Nothing needs additions: Guarded or tolerate: Authorized',
     field: 'taints',
   },
 ];

@@ -127,7 +127,7 @@ export const TaintRuleSchema = Type.Object(
           'the taint when it registers, and in mode Restore whenever it lacks it (but for taints that come and go by ' +
           'themselves, such as start-up taints); this needs a key without `*`, and an effect. A taint that Kubernetes sets and ' +
           'removes itself, such as node.kubernetes.io/unschedulable, cannot be Present. Nothing: anybody may remove ' +
-          'it; the rule is there for `additions`, `tolerate` or `noExecute`.',
+          'it; the rule is there for `additions` or `tolerate`.',
       }),
     ),
     additions: Type.Optional(

@@ -158,12 +158,9 @@ function announceLoad(load: PolicyLoad, audit: boolean, metrics: AdmissionMetric
   }
 }
 
-/** What of a policy takes a leader, or something that all replicas share. */
+/** The parts of a policy that need a leader. */
 function idleHere({ kind, spec }: Policy, title: string): string[] {
   if (kind === 'RecoveryPolicy') return [title];
   if (kind !== 'TaintPolicy') return [];
-  return [
-    ...(spec.noExecute ? [`${title}: spec.noExecute`] : []),
-    ...(spec.surviveDeletion ? [`${title}: surviveDeletion`] : []),
-  ];
+  return spec.surviveDeletion ? [`${title}: surviveDeletion`] : [];
 }

@@ -5,7 +5,6 @@ import { eventsOf } from '../admission/request-events.ts';
 import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
 import { type ClientFile, followClients } from '../certs/client-authority.ts';
-import { budgetClaims, claimingUpdate } from '../cluster/budget-claims.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { createEventRecorder } from '../cluster/events/event-recorder.ts';
 import { electLeader, type LeaderElection } from '../cluster/lease/leader-election.ts';
@@ -153,7 +152,6 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   present.certificates = keeper;
   starting.defer(() => keeper.stop());
 
-  const settleClaims = budgetClaims({ client, namespace, lease: options.lease });
   const admission = await startAdmission({
     listeners: options,
     tls: keeper.current().serving,
@@ -164,7 +162,6 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       return policies.snapshot().compiled;
     },
     former: { recordOf: records.recordOf, now: () => client.now().getTime() },
-    settle: ({ request, judgement }) => settleClaims(claimingUpdate(request, judgement)),
     advise: policyAdvice({ client, survey: () => present.work?.survey, log }),
     onJudged(judged) {
       const { request, judgement } = judged;

@@ -8,7 +8,7 @@ import { type Page, pageRoutes } from '../page/page-routes.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { throttle } from '../runtime/rate-limit.ts';
 import { type Check, createAdminServer } from '../server/admin-server.ts';
-import { type AdmissionServerOptions, createAdmissionServer, type JudgedRequest } from '../server/admission-server.ts';
+import { createAdmissionServer, type JudgedRequest } from '../server/admission-server.ts';
 import { type ConnectionLimits, followConnections } from '../server/connections.ts';
 import type { AdmissionMetrics, Metrics } from '../server/metrics.ts';
 import { type KnownClients, secureContext, type TlsPair } from '../server/tls.ts';
@@ -58,7 +58,6 @@ export interface AdmissionOptions {
   /** What nodes carried that were deleted; undefined: nobody keeps it. */
   readonly former?: FormerNodes | undefined;
   readonly onJudged?: (judged: JudgedRequest) => void;
-  readonly settle?: AdmissionServerOptions['settle'];
   /** What to warn of where a policy is written; undefined: nobody asks. */
   readonly advise?: Advise;
   readonly metrics: AdmissionMetrics;
@@ -104,7 +103,6 @@ export async function startAdmission(options: AdmissionOptions): Promise<Running
     log,
     draining: (connection) => draining || (clientCa !== undefined && !current.has(connection)),
     ...(onJudged ? { onJudged } : {}),
-    settle: options.settle,
   });
   if (options.advise) admission.post(ADVICE_PATH, adviceRoute(options.advise));
   const { server } = admission;

@@ -16,23 +16,6 @@ export function throttle(say: (times: number) => void): () => void {
   };
 }
 
-/** Lets so many pieces of work go on at the same time; the others wait for their turn, in the order in which they came. */
-export function slots(count: number): <T>(work: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = [];
-  let free = count;
-  return async (work) => {
-    if (free > 0) free--;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else free++;
-    }
-  };
-}
-
 /** Lets a burst pass, and then one each time that some time has gone by. */
 export interface TokenBucket {
   /** Takes one if there is one. */

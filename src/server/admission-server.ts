@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { type FormerNodes, type Judgement, judge } from '../admission/admit.ts';
 import { answer, badRequest, internalError } from '../admission/response.ts';
 import { type AdmissionRequest, decodeReview, nestedTooDeep } from '../admission/review.ts';
-import { type Decision, groupViolations, type Phase } from '../judge/decision.ts';
+import { groupViolations, type Phase } from '../judge/decision.ts';
 import { printable } from '../kubernetes/text.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
@@ -35,11 +35,6 @@ export interface AdmissionServerOptions {
   readonly former?: FormerNodes | undefined;
   readonly metrics: AdmissionMetrics;
   readonly log: Logger;
-  /**
-   * Settles the claims of a judgement. It answers within a second and a half, and does not reject; without it, claims are let
-   * through.
-   */
-  readonly settle?: ((judged: JudgedRequest) => Promise<Decision<unknown>>) | undefined;
   /** While true, the connection ends after its next answer. */
   readonly draining?: (connection: Socket) => boolean;
   /** Called with every request that was judged, dry runs among them. It must not throw. */
@@ -68,7 +63,6 @@ export function createAdmissionServer({
   former,
   metrics,
   log,
-  settle,
   draining = () => false,
   onJudged,
   timeouts = CLIENT_TIMEOUTS,
@@ -163,18 +157,14 @@ export function createAdmissionServer({
   );
 
   for (const phase of ['validate', 'mutate'] as const) {
-    // What is returned Fastify waits for, and that takes its time: nearly all requests are judged at once.
-    app.post(`/${phase}`, (request, reply): unknown => {
-      const reviewed = review(request.body, phase);
-      const send = ({ status, body }: Reviewed) =>
-        reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
-      if (reviewed instanceof Promise) return reviewed.then(send);
-      send(reviewed);
+    app.post(`/${phase}`, (request, reply) => {
+      const { status, body } = review(request.body, phase);
+      reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
     });
   }
   return app;
 
-  function review(body: unknown, phase: Phase): Reviewed | Promise<Reviewed> {
+  function review(body: unknown, phase: Phase): Reviewed {
     const start = performance.now();
     const secondsSinceStart = () => (performance.now() - start) / 1000;
 
@@ -193,9 +183,7 @@ export function createAdmissionServer({
     const count = (result: RequestResult) =>
       request.dryRun ? metrics.dryRunAnswered(phase) : metrics.requestAnswered(phase, result, secondsSinceStart());
     try {
-      const judgement = judge(request, phase, policies(), former);
-      if (!judgement.claims || !settle) return finish(judgement);
-      return settle({ phase, request, judgement }).then((decision) => finish({ ...judgement, decision }), fail);
+      return finish(judge(request, phase, policies(), former));
     } catch (thrown) {
       return fail(thrown);
     }

@@ -3,7 +3,7 @@ import { all, any, bind, cel, type Expression, FALSE, not, TRUE, type Variable }
 import { literals } from '../cel/lists.ts';
 import { lacksPresentTaint, protectedKeys, whenTaintsChange } from '../conditions/dropped-taints.ts';
 import { additionVariables } from '../conditions/guarded-taints.ts';
-import { carriesProtected, countedOf, guardsOf, mayReturn, rulesOf } from '../conditions/node-policies.ts';
+import { carriesProtected, guardsOf, mayReturn, rulesOf } from '../conditions/node-policies.ts';
 import { onUpdate, RESTORES_NATIVELY } from '../conditions/node-update.ts';
 import { lasting } from '../conditions/protected-taints.ts';
 import { IS_NODE, LABELS, meetsBeforeOrAfter } from '../conditions/selection.ts';
@@ -142,12 +142,12 @@ function restoration(binding: readonly CompiledTaintPolicy[], additions: readonl
   });
 }
 
-/** Somebody whom the policy does not exempt drops a protected taint, adds one that is guarded or counted, or takes the node out of it. */
+/** Somebody whom the policy does not exempt drops a protected taint, adds one that is guarded, or takes the node out of it. */
 function protection(failing: readonly CompiledTaintPolicy[], additions: readonly Variable[]): Chosen {
-  const keys = protectedKeys([...rulesOf(failing), ...guardsOf(failing), ...countedOf(failing)]);
+  const keys = protectedKeys([...rulesOf(failing), ...guardsOf(failing)]);
   const staying = failing.filter(({ leaving }) => leaving === 'Refuse');
   return onUpdate((questions, size) => {
-    const exact = any([questions.unlessExempt(failing), questions.guarded(failing), questions.counts(failing)]);
+    const exact = any([questions.unlessExempt(failing), questions.guarded(failing)]);
     return any([whenTaintsChange({ exact, protectedKeys: keys, additions, size }), questions.leaves(staying, size)]);
   });
 }
@@ -166,14 +166,13 @@ function report(
 ): WebhookEntry[] {
   const watching = policies.filter(({ mode }) => mode === 'Audit');
   const binding = policies.filter(({ mode }) => mode !== 'Audit');
-  const keys = protectedKeys([...rulesOf(policies), ...guardsOf(policies), ...countedOf(policies)]);
+  const keys = protectedKeys([...rulesOf(policies), ...guardsOf(policies)]);
   const concerns = onUpdate((questions, size) => {
     const exact = any([
       questions.byAnyone(watching),
       questions.unlessExempt(binding),
       questions.guardedFromAnyone(watching),
       questions.guarded(binding),
-      questions.counts(policies),
     ]);
     return any([
       whenTaintsChange({ exact, protectedKeys: keys, additions, size }),

@@ -183,7 +183,6 @@ const guards = fc.oneof(
   fc.record({
     surviveDeletion: fields({ hours: whole(1, 8_760), machine: oneOf('Same', 'Any') }, ['hours']),
   }),
-  fc.record({ noExecute: fields({ maxNodes: whole(1, 500) }, ['maxNodes']) }),
   fc.record({
     authorization: fields({
       mode: oneOf('Audit', 'Deny'),

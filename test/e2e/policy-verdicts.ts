@@ -78,7 +78,6 @@ export const VERDICTS: readonly Verdict[] = [
     authorization: { mode: 'Deny', exceptNamespaces: ['kube-system', 'team-*'] },
     surviveDeletion: { hours: 24, machine: 'Any' },
     intruders: 'Evict',
-    noExecute: { maxNodes: 3 },
   }),
   taint('every list and text at its bounds', {
     nodeSelector: selectorAtItsBounds,
@@ -127,24 +126,12 @@ export const VERDICTS: readonly Verdict[] = [
     'spec.taints',
     'the API server asks about 12 rules with tolerate: Authorized at most: divide the policy',
   ),
-  taint('a rule of which noExecute makes use', {
-    taints: [{ key: '*', ensure: 'Nothing' }],
-    noExecute: { maxNodes: 1 },
-  }),
   taint(
     'a rule of which nothing makes use',
     { taints: [{ key: 'a' }, { key: '*', ensure: 'Nothing', additions: 'Free' }] },
     'spec.taints',
-    'a rule with ensure: Nothing needs additions: Guarded, tolerate: Authorized, or noExecute beside it',
+    'a rule with ensure: Nothing needs additions: Guarded or tolerate: Authorized',
   ),
-  taint(
-    'a budget of nothing that evicts',
-    { taints: [{ key: 'a', effect: 'NoSchedule' }], noExecute: { maxNodes: 1 } },
-    'spec.noExecute',
-    'noExecute is only for rules that mean NoExecute taints: leave it out',
-  ),
-  taint('a budget of no node', { noExecute: { maxNodes: 0 } }, 'spec.noExecute.maxNodes'),
-  taint('a budget of more nodes than can be listed', { noExecute: { maxNodes: 501 } }, 'spec.noExecute.maxNodes'),
   taint('no hours', { surviveDeletion: {} }, 'spec.surviveDeletion'),
   taint('no exceptions', { taints: [{ key: '*', except: [] }] }, 'spec.taints[0].except'),
   taint('too many exceptions', { taints: [{ key: '*', except: times(33, () => 'a') }] }, 'spec.taints[0].except'),

@@ -162,15 +162,6 @@ const RIGHTS_BY_DEFAULT: readonly Right[] = [
     mayNot: ['list', 'watch', 'patch', 'delete'],
   },
   {
-    what: 'the Lease with the places of NoExecute budgets',
-    group: 'coordination.k8s.io',
-    resource: 'leases',
-    name: `${OWN}-noexecute`,
-    namespace: NAMESPACE,
-    may: ['get', 'create', 'update'],
-    mayNot: ['list', 'watch', 'patch', 'delete'],
-  },
-  {
     what: "nodes' Leases",
     group: 'coordination.k8s.io',
     resource: 'leases',

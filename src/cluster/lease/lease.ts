@@ -71,33 +71,20 @@ export interface LeaseStore {
 }
 
 export function leaseStore(client: ApiClient, namespace: string, name: string): LeaseStore {
-  const lease = leaseObject<Lease>(client, namespace, name);
-  return {
-    read: lease.read,
-    create: (spec, bounds) => lease.create({ spec }, bounds),
-    update: (before, spec, bounds) => lease.replace({ ...before, spec }, bounds),
-  };
-}
-
-/** A Lease as an object, whatever it is used for; errors are those of {@link LeaseStore}. */
-export function leaseObject<Content extends object>(client: ApiClient, namespace: string, name: string) {
   const collection = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
   const path = `${collection}/${encodeURIComponent(name)}`;
+  const head = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace, name } };
   return {
-    async read(bounds: Partial<Bounds>): Promise<Content | undefined> {
+    async read(bounds) {
       try {
-        return await client.request<Content>('GET', path, bounds);
+        return await client.request<Lease>('GET', path, bounds);
       } catch (error) {
         if (isNotFound(error)) return undefined;
         throw error;
       }
     },
-    create({ metadata, ...content }: { readonly metadata?: object; readonly spec?: object }, bounds: Partial<Bounds>) {
-      const head = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace, name, ...metadata } };
-      return client.request<Content>('POST', collection, { ...bounds, body: { ...head, ...content } });
-    },
-    replace: (lease: Content, bounds: Partial<Bounds>) =>
-      client.request<Content>('PUT', path, { ...bounds, body: lease }),
+    create: (spec, bounds) => client.request<Lease>('POST', collection, { ...bounds, body: { ...head, spec } }),
+    update: (before, spec, bounds) => client.request<Lease>('PUT', path, { ...bounds, body: { ...before, spec } }),
   };
 }
 

@@ -492,16 +492,3 @@ it('says what the API server asks about pods, which it does not know itself', as
   ]);
   expect(code).toBe(0);
 });
-
-it('says that it does not count how many nodes carry a taint', async () => {
-  const policy = {
-    apiVersion: 'taintkeeper.dev/v1alpha1',
-    kind: 'TaintPolicy',
-    metadata: { name: 'p' },
-    spec: { mode: 'Deny', taints: [{ key: 'gone', effect: 'NoExecute' }], noExecute: { maxNodes: 3 } },
-  };
-  const { stderr } = await run('review', '--policies', file(policy), file(flannel));
-  expect(stderr).toBe(
-    'taintkeeper: TaintPolicy p: spec.noExecute.maxNodes: that no more than 3 nodes carry such a taint is not judged here: it takes a cluster\n',
-  );
-});

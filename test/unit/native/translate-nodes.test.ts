@@ -185,24 +185,6 @@ describe('what it does not say', () => {
       ['spec.surviveDeletion: a node that was deleted and registers anew'],
     ],
     [
-      'a number of nodes',
-      {
-        p: {
-          mode: 'Audit',
-          taints: [{ key: 'a', effect: 'NoExecute', ensure: 'Nothing' }],
-          noExecute: { maxNodes: 2 },
-        },
-      },
-      {},
-      ['spec.noExecute.maxNodes: nobody counts the nodes that carry such a '],
-    ],
-    [
-      'a number of nodes beside other things',
-      { p: { mode: 'Audit', taints: [{ key: 'a', effect: 'NoExecute' }], noExecute: { maxNodes: 2 } } },
-      {},
-      ['spec.noExecute.maxNodes: nobody counts the nodes that carry such a '],
-    ],
-    [
       'Restore without MutatingAdmissionPolicy',
       { p: { mode: 'Restore', taints: [PRESENT] } },
       WITHOUT_MAP,

@@ -9,9 +9,9 @@ import { webhookEntries } from '../../../src/webhooks/entries.ts';
 import type { WebhookEntry } from '../../../src/webhooks/entry.ts';
 
 const dedicated = { key: 'dedicated' };
-const BUDGETED = { key: 'out', ensure: 'Nothing' } as const;
-const GUARDED = { ...BUDGETED, additions: 'Guarded' } as const;
-const TOLERATED = { ...BUDGETED, tolerate: 'Authorized' } as const;
+const UNPROTECTED = { key: 'out', ensure: 'Nothing' } as const;
+const GUARDED = { ...UNPROTECTED, additions: 'Guarded' } as const;
+const TOLERATED = { ...UNPROTECTED, tolerate: 'Authorized' } as const;
 const present = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' } as const;
 
 function taintPolicy(spec: Partial<TaintPolicySpec>, name = 'p'): Policy {
@@ -144,16 +144,6 @@ describe('which webhooks the policies need', () => {
       ],
     ],
     [
-      'a budget of NoExecute taints that may be removed freely',
-      [taintPolicy({ taints: [BUDGETED], noExecute: { maxNodes: 1 } })],
-      ['validate protect: UPDATE nodes, Fail'],
-    ],
-    [
-      'the same, where failurePolicy lets updates pass',
-      [taintPolicy({ taints: [BUDGETED], noExecute: { maxNodes: 1 }, failurePolicy: 'Ignore' })],
-      ['validate report: UPDATE nodes, Ignore'],
-    ],
-    [
       'taints that only some may add, and everybody may remove: what a new node says of itself is not believed',
       [taintPolicy({ taints: [GUARDED] })],
       ['mutate register: CREATE nodes, Ignore', 'validate protect: UPDATE nodes, Fail'],
@@ -247,19 +237,6 @@ describe('which webhooks the policies need', () => {
       'validate report-tolerations: CREATE and UPDATE daemonsets, Ignore',
     ]);
   });
-});
-
-it('a budget asks for added taints that count, of those whom it does not exempt', () => {
-  const spec = { taints: [BUDGETED], noExecute: { maxNodes: 1 }, exempt: { users: ['root'] } };
-  const condition = expressionOf(webhookEntries([taintPolicy(spec)]), 'protect', 'is-against-a-policy');
-  expect(condition).toContain('added');
-  expect(condition).toContain('"NoExecute"');
-  expect(condition).toContain('"root"');
-  const lifeCycle = { key: 'node.kubernetes.io/unreachable', ensure: 'Nothing' } as const;
-  const names = webhookEntries([taintPolicy({ taints: [lifeCycle], noExecute: { maxNodes: 1 } })]).map(
-    ({ name }) => name,
-  );
-  expect(names).not.toContain('protect.taintkeeper.dev');
 });
 
 describe('the entries', () => {
