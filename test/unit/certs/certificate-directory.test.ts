@@ -34,6 +34,13 @@ function reasons(directory: string, issued: readonly string[]): Record<string, s
   );
 }
 
+/** The lock of a process that was killed while it worked. */
+function leaveLock(directory: string, made: Date): void {
+  const lock = join(directory, '.lock');
+  mkdirSync(join(lock, 'killed'), { recursive: true });
+  utimesSync(lock, made, made);
+}
+
 describe('an empty or missing directory', () => {
   it.each(['.', 'not/there/yet'])('(%s) gets a CA and a serving certificate, for the owner only', async (path) => {
     const directory = join(temporaryDirectory(), path);
@@ -209,7 +216,7 @@ describe('of its own certificates, it issues anew at the start', () => {
 
   it('nothing while somebody else does: it waits, and takes what was issued', async () => {
     const directory = temporaryDirectory();
-    mkdirSync(join(directory, '.lock'));
+    mkdirSync(join(directory, '.lock', 'another'), { recursive: true });
     const opening = openCertificates(directory, NAMES, NOW);
     const ca = await issueCa(NOW);
     const { cert, key } = await issueServing(ca, [...LOCAL_NAMES, ...NAMES], NOW);
@@ -224,9 +231,7 @@ describe('of its own certificates, it issues anew at the start', () => {
     { when: 'by a clock that was ahead', offsetMs: 3_600_000 },
   ])('in spite of a lock that a killed process left behind $when', async ({ offsetMs }) => {
     const directory = temporaryDirectory();
-    mkdirSync(join(directory, '.lock'));
-    const made = new Date(Date.now() + offsetMs);
-    utimesSync(join(directory, '.lock'), made, made);
+    leaveLock(directory, new Date(Date.now() + offsetMs));
 
     expect((await openCertificates(directory, NAMES, NOW)).issued).toHaveLength(2);
     expect(readdirSync(directory)).not.toContain('.lock');

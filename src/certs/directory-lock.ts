@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import { lstat, mkdir, readdir, rename, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { makeDirectory } from '../files/text-files.ts';
+
+const RETRY_MS = 20;
+/** Issuing takes a tenth of a second: a lock as old as this was left behind by a process that was killed. */
+const STALE_MS = 10_000;
+
+/** The process that has the lock. */
+interface Holder {
+  /** The name of the entry in the lock. */
+  readonly name: string;
+  readonly isStale: boolean;
+}
+
+/**
+ * Does the work while no other caller, in this process or another, works under the lock of the same directory. Creates the
+ * directory if it does not exist.
+ *
+ * The lock is a subdirectory with one entry, named after its holder. Each step is one system call that succeeds for one process:
+ * a directory with our entry is renamed to the lock, which fails while the lock has an entry (rename(2), ENOTEMPTY); the entry of
+ * a holder that was killed is renamed to ours, which fails once another process has done so; at the end, our entry is removed.
+ * @throws the errors of {@link makeDirectory}, such as EACCES, or what the work throws
+ */
+export async function withDirectoryLock<T>(directory: string, work: () => Promise<T>): Promise<T> {
+  await makeDirectory(directory);
+  const lock = join(directory, '.lock');
+  const name = randomUUID();
+  for (;;) {
+    const holder = await holderOf(lock);
+    if (holder === undefined ? await take(lock, name) : holder.isStale && (await takeOver(lock, holder, name))) break;
+    if (holder?.isStale === false) await delay(RETRY_MS);
+  }
+  try {
+    return await work();
+  } finally {
+    await unless(['ENOENT'], rmdir(join(lock, name)));
+    // Another process may have it already.
+    await unless(['ENOENT', 'ENOTEMPTY', 'EEXIST'], rmdir(lock));
+  }
+}
+
+/** Undefined when there is no lock, or no entry in it. */
+async function holderOf(lock: string): Promise<Holder | undefined> {
+  const [name] = (await unless(['ENOENT'], readdir(lock))) ?? [];
+  const stats = name === undefined ? undefined : await unless(['ENOENT'], lstat(lock));
+  if (name === undefined || stats === undefined) return undefined;
+  // Also if it seems to be from the future: then a clock was corrected since.
+  return { name, isStale: Math.abs(Date.now() - stats.mtimeMs) > STALE_MS };
+}
+
+async function take(lock: string, name: string): Promise<boolean> {
+  const prepared = `${lock}-${name}`;
+  await mkdir(join(prepared, name), { recursive: true });
+  try {
+    await rename(prepared, lock);
+    return true;
+  } catch (error) {
+    await rmdir(join(prepared, name));
+    await rmdir(prepared);
+    if (['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) return false;
+    throw error;
+  }
+}
+
+/** The time of the lock is that of its last change: now. */
+async function takeOver(lock: string, holder: Holder, name: string): Promise<boolean> {
+  return (
+    (await unless(
+      ['ENOENT'],
+      rename(join(lock, holder.name), join(lock, name)).then(() => true),
+    )) ?? false
+  );
+}
+
+/** Undefined where the operation failed in one of these ways. */
+async function unless<T>(codes: readonly string[], operation: Promise<T>): Promise<T | undefined> {
+  try {
+    return await operation;
+  } catch (error) {
+    if (codes.includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw error;
+  }
+}
