@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Operation } from 'fast-json-patch';
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { ApiError, isNotFound } from '../cluster/client/api-error.ts';
+import { ApiError, isFinal, isNotFound } from '../cluster/client/api-error.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import {
   type ClusterDaemonSet,
@@ -127,7 +127,7 @@ export async function findLeftovers(client: ApiClient): Promise<Leftovers> {
 
 /**
  * Takes it away, one object after the other. A DaemonSet that loses tolerations has its pods replaced before the next one does: after one
- * where that does not work, and when the API server cannot be reached any more, the rest is left as it is.
+ * where that does not work, and when the API server is unavailable, the rest is left as it is.
  */
 export async function clean(client: ApiClient, leftovers: Leftovers, options: CleaningOptions): Promise<Cleaned[]> {
   const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
@@ -145,14 +145,14 @@ export async function clean(client: ApiClient, leftovers: Leftovers, options: Cl
       await cleanObject(client, leftover, leftovers.unreadyNodes, options);
       cleaned.push({ leftover, result: 'removed' });
     } catch (error) {
-      over = !(error instanceof ApiError);
+      over = !isFinal(error);
       cleaned.push({ leftover, result: 'failed', problem: (error as Error).message });
     }
   }
   return cleaned;
 }
 
-/** @throws ApiError for what is the object's own; Error when there is no going on */
+/** @throws a final ApiError (see {@link isFinal}) for what concerns this object alone; any other error ends the cleanup */
 async function cleanObject(
   client: ApiClient,
   first: Leftover,
@@ -188,7 +188,10 @@ async function cleanObject(
   }
 }
 
-/** @throws Error when it takes longer than that */
+/**
+ * Waits until all pods are replaced and available, or the DaemonSet is deleted. An API server that is unavailable meanwhile is asked again.
+ * @throws Error when it takes longer than that, or the DaemonSet may not be read
+ */
 async function rolledOut(
   client: ApiClient,
   first: LeftOnDaemonSet,
@@ -198,18 +201,26 @@ async function rolledOut(
   const end = performance.now() + timeoutMs;
   const { generation } = first.value;
   for (;;) {
-    const { value } = readDaemonSet(await client.request('GET', pathOf(first)));
-    // Of pods on nodes that are not Ready nobody knows when they will be replaced.
-    if (value.generation >= generation && isHealthy(value, countCovered(value, unready))) return;
+    let fault: Error | undefined;
+    try {
+      const { value } = readDaemonSet(await client.request('GET', pathOf(first)));
+      // Of pods on nodes that are not Ready nobody knows when they will be replaced.
+      if (value.generation >= generation && isHealthy(value, countCovered(value, unready))) return;
+    } catch (error) {
+      if (isNotFound(error)) return;
+      fault = error as Error;
+      if (isFinal(error)) throw new Error(`${fault.message}; ${REST_STAYS}`);
+    }
     if (performance.now() >= end) {
       const seconds = Math.round(timeoutMs / 1000);
-      throw new Error(
-        `its pods were not all replaced and available within ${seconds} s; what comes after is left as it is`,
-      );
+      const last = fault === undefined ? '' : ` (${fault.message})`;
+      throw new Error(`its pods were not all replaced and available within ${seconds} s${last}; ${REST_STAYS}`);
     }
     await delay(LOOK_MS);
   }
 }
+
+const REST_STAYS = 'what comes after is left as it is';
 
 function pathOf({ resource, namespace, name }: Leftover): string {
   return resource === 'nodes' ? `/api/v1/nodes/${name}` : `/apis/apps/v1/namespaces/${namespace}/daemonsets/${name}`;

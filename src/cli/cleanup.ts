@@ -8,7 +8,7 @@ import { atMost, count, printable } from '../kubernetes/text.ts';
 import { VERSION } from '../version.ts';
 import { type Cleaned, type CleaningOptions, clean, DRY_RUNS, findLeftovers } from './cleanup-cluster.ts';
 import { formatCleanup } from './cleanup-output.ts';
-import { CLUSTER_OPTIONS, parseSeconds } from './cluster-options.ts';
+import { asInputError, CLUSTER_OPTIONS, parseSeconds } from './cluster-options.ts';
 import { EXIT, type OutputFormat, outputOption } from './options.ts';
 import { withProgress } from './output.ts';
 
@@ -93,7 +93,7 @@ async function cleanUp({ timeout, ...options }: CleanupOptions): Promise<Cleaned
     const work = clean(client, leftovers, { ...options, rolloutTimeoutMs: timeout * 1000, onProgress });
     return await withProgress(() => what, work);
   } catch (error) {
-    throw error instanceof InputError ? error : new InputError([`${client.server}: ${(error as Error).message}`]);
+    throw asInputError(error, client.server);
   } finally {
     client.close();
   }

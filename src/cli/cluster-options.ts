@@ -61,11 +61,21 @@ export async function closing<T>(client: ApiClient, work: (client: ApiClient) =>
   try {
     return await work(client);
   } catch (error) {
-    const isOurs = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
-    throw isOurs || error instanceof InputError ? error : new InputError([(error as Error).message]);
+    throw asInputError(error);
   } finally {
     client.close();
   }
+}
+
+/**
+ * What is thrown for an error at a cluster: an InputError for what the cluster refuses or does not answer; a fault of ours as it is.
+ * @param server which cluster, where the message has to say so
+ */
+export function asInputError(error: unknown, server?: string): unknown {
+  const isOurs = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
+  if (isOurs || error instanceof InputError) return error;
+  const { message } = error as Error;
+  return new InputError([server === undefined ? message : `${server}: ${message}`]);
 }
 
 /**

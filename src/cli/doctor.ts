@@ -6,10 +6,9 @@ import { AREAS, type CheckResult, type Diagnosis, diagnose, runChecks, type Verd
 import { CHECKS, IS_INSTALLED } from '../doctor/checks.ts';
 import { gatherFacts } from '../doctor/gather.ts';
 import type { Place } from '../doctor/installation.ts';
-import { InputError } from '../files/text-files.ts';
 import { count, printable } from '../kubernetes/text.ts';
 import { VERSION } from '../version.ts';
-import { CLUSTER_OPTIONS } from './cluster-options.ts';
+import { asInputError, CLUSTER_OPTIONS } from './cluster-options.ts';
 import { EXIT, type OutputFormat, outputOption } from './options.ts';
 import { columns, formatAs, type Look, usesColors, withProgress } from './output.ts';
 
@@ -141,7 +140,7 @@ async function examine(options: DoctorOptions): Promise<CheckResult[]> {
     const facts = await gatherFacts(client, sockets, { namespace, service, secret });
     return facts.installation === undefined ? runChecks([IS_INSTALLED], facts) : runChecks(CHECKS, facts);
   } catch (error) {
-    throw error instanceof InputError ? error : new InputError([`${client.server}: ${(error as Error).message}`]);
+    throw asInputError(error, client.server);
   } finally {
     client.close();
   }

@@ -21,7 +21,17 @@ const daemonSet = (name: string) => ({
   status: { observedGeneration: 2, desiredNumberScheduled: 3, updatedNumberScheduled: 1, numberUnavailable: 1 },
 });
 
-async function cluster(onPatch: Handler, bindings: Readonly<Record<string, readonly object[]>> = {}) {
+/** All of whose pods have been replaced. */
+const rolledOut = (name: string) => ({
+  ...daemonSet(name),
+  status: { observedGeneration: 2, desiredNumberScheduled: 3, updatedNumberScheduled: 3, numberUnavailable: 0 },
+});
+
+async function cluster(
+  onPatch: Handler,
+  bindings: Readonly<Record<string, readonly object[]>> = {},
+  onRead: Handler = ({ path }, response) => answer(response, daemonSet(path.slice(-1))),
+) {
   const api = await startFakeApi((request, response) => {
     const { method, path } = request;
     if (method === 'PATCH') return onPatch(request, response);
@@ -30,10 +40,10 @@ async function cluster(onPatch: Handler, bindings: Readonly<Record<string, reado
       const names = ['validating', 'mutating'].map((kind) => `${kind}admissionpolicies`);
       return answer(response, { resources: names.map((name) => ({ name })) });
     }
+    if (/daemonsets\/.+$/.test(path)) return onRead(request, response);
     const resource = path.split('/').at(-1) ?? '';
     const items = resource === 'daemonsets' ? ['a', 'b'].map(daemonSet) : (bindings[resource] ?? []);
-    const name = /daemonsets\/(.+)$/.exec(path)?.[1];
-    return answer(response, name ? daemonSet(name) : { metadata: { resourceVersion: '1' }, items });
+    return answer(response, { metadata: { resourceVersion: '1' }, items });
   });
   const file = join(temporaryDirectory(), 'kubeconfig');
   writeFileSync(file, kubeconfigText(api.url));
@@ -52,6 +62,42 @@ it('a DaemonSet whose pods do not come again is the last one that loses tolerati
   expect(stdout).toMatch(/^daemonsets\/net\/a +toleration master:NoSchedule +failed$/m);
   expect(stdout).toMatch(/^daemonsets\/net\/b +toleration master:NoSchedule +skipped$/m);
   expect(stdout).toMatch(/^daemonsets\/net\/a: its pods were not all replaced and available within 0 s/m);
+});
+
+const unavailable = refusal(503, 'ServiceUnavailable', 'etcd has no leader');
+
+describe('an API server that is unavailable', () => {
+  it('for a moment, while pods are replaced, is asked again', async () => {
+    let asked = 0;
+    const { patched, cleanup } = await cluster(done, {}, ({ path }, response) =>
+      ++asked === 1 ? answer(response, unavailable, 503) : answer(response, rolledOut(path.slice(-1))),
+    );
+    expect(await cleanup('--tolerations')).toMatchObject({ code: 0 });
+    expect(patched()).toHaveLength(2);
+  });
+
+  it('until the time for the rollout has passed, ends it: no other DaemonSet loses tolerations', async () => {
+    const { patched, cleanup } = await cluster(done, {}, (_request, response) => answer(response, unavailable, 503));
+    const { code, stdout } = await cleanup('--tolerations', '--timeout', '0');
+    expect([code, patched()]).toEqual([1, ['/apis/apps/v1/namespaces/net/daemonsets/a']]);
+    expect(stdout).toMatch(/^daemonsets\/net\/b +toleration master:NoSchedule +skipped$/m);
+    expect(stdout).toMatch(/^daemonsets\/net\/a: .+: 503 ServiceUnavailable: etcd has no leader/m);
+  });
+
+  it('for a write ends it: nobody knows whether the pods are replaced', async () => {
+    const { patched, cleanup } = await cluster((_request, response) => answer(response, unavailable, 503));
+    const { code, stdout } = await cleanup('--tolerations');
+    expect([code, patched()]).toEqual([1, ['/apis/apps/v1/namespaces/net/daemonsets/a']]);
+    expect(stdout).toMatch(/^daemonsets\/net\/b +toleration master:NoSchedule +skipped$/m);
+  });
+});
+
+it('a DaemonSet that may not be changed is no obstacle for the next one', async () => {
+  const { patched, cleanup } = await cluster((_request, response) =>
+    answer(response, refusal(403, 'Forbidden', 'not this one'), 403),
+  );
+  expect(await cleanup('--tolerations')).toMatchObject({ code: 1 });
+  expect(patched()).toHaveLength(2);
 });
 
 it('what somebody else writes each time is given up in the end', async () => {

@@ -1,0 +1,26 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { answer, kubeconfigText, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
+
+const fault = () => Promise.reject(new TypeError('no such thing'));
+
+it.each([
+  ['cleanup', '../../../src/cli/cleanup-cluster.ts', 'findLeftovers'],
+  ['doctor', '../../../src/doctor/gather.ts', 'gatherFacts'],
+])("%s: an error of taintkeeper's own is not reported as bad input", async (command, module, name) => {
+  vi.resetModules();
+  vi.doMock(module, async (original) => ({ ...(await original<object>()), [name]: fault }));
+  onTestFinished(() => {
+    vi.doUnmock(module);
+    vi.resetModules();
+  });
+  const { run } = await import('./run-command.ts');
+  const api = await startFakeApi((_request, response) => answer(response, refusal(404, 'NotFound', ''), 404));
+  const file = join(temporaryDirectory(), 'kubeconfig');
+  writeFileSync(file, kubeconfigText(api.url));
+  const { code, stderr } = await run(command, '--kubeconfig', file);
+  expect(stderr).toMatch(/^taintkeeper: internal error, please report it: TypeError: no such thing$/m);
+  expect(code).toBe(70);
+});
