@@ -75,6 +75,26 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     });
   });
 
+  it('adds the affinity of the values to the spread of the replicas', async () => {
+    const preferred = 'preferredDuringSchedulingIgnoredDuringExecution';
+    const keysOf = (spec: PodSpec) => {
+      const { podAntiAffinity } = spec.affinity as Record<string, Record<string, { podAffinityTerm: object }[]>>;
+      return podAntiAffinity?.[preferred]?.map(({ podAffinityTerm }) => podAffinityTerm);
+    };
+    const hash = { matchLabelKeys: ['pod-template-hash'] };
+    const own = ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) =>
+      expect.objectContaining({ topologyKey, ...hash }),
+    );
+    const without = deploymentOf(await render()).deployment.spec.template.spec;
+    expect(keysOf(without)).toEqual(own);
+
+    const term = `affinity.podAntiAffinity.${preferred}[0]`;
+    const given = [`${term}.weight=10`, `${term}.podAffinityTerm.topologyKey=rack`, 'affinity.nodeAffinity.a=b'];
+    const { spec } = deploymentOf(await render(['--set', given.join(',')])).deployment.spec.template;
+    expect(keysOf(spec)).toEqual([...own, { topologyKey: 'rack' }]);
+    expect(spec.affinity).toMatchObject({ nodeAffinity: { a: 'b' } });
+  });
+
   it('asks for the image, for nobody has published one: a name that somebody else may register is close to admin', async () => {
     await expect(render(['--set', 'image.repository='])).rejects.toThrow(
       /image\.repository: no image of taintkeeper is published.*docs\/install\.md/,

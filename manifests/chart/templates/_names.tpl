@@ -25,6 +25,19 @@ app.kubernetes.io/name: taintkeeper
 app.kubernetes.io/component: webhook
 {{- end -}}
 
+{{/* One replica on each node, and in each zone. */}}
+{{- define "taintkeeper.spreadTerms" -}}
+{{- range $key, $weight := dict "kubernetes.io/hostname" 100 "topology.kubernetes.io/zone" 50 }}
+- weight: {{ $weight }}
+  podAffinityTerm:
+    topologyKey: {{ $key }}
+    labelSelector:
+      matchLabels:
+        {{- include "taintkeeper.selector" $ | nindent 8 }}
+    matchLabelKeys: [pod-template-hash]
+{{- end }}
+{{- end -}}
+
 {{/* Those of the pods. Not the chart's version: it alone is no reason to replace them. */}}
 {{- define "taintkeeper.podLabels" -}}
 {{ include "taintkeeper.selector" . }}

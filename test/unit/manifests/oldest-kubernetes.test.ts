@@ -7,7 +7,7 @@ const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.m
 
 it('the chart installs on the oldest Kubernetes that is supported, and on none that is older', () => {
   const { kubeVersion } = parse(read('manifests/chart/Chart.yaml')) as { kubeVersion: string };
-  // `-0`: also its release candidates, and versions such as 1.28.3-gke.100.
+  // `-0`: also its release candidates, and versions such as 1.29.3-gke.100.
   expect(kubeVersion).toBe(`>=${OLDEST_KUBERNETES}.0-0`);
 });
 
