@@ -42,7 +42,6 @@ export const RIGHTS = {
   recoverPods: join(MANIFESTS, 'rights', 'recover-pods.yaml'),
   listPods: join(MANIFESTS, 'rights', 'list-pods.yaml'),
   listNodePools: join(MANIFESTS, 'rights', 'list-node-pools.yaml'),
-  evictPods: join(MANIFESTS, 'rights', 'evict-pods.yaml'),
   writeReports: join(MANIFESTS, 'rights', 'write-reports.yaml'),
 } as const;
 export type GrantingValue = keyof typeof RIGHTS;

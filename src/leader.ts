@@ -9,7 +9,7 @@ import { type Permissions, permissions, startPermissions } from './controllers/i
 import { startReplicaSpread } from './controllers/installation/replica-spread.ts';
 import { startRoleOwnership } from './controllers/installation/role-ownership.ts';
 import { type EvictionTurns, evictionTurns } from './controllers/nodes/eviction-turns.ts';
-import { startIntruders } from './controllers/nodes/intruders.ts';
+import { startMisplacedPods } from './controllers/nodes/misplaced-pods.ts';
 import { startPoolReview } from './controllers/nodes/node-pools.ts';
 import { startNodeRepair } from './controllers/nodes/node-repair.ts';
 import { startPodRecovery } from './controllers/recovery/pod-recovery.ts';
@@ -25,7 +25,7 @@ const CONTROLLERS: readonly ((
   startPermissions,
   startWebhookRegistration,
   startNodeRepair,
-  startIntruders,
+  startMisplacedPods,
   startDaemonSetPatching,
   startPodRecovery,
   startPoolReview,

@@ -1,8 +1,8 @@
 import type { UnboundPod } from '../evictions/eviction-pace.ts';
 import type { NodePod } from '../evictions/node-pods.ts';
+import { isDnsSubdomain } from '../kubernetes/label-selector.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
-import type { ApiClient, RequestOptions } from './client/api-client.ts';
-import { isOutdated } from './client/api-error.ts';
+import type { ApiClient } from './client/api-client.ts';
 import { listPages } from './watch/list-pages.ts';
 
 /** A pod has 5 to 10 KB, and a node 110 pods unless its kubelet is told otherwise. */
@@ -10,9 +10,11 @@ const PAGE_SIZE = 250;
 
 /**
  * The pods that are bound to a node.
- * @throws ApiError, with status 403 where pods may not be listed
+ * @throws ApiError, with status 403 where pods may not be listed; Error for what cannot be the name of a node: a comma or an equals sign
+ * in it would be another field selector
  */
 export async function listNodePods(client: ApiClient, node: string, signal: AbortSignal): Promise<NodePod[]> {
+  if (!isDnsSubdomain(node)) throw new Error(`not listing pods: ${JSON.stringify(node)} is no name of a node`);
   const query = { fieldSelector: `spec.nodeName=${node}` };
   const found: NodePod[] = [];
   for await (const { items } of listPages(client, '/api/v1/pods', { query, pageSize: PAGE_SIZE, signal })) {
@@ -61,7 +63,6 @@ export function viewNodePod(object: unknown): NodePod {
     namespace,
     name,
     uid,
-    controller: metadata.ownerReferences?.find(({ controller }) => controller)?.kind,
     isMirror: metadata.annotations?.[MIRROR_ANNOTATION] !== undefined,
     isFinished: status.phase === 'Succeeded' || status.phase === 'Failed',
     isTerminating: metadata.deletionTimestamp !== undefined,
@@ -78,31 +79,6 @@ const DEFAULT_SCHEDULER = 'default-scheduler';
 function isScheduled(schedulerName = DEFAULT_SCHEDULER, managedFields: Pod['metadata']['managedFields'] = []): boolean {
   const namesNode = managedFields.some(({ fieldsV1 }) => fieldsV1?.['f:spec']?.['f:nodeName'] !== undefined);
   return schedulerName === DEFAULT_SCHEDULER && managedFields.length > 0 && !namesNode;
-}
-
-/**
- * Evicts this pod, and no other one of its name; its PodDisruptionBudgets are honoured.
- * @returns false when it is gone, or another one has its name
- * @throws ApiError, with status 429 where a PodDisruptionBudget holds it back for now; Error
- */
-export async function evictPod(
-  client: ApiClient,
-  { namespace, name, uid }: Pick<NodePod, 'namespace' | 'name' | 'uid'>,
-  bounds: Pick<RequestOptions, 'timeoutMs' | 'signal'> = {},
-): Promise<boolean> {
-  const body = {
-    apiVersion: 'policy/v1',
-    kind: 'Eviction',
-    metadata: { namespace, name },
-    deleteOptions: { preconditions: { uid } },
-  };
-  try {
-    await client.request('POST', `/api/v1/namespaces/${namespace}/pods/${name}/eviction`, { ...bounds, body });
-    return true;
-  } catch (error) {
-    if (isOutdated(error)) return false;
-    throw error;
-  }
 }
 
 /** More than this many are not read: of so many, most have no place to run either. */

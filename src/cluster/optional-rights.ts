@@ -54,14 +54,7 @@ export function selfCheckReview(): SelfCheckReview {
 /** What a right is to the API server, and who grants it. */
 export interface RightRules {
   /** The value of the chart that grants it. */
-  readonly value:
-    | 'nativePolicies'
-    | 'patchDaemonSets'
-    | 'recoverPods'
-    | 'listPods'
-    | 'listNodePools'
-    | 'evictPods'
-    | 'writeReports';
+  readonly value: 'nativePolicies' | 'patchDaemonSets' | 'recoverPods' | 'listPods' | 'listNodePools' | 'writeReports';
   /** The same for kubectl: a file of the repository. */
   readonly manifest: string;
   /** In words, after "permission to". */
@@ -128,14 +121,6 @@ export const OPTIONAL_RIGHTS: Readonly<Record<OptionalRight, RightRules>> = {
     group: 'cluster.x-k8s.io',
     resources: ['machinedeployments', 'machinesets'],
     verbs: ['list'],
-  },
-  evictPods: {
-    value: 'evictPods',
-    manifest: 'manifests/rights/evict-pods.yaml',
-    to: 'evict pods',
-    group: '',
-    resources: ['pods/eviction'],
-    verbs: ['create'],
   },
   writeReports: {
     value: 'writeReports',

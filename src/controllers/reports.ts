@@ -43,10 +43,10 @@ export interface Report {
   readonly evicting?: (policy: Pick<PolicyObject, 'kind' | 'name'>) => Evicting | undefined;
   /** The condition `PoolLacksTaint` of the policy, if any. */
   readonly undeclared?: (policy: Pick<PolicyObject, 'kind' | 'name'>) => ConditionState | undefined;
-  /** The condition `Intruders`: undefined while there are none. */
-  readonly intruders?: (policy: Pick<PolicyObject, 'kind' | 'name'>) => ConditionState | undefined;
+  /** The condition `MisplacedPods`: undefined while there are none. */
+  readonly misplacedPods?: (policy: Pick<PolicyObject, 'kind' | 'name'>) => ConditionState | undefined;
   /** The pods that landed on the node while a taint was missing, in words. */
-  readonly intrudersOn?: (node: string) => string | undefined;
+  readonly misplacedPodsOn?: (node: string) => string | undefined;
   /** The daemon pods that are Failed on a node where they could run, however short the time. */
   readonly stuckPods?: () => readonly StuckPod[];
   /** Whether the taint is left to whoever takes it away from the node each time. */
@@ -66,8 +66,8 @@ export interface Reports {
   natives(policy: PolicyObject): NativeConditions | 'pending';
   evicting(policy: Pick<PolicyObject, 'kind' | 'name'>): Evicting | undefined;
   undeclared(policy: Pick<PolicyObject, 'kind' | 'name'>): ConditionState | undefined;
-  intruders(policy: Pick<PolicyObject, 'kind' | 'name'>): ConditionState | undefined;
-  intrudersOn(node: string): string | undefined;
+  misplacedPods(policy: Pick<PolicyObject, 'kind' | 'name'>): ConditionState | undefined;
+  misplacedPodsOn(node: string): string | undefined;
   stuckPods(): readonly StuckPod[];
   isContested(node: string, taint: Taint): boolean;
 }
@@ -88,8 +88,8 @@ export function createReports(): Reports {
     natives: (policy) => first(({ natives }) => natives?.(policy)) ?? {},
     evicting: (policy) => first(({ evicting }) => evicting?.(policy)),
     undeclared: (policy) => first(({ undeclared }) => undeclared?.(policy)),
-    intruders: (policy) => first(({ intruders }) => intruders?.(policy)),
-    intrudersOn: (node) => first(({ intrudersOn }) => intrudersOn?.(node)),
+    misplacedPods: (policy) => first(({ misplacedPods }) => misplacedPods?.(policy)),
+    misplacedPodsOn: (node) => first(({ misplacedPodsOn }) => misplacedPodsOn?.(node)),
     stuckPods: () => all.flatMap(({ stuckPods }) => stuckPods?.() ?? []),
     isContested: (node, taint) => all.some(({ isContested }) => isContested?.(node, taint)),
   };

@@ -103,12 +103,12 @@ export interface ClusterSurvey {
   /** Whether the taint is left to whoever takes it away from the node each time. */
   isContested(node: string, taint: Taint): boolean;
   /** The pods that landed on the node while a taint was missing, in words. */
-  intrudersOn(node: string): string | undefined;
+  misplacedPodsOn(node: string): string | undefined;
 }
 
 interface Surveyed extends ClusterSources {
   readonly policies: { readonly changes: Source };
-  readonly reports: Pick<Reports, 'isContested' | 'intrudersOn' | 'changes'>;
+  readonly reports: Pick<Reports, 'isContested' | 'misplacedPodsOn' | 'changes'>;
   readonly signal: AbortSignal;
 }
 
@@ -125,14 +125,14 @@ export function surveyOf({ nodes, daemonSets, synced, policies, reports, signal 
     revision++;
   };
   for (const source of [nodes.news, daemonSets.changes, policies.changes]) source.subscribe(next, signal);
-  reports.changes.subscribe(({ isContested, intrudersOn }) => (isContested || intrudersOn) && next(), signal);
+  reports.changes.subscribe(({ isContested, misplacedPodsOn }) => (isContested || misplacedPodsOn) && next(), signal);
   return {
     isSynced: () => isSynced,
     revision: () => revision,
     nodes: () => Array.from(nodes.entries(), ({ value }) => value),
     daemonSets: () => Array.from(daemonSets.entries(), ({ value }) => value),
     isContested: reports.isContested,
-    intrudersOn: reports.intrudersOn,
+    misplacedPodsOn: reports.misplacedPodsOn,
   };
 }
 

@@ -5,8 +5,6 @@ export interface NodePod {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** Kind of what controls it; undefined for a pod that nothing makes anew. */
-  readonly controller: string | undefined;
   /** Stands for a static pod, which its kubelet runs whatever becomes of this object. */
   readonly isMirror: boolean;
   /** Succeeded or Failed. */

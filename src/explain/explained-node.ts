@@ -26,13 +26,13 @@ export interface ExplainedNode extends NodeExplanation, Omit<Facts, 'policies'> 
   readonly writtenBy: ManagedFields | undefined;
   readonly troubles: readonly PolicyTrouble[];
   /** The pods that landed on it while a taint was missing, in words; known to the leader. */
-  readonly intruders?: string;
+  readonly misplacedPods?: string;
 }
 
 /** What only the leader knows of a node. */
 export interface LeaderOnNode {
   readonly isContested: (taint: Taint) => boolean;
-  readonly intruders: string | undefined;
+  readonly misplacedPods: string | undefined;
 }
 
 /**
@@ -56,7 +56,7 @@ export function explainedNode(
     name,
     ...explained,
     writtenBy: writerOf(object, ['spec', 'taints']),
-    ...(leader?.intruders === undefined ? {} : { intruders: leader.intruders }),
+    ...(leader?.misplacedPods === undefined ? {} : { misplacedPods: leader.misplacedPods }),
     troubles: troublesOf(policies, ({ kind, name }) => kind === 'TaintPolicy' && selecting.has(name)),
     ...facts,
   };
@@ -64,7 +64,7 @@ export function explainedNode(
 
 /** The explanation in words. */
 export function wordsOfNode(explained: ExplainedNode): Explanation {
-  const { name, taints, policies, writtenBy, intruders } = explained;
+  const { name, taints, policies, writtenBy, misplacedPods } = explained;
   return {
     sections: filled([
       taints.length === 0
@@ -76,7 +76,7 @@ export function wordsOfNode(explained: ExplainedNode): Explanation {
       {
         lines: [
           ...(writtenBy ? [`spec.taints is owned by ${describeOwner(writtenBy)}`] : []),
-          ...(intruders === undefined ? [] : [intruders]),
+          ...(misplacedPods === undefined ? [] : [misplacedPods]),
         ],
       },
       policies.length === 0

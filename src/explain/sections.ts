@@ -102,7 +102,7 @@ const WELL: Readonly<Record<string, 'True' | 'False'>> = {
   Backstop: 'True',
   Stalled: 'False',
   FieldsIgnored: 'False',
-  Intruders: 'False',
+  MisplacedPods: 'False',
 };
 
 /** What of the policies that select the object is not as it should be, by their own status. */

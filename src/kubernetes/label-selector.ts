@@ -67,6 +67,11 @@ export const QUALIFIED_NAME_LENGTH = DNS_SUBDOMAIN_LENGTH + 1 + 63;
 
 export const DNS_SUBDOMAIN = '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*';
 
+/** Whether a text can be the name of an object such as a node (RFC 1123, subdomain). */
+export function isDnsSubdomain(text: string): boolean {
+  return text.length <= DNS_SUBDOMAIN_LENGTH && new RegExp(`^${DNS_SUBDOMAIN}$`).test(text);
+}
+
 /** A label or taint key: an optional DNS subdomain as prefix, and a name. */
 export const QUALIFIED_NAME = `^(${DNS_SUBDOMAIN}/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$`;
 

@@ -86,7 +86,7 @@ async function ofNode(sources: InCluster, [name = '']: readonly string[]): Promi
   const survey = surveyOf(sources);
   const leader: LeaderOnNode | undefined = survey && {
     isContested: (taint) => survey.isContested(name, taint),
-    intruders: survey.intrudersOn(name),
+    misplacedPods: survey.misplacedPodsOn(name),
   };
   const notes = survey ? [] : [NOT_LEADING];
   const facts = factsFrom(sources, ['TaintPolicy'], [...notes, NO_EVENTS]);

@@ -19,7 +19,7 @@ export interface NodeMapInput {
   readonly compiled: readonly CompiledTaintPolicy[];
   readonly isContested: (node: ClusterNode, taint: Taint) => boolean;
   /** The pods that landed on the node while a taint was missing, in words. */
-  readonly intrudersOn: (node: ClusterNode) => string | undefined;
+  readonly misplacedPodsOn: (node: ClusterNode) => string | undefined;
 }
 
 /** A column, with what it takes to fill it. */
@@ -28,7 +28,7 @@ interface Column extends NodeColumn {
 }
 
 /** The nodes × the taints that policies keep on them. */
-export async function nodeMap({ nodes, compiled, isContested, intrudersOn }: NodeMapInput): Promise<NodeMap> {
+export async function nodeMap({ nodes, compiled, isContested, misplacedPodsOn }: NodeMapInput): Promise<NodeMap> {
   const all = compiled.flatMap((policy) => policy.rules.map((rule) => columnOf(policy, rule)));
   const columns = all.slice(0, MAX_COLUMNS);
   const rows: NodeRow[] = [];
@@ -39,7 +39,7 @@ export async function nodeMap({ nodes, compiled, isContested, intrudersOn }: Nod
   for (const node of [...nodes].sort((a, b) => (a.name < b.name ? -1 : 1))) {
     if (++count % SLICE === 0) await setImmediate();
     const selecting = new Set(compiled.filter((policy) => policy.selectsNode(node.labels)));
-    if (selecting.size > 0) rows.push(rowOf(node, columns, selecting, { isContested, intrudersOn }, notes));
+    if (selecting.size > 0) rows.push(rowOf(node, columns, selecting, { isContested, misplacedPodsOn }, notes));
     else unselected++;
   }
   return {
@@ -70,7 +70,7 @@ function rowOf(
   node: ClusterNode,
   columns: readonly Column[],
   selecting: ReadonlySet<CompiledTaintPolicy>,
-  { isContested, intrudersOn }: Pick<NodeMapInput, 'isContested' | 'intrudersOn'>,
+  { isContested, misplacedPodsOn }: Pick<NodeMapInput, 'isContested' | 'misplacedPodsOn'>,
   known: Distinct<NodeNote>,
 ): NodeRow {
   const { losses, removed } = nodeDrift(node, [...selecting], {
@@ -99,13 +99,13 @@ function rowOf(
     if (excused.has(`${column.policy} ${column.field}`)) return 'r';
     return fields.has(column.field) || isPresent(column.rule, carried) ? 'k' : 'a';
   });
-  const intruders = intrudersOn(node);
+  const misplacedPods = misplacedPodsOn(node);
   return {
     name: node.name,
     ready: node.ready,
     cells: cells.join(''),
     ...(notes.length > 0 ? { notes } : {}),
-    ...(intruders === undefined ? {} : { intruders }),
+    ...(misplacedPods === undefined ? {} : { misplacedPods }),
   };
 }
 

@@ -115,8 +115,11 @@ function surveyor(pauseMs: number): (cluster: LedCluster | undefined) => Promise
     const nodes = survey.nodes();
     const isContested: Parameters<typeof nodeMap>[0]['isContested'] = (node, taint) =>
       survey.isContested(node.name, taint);
-    const intrudersOn: Parameters<typeof nodeMap>[0]['intrudersOn'] = ({ name }) => survey.intrudersOn(name);
-    const map = JSON.stringify(await nodeMap({ nodes, compiled: compiled.taintPolicies, isContested, intrudersOn }));
+    const misplacedPodsOn: Parameters<typeof nodeMap>[0]['misplacedPodsOn'] = ({ name }) =>
+      survey.misplacedPodsOn(name);
+    const map = JSON.stringify(
+      await nodeMap({ nodes, compiled: compiled.taintPolicies, isContested, misplacedPodsOn }),
+    );
     await setImmediate();
     const coverage = JSON.stringify(await coverageMatrix(survey.daemonSets(), nodes));
     await setImmediate();

@@ -61,7 +61,6 @@ export type OptionalRight =
   | 'listPods'
   | 'listNodePools'
   | 'listMachineDeployments'
-  | 'evictPods'
   | 'writeReports';
 
 export interface AskedRight {
@@ -77,12 +76,6 @@ export interface AskedRight {
 export function askedRights(policy: Policy, audit: boolean): AskedRight[] {
   const asked: AskedRight[] = [];
   for (const purpose of nativePurposesOf(policy)) asked.push({ right: 'nativePolicies', by: NATIVE_ASKED_BY[purpose] });
-  if (policy.kind === 'TaintPolicy') {
-    const { mode, intruders } = policy.spec;
-    if (!audit && mode !== 'Audit' && intruders === 'Evict') {
-      asked.push({ right: 'listPods', by: 'intruders: Evict' }, { right: 'evictPods', by: 'intruders: Evict' });
-    }
-  }
   if (policy.kind === 'TolerationPolicy') {
     const { mode, existing } = policy.spec;
     if (!audit && mode === 'Mutate' && existing === 'Patch') {

@@ -125,14 +125,6 @@ export function survivalOf({
   return surviveDeletion && { forMs: surviveDeletion.hours * 3_600_000, machine: surviveDeletion.machine ?? 'Same' };
 }
 
-/** `spec.intruders` of a TaintPolicy. No default, nor below: a version that does not know the field would say so of every policy. */
-export const IntrudersSchema = Type.Enum(['Report', 'Evict'], {
-  description:
-    'Pods that landed on a node while a protected taint was missing, and do not tolerate it. Report, the default: they are named once the ' +
-    'taint is back, where taintkeeper is permitted to list pods. Evict: they are evicted as well, by the Eviction API, at the pace ' +
-    'that taintkeeper runs with (--node-eviction-rate); never the pods of DaemonSets, nor static pods.',
-});
-
 /** `spec.leaving` of a TaintPolicy. */
 export const LeavingSchema = Type.Enum(['Record', 'Refuse'], {
   description:

@@ -83,8 +83,6 @@ export interface CompiledTaintPolicy {
   readonly survives: Survival | undefined;
   /** Who may tolerate; undefined where no rule asks. */
   readonly authorization: CompiledAuthorization<CompiledTaintRule> | undefined;
-  /** What becomes of pods that landed on a node while a protected taint was missing. Nobody is evicted for a policy in mode Audit. */
-  readonly intruders: NonNullable<TaintPolicySpec['intruders']>;
 }
 
 export interface PresentTaint {
@@ -200,7 +198,6 @@ export function compileTaintPolicy(
     leaving: spec.leaving ?? 'Record',
     survives: survivalOf(spec),
     authorization: compileAuthorization(spec.authorization, stated, audit),
-    intruders: (mode === 'Audit' ? undefined : spec.intruders) ?? 'Report',
   };
 }
 

@@ -26,7 +26,7 @@ const ConditionSchema = Type.Object({
       'What the condition is about. Ready: the policy is valid and in force. Stalled: something that it declares is not ' +
       'done, and needs attention. FieldsIgnored: it has fields that this version of taintkeeper does not know. Backstop: ' +
       'the native policies under the webhook are in force. Authorization: those that ask who may tolerate are. Evicting: nodes ' +
-      'still wait for a taint that evicts pods. Intruders: pods landed on nodes while a taint was missing, and do not tolerate it. ' +
+      'still wait for a taint that evicts pods. MisplacedPods: pods landed on nodes while a taint was missing, and do not tolerate it. ' +
       'PoolLacksTaint: the template of a node pool does not declare a Present taint with which its nodes come.',
     pattern:
       '^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$',
@@ -52,7 +52,7 @@ export const PolicyStatusSchema = Type.Object(
       Type.Array(ConditionSchema, {
         description:
           'Ready is True when the policy is valid and in force as it stands; otherwise its message names each field at fault, ' +
-          'and the generation that stays in force. Stalled, FieldsIgnored, Evicting and Intruders are there only while they are True, ' +
+          'and the generation that stays in force. Stalled, FieldsIgnored, Evicting and MisplacedPods are there only while they are True, ' +
           'PoolLacksTaint besides while it is Unknown because taintkeeper may not read the pools, Backstop only with ' +
           'backstop: Native, and Authorization only with tolerate: Authorized.',
         maxItems: 8,
@@ -144,7 +144,7 @@ export interface StatusInput {
   /** Which node pools do not declare its Present taints, if any. */
   readonly undeclared?: ConditionState | undefined;
   /** The pods that landed while a taint was missing, if there are any. */
-  readonly intruders?: ConditionState | undefined;
+  readonly misplacedPods?: ConditionState | undefined;
   /** Undefined for a policy that cannot be used. */
   readonly findings: Findings | undefined;
   readonly now: Date;
@@ -160,7 +160,7 @@ export function nextPolicyStatus(input: StatusInput): PolicyStatus {
     stalled,
     natives = {},
     evicting,
-    intruders,
+    misplacedPods,
     undeclared,
     findings,
     now,
@@ -190,7 +190,7 @@ export function nextPolicyStatus(input: StatusInput): PolicyStatus {
         : []),
       ...Object.entries(natives).map(([purpose, state]) => condition(purpose, state)),
       ...(evicting ? [condition('Evicting', evicting)] : []),
-      ...(intruders ? [condition('Intruders', intruders)] : []),
+      ...(misplacedPods ? [condition('MisplacedPods', misplacedPods)] : []),
       ...(undeclared ? [condition('PoolLacksTaint', undeclared)] : []),
     ],
     ...(mode ? { mode } : {}),

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { isPattern } from '../kubernetes/pattern.ts';
-import { AuthorizationSchema, IntrudersSchema, LeavingSchema, SurviveDeletionSchema } from './guards.ts';
+import { AuthorizationSchema, LeavingSchema, SurviveDeletionSchema } from './guards.ts';
 import type { Problem } from './problem.ts';
 import { BackstopSchema, brokenConstraints, celValidations, NamePatterns } from './schema.ts';
 import { LabelSelectorSchema } from './selector.ts';
@@ -112,7 +112,6 @@ export const TaintPolicySpecSchema = Type.Object(
     leaving: Type.Optional(LeavingSchema),
     authorization: Type.Optional(AuthorizationSchema),
     surviveDeletion: Type.Optional(SurviveDeletionSchema),
-    intruders: Type.Optional(IntrudersSchema),
   },
   {
     description: 'Which taints are protected on which nodes, and how.',

@@ -64,7 +64,7 @@ export function samplePage({
         nodes: () => nodes,
         daemonSets: () => daemonSets,
         isContested: (node) => node === CONTESTED_NODE,
-        intrudersOn: () => undefined,
+        misplacedPodsOn: () => undefined,
       },
     }),
     objects: {

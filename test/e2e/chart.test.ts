@@ -146,7 +146,6 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     { value: 'recoverPods', name: 'taintkeeper-recover-pods' },
     { value: 'listPods', name: 'taintkeeper-list-pods' },
     { value: 'listNodePools', name: 'taintkeeper-list-node-pools' },
-    { value: 'evictPods', name: 'taintkeeper-evict-pods' },
     { value: 'writeReports', name: 'taintkeeper-write-reports' },
   ])('$value grants what only some policies ask for, by a role of its own: Helm takes it away again', async (given) => {
     const byDefault = (await render()).filter(({ kind }) => kind.startsWith('ClusterRole'));

@@ -179,7 +179,6 @@ const daemonSets = fields(
 const guards = fc.oneof(
   { weight: 6, arbitrary: fc.constant({}) },
   fc.record({ leaving: oneOf('Record', 'Refuse') }),
-  fc.record({ intruders: oneOf('Report', 'Evict') }),
   fc.record({
     surviveDeletion: fields({ hours: whole(1, 8_760), machine: oneOf('Same', 'Any') }, ['hours']),
   }),

@@ -77,7 +77,6 @@ export const VERDICTS: readonly Verdict[] = [
     leaving: 'Refuse',
     authorization: { mode: 'Deny', exceptNamespaces: ['kube-system', 'team-*'] },
     surviveDeletion: { hours: 24, machine: 'Any' },
-    intruders: 'Evict',
   }),
   taint('every list and text at its bounds', {
     nodeSelector: selectorAtItsBounds,

@@ -332,17 +332,6 @@ const GRANTED: Readonly<Record<GrantingValue, readonly Right[]>> = {
     may: ['list'],
     mayNot: ['get', 'watch', ...WRITE],
   })),
-  evictPods: [
-    {
-      what: 'to evict pods everywhere',
-      resource: 'pods',
-      subresource: 'eviction',
-      namespace: '',
-      may: ['create'],
-      mayNot: [],
-    },
-    { what: 'pods everywhere', resource: 'pods', namespace: '', may: [], mayNot: [...READ, ...WRITE] },
-  ],
   writeReports: [
     {
       what: 'reports: they are named after the policies',

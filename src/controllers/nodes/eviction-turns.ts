@@ -9,10 +9,7 @@ export interface EvictionTurnsOptions {
   readonly evictionRate: number;
 }
 
-/**
- * Whose turn it is to lose pods, one node of a zone after the other: one pace for all that evicts, be it a taint that comes or
- * an intruder that goes.
- */
+/** Which node of a zone gets a taint that evicts pods: one node after the other. */
 export interface EvictionTurns {
   /** The zones by name, as their nodes are now. */
   zones(): ReadonlyMap<string, Zone>;

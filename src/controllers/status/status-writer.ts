@@ -34,7 +34,7 @@ export interface PolicyStatusOptions {
   readonly audit: boolean;
   readonly nodes: () => Iterable<NodeView>;
   readonly daemonSets: () => Iterable<DaemonSetView>;
-  readonly reports: Omit<Reports, 'add' | 'changes' | 'ready' | 'isContested' | 'intrudersOn'>;
+  readonly reports: Omit<Reports, 'add' | 'changes' | 'ready' | 'isContested' | 'misplacedPodsOn'>;
   readonly metrics: Pick<ClusterMetrics, 'violating' | 'awaitingEviction' | 'stalled'>;
   /** Called at the end of each run with what it has found. */
   readonly onEvaluated?: (evaluation: Evaluation) => void;
@@ -148,7 +148,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
         natives,
         evicting: awaited?.condition,
         undeclared: reports.undeclared(policy),
-        intruders: reports.intruders(policy),
+        misplacedPods: reports.misplacedPods(policy),
         findings,
         now: new Date(),
       });

@@ -146,7 +146,7 @@ function policyTroubles({ policies, nodes, checks }) {
     if (valid && ready && ready.status !== 'True') say('failed', `is not ready: ${ready.message}`, { fix: doctor() });
     for (const { type, status, message } of conditions) {
       if (type === 'Stalled' && status === 'True') say('attention', `needs attention: ${message}`, { fix: doctor() });
-      if (type === 'Intruders' && status === 'True') say('attention', `names intruders: ${message}`);
+      if (type === 'MisplacedPods' && status === 'True') say('attention', `reports misplaced pods: ${message}`);
       if (type === 'FieldsIgnored' && status === 'True') say('attention', `is in force without ${message}`, { fix });
       if (type === 'PoolLacksTaint' && status === 'True') say('attention', `has a taint that a pool lacks: ${message}`);
     }

@@ -1,5 +1,6 @@
-import { expect, it } from 'vitest';
-import { viewNodePod } from '../../../src/cluster/node-pods.ts';
+import { expect, it, vi } from 'vitest';
+import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
+import { listNodePods, viewNodePod } from '../../../src/cluster/node-pods.ts';
 
 const POD = {
   metadata: {
@@ -46,11 +47,6 @@ it.each<{ what: string; object: object; view: object }>([
     view: { landedAt: Date.parse('2026-01-01T00:00:00Z') },
   },
   {
-    what: 'of a controller',
-    object: withMetadata({ ownerReferences: [{ kind: 'Node' }, { kind: 'DaemonSet', controller: true }] }),
-    view: { controller: 'DaemonSet' },
-  },
-  {
     what: 'that stands for a static one',
     object: withMetadata({ annotations: { 'kubernetes.io/config.mirror': 'hash' } }),
     view: { isMirror: true },
@@ -68,3 +64,26 @@ it.each<{ what: string; object: object; view: object }>([
     view: { tolerations: [{ operator: 'Exists' }] },
   },
 ])('a pod $what', ({ object, view }) => expect(viewNodePod(object)).toMatchObject(view));
+
+it.each([{ name: 'n1' }, { name: 'ip-10-0-0-1.eu-west-1.compute.internal' }])(
+  'the pods of node $name are listed by their node',
+  async ({ name }) => {
+    const request = vi.fn(async () => ({ metadata: { resourceVersion: '1' }, items: [] }));
+    await listNodePods({ request } as unknown as ApiClient, name, new AbortController().signal);
+    expect(request).toHaveBeenCalledExactlyOnceWith(
+      'GET',
+      '/api/v1/pods',
+      expect.objectContaining({ query: expect.objectContaining({ fieldSelector: `spec.nodeName=${name}` }) }),
+    );
+  },
+);
+
+it.each(['n1,metadata.namespace=kube-system', 'n1,', 'spec.nodeName!=n1', 'N1', '', 'n'.repeat(254)])(
+  'no pods are listed for %j, which is no name of a node',
+  async (name) => {
+    const request = vi.fn();
+    const listing = listNodePods({ request } as unknown as ApiClient, name, new AbortController().signal);
+    await expect(listing).rejects.toThrow('is no name of a node');
+    expect(request).not.toHaveBeenCalled();
+  },
+);

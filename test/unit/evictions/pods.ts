@@ -6,7 +6,6 @@ export function podOf(name: string, landedAt: number, part: Partial<NodePod> = {
     namespace: 'default',
     name,
     uid: `uid-${name}`,
-    controller: 'ReplicaSet',
     isMirror: false,
     isFinished: false,
     isTerminating: false,

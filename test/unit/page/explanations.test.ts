@@ -50,7 +50,7 @@ function explaining({ objects = {}, policies = [], nodes, contested = false, aud
     nodes: () => [...nodes],
     daemonSets: () => [],
     isContested: () => contested,
-    intrudersOn: () => '1 pod landed there',
+    misplacedPodsOn: () => '1 pod landed there',
   };
   const readObject = async (path: string) => {
     if (objects[path]) return objects[path];

@@ -20,10 +20,10 @@ function mapOf(
   nodes: readonly ClusterNode[],
   isContested: (node: ClusterNode, taint: Taint) => boolean = () => false,
   audit = false,
-  intrudersOn: (node: ClusterNode) => string | undefined = () => undefined,
+  misplacedPodsOn: (node: ClusterNode) => string | undefined = () => undefined,
 ) {
   const policies = Object.entries(specs).map(([name, spec]): Policy => ({ kind: 'TaintPolicy', name, spec }));
-  return nodeMap({ nodes, compiled: compilePolicies(policies, { audit }).taintPolicies, isContested, intrudersOn });
+  return nodeMap({ nodes, compiled: compilePolicies(policies, { audit }).taintPolicies, isContested, misplacedPodsOn });
 }
 
 const PRESENT: TaintPolicySpec = {
@@ -146,5 +146,5 @@ it('bounds the columns', async () => {
 it('pods that landed while a taint was missing are told of the node', async () => {
   const text = '1 pod landed while dedicated=gpu:NoSchedule was missing: default/a';
   const { rows } = await mapOf({ p: PRESENT }, [node('n1', [GPU])], undefined, false, () => text);
-  expect(rows).toEqual([{ name: 'n1', ready: true, cells: 'k', intruders: text }]);
+  expect(rows).toEqual([{ name: 'n1', ready: true, cells: 'k', misplacedPods: text }]);
 });

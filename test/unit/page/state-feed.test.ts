@@ -79,7 +79,7 @@ describe('nodes and coverage', () => {
       },
       daemonSets: () => [],
       isContested: () => false,
-      intrudersOn: () => undefined,
+      misplacedPodsOn: () => undefined,
     };
     const spec = { mode: 'Deny' as const, taints: [{ key: 'keep' }] };
     const led = {

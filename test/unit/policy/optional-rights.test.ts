@@ -24,27 +24,6 @@ describe('the rights that a policy asks for', () => {
       audited: ['nativePolicies by backstop: Native'],
     },
     {
-      what: 'intruders that are evicted',
-      kind: 'TaintPolicy',
-      spec: { mode: 'Restore', taints: [{ key: 'a' }], intruders: 'Evict' },
-      rights: ['listPods by intruders: Evict', 'evictPods by intruders: Evict'],
-      audited: [],
-    },
-    {
-      what: 'intruders that are reported',
-      kind: 'TaintPolicy',
-      spec: { mode: 'Restore', taints: [{ key: 'a' }], intruders: 'Report' },
-      rights: [],
-      audited: [],
-    },
-    {
-      what: 'intruders in mode Audit',
-      kind: 'TaintPolicy',
-      spec: { mode: 'Audit', taints: [{ key: 'a' }], intruders: 'Evict' },
-      rights: [],
-      audited: [],
-    },
-    {
       what: 'tolerations of what is created',
       kind: 'TolerationPolicy',
       spec: { mode: 'Mutate', daemonSets },

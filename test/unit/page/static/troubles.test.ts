@@ -107,8 +107,8 @@ it.each<{ why: string; change: Partial<PageState>; found: string[] }>([
   },
   {
     why: 'pods that landed while a taint was missing',
-    change: { policies: [{ ...POLICY, conditions: [condition('Intruders', 'True')] }] },
-    found: ['attention policies TaintPolicy gpu-pool names intruders: why'],
+    change: { policies: [{ ...POLICY, conditions: [condition('MisplacedPods', 'True')] }] },
+    found: ['attention policies TaintPolicy gpu-pool reports misplaced pods: why'],
   },
   {
     why: 'files that cannot be read are told of by the check alone',

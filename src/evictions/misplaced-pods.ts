@@ -29,7 +29,7 @@ export interface ReturnedTaint extends Custody {
 
 /**
  * Takes notice of a node. Only NoSchedule taints count: NoExecute evicts by itself, and PreferNoSchedule keeps no pod away. What goes
- * with leave is in no memory any more, and no pod intrudes then.
+ * with permission is in no record any more, and no pod is misplaced then.
  *
  * @param before what was known of it; undefined for a node that is seen for the first time
  * @param earlier of such a node: since when its memory has been as it is, at the latest
@@ -68,53 +68,32 @@ export const CERTAIN_MS = 2_000;
  * with a taint that it does not tolerate: whatever it put there since the node has had to carry the taint came in a gap, whenever that
  * was. A pod that names its node itself comes at any time: it has to have landed while the taint was seen missing.
  */
-export function isIntruder(pod: NodePod, { taint, since, missingAt, backAt }: ReturnedTaint): boolean {
+export function isMisplaced(pod: NodePod, { taint, since, missingAt, backAt }: ReturnedTaint): boolean {
   if (pod.isMirror || pod.isFinished || pod.isTerminating) return false;
   if (pod.tolerations.some((toleration) => mayTolerate(toleration, taint))) return false;
   if (pod.isScheduled) return pod.landedAt >= since + CERTAIN_MS;
   return pod.landedAt >= missingAt + CERTAIN_MS && pod.landedAt + CERTAIN_MS <= backAt;
 }
 
-/** Whether an intruder may be evicted: a pod of a DaemonSet would be made anew in the same place, or be missing there. */
-export function isEvictable({ controller, isMirror }: NodePod): boolean {
-  return controller !== 'DaemonSet' && !isMirror;
-}
-
 /** Pods that a condition names. */
 const MAX_NAMED = 5;
 
-/** The intruders on a node that count for one policy. */
-export interface IntrudersOnNode {
+/** The misplaced pods on a node that count for one policy. */
+export interface MisplacedOnNode {
   readonly node: string;
   /** `NAMESPACE/NAME`. */
   readonly pods: readonly string[];
-  /** How many of them are never evicted. */
-  readonly staying: number;
-  /** How many of the others a PodDisruptionBudget, or something else, holds back for now. */
-  readonly heldBack: number;
 }
 
-/** The condition `Intruders` of a policy; undefined while there are none. */
-export function intrudersState(
-  found: readonly IntrudersOnNode[],
-  evicts: 'no' | 'not permitted' | 'yes',
-): ConditionState | undefined {
+/** The condition `MisplacedPods` of a policy; undefined while there are none. */
+export function misplacedPodsState(found: readonly MisplacedOnNode[]): ConditionState | undefined {
   const nodes = found.filter(({ pods }) => pods.length > 0);
   const all = nodes.flatMap(({ node, pods }) => pods.map((pod) => `${pod} on ${node}`));
   if (all.length === 0) return undefined;
-  const heldBack = nodes.reduce((sum, one) => sum + one.heldBack, 0);
-  const staying = nodes.reduce((sum, one) => sum + one.staying, 0);
-  const isEvicting = evicts === 'yes' && staying < all.length;
   const said = `${count(all.length, 'pod')} landed on ${count(nodes.length, 'node')} while a taint was missing`;
-  const parts = [
-    `${said}, and do not tolerate it: ${atMost(MAX_NAMED, all).join(', ')}`,
-    isEvicting && 'they are being evicted',
-    isEvicting && heldBack > 0 && `${heldBack} held back for now, as their Events say`,
-    evicts === 'yes' && staying > 0 && `${staying} of DaemonSets stay`,
-  ];
   return {
     status: 'True',
-    reason: !isEvicting ? 'PodsLanded' : heldBack === 0 ? 'Evicting' : 'EvictionHeldBack',
-    message: parts.filter(Boolean).join('; '),
+    reason: 'PodsLanded',
+    message: `${said}, and do not tolerate it: ${atMost(MAX_NAMED, all).join(', ')}`,
   };
 }

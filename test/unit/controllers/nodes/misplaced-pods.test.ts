@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
-import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
-import { evictionTurns } from '../../../../src/controllers/nodes/eviction-turns.ts';
-import { startIntruders } from '../../../../src/controllers/nodes/intruders.ts';
+import { startMisplacedPods } from '../../../../src/controllers/nodes/misplaced-pods.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
 import type { ClusterNode } from '../../../../src/controllers/sources.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
@@ -30,8 +28,7 @@ const PROMPT_MS = 1_500;
 const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const GPU = 'dedicated=gpu:NoSchedule';
 const RULES = { taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' }] } as const;
-const REPORT = { mode: 'Restore', ...RULES } as unknown as TaintPolicySpec;
-const EVICT: TaintPolicySpec = { ...REPORT, intruders: 'Evict' };
+const SPEC = { mode: 'Restore', ...RULES } as unknown as TaintPolicySpec;
 
 const pod = (name: string, { controller = 'ReplicaSet', tolerations = [] as object[] } = {}) => ({
   metadata: {
@@ -50,21 +47,17 @@ const pod = (name: string, { controller = 'ReplicaSet', tolerations = [] as obje
 });
 
 interface Options {
-  readonly spec?: TaintPolicySpec;
   readonly rights?: readonly OptionalRight[];
-  readonly rate?: number;
   readonly predecessorAt?: number;
-  readonly audit?: boolean;
 }
 
-/** Nodes that are to carry the taint, and their pods. Evicted pods are gone at once, but for those that a budget holds back. */
+/** Nodes that are to carry the taint, and their pods. */
 function start(names: readonly string[], options: Options = {}) {
-  const { spec = REPORT, rate = 0.1, predecessorAt, audit = false } = options;
-  const rights = new Set<OptionalRight>(options.rights ?? ['listPods', 'evictPods']);
+  const { predecessorAt } = options;
+  const rights = new Set<OptionalRight>(options.rights ?? ['listPods']);
   const cluster = new Map<string, Entry<ClusterNode>>();
   const pods = new Map(names.map((name) => [name, [] as ReturnType<typeof pod>[]]));
-  const heldBack = new Set<string>();
-  const evicted: string[] = [];
+  const writes: string[] = [];
   const lists: string[] = [];
   const events: RecordedEvent[] = [];
   const { log } = captureLog();
@@ -82,22 +75,11 @@ function start(names: readonly string[], options: Options = {}) {
         await onList();
         return { metadata: { resourceVersion: '1' }, items } as T;
       }
-      const name = path.split('/').at(-2) ?? '';
-      if (heldBack.has(name)) throw new ApiError(method, path, 429, 'TooManyRequests', 'it would violate the budget');
-      evicted.push(name);
-      onEvicted();
-      for (const [node, all] of pods)
-        pods.set(
-          node,
-          all.filter(({ metadata }) => metadata.name !== name),
-        );
+      writes.push(`${method} ${path}`);
       return {} as T;
     },
   };
-  let compiled = policySet({ taint: { p: spec } }, { audit });
-  const policyChanges = createSubject();
-  /** Does what somebody else does while a pod is being evicted. */
-  const onEvicted = vi.fn();
+  const compiled = policySet({ taint: { p: SPEC } });
   /** Holds the answer back that is made. */
   const onList = vi.fn(async () => {});
   const nodes = {
@@ -106,13 +88,11 @@ function start(names: readonly string[], options: Options = {}) {
     changes,
     news: createSubject(),
   };
-  const turns = evictionTurns({ client: client as ApiClient, nodes, evictionRate: rate });
-  const controller = startIntruders({
+  const controller = startMisplacedPods({
     client: client as ApiClient,
     nodes,
-    policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: policyChanges },
+    policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: createSubject() },
     rights: { permits: (right) => rights.has(right), changes: rightChanges },
-    evictionTurns: turns,
     predecessorAt,
     record: (event) => void events.push(event),
     reports,
@@ -132,27 +112,20 @@ function start(names: readonly string[], options: Options = {}) {
   for (const name of names) show(name, [gpu]);
   return {
     pods,
-    turns,
-    heldBack,
-    evicted,
+    writes,
     lists,
     show,
     /** The taint is lost, pods land ten seconds later, and ten seconds after that it is back. */
-    async intrude(node: string, ...intruders: readonly (() => ReturnType<typeof pod>)[]) {
+    async land(node: string, ...landing: readonly (() => ReturnType<typeof pod>)[]) {
       await pass(10_000);
       show(node, []);
       await pass(10_000);
-      pods.get(node)?.push(...intruders.map((make) => make()));
+      pods.get(node)?.push(...landing.map((make) => make()));
       await pass(10_000);
       show(node, [gpu]);
       await pass(PROMPT_MS);
     },
-    onEvicted,
     onList,
-    setPolicies(taint: Readonly<Record<string, TaintPolicySpec>>) {
-      compiled = policySet({ taint }, { audit });
-      policyChanges.next();
-    },
     permit(right: OptionalRight) {
       rights.add(right);
       rightChanges.next();
@@ -162,8 +135,8 @@ function start(names: readonly string[], options: Options = {}) {
       cluster.delete(name);
       if (entry) changes.next({ type: 'deleted', entry });
     },
-    condition: () => reports.intruders({ kind: 'TaintPolicy', name: 'p' }),
-    on: (name: string) => reports.intrudersOn(name),
+    condition: () => reports.misplacedPods({ kind: 'TaintPolicy', name: 'p' }),
+    on: (name: string) => reports.misplacedPodsOn(name),
     said: () => events.map(({ regarding, reason, note }) => `${regarding.kind} ${regarding.name} ${reason}: ${note}`),
   };
 }
@@ -181,24 +154,24 @@ describe('pods that landed while a taint was missing', () => {
         ],
       },
     });
-    await cluster.intrude(
+    await cluster.land(
       'n1',
       () => pod('a'),
       () => pod('b', { tolerations: [{ key: 'dedicated', operator: 'Exists' }] }),
     );
     expect(cluster.said()).toEqual([
-      `Node n1 IntruderFound: 1 pod landed while ${GPU} was missing: default/a, and do not tolerate it`,
-      `TaintPolicy p IntruderFound: Node n1: 1 pod landed while ${GPU} was missing: default/a`,
-      `Pod a IntruderFound: landed on Node n1 while ${GPU} was missing, and does not tolerate it`,
+      `Node n1 PodMisplaced: 1 pod landed while ${GPU} was missing: default/a, and do not tolerate it`,
+      `TaintPolicy p PodMisplaced: Node n1: 1 pod landed while ${GPU} was missing: default/a`,
+      `Pod a PodMisplaced: landed on Node n1 while ${GPU} was missing, and does not tolerate it`,
     ]);
     expect(cluster.condition()).toMatchObject({ status: 'True', reason: 'PodsLanded' });
     expect(cluster.on('n1')).toBe(`1 pod landed while ${GPU} was missing: default/a`);
-    expect(cluster.evicted).toEqual([]);
+    expect(cluster.writes).toEqual([]);
   });
 
   it('are told of once, and forgotten once they are gone', async () => {
     const cluster = start(['n1']);
-    await cluster.intrude('n1', () => pod('a'));
+    await cluster.land('n1', () => pod('a'));
     await pass(300_000);
     expect(cluster.said()).toHaveLength(3);
     cluster.pods.set('n1', []);
@@ -210,9 +183,9 @@ describe('pods that landed while a taint was missing', () => {
     expect(cluster.lists).toHaveLength(looks);
   });
 
-  it('are nobody’s business where pods may not be listed, until that is permitted', async () => {
+  it('are not looked for without permission to list pods, until that is granted', async () => {
     const cluster = start(['n1'], { rights: [] });
-    await cluster.intrude('n1', () => pod('a'));
+    await cluster.land('n1', () => pod('a'));
     expect([cluster.lists, cluster.said(), cluster.condition()]).toEqual([[], [], undefined]);
     cluster.permit('listPods');
     await pass(PROMPT_MS);
@@ -256,7 +229,7 @@ describe('pods that landed while a taint was missing', () => {
     const cluster = start(['n1']);
     const answer = Promise.withResolvers<void>();
     cluster.onList.mockImplementationOnce(() => answer.promise);
-    await cluster.intrude('n1');
+    await cluster.land('n1');
     expect(cluster.lists).toHaveLength(1);
     if (registers) {
       cluster.remove('n1');
@@ -275,138 +248,8 @@ describe('pods that landed while a taint was missing', () => {
 
   it('are forgotten with their node', async () => {
     const cluster = start(['n1']);
-    await cluster.intrude('n1', () => pod('a'));
+    await cluster.land('n1', () => pod('a'));
     cluster.remove('n1');
     expect(cluster.condition()).toBeUndefined();
-  });
-});
-
-describe('intruders: Evict', () => {
-  it('evicts them, and not the pods of DaemonSets', async () => {
-    const cluster = start(['n1'], { spec: EVICT });
-    await cluster.intrude(
-      'n1',
-      () => pod('a'),
-      () => pod('daemon', { controller: 'DaemonSet' }),
-    );
-    expect(cluster.evicted).toEqual(['a']);
-    expect(cluster.said().filter((text) => text.includes('IntruderEvicted'))).toEqual([
-      `Node n1 IntruderEvicted: evicted Pod default/a, which landed while ${GPU} was missing`,
-      `Pod a IntruderEvicted: evicted from Node n1: it landed while ${GPU} was missing`,
-      'TaintPolicy p IntruderEvicted: Node n1: evicted Pod default/a',
-    ]);
-    await pass(120_000);
-    expect(cluster.evicted).toEqual(['a']);
-    expect(cluster.condition()).toMatchObject({
-      reason: 'PodsLanded',
-      message: expect.stringMatching(/1 of DaemonSets stay$/),
-    });
-  });
-
-  it('tries again what a PodDisruptionBudget holds back, and says so once', async () => {
-    const cluster = start(['n1'], { spec: EVICT });
-    cluster.heldBack.add('b');
-    await cluster.intrude(
-      'n1',
-      () => pod('a'),
-      () => pod('b'),
-    );
-    expect(cluster.evicted).toEqual(['a']);
-    expect(cluster.condition()).toMatchObject({ reason: 'EvictionHeldBack' });
-    await pass(30_000);
-    expect(cluster.said().filter((text) => text.startsWith('Pod b IntruderHeldBack'))).toEqual([
-      expect.stringContaining('it would violate the budget'),
-    ]);
-    cluster.heldBack.clear();
-    await pass(60_000);
-    expect(cluster.evicted).toEqual(['a', 'b']);
-    expect(cluster.condition()).toBeUndefined();
-  });
-
-  it('goes from node to node at the pace that taintkeeper runs with', async () => {
-    const names = ['n1', 'n2', 'n3'];
-    const cluster = start(names, { spec: EVICT });
-    await pass(10_000);
-    for (const name of names) cluster.show(name, []);
-    await pass(10_000);
-    for (const name of names) cluster.pods.set(name, [pod(`a-${name}`)]);
-    await pass(10_000);
-    for (const name of names) cluster.show(name, [gpu]);
-    await pass(PROMPT_MS);
-    expect(cluster.evicted).toHaveLength(1);
-    expect(cluster.lists).toHaveLength(3);
-    await pass(10_000);
-    expect(cluster.evicted).toHaveLength(2);
-    await pass(10_000);
-    expect(cluster.evicted.toSorted()).toEqual(['a-n1', 'a-n2', 'a-n3']);
-  });
-
-  it('waits for its turn where a node of the zone has just got a taint that evicts', async () => {
-    const cluster = start(['n1', 'n2'], { spec: EVICT });
-    await pass(10_000);
-    cluster.show('n1', []);
-    await pass(10_000);
-    cluster.pods.set('n1', [pod('a')]);
-    await pass(10_000);
-    cluster.show('n2', [gpu, { key: 'down', effect: 'NoExecute', timeAdded: new Date().toISOString() }]);
-    cluster.show('n1', [gpu]);
-    await pass(PROMPT_MS);
-    expect(cluster.said()).toHaveLength(3);
-    expect(cluster.evicted).toEqual([]);
-    await pass(11_000);
-    expect(cluster.evicted).toEqual(['a']);
-  });
-
-  it('waits while a node of the zone is having its turn', async () => {
-    const cluster = start(['n1'], { spec: EVICT });
-    const end = cluster.turns.take('');
-    await cluster.intrude('n1', () => pod('a'));
-    await pass(60_000);
-    expect(cluster.evicted).toEqual([]);
-    end(false);
-    await pass(10_000);
-    expect(cluster.evicted).toEqual(['a']);
-  });
-
-  it.each([
-    { what: 'says so no more', policies: { p: REPORT } },
-    { what: 'is in mode Audit', policies: { p: { ...EVICT, mode: 'Audit' as const } } },
-    { what: 'is deleted', policies: {} },
-  ])('evicts no further pod of a node once the policy $what', async ({ policies }) => {
-    const cluster = start(['n1'], { spec: EVICT });
-    cluster.onEvicted.mockImplementationOnce(() => cluster.setPolicies(policies));
-    await cluster.intrude(
-      'n1',
-      () => pod('a'),
-      () => pod('b'),
-      () => pod('c'),
-    );
-    await pass(120_000);
-    expect(cluster.evicted).toEqual(['a']);
-  });
-
-  it('goes on with the pods of a node when another policy has changed meanwhile', async () => {
-    const cluster = start(['n1'], { spec: EVICT });
-    const another: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'another' }] };
-    cluster.onEvicted.mockImplementationOnce(() => cluster.setPolicies({ p: EVICT, another }));
-    await cluster.intrude(
-      'n1',
-      () => pod('a'),
-      () => pod('b'),
-    );
-    expect(cluster.evicted).toEqual(['a', 'b']);
-  });
-
-  it.each<{ what: string; options: Options }>([
-    { what: 'at a rate of 0', options: { rate: 0 } },
-    { what: 'without the permission', options: { rights: ['listPods'] } },
-    { what: 'in mode Audit', options: { spec: { ...EVICT, mode: 'Audit' } } },
-    { what: 'with --audit', options: { audit: true } },
-  ])('evicts nobody $what, and names them', async ({ options }) => {
-    const cluster = start(['n1'], { spec: EVICT, ...options });
-    await cluster.intrude('n1', () => pod('a'));
-    await pass(120_000);
-    expect(cluster.evicted).toEqual([]);
-    expect(cluster.said()).toHaveLength(3);
   });
 });

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { PolicyStatus } from '../../src/policy/policy-status.ts';
-import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { WITH_KUBELET } from '../control-plane/kubelets/with-kubelet.ts';
 import { PROGRAM } from '../control-plane/program.ts';
@@ -12,7 +11,6 @@ import {
   createTaintPolicy,
   patchNode,
   REMEMBERED,
-  type StoredEvent,
   waitForAnnotation,
   waitForEvent,
   waitForStatus,
@@ -24,7 +22,6 @@ import { attempt, GPU } from './nodes.ts';
 const GPU_TEXT = 'dedicated=gpu:NoSchedule';
 const NAMESPACE = '/api/v1/namespaces/default';
 const APPS = '/apis/apps/v1/namespaces/default';
-const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
 const TIMEOUT_MS = 30_000;
 /** After that much, a pod is later than what was before for certain (`CERTAIN_MS`), its time cut off to whole seconds. */
 const LATER_MS = 3_000;
@@ -42,14 +39,11 @@ describeWithControlPlane(
     let installation: Installation;
 
     beforeAll(async () => {
-      installation = await install(cp(), ['listPods', 'evictPods']);
+      installation = await install(cp(), ['listPods']);
       await installation.start(['a']);
       await createTaintPolicy(cp(), 'by-hand', { mode: 'Deny', failurePolicy: 'Ignore', taints: [{ key: GPU.key }] });
-      await createTaintPolicy(cp(), 'gpu-pool', { taints: [{ ...GPU, ensure: 'Present' }], intruders: 'Evict' });
       await createNode('hand', 'by-hand', { taints: [GPU] });
-      await createNode('gpu', 'gpu-pool', { taints: [GPU] });
-      await createNode('free', 'free', { unschedulable: true });
-      for (const name of ['hand', 'gpu']) await waitForAnnotation(cp(), name, REMEMBERED, GPU_TEXT);
+      await waitForAnnotation(cp(), 'hand', REMEMBERED, GPU_TEXT);
       await delay(LATER_MS);
     });
     afterAll(() => installation?.stop());
@@ -105,17 +99,7 @@ describeWithControlPlane(
         { timeoutMs: TIMEOUT_MS, otherwise: () => `there are not ${count} pods of ${app} on ${node}` },
       );
 
-    const conditionOf = ({ conditions = [] }: PolicyStatus) => conditions.find(({ type }) => type === 'Intruders');
-
-    /** The pods of which taintkeeper says that it has evicted them. */
-    async function evicted(): Promise<string[]> {
-      const events = '/apis/events.k8s.io/v1/namespaces/default/events';
-      const { body } = await cp().request<{ items: StoredEvent[] }>(admin, 'GET', events);
-      const told = body.items.filter(
-        ({ regarding, reason }) => regarding.kind === 'Pod' && reason === 'IntruderEvicted',
-      );
-      return told.map(({ regarding }) => regarding.name).sort();
-    }
+    const conditionOf = ({ conditions = [] }: PolicyStatus) => conditions.find(({ type }) => type === 'MisplacedPods');
 
     it('are named once somebody has put it back by hand', async () => {
       const replica = installation.replica('a');
@@ -128,69 +112,21 @@ describeWithControlPlane(
       expect(await patchNode(cp(), admin, 'hand', { spec: { taints: [GPU] } })).toMatchObject({ passed: true });
 
       const text = `1 pod landed while ${GPU_TEXT} was missing: default/${pod}`;
-      expect((await waitForEvent(cp(), 'hand', 'IntruderFound')).note).toBe(`${text}, and do not tolerate it`);
-      expect((await waitForEvent(cp(), pod, 'IntruderFound')).note).toContain('landed on Node hand');
+      expect((await waitForEvent(cp(), 'hand', 'PodMisplaced')).note).toBe(`${text}, and do not tolerate it`);
+      expect((await waitForEvent(cp(), pod, 'PodMisplaced')).note).toContain('landed on Node hand');
       const status = await waitForStatus(cp(), 'by-hand', (one) => conditionOf(one) !== undefined);
       expect(conditionOf(status)).toMatchObject({
         status: 'True',
         reason: 'PodsLanded',
         message: `1 pod landed on 1 node while a taint was missing, and do not tolerate it: default/${pod} on hand`,
       });
-      expect(await evicted()).toEqual([]);
+      expect(await podsOn('hand', 'lone')).toEqual([pod]);
 
       const kubeconfig = await cp().kubeconfigFile(admin);
       const args = [PROGRAM, 'explain', 'node', 'hand', '--kubeconfig', kubeconfig];
       const { stdout } = await runTool(process.execPath, args, { env: process.env });
-      expect(stdout).toContain('TaintPolicy by-hand, condition Intruders (PodsLanded): 1 pod landed');
+      expect(stdout).toContain('TaintPolicy by-hand, condition MisplacedPods (PodsLanded): 1 pod landed');
       expect(stdout).toContain(text);
-    });
-
-    it('are evicted as their PodDisruptionBudget allows: one at once, the other one when its replacement runs', async () => {
-      await installation.replica('a').stop();
-      installation.replicas.delete('a');
-      await delay(LATER_MS);
-      await loseTaint('gpu');
-      await create(BUDGETS, {
-        metadata: { name: 'web' },
-        spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } },
-      });
-      await create(`${APPS}/deployments`, workload('web', ['gpu', 'free'], { replicas: 2 }));
-      await create(`${APPS}/daemonsets`, workload('daemon', ['gpu']));
-      const intruders = await waitForPods('gpu', 'web', 2);
-      const [daemon = ''] = await waitForPods('gpu', 'daemon', 1);
-      await waitUntil(
-        async () => {
-          const { body } = await cp().request<{ status?: { disruptionsAllowed?: number } }>(
-            admin,
-            'GET',
-            `${BUDGETS}/web`,
-          );
-          return body.status?.disruptionsAllowed === 1 || undefined;
-        },
-        { timeoutMs: TIMEOUT_MS, otherwise: () => 'the PodDisruptionBudget allows nothing' },
-      );
-
-      await installation.start(['b']);
-      await waitForTaints(cp(), 'gpu', GPU_TEXT);
-      const [left = ''] = await waitForPods('gpu', 'web', 1);
-      const held = await waitForStatus(cp(), 'gpu-pool', (one) => conditionOf(one)?.reason === 'EvictionHeldBack');
-      expect(conditionOf(held)?.message).toMatch(
-        /; they are being evicted; 1 held back for now, as their Events say; 1 of DaemonSets stay$/,
-      );
-      expect((await waitForEvent(cp(), left, 'IntruderHeldBack')).note).toContain('disruption budget');
-      expect(await podsOn('gpu', 'web')).toEqual([left]);
-
-      await attempt(cp(), admin, 'PATCH', '/api/v1/nodes/free', { spec: { unschedulable: null } }, MERGE_PATCH);
-      await waitForPods('gpu', 'web', 0);
-      await waitForPods('free', 'web', 2);
-      await waitForEvent(cp(), left, 'IntruderEvicted');
-      expect(await evicted()).toEqual(intruders);
-
-      // Named, and left where it is.
-      const { message = '' } =
-        conditionOf(await waitForStatus(cp(), 'gpu-pool', (one) => conditionOf(one)?.reason === 'PodsLanded')) ?? {};
-      expect(message).toContain(`default/${daemon} on gpu`);
-      expect(await podsOn('gpu', 'daemon')).toEqual([daemon]);
     });
   },
 );

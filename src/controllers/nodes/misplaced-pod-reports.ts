@@ -1,0 +1,77 @@
+import type { Entry } from '../../cluster/watch/cached-objects.ts';
+import { type NodePod, podName } from '../../evictions/node-pods.ts';
+import type { ObjectReference } from '../../kubernetes/event.ts';
+import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
+import { atMost, count } from '../../kubernetes/text.ts';
+import { POLICY_API_VERSION } from '../../policy/policy.ts';
+import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import type { LeaderContext } from '../context.ts';
+import type { ClusterNode } from '../sources.ts';
+
+/** A pod that landed while taints were missing. */
+export interface MisplacedPod {
+  readonly pod: NodePod;
+  /** Those that it does not tolerate. */
+  readonly taints: readonly Taint[];
+  /** That protect one of them; never empty. */
+  readonly policies: readonly CompiledTaintPolicy[];
+}
+
+/** Pods that one note names, and that get an Event of their own at a time. */
+const MAX_NAMED = 5;
+const MAX_TOLD = 20;
+
+/** `2 pods landed while dedicated=gpu:NoSchedule was missing: default/a, default/b`; undefined for none. */
+export function misplacedPodsText(found: readonly MisplacedPod[]): string | undefined {
+  if (found.length === 0) return undefined;
+  const named = atMost(
+    MAX_NAMED,
+    found.map(({ pod }) => podName(pod)),
+  );
+  return `${count(found.length, 'pod')} landed while ${missing(found)}: ${named.join(', ')}`;
+}
+
+function missing(found: readonly MisplacedPod[]): string {
+  const taints = [...new Set(found.flatMap((one) => one.taints.map(formatTaint)))].sort();
+  return `${atMost(MAX_NAMED, taints).join(', ')} ${taints.length === 1 ? 'was' : 'were'} missing`;
+}
+
+type NodeEntry = Entry<ClusterNode>;
+
+/** Reports what was found anew on a node, by Events and log lines. */
+export function misplacedPodReports({
+  record,
+  log,
+}: Pick<LeaderContext, 'record' | 'log'>): (node: NodeEntry, found: readonly MisplacedPod[]) => void {
+  return (node, found) => {
+    const said = { type: 'Warning', reason: 'PodMisplaced', action: 'ReportPod' } as const;
+    const text = misplacedPodsText(found);
+    if (text === undefined) return;
+    record({ regarding: nodeReference(node), ...said, note: `${text}, and do not tolerate it` });
+    for (const name of policiesOf(found)) {
+      const own = found.filter(({ policies }) => policies.some((policy) => policy.name === name));
+      record({ regarding: policyReference(name), ...said, note: `Node ${node.name}: ${misplacedPodsText(own)}` });
+    }
+    for (const { pod, taints } of found.slice(0, MAX_TOLD)) {
+      const note = `landed on Node ${node.name} while ${missing([{ pod, taints, policies: [] }])}, and does not tolerate it`;
+      record({ regarding: podReference(pod), ...said, note });
+    }
+    log.warn(`Node ${node.name}: ${text}`);
+  };
+}
+
+function policiesOf(found: readonly MisplacedPod[]): string[] {
+  return [...new Set(found.flatMap(({ policies }) => policies.map(({ name }) => name)))].sort();
+}
+
+function nodeReference({ name, uid }: NodeEntry): ObjectReference {
+  return { apiVersion: 'v1', kind: 'Node', name, uid };
+}
+
+function podReference({ namespace, name, uid }: NodePod): ObjectReference {
+  return { apiVersion: 'v1', kind: 'Pod', namespace, name, uid };
+}
+
+function policyReference(name: string): ObjectReference {
+  return { apiVersion: POLICY_API_VERSION, kind: 'TaintPolicy', name };
+}

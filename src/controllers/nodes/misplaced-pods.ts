@@ -1,0 +1,143 @@
+import { listNodePods } from '../../cluster/node-pods.ts';
+import type { ClusterPolicies } from '../../cluster/policies.ts';
+import type { Entry } from '../../cluster/watch/cached-objects.ts';
+import {
+  type Custodies,
+  isMisplaced,
+  type MisplacedOnNode,
+  misplacedPodsState,
+  type ReturnedTaint,
+  takeNotice,
+} from '../../evictions/misplaced-pods.ts';
+import { type NodePod, podName } from '../../evictions/node-pods.ts';
+import { formatTaint } from '../../kubernetes/taint.ts';
+import { startWorkQueue } from '../../runtime/work-queue.ts';
+import type { Controller, LeaderContext } from '../context.ts';
+import { type ClusterNode, isNews } from '../sources.ts';
+import { type MisplacedPod, misplacedPodReports, misplacedPodsText } from './misplaced-pod-reports.ts';
+
+export type MisplacedPodsContext = Pick<
+  LeaderContext,
+  'client' | 'nodes' | 'rights' | 'predecessorAt' | 'record' | 'reports' | 'metrics' | 'log' | 'signal'
+> & { readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'> };
+
+const NAME = 'misplaced-pods';
+/** After this time, the scheduler has finished the bindings that it had begun when the taint came back. */
+const SCHEDULED_MS = 1_000;
+/** Pods end without notice to this controller: the status is checked again after this time. */
+const CHECK_AGAIN_MS = 60_000;
+/** Each lists the pods of one node. */
+const CONCURRENCY = 2;
+
+/** A node on which taints were missing, and are again. */
+interface Case {
+  /** By the taint, as {@link formatTaint} writes it. */
+  readonly returned: Map<string, ReturnedTaint>;
+  found: readonly MisplacedPod[];
+  /** The uids of pods that were reported. */
+  readonly reported: Set<string>;
+}
+
+/** Reports the pods that landed on nodes while protected taints were missing. */
+export function startMisplacedPods(context: MisplacedPodsContext): Controller {
+  const { client, nodes, policies, rights, predecessorAt, reports, metrics, log, signal } = context;
+  const custodies = new Map<string, { readonly uid: string; readonly taints: Custodies }>();
+  const cases = new Map<string, Case>();
+  const report = misplacedPodReports(context);
+  const queue = startWorkQueue({
+    name: NAME,
+    work: check,
+    concurrency: CONCURRENCY,
+    log,
+    signal,
+    onResult: (result) => metrics.reconciled(NAME, result),
+  });
+  metrics.watchQueue(NAME, queue.depth);
+  const changed = reports.add({
+    misplacedPods: ({ kind, name }) => (kind === 'TaintPolicy' ? stateOf(name) : undefined),
+    misplacedPodsOn: (name) => misplacedPodsText(cases.get(name)?.found ?? []),
+  });
+  nodes.changes.subscribe((change) => {
+    // A heartbeat changes nothing of this.
+    if (!isNews(change)) return;
+    const { name } = change.entry;
+    const entry = nodes.get(name);
+    if (entry) notice(entry);
+    else forget(name);
+  }, signal);
+  for (const { changes } of [policies, rights]) {
+    changes.subscribe(() => {
+      for (const name of cases.keys()) queue.add(name);
+    }, signal);
+  }
+
+  return {
+    stop() {
+      metrics.watchQueue(NAME, undefined);
+      return queue.stop();
+    },
+  };
+
+  function notice({ name, uid, value }: Entry<ClusterNode>): void {
+    const known = custodies.get(name);
+    if (known && known.uid !== uid) forget(name);
+    const before = known?.uid === uid ? known.taints : undefined;
+    const { after, returned } = takeNotice(value, before, client.now().getTime(), predecessorAt);
+    custodies.set(name, { uid, taints: after });
+    if (returned.length === 0) return;
+    const found = cases.get(name) ?? newCase();
+    for (const one of returned) found.returned.set(formatTaint(one.taint), one);
+    cases.set(name, found);
+    queue.add(name, SCHEDULED_MS);
+  }
+
+  function forget(name: string): void {
+    custodies.delete(name);
+    if (cases.delete(name)) changed();
+  }
+
+  async function check(name: string): Promise<number | undefined> {
+    const entry = nodes.get(name);
+    const found = cases.get(name);
+    // A permission that is granted later puts the node into the queue again.
+    if (!entry || !found || !rights.permits('listPods')) return undefined;
+    for (const text of found.returned.keys()) {
+      // The taint has been removed with permission since.
+      if (!custodies.get(name)?.taints.has(text)) found.returned.delete(text);
+    }
+    const returned = new Set(found.returned.values());
+    const pods = await listNodePods(client, name, signal);
+    // The node is gone, or another one has its name.
+    if (cases.get(name) !== found) return undefined;
+    found.found = misplacedAmong(pods, entry.value, found);
+    const news = found.found.filter(({ pod }) => !found.reported.has(pod.uid));
+    for (const { pod } of news) found.reported.add(pod.uid);
+    report(entry, news);
+    // Taints that returned while the pods were listed need another check.
+    const isDone = found.found.length === 0 && [...found.returned.values()].every((one) => returned.has(one));
+    if (isDone && cases.get(name) === found) cases.delete(name);
+    changed();
+    return found.found.length === 0 ? undefined : CHECK_AGAIN_MS;
+  }
+
+  function misplacedAmong(pods: readonly NodePod[], node: ClusterNode, { returned }: Case): MisplacedPod[] {
+    const selecting = policies.snapshot().compiled.taintPolicies.filter((policy) => policy.selectsNode(node.labels));
+    return pods.flatMap((pod) => {
+      const by = [...returned.values()].filter((one) => isMisplaced(pod, one)).map(({ taint }) => taint);
+      const meant = selecting.filter((policy) => by.some((taint) => policy.protectedBy(taint) !== undefined));
+      return meant.length === 0 ? [] : [{ pod, taints: by, policies: meant }];
+    });
+  }
+
+  function stateOf(policy: string) {
+    const found = [...cases].map(([node, one]): MisplacedOnNode => {
+      const own = one.found.filter(({ policies: meant }) => meant.some(({ name }) => name === policy));
+      return { node, pods: own.map(({ pod }) => podName(pod)) };
+    });
+    return misplacedPodsState(found);
+  }
+}
+
+function newCase(): Case {
+  return { returned: new Map(), found: [], reported: new Set() };
+}

@@ -1,0 +1,181 @@
+import { describe, expect, it } from 'vitest';
+import {
+  CERTAIN_MS,
+  type Custodies,
+  isMisplaced,
+  misplacedPodsState,
+  type ReturnedTaint,
+  takeNotice,
+} from '../../../src/evictions/misplaced-pods.ts';
+import type { NodePod } from '../../../src/evictions/node-pods.ts';
+import type { Taint } from '../../../src/kubernetes/taint.ts';
+import type { Toleration } from '../../../src/kubernetes/toleration.ts';
+import { podOf } from './pods.ts';
+
+const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+const GPU = 'dedicated=gpu:NoSchedule';
+
+/** Sights of a node, one a second from 1 s on: what it remembers, and what it carries. */
+function follow(sights: readonly (readonly [remembered: string, taints: readonly Taint[]])[], earlier?: number) {
+  let known: Custodies | undefined;
+  return sights.map(([remembered, taints], index) => {
+    const { after, returned } = takeNotice({ remembered, taints }, known, 1_000 * (index + 1), earlier);
+    known = after;
+    return returned.map(({ since, missingAt, backAt }) => [since, missingAt, backAt]);
+  });
+}
+
+describe('a taint has returned', () => {
+  it.each<{ what: string; sights: Parameters<typeof follow>[0]; earlier?: number; returned: number[][][] }>([
+    {
+      what: 'when it is there again, with the time since when the node has had to carry it',
+      sights: [
+        [GPU, [gpu]],
+        [GPU, []],
+        [GPU, []],
+        [GPU, [gpu]],
+        [GPU, [gpu]],
+      ],
+      returned: [[], [], [], [[1_000, 2_000, 4_000]], []],
+    },
+    {
+      what: 'also when it was missing at first sight: then the node has had to carry it since the leader before',
+      sights: [
+        [GPU, []],
+        [GPU, [gpu]],
+      ],
+      earlier: 100,
+      returned: [[], [[100, 1_000, 2_000]]],
+    },
+    {
+      what: 'each time',
+      sights: [
+        [GPU, [gpu]],
+        [GPU, []],
+        [GPU, [gpu]],
+        [GPU, []],
+        [GPU, [gpu]],
+      ],
+      returned: [[], [], [[1_000, 2_000, 3_000]], [], [[1_000, 4_000, 5_000]]],
+    },
+    {
+      what: 'and not when it is put there for the first time',
+      sights: [
+        ['', []],
+        [GPU, [gpu]],
+      ],
+      returned: [[], []],
+    },
+    {
+      what: 'nor when it went with leave, and somebody puts it there anew',
+      sights: [
+        [GPU, [gpu]],
+        ['', []],
+        [GPU, [gpu]],
+        [GPU, []],
+        [GPU, [gpu]],
+      ],
+      earlier: 100,
+      returned: [[], [], [], [], [[3_000, 4_000, 5_000]]],
+    },
+    {
+      what: 'when its value is right again',
+      sights: [
+        [GPU, [gpu]],
+        [GPU, [{ ...gpu, value: 'cpu' }]],
+        [GPU, [gpu]],
+      ],
+      returned: [[], [], [[1_000, 2_000, 3_000]]],
+    },
+    {
+      what: 'and none that evicts by itself, or keeps nobody away',
+      sights: [
+        ['a:NoExecute, b:PreferNoSchedule', []],
+        [
+          'a:NoExecute, b:PreferNoSchedule',
+          [
+            { key: 'a', effect: 'NoExecute' },
+            { key: 'b', effect: 'PreferNoSchedule' },
+          ],
+        ],
+      ],
+      returned: [[], []],
+    },
+  ])('$what', ({ sights, earlier, returned }) => expect(follow(sights, earlier)).toEqual(returned));
+});
+
+const SINCE = 10_000;
+const MISSING = 60_000;
+const BACK = 90_000;
+const RETURNED: ReturnedTaint = { taint: gpu, since: SINCE, missingAt: MISSING, backAt: BACK };
+
+describe('a misplaced pod', () => {
+  it.each<{ what: string; at: number; part?: Partial<NodePod>; misplaced: boolean }>([
+    { what: 'landed while the taint was missing', at: 70_000, misplaced: true },
+    { what: 'or in an earlier gap that nobody saw', at: 30_000, misplaced: true },
+    { what: 'or in the second of the loss', at: 60_000, misplaced: true },
+    { what: 'or just as the taint came back', at: 90_000, misplaced: true },
+    { what: 'but not before the node had to carry the taint', at: 9_000, misplaced: false },
+    { what: 'nor about then: the scheduler may not have heard', at: SINCE + CERTAIN_MS - 1, misplaced: false },
+    {
+      what: 'nor if it tolerates the taint',
+      at: 70_000,
+      part: { tolerations: [{ operator: 'Exists' }] },
+      misplaced: false,
+    },
+    {
+      what: 'but if it tolerates another one',
+      at: 70_000,
+      part: { tolerations: [{ key: 'dedicated', value: 'cpu' }] },
+      misplaced: true,
+    },
+    { what: 'and not a static pod', at: 70_000, part: { isMirror: true }, misplaced: false },
+    { what: 'nor one that has ended', at: 70_000, part: { isFinished: true }, misplaced: false },
+    { what: 'nor one that is about to', at: 70_000, part: { isTerminating: true }, misplaced: false },
+    {
+      what: 'that names its node came while the taint was seen missing',
+      at: 70_000,
+      part: { isScheduled: false },
+      misplaced: true,
+    },
+    { what: 'and not before: taints do not keep it off', at: 30_000, part: { isScheduled: false }, misplaced: false },
+    { what: 'nor about the time of the loss', at: 60_000, part: { isScheduled: false }, misplaced: false },
+    { what: 'nor about the time of the return', at: 89_000, part: { isScheduled: false }, misplaced: false },
+  ])('$what', ({ at, part, misplaced }) => expect(isMisplaced(podOf('a', at, part), RETURNED)).toBe(misplaced));
+
+  it.each<{ toleration: Toleration; misplaced: boolean }>([
+    { toleration: { key: 'dedicated', operator: 'Gt', value: '5' }, misplaced: false },
+    { toleration: { key: 'dedicated', operator: 'Lt', value: '5', effect: 'NoSchedule' }, misplaced: false },
+    { toleration: { key: 'dedicated', operator: 'Gt', value: '5', effect: 'NoExecute' }, misplaced: true },
+    { toleration: { key: 'another', operator: 'Gt', value: '5' }, misplaced: true },
+  ])(
+    'is not one for certain where the operator of $toleration is not known here: $misplaced',
+    ({ toleration, misplaced }) =>
+      expect(isMisplaced(podOf('a', 200_000, { tolerations: [toleration] }), RETURNED)).toBe(misplaced),
+  );
+});
+
+describe('the condition MisplacedPods', () => {
+  const on = (node: string, pods: readonly string[]) => ({ node, pods });
+
+  it('is absent without misplaced pods', () => {
+    expect(misplacedPodsState([])).toBeUndefined();
+    expect(misplacedPodsState([on('n1', [])])).toBeUndefined();
+  });
+
+  it('names the pods and their nodes', () => {
+    expect(misplacedPodsState([on('n1', ['default/a', 'default/b']), on('n2', ['default/c'])])).toEqual({
+      status: 'True',
+      reason: 'PodsLanded',
+      message:
+        '3 pods landed on 2 nodes while a taint was missing, and do not tolerate it: default/a on n1, default/b on n1, default/c on n2',
+    });
+  });
+
+  it('names a few of many', () => {
+    const pods = Array.from({ length: 900 }, (_, index) => `default/p${index}`);
+    expect(misplacedPodsState([on('n1', pods)])?.message).toMatch(
+      /^900 pods landed on 1 node .* default\/p3 on n1, and 896 more$/,
+    );
+  });
+});
