@@ -1,6 +1,7 @@
 import { messageOf } from '../cluster/client/api-client.ts';
 import type { StreamEvent } from '../page/event-streams.ts';
 import type { PageDecision } from '../page/state.ts';
+import { createFairMap } from '../runtime/fair-map.ts';
 import { pause, startDeadline } from '../runtime/pause.ts';
 import { type FaultLog, followFault } from '../runtime/standing-fault.ts';
 import { get, type Replica } from './reachable-replicas.ts';
@@ -67,7 +68,7 @@ export interface MergedEvents {
 export function mergeEvents(send: (event: StreamEvent) => void, log: FaultLog): MergedEvents {
   const following = new Map<string, AbortController>();
   const states = new Map<string, StreamEvent>();
-  const decisions = new Map<string, StreamEvent & { readonly time: string }>();
+  const decisions = createFairMap<StreamEvent>(MAX_MERGED);
   let shown: string | undefined;
 
   return {
@@ -123,19 +124,12 @@ export function mergeEvents(send: (event: StreamEvent) => void, log: FaultLog): 
     if (type === 'state') {
       states.set(replica, event);
       if (replica === shown) send(event);
-    } else if (type === 'decision' && id !== undefined && !decisions.has(id)) {
-      const { time } = JSON.parse(data) as PageDecision;
-      decisions.set(id, { ...event, time });
-      if (decisions.size > MAX_MERGED) forgetOldest();
+    } else if (type === 'decision' && id !== undefined && decisions.get(id) === undefined) {
+      const { time, origin, user } = JSON.parse(data) as PageDecision;
+      // Replicas tell what they remember one after the other: what came first need not be the oldest.
+      decisions.set(id, event, { origin, part: user }, Date.parse(time));
       send(event);
     }
-  }
-
-  /** Not the one that came first: replicas tell what they remember one after the other. */
-  function forgetOldest(): void {
-    let oldest: [id: string, time: string] | undefined;
-    for (const [id, { time }] of decisions) if (oldest === undefined || time < oldest[1]) oldest = [id, time];
-    if (oldest) decisions.delete(oldest[0]);
   }
 }
 

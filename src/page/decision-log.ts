@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Violation } from '../judge/decision.ts';
+import { createFairMap, type EntrySource } from '../runtime/fair-map.ts';
 import { type TokenBucket, tokenBucket } from '../runtime/rate-limit.ts';
 import type { JudgedRequest } from '../server/admission-server.ts';
 import { keepPatch } from './patch-changes.ts';
@@ -26,7 +27,7 @@ const MAX_MESSAGE_CHARACTERS = 4_096;
 const VERDICTS = { allow: 'allowed', deny: 'denied', patch: 'patched' } as const;
 
 function keepDecision(
-  { request, judgement, phase }: JudgedRequest,
+  { request, judgement, phase, origin }: JudgedRequest,
   kind: PageDecision['kind'],
   { id, replica, at, unlisted }: Pick<PageDecision, 'id' | 'replica' | 'unlisted'> & { readonly at: Date },
 ): KeptDecision {
@@ -42,6 +43,7 @@ function keepDecision(
     name: bounded(request.name ?? ''),
     user: bounded(userInfo.username ?? ''),
     ...(message === undefined ? {} : { message: bounded(message, MAX_MESSAGE_CHARACTERS) }),
+    origin: bounded(origin),
     replica,
     phase,
     kind,
@@ -82,19 +84,16 @@ const MAX_DECISIONS = 200;
 const USER_BURST = 100;
 const USER_REFILL_MS = 200;
 
-/** Whoever has asked after so many others begins anew. */
+/** The users whose limits are known. A review can name any user, so those of one origin make room for each other. */
 const MAX_USERS = 256;
 
-/** Who may have a place in the list: how many of the user's decisions had none since the last one that had, or undefined for none now. */
-function placesOfUsers(): (user: string) => number | undefined {
-  const users = new Map<string, { readonly bucket: TokenBucket; unlisted: number }>();
-  return (user) => {
-    let one = users.get(user);
-    if (!one) {
-      if (users.size >= MAX_USERS) users.clear();
-      one = { bucket: tokenBucket(USER_BURST, USER_REFILL_MS), unlisted: 0 };
-      users.set(user, one);
-    }
+/** How many of a user's decisions had no place in the list since the last one that had; undefined if there is no place now. */
+function placesOfUsers(): (source: EntrySource) => number | undefined {
+  const users = createFairMap<{ readonly bucket: TokenBucket; unlisted: number }>(MAX_USERS);
+  return (source) => {
+    const key = JSON.stringify([source.origin, source.part]);
+    const one = users.get(key) ?? { bucket: tokenBucket(USER_BURST, USER_REFILL_MS), unlisted: 0 };
+    users.set(key, one, source);
     if (!one.bucket.take()) {
       one.unlisted++;
       return undefined;
@@ -105,7 +104,7 @@ function placesOfUsers(): (user: string) => number | undefined {
   };
 }
 
-/** The latest decisions of this process. */
+/** The latest decisions of this process, of which no origin and no user takes the places of others. */
 export interface DecisionLog {
   /** Takes what was just judged. Cheap: whatever is for readers is made when there are any. */
   record(judged: JudgedRequest): void;
@@ -129,24 +128,25 @@ export function createDecisionLog({
 }: DecisionLogOptions): DecisionLog {
   // A process that was started anew counts from the beginning.
   const run = randomUUID().slice(0, 8);
-  const ring: KeptDecision[] = [];
+  const kept = createFairMap<KeptDecision>(capacity);
   const listeners = new Set<(decision: KeptDecision) => void>();
   const placeOf = placesOfUsers();
   let count = 0;
 
   return {
     record(judged) {
-      const { kind, decision } = judged.judgement;
+      const { kind, decision: decided } = judged.judgement;
       // Most requests are none of our business, and would leave no room for those that are.
-      if (kind === undefined || (decision.verdict === 'allow' && decision.violations.length === 0)) return;
-      const unlisted = placeOf(bounded(judged.request.userInfo.username ?? ''));
+      if (kind === undefined || (decided.verdict === 'allow' && decided.violations.length === 0)) return;
+      const source = { origin: judged.origin, part: bounded(judged.request.userInfo.username ?? '') };
+      const unlisted = placeOf(source);
       if (unlisted === undefined) return;
-      const kept = keepDecision(judged, kind, { id: `${replica}/${run}/${count}`, replica, at: now(), unlisted });
-      ring[count++ % capacity] = kept;
-      for (const listener of listeners) listener(kept);
+      const id = `${replica}/${run}/${count++}`;
+      const decision = keepDecision(judged, kind, { id, replica, at: now(), unlisted });
+      kept.set(id, decision, source);
+      for (const listener of listeners) listener(decision);
     },
-    latest: () =>
-      count <= capacity ? [...ring] : [...ring.slice(count % capacity), ...ring.slice(0, count % capacity)],
+    latest: kept.values,
     follow(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);

@@ -221,6 +221,8 @@ export interface PageDecision {
   /** Empty when it is still to be generated. */
   readonly name: string;
   readonly user: string;
+  /** The address that the review came from. A pod can forge all of a review, but not this. */
+  readonly origin: string;
   readonly dryRun: boolean;
   readonly verdict: 'allowed' | 'patched' | 'denied';
   /** Why it was denied. */

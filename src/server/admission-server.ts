@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net';
-import type { TLSSocket } from 'node:tls';
 import Fastify, { type FastifyError } from 'fastify';
 import type { Logger } from 'pino';
 import { type FormerNodes, type Judgement, judge } from '../admission/admit.ts';
@@ -13,7 +12,7 @@ import { throttle } from '../runtime/rate-limit.ts';
 import { CLIENT_TIMEOUTS, type ClientTimeouts, followArrivals } from './connections.ts';
 import { parseJson } from './json-body.ts';
 import type { AdmissionMetrics, RequestResult } from './metrics.ts';
-import { checkClients, type KnownClients, secureContext, type TlsPair } from './tls.ts';
+import { identifyClients, type KnownClients, secureContext, type TlsPair } from './tls.ts';
 import { logViolations } from './violation-log.ts';
 
 /** Two objects of 3 MB, the most that etcd is ever set up to hold, and 1 MB around them; controller-runtime's figure. */
@@ -47,6 +46,8 @@ export interface JudgedRequest {
   readonly phase: Phase;
   readonly request: AdmissionRequest;
   readonly judgement: Judgement;
+  /** Where it came from, which its sender cannot forge: see {@link identifyClients}. Everybody may have sent it, and all of `request`. */
+  readonly origin: string;
 }
 
 /**
@@ -114,10 +115,10 @@ export function createAdmissionServer({
   });
   app.addHook('onClose', async () => arrivals.stop());
 
+  const clientOf = identifyClients(clients);
   if (clients) {
-    const objectionTo = checkClients(clients);
     app.addHook('onRequest', ({ raw, ip }, reply, done) => {
-      const objection = objectionTo(raw.socket as TLSSocket);
+      const { objection } = clientOf(raw.socket);
       if (objection === undefined) return done();
       log.warn({ address: ip }, `refused a client: ${objection}`);
       const refuse = () => reply.code(401).header('connection', 'close').send({ error: objection });
@@ -158,13 +159,13 @@ export function createAdmissionServer({
 
   for (const phase of ['validate', 'mutate'] as const) {
     app.post(`/${phase}`, (request, reply) => {
-      const { status, body } = review(request.body, phase);
+      const { status, body } = review(request.body, phase, clientOf(request.raw.socket).origin);
       reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
     });
   }
   return app;
 
-  function review(body: unknown, phase: Phase): Reviewed {
+  function review(body: unknown, phase: Phase, origin: string): Reviewed {
     const start = performance.now();
     const secondsSinceStart = () => (performance.now() - start) / 1000;
 
@@ -194,9 +195,9 @@ export function createAdmissionServer({
       if (kind && decision.violations.length > 0) {
         const groups = groupViolations(decision.violations);
         if (!request.dryRun) for (const group of groups) metrics.violationFound(kind, group[0], group.length);
-        logViolations(log, request, kind, groups);
+        logViolations(log, { request, kind, groups, origin });
       }
-      onJudged?.({ phase, request, judgement });
+      onJudged?.({ phase, request, judgement, origin });
       return { status: 200, body: answer(request.uid, judgement) };
     }
 

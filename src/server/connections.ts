@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Server, Socket } from 'node:net';
+import { createFairMap, type FairMap } from '../runtime/fair-map.ts';
 
 /** How long a client may take, in milliseconds. */
 export interface ClientTimeouts {
@@ -104,25 +105,24 @@ export interface ConnectionLimits {
 }
 
 /**
- * Follows the connections of an HTTP server. Each takes memory, 60 KiB with TLS, so they are bounded: when there are too many, the one goes
- * that has been quiet for the longest time. Those over which nothing was asked yet make no room at the cost of others: whoever
- * opens thousands does not get in the way of whoever asks.
+ * Follows the connections of an HTTP server. Each takes memory, 60 KiB with TLS, so they are bounded: when there are too many, one of the
+ * address that has the most is closed, the one that was quiet for the longest time. Those over which nothing was asked yet are counted
+ * apart: a client that opens thousands does not get in the way of those that ask.
  *
  * It also bounds a stop. `server.close()` alone waits for every connection, also for one of TLS that never sent a request. Call
  * it before the server listens.
  */
 export function followConnections(server: Server, { max, onDropped }: ConnectionLimits): { destroyAll(): void } {
   /** By their clients' addresses, because a request knows only the TLS socket; the one that was quiet for the longest time first. */
-  const silent = new Map<string, Socket>();
-  const used = new Map<string, Socket>();
+  const silent = createFairMap<Socket>(max);
+  const used = createFairMap<Socket>(max);
 
   server.on('connection', (socket: Socket) => {
     const client = clientOf(socket);
-    silent.set(client, socket);
+    add(silent, client, socket);
     socket.once('close', () => {
       for (const open of [silent, used]) if (open.get(client) === socket) open.delete(client);
     });
-    bound(silent);
   });
   server.on('request', (request: { readonly socket: Socket }) => {
     const client = clientOf(request.socket);
@@ -130,16 +130,13 @@ export function followConnections(server: Server, { max, onDropped }: Connection
     if (socket === undefined) return;
     silent.delete(client);
     used.delete(client);
-    used.set(client, socket);
-    bound(used);
+    add(used, client, socket);
   });
 
-  function bound(open: Map<string, Socket>): void {
-    const [oldest] = open;
-    if (open.size <= max || oldest === undefined) return;
-    const [client, socket] = oldest;
-    open.delete(client);
-    socket.destroy();
+  function add(open: FairMap<Socket>, client: string, socket: Socket): void {
+    const dropped = open.set(client, socket, { origin: socket.remoteAddress ?? '', part: '' });
+    if (dropped === undefined) return;
+    dropped.destroy();
     onDropped();
   }
 

@@ -1,4 +1,5 @@
 import { constants } from 'node:crypto';
+import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 
 export interface TlsPair {
@@ -31,19 +32,43 @@ export interface KnownClients {
   readonly name?: string | undefined;
 }
 
-/** Tells of a connection why its client may not call, or undefined if it may. Its handshake has been done, with a certificate asked for. */
-export function checkClients({ name }: Pick<KnownClients, 'name'>): (socket: TLSSocket) => string | undefined {
+/** What is known of a client by its connection, and cannot be forged. */
+export interface ConnectedClient {
+  /** Why it may not call; undefined if it may. */
+  readonly objection: string | undefined;
+  /** Its address, and the common name of its certificate where one is asked for. */
+  readonly origin: string;
+}
+
+/**
+ * Identifies the client of a connection whose handshake has been done.
+ * @param clients undefined: everybody may call, and no certificate is asked for
+ */
+export function identifyClients(clients: Pick<KnownClients, 'name'> | undefined): (socket: Socket) => ConnectedClient {
   // To take a certificate apart costs as much as to judge a request, and a connection never shows another one.
-  const found = new WeakMap<TLSSocket, string | undefined>();
+  const known = new WeakMap<Socket, ConnectedClient>();
   return (socket) => {
-    if (!found.has(socket)) found.set(socket, objectionTo(socket, name));
-    return found.get(socket);
+    const found = known.get(socket) ?? identify(socket, clients);
+    known.set(socket, found);
+    return found;
   };
 }
 
-function objectionTo(socket: TLSSocket, name: string | undefined): string | undefined {
-  const { CN: shown } = socket.getPeerCertificate().subject ?? {};
-  if (shown === undefined && !socket.authorized) return 'a client certificate is needed: only the API server may call';
-  if (!socket.authorized) return `the client certificate is not accepted: ${socket.authorizationError}`;
+function identify(socket: Socket, clients: Pick<KnownClients, 'name'> | undefined): ConnectedClient {
+  const address = socket.remoteAddress ?? '';
+  if (!clients) return { objection: undefined, origin: address };
+  const tls = socket as TLSSocket;
+  const { CN: shown } = tls.getPeerCertificate().subject ?? {};
+  const origin = shown === undefined ? address : `${address} ${shown}`;
+  return { objection: objectionTo(tls, shown, clients.name), origin };
+}
+
+function objectionTo(
+  { authorized, authorizationError }: TLSSocket,
+  shown: string | string[] | undefined,
+  name: string | undefined,
+): string | undefined {
+  if (shown === undefined && !authorized) return 'a client certificate is needed: only the API server may call';
+  if (!authorized) return `the client certificate is not accepted: ${authorizationError}`;
   return name === undefined || shown === name ? undefined : 'the client certificate has another common name';
 }

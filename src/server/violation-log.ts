@@ -26,15 +26,19 @@ const LEVELS: Record<Outcome, 'info' | 'warn'> = {
   exempt: 'info',
 };
 
+export interface FoundViolations {
+  readonly request: AdmissionRequest;
+  readonly kind: NonNullable<Judgement['kind']>;
+  readonly groups: readonly ViolationGroup[];
+  /** The address that the review came from. */
+  readonly origin: string;
+}
+
 /** One line for what each policy came to; the message lists some of the subjects, the fields all. Dry runs leave no trace but at level debug. */
-export function logViolations(
-  log: Logger,
-  request: AdmissionRequest,
-  kind: NonNullable<Judgement['kind']>,
-  groups: readonly ViolationGroup[],
-): void {
+export function logViolations(log: Logger, { request, kind, groups, origin }: FoundViolations): void {
   const uid = printable(request.uid);
   const name = printable([request.namespace, request.name].filter(Boolean).join('/'));
+  const from = printable(origin);
   const user = printable(request.userInfo.username ?? '');
   for (const violations of groups) {
     const [{ policyKind, policy, mode, outcome, by }] = violations;
@@ -46,6 +50,7 @@ export function logViolations(
         kind,
         name,
         user,
+        origin: from,
         policyKind,
         policy,
         fields: violations.map(({ field }) => field),

@@ -153,7 +153,7 @@ function sampleDecisions(policies: PolicySet, audit: boolean): DecisionLog {
     // Where nothing is changed, it is the second phase that reports.
     const phase = audit ? 'validate' : usual;
     at = new Date(SAMPLE_TIME.getTime() - secondsAgo * 1_000);
-    log.record({ phase, request, judgement: judge(request, phase, policies) });
+    log.record({ phase, request, judgement: judge(request, phase, policies), origin: '10.0.0.10' });
   };
   decide(
     3_100,

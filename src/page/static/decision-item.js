@@ -19,8 +19,8 @@ const SIGNS = { denied: '✕', patched: '+', allowed: '✓' };
 
 /** @param {PageDecision} decision */
 export function articleOf(decision) {
-  const { time, verdict, operation, user, dryRun, violationsLeftOut, changes, changesLeftOut, unlisted, replica } =
-    decision;
+  const { time, verdict, operation, user, origin, dryRun, violationsLeftOut, changes, changesLeftOut } = decision;
+  const { unlisted, replica } = decision;
   const { texts, violations } = saying(decision);
   const href = objectHref(decision);
   const object = breakable(objectOf(decision));
@@ -41,7 +41,7 @@ export function articleOf(decision) {
         h('span', { class: 'quiet' }, ' by '),
         h('span', { class: 'mono' }, ...breakable(user || 'nobody named')),
         dryRun && h('span', { class: 'tag' }, 'dry run'),
-        h('span', { class: 'quiet small' }, ` · answered by ${replica}`),
+        h('span', { class: 'quiet small' }, ` · review from ${origin}, answered by ${replica}`),
       ),
       ...texts.map((text) => h('p', {}, ...breakable(text))),
       violations.length + violationsLeftOut > 0 &&

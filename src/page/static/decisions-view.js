@@ -3,6 +3,7 @@
 import { placeOf } from './address.js';
 import { articleOf, objectOf } from './decision-item.js';
 import { arrange, byId } from './dom.js';
+import { mostOf } from './fair-list.js';
 import { filters } from './panel-parts.js';
 import { counted, number, outcomeWords, trialOf } from './words.js';
 
@@ -68,9 +69,9 @@ export function decisionsView() {
       );
       if (added.length === 0) return;
       const news = now === undefined ? [] : added.filter(({ time }) => now - Date.parse(time) < NEWS_MS);
-      decisions = [...decisions, ...added]
-        .sort((a, b) => b.time.localeCompare(a.time) || b.id.localeCompare(a.id))
-        .slice(0, MAX_DECISIONS);
+      decisions = mostOf([...decisions, ...added], MAX_DECISIONS).sort(
+        (a, b) => b.time.localeCompare(a.time) || b.id.localeCompare(a.id),
+      );
       const kept = new Set(decisions.map(({ id }) => id));
       for (const id of made.keys()) if (!kept.has(id)) made.delete(id);
       show();
@@ -104,9 +105,11 @@ function isWanted(decision, wanted) {
 
 /** @param {PageDecision} decision @returns {string} all that a filter looks at */
 function wordsOf(decision) {
-  const { operation, user, message = '', warnings, violations, replica } = decision;
+  const { operation, user, origin, message = '', warnings, violations, replica } = decision;
   const found = violations.flatMap(({ policy, outcome, subject }) => [policy, outcome, outcomeWords(outcome), subject]);
-  return [objectOf(decision), operation, user, message, replica, ...warnings, ...found].join('\n').toLowerCase();
+  return [objectOf(decision), operation, user, origin, message, replica, ...warnings, ...found]
+    .join('\n')
+    .toLowerCase();
 }
 
 /** Least time between two announcements to those who hear the page. */

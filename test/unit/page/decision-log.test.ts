@@ -31,6 +31,7 @@ describe('what is remembered of a request', () => {
         kind: 'Node',
         name: 'n1',
         user: 'dev',
+        origin: '10.0.0.1',
         dryRun: false,
         verdict: 'denied',
         message: expect.stringMatching(/^node n1 must keep taint keep:NoSchedule, protected by TaintPolicy "deny"/),
@@ -134,6 +135,27 @@ describe('bounds', () => {
 
     refused('dev');
     expect(viewsOf(log).at(-1)).toMatchObject({ user: 'dev', unlisted: 0 });
+  });
+
+  it("a forger with thousands of users takes none of the others' places, nor makes them begin anew", () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const log = logOf();
+    const refused = (username: string, origin: string) =>
+      log.record(judged({ ...drop('keep'), userInfo: { username } }, 'validate', origin));
+    for (const user of ['dev', 'ops']) refused(user, '10.0.0.1');
+    for (let n = 0; n < 150; n++) refused('controller', '10.0.0.1');
+    for (let n = 0; n < 5_000; n++) refused(`forged-${n}`, '10.0.0.66');
+
+    const users = viewsOf(log).map(({ user }) => user);
+    expect(users.filter((user) => !user.startsWith('forged-'))).toEqual([
+      'dev',
+      'ops',
+      ...Array(98).fill('controller'),
+    ]);
+    expect(users).toHaveLength(200);
+    // Its limit is still known.
+    refused('controller', '10.0.0.1');
+    expect(viewsOf(log).map(({ user }) => user)).toEqual(users);
   });
 
   it('forgets the oldest', () => {

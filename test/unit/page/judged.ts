@@ -14,8 +14,8 @@ export const POLICIES = policySet({
 });
 
 /** What the policies above say of a request, as the admission server hands it on. */
-export function judged(request: AdmissionRequest, phase: Phase = 'mutate'): JudgedRequest {
-  return { phase, request, judgement: judge(request, phase, POLICIES) };
+export function judged(request: AdmissionRequest, phase: Phase = 'mutate', origin = '10.0.0.1'): JudgedRequest {
+  return { phase, request, judgement: judge(request, phase, POLICIES), origin };
 }
 
 export const taint = (key: string, value = '') => ({ key, ...(value ? { value } : {}), effect: 'NoSchedule' });

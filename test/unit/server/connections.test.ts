@@ -13,7 +13,7 @@ async function serve(max: number) {
   onTestFinished(() => void server.close());
   onTestFinished(destroyAll);
   const { port } = server.address() as AddressInfo;
-  return { server, onDropped, destroyAll, open: () => openRaw(port) };
+  return { server, onDropped, destroyAll, open: (from?: string) => openRaw(port, from) };
 }
 
 async function ask(socket: Socket): Promise<void> {
@@ -49,6 +49,23 @@ it('of those over which something was asked, the one goes over which nothing was
 
   await vi.waitFor(() => expect(areClosed([first, second, third])).toEqual([false, true, false]));
   await ask(first);
+});
+
+it('of those over which something was asked, one of the address that has the most goes', async () => {
+  const { open, onDropped } = await serve(4);
+  const quiet = await open();
+  await ask(quiet);
+  const noisy: Socket[] = [];
+  for (let n = 0; n < 10; n++) {
+    const socket = await open('127.0.0.2');
+    await ask(socket);
+    noisy.push(socket);
+    for (const one of [quiet, ...noisy]) one.resume();
+  }
+
+  await vi.waitFor(() => expect(areClosed(noisy)).toEqual([...Array(7).fill(true), false, false, false]));
+  expect(onDropped).toHaveBeenCalledTimes(7);
+  await ask(quiet);
 });
 
 it('one that was closed counts no more', async () => {

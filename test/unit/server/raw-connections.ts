@@ -4,9 +4,12 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { onTestFinished } from 'vitest';
 import { CA_CERT } from './running-server.ts';
 
-/** A connection without anything sent, not even a handshake. It goes with the running test. */
-export async function openRaw(port: number): Promise<Socket> {
-  const socket = connect({ host: '127.0.0.1', port });
+/**
+ * A connection without anything sent, not even a handshake. It goes with the running test.
+ * @param from an address of this machine
+ */
+export async function openRaw(port: number, from?: string): Promise<Socket> {
+  const socket = connect({ host: '127.0.0.1', port, ...(from === undefined ? {} : { localAddress: from }) });
   destroyAfterTest(socket);
   await once(socket, 'connect');
   return socket;

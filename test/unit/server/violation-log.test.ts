@@ -26,6 +26,7 @@ it('what a policy came to is one line that says who did what to which object, an
       kind: 'Node',
       name: 'cp-1',
       user: 'dev@example.com',
+      origin: '127.0.0.1',
       policyKind: 'TaintPolicy',
       policy: 'keep-deny',
       fields: ['spec.taints[0]'],

@@ -1,0 +1,123 @@
+/** Who an entry counts for. */
+export interface EntrySource {
+  /** What a sender cannot forge, such as the address of its connection. */
+  readonly origin: string;
+  /** What a sender may have made up, such as an object's name. It decides only among the entries of one origin. */
+  readonly part: string;
+}
+
+/**
+ * A bounded map whose entries come from several sources, none of which can push out the entries of a quieter one: when the map is full, it
+ * drops the oldest entry of the origin that has the most, and within that origin of the part that has the most.
+ */
+export interface FairMap<Value> {
+  readonly size: number;
+  get(key: string): Value | undefined;
+  /**
+   * Adds an entry, or replaces its value. An entry that two sources have set counts for the quieter origin: the other one cannot push it
+   * out.
+   * @param at what the age is told by; by default, entries that are added later are younger
+   * @returns the value that was dropped to make room, which may be the new one
+   */
+  set(key: string, value: Value, source: EntrySource, at?: number): Value | undefined;
+  delete(key: string): boolean;
+  /** In the order in which they were added. */
+  values(): Value[];
+}
+
+/** The entries that count for one origin, or for one part of it. */
+interface Group {
+  size: number;
+}
+
+interface Entry<Value> {
+  value: Value;
+  readonly at: number;
+  source: EntrySource;
+  origin: Group;
+  part: Group;
+}
+
+export function createFairMap<Value>(capacity: number): FairMap<Value> {
+  const entries = new Map<string, Entry<Value>>();
+  const origins = new Map<string, Group>();
+  const parts = new Map<string, Group>();
+  let added = 0;
+
+  function join(source: EntrySource): { origin: Group; part: Group } {
+    return { origin: grow(origins, source.origin), part: grow(parts, partKey(source)) };
+  }
+
+  function leave({ source }: Entry<Value>): void {
+    shrink(origins, source.origin);
+    shrink(parts, partKey(source));
+  }
+
+  function remove(key: string, entry: Entry<Value>): void {
+    entries.delete(key);
+    leave(entry);
+  }
+
+  function replace(entry: Entry<Value>, value: Value, source: EntrySource): void {
+    entry.value = value;
+    const isQuieter = (origins.get(source.origin)?.size ?? 0) < entry.origin.size - 1;
+    if (!isQuieter) return;
+    leave(entry);
+    Object.assign(entry, { source }, join(source));
+  }
+
+  function noisiest(): [key: string, entry: Entry<Value>] | undefined {
+    let found: [string, Entry<Value>] | undefined;
+    for (const each of entries) if (found === undefined || isBefore(each[1], found[1])) found = each;
+    return found;
+  }
+
+  return {
+    get size() {
+      return entries.size;
+    },
+    get: (key) => entries.get(key)?.value,
+    set(key, value, source, at = added) {
+      added++;
+      const known = entries.get(key);
+      if (known) {
+        replace(known, value, source);
+        return undefined;
+      }
+      entries.set(key, { value, at, source, ...join(source) });
+      if (entries.size <= capacity) return undefined;
+      const [dropped, entry] = noisiest() ?? [];
+      if (dropped === undefined || entry === undefined) return undefined;
+      remove(dropped, entry);
+      return entry.value;
+    },
+    delete(key) {
+      const entry = entries.get(key);
+      if (entry) remove(key, entry);
+      return entry !== undefined;
+    },
+    values: () => [...entries.values()].map(({ value }) => value),
+  };
+}
+
+/** Whether the entry is dropped before the other one. */
+function isBefore<Value>(entry: Entry<Value>, other: Entry<Value>): boolean {
+  const order = entry.origin.size - other.origin.size || entry.part.size - other.part.size || other.at - entry.at;
+  return order > 0;
+}
+
+function partKey({ origin, part }: EntrySource): string {
+  return JSON.stringify([origin, part]);
+}
+
+function grow(groups: Map<string, Group>, name: string): Group {
+  const group = groups.get(name) ?? { size: 0 };
+  group.size++;
+  groups.set(name, group);
+  return group;
+}
+
+function shrink(groups: Map<string, Group>, name: string): void {
+  const group = groups.get(name);
+  if (group && --group.size === 0) groups.delete(name);
+}
