@@ -1,5 +1,5 @@
 import { groupViolations, listSubjects, type Outcome, type Violation } from '../judge/decision.ts';
-import type { ObjectReference, RecordedEvent } from '../kubernetes/event.ts';
+import type { ObjectReference, RecordedEvent, ReviewedObject } from '../kubernetes/event.ts';
 import { printable } from '../kubernetes/text.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
 import type { Judgement } from './admit.ts';
@@ -52,12 +52,17 @@ const DAEMON_SET_WORDINGS: Partial<Record<Outcome, Wording>> = {
 };
 
 /**
- * The Events that a judged request leads to: one on the object and one on the policy for each policy and outcome. Dry runs
- * lead to none. The same thing done again by the same user leads to equal Events, which are counted as one.
+ * The Events of a judged request: one on the object and one on the policy for each policy and outcome. Dry runs have none. Equal
+ * requests of one user have equal Events, which are counted as one.
+ *
+ * All of them depend on the object that the review names. There is none for an object whose name the API server has still to generate:
+ * nothing could confirm it.
  */
 export function eventsOf(request: AdmissionRequest, { kind, decision }: Judgement): RecordedEvent[] {
   if (request.dryRun || kind === undefined) return [];
-  const object = objectOf(request, kind);
+  const reviewed = objectOf(request, kind);
+  if (!reviewed) return [];
+  const title = printable(`${kind} ${reviewed.namespace ? `${reviewed.namespace}/` : ''}${reviewed.name}`);
   const user = printable(request.userInfo.username ?? '');
   return groupViolations(decision.violations).flatMap((violations) => {
     const [first] = violations;
@@ -68,10 +73,9 @@ export function eventsOf(request: AdmissionRequest, { kind, decision }: Judgemen
     const acted = first.by === 'native' ? `${said}, by a native policy,` : said;
     const note = `${acted} ${what} ${listSubjects(violations)}${byUser && user ? ` (user ${user})` : ''}`;
     const policy = `${first.policyKind} ${first.policy}`;
-    const { reference, title } = object;
     return [
-      ...(reference ? [{ regarding: reference, type, reason, action, note: `${policy} ${note}` }] : []),
-      { regarding: policyReference(first), type, reason, action, note: `${title}: ${note}` },
+      { regarding: reviewed, reviewed, type, reason, action, note: `${policy} ${note}` },
+      { regarding: policyReference(first), reviewed, type, reason, action, note: `${title}: ${note}` },
     ];
   });
 }
@@ -81,27 +85,23 @@ function wordingOf({ outcome }: Violation, kind: 'Node' | 'DaemonSet', operation
   return operation === 'CREATE' && outcome === 'audited' ? NODE_CREATION_AUDITED : NODE_WORDINGS[outcome];
 }
 
-/** What the request is about; no reference to an object whose name is still to be generated. */
-function objectOf(
-  request: AdmissionRequest,
-  kind: 'Node' | 'DaemonSet',
-): { reference: ObjectReference | undefined; title: string } {
-  const { namespace } = request;
-  const object = metadataOf(request.object);
-  const name = request.name || text(object.name);
-  const shown = name || `${text(object.generateName)}*`;
-  const title = printable(`${kind} ${namespace ? `${namespace}/` : ''}${shown}`);
-  if (!name) return { reference: undefined, title };
-  // The uid of an object that is being created is what the requester made up, if anything.
-  const uid = request.operation === 'UPDATE' ? text(metadataOf(request.oldObject).uid) : '';
-  const reference = {
+/** What the request is about; undefined where nothing tells one object from all others. */
+function objectOf(request: AdmissionRequest, kind: 'Node' | 'DaemonSet'): ReviewedObject | undefined {
+  const { operation } = request;
+  // Whatever a review says, a node has none.
+  const namespace = kind === 'Node' ? '' : request.namespace;
+  const name = request.name || text(metadataOf(request.object).name);
+  // The API server makes up the uid of a new object, and takes none from a requester.
+  const uid = operation === 'UPDATE' ? text(metadataOf(request.oldObject).uid) : '';
+  const isKnown = name && (namespace || kind === 'Node') && (uid || operation === 'CREATE');
+  if (!isKnown) return undefined;
+  return {
     apiVersion: kind === 'Node' ? 'v1' : 'apps/v1',
     kind,
     name,
     ...(namespace ? { namespace } : {}),
     ...(uid ? { uid } : {}),
   };
-  return { reference, title };
 }
 
 function policyReference({ policyKind, policy }: Violation): ObjectReference {

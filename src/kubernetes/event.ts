@@ -11,6 +11,12 @@ export interface ObjectReference {
   readonly uid?: string;
 }
 
+/**
+ * The object of an AdmissionReview. Every pod that reaches the webhook can make one up, so nothing is written about it before the API
+ * server has confirmed that it exists with this uid. Without a uid, it was being created, and must not be older than the review.
+ */
+export type ReviewedObject = ObjectReference;
+
 /** Something that happened, to be shown as an Event (events.k8s.io/v1). */
 export interface RecordedEvent {
   readonly regarding: ObjectReference;
@@ -21,6 +27,8 @@ export interface RecordedEvent {
   readonly action: string;
   /** For people. What differs from one time to the next (ids, times) must not be in it: equal Events are counted as one. */
   readonly note: string;
+  /** Undefined for what a controller has read from the API server. */
+  readonly reviewed?: ReviewedObject;
 }
 
 /** The Event's namespace: that of what it is about, `default` for what is cluster-scoped (as client-go's event recorder). */
@@ -30,16 +38,23 @@ export function namespaceOf({ namespace }: ObjectReference): string {
 
 // The bounds of ValidateEventCreate (k8s.io/kubernetes/pkg/apis/core/validation/events.go), which counts bytes.
 const NOTE_MAX_BYTES = 1_024;
-/** Of a DNS subdomain: nothing has a longer name. */
 const NAME_MAX_LENGTH = 253;
+const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+/** Whether an object of the kinds that have Events can have this name. Such a name changes nothing in a request's path. */
+export function isObjectName(name: string): boolean {
+  return name.length <= NAME_MAX_LENGTH && DNS_SUBDOMAIN.test(name);
+}
 
 /**
- * The event as it can be shown, however long its texts are: those of a request have been validated by nobody yet.
- * @returns undefined if it is about something that cannot exist
+ * The event with a note that fits into an Event, on one line of printable characters.
+ * @returns undefined if it is about an object that cannot exist
  */
 export function boundedEvent(event: RecordedEvent): RecordedEvent | undefined {
-  const { name, namespace = '', uid = '' } = event.regarding;
-  if (name === '' || [name, namespace, uid].some(({ length }) => length > NAME_MAX_LENGTH)) return undefined;
+  for (const { name, namespace, uid = '' } of [event.regarding, ...(event.reviewed ? [event.reviewed] : [])]) {
+    if (!isObjectName(name) || (namespace && !isObjectName(namespace)) || uid.length > NAME_MAX_LENGTH)
+      return undefined;
+  }
   return { ...event, note: printableWithin(event.note, NOTE_MAX_BYTES) };
 }
 

@@ -164,8 +164,8 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
     former: { recordOf: records.recordOf, now: () => client.now().getTime() },
     advise: policyAdvice({ client, survey: () => present.work?.survey, log }),
     onJudged(judged) {
-      const { request, judgement } = judged;
-      for (const event of eventsOf(request, judgement)) events.record(event);
+      const { request, judgement, origin } = judged;
+      for (const event of eventsOf(request, judgement)) events.record(event, origin);
       decisions?.record(judged);
     },
     metrics,

@@ -1,23 +1,32 @@
 import type { Logger } from 'pino';
 import { boundedEvent, type RecordedEvent } from '../../kubernetes/event.ts';
-import { tokenBucket } from '../../runtime/rate-limit.ts';
+import { throttle, tokenBucket } from '../../runtime/rate-limit.ts';
 import { followFault } from '../../runtime/standing-fault.ts';
 import { startTimer } from '../../runtime/timer.ts';
 import { type ApiClient, messageOf } from '../client/api-client.ts';
 import type { ApiError } from '../client/api-error.ts';
 import { EVENT_TIMINGS, type EventSeries, type EventTimings, eventSeriesStore } from './event-series.ts';
 import { type EventWrite, writeEvent } from './event-writer.ts';
+import { existingObjects } from './existing-objects.ts';
 
 const WRITE_TIMEOUT_MS = 5_000;
 /** As client-go: 12 tries, 10 s apart. */
 const MAX_ATTEMPTS = 12;
 const RETRY_MS = 10_000;
 const RETRY_JITTER = 0.25;
+/** An object whose creation was reviewed may be stored later than its review is settled: other webhooks take their time. */
+const CONFIRMATION_ATTEMPTS = 2;
+
+/** The origin of what this process' own controllers found. */
+const OWN = 'own';
 
 export interface EventRecorder {
-  /** Never throws, never waits. Nobody must rely on it: an Event may be dropped. */
-  record(event: RecordedEvent): void;
-  /** How many events were not, or will not be, shown in any Event. */
+  /**
+   * Never throws, never waits. Nobody must rely on it: an Event may be dropped.
+   * @param origin of a review: what its sender cannot forge, see {@link EventSeriesStore}
+   */
+  record(event: RecordedEvent, origin?: string): void;
+  /** How many events were not, or will not be, shown in any Event. Those about objects that the API server does not have are not counted. */
   dropped(): number;
   /** Writes what is still to be written, within the rate limit and for a bounded time. */
   stop(): Promise<void>;
@@ -26,8 +35,9 @@ export interface EventRecorder {
 /**
  * Writes Events (events.k8s.io/v1, which every API server since 1.19 has), so that they help people and never harm the
  * cluster: equal ones become one Event that is counted up, more than ten different notes on one object for one reason are
- * combined, all writes of the process share one rate limit, and what finds no room is dropped and counted. It needs create
- * and patch of `events` in the API group `events.k8s.io`, and get of what the Events are about.
+ * combined, all writes of the process share one rate limit, and what finds no room is dropped and counted. Before an Event of a review is
+ * created, the API server has to confirm the object of the review; that is limited with the writes. It needs create and patch of `events`
+ * in the API group `events.k8s.io`, and get of what the Events are about.
  *
  * @param options.identity who reports, at most 128 bytes
  */
@@ -38,10 +48,17 @@ export function createEventRecorder(options: {
   timings?: Partial<EventTimings>;
 }): EventRecorder {
   const { client, identity, log } = options;
+  const context = { client, identity, objects: existingObjects(client) };
   const timings = { ...EVENT_TIMINGS, ...options.timings };
   const store = eventSeriesStore(timings);
   const bucket = tokenBucket(timings.burst, timings.refillMs);
   const fault = followFault(log, 'Events are written again');
+  const tellUnconfirmed = throttle((events) =>
+    log.info(
+      { events },
+      'Events were not written: the API server does not have the objects of the reviews, or has others of their names',
+    ),
+  );
   const stopping = new AbortController();
   let dropped = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -51,8 +68,9 @@ export function createEventRecorder(options: {
 
   function plan(): void {
     clearTimeout(timer);
+    if (writing || stopped) return;
     const next = store.next();
-    if (!next || writing || stopped) return;
+    if (!next) return;
     const waitMs = Math.max(next.dueAt - performance.now(), bucket.waitMs());
     timer = startTimer(() => {
       writing = writeOne(next).then(() => {
@@ -66,7 +84,7 @@ export function createEventRecorder(options: {
   async function writeOne(series: EventSeries): Promise<void> {
     if (!bucket.take()) return;
     const limits = { timeoutMs: WRITE_TIMEOUT_MS, signal: stopping.signal };
-    settle(series, await writeEvent(client, series, identity, limits));
+    settle(series, await writeEvent(context, series, limits));
   }
 
   function settle(series: EventSeries, write: EventWrite): void {
@@ -74,20 +92,28 @@ export function createEventRecorder(options: {
     switch (write.outcome) {
       case 'written':
         fault.isOver();
-        store.wrote(series, write.count);
+        dropped += store.wrote(series, write.count);
         break;
       case 'again':
-        series.dueAt = performance.now();
+        dropped += store.postpone(series, performance.now());
+        break;
+      case 'unconfirmed':
+        if (series.event.reviewed?.uid === undefined && series.attempts < CONFIRMATION_ATTEMPTS) tryLater(series);
+        else if (store.forget(series) > 0) tellUnconfirmed();
         break;
       case 'failed':
         if (!stopping.signal.aborted) fault.is('failed', `Events are not written: ${messageOf(write.error)}`);
-        series.dueAt = performance.now() + RETRY_MS * (1 + Math.random() * RETRY_JITTER);
         if (series.attempts >= MAX_ATTEMPTS) dropped += store.forget(series);
+        else tryLater(series);
         break;
       case 'refused':
         explain(write.error);
         dropped += store.forget(series);
     }
+  }
+
+  function tryLater(series: EventSeries): void {
+    dropped += store.postpone(series, performance.now() + RETRY_MS * (1 + Math.random() * RETRY_JITTER));
   }
 
   /** A namespace that is gone or going takes its Events along: that is nobody's fault. */
@@ -97,7 +123,7 @@ export function createEventRecorder(options: {
     } else if (status === 403) {
       fault.is(
         'forbidden',
-        `Events are not written: allow create and patch of events in group events.k8s.io (${message})`,
+        `Events are not written: allow create and patch of events in group events.k8s.io, and get of what they are about (${message})`,
       );
     } else {
       fault.is(String(status), `an Event was refused: ${message}`);
@@ -106,17 +132,17 @@ export function createEventRecorder(options: {
 
   async function flush(): Promise<void> {
     await writing;
-    for (const series of [...store.pending()]) {
+    for (const series of store.pending()) {
       if (stopping.signal.aborted || bucket.waitMs() > 0) return;
       await writeOne(series);
     }
   }
 
   return {
-    record(event) {
+    record(event, origin = OWN) {
       const bounded = boundedEvent(event);
-      if (stopped || !bounded || !store.add(bounded)) dropped++;
-      else plan();
+      dropped += stopped || !bounded ? 1 : store.add(bounded, origin);
+      plan();
     },
     dropped: () => dropped,
     async stop() {
@@ -126,7 +152,7 @@ export function createEventRecorder(options: {
       const bound = setTimeout(() => stopping.abort(new Error('the process ends')), timings.flushMs);
       await flush();
       clearTimeout(bound);
-      for (const series of [...store.pending()]) dropped += store.forget(series);
+      for (const series of store.pending()) dropped += store.forget(series);
     },
   };
 }

@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { namespaceOf, type RecordedEvent } from '../../kubernetes/event.ts';
-
-const NAME_MAX_LENGTH = 253;
-const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+import { isObjectName, namespaceOf, type ObjectReference, type RecordedEvent } from '../../kubernetes/event.ts';
+import { createFairMap, type EntrySource } from '../../runtime/fair-map.ts';
 
 export interface EventTimings {
   /** How long a new Event waits: for more of its kind, and for its object, which is being created. */
@@ -32,10 +30,12 @@ export const EVENT_TIMINGS: EventTimings = {
 export function eventName(object: string): string {
   const suffix = randomBytes(8).toString('hex');
   const name = `${object}.${suffix}`;
-  return name.length <= NAME_MAX_LENGTH && DNS_SUBDOMAIN.test(name) ? name : `taintkeeper.${suffix}`;
+  return isObjectName(name) ? name : `taintkeeper.${suffix}`;
 }
 
-/** Notes that one object may have at a time with the same reason; the ones beyond share an Event. As client-go's correlator. */
+/**
+ * Notes that one origin may have at a time on one object with the same reason; the ones beyond share an Event. As client-go's correlator.
+ */
 const MAX_SIMILAR = 10;
 /** Events that wait to be written: at one every two seconds, about four minutes' worth. */
 const MAX_PENDING = 128;
@@ -43,8 +43,11 @@ const MAX_PENDING = 128;
 /** Equal Events, which become one object at the API server. */
 export interface EventSeries {
   readonly event: RecordedEvent;
+  readonly source: EntrySource;
   /** Milliseconds since the epoch. */
   readonly firstAt: number;
+  /** The same by the monotonic clock. */
+  readonly recordedAt: number;
   lastAt: number;
   count: number;
   /** The count that the API server knows. */
@@ -58,114 +61,176 @@ export interface EventSeries {
 }
 
 /**
- * All that is to be written, which is bounded, and what was written lately, which is as bounded as the rate of writes.
+ * All series that are to be written, which are bounded, and those that were written lately, which are as bounded as the rate of writes.
+ * Neither the bound nor the order lets one origin take the place of another: see {@link createFairMap}.
  */
 export interface EventSeriesStore {
-  /** Counts the event in. @returns false when there is no room for it */
-  add(event: RecordedEvent): boolean;
-  /** The one to be written next. */
+  /**
+   * Counts the event in.
+   * @param origin whoever made it happen, such as the address that a review came from
+   * @returns how many events were dropped to make room
+   */
+  add(event: RecordedEvent, origin: string): number;
+  /** The one to be written next. It is not dropped before it was written. Origins with series that are due take turns. */
   next(): EventSeries | undefined;
-  /** The API server knows this count now. */
-  wrote(series: EventSeries, count: number): void;
+  /** The API server knows this count now. @returns how many events were dropped to make room */
+  wrote(series: EventSeries, count: number): number;
+  /** It is to be written later. @returns how many events were dropped to make room */
+  postpone(series: EventSeries, dueAt: number): number;
   /** Forgets a series. @returns how many of its events nobody will see */
   forget(series: EventSeries): number;
-  pending(): Iterable<EventSeries>;
+  pending(): EventSeries[];
+}
+
+/** By which a series is found, and counted among similar ones. */
+interface Keys {
+  readonly key: string;
+  readonly similar: string | undefined;
 }
 
 export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventTimings): EventSeriesStore {
-  /** By key; each in one of the two maps. `quiet` has the one that was written first at its head. */
-  const pending = new Map<string, EventSeries>();
+  /** Each series is in one of these places; `quiet` has the one that was written first at its head. */
+  const pending = createFairMap<EventSeries>(MAX_PENDING - 1);
   const quiet = new Map<string, EventSeries & { expiresAt?: number }>();
-  const keys = new WeakMap<EventSeries, { key: string; group: string | undefined }>();
+  /** The one that waits for its turn, or is being written. */
+  let chosen: EventSeries | undefined;
+  const keys = new WeakMap<EventSeries, Keys>();
   const similar = new Map<string, number>();
+  /** The origins in the order of their last turns. */
+  const turns = new Map<string, number>();
+  let turn = 0;
 
-  function count(series: EventSeries): true {
-    series.count++;
-    series.lastAt = Date.now();
-    return true;
+  /** @returns how many events were dropped to make room */
+  function wait(series: EventSeries, source: EntrySource): number {
+    const { key = '' } = keys.get(series) ?? {};
+    const dropped = pending.set(key, series, source);
+    return dropped ? forget(dropped) : 0;
   }
 
-  /** Counts up one that is known already. */
-  function grow(key: string): boolean {
-    const waiting = pending.get(key);
-    if (waiting) return count(waiting);
-    const known = quiet.get(key);
-    if (!known) return false;
+  /** Counts up one that is known already. @returns undefined where there is none, else as {@link wait} */
+  function grow(key: string, source: EntrySource): number | undefined {
+    const isChosen = chosen !== undefined && keys.get(chosen)?.key === key;
+    const known = isChosen ? chosen : (pending.get(key) ?? quiet.get(key));
+    if (!known) return undefined;
+    known.count++;
+    known.lastAt = Date.now();
+    if (isChosen) return 0;
     quiet.delete(key);
-    pending.set(key, known);
-    return count(known);
+    return wait(known, source);
   }
 
-  function remove(series: EventSeries): void {
+  function forget(series: EventSeries): number {
     const known = keys.get(series);
-    if (!known) return;
-    pending.delete(known.key);
-    quiet.delete(known.key);
+    if (!known) return 0;
     keys.delete(series);
-    if (known.group === undefined) return;
-    const left = (similar.get(known.group) ?? 1) - 1;
-    if (left === 0) similar.delete(known.group);
-    else similar.set(known.group, left);
+    if (series === chosen) chosen = undefined;
+    if (pending.get(known.key) === series) pending.delete(known.key);
+    if (quiet.get(known.key) === series) quiet.delete(known.key);
+    if (known.similar !== undefined) {
+      const left = (similar.get(known.similar) ?? 1) - 1;
+      if (left === 0) similar.delete(known.similar);
+      else similar.set(known.similar, left);
+    }
+    return series.count - series.written;
   }
 
   function dropExpired(): void {
     for (const series of quiet.values()) {
       if ((series.expiresAt ?? 0) > performance.now()) return;
-      remove(series);
+      forget(series);
     }
   }
 
+  /** Whether it is written before the other one. */
+  function isBefore(series: EventSeries, other: EventSeries, now: number): boolean {
+    const areDue = series.dueAt <= now && other.dueAt <= now;
+    const order = areDue ? (turns.get(series.source.origin) ?? 0) - (turns.get(other.source.origin) ?? 0) : 0;
+    return (order || series.dueAt - other.dueAt) < 0;
+  }
+
+  function endTurn({ source: { origin } }: EventSeries): void {
+    turns.delete(origin);
+    turns.set(origin, ++turn);
+    const [first] = turns.keys();
+    if (turns.size > MAX_PENDING && first !== undefined) turns.delete(first);
+  }
+
   return {
-    add(event) {
+    add(event, origin) {
       dropExpired();
       const group = groupOf(event);
-      const ownKey = JSON.stringify([group, event.note]);
-      if (grow(ownKey)) return true;
+      const { kind, namespace = '', name } = event.reviewed ?? event.regarding;
+      const source = { origin, part: `${kind} ${namespace}/${name}` };
+      const ownKey = JSON.stringify([group, event.reviewed && identityOf(event.reviewed), event.note]);
+      const grown = grow(ownKey, source);
+      if (grown !== undefined) return grown;
 
-      const combined = (similar.get(group) ?? 0) >= MAX_SIMILAR;
-      if (combined && grow(group)) return true;
-      if (pending.size >= MAX_PENDING) return false;
+      const shared = JSON.stringify([group, origin]);
+      const combined = (similar.get(shared) ?? 0) >= MAX_SIMILAR;
+      const combinedGrown = combined ? grow(shared, source) : undefined;
+      if (combinedGrown !== undefined) return combinedGrown;
 
-      const now = Date.now();
+      const [now, recordedAt] = [Date.now(), performance.now()];
       const series: EventSeries = {
         event: combined ? { ...event, note: `(combined from similar events) ${event.note}` } : event,
+        source,
         firstAt: now,
+        recordedAt,
         lastAt: now,
         count: 1,
         written: 0,
         name: eventName(event.regarding.name),
         created: false,
-        dueAt: performance.now() + settleMs,
+        dueAt: recordedAt + settleMs,
         attempts: 0,
       };
-      pending.set(combined ? group : ownKey, series);
-      keys.set(series, combined ? { key: group, group: undefined } : { key: ownKey, group });
-      if (!combined) similar.set(group, (similar.get(group) ?? 0) + 1);
-      return true;
+      keys.set(series, combined ? { key: shared, similar: undefined } : { key: ownKey, similar: shared });
+      if (!combined) similar.set(shared, (similar.get(shared) ?? 0) + 1);
+      return wait(series, source);
     },
     next() {
-      let first: EventSeries | undefined;
-      for (const series of pending.values()) if (!first || series.dueAt < first.dueAt) first = series;
+      const now = performance.now();
+      let first = chosen;
+      for (const series of pending.values()) if (!first || isBefore(series, first, now)) first = series;
+      if (first === undefined || first === chosen) return first;
+      pending.delete(keys.get(first)?.key ?? '');
+      if (chosen) wait(chosen, chosen.source);
+      chosen = first;
       return first;
     },
     wrote(series, written) {
+      endTurn(series);
       series.written = written;
       series.attempts = 0;
-      series.dueAt = performance.now() + patchIntervalMs;
+      if (series.count > written) return this.postpone(series, performance.now() + patchIntervalMs);
       const key = keys.get(series)?.key;
-      if (key === undefined || series.count > written) return;
+      if (key === undefined) return 0;
+      if (series === chosen) chosen = undefined;
       pending.delete(key);
+      series.dueAt = performance.now() + patchIntervalMs;
       quiet.set(key, Object.assign(series, { expiresAt: performance.now() + windowMs }));
+      return 0;
+    },
+    postpone(series, dueAt) {
+      endTurn(series);
+      series.dueAt = dueAt;
+      if (series !== chosen) return 0;
+      chosen = undefined;
+      return wait(series, series.source);
     },
     forget(series) {
-      remove(series);
-      return series.count - series.written;
+      endTurn(series);
+      return forget(series);
     },
-    pending: () => pending.values(),
+    pending: () => [...(chosen ? [chosen] : []), ...pending.values()],
   };
 }
 
-/** What Events that differ in their notes alone have in common. */
-function groupOf({ regarding, type, reason, action }: RecordedEvent): string {
-  return JSON.stringify([regarding.kind, namespaceOf(regarding), regarding.name, regarding.uid, type, reason, action]);
+/** What Events have in common that differ in their notes alone. */
+function groupOf({ regarding, type, reason, action }: RecordedEvent): unknown[] {
+  return [...identityOf(regarding), type, reason, action];
+}
+
+function identityOf(object: ObjectReference): unknown[] {
+  return [object.kind, namespaceOf(object), object.name, object.uid];
 }

@@ -1,43 +1,15 @@
-import { namespaceOf, type ObjectReference, printableWithin } from '../../kubernetes/event.ts';
+import { namespaceOf, printableWithin } from '../../kubernetes/event.ts';
 import { microTime } from '../../kubernetes/text.ts';
 import type { ApiClient, RequestOptions } from '../client/api-client.ts';
 import { type ApiError, isConflict, isFinal, isNotFound } from '../client/api-error.ts';
 import { type EventSeries, eventName } from './event-series.ts';
-
-/** Where the API server has the objects that our Events are about. */
-const COLLECTIONS: Readonly<Record<string, (namespace: string) => string>> = {
-  Node: () => '/api/v1/nodes',
-  DaemonSet: (namespace) => `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/daemonsets`,
-  TaintPolicy: () => '/apis/taintkeeper.dev/v1alpha1/taintpolicies',
-  TolerationPolicy: () => '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies',
-  RecoveryPolicy: () => '/apis/taintkeeper.dev/v1alpha1/recoverypolicies',
-};
+import type { ExistingObject, ExistingObjects } from './existing-objects.ts';
 
 /**
- * The uid by which `kubectl describe` looks for an object's Events (searchEvents of k8s.io/kubectl). An object that is
- * being created has none yet when its admission is judged, and a violation knows its policy by name alone. Of a node that cannot be
- * read it is the name, as kubelets have it: kubectl looks for both.
- * @returns undefined when there is no such object, or none that may be read
- * @throws Error, and ApiError for what may be better next time
+ * How much older than the review of its creation an object may seem: creation times are whole seconds, by the clock of one of several API
+ * servers.
  */
-async function findUid(
-  client: ApiClient,
-  regarding: ObjectReference,
-  options: RequestOptions,
-): Promise<string | undefined> {
-  if (regarding.uid) return regarding.uid;
-  const unknown = regarding.kind === 'Node' ? regarding.name : undefined;
-  const collection = COLLECTIONS[regarding.kind];
-  if (!collection) return unknown;
-  try {
-    const path = `${collection(namespaceOf(regarding))}/${encodeURIComponent(regarding.name)}`;
-    const { metadata } = await client.request<{ metadata: { uid: string } }>('GET', path, options);
-    return metadata.uid;
-  } catch (error) {
-    if (isFinal(error)) return unknown;
-    throw error;
-  }
-}
+const CREATION_TOLERANCE_MS = 5_000;
 
 /** How the write of one Event ended. */
 export type EventWrite =
@@ -46,14 +18,21 @@ export type EventWrite =
   /** It is to be tried again, at once or when the API server is better. */
   | { readonly outcome: 'again' }
   | { readonly outcome: 'failed'; readonly error: unknown }
+  /** The API server has no object that the review can have been about, or does not have it yet. */
+  | { readonly outcome: 'unconfirmed' }
   /** Trying again is of no use. */
   | { readonly outcome: 'refused'; readonly error: ApiError };
 
+export interface EventWriterContext {
+  readonly client: ApiClient;
+  readonly objects: ExistingObjects;
+  readonly identity: string;
+}
+
 /** Creates the series' Event, or writes its new count. What is known of it is kept in the series. */
 export async function writeEvent(
-  client: ApiClient,
+  { client, objects, identity }: EventWriterContext,
   series: EventSeries,
-  identity: string,
   options: RequestOptions,
 ): Promise<EventWrite> {
   try {
@@ -63,7 +42,8 @@ export async function writeEvent(
   }
 
   async function create(): Promise<EventWrite> {
-    const uid = await findUid(client, series.event.regarding, options);
+    if (!(await isConfirmed())) return { outcome: 'unconfirmed' };
+    const uid = await findUid();
     const { count } = series;
     try {
       await client.request('POST', collectionOf(series), { ...options, body: eventObject(series, uid, identity) });
@@ -75,6 +55,35 @@ export async function writeEvent(
     }
     series.created = true;
     return { outcome: 'written', count };
+  }
+
+  async function isConfirmed(): Promise<boolean> {
+    const { reviewed } = series.event;
+    if (!reviewed) return true;
+    const found = await objects.find(reviewed, series.dueAt, options);
+    if (!found) return false;
+    return reviewed.uid === undefined ? wasCreatedSince(found) : found.uid === reviewed.uid;
+  }
+
+  function wasCreatedSince({ createdAt }: ExistingObject): boolean {
+    const reviewedAt = client.now().getTime() - (performance.now() - series.recordedAt);
+    return createdAt >= reviewedAt - CREATION_TOLERANCE_MS;
+  }
+
+  /**
+   * The uid by which `kubectl describe` looks for an object's Events (searchEvents of k8s.io/kubectl). Of a node that cannot be read it is
+   * the name, as kubelets have it: kubectl looks for both.
+   */
+  async function findUid(): Promise<string | undefined> {
+    const { regarding } = series.event;
+    if (regarding.uid) return regarding.uid;
+    const unknown = regarding.kind === 'Node' ? regarding.name : undefined;
+    try {
+      return (await objects.find(regarding, series.dueAt, options))?.uid ?? unknown;
+    } catch (error) {
+      if (isFinal(error)) return unknown;
+      throw error;
+    }
   }
 
   async function patch(): Promise<EventWrite> {

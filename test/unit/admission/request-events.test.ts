@@ -120,8 +120,8 @@ it.each<{
   },
 ])('$outcome is shown on the node and on the policy', ({ request, policies, phase, type, reason, said }) => {
   expect(found(request, policies, phase)).toEqual([
-    { regarding: NODE, type, reason, action: expect.any(String), note: `TaintPolicy p ${said}` },
-    { regarding: POLICY, type, reason, action: expect.any(String), note: `Node n1: ${said}` },
+    { regarding: NODE, reviewed: NODE, type, reason, action: expect.any(String), note: `TaintPolicy p ${said}` },
+    { regarding: POLICY, reviewed: NODE, type, reason, action: expect.any(String), note: `Node n1: ${said}` },
   ]);
 });
 
@@ -153,7 +153,9 @@ describe('the creation of a node', () => {
     const [onNode, onPolicy] = found(creation, policies, phase);
     expect(onNode).toMatchObject({ reason, note: `TaintPolicy p ${said}` });
     expect(onNode?.regarding).toEqual({ apiVersion: 'v1', kind: 'Node', name: 'n1' });
+    expect(onNode?.reviewed).toEqual(onNode?.regarding);
     expect(onPolicy).toMatchObject({ regarding: POLICY, note: `Node n1: ${said}` });
+    expect(onPolicy?.reviewed).toEqual(onNode?.regarding);
   });
 });
 
@@ -162,9 +164,11 @@ describe('a DaemonSet', () => {
 
   it('gets one Event for all tolerations that one policy added, and so does the policy', () => {
     const request = daemonSetRequest({ object: daemonSet({ name: 'cni' }) });
+    const reviewed = { apiVersion: 'apps/v1', kind: 'DaemonSet', namespace: 'kube-system', name: 'cni' };
     expect(found(request, tolerations('Mutate'), 'mutate')).toEqual([
       {
-        regarding: { apiVersion: 'apps/v1', kind: 'DaemonSet', namespace: 'kube-system', name: 'cni' },
+        regarding: reviewed,
+        reviewed,
         type: 'Normal',
         reason: 'TolerationAdded',
         action: 'AddToleration',
@@ -172,6 +176,7 @@ describe('a DaemonSet', () => {
       },
       {
         regarding: { ...POLICY, kind: 'TolerationPolicy', name: 'cni' },
+        reviewed,
         type: 'Normal',
         reason: 'TolerationAdded',
         action: 'AddToleration',
@@ -191,14 +196,36 @@ describe('a DaemonSet', () => {
       expect(found(byAnother, tolerations(mode), 'validate')).toEqual(events);
     },
   );
+});
 
-  it('whose name is still to be generated is shown on the policy alone', () => {
-    const request = { ...daemonSetRequest({ object: daemonSet({ generateName: 'cni-' }) }), name: '' };
-    const events = found(request, tolerations('Mutate'), 'mutate');
-    expect(events.map(({ note }) => note)).toEqual([
-      `DaemonSet kube-system/cni-*: added toleration ${both} (user dev)`,
-    ]);
-  });
+it.each<[why: string, request: AdmissionRequest, policies: PolicySet, phase: Phase]>([
+  [
+    'a DaemonSet whose name is still to be generated',
+    { ...daemonSetRequest({ object: daemonSet({ generateName: 'cni-' }) }), name: '' },
+    tolerations('Mutate'),
+    'mutate',
+  ],
+  [
+    'a DaemonSet without a namespace',
+    { ...daemonSetRequest({ object: daemonSet({ name: 'cni' }) }), namespace: '' },
+    policySet({ toleration: { cni: { mode: 'Mutate', daemonSets: { namespaces: ['*'] } } } }),
+    'mutate',
+  ],
+  [
+    'an update of a node without a uid',
+    nodeRequest({ object: node([]), oldObject: node([GPU], { uid: undefined }) }),
+    protect('Deny'),
+    'validate',
+  ],
+])('nothing could confirm %s: there is a violation and no Event', (_why, request, policies, phase) => {
+  expect(judge(request, phase, policies).decision.violations).not.toEqual([]);
+  expect(found(request, policies, phase)).toEqual([]);
+});
+
+it('a node has no namespace, whatever its review says', () => {
+  const events = found({ ...DROP, namespace: 'kube-system' }, protect('Deny'), 'validate');
+  expect(events.map(({ reviewed }) => reviewed)).toEqual([NODE, NODE]);
+  expect(events.map(({ note }) => note)).toContainEqual(expect.stringMatching(/^Node n1: /));
 });
 
 it('many taints lead to one Event, and its note is not endless', () => {

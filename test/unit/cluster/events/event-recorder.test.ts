@@ -322,25 +322,155 @@ describe('what cannot be shown as it is', () => {
     expect(events()).toMatchObject([{ reportingInstance: `${'x'.repeat(125)}...` }]);
   });
 
-  it.each([
-    { why: 'too long to be followed by anything', name: 'n'.repeat(240) },
-    { why: 'one that nobody has validated yet', name: 'Not_A_Name' },
-  ])("the object's name is not in the Event's: $why", async ({ name }) => {
+  it("the object's name is not in the Event's where it is too long to be followed by anything", async () => {
     const { recorder, events } = record();
-    recorder.record(onNode(name));
+    recorder.record(onNode('n'.repeat(240)));
     await pass(2_000);
     expect(events()[0]?.metadata.name).toMatch(/^taintkeeper\.[0-9a-f]{16}$/);
   });
 
   it.each([
-    { why: 'no object has such a long name', name: 'n'.repeat(254) },
-    { why: 'or none', name: '' },
-  ])('is dropped: $why', async ({ name }) => {
+    { why: 'no object has such a long name', object: { name: 'n'.repeat(254) } },
+    { why: 'or none', object: { name: '' } },
+    { why: 'or one with other characters', object: { name: 'Not_A_Name' } },
+    { why: 'a name that would lead to another path', object: { name: '..' } },
+    { why: 'a name with a path', object: { name: '../secrets/taintkeeper-certs' } },
+    { why: 'a name with a query', object: { name: 'n1?fieldSelector=x' } },
+    { why: 'a name that is encoded', object: { name: '%2e%2e' } },
+    { why: 'a namespace that would lead to another path', object: { name: 'n1', namespace: '..' } },
+    { why: 'a namespace with a path', object: { name: 'n1', namespace: 'default/events/../../kube-system' } },
+  ])('is dropped, and nothing is asked of the API server: $why', async ({ object }) => {
     const { recorder, server } = record();
-    recorder.record(onNode(name));
+    const regarding = { apiVersion: 'apps/v1', kind: 'DaemonSet', ...object };
+    recorder.record(onNode('', '', { regarding }));
+    recorder.record(onNode('n1', '', { reviewed: regarding }));
     await pass(MINUTE);
-    expect(recorder.dropped()).toBe(1);
+    expect(recorder.dropped()).toBe(2);
+    expect([...server.writes, ...server.reads]).toEqual([]);
+  });
+});
+
+describe('an Event of a review', () => {
+  const N1_PATH = '/api/v1/nodes/n1';
+  const N1 = { apiVersion: 'v1', kind: 'Node', name: 'n1' };
+  const reviewed = (uid?: string, note = 'refused') => {
+    const object = { ...N1, ...(uid ? { uid } : {}) };
+    return [
+      onNode('n1', note, { regarding: object, reviewed: object }),
+      { ...onPolicy(`Node n1: ${note}`), reviewed: object },
+    ];
+  };
+  function recordReviews(created: Record<string, number> = {}) {
+    const server = eventServer({ [POLICY_PATH]: 'uid-p', [N1_PATH]: 'uid-n1' }, created);
+    const log = captureLog('debug');
+    const recorder = createEventRecorder({ client: server.client, identity: 'pod-1', log: log.log });
+    recorders.push(recorder);
+    const review = (uid?: string, note?: string, origin = '10.0.0.1') => {
+      for (const event of reviewed(uid, note)) recorder.record(event, origin);
+    };
+    return { server, log, recorder, review, events: () => [...server.events.values()] };
+  }
+
+  it('is written once the API server has the object with that uid, which is read once', async () => {
+    const { server, review, events } = recordReviews();
+    review('uid-n1');
+    await pass(2_000);
+    expect(events().map(({ regarding }) => regarding.uid)).toEqual(['uid-n1', 'uid-p']);
+    expect(server.reads).toEqual([N1_PATH, POLICY_PATH]);
+  });
+
+  it('is not written, nor that of the policy, where the object has another uid', async () => {
+    const { server, review, recorder, log } = recordReviews();
+    review('made-up');
+    await pass(5 * MINUTE);
+    expect([server.writes, server.reads]).toEqual([[], [N1_PATH]]);
+    expect(recorder.dropped()).toBe(0);
+    expect(log.lines().map(({ msg }) => msg)).toEqual([expect.stringContaining('does not have the objects')]);
+  });
+
+  it('is not written, nor that of the policy, where there is no such object', async () => {
+    const { server, recorder } = recordReviews();
+    const ghost = { ...N1, name: 'ghost', uid: 'uid-ghost' };
+    recorder.record(onNode('ghost', 'x', { regarding: ghost, reviewed: ghost }), '10.0.0.1');
+    recorder.record({ ...onPolicy('x'), reviewed: ghost }, '10.0.0.1');
+    await pass(5 * MINUTE);
+    expect([server.writes, server.reads]).toEqual([[], ['/api/v1/nodes/ghost']]);
+  });
+
+  it('of a creation is written where the object is no older than the review', async () => {
+    const { review, events } = recordReviews({ [N1_PATH]: Date.now() - 2_000 });
+    review();
+    await pass(2_000);
+    expect(events().map(({ regarding }) => regarding.uid)).toEqual(['uid-n1', 'uid-p']);
+  });
+
+  it('of a creation is not written where the object was there before', async () => {
+    const { server, review } = recordReviews({ [N1_PATH]: Date.now() - 20_000 });
+    review();
+    await pass(5 * MINUTE);
     expect(server.writes).toEqual([]);
+  });
+
+  it('of a creation that takes longer is written later', async () => {
+    const { server, review, events } = recordReviews();
+    const missing = new ApiError('GET', N1_PATH, 404, 'NotFound', '');
+    server.answer = (_method, path) => (path === N1_PATH ? missing : undefined);
+    review();
+    await pass(2_000);
+    expect(events()).toEqual([]);
+    server.answer = () => undefined;
+    await pass(15_000);
+    expect(events().map(({ regarding }) => regarding.uid)).toEqual(['uid-n1', 'uid-p']);
+  });
+
+  it('is counted apart from a forged one that only the uid tells from it', async () => {
+    const { review, events } = recordReviews();
+    for (let n = 0; n < 5; n++) review('made-up', 'refused', '10.0.0.66');
+    review('uid-n1');
+    await pass(5_000);
+    expect(events().map(({ regarding, series }) => [regarding.name, series])).toEqual([
+      ['n1', undefined],
+      ['p', undefined],
+    ]);
+  });
+
+  it('is pushed out by no forger: thousands of reviews of other objects and users from one address', async () => {
+    const { server, recorder, review, events } = recordReviews();
+    const forge = (n: number) => {
+      const ghost = { ...N1, name: `ghost-${n}`, uid: `uid-${n}` };
+      recorder.record(onNode(ghost.name, `user-${n}`, { regarding: ghost, reviewed: ghost }), '10.0.0.66');
+    };
+    for (let n = 0; n < 3_000; n++) forge(n);
+    review('uid-n1', 'refused (user dev)');
+    for (let n = 3_000; n < 6_000; n++) forge(n);
+    await pass(5_000);
+    expect(events().map(({ note }) => note)).toEqual(['refused (user dev)', 'Node n1: refused (user dev)']);
+    // The forger's share is bounded as well: a read for a token.
+    await pass(MINUTE);
+    expect(server.reads.length).toBeLessThanOrEqual(20 + 33);
+  });
+
+  it('is not combined with those that a forger made up about the same object', async () => {
+    const { review, events } = recordReviews();
+    for (let n = 0; n < 100; n++) review('uid-n1', `user-${n}`, '10.0.0.66');
+    review('uid-n1', 'refused (user dev)');
+    await pass(5 * MINUTE);
+    expect(events().map(({ note }) => note)).toEqual(
+      expect.arrayContaining(['refused (user dev)', 'Node n1: refused (user dev)']),
+    );
+  });
+
+  it('keeps its place in a flood that goes on, and the noisy origin gets its turns, too', async () => {
+    const { recorder, review, events, server } = recordReviews();
+    for (let n = 0; n < 600; n++) {
+      const ghost = { ...N1, name: `ghost-${n}`, uid: `uid-${n}` };
+      recorder.record(onNode(ghost.name, 'x', { regarding: ghost, reviewed: ghost }), '10.0.0.66');
+      if (n === 300) review('uid-n1');
+      await pass(5);
+    }
+    await pass(5_000);
+    expect(events()).toHaveLength(2);
+    expect(server.reads.filter((path) => path.includes('ghost')).length).toBeGreaterThan(1);
   });
 });
 

@@ -27,7 +27,11 @@ export interface EventServer {
   shown(): number;
 }
 
-export function eventServer(uids: Readonly<Record<string, string>> = {}): EventServer {
+/** @param uids of the objects that there are, by path; each is as old as `created` says, in milliseconds, or just being created */
+export function eventServer(
+  uids: Readonly<Record<string, string>> = {},
+  created: Readonly<Record<string, number>> = {},
+): EventServer {
   const error = (method: string, path: string, status: number, reason: string) =>
     new ApiError(method, path, status, reason, '');
 
@@ -35,7 +39,8 @@ export function eventServer(uids: Readonly<Record<string, string>> = {}): EventS
     if (method === 'GET') {
       const uid = uids[path];
       if (uid === undefined) throw error(method, path, 404, 'NotFound');
-      return { metadata: { uid } };
+      const creationTimestamp = new Date(created[path] ?? Date.now()).toISOString();
+      return JSON.stringify({ metadata: { uid, creationTimestamp } });
     }
     if (method === 'POST') {
       const event = structuredClone(body) as StoredEvent;

@@ -1,0 +1,68 @@
+import { namespaceOf, type ObjectReference } from '../../kubernetes/event.ts';
+import type { ApiClient, RequestOptions } from '../client/api-client.ts';
+import { isNotFound } from '../client/api-error.ts';
+
+/** Where the API server has the objects that our Events are about. */
+const COLLECTIONS: Readonly<Record<string, (namespace: string) => string>> = {
+  Node: () => '/api/v1/nodes',
+  DaemonSet: (namespace) => `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/daemonsets`,
+  TaintPolicy: () => '/apis/taintkeeper.dev/v1alpha1/taintpolicies',
+  TolerationPolicy: () => '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies',
+  RecoveryPolicy: () => '/apis/taintkeeper.dev/v1alpha1/recoverypolicies',
+};
+
+/** The API server leaves out all but the metadata: a Node has 30 to 60 KB. */
+const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
+
+/** Events on an object and on its policies are written one after the other. */
+const MAX_KEPT = 64;
+
+/** An object as the API server has it. */
+export interface ExistingObject {
+  readonly uid: string;
+  /** Milliseconds since the epoch, by the API server's clock. */
+  readonly createdAt: number;
+}
+
+/** Reads objects by name, from the API server or from what was read before. */
+export interface ExistingObjects {
+  /**
+   * @param notBefore how old an answer may be, by the monotonic clock
+   * @returns undefined when there is no such object
+   * @throws ApiError, Error
+   */
+  find(object: ObjectReference, notBefore: number, options: RequestOptions): Promise<ExistingObject | undefined>;
+}
+
+export function existingObjects(client: ApiClient): ExistingObjects {
+  const answers = new Map<string, { readonly at: number; readonly found: ExistingObject | undefined }>();
+
+  async function read(path: string, options: RequestOptions): Promise<ExistingObject | undefined> {
+    try {
+      const text = await client.request<string>('GET', path, { ...options, accept: METADATA_ONLY });
+      const { metadata } = JSON.parse(text) as { metadata: { uid: string; creationTimestamp: string } };
+      return { uid: metadata.uid, createdAt: Date.parse(metadata.creationTimestamp) };
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  return {
+    async find(object, notBefore, options) {
+      const collection = COLLECTIONS[object.kind];
+      if (!collection) return undefined;
+      const path = `${collection(namespaceOf(object))}/${encodeURIComponent(object.name)}`;
+      const known = answers.get(path);
+      if (known && known.at >= notBefore) return known.found;
+
+      const at = performance.now();
+      const found = await read(path, options);
+      answers.delete(path);
+      answers.set(path, { at, found });
+      const [oldest] = answers.keys();
+      if (answers.size > MAX_KEPT && oldest !== undefined) answers.delete(oldest);
+      return found;
+    },
+  };
+}
