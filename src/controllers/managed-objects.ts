@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
+import { lastWriter, type ManagedFields } from '../objects/managed-fields.ts';
 import { createBackOff } from '../runtime/back-off.ts';
 
 // What the objects have in common that taintkeeper writes and keeps as they should be.
@@ -102,45 +103,19 @@ export function limitRepairs(): RepairLimit {
   };
 }
 
-/** As much of an entry of `metadata.managedFields` (meta/v1, ManagedFieldsEntry) as is read here. */
-export interface ManagedFields {
-  readonly manager?: string;
-  /** `Apply` or `Update`. */
-  readonly operation?: string;
-  /** RFC 3339. */
-  readonly time?: string;
-  readonly subresource?: string;
-  readonly fieldsV1?: unknown;
-}
-
 /** What taintkeeper calls itself where it writes. */
 export const FIELD_MANAGER = 'taintkeeper';
 
 /**
  * Who owns a field, taintkeeper left out: who wrote it last. Nobody owns what was taken out altogether.
  *
- * @param path for example `['spec', 'template']`
+ * @param path as of {@link lastWriter}
  */
 export function fieldOwner(entries: readonly ManagedFields[], path: readonly string[]): ManagedFields | undefined {
   return lastWriter(
     entries.filter(({ manager }) => manager !== FIELD_MANAGER),
     path,
   );
-}
-
-/** Who wrote a field last, as far as it is there. @param path as of {@link fieldOwner} */
-export function lastWriter(entries: readonly ManagedFields[], path: readonly string[]): ManagedFields | undefined {
-  return entries
-    .filter(({ subresource }) => !subresource)
-    .filter(({ fieldsV1 }) => owns(fieldsV1, path))
-    .toSorted((a, b) => (a.time ?? '').localeCompare(b.time ?? ''))
-    .at(-1);
-}
-
-function owns(fields: unknown, [segment, ...rest]: readonly string[]): boolean {
-  if (segment === undefined) return true;
-  const below = (fields as Record<string, unknown> | null | undefined)?.[`f:${segment}`];
-  return below !== undefined && owns(below, rest);
 }
 
 /** For people: the name is what a client calls itself, or else the beginning of its user agent. */

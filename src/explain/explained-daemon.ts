@@ -1,5 +1,5 @@
 import type { podStateOf } from '../cluster/daemon-pods.ts';
-import { describeOwner, type ManagedFields } from '../controllers/managed-objects.ts';
+import { describeOwner } from '../controllers/managed-objects.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
 import { fixCommand, rolloutCommand } from '../coverage/fix.ts';
 import { managerOf } from '../coverage/remedies.ts';
@@ -7,6 +7,7 @@ import { type DaemonSetView, IGNORE_ANNOTATION } from '../judge/daemon-set.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { atMost, shellWord } from '../kubernetes/text.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
+import type { ManagedFields } from '../objects/managed-fields.ts';
 import { controllerOf, viewPodScheduling, viewScheduling } from '../objects/workload-object.ts';
 import { type DaemonExplanation, explainDaemonSet, explainPod, type TolerationOnDaemon } from './daemon-explanation.ts';
 import {

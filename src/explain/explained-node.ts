@@ -1,9 +1,11 @@
-import { describeOwner, type ManagedFields } from '../controllers/managed-objects.ts';
-import { REMOVED_ANNOTATION } from '../judge/removal.ts';
+import { describeOwner } from '../controllers/managed-objects.ts';
+import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
+import { RELEASE_ANNOTATION, REMOVED_ANNOTATION } from '../judge/removal.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { shellWord } from '../kubernetes/text.ts';
+import type { ManagedFields } from '../objects/managed-fields.ts';
 import { asNode, roomOn, viewNode } from '../objects/node-object.ts';
-import { explainNode, type NodeExplanation, type TaintOnNode } from './node-explanation.ts';
+import { explainNode, type KeptValue, type NodeExplanation, type TaintOnNode } from './node-explanation.ts';
 import {
   closing,
   type Explanation,
@@ -118,11 +120,16 @@ function standing(one: TaintOnNode, node: NodeExplanation): string {
     case 'removed':
       return `removed by somebody whom ${policiesOf(one)} exempts (spec.exempt), as the annotation ${REMOVED_ANNOTATION} says`;
     case 'missing':
-      return `wanted by ${named(one)}; ${hindranceText(one, node)}`;
+      return [`wanted by ${named(one)}`, hindranceText(one, node), ...rivalText(one)].join('; ');
   }
 }
 
-function hindranceText({ hindrance, onlyAudit }: TaintOnNode, { fromLeader }: NodeExplanation): string {
+function rivalText({ contradiction }: TaintOnNode): string[] {
+  return contradiction ? [`a node that carries neither gets ${contradiction.winner}: ${contradiction.why}`] : [];
+}
+
+function hindranceText({ hindrance, onlyAudit, kept }: TaintOnNode, { fromLeader }: NodeExplanation): string {
+  if (kept) return `the node carries ${formatTaint(kept.taint)}, which ${namedBy(kept.by)} protects as well`;
   switch (hindrance) {
     case undefined:
       return fromLeader ? RESTORING : 'the leader restores it, unless it is contested or waits for its turn';
@@ -133,7 +140,7 @@ function hindranceText({ hindrance, onlyAudit }: TaintOnNode, { fromLeader }: No
     case 'eviction':
       return 'it would evict pods, and no policy consents (mayEvict)';
     case 'held':
-      return 'the node has it with another value, which is protected';
+      return 'another value of it comes first';
     case 'contested':
       return 'removed each time, so not restored for now';
     case 'paced':
@@ -146,6 +153,16 @@ const WAITING = 'it evicts pods, and waits for its turn';
 
 function nextStep({ name, taints, troubles, fromLeader }: ExplainedNode): Step {
   const missing = taints.filter(({ state }) => state === 'missing');
+  const rivals = missing.find(({ contradiction }) => contradiction)?.contradiction;
+  if (rivals) {
+    const [winner, loser] = rivals.policies;
+    return {
+      command: `kubectl edit taintpolicy ${shellWord(loser)}`,
+      note: `${winner} and ${loser} require different values: settle on one, or let one of the policies leave out this node`,
+    };
+  }
+  const changed = missing.find(({ kept }) => kept);
+  if (changed?.kept) return changeBack(name, changed, changed.kept);
   const left = missing.find(({ hindrance }) => hindrance === 'mode');
   if (left) return { command: taintCommand(name, left), ...(evicts(left) ? { note: EVICTS } : {}) };
   const evicting = missing.find(({ hindrance }) => hindrance === 'eviction');
@@ -156,8 +173,6 @@ function nextStep({ name, taints, troubles, fromLeader }: ExplainedNode): Step {
       note: `mayEvict: true in ${by.field} lets taintkeeper set it, at a pace`,
     };
   }
-  if (missing.some(({ hindrance }) => hindrance === 'held'))
-    return { command: `kubectl get node ${shellWord(name)} -o jsonpath={.spec.taints}` };
   if (missing.some(({ hindrance }) => hindrance === 'contested')) {
     return {
       command: 'kubectl get events --all-namespaces --field-selector reason=TaintContested',
@@ -175,6 +190,26 @@ function nextStep({ name, taints, troubles, fromLeader }: ExplainedNode): Step {
     };
   }
   return { note: 'nothing: the node carries what it should' };
+}
+
+/** Who may not remove the one value has to announce it, and then sets the other in one request: so nobody else's addition comes between. */
+function changeBack(node: string, one: TaintOnNode, { taint, closedBy, isRecorded }: KeptValue): Step {
+  const kept = formatTaint(taint);
+  if (closedBy !== undefined) {
+    return {
+      command: `kubectl edit taintpolicy ${shellWord(closedBy)}`,
+      note: `it protects ${kept} and allows no removal (spec.release: Never)`,
+    };
+  }
+  const announce = `kubectl annotate --overwrite node ${shellWord(node)} ${RELEASE_ANNOTATION}=${shellWord(kept)}`;
+  const notes = [
+    'changes it back, in this order',
+    ...(evicts(one) ? [EVICTS] : []),
+    ...(isRecorded
+      ? [`to keep ${kept} instead: kubectl annotate node ${shellWord(node)} ${REMEMBERED_ANNOTATION}-`]
+      : []),
+  ];
+  return { command: `${announce} && ${taintCommand(node, one)}`, note: notes.join('; ') };
 }
 
 /** What a NoExecute taint does: whoever copies a command that sets it is to know before. */

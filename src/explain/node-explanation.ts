@@ -1,6 +1,8 @@
+import { type Contradiction, contradictions } from '../judge/contradictions.ts';
 import { settledOn } from '../judge/memory.ts';
 import { type Circumstances, type Hindrance, type Loss, nodeDrift } from '../judge/node-drift.ts';
 import type { NodeView } from '../judge/node-view.ts';
+import { isPresentTaint, presentTaints } from '../judge/removal.ts';
 import { type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
@@ -47,6 +49,28 @@ export interface TaintOnNode {
   readonly onlyAudit?: true;
   /** For a missing one: the node carries the same key and effect with another value. */
   readonly otherValue?: boolean;
+  /** For a missing one: that other value, where policies protect it. */
+  readonly kept?: KeptValue;
+  /** For a missing one: another policy requires another value. */
+  readonly contradiction?: Rivals;
+}
+
+/** A value that stands in the way of another one. */
+export interface KeptValue {
+  readonly taint: Taint;
+  readonly by: readonly Say[];
+  /** The first of the policies that protect it and let nobody announce its removal. */
+  readonly closedBy?: string;
+  /** Whether the missing value is one that the node is recorded to have carried, and no policy requires. */
+  readonly isRecorded: boolean;
+}
+
+/** Two policies that require different values of one taint. */
+export interface Rivals {
+  /** The value of a node that carries neither, as kubectl writes the taint. */
+  readonly winner: string;
+  readonly policies: readonly [winner: string, loser: string];
+  readonly why: string;
 }
 
 /** What the TaintPolicies say of one node. */
@@ -93,6 +117,7 @@ export function explainNode(
   const { losses, removed } = nodeDrift(node, compiled, isContested ? { isContested, hasTurn: false } : {});
   const present = valuesOf(node.taints);
   const groups = Map.groupBy(losses, ({ taint }) => formatTaint(taint));
+  const rivals = contradictions(selecting, [node]);
   return {
     audit,
     fromLeader: isContested !== undefined,
@@ -104,7 +129,10 @@ export function explainNode(
     })),
     taints: [
       ...carried,
-      ...[...groups.values()].map((group) => missing(group, present)),
+      ...[...groups.values()].map((group) => {
+        const found = missing(group, present);
+        return { ...found, ...inTheWay(found.taint, node, selecting, rivals) };
+      }),
       ...removed
         .filter(({ taint }) => !present.has(identity(taint)))
         .map(
@@ -131,6 +159,46 @@ function missing(losses: readonly Loss[], present: ReadonlyMap<string, string>):
       ? { onlyAudit: true }
       : {}),
     otherValue: present.has(identity(first.taint)),
+  };
+}
+
+/** What keeps a missing taint from being set: the value that the node carries, and what another policy requires. */
+function inTheWay(
+  missed: Taint,
+  { taints, labels, remembered }: NodeView,
+  selecting: readonly CompiledTaintPolicy[],
+  rivals: readonly Contradiction[],
+): Pick<TaintOnNode, 'kept' | 'contradiction'> {
+  const text = formatTaint(missed);
+  const rival = rivals.find(({ winner, loser }) => winner.text === text || loser.text === text);
+  const taint = taints.find((one) => identity(one) === identity(missed));
+  const isSettled = settledOn(remembered);
+  const holding = selecting.flatMap((policy) => {
+    const field = taint && policy.mode !== 'Audit' ? policy.heldBy(taint, isSettled) : undefined;
+    return field === undefined ? [] : [{ policy, field }];
+  });
+  const closed = holding.find(({ policy }) => !policy.releasable);
+  return {
+    ...(taint && holding.length > 0
+      ? {
+          kept: {
+            taint,
+            by: holding.map(({ policy: { name, mode }, field }) => ({ policy: name, mode, field })),
+            ...(closed ? { closedBy: closed.policy.name } : {}),
+            isRecorded:
+              isSettled(missed) && !presentTaints(labels, selecting).some((want) => isPresentTaint(missed, want)),
+          },
+        }
+      : {}),
+    ...(rival
+      ? {
+          contradiction: {
+            winner: rival.winner.text,
+            policies: [rival.winner.policy.name, rival.loser.policy.name],
+            why: rival.why,
+          },
+        }
+      : {}),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { PolicyObject } from '../cluster/policies.ts';
-import { lastWriter, type ManagedFields } from '../controllers/managed-objects.ts';
+import { lastWriter, type ManagedFields } from '../objects/managed-fields.ts';
 import type { Policy, PolicyKind } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
 

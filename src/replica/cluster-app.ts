@@ -162,7 +162,12 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       return policies.snapshot().compiled;
     },
     former: { recordOf: records.recordOf, now: () => client.now().getTime() },
-    advise: policyAdvice({ client, survey: () => present.work?.survey, log }),
+    advise: policyAdvice({
+      client,
+      survey: () => present.work?.survey,
+      policies: () => policies.snapshot().compiled,
+      log,
+    }),
     onJudged(judged) {
       const { request, judgement, origin } = judged;
       for (const event of eventsOf(request, judgement)) events.record(event, origin);

@@ -5,11 +5,12 @@ import { type AdmissionRequest, decodeReview } from '../admission/review.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { listFew } from '../cluster/watch/list-pages.ts';
 import { type ClusterSurvey, projectNode } from '../controllers/sources.ts';
+import { adviceAmong, adviceOnChange } from '../judge/contradictions.ts';
 import { adviceOn } from '../judge/findings.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { presentableWarnings } from '../kubernetes/text.ts';
 import { parseStoredPolicy } from '../policy/policy.ts';
-import { compilePolicies } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import { throttle } from '../runtime/rate-limit.ts';
 
 /** Gives warnings for whoever writes a policy. */
@@ -25,6 +26,8 @@ export interface AdviceOptions {
   readonly client: ApiClient;
   /** While this replica leads. */
   readonly survey: () => Pick<ClusterSurvey, 'isSynced' | 'nodes'> | undefined;
+  /** The policies in force. */
+  readonly policies: () => Pick<PolicySet, 'taintPolicies'>;
   readonly log: Logger;
 }
 
@@ -32,18 +35,22 @@ export interface AdviceOptions {
  * Warns of a TaintPolicy that is probably not meant as it is written. Without all nodes at hand it says nothing: what looks misspelt may
  * stand on one that is not known.
  */
-export function policyAdvice({ client, survey, log }: AdviceOptions): Advise {
+export function policyAdvice({ client, survey, policies, log }: AdviceOptions): Advise {
   const complain = throttle((missed) => log.warn({ missed }, 'the nodes cannot be read: no advice on policies'));
   /** While one is under way: never two at a time, and none is used again, since nodes may have changed because of what it said. */
   let reading: Promise<readonly NodeView[] | undefined> | undefined;
 
-  return async ({ object }) => {
-    const { result } = parseStoredPolicy(object);
-    // What is wrong with one that is not valid, the status says.
-    if (!result.ok || result.policy.kind !== 'TaintPolicy') return [];
-    const [policy] = compilePolicies([result.policy]).taintPolicies;
-    const nodes = await knownNodes();
-    return policy && nodes ? presentableWarnings(adviceOn(policy, nodes)) : [];
+  return async ({ object, oldObject }) => {
+    const policy = taintPolicyIn(object);
+    const nodes = policy && (await knownNodes());
+    if (!policy || !nodes) return [];
+    const before = oldObject === undefined || oldObject === null ? undefined : taintPolicyIn(oldObject);
+    const others = policies().taintPolicies.filter(({ name }) => name !== policy.name);
+    return presentableWarnings([
+      ...adviceOnChange(before, policy, nodes),
+      ...adviceAmong(policy, others, nodes),
+      ...adviceOn(policy, nodes),
+    ]);
   };
 
   function knownNodes(): Promise<readonly NodeView[] | undefined> {
@@ -65,6 +72,14 @@ export function policyAdvice({ client, survey, log }: AdviceOptions): Advise {
       return undefined;
     }
   }
+}
+
+/** Undefined for a policy of another kind, and for one that is not valid: what is wrong with it, the status says. */
+function taintPolicyIn(object: unknown): CompiledTaintPolicy | undefined {
+  const { result } = parseStoredPolicy(object);
+  return result.ok && result.policy.kind === 'TaintPolicy'
+    ? compilePolicies([result.policy]).taintPolicies[0]
+    : undefined;
 }
 
 /** Answers the reviews of policies: every one is allowed. */

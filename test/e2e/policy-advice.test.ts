@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { node } from '../control-plane/users.ts';
+import { PROGRAM } from '../control-plane/program.ts';
+import { runTool } from '../control-plane/run-tool.ts';
+import { admin, node } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
+import { waitForStatus } from './drift.ts';
 import { type Installation, install, registerControlPlaneNode, waitUntilProtected } from './installation.ts';
 import { policyObject } from './policy-objects.ts';
 
@@ -62,6 +65,70 @@ describeWithControlPlane('what kubectl says of a policy when it is applied', {},
       })
       .toBe('Warning: spec.nodeSelector selects none of 2 nodes\n');
     expect(await apply(selecting('gpu'), '--dry-run=server')).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('which nodes a changed selector leaves, with taints that it protected', async () => {
+    const taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+    const body = { metadata: { name: 'gpu-2', labels: { pool: 'gpu', zone: 'a' } }, spec: { taints: [taint] } };
+    expect((await cp().request(admin, 'POST', '/api/v1/nodes', { body })).status).toBe(201);
+    const protecting = (zone: string) => ({
+      mode: 'Restore',
+      nodeSelector: { matchLabels: { zone } },
+      taints: [{ key: 'dedicated', effect: 'NoSchedule' }],
+    });
+    const applied = (spec: object, ...args: string[]) =>
+      cp().kubectl(['apply', '-f', '-', ...args], {
+        input: JSON.stringify(policyObject('TaintPolicy', 'leaving', spec)),
+      });
+    expect((await applied(protecting('a'))).code).toBe(0);
+    await expect
+      .poll(async () => (await applied(protecting('b'), '--dry-run=server')).stderr, {
+        timeout: 15_000,
+        interval: 1_000,
+      })
+      .toBe(
+        'Warning: this policy no longer protects taints on 1 node that it selected: gpu-2\n' +
+          'Warning: spec.nodeSelector selects none of 3 nodes\n',
+      );
+    expect((await cp().kubectl(['delete', 'taintpolicy', 'leaving'])).code).toBe(0);
+  });
+
+  it('that another policy requires another value, which both have as a condition and explain settles', async () => {
+    const requiring = (value: string) => ({
+      mode: 'Restore',
+      nodeSelector: { matchLabels: { zone: 'a' } },
+      taints: [{ key: 'dedicated', value, effect: 'NoSchedule', ensure: 'Present' }],
+    });
+    const applied = (name: string, value: string, ...args: string[]) =>
+      cp().kubectl(['apply', '-f', '-', ...args], {
+        input: JSON.stringify(policyObject('TaintPolicy', name, requiring(value))),
+      });
+    expect(await applied('gpu', 'gpu')).toMatchObject({ code: 0, stderr: '' });
+    await expect
+      .poll(async () => (await applied('ml', 'ml', '--dry-run=server')).stderr, { timeout: 15_000, interval: 1_000 })
+      .toBe('Warning: TaintPolicy gpu requires dedicated=gpu:NoSchedule on node gpu-2, and wins over this policy\n');
+    expect((await applied('ml', 'ml')).code).toBe(0);
+    for (const name of ['gpu', 'ml']) {
+      const { conditions } = await waitForStatus(cp(), name, ({ conditions: found = [] }) =>
+        found.some(({ reason }) => reason === 'RequiredValuesDiffer'),
+      );
+      expect(conditions?.find(({ type }) => type === 'Stalled')?.message).toBe(
+        'TaintPolicies gpu and ml select node gpu-2 and require dedicated=gpu:NoSchedule and dedicated=ml:NoSchedule: ' +
+          'a node that carries neither gets dedicated=gpu:NoSchedule, because both are in mode Restore, and gpu comes first by name; ' +
+          'a node that carries one of them keeps it',
+      );
+    }
+    const kubeconfig = await cp().kubeconfigFile(admin);
+    const { code, stdout } = await runTool(
+      process.execPath,
+      [PROGRAM, 'explain', 'node', 'gpu-2', '--kubeconfig', kubeconfig],
+      { env: process.env },
+    );
+    expect(code).toBe(1);
+    expect(stdout).toContain(
+      'a node that carries neither gets dedicated=gpu:NoSchedule: both are in mode Restore, and gpu comes first by name',
+    );
+    expect(stdout).toContain('next: kubectl edit taintpolicy ml');
   });
 
   it('nothing, and takes it, where the webhook does not answer', async () => {

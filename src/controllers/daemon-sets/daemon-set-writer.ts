@@ -3,8 +3,9 @@ import { ApiError, isFinal, isNotFound, isOutdated } from '../../cluster/client/
 import type { Entry } from '../../cluster/watch/watch-cache.ts';
 import { listSubjects, type Violation } from '../../judge/decision.ts';
 import type { ObjectReference, RecordedEvent } from '../../kubernetes/event.ts';
+import type { ManagedFields } from '../../objects/managed-fields.ts';
 import { POLICY_API_VERSION } from '../../policy/policy.ts';
-import { describeOwner, FIELD_MANAGER, fieldOwner, type ManagedFields } from '../managed-objects.ts';
+import { describeOwner, FIELD_MANAGER, fieldOwner } from '../managed-objects.ts';
 import type { ClusterDaemonSet } from '../sources.ts';
 import type { RolloutStanding } from './rollout-watch.ts';
 

@@ -6,7 +6,7 @@ import type { OwedTaint, RestoredNatively } from '../../judge/node-view.ts';
 import { nativeViolation } from '../../judge/node-view.ts';
 import type { Arrival } from '../../judge/rulings.ts';
 import type { ObjectReference, RecordedEvent } from '../../kubernetes/event.ts';
-import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
+import { formatTaint, sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import { POLICY_API_VERSION } from '../../policy/policy.ts';
 import type { LeaderMetrics } from '../../server/metrics.ts';
 import type { ClusterNode } from '../sources.ts';
@@ -36,7 +36,8 @@ export function trackNodeReports({ contests, record, metrics, log }: NodeReports
   /** Of each node, the losses that were reported. */
   const reported = new Map<string, ReadonlySet<string>>();
   const tell = (entry: Entry<ClusterNode>, loss: Loss) => {
-    for (const event of eventsOfLoss(referenceTo(entry), loss, contests.rivalOf(entry, loss.taint))) record(event);
+    const rival = contests.rivalOf(entry, loss.taint);
+    for (const event of eventsOfLoss(referenceTo(entry), loss, rival, otherValue(entry, loss))) record(event);
   };
 
   const tellArrival = (entry: Entry<ClusterNode>, arrival: Arrival) => {
@@ -57,7 +58,8 @@ export function trackNodeReports({ contests, record, metrics, log }: NodeReports
         if (before?.has(keyOf(loss))) continue;
         tell(entry, loss);
         // Of many at once, most Events find no room.
-        log.warn(`Node ${entry.name}: ${noteOfLoss(loss, contests.rivalOf(entry, loss.taint))}`);
+        const rival = contests.rivalOf(entry, loss.taint);
+        log.warn(`Node ${entry.name}: ${noteOfLoss(entry.name, loss, rival, otherValue(entry, loss))}`);
       }
       if (staying.length === 0) reported.delete(entry.name);
       else reported.set(entry.name, new Set(staying.map(keyOf)));
@@ -89,7 +91,7 @@ function referenceTo({ name, uid }: Entry<ClusterNode>): ObjectReference {
 const WHY_NOT: Record<Exclude<Hindrance, 'contested'>, (loss: Loss) => string> = {
   mode: ({ policy }) => `mode ${policy.mode} does not restore it`,
   eviction: () => 'it would evict pods: add it by hand, or set mayEvict in the policy',
-  held: () => 'the node carries another value of it that is protected as well',
+  held: () => 'another value of it comes first',
   paced: () => 'it evicts pods, and waits for its turn',
 };
 
@@ -172,26 +174,42 @@ export function eventsOfReturn(
   });
 }
 
-/** What is to be said of a taint that was found missing, on the node and on the policy. */
-export function eventsOfLoss(node: ObjectReference, loss: Loss, rival: string | undefined): RecordedEvent[] {
-  const { type, reason, action, note } = saying(loss, formatTaint(loss.taint), rival);
+/** What the node carries in place of a missing taint: the same key and effect with another value. */
+function otherValue({ value }: Entry<ClusterNode>, { taint }: Loss): Taint | undefined {
+  return value.taints.find((one) => sameTaint(one, taint));
+}
+
+/**
+ * What is to be said of a taint that was found missing, on the node and on the policy.
+ * @param carried what the node carries in its place
+ */
+export function eventsOfLoss(
+  node: ObjectReference,
+  loss: Loss,
+  rival: string | undefined,
+  carried?: Taint,
+): RecordedEvent[] {
+  const { type, reason, action, note } = saying(node.name, loss, rival, carried);
   const policy = { apiVersion: POLICY_API_VERSION, kind: 'TaintPolicy', name: loss.policy.name };
   return [
-    { regarding: node, type, reason, action, note: noteOfLoss(loss, rival) },
+    { regarding: node, type, reason, action, note: noteOfLoss(node.name, loss, rival, carried) },
     { regarding: policy, type, reason, action, note: `Node ${node.name}: ${note}` },
   ];
 }
 
 /** The same in words, of a node that need not be named. */
-function noteOfLoss(loss: Loss, rival: string | undefined): string {
-  return `TaintPolicy ${loss.policy.name} ${saying(loss, formatTaint(loss.taint), rival).note}`;
+function noteOfLoss(node: string, loss: Loss, rival: string | undefined, carried: Taint | undefined): string {
+  return `TaintPolicy ${loss.policy.name} ${saying(node, loss, rival, carried).note}`;
 }
 
 function saying(
-  { hindrance, ...loss }: Loss,
-  taint: string,
+  node: string,
+  loss: Loss,
   rival: string | undefined,
+  carried: Taint | undefined,
 ): Omit<RecordedEvent, 'regarding'> {
+  const { hindrance } = loss;
+  const taint = formatTaint(loss.taint);
   switch (hindrance) {
     case undefined:
       return { type: 'Normal', reason: 'TaintRestored', action: 'RestoreTaint', note: `restored taint ${taint}` };
@@ -201,8 +219,17 @@ function saying(
       return { type: 'Warning', reason: 'TaintContested', action: 'LeaveTaint', note };
     }
     default: {
-      const note = `reports missing taint ${taint}: ${WHY_NOT[hindrance]({ hindrance, ...loss })}`;
-      return { type: 'Warning', reason: 'TaintMissing', action: 'LeaveTaint', note };
+      const common = { type: 'Warning', action: 'LeaveTaint' } as const;
+      if (carried === undefined) {
+        return {
+          ...common,
+          reason: 'TaintMissing',
+          note: `reports missing taint ${taint}: ${WHY_NOT[hindrance](loss)}`,
+        };
+      }
+      const why = hindrance === 'held' ? 'both values are protected' : WHY_NOT[hindrance](loss);
+      const note = `reports taint ${formatTaint(carried)} in place of ${taint}: ${why}; to change it: taintkeeper explain node ${node}`;
+      return { ...common, reason: 'TaintValueDiffers', note };
     }
   }
 }

@@ -4,8 +4,9 @@ import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import type { Loss } from '../../judge/node-drift.ts';
 import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
+import type { ManagedFields } from '../../objects/managed-fields.ts';
 import { createAttempts } from '../../runtime/back-off.ts';
-import { describeOwner, fieldOwner, type ManagedFields } from '../managed-objects.ts';
+import { describeOwner, fieldOwner } from '../managed-objects.ts';
 import type { Trouble } from '../reports.ts';
 import type { ClusterNode } from '../sources.ts';
 

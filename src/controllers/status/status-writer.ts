@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError, isOutdated } from '../../cluster/client/api-error.ts';
 import { POLICY_GROUP, POLICY_RESOURCES, type PolicyObject } from '../../cluster/policies.ts';
+import { type Contradiction, contradictions, contradictionText, VALUES_DIFFER } from '../../judge/contradictions.ts';
 import type { DaemonSetView } from '../../judge/daemon-set.ts';
 import {
   daemonSetFindings,
@@ -114,7 +115,11 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
     const pods = reports.stuckPods();
     const evaluated: Evaluation['policies'][number][] = [];
     const keys = keysOf(nodeViews);
-    const stalled = [...reports.troubles(), ...taintPolicies.flatMap((policy) => misspelt(policy, keys))];
+    const stalled = [
+      ...reports.troubles(),
+      ...taintPolicies.flatMap((policy) => misspelt(policy, keys)),
+      ...contradictions(taintPolicies, nodeViews).flatMap(contradicting),
+    ];
     metrics.stalled(stalled);
     const found = new Map<string, readonly string[]>();
     const counts: Parameters<ClusterMetrics['violating']>[0][number][] = [];
@@ -218,6 +223,17 @@ async function nodesByPolicy(
     for (const policy of selectingPolicies(policies, node.labels)) selected.get(policy)?.push(node);
   }
   return selected;
+}
+
+/** On both policies: neither of them is where the mistake is for certain. */
+function contradicting(contradiction: Contradiction): Trouble[] {
+  const message = contradictionText(contradiction);
+  return [contradiction.winner, contradiction.loser].map(({ policy: { kind, name } }) => ({
+    kind,
+    policy: name,
+    reason: VALUES_DIFFER,
+    message,
+  }));
 }
 
 function misspelt(policy: CompiledTaintPolicy, keys: NodeKeys): Trouble[] {

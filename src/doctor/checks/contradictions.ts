@@ -1,5 +1,5 @@
+import { type Meeting, meetingOf, whyFirst } from '../../judge/contradictions.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
-import { implies, requirementsOf, satisfiable } from '../../kubernetes/selector-overlap.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import type { TaintPolicy } from '../../policy/policy.ts';
@@ -45,23 +45,30 @@ function checkPair(one: Side, other: Side, nodes: readonly DoctorNode[]): Findin
     other.compiled.present.flatMap(({ value: b }) => clash(a, b) ?? []),
   );
   if (clashes.length === 0) return [];
-  const meeting = meet(one, other, nodes);
+  const meeting = meetingOf(one.compiled, other.compiled, nodes);
   if (meeting === undefined) return [];
   const names = `TaintPolicies ${one.policy.name} and ${other.policy.name}`;
   const audited = [one, other].some(({ compiled }) => compiled.mode === 'Audit');
-  return clashes.map(({ what, serious }) => {
-    const state = serious && meeting.certain && !audited ? 'trouble' : 'note';
+  const where = placeOf(meeting, one, other);
+  return clashes.map(({ what, wins, serious }) => {
+    const state = serious && meeting.isCertain && !audited ? 'trouble' : 'note';
+    const outcome =
+      wins && !audited ? `. A node with neither gets ${wins}: ${whyFirst(one.compiled, other.compiled)}` : '';
     const remedy = `settle on one, or make its nodeSelector leave out what ${one.policy.name} selects: kubectl edit taintpolicy ${other.policy.name}`;
-    return finding(state, `${names} ${what}: ${meeting.where}`, remedy);
+    return finding(state, `${names} ${what}: ${where}${outcome}`, remedy);
   });
 }
 
 /** What two policies say of the same taint, if that cannot be done both. */
-function clash(a: PresentTaint, b: PresentTaint): { what: string; serious: boolean } | undefined {
+function clash(
+  a: PresentTaint,
+  b: PresentTaint,
+): { readonly what: string; readonly serious: boolean; readonly wins?: string } | undefined {
   if (identity(a.taint) !== identity(b.taint)) return undefined;
   if (!a.anyValue && !b.anyValue && (a.taint.value ?? '') !== (b.taint.value ?? '')) {
     return {
       what: `want ${formatTaint(a.taint)} and ${formatTaint(b.taint)}, and a node can have only one`,
+      wins: formatTaint(a.taint),
       serious: true,
     };
   }
@@ -72,21 +79,13 @@ function clash(a: PresentTaint, b: PresentTaint): { what: string; serious: boole
   return undefined;
 }
 
-/** Which nodes both policies are for: those that are there, else those that could be. Undefined for none. */
-function meet(one: Side, other: Side, nodes: readonly DoctorNode[]): { where: string; certain: boolean } | undefined {
-  const both = nodes.filter(({ labels }) => one.compiled.selectsNode(labels) && other.compiled.selectsNode(labels));
-  if (both.length > 0) {
-    const names = atMost(
-      MAX_NAMED,
-      both.map(({ name }) => name),
-    );
-    return { where: `both select ${both.length === 1 ? 'node' : 'nodes'} ${names.join(', ')}`, certain: true };
-  }
-  const [a, b] = [requirementsOf(one.policy.spec.nodeSelector), requirementsOf(other.policy.spec.nodeSelector)];
-  if (!satisfiable([...a, ...b])) return undefined;
-  if (implies(a, b)) return { where: `each node of ${one.policy.name} is one of ${other.policy.name}`, certain: true };
-  if (implies(b, a)) return { where: `each node of ${other.policy.name} is one of ${one.policy.name}`, certain: true };
-  return { where: 'a node with the labels of both would match both; there is none now', certain: false };
+/** Which nodes both policies are for: those that are there, else those that could be. */
+function placeOf({ nodes, within, isCertain }: Meeting, one: Side, other: Side): string {
+  if (nodes.length > 0)
+    return `both select ${nodes.length === 1 ? 'node' : 'nodes'} ${atMost(MAX_NAMED, nodes).join(', ')}`;
+  if (!isCertain) return 'a node with the labels of both would match both; there is none now';
+  const [inner, outer] = within === one.compiled ? [one, other] : [other, one];
+  return `each node of ${inner.policy.name} is one of ${outer.policy.name}`;
 }
 
 /** Taints that one policy wants, on nodes whose present one another policy protects. */

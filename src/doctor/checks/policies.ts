@@ -1,4 +1,5 @@
 import type { PolicyObject } from '../../cluster/policies.ts';
+import { VALUES_DIFFER } from '../../judge/contradictions.ts';
 import { wildcardNotes } from '../../judge/findings.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
 import { formatTaint, identity, valuesOf } from '../../kubernetes/taint.ts';
@@ -90,7 +91,10 @@ function checkPolicy(policy: PolicyObject): Finding[] {
       unlessLeaderless(`${nameOf(policy)} is not in force (${condition.reason}): ${condition.message}`, look),
     );
   }
-  const stalled = status?.conditions?.find(({ type, status: holds }) => type === 'Stalled' && holds === 'True');
+  // What policies contradict each other, the check of that name says.
+  const stalled = status?.conditions?.find(
+    ({ type, status: holds, reason }) => type === 'Stalled' && holds === 'True' && reason !== VALUES_DIFFER,
+  );
   if (stalled) {
     const evidence = `${nameOf(policy)} is stalled (${stalled.reason}): ${stalled.message}`;
     const causes = stalled.reason.endsWith('NotPermitted') ? (['optional rights', ...LEADERSHIP] as const) : LEADERSHIP;

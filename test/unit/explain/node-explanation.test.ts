@@ -161,3 +161,58 @@ it('says what of its selector keeps a policy from a node', () => {
     { policy: 'b', mode: 'Audit', unmet: [] },
   ]);
 });
+
+describe('a taint that the node carries with another value', () => {
+  const GUARDED = { key: 'gpu', additions: 'Guarded' } as const;
+  const OLD = 'gpu=true:NoSchedule';
+  const changed = nodeOf([{ ...GPU, value: 'other' }], { remembered: OLD });
+  const reasonFor = (node: NodeView, specs: Record<string, TaintPolicySpec>) => {
+    const words = wordsOfNode({
+      ...explain(node, specs),
+      ...{ name: 'n1', writtenBy: undefined, troubles: [], events: [], notes: [] },
+    });
+    const [table] = words.sections;
+    return table && 'rows' in table ? table.rows.flatMap(([, state, why]) => (state === 'missing' ? [why] : [])) : [];
+  };
+
+  it.each(['Restore', 'Deny'] as const)('can be changed back in mode %s once its removal is announced', (mode) => {
+    expect(nextFor(changed, { a: rule(mode, GUARDED) })).toEqual({
+      command:
+        'kubectl annotate --overwrite node n1 taintkeeper.dev/release=gpu=other:NoSchedule && ' +
+        'kubectl taint --overwrite node n1 gpu=true:NoSchedule',
+      note: 'changes it back, in this order; to keep gpu=other:NoSchedule instead: kubectl annotate node n1 taintkeeper.dev/remembered-',
+    });
+    expect(reasonFor(changed, { a: rule(mode, GUARDED) })).toEqual([
+      `wanted by a (${mode}, spec.taints[0]); the node carries gpu=other:NoSchedule, which a (${mode}, spec.taints[0]) protects as well`,
+    ]);
+  });
+
+  it('cannot be changed back where a policy allows no removal', () => {
+    expect(nextFor(changed, { a: rule('Restore', GUARDED, { release: 'Never' }) })).toEqual({
+      command: 'kubectl edit taintpolicy a',
+      note: 'it protects gpu=other:NoSchedule and allows no removal (spec.release: Never)',
+    });
+  });
+
+  it('can simply be overwritten where nobody protects the other value', () => {
+    expect(nextFor(changed, { a: rule('Deny', { ...GUARDED, value: 'true' }) })).toEqual({
+      command: 'kubectl taint --overwrite node n1 gpu=true:NoSchedule',
+    });
+  });
+
+  it('as two policies require, which one wins and why', () => {
+    const policies = {
+      ml: rule('Restore', { ...PRESENT, value: 'ml' }),
+      gpu: rule('Restore', PRESENT),
+    };
+    const node = nodeOf([{ ...GPU, value: 'ml' }]);
+    expect(reasonFor(node, policies)).toEqual([
+      'wanted by gpu (Restore, spec.taints[0]); the node carries gpu=ml:NoSchedule, which ml (Restore, spec.taints[0]) protects as well; ' +
+        'a node that carries neither gets gpu=true:NoSchedule: both are in mode Restore, and gpu comes first by name',
+    ]);
+    expect(nextFor(node, policies)).toEqual({
+      command: 'kubectl edit taintpolicy ml',
+      note: 'gpu and ml require different values: settle on one, or let one of the policies leave out this node',
+    });
+  });
+});

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../src/cluster/client/api-client.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policyAdvice } from '../../../src/replica/policy-advice.ts';
 import { captureLog } from '../captured-log.ts';
-import { manifest } from '../policy/policies.ts';
+import { manifest, policySet } from '../policy/policies.ts';
 
 const KEY = 'node-role.kubernetes.io/control-plane';
 const node = (name: string, key = KEY) => ({
@@ -13,7 +14,11 @@ const MISSPELT = { mode: 'Deny', taints: [{ key: 'node-role.kubernetes.io/contro
 const WARNING = `no node carries node-role.kubernetes.io/controlplane; did you mean ${KEY}?`;
 
 /** A replica, and an API server with these nodes. */
-function rig(nodes: readonly object[], answer?: (signal: AbortSignal) => Promise<unknown>) {
+function rig(
+  nodes: readonly object[],
+  answer?: (signal: AbortSignal) => Promise<unknown>,
+  others: Readonly<Record<string, TaintPolicySpec>> = {},
+) {
   const asked: string[] = [];
   const client = {
     async request(method: string, path: string, { query = {}, signal }: RequestOptions = {}) {
@@ -27,12 +32,15 @@ function rig(nodes: readonly object[], answer?: (signal: AbortSignal) => Promise
   } as unknown as ApiClient;
   const { log, lines } = captureLog();
   const survey: { own?: object } = {};
-  const advise = policyAdvice({ client, survey: () => survey.own as never, log });
+  const policies = () => policySet({ taint: others });
+  const advise = policyAdvice({ client, survey: () => survey.own as never, policies, log });
   return {
     asked,
     survey,
     messages: () => lines().map(({ msg }) => msg),
     warnings: (spec: object, kind = 'TaintPolicy') => advise({ object: manifest(kind, 'p', spec) } as never),
+    warningsOfChange: (from: object, to: object) =>
+      advise({ oldObject: manifest('TaintPolicy', 'p', from), object: manifest('TaintPolicy', 'p', to) } as never),
   };
 }
 
@@ -117,5 +125,47 @@ describe('advice on a policy', () => {
     const start = performance.now();
     expect(await warnings(MISSPELT)).toEqual([]);
     expect(performance.now() - start).toBeLessThan(3_000);
+  });
+});
+
+describe('advice on a policy among others', () => {
+  const requiring = (value: string, mode: TaintPolicySpec['mode'] = 'Restore'): TaintPolicySpec => ({
+    mode,
+    taints: [{ key: 'dedicated', value, effect: 'NoSchedule', ensure: 'Present' }],
+  });
+
+  it('names the policy that requires another value, and which of them wins', async () => {
+    const others = { a: requiring('ml'), z: requiring('gpu'), p: requiring('older'), q: requiring('web', 'Audit') };
+    expect(await rig([node('n1')], undefined, others).warnings(requiring('cpu'))).toEqual([
+      'TaintPolicy a requires dedicated=ml:NoSchedule on node n1, and wins over this policy',
+      'TaintPolicy z requires dedicated=gpu:NoSchedule on node n1, but this policy wins',
+    ]);
+  });
+
+  it('says how many nodes there are, and nothing of policies that meet on none', async () => {
+    const others = {
+      a: { ...requiring('ml'), nodeSelector: { matchLabels: { pool: 'ml' } } },
+      b: { ...requiring('ml'), nodeSelector: { matchLabels: { pool: 'gpu' } } },
+    };
+    expect(
+      await rig([node('n1'), node('n2')], undefined, others).warnings({
+        ...requiring('gpu'),
+        nodeSelector: { matchLabels: { pool: 'gpu' } },
+      }),
+    ).toEqual(['TaintPolicy b requires dedicated=ml:NoSchedule on 2 nodes, and wins over this policy']);
+  });
+
+  it('says which nodes a changed selector leaves out while they carry a protected taint', async () => {
+    const { warningsOfChange } = rig([node('n1'), node('n2')]);
+    const policy = (pool: string) => ({
+      mode: 'Deny',
+      nodeSelector: { matchExpressions: [{ key: 'pool', operator: 'In', values: [pool, 'other'] }] },
+      taints: [{ key: KEY }],
+    });
+    expect(await warningsOfChange(policy('gpu'), policy('cpu'))).toEqual([
+      'this policy no longer protects taints on 2 nodes that it selected: n1, n2',
+      'spec.nodeSelector selects none of 2 nodes',
+    ]);
+    expect(await warningsOfChange(policy('cpu'), policy('gpu'))).toEqual([]);
   });
 });

@@ -39,7 +39,7 @@ it.each<{
   {
     hindrance: 'held',
     reason: 'TaintMissing',
-    note: 'reports missing taint a=x:NoSchedule: the node carries another value of it that is protected as well',
+    note: 'reports missing taint a=x:NoSchedule: another value of it comes first',
   },
   {
     hindrance: 'contested',
@@ -61,5 +61,19 @@ it.each<{
       ...event,
       note: `Node n1: ${note}`,
     },
+  ]);
+});
+
+it.each<{ hindrance: Hindrance; note: string }>([
+  { hindrance: 'held', note: 'both values are protected; to change it: taintkeeper explain node n1' },
+  { hindrance: 'mode', note: 'mode Restore does not restore it; to change it: taintkeeper explain node n1' },
+])('of another value, with hindrance $hindrance, node and policy say which one the node carries', (expected) => {
+  const { hindrance, note } = expected;
+  const carried = { key: 'a', value: 'y', effect: 'NoSchedule' };
+  const events = eventsOfLoss(node, { ...loss, hindrance }, undefined, carried);
+  expect(events.map(({ reason }) => reason)).toEqual(['TaintValueDiffers', 'TaintValueDiffers']);
+  expect(events.map(({ note: text }) => text)).toEqual([
+    `TaintPolicy p reports taint a=y:NoSchedule in place of a=x:NoSchedule: ${note}`,
+    `Node n1: reports taint a=y:NoSchedule in place of a=x:NoSchedule: ${note}`,
   ]);
 });

@@ -1,0 +1,25 @@
+/** As much of an entry of `metadata.managedFields` (meta/v1, ManagedFieldsEntry) as is read here. */
+export interface ManagedFields {
+  readonly manager?: string;
+  /** `Apply` or `Update`. */
+  readonly operation?: string;
+  /** RFC 3339. */
+  readonly time?: string;
+  readonly subresource?: string;
+  readonly fieldsV1?: unknown;
+}
+
+/** Who wrote a field last, as far as it is there. @param path for example `['spec', 'template']` */
+export function lastWriter(entries: readonly ManagedFields[], path: readonly string[]): ManagedFields | undefined {
+  return entries
+    .filter(({ subresource }) => !subresource)
+    .filter(({ fieldsV1 }) => owns(fieldsV1, path))
+    .toSorted((a, b) => (a.time ?? '').localeCompare(b.time ?? ''))
+    .at(-1);
+}
+
+function owns(fields: unknown, [segment, ...rest]: readonly string[]): boolean {
+  if (segment === undefined) return true;
+  const below = (fields as Record<string, unknown> | null | undefined)?.[`f:${segment}`];
+  return below !== undefined && owns(below, rest);
+}

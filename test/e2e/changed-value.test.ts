@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { PROGRAM } from '../control-plane/program.ts';
+import { runTool } from '../control-plane/run-tool.ts';
+import { admin, developer } from '../control-plane/users.ts';
+import {
+  createNodes,
+  createTaintPolicy,
+  patchNode,
+  REMEMBERED,
+  waitForAnnotation,
+  waitForEvent,
+  waitForTaints,
+} from './drift.ts';
+import { type Installation, install } from './installation.ts';
+import { kubectl } from './nodes.ts';
+import { pasteRemedy } from './paste-remedy.ts';
+
+const KEY = 'example.com/reserved';
+const OLD = `${KEY}=job-1:NoSchedule`;
+const NEW = `${KEY}=job-2:NoSchedule`;
+const taint = (value: string) => ({ key: KEY, value, effect: 'NoSchedule' });
+
+const GUIDE = readFileSync(new URL('../../docs/who-may.md', import.meta.url), 'utf8');
+const [, SECTION = ''] = GUIDE.split('### A value that was changed while taintkeeper was down');
+const DOCUMENTED = [...SECTION.matchAll(/^\$ kubectl (.*)$/gm)].map(([, args = '']) => args.split(' '));
+
+describeWithControlPlane('a guarded value that was changed while taintkeeper was down', {}, (cp) => {
+  let installation: Installation;
+  const explain = async (name: string) =>
+    runTool(process.execPath, [PROGRAM, 'explain', 'node', name, '--kubeconfig', await cp().kubeconfigFile(admin)], {
+      env: process.env,
+    });
+
+  beforeAll(async () => {
+    installation = await install(cp());
+    await installation.start(['a']);
+    const guarded = { taints: [{ key: KEY, additions: 'Guarded' }], exempt: { users: [developer.name] } };
+    await createTaintPolicy(cp(), 'batch', guarded);
+    await createTaintPolicy(cp(), 'strict', { ...guarded, mode: 'Deny', failurePolicy: 'Ignore' });
+    await createNodes(cp(), ['b-7', 'b-8'], 'batch', [taint('job-1')]);
+    await createNodes(cp(), ['s-1'], 'strict', [taint('job-1')]);
+    for (const name of ['b-7', 'b-8', 's-1']) await waitForAnnotation(cp(), name, REMEMBERED, OLD);
+    await installation.replica('a').stop();
+    installation.replicas.delete('a');
+    for (const name of ['b-7', 'b-8', 's-1']) {
+      expect((await patchNode(cp(), admin, name, { spec: { taints: [taint('job-2')] } })).error).toBe('');
+    }
+    await installation.start(['b']);
+    await installation.proxy.waitForReady('b');
+  });
+  afterAll(() => installation?.stop());
+
+  it.each([
+    { name: 'b-7', policy: 'batch', why: 'both values are protected' },
+    { name: 's-1', policy: 'strict', why: 'mode Deny does not restore it' },
+  ])('is told with both values: node $name', async ({ name, policy, why }) => {
+    expect((await waitForEvent(cp(), name, 'TaintValueDiffers')).note).toBe(
+      `TaintPolicy ${policy} reports taint ${NEW} in place of ${OLD}: ${why}; to change it: taintkeeper explain node ${name}`,
+    );
+  });
+
+  it('is changed back by the documented commands, which explain shows as well', async () => {
+    expect(DOCUMENTED).toHaveLength(2);
+    const commands = DOCUMENTED.map((args) => `kubectl ${args.join(' ')}`).join(' && ');
+    expect((await explain('b-7')).stdout).toContain(`next: ${commands}\n`);
+    for (const args of DOCUMENTED) expect(await kubectl(cp(), admin, args)).toMatchObject({ passed: true, error: '' });
+    await waitForTaints(cp(), 'b-7', OLD);
+    await waitForAnnotation(cp(), 'b-7', REMEMBERED, OLD);
+    expect(await explain('b-7')).toMatchObject({ code: 0 });
+  });
+
+  it('is changed back by what explain shows in mode Deny', async () => {
+    const [, next] = /^next: (kubectl .*)$/m.exec((await explain('s-1')).stdout) ?? [];
+    await pasteRemedy(cp(), next);
+    await waitForTaints(cp(), 's-1', OLD);
+    await waitForAnnotation(cp(), 's-1', REMEMBERED, OLD);
+  });
+
+  it('is kept by the other documented command', async () => {
+    expect(await kubectl(cp(), admin, ['annotate', 'node', 'b-8', `${REMEMBERED}-`])).toMatchObject({ passed: true });
+    await waitForAnnotation(cp(), 'b-8', REMEMBERED, NEW);
+    expect(await explain('b-8')).toMatchObject({ code: 0 });
+    await waitForTaints(cp(), 'b-8', NEW);
+  });
+});

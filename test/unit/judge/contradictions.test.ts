@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { contradictions, departuresBySelector } from '../../../src/judge/contradictions.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import { policySet } from '../policy/policies.ts';
+import { nodeOf } from './node-drifts.ts';
+
+const TAINT = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Present' } as const;
+const required = (value: string | undefined, more: Partial<TaintPolicySpec> = {}): TaintPolicySpec => ({
+  mode: 'Restore',
+  taints: [{ ...TAINT, ...(value === undefined ? {} : { value }) }],
+  ...more,
+});
+const on = (labels: Record<string, string>) => ({ nodeSelector: { matchLabels: labels } });
+const nodes = [
+  { ...nodeOf([]), name: 'n1', labels: { pool: 'gpu' } },
+  { ...nodeOf([]), name: 'n2', labels: { pool: 'gpu', zone: 'a' } },
+];
+
+describe('contradictions of required values', () => {
+  it.each<{ why: string; a: TaintPolicySpec; b: TaintPolicySpec; audit?: boolean; expected: string[] }>([
+    {
+      why: 'by name, where both modes are the same',
+      a: required('gpu', on({ pool: 'gpu' })),
+      b: required('ml'),
+      expected: [
+        'a dedicated=gpu:NoSchedule over b dedicated=ml:NoSchedule on n1, n2: both are in mode Restore, and a comes first by name',
+      ],
+    },
+    {
+      why: 'by the stronger mode',
+      a: required('gpu'),
+      b: required('ml', { mode: 'Deny', ...on({ zone: 'a' }) }),
+      expected: ['b dedicated=ml:NoSchedule over a dedicated=gpu:NoSchedule on n2: mode Deny wins over mode Restore'],
+    },
+    {
+      why: 'by the mode that is declared, with --audit',
+      a: required('gpu'),
+      b: required('ml', { mode: 'Deny' }),
+      audit: true,
+      expected: [
+        'b dedicated=ml:NoSchedule over a dedicated=gpu:NoSchedule on n1, n2: mode Deny wins over mode Restore',
+      ],
+    },
+    {
+      why: 'none with a policy that only reports',
+      a: required('gpu'),
+      b: required('ml', { mode: 'Audit' }),
+      expected: [],
+    },
+    { why: 'none where one takes any value', a: required('gpu'), b: required(undefined), expected: [] },
+    { why: 'none where both require the same', a: required('gpu'), b: required('gpu'), expected: [] },
+    {
+      why: 'none where no node is selected by both',
+      a: required('gpu', on({ zone: 'a' })),
+      b: required('ml', on({ zone: 'b' })),
+      expected: [],
+    },
+    {
+      why: 'without nodes, where one selector includes the other',
+      a: required('gpu', on({ pool: 'new' })),
+      b: required('ml', on({ pool: 'new', zone: 'z' })),
+      expected: [
+        'a dedicated=gpu:NoSchedule over b dedicated=ml:NoSchedule on : both are in mode Restore, and a comes first by name',
+      ],
+    },
+  ])('$why', ({ a, b, audit = false, expected }) => {
+    const { taintPolicies } = policySet({ taint: { a, b } }, { audit });
+    const found = contradictions(taintPolicies, nodes).map(
+      ({ winner, loser, nodes: both, why }) =>
+        `${winner.policy.name} ${winner.text} over ${loser.policy.name} ${loser.text} on ${both.join(', ')}: ${why}`,
+    );
+    expect(found).toEqual(expected);
+  });
+});
+
+describe('a selector that is changed', () => {
+  const carrying = nodes.map((node) => ({
+    ...node,
+    taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule' }],
+  }));
+  const policy = (spec: TaintPolicySpec) => {
+    const [one] = policySet({ taint: { p: spec } }).taintPolicies;
+    if (!one) throw new Error('no policy');
+    return one;
+  };
+
+  it('names the nodes that it selects no more, though they carry what it protected', () => {
+    const before = policy(required('gpu', on({ pool: 'gpu' })));
+    const after = policy(required('gpu', on({ zone: 'a' })));
+    expect(departuresBySelector(before, after, carrying)).toEqual(['n1']);
+    expect(departuresBySelector(before, after, nodes)).toEqual([]);
+    expect(departuresBySelector(after, before, carrying)).toEqual([]);
+  });
+
+  it('means nothing where the policy only reported', () => {
+    const before = policy(required('gpu', { mode: 'Audit' }));
+    expect(departuresBySelector(before, policy(required('gpu', on({ zone: 'a' }))), carrying)).toEqual([]);
+  });
+});
