@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request } from 'node:https';
 import { connect } from 'node:tls';
-import { MAX_JSON_VALUES } from '../src/server/json-body.ts';
+import { BODY_LIMIT_BYTES, WHOLE_BYTES } from '../src/server/json-body.ts';
 import { deployedEnvironment } from '../test/control-plane/deployed-environment.ts';
 import { freePorts } from '../test/control-plane/free-ports.ts';
 import { createWorkspace } from '../test/control-plane/workspace.ts';
 import { taintDropReview } from '../test/unit/reviews.ts';
-import { reviewOfSize, withJson } from '../test/unit/server/review-texts.ts';
+import { withJson } from '../test/unit/server/review-texts.ts';
 import { firstAnswer } from './endpoint/first-answer.ts';
 import { requestBytes } from './endpoint/request-file.ts';
 import { printHead, printRow } from './markdown-table.ts';
@@ -25,17 +25,17 @@ const ROUNDS = 3;
 const LIMIT_MIB = 320;
 const SILENT = 5_000;
 const SENDERS = 150;
-const BODY_BYTES = 6_200_000;
-
 const workspace = createWorkspace('bench');
 const certDir = workspace.path('certs');
-const longest = reviewOfSize(BODY_BYTES);
-/** As many values as a body may have, of the kind that V8 makes the most of. */
-const densest = withJson(
-  taintDropReview({ options: 'HERE' }),
-  `[${Array(MAX_JSON_VALUES / 2 - 1_000)
-    .fill('{"16":0}')
-    .join(',')}]`,
+const onNode = (metadata: object) => taintDropReview({ object: { metadata: { name: 'cp-1', ...metadata }, spec: {} } });
+/** As long as a body may be: one text that is kept, in which a character makes V8 take two bytes for each. */
+const longest = Buffer.from(JSON.stringify(onNode({ uid: `€${'x'.repeat(BODY_LIMIT_BYTES - 10_000)}` })));
+/** As many labels as a body may have, with such a character, too. */
+const labels = Object.fromEntries(Array.from({ length: 490_000 }, (_, n) => [n.toString(36).padStart(4, '-'), '']));
+const fullest = Buffer.from(JSON.stringify(onNode({ labels: { ...labels, '€': '' } })));
+/** As much as is parsed whole, of what V8 makes the most of. */
+const densest = Buffer.from(
+  withJson(taintDropReview({ options: 'HERE' }), `[${Array(Math.floor((WHOLE_BYTES - 2_000) / 9)).fill('{"33":0}')}]`),
 );
 buildBundle();
 
@@ -43,7 +43,7 @@ type Flood = (port: number) => Promise<void>;
 const silence: Flood = (port) => open(port, SILENT, false);
 /** Each client sends so many, one after the other. */
 const bodies =
-  (review: string, count: number): Flood =>
+  (review: Buffer, count: number): Flood =>
   async (port) => {
     const agent = new Agent({ keepAlive: true, rejectUnauthorized: false });
     await Promise.all(
@@ -55,14 +55,15 @@ const bodies =
   };
 const floods: readonly [string, Flood][] = [
   [`${SILENT.toLocaleString('en')} TLS connections that say nothing`, silence],
-  [`${SENDERS} clients that send 8 bodies of ${BODY_BYTES / 1e6} MB each`, bodies(longest, 8)],
-  [`${SENDERS} clients that send a body of ${MAX_JSON_VALUES.toLocaleString('en')} values each`, bodies(densest, 1)],
+  [`${SENDERS} clients that send 2 bodies of ${mb(longest)} each`, bodies(longest, 2)],
+  [`${SENDERS} clients that send a body with 490,000 labels each`, bodies(fullest, 1)],
+  [`${SENDERS} clients that send 4 bodies of ${mb(densest)}, parsed whole, each`, bodies(densest, 4)],
   [
     'the first two, and 500 connections that asked once',
     async (port) => {
       await open(port, SILENT, false);
       await open(port, 500, true);
-      await bodies(longest, 8)(port);
+      await bodies(longest, 2)(port);
     },
   ],
 ];
@@ -103,6 +104,10 @@ for (const [what, flood] of floods) {
 }
 process.exit();
 
+function mb({ length }: Buffer): string {
+  return `${(length / 1e6).toFixed(1)} MB`;
+}
+
 /** Opens connections, and leaves them open as long as the server does. */
 async function open(port: number, count: number, asks: boolean): Promise<void> {
   const openOne = () =>
@@ -117,7 +122,7 @@ async function open(port: number, count: number, asks: boolean): Promise<void> {
 }
 
 /** Sends the review, and waits for the answer or for the end of the connection. */
-function send(port: number, agent: Agent, review: string): Promise<void> {
+function send(port: number, agent: Agent, review: Buffer): Promise<void> {
   return new Promise((resolve) => {
     const headers = { 'content-type': 'application/json', 'content-length': review.length };
     const outgoing = request({ port, host: '127.0.0.1', path: '/validate', method: 'POST', agent, headers });

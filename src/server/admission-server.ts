@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyError } from 'fastify';
 import type { Logger } from 'pino';
@@ -10,19 +11,16 @@ import { MalformedObjectError } from '../objects/object-meta.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { throttle } from '../runtime/rate-limit.ts';
 import { CLIENT_TIMEOUTS, type ClientTimeouts, followArrivals } from './connections.ts';
-import { parseJson } from './json-body.ts';
+import { BODY_LIMIT_BYTES, parseJson, type Refusal, type ReviewSubject, subjectOf } from './json-body.ts';
 import type { AdmissionMetrics, RequestResult } from './metrics.ts';
 import { identifyClients, type KnownClients, secureContext, type TlsPair } from './tls.ts';
 import { logViolations } from './violation-log.ts';
 
-/** Two objects of 3 MB, the most that etcd is ever set up to hold, and 1 MB around them; controller-runtime's figure. */
-export const BODY_LIMIT_BYTES = 7 * 1024 * 1024;
-
 /**
- * What all bodies together may take while they arrive. With what becomes of them, until V8 has cleared that away, it is some five times
- * as much: of the container's 320 MiB there must be room for the rest.
+ * What all bodies together may take while they arrive. They are outside of V8's heap; to join the pieces of one takes its length once more. Of
+ * the container's 320 MiB half is for the heap, and the program takes some 50.
  */
-export const RECEIVED_LIMIT_BYTES = 3 * BODY_LIMIT_BYTES;
+export const RECEIVED_LIMIT_BYTES = 2 * BODY_LIMIT_BYTES;
 
 export interface AdmissionServerOptions {
   readonly tls: TlsPair;
@@ -140,8 +138,8 @@ export function createAdmissionServer({
   // Fastify's own parser refuses a body with a `__proto__` key. Such a review is answered like any other: fields are
   // read by name and never merged.
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, parseJson);
-  app.setErrorHandler<FastifyError>((error, request, reply) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJson);
+  app.setErrorHandler<FastifyError & Partial<Refusal>>(async (error, request, reply) => {
     const status = error.statusCode ?? 500;
     if (status >= 500) {
       log.error({ err: error }, 'request failed');
@@ -149,8 +147,10 @@ export function createAdmissionServer({
     }
     const path = printable(request.url.split('?')[0] ?? '');
     const message = ADVICE[error.code] ?? error.message;
+    const subject = error.subject ?? (status === 413 ? await subjectOfUnread(request.raw) : {});
     // A client that went away has nobody to tell.
-    if (error.code !== 'ECONNRESET') log.warn({ path, status }, `unreadable request: ${printable(message)}`);
+    if (error.code !== 'ECONNRESET')
+      log.warn({ path, status, ...subject }, `unreadable request: ${printable(message)}`);
     return reply.code(status).send({ error: message });
   });
   app.setNotFoundHandler((_request, reply) =>
@@ -214,6 +214,14 @@ export function createAdmissionServer({
       return { status: 500, body: internalError(request.uid) };
     }
   }
+}
+
+/** What the review is about that is too long to be read: by its first bytes, where nothing has been read of it yet. */
+function subjectOfUnread(message: IncomingMessage): Promise<ReviewSubject> {
+  if (!(Number(message.headers['content-length']) > BODY_LIMIT_BYTES)) return Promise.resolve({});
+  return new Promise((resolve) => {
+    message.once('data', (chunk: Buffer) => resolve(subjectOf(chunk))).once('close', () => resolve({}));
+  });
 }
 
 interface Reviewed {

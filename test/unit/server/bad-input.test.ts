@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { BODY_LIMIT_BYTES } from '../../../src/server/admission-server.ts';
+import { BODY_LIMIT_BYTES } from '../../../src/server/json-body.ts';
 import { LEVEL } from '../captured-log.ts';
 import { harmlessReview, nodeObject } from '../reviews.ts';
 import { nested, reviewOfSize } from './review-texts.ts';
@@ -64,13 +64,13 @@ describe('what is no review is refused with an error that says why, and the serv
     },
     {
       why: 'a body over the limit that says its length',
-      body: Buffer.alloc(8 * MIB, ' '),
+      body: Buffer.alloc(20 * MIB, ' '),
       status: 413,
       error: `the body is larger than ${BODY_LIMIT_BYTES} bytes`,
     },
     {
       why: 'a body over the limit in chunks',
-      body: Buffer.alloc(8 * MIB, ' '),
+      body: Buffer.alloc(20 * MIB, ' '),
       options: { chunked: true },
       status: 413,
       error: `the body is larger than ${BODY_LIMIT_BYTES} bytes`,

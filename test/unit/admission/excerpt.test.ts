@@ -1,0 +1,105 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { judge } from '../../../src/admission/admit.ts';
+import { ExcerptTooLargeError, excerptOf } from '../../../src/admission/excerpt.ts';
+import { decodeReview } from '../../../src/admission/review.ts';
+import { mutatedJson } from '../../fuzz/mutated.ts';
+import { policySet } from '../policy/policies.ts';
+import { daemonSetCreationReview, nodeUpdateReview } from '../reviews.ts';
+
+const REVIEWS = new URL('../../fuzz/reviews/', import.meta.url);
+const recorded = readdirSync(REVIEWS).map((file): unknown => JSON.parse(readFileSync(new URL(file, REVIEWS), 'utf8')));
+
+const excerpt = (value: unknown) => JSON.parse(excerptOf(Buffer.from(JSON.stringify(value))));
+
+describe('an excerpt', () => {
+  it('keeps what is read, in its order, and leaves the rest out', () => {
+    const object = {
+      metadata: { name: 'n', managedFields: [{}], labels: { a: 'b', 'c"\\': 'ü€😀' } },
+      spec: { taints: [{ key: 'k', effect: 'NoSchedule', extra: 1 }], podCIDR: '10.0.0.0/24' },
+      status: { images: [{ names: [']}"'] }], nodeInfo: { machineID: 'm', systemUUID: 's' } },
+    };
+    const { request } = excerpt(nodeUpdateReview([], [], { object, oldObject: null, options: {} }));
+
+    expect(request.object).toEqual({
+      metadata: { name: 'n', labels: { a: 'b', 'c"\\': 'ü€😀' } },
+      spec: { taints: [{ key: 'k', effect: 'NoSchedule' }] },
+      status: { nodeInfo: { systemUUID: 's' } },
+    });
+    expect(request.oldObject).toBeNull();
+    expect(request.userInfo).toEqual({ username: 'dev@example.com', groups: ['system:authenticated'] });
+    expect('options' in request).toBe(false);
+  });
+
+  it('has a digest in place of what of a pod template is only compared', () => {
+    const review = (image: string) => {
+      const containers = [{ name: 'c', image, resources: {}, terminationMessagePath: '/dev/termination-log' }];
+      const spec = { hostNetwork: true, tolerations: [{ operator: 'Exists' }], containers };
+      return daemonSetCreationReview([], { object: { metadata: {}, spec: { template: { spec } } } });
+    };
+    const spec = (image: string) => excerpt(review(image)).request.object.spec.template.spec;
+
+    expect(spec('a')).toEqual({
+      hostNetwork: true,
+      tolerations: [{ operator: 'Exists' }],
+      containers: expect.stringMatching(/^[\w+/]{43}=$/),
+    });
+    expect(spec('a')).toEqual(spec('a'));
+    expect(spec('a')).not.toEqual(spec('b'));
+  });
+
+  it('takes no list and no map where a text is read', () => {
+    const { request } = excerpt(nodeUpdateReview([{ key: [{}], effect: { a: 1 } }], [], { name: [1, 2] }));
+    expect(request.name).toEqual([]);
+    expect(request.oldObject.spec.taints).toEqual([{ key: [], effect: {} }]);
+  });
+
+  it('is not made where a pod template has hundreds of fields that nobody knows', () => {
+    const spec = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`field-${n}`, 'x'.repeat(60)]));
+    const review = daemonSetCreationReview([], { object: { metadata: {}, spec: { template: { spec } } } });
+    expect(() => excerpt(review)).toThrow(ExcerptTooLargeError);
+  });
+
+  it.each([
+    '',
+    ' ',
+    '{',
+    '{"request":',
+    '{"request":{"uid":"a}}',
+    '{"a" 1}',
+    '{"a":1}}',
+    '{"a":]}',
+    '{a:1}',
+    '{"a":1;"b":2}',
+  ])('is not made of %j', (text) => {
+    expect(() => JSON.parse(excerptOf(Buffer.from(text)))).toThrow(SyntaxError);
+  });
+
+  it('leads to the decision that the whole review leads to', () => {
+    const policies = policySet({
+      taint: { all: { mode: 'Restore', taints: [{ key: '*' }], settleSeconds: 0 } },
+      toleration: { all: { mode: 'Mutate', daemonSets: { namespaces: ['*'] } } },
+    });
+    const decided = (value: unknown) => {
+      const decoded = decodeReview(value);
+      if (!decoded.ok) return decoded;
+      try {
+        return (['mutate', 'validate'] as const).map((phase) => {
+          const { decision, patch } = judge(decoded.request, phase, policies);
+          const { verdict, violations, warnings } = decision;
+          // A field of a taint that Kubernetes does not have is not kept.
+          return { verdict, violations, warnings, places: patch.map(({ op, path }) => `${op} ${path}`) };
+        });
+      } catch (error) {
+        return (error as Error).name;
+      }
+    };
+    fc.assert(
+      fc.property(mutatedJson(recorded), (review) => {
+        expect(decided(excerpt(review))).toEqual(decided(review));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
