@@ -17,7 +17,7 @@ const ALL_ON = [
   'namespace.create=true,resourceQuota.enabled=true,serviceMonitor.enabled=true,serviceMonitor.labels.release=prometheus',
   'networkPolicy.adminFrom[0].namespaceSelector.matchLabels.name=monitoring,networkPolicy.egress[0].ports[0].port=6443',
   'listenAddress=::,podLabels.a=b,podAnnotations.c=d,tolerations[0].operator=Exists,imagePullSecrets[0].name=mirror,extraArgs[0]=--audit',
-  'nativePolicies=true,patchDaemonSets=true,recoverPods=true',
+  'nativePolicies=true,patchDaemonSets=true,recoverPods=true,writeReports=true,selfRestriction=true',
   'apiServer.host=localhost,apiServer.port=7445,certificate.existingSecret=tls',
   'clientCertificate.caConfigMap=api-servers,clientCertificate.commonName=kube-apiserver',
 ].flatMap((values) => ['--set', values]);
