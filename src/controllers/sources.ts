@@ -7,7 +7,7 @@ import type { NodeView } from '../judge/node-view.ts';
 import type { MachineMarks } from '../kubernetes/machine.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
-import { asNode, machineOf, roomOn, viewNode } from '../objects/node-object.ts';
+import { announcedAt, asNode, machineOf, roomOn, viewNode } from '../objects/node-object.ts';
 import { machineClusterOf } from '../objects/node-pool-object.ts';
 import { viewScheduling } from '../objects/workload-object.ts';
 import { orAborted } from '../runtime/pause.ts';
@@ -19,6 +19,8 @@ import type { Reports } from './reports.ts';
 export interface ClusterNode extends NodeView {
   /** Its condition Ready is True, and it is not being deleted. */
   readonly ready: boolean;
+  /** When its release annotation was last written, in milliseconds, where there is one and that is known. */
+  readonly announcedAt?: number;
   /** NAMESPACE/NAME of the Cluster of Cluster API whose node it is, if it says so. */
   readonly machineCluster?: string;
   /** Absent where nothing is known of it. */
@@ -165,12 +167,14 @@ export function projectNode(object: unknown): ClusterNode {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
   const node = asNode(object, []);
   const machineCluster = machineClusterOf(node);
+  const announced = announcedAt(node);
   return {
     ...viewNode(node, ''),
     room: roomOn(node),
     machine: machineOf(node),
     ready: ready && metadata.deletionTimestamp === undefined,
     ...(machineCluster === undefined ? {} : { machineCluster }),
+    ...(announced === undefined ? {} : { announcedAt: announced }),
   };
 }
 

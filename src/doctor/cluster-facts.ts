@@ -11,7 +11,7 @@ import type { DaemonSetView } from '../judge/daemon-set.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { NOT_OURS, REPORT_API_VERSION } from '../objects/cluster-report.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
-import { asNode, viewNode } from '../objects/node-object.ts';
+import { announcedAt, asNode, viewNode } from '../objects/node-object.ts';
 import { machineClusterOf } from '../objects/node-pool-object.ts';
 import type { Policy, PolicyKind } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
@@ -25,6 +25,8 @@ export interface DoctorNode extends NodeView {
   readonly kubeletVersion: string;
   /** NAMESPACE/NAME of the Cluster of Cluster API whose node it is, if it says so. */
   readonly machineCluster?: string | undefined;
+  /** When its release annotation was last written, in milliseconds, where there is one and that is known. */
+  readonly announcedAt?: number | undefined;
 }
 
 /** A webhook of a Mutating- or ValidatingWebhookConfiguration, as the API server gives it: all defaults are filled in. */
@@ -182,7 +184,12 @@ function projectNode(object: unknown): DoctorNode {
   const { status } = object as { status?: { nodeInfo?: { kubeletVersion?: string } } };
   const node = asNode(object, []);
   const kubeletVersion = status?.nodeInfo?.kubeletVersion ?? '';
-  return { ...viewNode(node, ''), kubeletVersion, machineCluster: machineClusterOf(node) };
+  return {
+    ...viewNode(node, ''),
+    kubeletVersion,
+    machineCluster: machineClusterOf(node),
+    announcedAt: announcedAt(node),
+  };
 }
 
 function projectDaemonSet(object: unknown): DaemonSetView {

@@ -1,11 +1,17 @@
 import { describeOwner } from '../controllers/managed-objects.ts';
 import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
-import { RELEASE_ANNOTATION, REMOVED_ANNOTATION } from '../judge/removal.ts';
+import { RELEASE_ANNOTATION, RELEASE_LIFE_MS, REMOVED_ANNOTATION } from '../judge/removal.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
-import { shellWord } from '../kubernetes/text.ts';
+import { rfc3339, shellWord } from '../kubernetes/text.ts';
 import type { ManagedFields } from '../objects/managed-fields.ts';
-import { asNode, roomOn, viewNode } from '../objects/node-object.ts';
-import { explainNode, type KeptValue, type NodeExplanation, type TaintOnNode } from './node-explanation.ts';
+import { announcedAt, asNode, roomOn, viewNode } from '../objects/node-object.ts';
+import {
+  type Announced,
+  explainNode,
+  type KeptValue,
+  type NodeExplanation,
+  type TaintOnNode,
+} from './node-explanation.ts';
 import {
   closing,
   type Explanation,
@@ -26,6 +32,8 @@ export interface ExplainedNode extends NodeExplanation, Omit<Facts, 'policies'> 
   readonly name: string;
   /** Who wrote `spec.taints` last, as the API server has noted. */
   readonly writtenBy: ManagedFields | undefined;
+  /** When the release annotation was last written, in RFC 3339, where there is one and that is known. */
+  readonly announcedAt?: string;
   readonly troubles: readonly PolicyTrouble[];
   /** The pods that landed on it while a taint was missing, in words; known to the leader. */
   readonly misplacedPods?: string;
@@ -53,11 +61,13 @@ export function explainedNode(
     audit: facts.audit,
     isContested: leader?.isContested,
   });
+  const announced = announcedAt(node);
   const selecting = new Set(explained.policies.flatMap(({ policy, unmet }) => (unmet.length === 0 ? [policy] : [])));
   return {
     name,
     ...explained,
     writtenBy: writerOf(object, ['spec', 'taints']),
+    ...(announced === undefined ? {} : { announcedAt: rfc3339(announced) }),
     ...(leader?.misplacedPods === undefined ? {} : { misplacedPods: leader.misplacedPods }),
     troubles: troublesOf(policies, ({ kind, name }) => kind === 'TaintPolicy' && selecting.has(name)),
     ...facts,
@@ -78,6 +88,7 @@ export function wordsOfNode(explained: ExplainedNode): Explanation {
       {
         lines: [
           ...(writtenBy ? [`spec.taints is owned by ${describeOwner(writtenBy)}`] : []),
+          ...announcement(explained),
           ...(misplacedPods === undefined ? [] : [misplacedPods]),
         ],
       },
@@ -96,6 +107,25 @@ export function wordsOfNode(explained: ExplainedNode): Explanation {
     next: nextStep(explained),
     isWell: taints.every(({ state }) => state !== 'missing'),
   };
+}
+
+const WHAT_ANNOUNCED: Record<Announced['state'], string> = {
+  allowed: 'may be removed once',
+  forbidden: 'may not be removed: a policy allows no removal (spec.release: Never)',
+  idle: 'names no taint of this node that a policy protects',
+  unreadable: 'cannot be read',
+};
+
+/** What the release annotation announces, since when, and for how long. */
+function announcement({ announced, announcedAt: since }: ExplainedNode): string[] {
+  if (announced.length === 0) return [];
+  const entries = announced.map(({ text, state }) => `${text} ${WHAT_ANNOUNCED[state]}`).join(', ');
+  const hours = RELEASE_LIFE_MS / 3_600_000;
+  const end =
+    since === undefined
+      ? `the leader removes it ${hours} hours after it has first seen it`
+      : `written at ${since}, the leader removes it at ${rfc3339(Date.parse(since) + RELEASE_LIFE_MS)}`;
+  return [`annotation ${RELEASE_ANNOTATION}, not used yet: ${entries}; ${end}`];
 }
 
 const policiesOf = ({ by }: TaintOnNode) => [...new Set(by.map(({ policy }) => policy))].join(' and ');

@@ -2,7 +2,7 @@ import { type Contradiction, contradictions } from '../judge/contradictions.ts';
 import { settledOn } from '../judge/memory.ts';
 import { type Circumstances, type Hindrance, type Loss, nodeDrift } from '../judge/node-drift.ts';
 import type { NodeView } from '../judge/node-view.ts';
-import { isPresentTaint, presentTaints } from '../judge/removal.ts';
+import { isPresentTaint, isReleased, parseRelease, presentTaints } from '../judge/removal.ts';
 import { type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
@@ -73,6 +73,14 @@ export interface Rivals {
   readonly why: string;
 }
 
+/** An entry of the release annotation that nobody has used yet. */
+export interface Announced {
+  /** As it is written there. */
+  readonly text: string;
+  /** `idle`: it names no taint of the node that a policy protects. `forbidden`: such a policy allows no removal. */
+  readonly state: 'allowed' | 'forbidden' | 'idle' | 'unreadable';
+}
+
 /** What the TaintPolicies say of one node. */
 export interface NodeExplanation {
   /** Whether all policies were taken to be in mode Audit. */
@@ -81,6 +89,8 @@ export interface NodeExplanation {
   readonly fromLeader: boolean;
   readonly policies: readonly PolicyOnNode[];
   readonly taints: readonly TaintOnNode[];
+  /** The removals that are announced. */
+  readonly announced: readonly Announced[];
 }
 
 export interface ExplainNodeOptions {
@@ -120,6 +130,10 @@ export function explainNode(
   const rivals = contradictions(selecting, [node]);
   return {
     audit,
+    announced: parseRelease(node.release).entries.map(({ text, taint }) => ({
+      text,
+      state: taint === undefined ? 'unreadable' : effectOf(text, node, selecting),
+    })),
     fromLeader: isContested !== undefined,
     policies: compiled.map(({ name, mode, leaving }) => ({
       policy: name,
@@ -160,6 +174,18 @@ function missing(losses: readonly Loss[], present: ReadonlyMap<string, string>):
       : {}),
     otherValue: present.has(identity(first.taint)),
   };
+}
+
+function effectOf(entry: string, { taints, remembered }: NodeView, selecting: readonly CompiledTaintPolicy[]) {
+  const release = parseRelease(entry);
+  const isSettled = settledOn(remembered);
+  const holding = taints
+    .filter((taint) => isReleased(release, taint))
+    .flatMap((taint) =>
+      selecting.filter((policy) => policy.mode !== 'Audit' && policy.heldBy(taint, isSettled) !== undefined),
+    );
+  if (holding.length === 0) return 'idle';
+  return holding.every(({ releasable }) => releasable) ? 'allowed' : 'forbidden';
 }
 
 /** What keeps a missing taint from being set: the value that the node carries, and what another policy requires. */

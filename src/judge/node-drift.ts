@@ -8,6 +8,7 @@ import {
   type IdleMemory,
   MAX_REMEMBERED,
   parseRemembered,
+  readsRecords,
   remember,
   settling,
 } from './memory.ts';
@@ -58,6 +59,8 @@ export interface NodeDrift {
   readonly removed: readonly Removal[];
   /** Taints that are gone with leave, and are not to be remembered any more. */
   readonly released: readonly Taint[];
+  /** What is left of a release annotation that has stood for too long, and is taken away. */
+  readonly expired: readonly string[];
   /** What the node remembers for nobody: see {@link Forgetting}. */
   readonly idle: readonly IdleMemory[];
   /** What native policies put back while nobody was asked, and is to be recorded. */
@@ -76,6 +79,8 @@ export interface Circumstances {
   readonly isContested?: (taint: Taint) => boolean;
   /** Whether a taint that evicts pods may be put there now, as it may by default. */
   readonly hasTurn?: boolean;
+  /** Whether the release annotation has stood for {@link RELEASE_LIFE_MS}; by default, it has not. */
+  readonly isReleaseOver?: boolean;
   /** By default a taint is forgotten as soon as it is gone and nobody wants it. */
   readonly forgetting?: Forgetting;
   /** How long a taint that the node carries has been seen on it while it was Ready; undefined for one that has not. */
@@ -109,7 +114,13 @@ interface Claim {
 export function nodeDrift(
   node: NodeView,
   policies: readonly CompiledTaintPolicy[],
-  { isContested = () => false, hasTurn = true, forgetting = AT_ONCE, stayedMs = () => undefined }: Circumstances = {},
+  {
+    isContested = () => false,
+    hasTurn = true,
+    isReleaseOver = false,
+    forgetting = AT_ONCE,
+    stayedMs = () => undefined,
+  }: Circumstances = {},
 ): NodeDrift {
   const { isComplete, isOver } = forgetting;
   const selecting = selectingPolicies(policies, node.labels);
@@ -156,10 +167,13 @@ export function nodeDrift(
     policies: selecting,
     room: node.room,
   });
+  const unspent = released.length === 0 ? node.release : consumeRelease(release, released);
+  // Policies that only report have no say in the annotation.
+  const isExpired = isReleaseOver && unspent !== undefined && selecting.some(readsRecords);
   const desired: DesiredNode = {
     taints,
     removed,
-    release: released.length === 0 ? node.release : consumeRelease(release, released),
+    release: isExpired ? undefined : unspent,
     restored: undefined,
     remembered: remember({
       before: node.remembered,
@@ -181,6 +195,7 @@ export function nodeDrift(
     losses: judged.flatMap(({ group, target, hindrance }) => lossesOf(group, target, hindrance)),
     removed: excused.filter((want) => !satisfies(valuesOf(taints), want)),
     released,
+    expired: isExpired ? parseRelease(unspent).entries.map(({ text }) => text) : [],
     idle,
     natively: restoredNatively(node.restored, policies),
     desired: changes ? desired : undefined,

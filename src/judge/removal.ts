@@ -99,6 +99,9 @@ export function recordRemovals({ before, gone = [], carried, labels, policies, r
  */
 export const RELEASE_ANNOTATION = 'taintkeeper.dev/release';
 
+/** For how long an announcement stands that nobody uses, in milliseconds. The leader then takes the annotation away. */
+export const RELEASE_LIFE_MS = 86_400_000;
+
 interface ReleaseEntry {
   readonly text: string;
   /** Undefined when the text cannot be read. */

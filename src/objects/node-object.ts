@@ -8,6 +8,7 @@ import { RELEASE_ANNOTATION, REMOVED_ANNOTATION } from '../judge/removal.ts';
 import { own } from '../kubernetes/label-selector.ts';
 import { type MachineMarks, machineMarks } from '../kubernetes/machine.ts';
 import type { Taint } from '../kubernetes/taint.ts';
+import { lastWriter } from './managed-fields.ts';
 import { listPatch, Nullish, ObjectMeta, reader } from './object-meta.ts';
 
 /** TotalAnnotationSizeLimitB (k8s.io/apimachinery/pkg/api/validation/objectmeta.go). */
@@ -54,6 +55,18 @@ export function machineOf(node: NodeObject): MachineMarks {
   };
   const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
   return machineMarks({ systemUUID: text(status?.nodeInfo?.systemUUID), providerID: text(spec?.providerID) });
+}
+
+/**
+ * When the release annotation was last written, in milliseconds, by the clock of the API server. Undefined without the annotation, and
+ * where that is not known. Whoever may write the node can write another time: a later one than now counts for nothing.
+ */
+export function announcedAt({ metadata }: NodeObject): number | undefined {
+  const { annotations, managedFields } = metadata as typeof metadata & { readonly managedFields?: unknown };
+  if (own(annotations ?? {}, RELEASE_ANNOTATION) === undefined || !Array.isArray(managedFields)) return undefined;
+  const { time = '' } = lastWriter(managedFields, ['metadata', 'annotations', RELEASE_ANNOTATION]) ?? {};
+  const at = Date.parse(time);
+  return Number.isNaN(at) ? undefined : at;
 }
 
 /** {@link NodeView.room}: what other annotations leave. The bytes of all names and values count. */

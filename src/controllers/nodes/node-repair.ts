@@ -6,6 +6,7 @@ import type { Loss, NodeDrift } from '../../judge/node-drift.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
 import { rememberOwed } from '../../judge/node-return.ts';
 import type { DesiredNode, OwedTaint } from '../../judge/node-view.ts';
+import { RELEASE_LIFE_MS } from '../../judge/removal.ts';
 import type { Arrival } from '../../judge/rulings.ts';
 import { withoutArrivals } from '../../judge/rulings.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
@@ -16,6 +17,7 @@ import { startReconciler, startWorkQueue } from '../../runtime/work-queue.ts';
 import type { Controller, LeaderContext } from '../context.ts';
 import { FIELD_MANAGER } from '../managed-objects.ts';
 import { type ClusterNode, isNews } from '../sources.ts';
+import { trackAnnouncementAges } from './announcement-ages.ts';
 import type { EvictionTurns } from './eviction-turns.ts';
 import { startEvictions, type Turn } from './evictions.ts';
 import { countMemoryWrites, patchOf, trackFullMemories, trackIdleMemories } from './node-memories.ts';
@@ -60,6 +62,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   const refusals = trackRefusedRepairs(() => changed());
   const stays = trackTaintStays();
   const arriving = trackTaintArrivals();
+  const announcements = trackAnnouncementAges(() => client.now().getTime());
   const full = trackFullMemories(() => changed());
   const nodeReports = trackNodeReports({ contests, record, metrics, log });
   /** Of a node that somebody else had changed, the version that was known: it is of no use to write to that again. */
@@ -147,6 +150,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
       evictions.gone(name);
       full.found(name, [], []);
       arriving.gone(name);
+      announcements.gone(name);
       return undefined;
     }
     // What is newer comes by the watch, however long that takes.
@@ -179,6 +183,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     const { desired = changeInto(value, node), ...drift } = nodeDrift(node, taintPolicies, {
       isContested,
       hasTurn,
+      isReleaseOver: announcements.ageOf(entry) >= RELEASE_LIFE_MS,
       forgetting: { isComplete: policies.isComplete('TaintPolicy'), isOver: (memory) => idle.isOver(entry, memory) },
       stayedMs: (taint) => stays.stayedMs(entry.name, taint),
     });

@@ -4,13 +4,18 @@ import { type Hold, paceOf } from '../../evictions/eviction-pace.ts';
 import type { Hindrance, Loss, NodeDrift } from '../../judge/node-drift.ts';
 import type { OwedTaint, RestoredNatively } from '../../judge/node-view.ts';
 import { nativeViolation } from '../../judge/node-view.ts';
+import { RELEASE_ANNOTATION, RELEASE_LIFE_MS } from '../../judge/removal.ts';
 import type { Arrival } from '../../judge/rulings.ts';
 import type { ObjectReference, RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint, sameTaint, type Taint } from '../../kubernetes/taint.ts';
+import { atMost, printable } from '../../kubernetes/text.ts';
 import { POLICY_API_VERSION } from '../../policy/policy.ts';
 import type { LeaderMetrics } from '../../server/metrics.ts';
 import type { ClusterNode } from '../sources.ts';
 import type { TaintContests } from './taint-contests.ts';
+
+/** Entries of an annotation that an Event names. */
+const MAX_NAMED = 8;
 
 export interface NodeReportsOptions {
   readonly contests: Pick<TaintContests, 'rivalOf'>;
@@ -67,7 +72,7 @@ export function trackNodeReports({ contests, record, metrics, log }: NodeReports
     arrived(entry, arrived) {
       for (const one of arrived) if (one.hindrance !== undefined) tellArrival(entry, one);
     },
-    written(entry, { losses, released, natively }, arrived) {
+    written(entry, { losses, released, expired, natively }, arrived) {
       for (const one of arrived) if (one.hindrance === undefined) tellArrival(entry, one);
       const repaired = losses.filter(({ hindrance }) => hindrance === undefined);
       for (const text of new Set(repaired.map(({ taint }) => formatTaint(taint)))) {
@@ -76,6 +81,11 @@ export function trackNodeReports({ contests, record, metrics, log }: NodeReports
       for (const policy of new Set(repaired.map(({ policy }) => policy.name))) metrics.repaired('Node', policy);
       for (const loss of repaired) tell(entry, loss);
       for (const taint of released) record(eventOfRelease(referenceTo(entry), taint));
+      if (expired.length > 0) {
+        const event = eventOfExpiry(referenceTo(entry), expired);
+        record(event);
+        log.info(`Node ${entry.name}: ${event.note}`);
+      }
       for (const one of natively) {
         metrics.violationFound('Node', nativeViolation(one));
         for (const event of eventsOfNative(referenceTo(entry), one)) record(event);
@@ -135,6 +145,13 @@ function eventsOfArrival(node: ObjectReference, arrival: Arrival): RecordedEvent
 function eventOfRelease(node: ObjectReference, taint: Taint): RecordedEvent {
   const note = `taint ${formatTaint(taint)} was removed, as announced`;
   return { regarding: node, type: 'Normal', reason: 'TaintReleased', action: 'ForgetTaint', note };
+}
+
+/** What is to be said of an announcement that was taken away because nobody used it. */
+function eventOfExpiry(node: ObjectReference, entries: readonly string[]): RecordedEvent {
+  const named = atMost(MAX_NAMED, entries.map(printable)).join(', ');
+  const note = `removed annotation ${RELEASE_ANNOTATION} (${named}): it was not used within ${RELEASE_LIFE_MS / 3_600_000} hours`;
+  return { regarding: node, type: 'Normal', reason: 'ReleaseExpired', action: 'RemoveAnnotation', note };
 }
 
 /** What is to be said of a taint that the API server put back by itself while taintkeeper was not asked, on the node and on the policy. */

@@ -2,8 +2,9 @@ import type { PolicyObject } from '../../cluster/policies.ts';
 import { VALUES_DIFFER } from '../../judge/contradictions.ts';
 import { wildcardNotes } from '../../judge/findings.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
+import { parseRelease, RELEASE_ANNOTATION } from '../../judge/removal.ts';
 import { formatTaint, identity, valuesOf } from '../../kubernetes/taint.ts';
-import { atMost, count } from '../../kubernetes/text.ts';
+import { atMost, count, rfc3339, shellWord } from '../../kubernetes/text.ts';
 import type { Policy, PolicyKind } from '../../policy/policy.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
 import { NOT_CALLED, type PolicyCondition, type PolicyStatus } from '../../policy/policy-status.ts';
@@ -44,6 +45,7 @@ export function checkPolicies({
     results.push(finding('note', `${NOT_CALLED}: ${why}`));
   }
   results.push(...removedTaints(validPolicies(policies.value), nodes.ok ? nodes.value : []));
+  results.push(...announcedRemovals(nodes.ok ? nodes.value : []));
   if (results.length > 0) return results;
   return [
     finding('ok', `${policies.value.length} in force: ${atMost(MAX_NAMED, policies.value.map(nameOf)).join(', ')}`),
@@ -144,6 +146,25 @@ function removedTaints(policies: readonly Policy[], nodes: readonly DoctorNode[]
   ).join(', ');
   const evidence = `${count(without.length, 'node')} ${without.length === 1 ? 'is' : 'are'} without a Present taint that an exempt user removed: ${which}`;
   return [finding('note', evidence, `taintkeeper explain node ${first.name}`)];
+}
+
+/** Removals that somebody announced and nobody made: the next one who may write the node can make them. */
+function announcedRemovals(nodes: readonly DoctorNode[]): Finding[] {
+  const announced = nodes.flatMap(({ name, release, announcedAt }) => {
+    const texts = parseRelease(release).entries.map(({ text }) => text);
+    const since = announcedAt === undefined ? [] : [`since ${rfc3339(announcedAt)}`];
+    return texts.length === 0
+      ? []
+      : [{ name, text: `${name} (${[...atMost(MAX_NAMED, texts), ...since].join(', ')})` }];
+  });
+  const [first] = announced;
+  if (first === undefined) return [];
+  const which = atMost(
+    MAX_NAMED,
+    announced.map(({ text }) => text),
+  ).join(', ');
+  const evidence = `the removal of taints is announced and not made on ${count(announced.length, 'node')}: ${which}`;
+  return [finding('note', evidence, `kubectl annotate node ${shellWord(first.name)} ${RELEASE_ANNOTATION}-`)];
 }
 
 /** What only the leader can bring about is no trouble of its own where nobody can lead. */

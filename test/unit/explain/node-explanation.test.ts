@@ -216,3 +216,30 @@ describe('a taint that the node carries with another value', () => {
     });
   });
 });
+
+describe('removals that are announced', () => {
+  const linesOf = (release: string, spec: TaintPolicySpec, announcedAt?: string) => {
+    const { sections } = wordsOfNode({
+      ...explain(nodeOf([GPU, EDGE], { release }), { a: spec }),
+      ...{ name: 'n1', writtenBy: undefined, troubles: [], events: [], notes: [] },
+      ...(announcedAt === undefined ? {} : { announcedAt }),
+    });
+    return sections.flatMap((section) => ('lines' in section ? section.lines : []));
+  };
+
+  it('are listed with what each does, and until when', () => {
+    const since = '2026-11-22T14:23:06Z';
+    expect(linesOf('gpu=true:NoSchedule, edge:NoExecute, rubbish', rule('Deny', { key: 'gpu' }), since)).toEqual([
+      'annotation taintkeeper.dev/release, not used yet: gpu=true:NoSchedule may be removed once, ' +
+        'edge:NoExecute names no taint of this node that a policy protects, rubbish cannot be read; ' +
+        'written at 2026-11-22T14:23:06Z, the leader removes it at 2026-11-23T14:23:06Z',
+    ]);
+  });
+
+  it('have no effect where a policy allows no removal', () => {
+    expect(linesOf('gpu:NoSchedule', rule('Deny', { key: 'gpu' }, { release: 'Never' }))).toEqual([
+      'annotation taintkeeper.dev/release, not used yet: gpu:NoSchedule may not be removed: a policy allows no removal (spec.release: Never); ' +
+        'the leader removes it 24 hours after it has first seen it',
+    ]);
+  });
+});

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { MAX_REMEMBERED } from '../../../src/judge/memory.ts';
+import { nodeDrift } from '../../../src/judge/node-drift.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
+import { policySet } from '../policy/policies.ts';
 import { driftOf, lossesOf, nodeOf, type Policies, rule } from './node-drifts.ts';
 import { cpu, gpu, other } from './node-updates.ts';
 
@@ -243,5 +245,23 @@ describe('the memory', () => {
     const policies = { p: rule('Restore', { key: '*' }, { settleSeconds: 0 }) };
     expect(driftOf(policies, nodeOf(taints, { remembered })).desired?.taints).toHaveLength(10_000 + MAX_REMEMBERED);
     expect(driftOf(policies, nodeOf(taints, { remembered, release: remembered })).losses).toEqual([]);
+  });
+});
+
+describe('an announcement that has stood for too long', () => {
+  const over = (node: NodeView) =>
+    nodeDrift(node, policySet({ taint: restore }).taintPolicies, { isReleaseOver: true });
+
+  it('is taken away, readable or not', () => {
+    const { desired, expired } = over(nodeOf([gpu], { remembered: GPU, release: `${GPU}, rubbish` }));
+    expect(expired).toEqual([GPU, 'rubbish']);
+    expect(desired).toMatchObject({ release: undefined, remembered: GPU, taints: [gpu] });
+  });
+
+  it('still lets go what went while nobody was asked', () => {
+    const { desired, expired, released, losses } = over(nodeOf([], { remembered: GPU, release: GPU }));
+    expect({ expired, losses }).toEqual({ expired: [], losses: [] });
+    expect(released).toHaveLength(1);
+    expect(desired).toMatchObject({ release: undefined, taints: [] });
   });
 });

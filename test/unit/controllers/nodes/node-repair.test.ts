@@ -355,3 +355,48 @@ it('what native policies put back while nobody was asked is recorded once, and t
   await settle();
   expect(writes).toHaveLength(1);
 });
+
+describe('an announced removal that nobody uses', () => {
+  const DAY_MS = 86_400_000;
+  const preserve = { p: rule('Restore', { key: 'dedicated' }) };
+  const announced = (announcedAt?: number) => {
+    const entry = nodeEntry('n1', [gpu]);
+    const value = {
+      ...entry.value,
+      release: GPU,
+      remembered: GPU,
+      ...(announcedAt === undefined ? {} : { announcedAt }),
+    };
+    return { ...entry, value };
+  };
+  const releaseOf = (writes: ReturnType<typeof startRepair>['writes']) =>
+    writes.map(({ patch }) => patch.metadata.annotations['taintkeeper.dev/release']);
+
+  it('is taken away a day after it was written, by the clock of the API server', async () => {
+    const { writes, said, taintsOf } = startRepair(preserve, [announced(Date.now() - DAY_MS + SWEEP_MS)]);
+    await settle();
+    expect(writes).toEqual([]);
+    await vi.advanceTimersByTimeAsync(SWEEP_MS);
+    expect(releaseOf(writes)).toEqual([null]);
+    expect(said()).toEqual(['n1 ReleaseExpired']);
+    expect(taintsOf('n1')).toEqual([gpu]);
+  });
+
+  it.each([
+    ['nobody knows when it was written', () => announced()],
+    ['it says that it is of tomorrow', () => announced(Date.now() + DAY_MS)],
+  ])('is taken away after a day in which the leader has seen it, where %s', async (_why, entry) => {
+    const { writes, said } = startRepair(preserve, [entry()]);
+    await vi.advanceTimersByTimeAsync(DAY_MS - SWEEP_MS);
+    expect(writes).toEqual([]);
+    await vi.advanceTimersByTimeAsync(2 * SWEEP_MS);
+    expect(releaseOf(writes)).toEqual([null]);
+    expect(said()).toEqual(['n1 ReleaseExpired']);
+  });
+
+  it('stays where policies only report', async () => {
+    const { writes } = startRepair({ p: rule('Audit', { key: 'dedicated' }) }, [announced(0)]);
+    await settle();
+    expect(writes).toEqual([]);
+  });
+});
