@@ -149,8 +149,8 @@ export const ROWS: readonly Row[] = [
           legend: '{{policy}}: {{kind}}',
         },
         {
-          expr: `sum by (policy, strategy) (increase(taintkeeper_recoveries_total{${HERE}}[1h]))`,
-          legend: '{{policy}}: {{strategy}}',
+          expr: `sum by (policy) (increase(taintkeeper_recoveries_total{${HERE}}[1h]))`,
+          legend: '{{policy}}: stuck pods',
         },
       ),
       {

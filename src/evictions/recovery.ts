@@ -40,7 +40,7 @@ function isUnderPressure(taints: readonly Taint[]): boolean {
   return taints.some(({ key }) => PRESSURE_TAINT_KEYS.includes(key));
 }
 
-/** One earlier time that a pod of the same DaemonSet on the same node was freed, or that the DaemonSet was restarted. */
+/** One earlier time that a pod of the same DaemonSet on the same node was freed. */
 export interface RecoveryAttempt {
   readonly at: number;
   /** Whether the pod after it was found to have failed at once. */
@@ -55,8 +55,6 @@ export interface RecoveryCase {
   /** Whether the kubelet evicted it because its node ran out of something: then it did not fail by itself. */
   readonly evicted: boolean;
   readonly attempts: readonly RecoveryAttempt[];
-  /** Whether a rollout of the DaemonSet is in progress. */
-  readonly rollingOut: boolean;
 }
 
 /** Why a pod that is stuck is left alone. */
@@ -65,9 +63,7 @@ export type LeftBecause =
   | 'Audit'
   /** The pod before it was freed, and this one failed at once: the back-off exists for that. */
   | 'PodFailsAgain'
-  | 'RecoveryBudgetSpent'
-  /** With RestartRollout: the rollout frees the pod; where it cannot, another one could not either. */
-  | 'RolloutInProgress';
+  | 'RecoveryBudgetSpent';
 
 export type RecoveryVerdict =
   | { readonly action: 'free' }
@@ -77,23 +73,19 @@ export type RecoveryVerdict =
 
 /** What a policy says of a pod that is Failed and recoverable. */
 export function judgeFailedPod(
-  { mode, strategy, stuckMs, budget }: CompiledRecoveryPolicy,
-  { failedAt, since, evicted, attempts, rollingOut }: RecoveryCase,
+  { mode, stuckMs, budget }: CompiledRecoveryPolicy,
+  { failedAt, since, evicted, attempts }: RecoveryCase,
   now: number,
 ): RecoveryVerdict {
   const stuckForMs = now - since;
   if (mode === 'Audit') return stuckForMs < stuckMs ? waitFor(stuckMs - stuckForMs) : leave('Audit');
 
-  const restarts = strategy === 'RestartRollout';
   const spent = attempts.filter(({ at }) => now - at < budget.windowMs);
-  // While a rollout is in progress, a pod may well be one from before it.
-  const again =
-    evicted || (restarts && rollingOut) ? [] : spent.filter((attempt) => failedAtOnce(attempt, failedAt, stuckMs));
+  const again = evicted ? [] : spent.filter((attempt) => failedAtOnce(attempt, failedAt, stuckMs));
   const [latest] = again.toSorted((a, b) => b.at - a.at);
   if (latest) return leave('PodFailsAgain', latest.at + budget.windowMs - now);
 
   if (stuckForMs < stuckMs) return waitFor(stuckMs - stuckForMs);
-  if (restarts && rollingOut) return leave('RolloutInProgress');
   if (spent.length >= budget.limit) {
     const oldest = Math.min(...spent.map(({ at }) => at));
     return leave('RecoveryBudgetSpent', oldest + budget.windowMs - now);

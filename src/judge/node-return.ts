@@ -54,12 +54,7 @@ export function owedTaints(
 }
 
 function isOwed(taint: Taint, { survives, protectedBy }: CompiledTaintPolicy, ageMs: number, isSame: boolean): boolean {
-  return (
-    survives !== undefined &&
-    ageMs < survives.forMs &&
-    (isSame || survives.machine === 'Any') &&
-    protectedBy(taint) !== undefined
-  );
+  return survives !== undefined && ageMs < survives.forMs && isSame && protectedBy(taint) !== undefined;
 }
 
 /** By what records are kept and forgotten. */
@@ -73,7 +68,7 @@ export interface RecordKeeping {
 
 /**
  * The record of a name as it is to be; undefined for none. Of a Node that is there, what it carries and what it was remembered to carry:
- * what went with leave is neither. Another one of that name, on a machine that counts, is owed what the one before it carried, until it
+ * what went with leave is neither. Another one of that name, on the same machine, is owed what the one before it carried, until it
  * has it or the time is over: also where the labels by which a policy selects it come later.
  *
  * @param node the Node of that name; undefined where there is none any more

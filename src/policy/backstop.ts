@@ -83,17 +83,10 @@ export function askedRights(policy: Policy, audit: boolean): AskedRight[] {
     }
   }
   if (policy.kind === 'RecoveryPolicy') {
-    const { mode, strategy } = compileRecoveryPolicy(policy.name, policy.spec, audit);
-    asked.push({ right: 'watchPods', by: 'a RecoveryPolicy' });
-    if (mode === 'Recover') {
-      asked.push({ right: RIGHT_OF_STRATEGY[strategy], by: `strategy: ${strategy}` });
-    }
+    const by = 'a RecoveryPolicy';
+    asked.push({ right: 'watchPods', by });
+    const { mode } = compileRecoveryPolicy(policy.name, policy.spec, audit);
+    if (mode === 'Recover') asked.push({ right: 'deletePods', by });
   }
   return asked;
 }
-
-/** What freeing a pod takes. */
-export const RIGHT_OF_STRATEGY = {
-  DeletePod: 'deletePods',
-  RestartRollout: 'patchDaemonSets',
-} as const satisfies Record<string, OptionalRight>;

@@ -94,27 +94,19 @@ export const SurviveDeletionSchema = Type.Object(
       minimum: 1,
       maximum: 8_760,
     }),
-    machine: Type.Optional(
-      Type.Enum(['Same', 'Any'], {
-        default: 'Same',
-        description:
-          'Same: only a node of the same name on the same machine, by its providerID or systemUUID where they are known. ' +
-          'Any: whatever node registers under the name.',
-      }),
-    ),
   },
   {
     description:
-      'A node that is deleted and registers anew under its name gets the protected taints that it carried. Those that were ' +
-      'removed with leave before stay off.',
+      'A node that is deleted and registers anew under its name, on the same machine, gets the protected taints that it carried. ' +
+      'The machine is known by its providerID or systemUUID; where neither is known, the name decides. Taints that ' +
+      'were removed with permission before stay off.',
     additionalProperties: false,
   },
 );
 
-/** For how long after its deletion, in milliseconds, and on which machine. */
+/** For how long after its deletion, in milliseconds. */
 export interface Survival {
   readonly forMs: number;
-  readonly machine: 'Same' | 'Any';
 }
 
 export function survivalOf({
@@ -122,7 +114,7 @@ export function survivalOf({
 }: {
   readonly surviveDeletion?: Static<typeof SurviveDeletionSchema>;
 }): Survival | undefined {
-  return surviveDeletion && { forMs: surviveDeletion.hours * 3_600_000, machine: surviveDeletion.machine ?? 'Same' };
+  return surviveDeletion && { forMs: surviveDeletion.hours * 3_600_000 };
 }
 
 /** `spec.leaving` of a TaintPolicy. */

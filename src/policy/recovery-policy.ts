@@ -9,13 +9,9 @@ import {
 const RECOVERY_MODES = ['Recover', 'Audit'] as const;
 export type RecoveryMode = (typeof RECOVERY_MODES)[number];
 
-const RECOVERY_STRATEGIES = ['DeletePod', 'RestartRollout'] as const;
-export type RecoveryStrategy = (typeof RECOVERY_STRATEGIES)[number];
-
 /** What counts where a policy leaves it out. */
 export const RECOVERY_DEFAULTS = {
   mode: 'Recover',
-  strategy: 'DeletePod',
   stuckSeconds: 10,
   perNode: 3,
   windowSeconds: 600,
@@ -30,19 +26,11 @@ export const RecoveryPolicySpecSchema = Type.Object(
     mode: Type.Optional(
       Type.Enum([...RECOVERY_MODES], {
         default: RECOVERY_DEFAULTS.mode,
-        description: 'What happens to a pod that is stuck. Recover: it is freed. Audit: it is reported.',
+        description:
+          'What happens to a pod that is stuck. Recover: it is deleted, and the DaemonSet controller creates the next one at once. Audit: it is reported.',
       }),
     ),
     daemonSets: DaemonSetSelectionSchema,
-    strategy: Type.Optional(
-      Type.Enum([...RECOVERY_STRATEGIES], {
-        default: RECOVERY_DEFAULTS.strategy,
-        description:
-          'How a pod is freed. DeletePod: it alone is deleted, and the DaemonSet controller creates the next one at once. ' +
-          'RestartRollout: the pod template gets a new annotation, as with kubectl rollout restart; the pods of every ' +
-          'node are replaced.',
-      }),
-    ),
     stuckSeconds: Whole(
       'How many seconds a pod has to be Failed, on a node that is Ready, before it counts as stuck. The next one for the ' +
         'same node and DaemonSet has to be so for twice as long, and so on.',
@@ -54,8 +42,7 @@ export const RecoveryPolicySpecSchema = Type.Object(
       Type.Object(
         {
           perNode: Whole(
-            'How often the pods of one DaemonSet on one node are freed within the window. With RestartRollout: how ' +
-              'often one DaemonSet is restarted.',
+            'How often the pods of one DaemonSet on one node are freed within the window.',
             RECOVERY_DEFAULTS.perNode,
             1,
             100,
@@ -83,7 +70,6 @@ export interface CompiledRecoveryPolicy {
   readonly mode: RecoveryMode;
   /** 0 for the strongest mode. */
   readonly rank: number;
-  readonly strategy: RecoveryStrategy;
   readonly stuckMs: number;
   /** How often a pod is freed within the window. */
   readonly budget: { readonly limit: number; readonly windowMs: number };
@@ -92,20 +78,13 @@ export interface CompiledRecoveryPolicy {
 
 /** @param audit it is taken to be in mode Audit */
 export function compileRecoveryPolicy(name: string, spec: RecoveryPolicySpec, audit: boolean): CompiledRecoveryPolicy {
-  const {
-    strategy,
-    stuckSeconds,
-    perNode,
-    windowSeconds,
-    mode: declared,
-  } = { ...RECOVERY_DEFAULTS, ...spec, ...spec.budget };
+  const { stuckSeconds, perNode, windowSeconds, mode: declared } = { ...RECOVERY_DEFAULTS, ...spec, ...spec.budget };
   const mode = audit ? 'Audit' : declared;
   return {
     kind: 'RecoveryPolicy',
     name,
     mode,
     rank: RECOVERY_MODES.indexOf(mode),
-    strategy,
     stuckMs: 1_000 * stuckSeconds,
     budget: { limit: perNode, windowMs: 1_000 * windowSeconds },
     selectsDaemonSet: compileDaemonSetSelection(spec.daemonSets),

@@ -1,6 +1,5 @@
 import { Counter, Gauge, type Registry } from '@prometheus-io/client';
 import type { PolicyKind } from '../policy/policy.ts';
-import type { RecoveryStrategy } from '../policy/recovery-policy.ts';
 
 /** What is counted in a cluster: what the leader finds and does and, of each replica, what it follows. */
 export interface ClusterMetrics {
@@ -17,7 +16,7 @@ export interface ClusterMetrics {
   awaitingEviction(findings: readonly { policy: string; count: number }[]): void;
   /** A taint was put back, or a toleration appended, outside of any request. */
   repaired(kind: 'Node' | 'DaemonSet', policy: string): void;
-  recovered(policy: string, strategy: RecoveryStrategy): void;
+  recovered(policy: string): void;
   /** What keeps controllers from doing what policies say, all of it. */
   stalled(troubles: readonly { kind: PolicyKind; policy: string; reason: string }[]): void;
   /** `depth` is asked whenever the metrics are; undefined: the queue is there no more. */
@@ -89,8 +88,8 @@ export function clusterMetrics(registers: Registry[]): ClusterMetrics {
   });
   const recoveries = new Counter({
     name: 'taintkeeper_recoveries_total',
-    help: 'On the leader: stuck pods that were deleted, and DaemonSets that were restarted for them.',
-    labelNames: ['policy', 'strategy'],
+    help: 'On the leader: stuck pods that were deleted.',
+    labelNames: ['policy'],
     registers,
   });
   const stalled = new Gauge({
@@ -145,7 +144,7 @@ export function clusterMetrics(registers: Registry[]): ClusterMetrics {
       for (const { policy, count } of findings) awaiting.set({ policy }, count);
     },
     repaired: (kind, policy) => repairs.inc({ kind, policy }),
-    recovered: (policy, strategy) => recoveries.inc({ policy, strategy }),
+    recovered: (policy) => recoveries.inc({ policy }),
     stalled(troubles) {
       stalled.reset();
       for (const { kind, policy, reason } of troubles) stalled.set({ kind, policy, reason }, 1);

@@ -94,7 +94,6 @@ describeWithControlPlane('CRDs', {}, (cp) => {
       const recovery = {
         mode: 'Recover',
         daemonSets: { ...daemonSets, names: ['*'] },
-        strategy: 'DeletePod',
         stuckSeconds: 10,
       };
       expect(await stored('RecoveryPolicy', { daemonSets })).toEqual(recovery);

@@ -85,7 +85,7 @@ describeWithControlPlane('what the default installation may not do', {}, (cp) =>
     {
       kind: 'RecoveryPolicy',
       name: 'recovering',
-      says: 'strategy: DeletePod needs permission to',
+      says: 'a RecoveryPolicy needs permission to',
       value: 'recoverPods',
     },
   ] as const)('$name says at once what it would take: $value', async ({ kind, name, says, value }) => {

@@ -25,7 +25,7 @@ const AT_ONCE_SECONDS = 3;
 /** A second freeing comes after twice as long as the first one: whoever waits for longer was left to the back-off. */
 const LEFT_MS = 2_000 * AT_ONCE_SECONDS + 1_000;
 
-const HANDED_OVER = ['handed-deleted', 'handed-restarted'] as const;
+const HANDED_OVER = ['handed-deleted'] as const;
 
 interface Status {
   readonly matched: number;
@@ -127,15 +127,14 @@ describeWithControlPlane(
     }
 
     it.concurrent('run again after the time that the policy says, and not when the back-off ends', async () => {
-      const names = ['plain', 'deleted', 'restarted', 'audited'];
+      const names = ['plain', 'deleted', 'audited'];
       await createDaemonSets(...names);
       const [before = [], ...others] = await Promise.all(names.map((name) => failOften(name)));
-      const [deletedOther, restartedOther] = ['deleted', 'restarted'].map((name) => pods.healthy(name, STEADY));
+      const deletedOther = pods.healthy('deleted', STEADY);
       await recover('deleted', { stuckSeconds: 1 });
-      await recover('restarted', { stuckSeconds: 1, strategy: 'RestartRollout' });
       await recover('audited', { stuckSeconds: 1, mode: 'Audit' });
-      const [plain = 0, deleted = 0, restarted = 0] = await Promise.all([
-        ...['plain', 'deleted', 'restarted'].map((name) => pods.failAndWait(name, FAILING)),
+      const [plain = 0, deleted = 0] = await Promise.all([
+        ...['plain', 'deleted'].map((name) => pods.failAndWait(name, FAILING)),
         pods.fail('audited', FAILING).then(() =>
           waitForStatus('audited', ({ matched, violating, violators: [first = ''] }) => {
             return matched === 1 && violating === 1 && first.startsWith('kube-system/audited-');
@@ -143,25 +142,20 @@ describeWithControlPlane(
         ),
       ]);
 
-      if (SHOW_FIGURES) process.stderr.write(table(before, { plain, deleted, restarted }));
+      if (SHOW_FIGURES) process.stderr.write(table(before, { plain, deleted }));
       // It doubles from failure to failure, less what the pod has run meanwhile.
       for (const took of [before, ...others]) {
         for (const [n, ms] of took.slice(2).entries()) expect(ms).toBeGreaterThan(2 ** n * 1_000);
       }
       expect(plain).toBeGreaterThan(12_000);
-      for (const ms of [deleted, restarted]) {
-        expect(ms).toBeGreaterThan(1_000);
-        // They failed at the same time, and so often before.
-        expect(ms).toBeLessThan(plain / 2);
-      }
-      // DeletePod is for that one pod; RestartRollout for all.
+      expect(deleted).toBeGreaterThan(1_000);
+      // They failed at the same time, and so often before.
+      expect(deleted).toBeLessThan(plain / 2);
+      // The pods of other nodes stay.
       expect(pods.healthy('deleted', STEADY)).toBe(deletedOther);
-      await pods.waitFor('restarted', STEADY, 'Running', restartedOther);
       expect([deletions('deleted'), await restarts(cp(), 'deleted')]).toEqual([1, 0]);
-      expect([deletions('restarted'), await restarts(cp(), 'restarted')]).toEqual([0, 1]);
       expect([deletions('audited'), await restarts(cp(), 'audited')]).toEqual([0, 0]);
       await waitForEvents('deleted', ['PodFreed']);
-      await waitForEvents('restarted', ['RolloutRestarted']);
       await waitForEvents('audited', ['PodStuck']);
     });
 
@@ -199,34 +193,28 @@ describeWithControlPlane(
     });
 
     it.concurrent('that fail again at once are freed once, reported, and then left to the back-off', async () => {
-      const names = ['always-deleted', 'always-restarted'];
-      await createDaemonSets(...names);
+      await createDaemonSets('always-deleted');
       await recover('always-deleted', { stuckSeconds: AT_ONCE_SECONDS });
-      await recover('always-restarted', { stuckSeconds: AT_ONCE_SECONDS, strategy: 'RestartRollout' });
-      const counts = await Promise.all(names.map(failUntilLeft));
-      if (SHOW_FIGURES) process.stderr.write(`failed ${counts} times, freed once each\n`);
+      const count = await failUntilLeft('always-deleted');
+      if (SHOW_FIGURES) process.stderr.write(`failed ${count} times, freed once\n`);
       expect([deletions('always-deleted'), await restarts(cp(), 'always-deleted')]).toEqual([1, 0]);
-      expect([deletions('always-restarted'), await restarts(cp(), 'always-restarted')]).toEqual([0, 1]);
       await waitForEvents('always-deleted', ['PodFailsAgain', 'PodFreed']);
     });
 
     /** Has the pod fail as soon as it runs, until one after the freed one was left alone for long. Says how often it failed. */
     async function failUntilLeft(name: string): Promise<number> {
       for (let count = 1; ; count++) {
-        const wasFreed = deletions(name) + (await restarts(cp(), name)) > 0;
+        const wasFreed = deletions(name) > 0;
         const tookMs = await pods.failAndWait(name, FAILING);
         if (wasFreed && tookMs > LEFT_MS) return count;
       }
     }
 
     it.concurrent('are freed exactly once where two leaders believe in themselves', async () => {
-      const names = ['twice-deleted', 'twice-restarted'];
+      const names = ['twice-deleted'];
       await createDaemonSets(...names);
       await Promise.all(names.map((name) => failOften(name)));
-      const policies = [
-        recoveryOf('twice-deleted', { stuckSeconds: 1 }),
-        recoveryOf('twice-restarted', { stuckSeconds: 1, strategy: 'RestartRollout' }),
-      ];
+      const policies = [recoveryOf('twice-deleted', { stuckSeconds: 1 })];
       const leaders = await Promise.all([1, 2].map(() => startRecovery(cp(), admin, policies)));
       try {
         const uids = await Promise.all(names.map((name) => pods.fail(name, FAILING)));
@@ -240,7 +228,6 @@ describeWithControlPlane(
           otherwise: () => `stuck are, or were: ${JSON.stringify(leaders.map(({ seen, stuck }) => [stuck(), seen()]))}`,
         });
         expect(podDeletions(cp(), 'twice-deleted', admin.name)).toBe(1);
-        expect(await restarts(cp(), 'twice-restarted')).toBe(1);
       } finally {
         await Promise.all(leaders.map((leader) => leader.stop()));
       }
@@ -249,7 +236,6 @@ describeWithControlPlane(
     it('are freed exactly once when the leader is killed in the middle', async () => {
       const backOffs = (await handedOver).map((took) => took.at(-1) ?? 0);
       await recover('handed-deleted', { stuckSeconds: 3 });
-      await recover('handed-restarted', { stuckSeconds: 3, strategy: 'RestartRollout' });
       for (const name of HANDED_OVER) await waitForStatus(name, ({ matched }) => matched === 1);
       const leader = installation.replica(await leaderOf(cp()));
       const looks = async () => {
@@ -264,13 +250,12 @@ describeWithControlPlane(
         otherwise: () => 'the leader has not looked at the pods',
       });
       await leader.kill();
-      expect([deletions('handed-deleted'), await restarts(cp(), 'handed-restarted')]).toEqual([0, 0]);
+      expect(deletions('handed-deleted')).toBe(0);
       await Promise.all(HANDED_OVER.map((name, index) => pods.waitFor(name, FAILING, 'Running', uids[index])));
       // The lease lasts for 15 s; the back-off for 32, which is twice as long as the one before.
       expect(performance.now() - began).toBeLessThan(2 * Math.min(...backOffs));
       expect(await leaderOf(cp())).not.toBe(leader.name);
       expect([deletions('handed-deleted'), await restarts(cp(), 'handed-deleted')]).toEqual([1, 0]);
-      expect([deletions('handed-restarted'), await restarts(cp(), 'handed-restarted')]).toEqual([0, 1]);
     });
   },
 );

@@ -180,7 +180,7 @@ const guards = fc.oneof(
   { weight: 6, arbitrary: fc.constant({}) },
   fc.record({ leaving: oneOf('Record', 'Refuse') }),
   fc.record({
-    surviveDeletion: fields({ hours: whole(1, 8_760), machine: oneOf('Same', 'Any') }, ['hours']),
+    surviveDeletion: fields({ hours: whole(1, 8_760) }, ['hours']),
   }),
   fc.record({
     authorization: fields({
@@ -223,7 +223,6 @@ export const SPECS: Readonly<Record<PolicyKind, fc.Arbitrary<unknown>>> = {
     {
       mode: oneOf('Recover', 'Audit'),
       daemonSets,
-      strategy: oneOf('DeletePod', 'RestartRollout'),
       stuckSeconds: whole(1, 3_600),
       budget: fields({ perNode: whole(1, 100), windowSeconds: whole(60, 86_400) }),
     },

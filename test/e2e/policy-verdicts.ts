@@ -76,7 +76,7 @@ export const VERDICTS: readonly Verdict[] = [
     backstop: 'Native',
     leaving: 'Refuse',
     authorization: { mode: 'Deny', exceptNamespaces: ['kube-system', 'team-*'] },
-    surviveDeletion: { hours: 24, machine: 'Any' },
+    surviveDeletion: { hours: 24 },
   }),
   taint('every list and text at its bounds', {
     nodeSelector: selectorAtItsBounds,
@@ -373,13 +373,11 @@ export const VERDICTS: readonly Verdict[] = [
   recovery('every field of a RecoveryPolicy', {
     mode: 'Audit',
     daemonSets: { namespaces: ['kube-*'], names: ['cni'], selector: EVERY_PART_OF_A_SELECTOR },
-    strategy: 'RestartRollout',
     stuckSeconds: 3_600,
     budget: { perNode: 100, windowSeconds: 86_400 },
   }),
   recovery('the least of everything', {
     mode: 'Recover',
-    strategy: 'DeletePod',
     stuckSeconds: 1,
     budget: { perNode: 1, windowSeconds: 60 },
   }),
@@ -387,7 +385,6 @@ export const VERDICTS: readonly Verdict[] = [
   recovery('a mode of the other kinds', { mode: 'Mutate' }, 'spec.mode'),
   recovery('no namespaces', { daemonSets: { namespaces: [] } }, 'spec.daemonSets.namespaces'),
   recovery('a backstop, which nothing could be', { backstop: 'Native' }, 'spec.backstop'),
-  recovery('an unknown strategy', { strategy: 'Reboot' }, 'spec.strategy'),
   recovery('no seconds at all', { stuckSeconds: 0 }, 'spec.stuckSeconds'),
   recovery('half a second', { stuckSeconds: 1.5 }, 'spec.stuckSeconds'),
   recovery('more than an hour', { stuckSeconds: 3_601 }, 'spec.stuckSeconds'),

@@ -50,7 +50,7 @@ const POLICIES = [
     mode: 'Mutate',
     daemonSets: { namespaces: ['kube-system'], names: ['*'] },
   }),
-  policyObject('RecoveryPolicy', 'stuck', { daemonSets: { namespaces: ['kube-system'] }, strategy: 'DeletePod' }),
+  policyObject('RecoveryPolicy', 'stuck', { daemonSets: { namespaces: ['kube-system'] } }),
 ];
 
 /** How the objects of a release come to the cluster. */

@@ -31,7 +31,6 @@ export function startPodRecovery(context: PodRecoveryContext): Controller {
   const recover = recoverPods({ ...context, compiled, permits: rights.permits, history, troubles });
   const queue = startWorkQueue({
     name: NAME,
-    // All pods of a DaemonSet, so that one restart is for all of them.
     async work(daemonSet) {
       lookedAt.set(daemonSet, performance.now());
       try {

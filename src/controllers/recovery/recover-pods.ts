@@ -3,17 +3,16 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError } from '../../cluster/client/api-error.ts';
 import { LeadershipLostError } from '../../cluster/lease/leadership.ts';
 import type { Entry } from '../../cluster/watch/watch-cache.ts';
-import { isRecoverable, isRolledOut, judgeFailedPod } from '../../evictions/recovery.ts';
+import { isRecoverable, judgeFailedPod } from '../../evictions/recovery.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
-import { type OptionalRight, RIGHT_OF_STRATEGY } from '../../policy/backstop.ts';
+import type { OptionalRight } from '../../policy/backstop.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
 import type { CompiledRecoveryPolicy } from '../../policy/recovery-policy.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { ClusterDaemonSet, DaemonSets, Nodes } from '../sources.ts';
-import { countCovered, unreadyNodes } from '../sources.ts';
 import type { TrackedPod } from './failed-pods.ts';
 import type { RecoveryHistory } from './recovery-history.ts';
-import { deletePod, restartRollout } from './recovery-history.ts';
+import { deletePod } from './recovery-history.ts';
 import type { RecoveryNews, RecoveryTroubles } from './recovery-reports.ts';
 import { recoveryEvents, recoveryMessage } from './recovery-reports.ts';
 
@@ -40,8 +39,6 @@ interface RecoveryTarget {
   readonly daemonSet: Entry<ClusterDaemonSet> | undefined;
   readonly policies: PolicySet;
   readonly policy: CompiledRecoveryPolicy | undefined;
-  /** Whether a rollout is in progress that RestartRollout waits for. */
-  readonly rollingOut: boolean;
 }
 
 /** A pod that a policy is for. */
@@ -49,7 +46,6 @@ interface RecoverablePod {
   readonly pod: TrackedPod;
   readonly daemonSet: Entry<ClusterDaemonSet>;
   readonly policy: CompiledRecoveryPolicy;
-  readonly rollingOut: boolean;
   /** Where earlier attempts count for this one. */
   readonly place: string;
   /** What would be freed. */
@@ -86,14 +82,14 @@ export function recoverPods(options: RecoverPodsOptions) {
 
     /** Says in how many milliseconds to look again. */
     async function recover(recoverable: RecoverablePod): Promise<(number | undefined)[]> {
-      const { pod, policy, rollingOut, place, what } = recoverable;
+      const { pod, policy, place, what } = recoverable;
       // The cache does not show it yet.
       if (history.isDone(place, what)) return [];
       const now = performance.now();
       const { failedAt, since = now } = pod;
       const verdict = judgeFailedPod(
         policy,
-        { failedAt, since, evicted: pod.entry.value.evicted, attempts: history.before(place, what), rollingOut },
+        { failedAt, since, evicted: pod.entry.value.evicted, attempts: history.before(place, what) },
         now,
       );
       switch (verdict.action) {
@@ -109,19 +105,15 @@ export function recoverPods(options: RecoverPodsOptions) {
           return [verdict.forMs];
         case 'free':
           // Whoever is permitted later looks again.
-          return options.permits(RIGHT_OF_STRATEGY[policy.strategy]) ? [await free(recoverable)] : [];
+          return options.permits('deletePods') ? [await free(recoverable)] : [];
       }
     }
 
     async function free(recoverable: RecoverablePod): Promise<number | undefined> {
-      const { pod, daemonSet, policy, place, what } = recoverable;
+      const { pod, policy, place, what } = recoverable;
       history.tried(place, what, performance.now());
       try {
-        const done =
-          policy.strategy === 'DeletePod'
-            ? await deletePod(client, pod.entry)
-            : await restartRollout(client, daemonSet, new Date());
-        if (!done) {
+        if (!(await deletePod(client, pod.entry))) {
           history.refused(place, what);
           return OUTDATED_PAUSE_MS;
         }
@@ -131,10 +123,8 @@ export function recoverPods(options: RecoverPodsOptions) {
         throw error;
       }
       history.done(place, what);
-      metrics.recovered(policy.name, policy.strategy);
-      tell(recoverable, policy.strategy);
-      // What a restart is to free is given time.
-      if (policy.strategy === 'RestartRollout') for (const other of pods) other.since &&= performance.now();
+      metrics.recovered(policy.name);
+      tell(recoverable, 'Freed');
       return undefined;
     }
 
@@ -151,7 +141,7 @@ export function recoverPods(options: RecoverPodsOptions) {
   /** Undefined for a pod that is not to be recovered now, or by nobody. */
   function recoverableOf(pod: TrackedPod, target: RecoveryTarget): RecoverablePod | undefined {
     const { uid, value } = pod.entry;
-    const { daemonSet, policy, rollingOut } = target;
+    const { daemonSet, policy } = target;
     const node = nodes.get(value.node)?.value;
     const scene = { pod: { ownerUid: value.daemonSet.uid, deleting: value.deleting }, daemonSet, node };
     if (!daemonSet || !isRecoverable(scene)) {
@@ -160,9 +150,7 @@ export function recoverPods(options: RecoverPodsOptions) {
     }
     pod.since ??= performance.now();
     if (!policy) return undefined;
-    return policy.strategy === 'DeletePod'
-      ? { pod, daemonSet, policy, rollingOut, place: `${daemonSet.uid}/${value.node}`, what: uid }
-      : { pod, daemonSet, policy, rollingOut, place: daemonSet.uid, what: `${daemonSet.value.generation}` };
+    return { pod, daemonSet, policy, place: `${daemonSet.uid}/${value.node}`, what: uid };
   }
 
   /** What all pods of a DaemonSet have in common is found out once, unless it changes: there may be one on each of 5,000 nodes. */
@@ -172,17 +160,7 @@ export function recoverPods(options: RecoverPodsOptions) {
     const policies = compiled();
     if (before && before.daemonSet === daemonSet && before.policies === policies) return before;
     const policy = daemonSet && policies.recoveryPolicies.find((one) => one.selectsDaemonSet(daemonSet.value));
-    const restarts = policy?.strategy === 'RestartRollout';
-    return {
-      daemonSet,
-      policies,
-      policy,
-      rollingOut: restarts && daemonSet !== undefined && isRollingOut(daemonSet.value),
-    };
-  }
-
-  function isRollingOut(daemonSet: ClusterDaemonSet): boolean {
-    return !isRolledOut(daemonSet, countCovered(daemonSet, unreadyNodes(nodes).values()));
+    return { daemonSet, policies, policy };
   }
 
   /** Once of each pod. */

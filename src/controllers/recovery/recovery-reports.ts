@@ -3,7 +3,6 @@ import type { LeftBecause } from '../../evictions/recovery.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { POLICY_API_VERSION } from '../../policy/policy.ts';
-import type { RecoveryStrategy } from '../../policy/recovery-policy.ts';
 import type { Trouble } from '../reports.ts';
 
 /** How many places one message names. */
@@ -75,7 +74,6 @@ const ADVICE = "kubectl describe shows why it fails; meanwhile it is left to the
 const SAID: Record<Reason, string> = {
   PodFailsAgain: `pods that were freed failed again at once: ${ADVICE}`,
   RecoveryBudgetSpent: `pods fail again and again, and the budget is spent: ${ADVICE}`,
-  RolloutInProgress: 'pods stay Failed while a rollout is in progress: another one would not help them',
   RecoveryFailed: 'pods cannot be freed',
 };
 
@@ -99,7 +97,7 @@ function sortedBy<T>(keyOf: (one: T) => string, all: readonly T[]): T[] {
 }
 
 /** What can be said of a pod that is stuck. */
-export type RecoveryNews = RecoveryStrategy | LeftBecause;
+export type RecoveryNews = 'Freed' | LeftBecause;
 
 interface Wording {
   readonly type: RecordedEvent['type'];
@@ -109,8 +107,7 @@ interface Wording {
 }
 
 const WORDINGS: Record<RecoveryNews, Wording> = {
-  DeletePod: normal('PodFreed', 'DeletePod', (pod) => `deleted ${pod}, which stayed Failed`),
-  RestartRollout: normal('RolloutRestarted', 'RestartRollout', (pod) => `restarted the rollout: ${pod} stayed Failed`),
+  Freed: normal('PodFreed', 'DeletePod', (pod) => `deleted ${pod}, which stayed Failed`),
   Audit: warning('PodStuck', (pod) => `in mode Audit, leaves alone ${pod}, which stays Failed`),
   PodFailsAgain: warning(
     'PodFailsAgain',
@@ -119,10 +116,6 @@ const WORDINGS: Record<RecoveryNews, Wording> = {
   RecoveryBudgetSpent: warning(
     'RecoveryBudgetSpent',
     (pod) => `leaves ${pod} to the DaemonSet controller's back-off: the budget is spent`,
-  ),
-  RolloutInProgress: warning(
-    'RolloutInProgress',
-    (pod) => `leaves alone ${pod}, which stays Failed: a rollout is in progress, and another one would not help`,
   ),
 };
 

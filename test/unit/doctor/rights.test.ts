@@ -170,9 +170,7 @@ describe('the check', () => {
       policies: known([policyObject('RecoveryPolicy', 'reboots', { daemonSets }), taintPolicy('gpu', {})]),
       installation: { ...INSTALLATION, ...differs },
     });
-    const evidence = expect.stringMatching(
-      /^RecoveryPolicy reboots: strategy: DeletePod needs permission to delete pods/,
-    );
+    const evidence = expect.stringMatching(/^RecoveryPolicy reboots: a RecoveryPolicy needs permission to delete pods/);
     expect(checkPermissions(facts)).toMatchObject([{ state: 'trouble', evidence, remedy }]);
     // It is reported, and changes nothing.
     const audited = { ...facts, installation: { ...facts.installation, audit: true } };

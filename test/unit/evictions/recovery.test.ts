@@ -84,7 +84,6 @@ function compiled(spec: Partial<RecoveryPolicySpec>, options?: { audit?: boolean
 
 /** Ten seconds; three times in ten minutes. */
 const DELETE = compiled({});
-const RESTART = compiled({ strategy: 'RestartRollout' });
 const AUDIT = compiled({ mode: 'Audit' });
 const NOW = 10_000_000;
 /** So many seconds ago. */
@@ -156,29 +155,6 @@ describe('a pod that is recoverable', () => {
       verdict: { action: 'free' },
     },
     {
-      what: 'is deleted also while a rollout is in progress',
-      pod: { since: ago(10), rollingOut: true },
-      verdict: { action: 'free' },
-    },
-    {
-      what: 'is no reason to restart a rollout that is in progress',
-      policy: RESTART,
-      pod: { since: ago(10), rollingOut: true },
-      verdict: { action: 'leave', because: 'RolloutInProgress' },
-    },
-    {
-      what: 'may be from before the restart, and is not said to fail again, while that is in progress',
-      policy: RESTART,
-      pod: { since: ago(1), failedAt: ago(1), attempts: [freed(3)], rollingOut: true },
-      verdict: { action: 'wait', forMs: 9_000 },
-    },
-    {
-      what: 'is from after the restart when that is over',
-      policy: RESTART,
-      pod: { since: ago(1), failedAt: ago(1), attempts: [freed(3)] },
-      verdict: { action: 'leave', because: 'PodFailsAgain', forMs: 597_000 },
-    },
-    {
       what: 'is not reported before it is stuck',
       policy: AUDIT,
       pod: { since: ago(9) },
@@ -197,7 +173,7 @@ describe('a pod that is recoverable', () => {
       verdict: { action: 'leave', because: 'Audit' },
     },
   ])('$what', ({ policy = DELETE, pod, verdict }) => {
-    const whole = { failedAt: pod.since ?? NOW, since: NOW, evicted: false, attempts: [], rollingOut: false, ...pod };
+    const whole = { failedAt: pod.since ?? NOW, since: NOW, evicted: false, attempts: [], ...pod };
     expect(judgeFailedPod(policy, whole, NOW)).toEqual(verdict);
   });
 });

@@ -173,8 +173,6 @@ describe('a node that registers anew', () => {
     const node: Node = { uid: 'second', machine };
     const taints = ['dedicated=gpu:NoSchedule'];
     expect(owedTo(deleted(policies()), node, policies())).toEqual(same ? taints : []);
-    const any = policies({ surviveDeletion: { hours: 24, machine: 'Any' } });
-    expect(owedTo(deleted(any), node, any)).toEqual(taints);
   });
 
   it('gets it, and remembers it, whatever stands before it in its list', () => {

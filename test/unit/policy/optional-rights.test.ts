@@ -48,14 +48,7 @@ describe('the rights that a policy asks for', () => {
       what: 'a RecoveryPolicy with its defaults',
       kind: 'RecoveryPolicy',
       spec: { daemonSets },
-      rights: ['watchPods by a RecoveryPolicy', 'deletePods by strategy: DeletePod'],
-      audited: ['watchPods by a RecoveryPolicy'],
-    },
-    {
-      what: 'a RecoveryPolicy that restarts',
-      kind: 'RecoveryPolicy',
-      spec: { daemonSets, strategy: 'RestartRollout' },
-      rights: ['watchPods by a RecoveryPolicy', 'patchDaemonSets by strategy: RestartRollout'],
+      rights: ['watchPods by a RecoveryPolicy', 'deletePods by a RecoveryPolicy'],
       audited: ['watchPods by a RecoveryPolicy'],
     },
     {

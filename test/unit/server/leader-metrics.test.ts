@@ -24,11 +24,11 @@ it('what a leader finds and does is counted by policy', async () => {
   metrics.repaired('Node', 'gpu');
   metrics.repaired('Node', 'gpu');
   metrics.repaired('DaemonSet', 'cni');
-  metrics.recovered('reboot', 'DeletePod');
+  metrics.recovered('reboot');
   expect(await samples(metrics)).toEqual([
     'drift_daemonsets{policy="cni"} 0',
     'drift_nodes{policy="gpu"} 2',
-    'recoveries_total{policy="reboot",strategy="DeletePod"} 1',
+    'recoveries_total{policy="reboot"} 1',
     'repairs_total{kind="DaemonSet",policy="cni"} 1',
     'repairs_total{kind="Node",policy="gpu"} 2',
     'stuck_pods{policy="reboot"} 1',

@@ -22,17 +22,14 @@ const deletedBy = (cluster: { writes: readonly { method: string; path: string }[
   cluster.writes.map(({ method, path }) => `${method} ${path.slice(path.lastIndexOf('/') + 1)}`);
 
 describe('what is not permitted', () => {
-  it.each([
-    { strategy: 'DeletePod', right: 'deletePods', other: 'patchDaemonSets' },
-    { strategy: 'RestartRollout', right: 'patchDaemonSets', other: 'deletePods' },
-  ] as const)('is not tried: $strategy without $right. The pod counts as stuck', async ({ strategy, right, other }) => {
-    const cluster = await start({ daemons: { strategy } });
-    cluster.forbid(right);
+  it('is not tried: deleting without deletePods. The pod counts as stuck', async () => {
+    const cluster = await start({ daemons: {} });
+    cluster.forbid('deletePods');
     cluster.addPod('cni-1');
     await pass(60);
     expect([cluster.writes, cluster.recovery.troubles()]).toEqual([[], []]);
     expect(cluster.recovery.stuckPods()).toHaveLength(1);
-    cluster.forbid(other);
+    cluster.forbid('patchDaemonSets');
     await settle();
     expect(cluster.writes).toHaveLength(1);
   });
@@ -81,9 +78,7 @@ describe('a pod that stays Failed', () => {
         note: 'DaemonSet kube-system/cni: deleted the pod on node n1 (NodeShutdown), which stayed Failed',
       },
     ]);
-    expect(await cluster.metrics.registry.metrics()).toContain(
-      'taintkeeper_recoveries_total{policy="daemons",strategy="DeletePod"} 1',
-    );
+    expect(await cluster.metrics.registry.metrics()).toContain('taintkeeper_recoveries_total{policy="daemons"} 1');
   });
 
   it('counts as stuck from then on, and no longer than it is there', async () => {
@@ -138,7 +133,7 @@ describe('a pod that stays Failed', () => {
 });
 
 it('where thousands fail together, they are looked at together, and not all nodes for each of them', async () => {
-  const cluster = await start({ daemons: { strategy: 'RestartRollout', stuckSeconds: 30 } });
+  const cluster = await start({ daemons: { mode: 'Audit', stuckSeconds: 30 } });
   const { findings, sweeps } = cluster.calls;
   for (let index = 0; index < 2_000; index++) {
     cluster.addPod(`cni-${index}`, index % 2 ? 'n1' : 'n2');
@@ -239,26 +234,20 @@ describe('when the API server', () => {
     expect(deletedBy(cluster)).toEqual(['DELETE cni-1']);
   });
 
-  it.each([
-    { strategy: 'DeletePod', retried: 404, method: 'DELETE' },
-    { strategy: 'RestartRollout', retried: 409, method: 'PATCH' },
-  ] as const)('has done it without an answer, and says so when asked again ($strategy), that counts', async (given) => {
-    const { strategy, retried, method } = given;
-    const cluster = await start({ daemons: { strategy, budget: { perNode: 1 } } });
+  it('has done it without an answer, and says so when asked again, that counts', async () => {
+    const cluster = await start({ daemons: { budget: { perNode: 1 } } });
     let tries = 0;
     // The watch is late.
-    cluster.answers(() => (tries++ === 0 ? 'lost' : retried));
+    cluster.answers(() => (tries++ === 0 ? 'lost' : 404));
     cluster.addPod('cni-1');
     await pass(11);
     cluster.removePod('cni-1');
-    const status = { observedGeneration: 2, desired: 2, updated: 2, unavailable: 0 };
-    cluster.setDaemonSet({ generation: 2, status });
     await pass(60);
     cluster.answers(() => 'done');
     const before = cluster.writes.length;
     cluster.addPod('cni-2');
     await pass(120);
-    expect(cluster.writes.every((write) => write.method === method)).toBe(true);
+    expect(cluster.writes.every((write) => write.method === 'DELETE')).toBe(true);
     expect(cluster.writes.slice(before)).toEqual([]);
     expect(cluster.recovery.troubles()).toMatchObject([{ reason: 'RecoveryBudgetSpent' }]);
   });
@@ -302,62 +291,6 @@ it('stops between two pods', async () => {
   expect(deletedBy(cluster)).toEqual(['DELETE cni-1']);
 });
 
-describe('with RestartRollout', () => {
-  const restart = { strategy: 'RestartRollout' } as const;
-
-  it('one restart is for the pods of all nodes, and it is made from the DaemonSet as it was known', async () => {
-    const cluster = await start({ daemons: restart });
-    cluster.addPod('cni-1', 'n1');
-    cluster.addPod('cni-2', 'n2');
-    await pass(15);
-    expect(cluster.writes).toEqual([
-      {
-        method: 'PATCH',
-        path: '/apis/apps/v1/namespaces/kube-system/daemonsets/cni',
-        body: {
-          metadata: { uid: 'ds-1', resourceVersion: '101' },
-          spec: {
-            template: { metadata: { annotations: { 'taintkeeper.dev/restartedAt': expect.stringMatching(/^2.*Z$/) } } },
-          },
-        },
-      },
-    ]);
-  });
-
-  it('a rollout in progress is waited for, and reported when it does not free the pod', async () => {
-    const cluster = await start({ daemons: restart });
-    cluster.addPod('cni-1');
-    await pass(10.1);
-    const status = { observedGeneration: 2, desired: 2, updated: 1, unavailable: 1 };
-    cluster.setDaemonSet({ generation: 2, status });
-    await pass(9);
-    expect(cluster.recovery.troubles()).toEqual([]);
-    await pass(1.1);
-    expect(cluster.recovery.troubles()).toMatchObject([{ policy: 'daemons', reason: 'RolloutInProgress' }]);
-    expect(cluster.writes).toHaveLength(1);
-  });
-
-  it('a restart that somebody undoes in the same request is no success', async () => {
-    const cluster = await start({ daemons: restart });
-    cluster.answers(() => 'without effect');
-    cluster.addPod('cni-1');
-    await pass(10.1);
-    expect(cluster.events).toEqual([]);
-    expect(cluster.recovery.troubles()).toMatchObject([
-      { reason: 'RecoveryFailed', message: expect.stringContaining('somebody takes taintkeeper.dev/restartedAt out') },
-    ]);
-  });
-
-  it('a DaemonSet with OnDelete has no rollout to wait for', async () => {
-    const cluster = await start({ daemons: restart });
-    const status = { observedGeneration: 1, desired: 2, updated: 0, unavailable: 1 };
-    cluster.setDaemonSet({ onDelete: true, status });
-    cluster.addPod('cni-1');
-    await pass(10.1);
-    expect(cluster.writes).toHaveLength(1);
-  });
-});
-
 describe('what fails again at once', () => {
   it('is trouble until it has been over for a while, not from pod to pod', async () => {
     const cluster = await start({ daemons: {} });
@@ -393,9 +326,8 @@ describe('what fails again at once', () => {
   });
 
   /** A DaemonSet controller that replaces a Failed pod after 1, 2, 4 … 900 s, and pods that fail so many seconds after they began. */
-  async function tenMinutes(strategy: 'DeletePod' | 'RestartRollout', failsAfter: number): Promise<number> {
-    const cluster = await start({ daemons: { strategy, stuckSeconds: 1 } });
-    let generation = 1;
+  async function tenMinutes(failsAfter: number): Promise<number> {
+    const cluster = await start({ daemons: { stuckSeconds: 1 } });
     let count = 0;
     let backOff = 1;
     let present = '';
@@ -414,12 +346,6 @@ describe('what fails again at once', () => {
       await pass(0.1);
       if (cluster.writes.length > seen) {
         seen = cluster.writes.length;
-        if (strategy === 'RestartRollout') {
-          backOff = 1;
-          cluster.removePod(present);
-          const status = { observedGeneration: ++generation, desired: 2, updated: 2, unavailable: 0 };
-          cluster.setDaemonSet({ generation, status });
-        }
         begin();
       } else if (present !== '' && performance.now() >= replaceAt) {
         backOff = Math.min(2 * backOff, 900);
@@ -432,12 +358,10 @@ describe('what fails again at once', () => {
     return seen;
   }
 
-  it.each<{ strategy: 'DeletePod' | 'RestartRollout'; failsAfter: number; freed: number }>([
-    { strategy: 'DeletePod', failsAfter: 0.2, freed: 1 },
-    { strategy: 'DeletePod', failsAfter: 1.5, freed: 3 },
-    { strategy: 'RestartRollout', failsAfter: 0.2, freed: 1 },
-    { strategy: 'RestartRollout', failsAfter: 1.5, freed: 3 },
-  ])('in ten minutes is freed $freed times by $strategy, if it fails after $failsAfter s', async (given) => {
-    expect(await tenMinutes(given.strategy, given.failsAfter)).toBe(given.freed);
+  it.each([
+    { failsAfter: 0.2, freed: 1 },
+    { failsAfter: 1.5, freed: 3 },
+  ])('in ten minutes is freed $freed times, if it fails after $failsAfter s', async ({ failsAfter, freed }) => {
+    expect(await tenMinutes(failsAfter)).toBe(freed);
   });
 });
