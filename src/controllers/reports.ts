@@ -3,7 +3,7 @@ import type { StuckPod } from '../judge/findings.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import type { NativePurpose } from '../policy/backstop.ts';
 import type { PolicyKind } from '../policy/policy.ts';
-import type { ConditionState } from '../policy/policy-status.ts';
+import type { ConditionState, PatchedDaemonSet } from '../policy/policy-status.ts';
 import { createSubject, type Source } from '../runtime/source.ts';
 
 /** What keeps a controller from doing what a policy says. The policy's status shows it as its condition `Stalled`. */
@@ -45,6 +45,8 @@ export interface Report {
   readonly undeclared?: (policy: Pick<PolicyObject, 'kind' | 'name'>) => ConditionState | undefined;
   /** The condition `MisplacedPods`: undefined while there are none. */
   readonly misplacedPods?: (policy: Pick<PolicyObject, 'kind' | 'name'>) => ConditionState | undefined;
+  /** The DaemonSets that the policy has patched. */
+  readonly patched?: (policy: Pick<PolicyObject, 'kind' | 'name'>) => readonly PatchedDaemonSet[] | undefined;
   /** The pods that landed on the node while a taint was missing, in words. */
   readonly misplacedPodsOn?: (node: string) => string | undefined;
   /** The daemon pods that are Failed on a node where they could run, however short the time. */
@@ -68,6 +70,7 @@ export interface Reports {
   undeclared(policy: Pick<PolicyObject, 'kind' | 'name'>): ConditionState | undefined;
   misplacedPods(policy: Pick<PolicyObject, 'kind' | 'name'>): ConditionState | undefined;
   misplacedPodsOn(node: string): string | undefined;
+  patched(policy: Pick<PolicyObject, 'kind' | 'name'>): readonly PatchedDaemonSet[];
   stuckPods(): readonly StuckPod[];
   isContested(node: string, taint: Taint): boolean;
 }
@@ -90,6 +93,7 @@ export function createReports(): Reports {
     undeclared: (policy) => first(({ undeclared }) => undeclared?.(policy)),
     misplacedPods: (policy) => first(({ misplacedPods }) => misplacedPods?.(policy)),
     misplacedPodsOn: (node) => first(({ misplacedPodsOn }) => misplacedPodsOn?.(node)),
+    patched: (policy) => first(({ patched }) => patched?.(policy)) ?? [],
     stuckPods: () => all.flatMap(({ stuckPods }) => stuckPods?.() ?? []),
     isContested: (node, taint) => all.some(({ isContested }) => isContested?.(node, taint)),
   };

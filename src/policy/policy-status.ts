@@ -7,6 +7,9 @@ import { formatPath, formatProblem, type Path, type Problem } from './problem.ts
 /** How many violators a status names: enough to go and look, little enough to stay small however large the cluster is. */
 export const MAX_VIOLATORS = 10;
 
+/** How many patched DaemonSets a status keeps: more than clusters have, and few enough for one object. */
+export const MAX_PATCHED = 256;
+
 /** More than this many in one message are for nobody to read. */
 const MAX_PROBLEMS = 16;
 
@@ -43,6 +46,28 @@ const ConditionSchema = Type.Object({
   }),
   message: Type.String({ description: 'Why, in words for people.', maxLength: 32768 }),
 });
+
+const PatchedDaemonSetSchema = Type.Object({
+  namespace: Type.String({ description: 'Its namespace.', maxLength: 63 }),
+  name: Type.String({ description: 'Its name.', maxLength: 253 }),
+  uid: Type.String({
+    description: 'Its uid: a DaemonSet that is deleted and created again is another one.',
+    maxLength: 128,
+  }),
+  tolerations: Type.Array(Type.String({ maxLength: 512 }), {
+    description: 'What was added to it, as `key=value:Effect`.',
+    maxItems: 64,
+  }),
+  installation: Type.Optional(
+    Type.String({
+      description: 'The uid of the service account that added them. They do not count for another installation.',
+      maxLength: 128,
+    }),
+  ),
+});
+
+/** A DaemonSet to which the leader has added tolerations while it ran. */
+export type PatchedDaemonSet = Static<typeof PatchedDaemonSetSchema>;
 
 /** `status` of both kinds. It holds no time of its own, so that it changes only when something did. */
 export const PolicyStatusSchema = Type.Object(
@@ -91,6 +116,14 @@ export const PolicyStatusSchema = Type.Object(
       Type.Array(Type.String({ maxLength: 317 }), {
         description: `Up to ${MAX_VIOLATORS} of those, by name: NODE, or NAMESPACE/NAME of a DaemonSet or of a stuck pod.`,
         maxItems: MAX_VIOLATORS,
+      }),
+    ),
+    patched: Type.Optional(
+      Type.Array(PatchedDaemonSetSchema, {
+        description:
+          'Of a TolerationPolicy with existing: Patch, the DaemonSets to which it has added tolerations while they ran, up to ' +
+          `${MAX_PATCHED}, the latest last. One of these tolerations that is removed is not added again.`,
+        maxItems: MAX_PATCHED,
       }),
     ),
   },
@@ -145,6 +178,8 @@ export interface StatusInput {
   readonly undeclared?: ConditionState | undefined;
   /** The pods that landed while a taint was missing, if there are any. */
   readonly misplacedPods?: ConditionState | undefined;
+  /** The DaemonSets that it has patched. */
+  readonly patched?: readonly PatchedDaemonSet[];
   /** Undefined for a policy that cannot be used. */
   readonly findings: Findings | undefined;
   readonly now: Date;
@@ -162,6 +197,7 @@ export function nextPolicyStatus(input: StatusInput): PolicyStatus {
     evicting,
     misplacedPods,
     undeclared,
+    patched = [],
     findings,
     now,
   } = input;
@@ -198,6 +234,7 @@ export function nextPolicyStatus(input: StatusInput): PolicyStatus {
     matched: findings?.matched ?? 0,
     violating: findings?.violators.length ?? 0,
     violators: findings?.violators.slice(0, MAX_VIOLATORS) ?? [],
+    ...(patched.length > 0 ? { patched: patched.slice(-MAX_PATCHED) } : {}),
   };
 }
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { PolicyStatus } from '../../src/policy/policy-status.ts';
 import { APPLY_PATCH, MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import type { Replica } from '../control-plane/replicas.ts';
@@ -23,7 +24,7 @@ import {
 } from './daemon-sets.ts';
 import { type Installation, install, leaderOf } from './installation.ts';
 import { policyObject } from './policy-objects.ts';
-import { createPolicy } from './policy-resources.ts';
+import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
 
 const ADDED = 'taintkeeper.dev/tolerations-added';
 const TIMEOUT_MS = 45_000;
@@ -207,6 +208,13 @@ describeWithControlPlane(
       expect(await getDaemonSet(cp(), 'kube-flannel', 'kube-flannel-ds')).toSatisfy(toleratesMaster);
     });
 
+    /** What the status of the policy says that it has patched. */
+    async function patchedBy(policy: string): Promise<string[]> {
+      const path = `${POLICIES_PATH.TolerationPolicy}/${policy}`;
+      const { body } = await cp().request<{ status?: PolicyStatus }>(admin, 'GET', path);
+      return (body.status?.patched ?? []).map(({ namespace, name }) => `${namespace}/${name}`);
+    }
+
     async function waitForEvents(reason: string, notes: readonly string[]): Promise<void> {
       let last: string[] = [];
       await waitUntil(
@@ -256,6 +264,33 @@ describeWithControlPlane(
       expect(isAvailable(await getDaemonSet(cp(), 'rollout', 'b'))).toBe(true);
       await waitForLook();
       expect(writes()).toEqual([0, 1, 1, 1]);
+    }, 120_000);
+
+    it('one that its owner replaces while taintkeeper is down is not patched again by the next leader', async () => {
+      await cp().request(admin, 'POST', '/api/v1/namespaces', { body: { metadata: { name: 'replaced' } } });
+      await runFlannel(cp(), 'replaced', 'flannel', MAIN);
+      const { metadata, spec } = await getDaemonSet(cp(), 'replaced', 'flannel');
+      await patchAll('replaced', 'replaced');
+      await waitForDaemonSet(cp(), 'replaced', 'flannel', toleratesMaster);
+      await waitUntil(async () => ((await patchedBy('replaced')).includes('replaced/flannel') ? true : undefined), {
+        timeoutMs: TIMEOUT_MS,
+        otherwise: () => 'the status of the policy does not name it',
+      });
+
+      for (const { name } of [...installation.replicas.values()]) {
+        installation.proxy.remove(name);
+        await installation.replica(name).kill();
+        installation.replicas.delete(name);
+      }
+      // As kubectl replace: what is not in the file goes, our annotation among it.
+      const body = { metadata: { name: metadata.name, namespace: metadata.namespace }, spec };
+      expect((await cp().request(admin, 'PUT', daemonSetPath('replaced', 'flannel'), { body })).status).toBe(200);
+      expect(await getDaemonSet(cp(), 'replaced', 'flannel')).not.toSatisfy(toleratesMaster);
+
+      await installation.start(['after-the-outage']);
+      await waitForLook();
+      await waitForStall('replaced', 'PutBack');
+      expect(writesOf(cp(), 'replaced', 'flannel')).toBe(1);
     }, 120_000);
   },
 );

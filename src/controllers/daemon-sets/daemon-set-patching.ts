@@ -29,7 +29,7 @@ export type DaemonSetPatchingContext = Pick<
   LeaderContext,
   'client' | 'namespace' | 'nodes' | 'daemonSets' | 'synced' | 'rights' | 'record' | 'reports' | 'log' | 'signal'
 > & {
-  readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'>;
+  readonly policies: Pick<ClusterPolicies, 'snapshot' | 'objects' | 'changes'>;
   readonly metrics: Pick<ClusterMetrics, 'repaired' | 'reconciled' | 'swept'>;
 };
 
@@ -40,7 +40,13 @@ export type DaemonSetPatchingContext = Pick<
 export function startDaemonSetPatching(context: DaemonSetPatchingContext): Controller {
   const { client, nodes, daemonSets, synced, policies, rights, record, reports, metrics, log, signal } = context;
   const compiled = () => policies.snapshot().compiled;
-  const survey = daemonSetSurvey({ ...context, compiled, settleMs: SETTLE_MS, stalledMs: STALLED_MS });
+  const survey = daemonSetSurvey({
+    ...context,
+    compiled,
+    policies: policies.objects,
+    settleMs: SETTLE_MS,
+    stalledMs: STALLED_MS,
+  });
   const writer = daemonSetWriter(client);
   let troubles: readonly Trouble[] = [];
   /** Who we are, once the API server has said so. */
@@ -55,7 +61,10 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
   let uncertain: RunningDaemonSet | undefined;
 
   const reconciler = startController(context, NAME, reconcile, { pauseMs: PAUSE_MS });
-  const changed = reports.add({ troubles: () => troubles });
+  const changed = reports.add({
+    troubles: () => troubles,
+    patched: ({ kind, name }) => (kind === 'TolerationPolicy' ? survey.patchedBy(name) : undefined),
+  });
   for (const source of [nodes.news, daemonSets.changes, policies.changes, rights.changes]) {
     source.subscribe(() => reconciler.trigger(), signal);
   }
@@ -117,7 +126,7 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
     }
     refusals.delete(daemonSet.entry.uid);
     written = { daemonSet, resourceVersion: outcome.resourceVersion };
-    survey.patched(daemonSet);
+    survey.patched(daemonSet, installation?.uid);
     const policies = policiesOf(daemonSet);
     for (const policy of policies) metrics.repaired('DaemonSet', policy);
     log.info({ policies }, `${titleOf(daemonSet)}: added toleration ${listLacks(daemonSet)}; its pods are replaced`);

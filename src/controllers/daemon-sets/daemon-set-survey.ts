@@ -1,3 +1,5 @@
+import type { PolicyObject } from '../../cluster/policies.ts';
+import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { IGNORE_ANNOTATION, optsOut } from '../../judge/daemon-set.ts';
 import {
   ADDED_ANNOTATION,
@@ -7,8 +9,9 @@ import {
   recordOfAdded,
 } from '../../judge/daemon-set-repair.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
+import type { PatchedDaemonSet, PolicyStatus } from '../../policy/policy-status.ts';
 import type { Trouble } from '../reports.ts';
-import { type DaemonSets, type Nodes, unreadyNodes } from '../sources.ts';
+import { type ClusterDaemonSet, type DaemonSets, type Nodes, unreadyNodes } from '../sources.ts';
 import { listLacks, policiesOf, type RunningDaemonSet, titleOf } from './daemon-set-writer.ts';
 import { watchRollouts } from './rollout-watch.ts';
 
@@ -86,6 +89,8 @@ export interface SurveyOptions {
   readonly nodes: Nodes;
   readonly daemonSets: DaemonSets;
   readonly compiled: () => PolicySet;
+  /** As they are when the leader begins: their status says what leaders before it have patched. */
+  readonly policies: () => readonly PolicyObject[];
   /** How long a DaemonSet has to be healthy before that counts. */
   readonly settleMs: number;
   /** How long one that is not makes no progress before somebody should look. */
@@ -98,62 +103,123 @@ export interface DaemonSetSurvey {
    * @param installation see {@link addedHere}
    */
   look(now: number, installation: string | undefined): RunningDaemonSet[];
-  /** It got what it lacked. */
-  patched(daemonSet: RunningDaemonSet): void;
+  /** It got what it lacked. @param installation as of {@link look} */
+  patched(daemonSet: RunningDaemonSet, installation: string | undefined): void;
+  /** What the policy has patched, for its status. */
+  patchedBy(policy: string): readonly PatchedDaemonSet[];
 }
 
+/** What a DaemonSet got for one policy. */
+interface Given {
+  readonly policy: string;
+  readonly to: PatchedDaemonSet;
+}
+
+/**
+ * What was added to a DaemonSet is kept in three places: in its annotation, written with the tolerations themselves; in the status of
+ * the policy, because its owner can replace the DaemonSet as a whole, the annotation with it; and here, until the status is written.
+ */
 export function daemonSetSurvey(options: SurveyOptions): DaemonSetSurvey {
   const { namespace, nodes, daemonSets, compiled } = options;
   const rollouts = watchRollouts(options);
-  /** What each got, by uid: whoever writes the whole object takes the annotation out, too. */
-  const given = new Map<string, readonly string[]>();
+  /** By uid and policy. */
+  const given = new Map<string, Given>();
+  for (const { kind, name, status } of options.policies()) {
+    if (kind !== 'TolerationPolicy') continue;
+    for (const to of (status as PolicyStatus | undefined)?.patched ?? [])
+      given.set(keyOf(to.uid, name), { policy: name, to });
+  }
 
   return {
     look(now, installation) {
       const policies = compiled();
       const unready = unreadyNodes(nodes);
       const entries = [...daemonSets.entries()].filter((entry) => entry.namespace !== namespace);
+      const there = new Map(entries.map((entry) => [entry.uid, entry]));
+      for (const [key, { to }] of given) {
+        const entry = there.get(to.uid);
+        // An owner who opts in again wants it tried again.
+        if (!entry || optsOut(entry.value)) given.delete(key);
+      }
       const found = entries.flatMap((entry): RunningDaemonSet[] => {
-        const { uid, value } = entry;
-        if (value.deleting || optsOut(value)) {
-          // Whoever opts in again wants it tried again.
-          given.delete(uid);
-          return [];
-        }
+        const { value } = entry;
+        if (value.deleting || optsOut(value)) return [];
         const annotated = addedHere(value.annotations, installation);
-        const added = new Set([...annotated, ...(given.get(uid) ?? [])]);
-        const patched = added.size > 0 || addedTolerations(value.annotations).length > 0;
+        // A leader that was killed may have left its status unwritten.
+        const [policy] = policies.tolerationPolicies.filter(
+          (one) => one.patchesExisting && one.selectsDaemonSet(value),
+        );
+        const known = new Set(givenTo(entry.uid, installation));
+        if (policy)
+          give(
+            entry,
+            policy.name,
+            annotated.filter((text) => !known.has(text)),
+            installation,
+          );
         const decision = judgeRunningDaemonSet(value, policies);
+        const added = new Set([...annotated, ...known]);
+        const patched = added.size > 0 || addedTolerations(value.annotations).length > 0;
         if (decision.violations.length === 0 && !patched) return [];
-        const lost = decision.violations.filter(({ subject }) => added.has(subject));
-        // The annotation has outlived the tolerations, and from now on speaks for itself: without it, all is as at first.
-        if (lost.length > 0 && lost.every(({ subject }) => annotated.includes(subject))) given.delete(uid);
         return [
           {
             entry,
             lacks: decision.violations,
-            putBack: lost.length > 0,
+            putBack: decision.violations.some(({ subject }) => added.has(subject)),
             patched,
             record: recordOfAdded(value, decision.violations, installation),
             tolerations: decision.verdict === 'patch' ? decision.desired.tolerations : value.tolerations,
-            standing: rollouts.look(uid, value, unready, now),
+            standing: rollouts.look(entry.uid, value, unready, now),
           },
         ];
       });
       rollouts.retain(new Set(found.map(({ entry }) => entry.uid)));
-      const there = new Set(entries.map(({ uid }) => uid));
-      for (const uid of given.keys()) if (!there.has(uid)) given.delete(uid);
-      return found.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+      return found.sort((a, b) => (titleOf(a) < titleOf(b) ? -1 : 1));
     },
-    patched({ entry, lacks }) {
-      given.set(
-        entry.uid,
-        lacks.map(({ subject }) => subject),
-      );
+    patched({ entry, lacks }, installation) {
+      for (const policy of new Set(lacks.map((one) => one.policy))) {
+        give(
+          entry,
+          policy,
+          lacks.filter((one) => one.policy === policy).map(({ subject }) => subject),
+          installation,
+        );
+      }
     },
+    patchedBy: (policy) => [...given.values()].flatMap((one) => (one.policy === policy ? [one.to] : [])),
   };
+
+  function give(
+    entry: Entry<ClusterDaemonSet>,
+    policy: string,
+    texts: readonly string[],
+    installation: string | undefined,
+  ) {
+    if (texts.length === 0) return;
+    const { namespace, name, uid } = entry;
+    const key = keyOf(uid, policy);
+    const before = given.get(key)?.to;
+    const isOther = before !== undefined && !isOf(before, installation);
+    const tolerations = [...new Set([...(isOther ? [] : (before?.tolerations ?? [])), ...texts])];
+    // The latest last.
+    given.delete(key);
+    given.set(key, {
+      policy,
+      to: { namespace, name, uid, tolerations, ...(installation === undefined ? {} : { installation }) },
+    });
+  }
+
+  /** Whatever the policy. */
+  function givenTo(uid: string, installation: string | undefined): string[] {
+    return [...given.values()].flatMap(({ to }) => (to.uid === uid && isOf(to, installation) ? to.tolerations : []));
+  }
 }
 
-function keyOf({ entry }: RunningDaemonSet): string {
-  return `${entry.namespace}/${entry.name}`;
+/** As {@link addedHere} has it: what another installation added does not count. */
+function isOf(to: PatchedDaemonSet, installation: string | undefined): boolean {
+  return to.installation === undefined || installation === undefined || to.installation === installation;
+}
+
+function keyOf(uid: string, policy: string): string {
+  return `${uid}/${policy}`;
 }

@@ -154,6 +154,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
         evicting: awaited?.condition,
         undeclared: reports.undeclared(policy),
         misplacedPods: reports.misplacedPods(policy),
+        patched: reports.patched(policy),
         findings,
         now: new Date(),
       });

@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
 import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
+import type { PolicyObject } from '../../../src/cluster/policies.ts';
 import type { Change, Entry } from '../../../src/cluster/watch/watch-cache.ts';
 import { startDaemonSetPatching } from '../../../src/controllers/daemon-sets/daemon-set-patching.ts';
 import { createReports } from '../../../src/controllers/reports.ts';
@@ -7,6 +8,7 @@ import { type ClusterDaemonSet, type ClusterNode, projectDaemonSet } from '../..
 import type { RecordedEvent } from '../../../src/kubernetes/event.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
+import type { PatchedDaemonSet, PolicyStatus } from '../../../src/policy/policy-status.ts';
 import { createSubject } from '../../../src/runtime/source.ts';
 import { captureLog } from '../captured-log.ts';
 
@@ -117,43 +119,55 @@ export function startRunningCluster(compiled: () => PolicySet) {
   let looks = 0;
   const rightChanges = createSubject();
   const changed = () => rightChanges.next();
-  const reports = createReports();
-  reports.changes.subscribe(() => told.push(reasons()));
-  const stopping = new AbortController();
-  const patching = startDaemonSetPatching({
-    client: client as unknown as ApiClient,
-    namespace: 'taintkeeper',
-    nodes: {
-      get: (name) => nodes.get(name),
-      entries: () => nodes.values(),
-      changes: nodeChanges,
-      news: createSubject(),
-    },
-    daemonSets: {
-      get: (name, namespace) => cached.get(`${namespace}/${name}`),
-      entries: () => cached.values(),
-      changes,
-    },
-    synced: Promise.resolve(),
-    policies: {
-      snapshot: () => ({ policies: [], compiled: compiled(), versions: new Set() }),
-      changes: createSubject(),
-    },
-    rights: { permits: (right) => (right === 'patchDaemonSets' ? permitted : false), changes: rightChanges },
-    record: (event) => events.push(event),
-    reports,
-    metrics: {
-      repaired: (kind, policy) => repairs.push(`${kind} ${policy}`),
-      reconciled: () => {},
-      swept: () => void looks++,
-    },
-    log,
-    signal: stopping.signal,
-  });
-  onTestFinished(() => {
-    stopping.abort();
-    return patching.stop();
-  });
+  let leader = startLeader([]);
+  onTestFinished(() => leader.stop());
+
+  /** @param patched what the status of the policy says that leaders before have patched */
+  function startLeader(patched: readonly PatchedDaemonSet[]) {
+    const reports = createReports();
+    reports.changes.subscribe(() => told.push(reasons()));
+    const stopping = new AbortController();
+    const status: PolicyStatus = { patched: [...patched] };
+    const policy = { kind: 'TolerationPolicy', name: 'cni', status } as unknown as PolicyObject;
+    const patching = startDaemonSetPatching({
+      client: client as unknown as ApiClient,
+      namespace: 'taintkeeper',
+      nodes: {
+        get: (name) => nodes.get(name),
+        entries: () => nodes.values(),
+        changes: nodeChanges,
+        news: createSubject(),
+      },
+      daemonSets: {
+        get: (name, namespace) => cached.get(`${namespace}/${name}`),
+        entries: () => cached.values(),
+        changes,
+      },
+      synced: Promise.resolve(),
+      policies: {
+        objects: () => [policy],
+        snapshot: () => ({ policies: [], compiled: compiled(), versions: new Set() }),
+        changes: createSubject(),
+      },
+      rights: { permits: (right) => (right === 'patchDaemonSets' ? permitted : false), changes: rightChanges },
+      record: (event) => events.push(event),
+      reports,
+      metrics: {
+        repaired: (kind, policy) => repairs.push(`${kind} ${policy}`),
+        reconciled: () => {},
+        swept: () => void looks++,
+      },
+      log,
+      signal: stopping.signal,
+    });
+    return {
+      reports,
+      stop() {
+        stopping.abort();
+        return patching.stop();
+      },
+    };
+  }
 
   return {
     add,
@@ -195,18 +209,31 @@ export function startRunningCluster(compiled: () => PolicySet) {
       if (does) observe();
     },
     get: (key: string) => objects.get(key) as Writable,
+    /** What the status of the policy says that was patched. */
+    recorded: () => leader.reports.patched({ kind: 'TolerationPolicy', name: 'cni' }),
+    /** Another leader takes over, who knows what the API server holds. `whileAway` is what happens while nobody leads. */
+    async changeLeader(
+      whileAway: () => void,
+      recorded = leader.reports.patched({ kind: 'TolerationPolicy', name: 'cni' }),
+    ) {
+      await leader.stop();
+      whileAway();
+      leader = startLeader(recorded);
+    },
     patches,
     patched: () => patches.map(({ path }) => path.replace(/^.*namespaces\/(.*)\/daemonsets\//, '$1/')),
     events,
     repairs,
     messages: () => lines().map(({ msg }) => msg),
-    troubles: reports.troubles,
+    troubles: () => leader.reports.troubles(),
     reasons,
     told,
   };
 
   function reasons(): string[] {
-    return reports.troubles().map(({ policy, reason, message }) => `${policy} ${reason} ${message.split(' ')[1]}`);
+    return leader.reports
+      .troubles()
+      .map(({ policy, reason, message }) => `${policy} ${reason} ${message.split(' ')[1]}`);
   }
 }
 

@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { PatchedDaemonSet } from '../../../../src/policy/policy-status.ts';
 import { INSTALLATION, type Writable } from '../running-cluster.ts';
 import {
   ADDED,
@@ -8,6 +9,7 @@ import {
   MASTER,
   MINUTE,
   optedOut,
+  patchedBefore,
   soon,
   startPatching,
   unmarked,
@@ -79,11 +81,72 @@ it('what is put back is no trouble any more once it tolerates, or opts out', asy
   expect(cluster.patched()).toEqual(['a/a']);
 });
 
-it('what is put back is tried again when the annotation is removed afterwards', async () => {
+it('what is put back is not tried again because the annotation is removed afterwards', async () => {
   const cluster = await putBack();
   cluster.change('a/a', unmarked);
   await soon();
-  expect(cluster.patched()).toEqual(['a/a', 'a/a']);
+  expect(cluster.patched()).toEqual(['a/a']);
+});
+
+describe('the next leader', () => {
+  it.each([
+    { why: 'while nobody leads', early: false },
+    { why: 'before', early: true },
+  ])('does not patch again what its owner has replaced, the annotation with it, $why', async ({ early }) => {
+    const cluster = early ? await putBack(unmarked) : startPatching();
+    if (!early) cluster.add('a/a');
+    await soon();
+    expect(cluster.recorded()).toEqual([
+      {
+        ...{ namespace: 'a', name: 'a', uid: cluster.get('a/a').metadata.uid },
+        ...{ tolerations: ['master:NoSchedule'], installation: INSTALLATION },
+      },
+    ]);
+    const replace = () => {
+      if (early) return;
+      cluster.change('a/a', unmarked);
+      cluster.change('a/a', withTolerations());
+    };
+    await cluster.changeLeader(replace);
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a']);
+    expect(cluster.reasons()).toEqual(['cni PutBack a/a']);
+  });
+
+  it('records what a leader has patched that was killed before it wrote the status', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a', patchedBefore);
+    await soon();
+    expect(cluster.recorded()).toMatchObject([{ name: 'a', tolerations: ['master:NoSchedule'] }]);
+  });
+
+  it('forgets a DaemonSet that is gone, or opts out', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a');
+    cluster.add('b/b');
+    await soon();
+    await cluster.changeLeader(() => {
+      cluster.remove('a/a');
+      cluster.change('b/b', optedOut);
+    });
+    await soon();
+    expect(cluster.recorded()).toEqual([]);
+  });
+
+  it('adds once more what another installation has added, and was removed since', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a');
+    await soon();
+    cluster.change('a/a', unmarked);
+    const [recorded] = cluster.recorded();
+    await cluster.changeLeader(
+      () => cluster.change('a/a', withTolerations()),
+      [{ ...(recorded as PatchedDaemonSet), installation: 'uid-of-an-earlier-installation' }],
+    );
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a', 'a/a']);
+    expect(cluster.recorded()).toEqual([recorded]);
+  });
 });
 
 it('what is put back is tried again after it has opted out and in, where there is no annotation', async () => {
