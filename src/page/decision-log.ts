@@ -31,7 +31,7 @@ function keepDecision(
   kind: PageDecision['kind'],
   { id, replica, at, unlisted }: Pick<PageDecision, 'id' | 'replica' | 'unlisted'> & { readonly at: Date },
 ): KeptDecision {
-  const { uid, operation, namespace, dryRun, userInfo } = request;
+  const { uid, operation, namespace, userInfo } = request;
   const { verdict, violations, warnings } = judgement.decision;
   const message = judgement.decision.verdict === 'deny' ? judgement.decision.message : undefined;
   const changes = keepPatch(request.object, judgement.patch);
@@ -47,7 +47,6 @@ function keepDecision(
     replica,
     phase,
     kind,
-    dryRun: dryRun ?? false,
     verdict: VERDICTS[verdict],
     warnings,
     violations: shown,
@@ -136,6 +135,8 @@ export function createDecisionLog({
   return {
     record(judged) {
       const { kind, decision: decided } = judged.judgement;
+      // Nothing came of it. GitOps controllers and doctor send many, which would leave no room for the others.
+      if (judged.request.dryRun) return;
       // Most requests are none of our business, and would leave no room for those that are.
       if (kind === undefined || (decided.verdict === 'allow' && decided.violations.length === 0)) return;
       const source = { origin: judged.origin, part: bounded(judged.request.userInfo.username ?? '') };

@@ -223,7 +223,6 @@ export interface PageDecision {
   readonly user: string;
   /** The address that the review came from. A pod can forge all of a review, but not this. */
   readonly origin: string;
-  readonly dryRun: boolean;
   readonly verdict: 'allowed' | 'patched' | 'denied';
   /** Why it was denied. */
   readonly message?: string;

@@ -5,6 +5,7 @@ import { type Dashboard, startDashboard } from '../../src/dashboard/dashboard-se
 import { givenReplicas, replicaAt } from '../../src/dashboard/reachable-replicas.ts';
 import type { ShownExplanation } from '../../src/page/explanations.ts';
 import type { PageState } from '../../src/page/state.ts';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { launch } from '../control-plane/process.ts';
 import { PROGRAM } from '../control-plane/program.ts';
@@ -14,7 +15,7 @@ import { admin, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { createWorkspace } from '../control-plane/workspace.ts';
 import { openStream } from '../unit/page/streams.ts';
-import { dropTaints, type Installation, leaderOf, waitUntilProtected } from './installation.ts';
+import { type Installation, leaderOf, waitUntilProtected } from './installation.ts';
 import { installWithGpuPool } from './installation-with-gpu-pool.ts';
 import { startForwardingKubelet } from './port-forwarding-kubelet.ts';
 
@@ -77,11 +78,12 @@ describeWithControlPlane('the dashboard of a real installation', {}, (cp) => {
 
   it('tells of a refusal, whichever replica it came from, and of a node that is put right', async () => {
     const stream = await openStream(`${dashboard.url}api/events`);
-    await dropTaints(cp(), 'cp-1');
+    const body = { spec: { taints: null } };
+    await cp().request(admin, 'PATCH', '/api/v1/nodes/cp-1', { body, contentType: MERGE_PATCH });
     for (;;) {
       const decision = await stream.nextDecision();
       if (decision.verdict !== 'denied' || decision.user !== admin.name) continue;
-      expect(decision).toMatchObject({ name: 'cp-1', dryRun: true, replica: expect.stringMatching(/^[ab]$/) });
+      expect(decision).toMatchObject({ name: 'cp-1', replica: expect.stringMatching(/^[ab]$/) });
       break;
     }
     await cp().kubectl(['taint', 'node', 'gpu-1', 'dedicated=gpu:NoSchedule']);
@@ -133,7 +135,8 @@ describeWithControlPlane('the dashboard of a real installation', {}, (cp) => {
     expect(state.leader).toEqual({ isThis: true, name: await leaderOf(cp()) });
     expect(cellsOf(state, 'gpu-1')).toBe('aak');
     const stream = await openStream(`${url}api/events`);
-    await dropTaints(cp(), 'cp-1');
+    const body = { spec: { taints: null } };
+    await cp().request(admin, 'PATCH', '/api/v1/nodes/cp-1', { body, contentType: MERGE_PATCH });
     const decision = await stream.nextDecision();
     expect(decision).toMatchObject({ kind: 'Node', replica: expect.stringMatching(/^[ab]$/) });
   });

@@ -152,10 +152,10 @@ function doctorTests(cp: () => ControlPlane): void {
       mendIt: () => rig.patch(CLUSTER_ROLE, { rules }),
     },
     {
-      fault: 'a policy that selects nothing',
+      fault: 'a policy that can select nothing',
       verdict: 'configuration',
       check: 'selectors',
-      says: /TaintPolicy gpu-pool selects none of 1 node/,
+      says: /TaintPolicy gpu-pool can select no node: nothing is pool=gpu, !pool/,
       breakIt: () =>
         cp().request(admin, 'POST', TAINT_POLICIES, {
           body: {
@@ -164,7 +164,10 @@ function doctorTests(cp: () => ControlPlane): void {
             metadata: { name: 'gpu-pool' },
             spec: {
               mode: 'Deny',
-              nodeSelector: { matchLabels: { pool: 'gpu' } },
+              nodeSelector: {
+                matchLabels: { pool: 'gpu' },
+                matchExpressions: [{ key: 'pool', operator: 'DoesNotExist' }],
+              },
               taints: [{ key: 'dedicated', effect: 'NoSchedule' }],
             },
           },

@@ -38,8 +38,9 @@ function checkNodes(name: string, selector: LabelSelector | undefined, nodes: re
   if (selector === undefined || nodes.some(({ labels }) => selects(selector, labels))) return [];
   if (nodes.length === 0) return [finding('note', `TaintPolicy ${name}: there are no nodes yet`)];
   const evidence = `TaintPolicy ${name} selects none of ${count(nodes.length, 'node')} by ${wanted}${whyNot(selector, nodes)}`;
+  // Its nodes may come later: whether the labels are wrong, only its author knows.
   return [
-    finding('trouble', evidence, `a pool that is scaled to zero needs nothing; otherwise label its nodes, or ${edit}`),
+    finding('note', evidence, `a pool that is scaled to zero needs nothing; otherwise label its nodes, or ${edit}`),
   ];
 }
 

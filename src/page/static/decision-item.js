@@ -19,7 +19,7 @@ const SIGNS = { denied: '✕', patched: '+', allowed: '✓' };
 
 /** @param {PageDecision} decision */
 export function articleOf(decision) {
-  const { time, verdict, operation, user, origin, dryRun, violationsLeftOut, changes, changesLeftOut } = decision;
+  const { time, verdict, operation, user, origin, violationsLeftOut, changes, changesLeftOut } = decision;
   const { unlisted, replica } = decision;
   const { texts, violations } = saying(decision);
   const href = objectHref(decision);
@@ -40,7 +40,6 @@ export function articleOf(decision) {
         h('strong', { class: 'mono' }, href === undefined ? h('span', {}, ...object) : h('a', { href }, ...object)),
         h('span', { class: 'quiet' }, ' by '),
         h('span', { class: 'mono' }, ...breakable(user || 'nobody named')),
-        dryRun && h('span', { class: 'tag' }, 'dry run'),
         h('span', { class: 'quiet small' }, ` · review from ${origin}, answered by ${replica}`),
       ),
       ...texts.map((text) => h('p', {}, ...breakable(text))),
