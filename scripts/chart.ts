@@ -14,7 +14,7 @@ export const IMAGE = 'taintkeeper.invalid/taintkeeper';
 const NOTICE = '# Rendered from manifests/chart by `npm run generate`: change the chart, not this file.\n';
 
 /** Helm packs only what is in the chart's own folder, and npm packs no links: so these are copied into it. */
-const COPIED_FOLDERS = ['crds', 'policies'] as const;
+const COPIED_FOLDERS = ['admission', 'crds', 'policies'] as const;
 
 /** What the chart's `files/` should hold: texts by their path in the chart. */
 export function chartFiles(): Map<string, string> {

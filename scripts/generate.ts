@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { admissionFiles } from './admission.ts';
 import { commandLinePage } from './command-line-page.ts';
 import { crdFiles } from './crds.ts';
 import { dashboard } from './dashboard.ts';
@@ -20,6 +21,7 @@ function write(path: string, text: string): void {
 }
 
 for (const [file, text] of Object.entries(crdFiles())) write(`manifests/crds/${file}`, text);
+for (const [file, text] of Object.entries(admissionFiles())) write(`manifests/admission/${file}`, text);
 for (const [page, text] of Object.entries({
   'policies.md': policyPage(),
   'metrics.md': await metricsPage(),

@@ -168,7 +168,7 @@ function hindranceText({ hindrance, onlyAudit, kept }: TaintOnNode, { fromLeader
         ? 'only --audit keeps it from being restored'
         : 'no policy in mode Restore wants it, so it is not restored';
     case 'eviction':
-      return 'it would evict pods, and no policy consents (mayEvict)';
+      return 'it would evict pods, and no policy requires it with mayEvict';
     case 'held':
       return 'another value of it comes first';
     case 'contested':
@@ -200,7 +200,7 @@ function nextStep({ name, taints, troubles, fromLeader }: ExplainedNode): Step {
   if (by) {
     return {
       command: `kubectl edit taintpolicy ${shellWord(by.policy)}`,
-      note: `mayEvict: true in ${by.field} lets taintkeeper set it, at a pace`,
+      note: `ensure: Present with mayEvict: true in ${by.field} lets taintkeeper set it, at a pace`,
     };
   }
   if (missing.some(({ hindrance }) => hindrance === 'contested')) {

@@ -30,7 +30,7 @@ import {
 export type Hindrance =
   /** No policy that wants it is in mode Restore. */
   | 'mode'
-  /** It would evict pods, the node is not known to have carried it, and no policy consents. */
+  /** It would evict pods, and no policy that requires it has `mayEvict`. */
   | 'eviction'
   /** The node carries it with another value, which is protected as well. */
   | 'held'
@@ -149,7 +149,6 @@ export function nodeDrift(
   const wants = presentTaints(node.labels, selecting).filter(({ taint }) => !isTransientTaintKey(taint.key));
   const excused = wants.filter((want) => wasRemoved(removals, want));
   const wanted = excused.length === 0 ? wants : wants.filter((want) => !excused.includes(want));
-  const remembered = valuesOf(lost);
   const groups = [...Map.groupBy(claims(wanted, carried, lost, selecting), ({ taint }) => identity(taint)).values()];
   const judged = groups.map((group) => {
     const target = targetOf(group);
@@ -211,9 +210,8 @@ export function nodeDrift(
     // Admission lets nobody replace a protected value: not us either. A kubelet can write what its node remembers.
     if (present !== undefined && protects({ ...target, value: present })) return 'held';
     if (target.effect !== 'NoExecute') return undefined;
-    const isRemembered = remembered.get(identity(target)) === (target.value ?? '');
-    if (!isRemembered && !restoring.some(({ mayEvict }) => mayEvict)) return 'eviction';
-    // Pods may have come since it was lost: it does not matter whether the node carried it before.
+    // That the node is recorded to have carried it is not enough: whoever can forge the record would have pods evicted.
+    if (!restoring.some(({ mayEvict }) => mayEvict)) return 'eviction';
     return hasTurn ? undefined : 'paced';
   }
 }
@@ -237,7 +235,9 @@ function claims(
       return field === undefined ? [] : [{ policy, field, taint, anyValue: false, mayEvict: false, present: false }];
     });
     const wanted = [...present.filter(({ anyValue }) => !anyValue), ...preserved, ...present];
-    return [...Map.groupBy(wanted, ({ taint }) => identity(taint)).values()].flatMap((group) => group.slice(0, 1));
+    return [...Map.groupBy(wanted, ({ taint }) => identity(taint)).values()].flatMap((group) =>
+      group.slice(0, 1).map((first) => ({ ...first, mayEvict: group.some(({ mayEvict }) => mayEvict) })),
+    );
   });
 }
 

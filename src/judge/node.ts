@@ -3,7 +3,7 @@ import type { CompiledTaintPolicy, PolicySet } from '../policy/policy-set.ts';
 import { allow, type Decision, type Outcome, patch, taintViolation } from './decision.ts';
 import { holdOn, readsRecords, remember } from './memory.ts';
 import { judgeNodeUpdate } from './node-update.ts';
-import type { DesiredNode, NodeCreation, NodeUpdate, OwedTaint } from './node-view.ts';
+import type { DesiredNode, NodeCreation, NodeUpdate, NodeView, OwedTaint } from './node-view.ts';
 import { presentTaints, satisfies } from './removal.ts';
 
 /** Judges the creation or the update of a Node, in one of the two phases of admission. */
@@ -66,10 +66,10 @@ function judgeNodeCreation(
     node.taints,
     [...additions, ...returned].map(({ taint }) => taint),
   );
-  // Whatever a new node says of itself, it has carried nothing yet but what it is owed, nor has anything been removed. Policies that do
-  // not read it have no say in that.
+  // Whatever a new node says of itself, it has carried nothing yet but what it is owed, nor has anything been removed, restored or
+  // announced. Policies that do not read it have no say in that.
   const isRead = policies.some(readsRecords);
-  const removed = isRead ? undefined : node.removed;
+  const { removed, restored, release } = isRead ? NOTHING_SAID : node;
   const remembered = !isRead
     ? node.remembered
     : remember({
@@ -82,13 +82,17 @@ function judgeNodeCreation(
         ),
         room: node.room,
       });
-  const isAsItWas = remembered === node.remembered && removed === node.removed;
+  const isAsItWas =
+    remembered === node.remembered &&
+    removed === node.removed &&
+    restored === node.restored &&
+    release === node.release;
   if (additions.length + returned.length === 0 && isAsItWas) return allow();
 
   const values = valuesOf(taints);
   const added = lacking.filter((want) => binds(want) && satisfies(values, want));
   return patch(
-    { taints, release: node.release, remembered, removed, restored: node.restored },
+    { taints, release, remembered, removed, restored },
     [
       ...added.map((want) => taintViolation(want.policy, want.field, want.taint, 'added')),
       ...returned.map(({ policy, field, taint }) => taintViolation(policy, field, taint, 'returned')),
@@ -101,6 +105,12 @@ function judgeNodeCreation(
 }
 
 const NO_TAINT: Taint = { key: '', effect: '' };
+
+const NOTHING_SAID: Pick<NodeView, 'removed' | 'restored' | 'release'> = {
+  removed: undefined,
+  restored: undefined,
+  release: undefined,
+};
 
 /** What is said of a taint that the node still lacks once mutation is over. */
 function outcomeOf({ policy, field }: Pick<OwedTaint, 'policy' | 'field'>): Outcome {

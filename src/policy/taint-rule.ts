@@ -155,9 +155,10 @@ export const TaintRuleSchema = Type.Object(
       Type.Boolean({
         default: false,
         description:
-          'For a Present taint with effect NoExecute, in mode Restore: whether nodes get it that already run and never ' +
-          'carried it. The pods on them that do not tolerate it are evicted then, on one node after the other, at the pace ' +
-          'that taintkeeper runs with (--node-eviction-rate).',
+          'For a Present taint with effect NoExecute, in mode Restore: whether taintkeeper adds it to nodes that already run, ' +
+          'also where they have lost it. The pods on them that do not tolerate it are evicted then, on one node after the ' +
+          'other, at the pace that taintkeeper runs with (--node-eviction-rate). Without it, nodes get the taint when they ' +
+          'register, and a missing one is reported.',
       }),
     ),
   },

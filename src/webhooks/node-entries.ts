@@ -9,7 +9,8 @@ import { lasting } from '../conditions/protected-taints.ts';
 import { IS_NODE, LABELS, meetsBeforeOrAfter } from '../conditions/selection.ts';
 import { taintsOf } from '../conditions/taints.ts';
 import { REMEMBERED_ANNOTATION, readsRecords } from '../judge/memory.ts';
-import { REMOVED_ANNOTATION } from '../judge/removal.ts';
+import { RESTORED_ANNOTATION } from '../judge/node-view.ts';
+import { RELEASE_ANNOTATION, REMOVED_ANNOTATION } from '../judge/removal.ts';
 import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import { requirementsOfAny } from '../kubernetes/selector-overlap.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
@@ -26,10 +27,12 @@ function onUpdateOf(policies: readonly CompiledTaintPolicy[]) {
 
 const ON_CREATE = { resource: 'nodes', operations: ['CREATE'], failurePolicy: 'Ignore' } as const;
 
-/** True when the new node has one of the annotations already that say what became of its taints. */
-const SAYS_OF_ITSELF = cel(40)`(has(object.metadata.annotations) && ${literals([
+/** True when the new node has one of the annotations already that say what became, or is to become, of its taints. */
+const SAYS_OF_ITSELF = cel(60)`(has(object.metadata.annotations) && ${literals([
   REMEMBERED_ANNOTATION,
   REMOVED_ANNOTATION,
+  RESTORED_ANNOTATION,
+  RELEASE_ANNOTATION,
 ])}.exists(a, a in object.metadata.annotations))`;
 
 /** The webhooks for nodes. */

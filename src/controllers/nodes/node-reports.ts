@@ -100,7 +100,7 @@ function referenceTo({ name, uid }: Entry<ClusterNode>): ObjectReference {
 
 const WHY_NOT: Record<Exclude<Hindrance, 'contested'>, (loss: Loss) => string> = {
   mode: ({ policy }) => `mode ${policy.mode} does not restore it`,
-  eviction: () => 'it would evict pods: add it by hand, or set mayEvict in the policy',
+  eviction: () => 'it would evict pods: add it by hand, or require it with mayEvict: true',
   held: () => 'another value of it comes first',
   paced: () => 'it evicts pods, and waits for its turn',
 };

@@ -111,7 +111,7 @@ it('a remembered taint that comes and goes by itself is forgotten once it is gon
 });
 
 describe('a taint that went while it was released', () => {
-  const node = nodeOf([], { remembered: `${GPU}, dedicated:NoExecute`, release: `other:NoSchedule, ${GPU}` });
+  const node = nodeOf([], { remembered: `${GPU}, dedicated:PreferNoSchedule`, release: `other:NoSchedule, ${GPU}` });
 
   it('is not missed: the release is spent, and the taint forgotten', () => {
     const { losses, desired } = driftOf(restore, { ...node, remembered: GPU });
@@ -121,8 +121,8 @@ describe('a taint that went while it was released', () => {
 
   it('takes along nothing else', () => {
     const drift = driftOf(restore, node);
-    expect(lossesOf(drift)).toEqual(['p dedicated:NoExecute']);
-    expect(drift.desired).toMatchObject({ remembered: 'dedicated:NoExecute', release: 'other:NoSchedule' });
+    expect(lossesOf(drift)).toEqual(['p dedicated:PreferNoSchedule']);
+    expect(drift.desired).toMatchObject({ remembered: 'dedicated:PreferNoSchedule', release: 'other:NoSchedule' });
   });
 
   it('leaves the value that came instead', () => {
@@ -241,7 +241,7 @@ describe('the memory', () => {
   it('may be as large as an annotation can be, and the node as large as an object', () => {
     const keys = Array.from({ length: 10_000 }, (_, index) => `example.com/${index}`);
     const taints = keys.map((key) => ({ key, effect: 'NoSchedule' }));
-    const remembered = keys.map((key) => `${key}:NoExecute`).join(',');
+    const remembered = keys.map((key) => `${key}:PreferNoSchedule`).join(',');
     const policies = { p: rule('Restore', { key: '*' }, { settleSeconds: 0 }) };
     expect(driftOf(policies, nodeOf(taints, { remembered })).desired?.taints).toHaveLength(10_000 + MAX_REMEMBERED);
     expect(driftOf(policies, nodeOf(taints, { remembered, release: remembered })).losses).toEqual([]);

@@ -159,8 +159,23 @@ describe('a taint that evicts pods', () => {
       hindrances: ['eviction', 'eviction'],
     },
     {
-      why: 'comes back to a node that is remembered to have carried it',
+      why: 'is not put on a node of which a record says that it carried it: records can be forged',
       policies: { p: rule('Restore', EVICTING) },
+      node: nodeOf([], { remembered: REMEMBERED }),
+      hindrances: ['eviction'],
+    },
+    {
+      why: 'is not where a policy protects it and none requires it',
+      policies: {
+        p: rule('Restore', { key: 'dedicated' }),
+        q: rule('Restore', { key: 'other', effect: 'NoExecute', ensure: 'Present', mayEvict: true }),
+      },
+      node: nodeOf([{ key: 'other', effect: 'NoExecute' }], { remembered: REMEMBERED }),
+      hindrances: ['eviction'],
+    },
+    {
+      why: 'is with the consent of the policy, with the recorded value',
+      policies: { p: rule('Restore', mayEvict) },
       node: nodeOf([], { remembered: REMEMBERED }),
       hindrances: [undefined],
     },

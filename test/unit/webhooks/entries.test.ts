@@ -446,7 +446,12 @@ describe('the built-in policies', async () => {
     expect(expressionOf(entries, 'register', 'concerns-a-policy')).toMatchInlineSnapshot(`
       "[has(object.spec) && has(object.spec.taints) ? object.spec.taints : []].exists(taints,
       size(taints) > 512 ||
-      (has(object.metadata.annotations) && ["taintkeeper.dev/remembered", "taintkeeper.dev/removed"].exists(a, a in object.metadata.annotations)) ||
+      (has(object.metadata.annotations) && [
+        "taintkeeper.dev/remembered",
+        "taintkeeper.dev/removed",
+        "taintkeeper.dev/restored",
+        "taintkeeper.dev/release"
+      ].exists(a, a in object.metadata.annotations)) ||
       taints.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]))"
     `);
   });

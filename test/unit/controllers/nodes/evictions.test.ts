@@ -78,7 +78,7 @@ describe('a taint that evicts pods', () => {
 
   it('that many nodes have lost comes back at that pace too: pods may have come since', async () => {
     const lost = nodes(50).map((entry) => ({ ...entry, value: { ...entry.value, remembered: 'out:NoExecute' } }));
-    const repair = startRepair({ p: rule('Restore', { key: 'out' }) }, lost);
+    const repair = startRepair(evicting, lost);
     await pass(PROMPT_MS);
     expect(outOf(repair)).toEqual(['a0']);
     expect(repair.cluster.get('a1')?.value.remembered).toBe('out:NoExecute');

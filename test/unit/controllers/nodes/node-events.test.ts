@@ -34,7 +34,7 @@ it.each<{
   {
     hindrance: 'eviction',
     reason: 'TaintMissing',
-    note: 'reports missing taint a=x:NoSchedule: it would evict pods: add it by hand, or set mayEvict in the policy',
+    note: 'reports missing taint a=x:NoSchedule: it would evict pods: add it by hand, or require it with mayEvict: true',
   },
   {
     hindrance: 'held',

@@ -1,0 +1,75 @@
+import { all, any, bind, cel, type Expression } from '../cel/expression.ts';
+import { literals } from '../cel/lists.ts';
+import { IS_NODE, REQUESTER_VARIABLES } from '../conditions/selection.ts';
+import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
+import { RESTORED_ANNOTATION } from '../judge/node-view.ts';
+import { RELEASE_ANNOTATION, REMOVED_ANNOTATION } from '../judge/removal.ts';
+import type { NativeManifest, ResourceRule } from './native-policy.ts';
+
+/** The annotations of a Node that taintkeeper trusts. */
+const TRUSTED = [REMEMBERED_ANNOTATION, REMOVED_ANNOTATION, RESTORED_ANNOTATION, RELEASE_ANNOTATION];
+
+/** Name of the ValidatingAdmissionPolicy and of its binding. Not below taintkeeper.dev, like those that the leader writes. */
+export const NODE_ANNOTATIONS_POLICY = 'taintkeeper-node-annotations';
+
+/** The value of the annotation `a`; empty without one. It must not fail for any Node: not for one without annotations either. */
+const valueIn = (object: 'object' | 'oldObject'): Expression =>
+  cel(
+    6,
+  )`(has(${object}.metadata.annotations) && a in ${object}.metadata.annotations ? ${object}.metadata.annotations[a] : "")`;
+
+/** The API server allows all annotations of an object 256 KiB together. */
+const COMPARISON_COST = 26_300;
+const CHANGES: Expression = cel(COMPARISON_COST)`${valueIn('object')} != ${valueIn('oldObject')}`;
+
+/** The field is absent where the request is for the Node itself: to read it then would be an error. */
+const BY_STATUS: Expression = all([cel(2)`has(request.subResource)`, cel(3)`request.subResource == "status"`]);
+
+const RULES: readonly ResourceRule[] = [
+  { apiGroups: [''], apiVersions: ['v1'], resources: ['nodes', 'nodes/status'], operations: ['UPDATE'] },
+];
+
+/**
+ * The policy of the API server, and its binding, that keeps the trusted annotations from those who may write no more of a Node than its
+ * status, and from kubelets. taintkeeper itself never writes `nodes/status`, and never patches what a kubelet writes, so whatever
+ * changes there is the requester's own.
+ *
+ * Its failure policy is Ignore: with Fail, an expression that some API server could not evaluate would stop every heartbeat. The conditions
+ * are total, so a requester cannot make them fail.
+ */
+export function nodeAnnotationsManifests(): NativeManifest[] {
+  const metadata = { name: NODE_ANNOTATIONS_POLICY };
+  const spec = {
+    failurePolicy: 'Ignore',
+    matchConstraints: { resourceRules: RULES },
+    matchConditions: [
+      {
+        name: 'by-status-or-kubelet',
+        expression: bind(REQUESTER_VARIABLES, any([BY_STATUS, IS_NODE])).text,
+      },
+      { name: 'changes-a-trusted-annotation', expression: `${literals(TRUSTED)}.exists(a, ${CHANGES.text})` },
+    ],
+    // Only what meets both conditions comes here.
+    validations: [
+      {
+        expression: 'false',
+        messageExpression:
+          `"node " + object.metadata.name + ": changing annotation " + ` +
+          `${literals(TRUSTED)}.filter(a, ${CHANGES.text}).join(", ") + ` +
+          '" through nodes/status or as a kubelet is not allowed, because taintkeeper trusts it. ' +
+          `To announce the removal of a taint: kubectl annotate node " + object.metadata.name + " ${RELEASE_ANNOTATION}=KEY:EFFECT"`,
+        reason: 'Forbidden',
+      },
+    ],
+  };
+  const apiVersion = 'admissionregistration.k8s.io/v1';
+  return [
+    { apiVersion, kind: 'ValidatingAdmissionPolicy', metadata, spec },
+    {
+      apiVersion,
+      kind: 'ValidatingAdmissionPolicyBinding',
+      metadata,
+      spec: { policyName: NODE_ANNOTATIONS_POLICY, validationActions: ['Deny'] },
+    },
+  ];
+}
