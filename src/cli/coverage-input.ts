@@ -81,12 +81,13 @@ export function readNode(object: unknown, path: Path): SchedulingNode {
 }
 
 /**
- * What is asked for, sorted by name.
- * @throws InputError where nothing is left
+ * What is asked for, sorted by name. A cluster can be without DaemonSets; files without them are a mistake.
+ * @throws InputError where nothing is left of what is asked for
  */
 export function choose(
   input: CoverageInput,
   { namespace = [], daemonset = [], node = [] }: CoverageChoice,
+  source: 'files' | 'cluster',
 ): CoverageInput {
   const isAsked = (patterns: readonly string[], name: string) =>
     patterns.length === 0 || patterns.some((pattern) => matchesPattern(pattern, name));
@@ -94,11 +95,19 @@ export function choose(
     (each) => isAsked(namespace, each.namespace) && isAsked(daemonset, each.name),
   );
   const nodes = input.nodes.filter(({ name }) => isAsked(node, name));
-  if (daemonSets.length === 0)
-    throw new InputError([none('DaemonSet', [...namespace, ...daemonset], input.daemonSets)]);
-  if (nodes.length === 0) throw new InputError([none('Node', node, input.nodes)]);
+  const asked = [...namespace, ...daemonset];
+  const isWhole = (patterns: readonly string[]) => source === 'cluster' && patterns.length === 0;
+  if (daemonSets.length === 0 && !isWhole(asked)) {
+    throw new InputError([none('DaemonSet', asked, input.daemonSets)]);
+  }
+  if (nodes.length === 0 && !isWhole(node)) throw new InputError([none('Node', node, input.nodes)]);
   return {
     ...input,
+    notes: [
+      ...input.notes,
+      ...(daemonSets.length === 0 ? ['the cluster has no DaemonSets'] : []),
+      ...(nodes.length === 0 ? ['the cluster has no Nodes'] : []),
+    ],
     daemonSets: daemonSets.toSorted((a, b) => inOrder(a.namespace, b.namespace) || inOrder(a.name, b.name)),
     nodes: nodes.toSorted((a, b) => inOrder(a.name, b.name)),
   };
@@ -108,9 +117,9 @@ export function choose(
 const inOrder = new Intl.Collator('en', { numeric: true }).compare;
 
 function none(kind: string, asked: readonly string[], all: readonly unknown[]): string {
-  return asked.length > 0 && all.length > 0
+  return asked.length > 0
     ? `no ${kind} matches ${asked.join(', ')}; ${all.length} ${all.length === 1 ? 'was' : 'were'} looked at`
-    : `no ${kind} found: coverage needs both Nodes and DaemonSets`;
+    : `the files have no ${kind}: coverage compares Nodes with DaemonSets`;
 }
 
 export function isKind(object: KubernetesObject, apiVersion: string, kind: string): boolean {

@@ -168,7 +168,7 @@ async function cover(files: readonly string[], options: CoverageOptions): Promis
     files.length > 0
       ? readFiles(files, options)
       : atCluster(options, (client) => withProgress('reading the cluster', readLive(options)(client)));
-  const input = choose(await read, options);
+  const input = choose(await read, options, files.length > 0 ? 'files' : 'cluster');
   const { notes, tolerationPolicies } = input;
   const gaps = gapsOf(input);
   const report = reportCoverage({ ...input, grouped: options.groups || options.fix, onlyGaps: options.gaps });

@@ -1,6 +1,6 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError, isForbidden, isNotFound } from '../cluster/client/api-error.ts';
-import { listDaemonPods, podStateOf } from '../cluster/daemon-pods.ts';
+import { formatSelector, listDaemonPods, podStateOf } from '../cluster/daemon-pods.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
 import { runsInAudit } from '../doctor/checks/policies.ts';
@@ -10,6 +10,7 @@ import type { Facts, ToldEvent } from '../explain/sections.ts';
 import { InputError } from '../files/text-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
+import { atMost, shellWord } from '../kubernetes/text.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { controllerOf } from '../objects/workload-object.ts';
 import type { PolicyKind } from '../policy/policy.ts';
@@ -48,6 +49,39 @@ export async function readExplainedPod(client: ApiClient, place: Place): Promise
   const owner =
     controller?.kind === 'DaemonSet' ? await readOwner(client, { ...place, name: controller.name }) : undefined;
   return explainedPod(object, place, owner, podStateOf(object), { ...facts, nodes });
+}
+
+/** Workloads that no policy is about, by the word for them on the command line. */
+export const WORKLOADS = { deployment: 'deployments', statefulset: 'statefulsets', replicaset: 'replicasets' } as const;
+export type Workload = keyof typeof WORKLOADS;
+
+/** Pods that a message names. */
+const MAX_PODS = 5;
+
+/** Names what can be explained in place of a workload. @throws InputError always, ApiError */
+export async function refuseWorkload(client: ApiClient, kind: Workload, { namespace, name }: Place): Promise<never> {
+  const place = `${kind} ${namespace}/${name}`;
+  const path = `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/${WORKLOADS[kind]}/${encodeURIComponent(name)}`;
+  const { spec } = (await readObject(client, path, place)) as { readonly spec: { readonly selector: LabelSelector } };
+  const pods = await listObjects(
+    client,
+    `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`,
+    (pod) => ({
+      name: `${namespace}/${(pod as { readonly metadata: { readonly name: string } }).metadata.name}`,
+      isScheduled: podStateOf(pod).state === 'scheduled',
+    }),
+    { labelSelector: formatSelector(spec.selector) },
+  );
+  const [first, ...others] = pods
+    .toSorted((a, b) => Number(a.isScheduled) - Number(b.isScheduled))
+    .map((pod) => shellWord(pod.name));
+  const refused = `explain ${place}: no policy is about a ${kind}`;
+  if (first === undefined) {
+    const describe = `kubectl describe -n ${shellWord(namespace)} ${kind} ${shellWord(name)}`;
+    throw new InputError([`${refused}, and it has no pods to explain; see ${describe}`]);
+  }
+  const rest = others.length > 0 ? `; the others: ${atMost(MAX_PODS, others).join(', ')}` : '';
+  throw new InputError([`${refused}; explain one of its pods: taintkeeper explain pod ${first}${rest}`]);
 }
 
 async function readFacts(client: ApiClient, kinds: readonly PolicyKind[], regarding: Regarding): Promise<Facts> {

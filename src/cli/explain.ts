@@ -1,4 +1,4 @@
-import { Argument, Command } from 'commander';
+import { Argument, Command, InvalidArgumentError } from 'commander';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
 import { type ExplainedDaemon, wordsOfDaemon } from '../explain/explained-daemon.ts';
@@ -8,7 +8,14 @@ import { InputError } from '../files/text-files.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { printable } from '../kubernetes/text.ts';
 import { atCluster, CLUSTER_OPTIONS } from './cluster-options.ts';
-import { readExplainedDaemonSet, readExplainedNode, readExplainedPod } from './explain-input.ts';
+import {
+  readExplainedDaemonSet,
+  readExplainedNode,
+  readExplainedPod,
+  refuseWorkload,
+  WORKLOADS,
+  type Workload,
+} from './explain-input.ts';
 import { EXIT, type OutputFormat, outputOption } from './options.ts';
 import { columns, formatAs, type Look, namesIn, withProgress } from './output.ts';
 
@@ -22,7 +29,7 @@ export function explainCommand(exit: (code: number) => void): Command {
     .description(
       'Explain why a node has the taints that it has, and why a DaemonSet or a pod runs where it runs: what each policy says, who wrote it last, and what to do next.',
     )
-    .addArgument(new Argument('<kind>', 'of the object').choices(['node', 'daemonset', 'pod']))
+    .addArgument(new Argument('<kind>', 'of the object').choices(KINDS).argParser(kindOf))
     .argument('<name>', 'of the node, or NAMESPACE/NAME')
     .addOption(CLUSTER_OPTIONS.kubeconfig())
     .addOption(CLUSTER_OPTIONS.context())
@@ -40,7 +47,11 @@ Examples:
   taintkeeper explain daemonset kube-flannel/kube-flannel-ds
   taintkeeper explain pod kube-flannel/kube-flannel-ds-x7k2p`,
     )
-    .action(async (kind: Kind, name: string, { kubeconfig, context, output }: ExplainOptions) => {
+    .action(async (kind: Kind | Workload, name: string, { kubeconfig, context, output }: ExplainOptions) => {
+      if (isWorkload(kind)) {
+        const place = placeOf(kind, name);
+        return atCluster({ kubeconfig, context }, (client) => refuseWorkload(client, kind, place));
+      }
       const { text, isWell } = await atCluster({ kubeconfig, context }, (client) =>
         withProgress(`reading ${kind} ${name}`, EXPLAIN[kind](client, name, output)),
       );
@@ -49,7 +60,20 @@ Examples:
     });
 }
 
-type Kind = 'node' | 'daemonset' | 'pod';
+const KINDS = ['node', 'daemonset', 'pod'] as const;
+type Kind = (typeof KINDS)[number];
+
+/** A workload is taken as well: the answer names its pods. */
+function kindOf(text: string): Kind | Workload {
+  const kind = KINDS.find((one) => one === text);
+  if (kind !== undefined) return kind;
+  if (isWorkload(text)) return text;
+  throw new InvalidArgumentError(`Allowed choices are ${KINDS.join(', ')}.`);
+}
+
+function isWorkload(kind: string): kind is Workload {
+  return Object.hasOwn(WORKLOADS, kind);
+}
 
 interface Explained {
   readonly text: string;
@@ -72,7 +96,7 @@ const EXPLAIN: Readonly<Record<Kind, (client: ApiClient, name: string, output: O
 };
 
 /** @throws InputError */
-function placeOf(kind: Kind, text: string): { readonly namespace: string; readonly name: string } {
+function placeOf(kind: Kind | Workload, text: string): { readonly namespace: string; readonly name: string } {
   const [namespace = '', name = '', ...rest] = text.split('/');
   if (namespace !== '' && name !== '' && rest.length === 0) return { namespace, name };
   throw new InputError([`explain ${kind} ${text}: expected NAMESPACE/NAME`]);

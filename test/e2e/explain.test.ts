@@ -183,7 +183,40 @@ describeWithControlPlane('taintkeeper explain', {}, (cp) => {
       expect(found.gaps).not.toContain('edge:NoSchedule');
     });
 
+    it('names the pods of a Deployment, of which it can explain one: those first that are not scheduled', async () => {
+      const shop = { app: 'shop' };
+      const template = { metadata: { labels: shop }, spec: podSpec };
+      const manifest = {
+        apiVersion: 'apps/v1',
+        kind: 'Deployment',
+        metadata: { namespace: 'agents', name: 'shop' },
+        spec: { selector: { matchLabels: shop }, template },
+      };
+      await kubectl(['apply', '-f', '-'], JSON.stringify(manifest));
+      expect(await explain('deployment', 'agents/shop')).toMatchObject({
+        code: 2,
+        stderr:
+          'taintkeeper: explain deployment agents/shop: no policy is about a deployment, and it has no pods to explain; see kubectl describe -n agents deployment shop\n',
+      });
+      for (const [name, nodeName] of [
+        ['shop-1', 'edge-1'],
+        ['shop-2', undefined],
+      ]) {
+        const { status } = await cp().request(admin, 'POST', '/api/v1/namespaces/agents/pods', {
+          body: { metadata: { name, labels: shop }, spec: { ...podSpec, ...(nodeName ? { nodeName } : {}) } },
+        });
+        expect(status).toBe(201);
+      }
+      expect(await explain('deployment', 'agents/shop')).toMatchObject({
+        code: 2,
+        stderr:
+          'taintkeeper: explain deployment agents/shop: no policy is about a deployment; explain one of its pods: ' +
+          'taintkeeper explain pod agents/shop-2; the others: agents/shop-1\n',
+      });
+    });
+
     it.each([
+      { kind: 'deployment', name: 'agents/none', fault: 'deployment agents/none: not found' },
       { kind: 'daemonset', name: 'agents/none', fault: 'daemonset agents/none: not found' },
       { kind: 'pod', name: 'agents/none', fault: 'pod agents/none: not found' },
       { kind: 'daemonset', name: 'agent', fault: 'explain daemonset agent: expected NAMESPACE/NAME' },

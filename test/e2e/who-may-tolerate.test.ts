@@ -193,7 +193,8 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
       expect(passed).toBe(false);
       expect(error).toContain(
         `TaintPolicy gpu (spec.taints[0]): the pod ${by}, but ${who} tolerate gpu. ` +
-          'To permit it: taintkeeper coverage --tolerate --taint gpu -n team --fix FILE | kubectl apply -f -',
+          'To permit it, an administrator runs: taintkeeper coverage --tolerate --taint gpu -n team --fix MANIFEST | kubectl apply -f -, ' +
+          'where MANIFEST is the file of the pod, or of the workload that creates it',
       );
     });
 

@@ -76,6 +76,30 @@ it('does not look at pods where the status adds up', async () => {
   expect(found.code).toBe(1);
 });
 
+describe('a cluster without DaemonSets', () => {
+  it('has no gaps, and that is said', async () => {
+    const api = await start({ nodes: [node('n1', [GPU])], daemonSets: [] });
+    expect(await coverage(api)).toMatchObject({
+      code: 0,
+      stderr: '',
+      report: { daemonSets: [], gaps: [], notes: ['the cluster has no DaemonSets'] },
+    });
+    const { file } = await clientFor(api.url);
+    const { code, stdout } = await run('coverage', '--kubeconfig', file);
+    expect(code).toBe(0);
+    expect(stdout).toContain('note: the cluster has no DaemonSets\n');
+    expect((await run('coverage', '--kubeconfig', file, '--fix')).code).toBe(0);
+  });
+
+  it('has none of those that are asked for', async () => {
+    const api = await start({ nodes: [node('n1')], daemonSets: [] });
+    expect(await coverage(api, '-n', 'agents')).toMatchObject({
+      code: 2,
+      stderr: 'taintkeeper: no DaemonSet matches agents; 0 were looked at\n',
+    });
+  });
+});
+
 describe('looks at the pods of a DaemonSet', () => {
   it.each<{ why: string; status?: object; wanted?: number; args?: string[] }>([
     { why: 'whose status is of an earlier generation', status: { observedGeneration: 1 } },

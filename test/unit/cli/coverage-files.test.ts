@@ -299,8 +299,22 @@ it('reads standard input, and takes DaemonSets without a namespace to be in the 
 
 describe('what cannot be looked at ends in 2, and says why', () => {
   it.each<{ why: string; args?: string[]; objects: (object | string)[]; says: RegExp }>([
-    { why: 'no node', objects: [daemonSet('a')], says: /^taintkeeper: no Node found: / },
-    { why: 'no DaemonSet', objects: [node('w')], says: /^taintkeeper: no DaemonSet found: / },
+    {
+      why: 'no node',
+      objects: [daemonSet('a')],
+      says: /^taintkeeper: the files have no Node: coverage compares Nodes with DaemonSets$/m,
+    },
+    {
+      why: 'no DaemonSet',
+      objects: [node('w')],
+      says: /^taintkeeper: the files have no DaemonSet: coverage compares Nodes with DaemonSets$/m,
+    },
+    {
+      why: 'no DaemonSet at all, though one is asked for',
+      args: ['--daemonset', 'b'],
+      objects: [node('w')],
+      says: /^taintkeeper: no DaemonSet matches b; 0 were looked at$/m,
+    },
     {
       why: 'no such DaemonSet',
       args: ['--daemonset', 'b'],
