@@ -1,3 +1,4 @@
+import { isDnsSubdomain } from './label-selector.ts';
 import { printable } from './text.ts';
 
 /** What an Event is about. */
@@ -38,13 +39,8 @@ export function namespaceOf({ namespace }: ObjectReference): string {
 
 // The bounds of ValidateEventCreate (k8s.io/kubernetes/pkg/apis/core/validation/events.go), which counts bytes.
 const NOTE_MAX_BYTES = 1_024;
-const NAME_MAX_LENGTH = 253;
-const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-
-/** Whether an object of the kinds that have Events can have this name. Such a name changes nothing in a request's path. */
-export function isObjectName(name: string): boolean {
-  return name.length <= NAME_MAX_LENGTH && DNS_SUBDOMAIN.test(name);
-}
+/** UIDs of Kubernetes have 36 characters. */
+const UID_MAX_LENGTH = 253;
 
 /**
  * The event with a note that fits into an Event, on one line of printable characters.
@@ -52,7 +48,7 @@ export function isObjectName(name: string): boolean {
  */
 export function boundedEvent(event: RecordedEvent): RecordedEvent | undefined {
   for (const { name, namespace, uid = '' } of [event.regarding, ...(event.reviewed ? [event.reviewed] : [])]) {
-    if (!isObjectName(name) || (namespace && !isObjectName(namespace)) || uid.length > NAME_MAX_LENGTH)
+    if (!isDnsSubdomain(name) || (namespace && !isDnsSubdomain(namespace)) || uid.length > UID_MAX_LENGTH)
       return undefined;
   }
   return { ...event, note: printableWithin(event.note, NOTE_MAX_BYTES) };

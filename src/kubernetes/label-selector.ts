@@ -67,9 +67,11 @@ export const QUALIFIED_NAME_LENGTH = DNS_SUBDOMAIN_LENGTH + 1 + 63;
 
 export const DNS_SUBDOMAIN = '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*';
 
+const DNS_SUBDOMAIN_ALONE = new RegExp(`^${DNS_SUBDOMAIN}$`);
+
 /** Whether a text can be the name of an object such as a node (RFC 1123, subdomain). */
 export function isDnsSubdomain(text: string): boolean {
-  return text.length <= DNS_SUBDOMAIN_LENGTH && new RegExp(`^${DNS_SUBDOMAIN}$`).test(text);
+  return text.length <= DNS_SUBDOMAIN_LENGTH && DNS_SUBDOMAIN_ALONE.test(text);
 }
 
 /** A label or taint key: an optional DNS subdomain as prefix, and a name. */

@@ -52,9 +52,10 @@ spec: { mode: Mutate, daemonSets: { namespaces: ['kube-*'], names: ['*'] } }
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
 const { log, lines } = captured();
 const decisions = createDecisionLog({ replica: 'fuzz', capacity: 1 });
-const compiled = compilePolicies(parsePolicies([{ name: 'fuzz', text: POLICIES }]));
+export const compiled = compilePolicies(parsePolicies([{ name: 'fuzz', text: POLICIES }]));
+export const tls = await issueServing(await issueCa(new Date()), ['localhost'], new Date());
 const server = createAdmissionServer({
-  tls: await issueServing(await issueCa(new Date()), ['localhost'], new Date()),
+  tls,
   policies: () => compiled,
   metrics: createMetrics('fuzz'),
   log,
@@ -67,8 +68,8 @@ const server = createAdmissionServer({
 });
 
 const drop = JSON.parse(read('examples/drop-control-plane-taint.json')) as { request: Record<string, unknown> };
-const reviewOf = (request: object) => ({ ...drop, request: { ...drop.request, ...request } });
-const node = (taints: object[], annotations = {}) => ({
+export const reviewOf = (request: object) => ({ ...drop, request: { ...drop.request, ...request } });
+export const nodeOf = (taints: object[], annotations = {}) => ({
   ...{ apiVersion: 'v1', kind: 'Node' },
   metadata: {
     name: 'cp-1',
@@ -98,10 +99,10 @@ const REAL = new URL('reviews/', import.meta.url);
 export const REVIEWS: readonly unknown[] = [
   ...readdirSync(REAL).map((file): unknown => JSON.parse(readFileSync(new URL(file, REAL), 'utf8'))),
   drop,
-  reviewOf({ object: node([]), oldObject: node(TAINTS) }),
-  reviewOf({ object: node([{ ...TAINTS[0], value: 'cpu' }]), oldObject: node(TAINTS) }),
-  reviewOf({ object: node([], ANNOUNCED), oldObject: node(TAINTS, ANNOUNCED) }),
-  reviewOf({ operation: 'CREATE', object: node([]), oldObject: null }),
+  reviewOf({ object: nodeOf([]), oldObject: nodeOf(TAINTS) }),
+  reviewOf({ object: nodeOf([{ ...TAINTS[0], value: 'cpu' }]), oldObject: nodeOf(TAINTS) }),
+  reviewOf({ object: nodeOf([], ANNOUNCED), oldObject: nodeOf(TAINTS, ANNOUNCED) }),
+  reviewOf({ operation: 'CREATE', object: nodeOf([]), oldObject: null }),
   reviewOf({ ...aboutDaemonSet, operation: 'CREATE', oldObject: null }),
   reviewOf({ ...aboutDaemonSet, oldObject: { ...daemonSet, spec: { template: { spec: {} } } } }),
 ];

@@ -62,22 +62,35 @@ export function createEventRecorder(options: {
   const stopping = new AbortController();
   let dropped = 0;
   let timer: NodeJS.Timeout | undefined;
+  /** When the next one is written, by the monotonic clock. */
+  let plannedFor = Number.POSITIVE_INFINITY;
   let stopped = false;
   /** The write that is under way. */
   let writing: Promise<void> | undefined;
 
   function plan(): void {
     clearTimeout(timer);
+    plannedFor = Number.POSITIVE_INFINITY;
     if (writing || stopped) return;
     const next = store.next();
     if (!next) return;
-    const waitMs = Math.max(next.dueAt - performance.now(), bucket.waitMs());
+    const now = performance.now();
+    const waitMs = Math.ceil(Math.max(next.dueAt - now, bucket.waitMs()));
+    plannedFor = now + waitMs;
     timer = startTimer(() => {
-      writing = writeOne(next).then(() => {
+      plannedFor = Number.POSITIVE_INFINITY;
+      // Meanwhile, it may have become the turn of another one.
+      writing = writeOne(store.next() ?? next).then(() => {
         writing = undefined;
         plan();
       });
-    }, Math.ceil(waitMs)).unref();
+    }, waitMs).unref();
+  }
+
+  /** Whether something is written no later than an event of now would be: to look through all series takes longer than to judge a request. */
+  function isPlanned(): boolean {
+    const earliestMs = Math.max(timings.settleMs, bucket.waitMs());
+    return writing !== undefined || plannedFor <= performance.now() + earliestMs;
   }
 
   /** Never rejects. */
@@ -142,7 +155,7 @@ export function createEventRecorder(options: {
     record(event, origin = OWN) {
       const bounded = boundedEvent(event);
       dropped += stopped || !bounded ? 1 : store.add(bounded, origin);
-      plan();
+      if (!isPlanned()) plan();
     },
     dropped: () => dropped,
     async stop() {

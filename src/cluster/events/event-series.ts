@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { isObjectName, namespaceOf, type ObjectReference, type RecordedEvent } from '../../kubernetes/event.ts';
+import { namespaceOf, type ObjectReference, type RecordedEvent } from '../../kubernetes/event.ts';
+import { isDnsSubdomain } from '../../kubernetes/label-selector.ts';
 import { createFairMap, type EntrySource } from '../../runtime/fair-map.ts';
 
 export interface EventTimings {
@@ -30,7 +31,7 @@ export const EVENT_TIMINGS: EventTimings = {
 export function eventName(object: string): string {
   const suffix = randomBytes(8).toString('hex');
   const name = `${object}.${suffix}`;
-  return isObjectName(name) ? name : `taintkeeper.${suffix}`;
+  return isDnsSubdomain(name) ? name : `taintkeeper.${suffix}`;
 }
 
 /**
