@@ -11,7 +11,7 @@ import type { NodeView } from '../judge/node-view.ts';
 import { presentableWarnings } from '../kubernetes/text.ts';
 import { parseStoredPolicy } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../policy/policy-set.ts';
-import { throttle } from '../runtime/rate-limit.ts';
+import { throttle, tokenBucket } from '../runtime/rate-limit.ts';
 
 /** Gives warnings for whoever writes a policy. */
 export type Advise = (request: AdmissionRequest) => Promise<readonly string[]>;
@@ -21,6 +21,13 @@ const MOST_NODES = 1_000;
 const NODES_PER_PAGE = 50;
 /** The API server waits half a second longer. */
 const TIMEOUT_MS = 1_500;
+
+/**
+ * Nodes are read for ten reviews that come at once, and then for one in five seconds. Every pod can send reviews, and each would have the
+ * API server list all nodes; without advice, a policy is written as well.
+ */
+const READS_AT_ONCE = 10;
+const READ_EVERY_MS = 5_000;
 
 export interface AdviceOptions {
   readonly client: ApiClient;
@@ -37,6 +44,7 @@ export interface AdviceOptions {
  */
 export function policyAdvice({ client, survey, policies, log }: AdviceOptions): Advise {
   const complain = throttle((missed) => log.warn({ missed }, 'the nodes cannot be read: no advice on policies'));
+  const reads = tokenBucket(READS_AT_ONCE, READ_EVERY_MS);
   /** While one is under way: never two at a time, and none is used again, since nodes may have changed because of what it said. */
   let reading: Promise<readonly NodeView[] | undefined> | undefined;
 
@@ -56,6 +64,7 @@ export function policyAdvice({ client, survey, policies, log }: AdviceOptions): 
   function knownNodes(): Promise<readonly NodeView[] | undefined> {
     const own = survey();
     if (own?.isSynced()) return Promise.resolve(own.nodes());
+    if (reading === undefined && !reads.take()) return Promise.resolve(undefined);
     reading ??= readNodes().finally(() => {
       reading = undefined;
     });

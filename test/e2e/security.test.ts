@@ -63,6 +63,26 @@ describeWithControlPlane('what the security model says of those who write nodes'
     expect(await taintsOf(cp(), name)).toEqual([PROTECTED]);
   });
 
+  it('a duplicate with another value and another order drop no protected taint', async () => {
+    const name = await createNode();
+    const [other, forged] = [
+      { key: 'other', effect: 'NoSchedule' },
+      { ...GPU, value: 'forged' },
+    ];
+    const rented = { key: 'rented', effect: 'NoSchedule' };
+    for (const taints of [
+      [GPU, forged, rented],
+      [forged, GPU, rented],
+      [forged, forged, rented],
+    ]) {
+      const { passed, error } = await patch(developer, path(name), { spec: { taints } });
+      expect([passed, error]).toEqual([false, expect.stringMatching(/must keep taint|taints must be unique/)]);
+    }
+    expect((await patch(developer, path(name), { spec: { taints: [other, rented, GPU] } })).passed).toBe(true);
+    expect(await taintsOf(cp(), name)).toEqual(['other:NoSchedule', 'rented:NoSchedule', PROTECTED]);
+    expect((await patch(developer, path(name), { spec: { taints: [GPU, other] } })).passed).toBe(false);
+  });
+
   it('by nodes/status no taint changes, though labels and annotations do', async () => {
     const name = await createNode();
     const before = await taintsOf(cp(), name);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PolicyStatus } from '../../src/policy/policy-status.ts';
-import { MERGE_PATCH } from '../control-plane/content-types.ts';
+import { MERGE_PATCH, STRATEGIC_MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { PROGRAM } from '../control-plane/program.ts';
 import { runTool } from '../control-plane/run-tool.ts';
@@ -294,6 +294,32 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
         passed: true,
         warnings: [],
       });
+    });
+
+    it('an ephemeral container brings a pod that runs no toleration', async () => {
+      expect((await create(developer, 'debugged', spec())).passed).toBe(true);
+      const url = `${pods('team')}/debugged`;
+      const tolerations = async () => {
+        const { body } = await cp().request<{ spec: { tolerations: object[] } }>(admin, 'GET', url);
+        return body.spec.tolerations;
+      };
+      const before = await tolerations();
+      const ephemeralContainers = [{ name: 'debugger', image: 'debugger' }];
+      const change = { spec: { ephemeralContainers, tolerations: [...before, ...EVERYTHING] } };
+      const containers = `${url}/ephemeralcontainers`;
+      await attempt(cp(), admin, 'PATCH', containers, change, STRATEGIC_MERGE_PATCH);
+      expect(await tolerations()).toEqual(before);
+      // Alone, it is added.
+      const alone = await attempt(
+        cp(),
+        admin,
+        'PATCH',
+        containers,
+        { spec: { ephemeralContainers } },
+        STRATEGIC_MERGE_PATCH,
+      );
+      expect(alone.error).toBe('');
+      expect(await tolerations()).toEqual(before);
     });
 
     it('a node shows its static pods', async () => {

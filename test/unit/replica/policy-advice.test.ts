@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../src/cluster/client/api-client.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policyAdvice } from '../../../src/replica/policy-advice.ts';
@@ -92,6 +92,16 @@ describe('advice on a policy', () => {
     // The last of them carries it.
     const other = rig([...nodes, node('last', 'node-role.kubernetes.io/controlplane')]);
     expect(await other.warnings(MISSPELT)).toEqual([]);
+  });
+
+  it('is given ten times at once, and then seldom: a pod that sends reviews has the API server list no more nodes', async () => {
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(0);
+    onTestFinished(() => clock.mockRestore());
+    const { asked, warnings } = rig([node('n1')]);
+    const found: (readonly string[])[] = [];
+    for (let n = 0; n < 50; n++) found.push(await warnings(MISSPELT));
+    expect(found.filter((texts) => texts.length > 0)).toHaveLength(10);
+    expect(asked).toHaveLength(10);
   });
 
   it('is given by the leader without a question', async () => {
