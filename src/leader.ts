@@ -5,6 +5,7 @@ import { startCertificateRotation } from './controllers/certificates/certificate
 import type { Controller, LeaderContext, LeaderOptions } from './controllers/context.ts';
 import { startDaemonSetPatching } from './controllers/daemon-sets/daemon-set-patching.ts';
 import { startDefaultPolicies } from './controllers/installation/default-policies.ts';
+import { startDrainRelease } from './controllers/installation/drain-release.ts';
 import { type Permissions, permissions, startPermissions } from './controllers/installation/permissions.ts';
 import { startReplicaSpread } from './controllers/installation/replica-spread.ts';
 import { startRoleOwnership } from './controllers/installation/role-ownership.ts';
@@ -33,6 +34,7 @@ const CONTROLLERS: readonly ((
   startPolicyStatus,
   startCertificateRotation,
   startReplicaSpread,
+  startDrainRelease,
   startDefaultPolicies,
   startRoleOwnership,
 ];

@@ -30,8 +30,19 @@ export function replicaToMove(
   replicas: readonly ReplicaPod[],
   nodes: Iterable<SpreadNode>,
   staying: string,
-): { readonly replica: ReplicaPod; readonly nodes: readonly string[] } | undefined {
+): { readonly replica: PlacedReplica; readonly nodes: readonly string[] } | undefined {
   if (!replicas.every(({ serves }) => serves)) return undefined;
+  return movableReplica(replicas, nodes, staying);
+}
+
+/** A replica, whether or not it serves. */
+export type PlacedReplica = Omit<ReplicaPod, 'serves'>;
+
+function movableReplica(
+  replicas: readonly PlacedReplica[],
+  nodes: Iterable<SpreadNode>,
+  staying: string | undefined,
+): { readonly replica: PlacedReplica; readonly nodes: readonly string[] } | undefined {
   const crowded = [...Map.groupBy(replicas, ({ node }) => node).values()].filter(({ length }) => length > 1);
   const candidates = crowded.flat().filter(({ name }) => name !== staying);
   const taken = new Set(replicas.map(({ node }) => node));
@@ -43,8 +54,53 @@ export function replicaToMove(
   return moves.find((move) => move.nodes.length > 0);
 }
 
+/**
+ * The node that all replicas share, and the nodes that could take one of them; undefined where they do not share one, or no other node
+ * could.
+ */
+export function sharedNode(
+  replicas: readonly PlacedReplica[],
+  nodes: Iterable<SpreadNode>,
+): { readonly node: string; readonly replica: PlacedReplica; readonly others: readonly string[] } | undefined {
+  const placed = new Set(replicas.map(({ node }) => node));
+  const [node = ''] = placed;
+  if (placed.size !== 1 || node === '') return undefined;
+  const move = movableReplica(replicas, nodes, undefined);
+  return move && { node, replica: move.replica, others: move.nodes };
+}
+
+/** Whether the node has the taint that Kubernetes sets for `kubectl cordon`, and `kubectl drain`, which cordons first. */
+export function isCordoned({ taints }: Pick<SpreadNode, 'taints'>): boolean {
+  return taints.some(({ key }) => key === 'node.kubernetes.io/unschedulable');
+}
+
+/**
+ * The node whose drain cannot end: it is cordoned, the last replica that serves runs on it, and no node could take those that were
+ * evicted before. Their PodDisruptionBudget then protects the last one for as long as the node is cordoned.
+ *
+ * @param self the name of the last one
+ */
+export function heldUpDrain(
+  replicas: readonly ReplicaPod[],
+  nodes: Iterable<SpreadNode>,
+  self: string,
+): string | undefined {
+  const known = [...nodes];
+  const last = replicas.find(({ name }) => name === self);
+  const others = replicas.filter(({ name }) => name !== self);
+  const waiting = others.filter(({ node }) => node === '');
+  const own = known.find(({ name }) => name === last?.node);
+  const isStuck =
+    waiting.length > 0 &&
+    !others.some(({ serves }) => serves) &&
+    own !== undefined &&
+    isCordoned(own) &&
+    !waiting.some((replica) => known.some((node) => mayRunOn(replica, node)));
+  return isStuck ? own?.name : undefined;
+}
+
 /** By labels and taints; what the node has left to give, the scheduler knows. */
-function mayRunOn({ nodeSelector, nodeAffinity, tolerations }: ReplicaPod, node: SpreadNode): boolean {
+function mayRunOn({ nodeSelector, nodeAffinity, tolerations }: PlacedReplica, node: SpreadNode): boolean {
   const repelling = node.taints.filter(({ effect }) => effect !== 'PreferNoSchedule');
   return (
     node.ready &&

@@ -21,6 +21,8 @@ import { type RightsReview, reviewRights } from './rights.ts';
 
 /** A node, as the policies see it, and what runs on it. */
 export interface DoctorNode extends NodeView {
+  /** Its condition Ready is True. */
+  readonly ready: boolean;
   /** `status.nodeInfo.kubeletVersion`, such as `v1.36.3`; empty where it has not reported yet. */
   readonly kubeletVersion: string;
   /** NAMESPACE/NAME of the Cluster of Cluster API whose node it is, if it says so. */
@@ -181,11 +183,18 @@ async function listConfigurations(client: ApiClient): Promise<RegisteredConfigur
 }
 
 function projectNode(object: unknown): DoctorNode {
-  const { status } = object as { status?: { nodeInfo?: { kubeletVersion?: string } } };
+  const { status } = object as {
+    status?: {
+      nodeInfo?: { kubeletVersion?: string };
+      conditions?: readonly { type: string; status: string }[];
+    };
+  };
+  const ready = status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false;
   const node = asNode(object, []);
   const kubeletVersion = status?.nodeInfo?.kubeletVersion ?? '';
   return {
     ...viewNode(node, ''),
+    ready,
     kubeletVersion,
     machineCluster: machineClusterOf(node),
     announcedAt: announcedAt(node),

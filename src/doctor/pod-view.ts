@@ -1,3 +1,6 @@
+import { viewReplica } from '../cluster/replica-pods.ts';
+import type { PlacedReplica } from '../coverage/placement.ts';
+
 /** A pod of core/v1, as far as a doctor looks into it. */
 export interface PodObject {
   readonly metadata: {
@@ -31,8 +34,7 @@ export interface PodObject {
 }
 
 /** A replica's pod. */
-export interface PodView {
-  readonly name: string;
+export interface PodView extends PlacedReplica {
   readonly labels: Readonly<Record<string, string>>;
   /** Undefined until the pod has an address. */
   readonly ip: string | undefined;
@@ -68,11 +70,13 @@ export type CertificateSource =
   | { readonly kind: 'secret'; readonly secret: string }
   | { readonly kind: 'files'; readonly secret: string | undefined };
 
-export function viewPod({ metadata, spec, status }: PodObject): PodView {
+export function viewPod(object: PodObject): PodView {
+  const { metadata, spec, status } = object;
+  const { serves: _serves, ...placed } = viewReplica(object);
   const containers = spec?.containers ?? [];
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   return {
-    name: metadata.name,
+    ...placed,
     labels: metadata.labels ?? {},
     ip: status?.podIP,
     hostNetwork: spec?.hostNetwork ?? false,

@@ -31,6 +31,7 @@ import {
   announceChanges,
   certificateCheck,
   clusterPoliciesCheck,
+  drainCheck,
   stoppingCheck,
   trustCheck,
 } from './readiness.ts';
@@ -110,6 +111,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
     ...(present.certificates
       ? [certificateCheck(present.certificates, client.now()), trusted(present.certificates)]
       : [NO_CERTIFICATE_YET]),
+    ...(present.drained === undefined ? [] : [drainCheck(present.drained)]),
     stoppingCheck(present.stopping),
   ];
   const decisions = options.page ? createDecisionLog({ replica: identity }) : undefined;
@@ -224,6 +226,9 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       nodeRecords: records,
       certificates: { current: keeper.current, changes: certificateChanges },
       secret,
+      giveWay(toDrainOf) {
+        present.drained = toDrainOf;
+      },
       record: events.record,
       metrics,
     });
@@ -240,6 +245,8 @@ interface Present {
   election?: LeaderElection;
   /** While this replica leads. */
   work?: LeaderWork;
+  /** The node whose drain waits for the eviction of this replica. */
+  drained?: string | undefined;
   stopping: boolean;
 }
 

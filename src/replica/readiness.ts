@@ -169,6 +169,11 @@ function caInvalidAt(ca: X509Certificate, time: Date): string | undefined {
   return reason && `the CA is ${reason}`;
 }
 
+/** Failed: the PodDisruptionBudget lets the last replica of a node that is drained be evicted only if it is not ready. */
+export function drainCheck(node: string): Check {
+  return { name: 'drain', state: 'failed', detail: `node ${node} is cordoned, and no other node takes a replica` };
+}
+
 /** Failed from the beginning of a stop on. */
 export function stoppingCheck(stopping: boolean): Check {
   return stopping

@@ -2,11 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RIGHTS } from '../../scripts/chart.ts';
 import { serviceAccount } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { guideCommands } from '../e2e/guide-commands.ts';
 import { policyObject } from '../e2e/policy-objects.ts';
 import { skipFor } from '../skip-for.ts';
 import { obstacleToRealNode } from './obstacle.ts';
-import { installProduct, kubectl, productReady } from './product.ts';
+import { describePods, installProduct, kubectl, policiesReady, productPods, productReady } from './product.ts';
 import { type RealCluster, startRealCluster } from './real-cluster.ts';
 
 const TIMEOUT_MS = 60_000;
@@ -55,17 +54,14 @@ describe('on one real node', skipFor(obstacleToRealNode()), () => {
     );
   });
 
-  it('what the guide says for one node lets it be drained, which two replicas hold up', async () => {
-    const drain = ['drain', 'n1', '--ignore-daemonsets', '--timeout=10s'];
-    const { code, stderr } = await cluster.kubectl(drain);
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('disruption budget') });
+  it('lets its node be drained with two replicas and a PodDisruptionBudget, and is ready again when it is uncordoned', async () => {
+    // The static pod of the test before is nobody's: drain asks to be told of such pods.
+    await kubectl(cluster, ['drain', 'n1', '--ignore-daemonsets', '--force', '--timeout=120s']);
+    const bound = (await productPods(cluster)).filter(({ spec }) => spec.nodeName !== undefined);
+    expect(describePods(bound)).toBe('');
+
     await kubectl(cluster, ['uncordon', 'n1']);
     await productReady(cluster, 2);
-
-    const commands = guideCommands('Install', 2).map(({ command }) => command.split(' '));
-    expect(commands).toHaveLength(2);
-    for (const [, ...args] of commands) await kubectl(cluster, args);
-    await productReady(cluster, 1);
-    await kubectl(cluster, [...drain.slice(0, -1), '--timeout=25s']);
-  });
+    await policiesReady(cluster);
+  }, 240_000);
 });

@@ -51,6 +51,7 @@ function unanswered(signal: AbortSignal) {
     writeReports: false,
     predecessorAt: undefined,
     lease: 'taintkeeper',
+    giveWay: () => {},
     record: () => {},
     metrics,
     log,

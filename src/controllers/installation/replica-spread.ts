@@ -1,18 +1,15 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { ApiError, isNotFound } from '../../cluster/client/api-error.ts';
-import { formatSelector } from '../../cluster/daemon-pods.ts';
+import { evictReplica, listReplicas } from '../../cluster/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
-import { listObjects } from '../../cluster/watch/list-pages.ts';
-import { isNowhere, type ReplicaPod, replicaToMove } from '../../coverage/placement.ts';
-import { viewPodScheduling } from '../../objects/workload-object.ts';
-import { createBackOff } from '../../runtime/back-off.ts';
+import { isNowhere, replicaToMove } from '../../coverage/placement.ts';
 import { type Controller, type LeaderContext, startController } from '../context.ts';
 import type { Nodes } from '../sources.ts';
 
 const LOOK_MS = 15_000;
-/** From one eviction to the next: the first one may have been in vain, as the scheduler knows more of nodes. */
-const EVICTIONS = { minMs: 60_000, maxMs: 3_600_000 };
+const LEAST_PAUSE_MS = 60_000;
+/** Room on a node may become free, which is not seen here. */
+const TRY_AGAIN_MS = 3_600_000;
 
 /** Nodes that are asked whether they have the image; not all of a large cluster are given it by hand. */
 const MAX_LOOKED_AT = 10;
@@ -35,42 +32,34 @@ export interface ReplicaSpreadOptions {
 
 /**
  * Evicts a replica that shares its node with another one while a node that has none could take it. The PodDisruptionBudget is asked,
- * as by every eviction; a refusal is no failure.
+ * as by every eviction; a refusal is no failure. Where an eviction has moved nothing, the scheduler knows a reason that labels and
+ * taints do not show, such as a full node: the same nodes are tried again after an hour.
  */
-function replicaSpread({ client, service, self, nodes, synced, log }: ReplicaSpreadOptions) {
-  const backOff = createBackOff(EVICTIONS);
-  const path = `/api/v1/namespaces/${service.namespace}/pods`;
-  let notBefore = 0;
+export function replicaSpread({ client, service, self, nodes, synced, log }: ReplicaSpreadOptions) {
+  /** The nodes that could have taken a replica when one was last evicted. */
+  let tried: ReadonlySet<string> = new Set();
+  let evictedAt = Number.NEGATIVE_INFINITY;
 
   return async (): Promise<number> => {
     await synced;
-    const replicas = await listReplicas();
+    const replicas = await listReplicas(client, service);
     const known = Array.from(nodes.entries(), ({ value }) => value);
     const move = replicaToMove(replicas, known, self);
     if (!move) {
-      if (replicas.every(({ serves }) => serves)) backOff.reset();
+      if (replicas.every(({ serves }) => serves)) tried = new Set();
       return LOOK_MS;
     }
     const { replica, nodes: others } = move;
-    if (performance.now() < notBefore || !(await canStartOn(others, replica.image))) return LOOK_MS;
-    if (await evict(replica.name)) {
-      notBefore = performance.now() + backOff.next();
+    const pauseMs = others.every((name) => tried.has(name)) ? TRY_AGAIN_MS : LEAST_PAUSE_MS;
+    if (performance.now() - evictedAt < pauseMs || !(await canStartOn(others, replica.image))) return LOOK_MS;
+    if (await evictReplica(client, service, replica.name)) {
+      tried = new Set(others);
+      evictedAt = performance.now();
       const from = `node ${replica.node}, which has another replica`;
       log.info(`evicted Pod ${replica.name} from ${from}, to start on another node`);
     }
     return LOOK_MS;
   };
-
-  async function listReplicas(): Promise<ReplicaPod[]> {
-    const { spec } = await client.request<{ spec?: { selector?: Record<string, string> } }>(
-      'GET',
-      `/api/v1/namespaces/${service.namespace}/services/${service.name}`,
-    );
-    // Whose endpoints somebody else writes has replicas that are not known here.
-    if (!spec?.selector) return [];
-    const labelSelector = formatSelector({ matchLabels: spec.selector });
-    return listObjects(client, path, viewReplica, { labelSelector });
-  }
 
   /** The scheduler may take any of these nodes: where the image cannot be pulled, all of them have to have it. */
   async function canStartOn(names: readonly string[], image: string): Promise<boolean> {
@@ -83,35 +72,6 @@ function replicaSpread({ client, service, self, nodes, synced, log }: ReplicaSpr
     );
     return found.every(({ status }) => status?.images?.some(({ names: known }) => known?.includes(image)) ?? false);
   }
-
-  /** False when it may not be evicted now, or is gone. */
-  async function evict(name: string): Promise<boolean> {
-    try {
-      await client.request('POST', `${path}/${name}/eviction`, {
-        body: { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace: service.namespace } },
-      });
-      return true;
-    } catch (error) {
-      if (isNotFound(error) || (error instanceof ApiError && error.status === 429)) return false;
-      throw error;
-    }
-  }
-}
-
-function viewReplica(object: unknown): ReplicaPod {
-  const { metadata, spec, status } = object as {
-    metadata: { name: string; deletionTimestamp?: string };
-    spec: { nodeName?: string; containers: readonly { image?: string }[] };
-    status?: { conditions?: readonly { type: string; status: string }[] };
-  };
-  const isReady = status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
-  return {
-    ...viewPodScheduling(object, []),
-    name: metadata.name,
-    node: spec.nodeName ?? '',
-    image: spec.containers[0]?.image ?? '',
-    serves: isReady && metadata.deletionTimestamp === undefined,
-  };
 }
 
 export function startReplicaSpread(context: LeaderContext): Controller {

@@ -1,3 +1,4 @@
+import { isNowhere, sharedNode } from '../../coverage/placement.ts';
 import { formatLabels } from '../../kubernetes/label-selector.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { consequence, type Finding, finding } from '../check.ts';
@@ -10,7 +11,7 @@ const MAX_NAMED = 5;
 
 /** Whether there are pods that run and are ready; one is enough to answer, and of the others it is told. */
 export function checkReplicas(
-  facts: Pick<Facts, 'pods' | 'service' | 'installation' | 'replicas' | 'rejectedPods' | 'search'>,
+  facts: Pick<Facts, 'pods' | 'service' | 'installation' | 'replicas' | 'rejectedPods' | 'search' | 'nodes'>,
 ): Finding {
   const { pods, service, installation, replicas } = facts;
   const { namespace } = installation;
@@ -31,7 +32,8 @@ export function checkReplicas(
   const rejected = rejections(facts.rejectedPods);
   const clearing = `kubectl delete pods --namespace ${namespace} --field-selector=status.phase=Failed`;
   if (unready.length === 0) {
-    return rejected ? finding('note', `${evidence}; ${rejected}`, clearing) : finding('ok', evidence);
+    if (rejected) return finding('note', `${evidence}; ${rejected}`, clearing);
+    return crowded(evidence, facts) ?? finding('ok', evidence);
   }
 
   const reasons = unready.map(({ name, trouble }) => ({
@@ -44,12 +46,30 @@ export function checkReplicas(
     MAX_NAMED,
     reasons.map(({ name, trouble }) => `${name}: ${trouble || 'no reason given'}`),
   ).join('; ');
+  // The readiness check `drain` of the last replica (src/replica/readiness.ts).
+  const drained = unready.find((_pod, index) => reasons[index]?.trouble.startsWith('drain '));
   const found = finding(
     ready === 0 ? 'trouble' : 'note',
     [evidence, told, rejected].filter(Boolean).join('; '),
-    remedyFor(unready[0]?.cannotStart, `--namespace ${namespace} ${unready[0]?.name}`),
+    drained
+      ? `kubectl uncordon ${drained.node}`
+      : remedyFor(unready[0]?.cannotStart, `--namespace ${namespace} ${unready[0]?.name}`),
   );
   return isBlamed ? consequence(found, (cause) => `${evidence} (${told}): see ${cause}`) : found;
+}
+
+/** All replicas on one node, although another one could take one of them. Without the right to list nodes, nothing is said. */
+function crowded(
+  evidence: string,
+  { pods, nodes, installation }: Pick<Facts, 'pods' | 'nodes' | 'installation'>,
+): Finding | undefined {
+  const shared = pods.ok && nodes.ok && pods.value.length > 1 ? sharedNode(pods.value, nodes.value) : undefined;
+  if (!shared) return undefined;
+  const others = atMost(MAX_NAMED, shared.others).join(', ');
+  const told = `${evidence}, all on node ${shared.node}, whose failure would stop them; one could run on ${others}`;
+  const command = `kubectl delete pod --namespace ${installation.namespace} ${shared.replica.name}`;
+  const loading = 'load the image onto those nodes as docs/install.md says, since no registry has it; ';
+  return finding('note', told, `${isNowhere(shared.replica.image) ? loading : ''}${command}`);
 }
 
 function whyNone(evidence: string, { installation, search }: Pick<Facts, 'installation' | 'search'>): Finding {

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { isNowhere, type ReplicaPod, replicaToMove, type SpreadNode } from '../../../src/coverage/placement.ts';
+import {
+  heldUpDrain,
+  isNowhere,
+  type ReplicaPod,
+  replicaToMove,
+  type SpreadNode,
+  sharedNode,
+} from '../../../src/coverage/placement.ts';
 
 const LINUX = { 'kubernetes.io/os': 'linux' };
 
@@ -89,4 +96,82 @@ it.each([
   { image: 'taintkeeper:1', nowhere: false },
 ])('whether no registry has $image: $nowhere', ({ image, nowhere }) => {
   expect(isNowhere(image)).toBe(nowhere);
+});
+
+describe('the node that all replicas share', () => {
+  it.each<{ what: string; nodes: readonly SpreadNode[]; replicas?: readonly ReplicaPod[]; others?: readonly string[] }>(
+    [
+      { what: 'while another one is free', nodes: [node('n1'), node('n2'), node('n3')], others: ['n2', 'n3'] },
+      {
+        what: 'while another one is free, and one replica does not serve',
+        nodes: [node('n1'), node('n2')],
+        replicas: [replica('a', 'n1'), replica('b', 'n1', { serves: false })],
+        others: ['n2'],
+      },
+      { what: 'where it is the only one', nodes: [node('n1')] },
+      {
+        what: 'where the other one is not for them',
+        nodes: [node('n1'), node('n2', { taints: [taint('dedicated')] })],
+      },
+      {
+        what: 'where they have two',
+        nodes: [node('n1'), node('n2'), node('n3')],
+        replicas: [replica('a', 'n1'), replica('b', 'n2')],
+      },
+      {
+        what: 'where one has none yet',
+        nodes: [node('n1'), node('n2')],
+        replicas: [replica('a', 'n1'), replica('b', '')],
+      },
+    ],
+  )('is a finding only where another node could take one: $what', ({ nodes, replicas = SHARED, others }) => {
+    expect(sharedNode(replicas, nodes)).toEqual(others && { node: 'n1', others, replica: replicas[0] });
+  });
+});
+
+describe('a drain that the last replica holds up', () => {
+  const cordoned = { taints: [taint('node.kubernetes.io/unschedulable')] };
+  const EVICTED = [replica('last', 'n1'), replica('waiting', '', { serves: false })];
+
+  it.each<{ what: string; nodes: readonly SpreadNode[]; replicas?: readonly ReplicaPod[]; isHeldUp: boolean }>([
+    {
+      what: 'the only node is cordoned, and no node takes the other one',
+      nodes: [node('n1', cordoned)],
+      isHeldUp: true,
+    },
+    {
+      what: 'it is not ready any more itself',
+      nodes: [node('n1', cordoned)],
+      replicas: [replica('last', 'n1', { serves: false }), replica('waiting', '', { serves: false })],
+      isHeldUp: true,
+    },
+    { what: 'all nodes are cordoned', nodes: [node('n1', cordoned), node('n2', cordoned)], isHeldUp: true },
+    {
+      what: 'the other node is not for replicas',
+      nodes: [node('n1', cordoned), node('n2', { taints: [taint('dedicated')] })],
+      isHeldUp: true,
+    },
+    { what: 'nothing is cordoned: the other one waits for something else', nodes: [node('n1')], isHeldUp: false },
+    { what: 'another node takes the other one', nodes: [node('n1', cordoned), node('n2')], isHeldUp: false },
+    {
+      what: 'its own node is not the one that is cordoned',
+      nodes: [node('n1'), node('n2', cordoned)],
+      isHeldUp: false,
+    },
+    {
+      what: 'nobody was evicted yet',
+      nodes: [node('n1', cordoned)],
+      replicas: [replica('last', 'n1'), replica('other', 'n1')],
+      isHeldUp: false,
+    },
+    {
+      what: 'another one serves: this may be a rollout',
+      nodes: [node('n1', cordoned)],
+      replicas: [...EVICTED, replica('third', 'n1')],
+      isHeldUp: false,
+    },
+    { what: 'it is the only one', nodes: [node('n1', cordoned)], replicas: [replica('last', 'n1')], isHeldUp: false },
+  ])('$what: $isHeldUp', ({ nodes, replicas = EVICTED, isHeldUp }) => {
+    expect(heldUpDrain(replicas, nodes, 'last')).toBe(isHeldUp ? 'n1' : undefined);
+  });
 });

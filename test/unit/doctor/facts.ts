@@ -54,6 +54,11 @@ export function greeted({ serving }: Certificates, clockAheadMs = 0): Dialled {
 export function pod(name: string, changes: Partial<PodView> = {}): PodView {
   return {
     name,
+    node: 'n1',
+    image: 'registry.example/taintkeeper:0.1.0',
+    nodeSelector: {},
+    nodeAffinity: undefined,
+    tolerations: [],
     labels: { app: 'taintkeeper' },
     ip: '10.244.0.7',
     hostNetwork: false,
@@ -223,7 +228,7 @@ export function valid(object: PolicyObject) {
 }
 
 export function node(name: string, labels: Record<string, string> = {}, taints: readonly Taint[] = []): DoctorNode {
-  return { name, labels, taints, release: undefined, remembered: undefined, kubeletVersion: 'v1.36.3' };
+  return { name, labels, taints, ready: true, release: undefined, remembered: undefined, kubeletVersion: 'v1.36.3' };
 }
 
 export function daemonSet(name: string, more: Partial<DaemonSetView> = {}): DaemonSetView {

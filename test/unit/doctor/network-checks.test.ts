@@ -5,7 +5,7 @@ import type { Facts } from '../../../src/doctor/facts.ts';
 import type { Workload } from '../../../src/doctor/installation.ts';
 import { known, unknown } from '../../../src/doctor/reading.ts';
 import type { Admission } from '../../../src/doctor/trial.ts';
-import { certificates, greeted, INSTALLATION, pod, replica, run, webhook, wellFacts } from './facts.ts';
+import { certificates, greeted, INSTALLATION, node, pod, replica, run, webhook, wellFacts } from './facts.ts';
 
 const its = await certificates();
 const expired = await certificates({ days: 91, by: its.ca });
@@ -157,6 +157,45 @@ describe('the network', () => {
       facts: wellFacts(its, { rejectedPods: new Map([['NodeShutdown', 478]]) }),
       found: { replicas: 'note' },
       says: /^2 of 2 pods are ready; 478 others were rejected by their node \(NodeShutdown\)$/,
+    },
+    {
+      why: 'all pods on one node, and another node that could take one',
+      facts: wellFacts(its, { nodes: known([node('n1'), node('n2')]) }),
+      found: { replicas: 'note' },
+      says: /^2 of 2 pods are ready, all on node n1, whose failure would stop them; one could run on n2$/,
+      remedy: /^kubectl delete pod --namespace taintkeeper a$/,
+    },
+    {
+      why: 'the same with an image that no registry has',
+      facts: wellFacts(its, {
+        nodes: known([node('n1'), node('n2')]),
+        pods: known(['a', 'b'].map((name) => pod(name, { image: 'taintkeeper.invalid/taintkeeper:0.1.0' }))),
+      }),
+      found: { replicas: 'note' },
+      says: /one could run on n2$/,
+      remedy: /^load the image onto those nodes .*; kubectl delete pod --namespace taintkeeper a$/,
+    },
+    {
+      why: 'the last replica of a cluster whose only node is being drained',
+      facts: wellFacts(its, {
+        replicas: [
+          replica('a', greeted(its), {
+            pod: pod('a', { isReady: false }),
+            endpoint: { port: 8443, isReady: false },
+            readiness: known({
+              isReady: false,
+              failures: ['drain failed: node n1 is cordoned, and no other node takes a replica'],
+            }),
+          }),
+        ],
+        pods: known([
+          pod('b', { isReady: false, node: '', trouble: '0/1 nodes are available', cannotStart: 'unscheduled' }),
+          pod('a', { isReady: false }),
+        ]),
+      }),
+      found: { replicas: 'trouble', endpoints: 'skipped', 'round trip': 'skipped' },
+      says: /^0 of 2 pods are ready; b: 0\/1 nodes are available; a: drain failed: node n1 is cordoned/,
+      remedy: /^kubectl uncordon n1$/,
     },
     {
       why: 'one of two pods is ready: it answers',

@@ -1,0 +1,65 @@
+import type { ReplicaPod } from '../coverage/placement.ts';
+import { viewPodScheduling } from '../objects/workload-object.ts';
+import type { ApiClient } from './client/api-client.ts';
+import { ApiError, isNotFound } from './client/api-error.ts';
+import { formatSelector } from './daemon-pods.ts';
+import type { ServiceRef } from './service-endpoint.ts';
+import { listObjects } from './watch/list-pages.ts';
+
+/** A pod of core/v1, as far as it says where a replica is. */
+export interface ReplicaPodObject {
+  readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };
+  readonly spec?: { readonly nodeName?: string; readonly containers?: readonly { readonly image?: string }[] };
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+}
+
+export function viewReplica(object: unknown): ReplicaPod {
+  const { metadata, spec, status } = object as ReplicaPodObject;
+  const isReady = status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
+  return {
+    ...viewPodScheduling(object, []),
+    name: metadata.name,
+    node: spec?.nodeName ?? '',
+    image: spec?.containers?.[0]?.image ?? '',
+    serves: isReady && metadata.deletionTimestamp === undefined,
+  };
+}
+
+/**
+ * The pods of a Service; none where it has no selector, since somebody else writes its endpoints then.
+ * @throws ApiError, Error
+ */
+export async function listReplicas(client: ApiClient, service: ServiceRef): Promise<ReplicaPod[]> {
+  const core = `/api/v1/namespaces/${service.namespace}`;
+  const { spec } = await client.request<{ spec?: { selector?: Record<string, string> } }>(
+    'GET',
+    `${core}/services/${service.name}`,
+  );
+  if (!spec?.selector) return [];
+  const labelSelector = formatSelector({ matchLabels: spec.selector });
+  return listObjects(client, `${core}/pods`, viewReplica, { labelSelector });
+}
+
+/**
+ * Evicts a replica, as far as the PodDisruptionBudgets allow it.
+ * @param options.dryRun only asks whether they do
+ * @returns false when it may not be evicted now, or does not exist any more
+ * @throws ApiError, Error
+ */
+export async function evictReplica(
+  client: ApiClient,
+  { namespace }: Pick<ServiceRef, 'namespace'>,
+  name: string,
+  { dryRun = false } = {},
+): Promise<boolean> {
+  try {
+    await client.request('POST', `/api/v1/namespaces/${namespace}/pods/${name}/eviction`, {
+      body: { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } },
+      ...(dryRun ? { query: { dryRun: 'All' } } : {}),
+    });
+    return true;
+  } catch (error) {
+    if (isNotFound(error) || (error instanceof ApiError && error.status === 429)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,59 @@
+import type { Logger } from 'pino';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { evictReplica, listReplicas } from '../../cluster/replica-pods.ts';
+import type { ServiceRef } from '../../cluster/service-endpoint.ts';
+import { heldUpDrain, isCordoned } from '../../coverage/placement.ts';
+import { type Controller, type LeaderContext, startController } from '../context.ts';
+import type { Nodes } from '../sources.ts';
+
+/** `kubectl drain` tries again every five seconds. */
+const LOOK_MS = 5_000;
+
+export interface DrainReleaseOptions {
+  readonly client: ApiClient;
+  /** The Service whose pods are the replicas. */
+  readonly service: ServiceRef;
+  /** The name of this replica's own pod. */
+  readonly self: string;
+  readonly nodes: Nodes;
+  /** Resolves when `nodes` has all of them. */
+  readonly synced: Promise<unknown>;
+  readonly giveWay: (toDrainOf: string | undefined) => void;
+  readonly log: Logger;
+}
+
+/**
+ * Lets the drain of the only node end. Its first eviction leaves a replica that no node takes, and the PodDisruptionBudget then protects
+ * the last one for good. A budget with `unhealthyPodEvictionPolicy: AlwaysAllow` does not protect a pod that is not ready: so the last
+ * replica says that it is not, until it is evicted or the node is uncordoned.
+ */
+export function drainRelease({ client, service, self, nodes, synced, giveWay, log }: DrainReleaseOptions) {
+  let released: string | undefined;
+
+  return async (): Promise<number> => {
+    await synced;
+    const known = Array.from(nodes.entries(), ({ value }) => value);
+    const node = known.some(isCordoned) ? heldUpDrain(await listReplicas(client, service), known, self) : undefined;
+    if (node === released) return LOOK_MS;
+    // Where no budget protects it, a drain ends by itself, and a replica that is the only one goes on to serve.
+    if (node !== undefined && (await evictReplica(client, service, self, { dryRun: true }))) return LOOK_MS;
+    released = node;
+    giveWay(node);
+    log.info(
+      node === undefined
+        ? 'ready again: its node is not being drained, or another node takes replicas'
+        : `not ready from now on, so that node ${node} can be drained: no other node takes a replica`,
+    );
+    return LOOK_MS;
+  };
+}
+
+export function startDrainRelease(context: LeaderContext): Controller {
+  const reconciler = startController(context, 'drain-release', drainRelease({ ...context, self: context.identity }));
+  return {
+    async stop() {
+      await reconciler.stop();
+      context.giveWay(undefined);
+    },
+  };
+}

@@ -1,0 +1,133 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
+import { ApiError } from '../../../../src/cluster/client/api-error.ts';
+import { drainRelease } from '../../../../src/controllers/installation/drain-release.ts';
+import { replicaSpread } from '../../../../src/controllers/installation/replica-spread.ts';
+import type { Nodes } from '../../../../src/controllers/sources.ts';
+import { captureLog } from '../../captured-log.ts';
+
+const CORDONED = [{ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }];
+const MINUTE_MS = 60_000;
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A namespace with two replicas, `leader` and `other`; '' is no node. */
+function startReplicas(placed: { leader: string; other: string }, names: readonly string[]) {
+  const at = new Map(Object.entries(placed));
+  const ready = new Map([...at].map(([name, node]) => [name, node !== '']));
+  const taints = new Map<string, typeof CORDONED>(names.map((name) => [name, []]));
+  const evictions: { name: string; dryRun: boolean }[] = [];
+  let isProtected = false;
+  const { log, lines } = captureLog();
+  const client = {
+    async request(method: string, path: string, { query }: RequestOptions = {}) {
+      const [, name = ''] = /pods\/([^/]+)\/eviction$/.exec(path) ?? [];
+      if (name) {
+        evictions.push({ name, dryRun: query?.dryRun === 'All' });
+        if (isProtected && ready.get(name)) throw new ApiError(method, path, 429, 'TooManyRequests', '');
+        return {};
+      }
+      if (path.endsWith('/services/taintkeeper')) return { spec: { selector: { app: 'taintkeeper' } } };
+      const items = [...at].map(([pod, nodeName]) => ({
+        metadata: { name: pod },
+        spec: { nodeName, containers: [{ name: 'c', image: 'registry.example/taintkeeper:1' }] },
+        status: { conditions: [{ type: 'Ready', status: ready.get(pod) ? 'True' : 'False' }] },
+      }));
+      return { metadata: { resourceVersion: '1' }, items };
+    },
+  } as unknown as ApiClient;
+  const nodes = {
+    entries: () => [...taints].map(([name, own]) => ({ value: { name, labels: {}, taints: own, ready: true } })),
+  } as unknown as Nodes;
+  const options = {
+    client,
+    service: { namespace: 'taintkeeper', name: 'taintkeeper', port: 443 },
+    self: 'leader',
+    nodes,
+    synced: Promise.resolve(),
+    log,
+  };
+  const protect = (is: boolean) => {
+    isProtected = is;
+  };
+  return { options, evictions, at, ready, taints, protect, lines };
+}
+
+describe('two replicas on one node', () => {
+  it('are not evicted once a minute where that has moved none, but when a node changes, or after an hour', async () => {
+    const { options, evictions, taints } = startReplicas({ leader: 'n1', other: 'n1' }, ['n1', 'n2']);
+    const look = replicaSpread(options);
+    const evictionsWithin = async (ms: number) => {
+      const before = evictions.length;
+      for (let passed = 0; passed < ms; passed += 15_000) {
+        await look();
+        vi.advanceTimersByTime(15_000);
+      }
+      return evictions.length - before;
+    };
+    expect(await evictionsWithin(59 * MINUTE_MS)).toBe(1);
+    expect(await evictionsWithin(2 * MINUTE_MS)).toBe(1);
+    taints.set('n3', []);
+    expect(await evictionsWithin(10 * MINUTE_MS)).toBe(1);
+    expect(evictions.every(({ name }) => name === 'other')).toBe(true);
+  });
+
+  it('are moved again after each drain', async () => {
+    const { options, evictions, at, taints } = startReplicas({ leader: 'n1', other: 'n1' }, ['n1', 'n2']);
+    const look = replicaSpread(options);
+    await look();
+    at.set('other', 'n2');
+    await look();
+    taints.set('n2', CORDONED);
+    at.set('other', 'n1');
+    await look();
+    taints.set('n2', []);
+    vi.advanceTimersByTime(MINUTE_MS);
+    await look();
+    expect(evictions).toHaveLength(2);
+  });
+});
+
+describe('the drain of the only node', () => {
+  function startDrain() {
+    const replicas = startReplicas({ leader: 'n1', other: 'n1' }, ['n1']);
+    const said: (string | undefined)[] = [];
+    const look = drainRelease({ ...replicas.options, giveWay: (node) => said.push(node) });
+    return { ...replicas, look, said };
+  }
+
+  it('makes the last replica not ready until it is evicted or the node is uncordoned', async () => {
+    const { look, said, at, ready, taints, protect, evictions, lines } = startDrain();
+    protect(true);
+    taints.set('n1', CORDONED);
+    await look();
+    expect(said).toEqual([]);
+
+    at.set('other', '');
+    ready.set('other', false);
+    await look();
+    expect(said).toEqual(['n1']);
+    expect(evictions).toEqual([{ name: 'leader', dryRun: true }]);
+    ready.set('leader', false);
+    await look();
+    expect(said).toEqual(['n1']);
+
+    taints.set('n1', []);
+    await look();
+    expect(said).toEqual(['n1', undefined]);
+    expect(lines().map(({ msg }) => msg)).toEqual([
+      expect.stringMatching(/^not ready from now on, so that node n1 can be drained/),
+      expect.stringMatching(/^ready again/),
+    ]);
+  });
+
+  it('leaves a replica ready that no budget protects', async () => {
+    const { look, said, at, ready, taints } = startDrain();
+    taints.set('n1', CORDONED);
+    at.set('other', '');
+    ready.set('other', false);
+    await look();
+    expect(said).toEqual([]);
+  });
+});
