@@ -1,0 +1,70 @@
+import { beforeAll, expect, it } from 'vitest';
+import { CHART, INSTALL, NAMESPACE } from '../../scripts/chart.ts';
+import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { runHelm } from '../control-plane/helm.ts';
+import { admin } from '../control-plane/users.ts';
+import { guideCommands } from './guide-commands.ts';
+import type { Deployment } from './kubernetes-objects.ts';
+
+/** Values of three fields that `kubectl apply` has set. */
+const IMAGE_TAG = 'image.tag=v9';
+const REPLICAS = 'replicas=3';
+const AUDIT = 'audit=true';
+
+const CONFLICT = expect.stringContaining('conflict with "kubectl-client-side-apply"');
+const [HAND_OVER = '', TAKE_OVER = ''] = guideCommands('Upgrade', 2).map(({ command }) => command);
+
+async function helm(cp: ControlPlane, args: readonly string[]) {
+  return runHelm(args, { kubeconfigFile: await cp.kubeconfigFile(admin) });
+}
+
+/** A command of the guide, with the paths of this checkout. */
+async function guided(cp: ControlPlane, command: string): Promise<void> {
+  const [program, ...args] = command
+    .replace('manifests/chart', CHART)
+    .replace('manifests/install.yaml', INSTALL)
+    .split(' ');
+  const { code, stderr } = program === 'helm' ? await helm(cp, args) : await cp.kubectl(args);
+  expect({ command, code, stderr: code === 0 ? '' : stderr }).toEqual({ command, code: 0, stderr: '' });
+}
+
+const upgrade = (cp: ControlPlane, change: string, ...more: readonly string[]) =>
+  helm(cp, [
+    ...['upgrade', 'taintkeeper', CHART, '--namespace', NAMESPACE, '--reset-then-reuse-values'],
+    ...['--set', change, ...more],
+  ]);
+
+async function managers(cp: ControlPlane): Promise<string[]> {
+  const path = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/taintkeeper`;
+  const { metadata } = (await cp.request<Deployment>(admin, 'GET', path)).body;
+  const { managedFields } = metadata as { managedFields?: readonly { manager: string }[] };
+  return (managedFields ?? []).map(({ manager }) => manager).sort();
+}
+
+describeWithControlPlane('from install.yaml to Helm, as the guide says', { helm: true }, (cp) => {
+  beforeAll(() => guided(cp(), 'kubectl apply -f manifests/install.yaml'));
+
+  it('later upgrades change what kubectl had set', async () => {
+    await guided(cp(), HAND_OVER);
+    await guided(cp(), TAKE_OVER);
+    expect(await managers(cp())).toEqual(['helm']);
+    for (const change of [IMAGE_TAG, REPLICAS, AUDIT]) {
+      expect(await upgrade(cp(), change)).toMatchObject({ code: 0 });
+    }
+  });
+});
+
+describeWithControlPlane('from install.yaml to Helm, without handing the fields over', { helm: true }, (cp) => {
+  beforeAll(() => guided(cp(), 'kubectl apply -f manifests/install.yaml'));
+
+  it('the first upgrade that changes a field needs --force-conflicts, field by field', async () => {
+    await guided(cp(), TAKE_OVER);
+    expect(await managers(cp())).toEqual(['helm', 'kubectl-client-side-apply']);
+    for (const change of [IMAGE_TAG, REPLICAS, AUDIT]) {
+      expect(await upgrade(cp(), change)).toMatchObject({ code: 1, stderr: CONFLICT });
+      expect(await upgrade(cp(), change, '--force-conflicts')).toMatchObject({ code: 0 });
+    }
+    expect(await upgrade(cp(), 'replicas=2')).toMatchObject({ code: 0 });
+  });
+});
