@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Logger } from 'pino';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { withTimeAdded } from '../../evictions/eviction-pace.ts';
 import { type IdleMemory, REMEMBERED_ANNOTATION } from '../../judge/memory.ts';
@@ -9,10 +8,8 @@ import { RELEASE_ANNOTATION, REMOVED_ANNOTATION } from '../../judge/removal.ts';
 import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
-import { createAttempts } from '../../runtime/back-off.ts';
 import type { Trouble } from '../reports.ts';
 import type { ClusterNode } from '../sources.ts';
-import { FIGHT } from './taint-contests.ts';
 
 /** Whoever deletes a policy and creates it anew, as GitOps and installations do, is done by then. */
 export const FORGET_CARRIED_MS = 3_600_000;
@@ -121,37 +118,6 @@ export function trackFullMemories(onChange: () => void): FullMemories {
         };
       });
     },
-  };
-}
-
-/** Breaks the circuit between taintkeeper and whoever changes its annotations on a node: the taints are as they should be. */
-export interface MemoryWrites {
-  /** The node was made as desired. */
-  wrote(node: Entry<ClusterNode>, desired: DesiredNode): void;
-  /** Whether it was made so too often to be worth another write. Never where taints change: they are counted by themselves. */
-  isFought(node: Entry<ClusterNode>, desired: DesiredNode): boolean;
-  /** Forgets what is out of the window. */
-  forget(): void;
-}
-
-export function countMemoryWrites(log: Logger): MemoryWrites {
-  const writes = createAttempts();
-  const keyOf = ({ uid }: Entry<ClusterNode>, { remembered = '', removed = '' }: DesiredNode) =>
-    `${uid} ${remembered} ${removed}`;
-  const countOf = (key: string) => writes.within(key, FIGHT.windowMs, performance.now()).length;
-
-  return {
-    wrote(node, desired) {
-      if (desired.taints !== node.value.taints) return;
-      const key = keyOf(node, desired);
-      writes.record(key, performance.now());
-      if (countOf(key) < FIGHT.limit) return;
-      const times = `${FIGHT.limit} times in ${FIGHT.windowMs / 60_000} minutes`;
-      const annotation = desired.removed === node.value.removed ? REMEMBERED_ANNOTATION : REMOVED_ANNOTATION;
-      log.warn(`wrote the same ${annotation} to Node ${node.name} ${times}: somebody changes it each time`);
-    },
-    isFought: (node, desired) => desired.taints === node.value.taints && countOf(keyOf(node, desired)) >= FIGHT.limit,
-    forget: () => writes.forget(FIGHT.windowMs, performance.now()),
   };
 }
 

@@ -20,9 +20,10 @@ import { type ClusterNode, isNews } from '../sources.ts';
 import { trackAnnouncementAges } from './announcement-ages.ts';
 import type { EvictionTurns } from './eviction-turns.ts';
 import { startEvictions, type Turn } from './evictions.ts';
-import { countMemoryWrites, patchOf, trackFullMemories, trackIdleMemories } from './node-memories.ts';
+import { patchOf, trackFullMemories, trackIdleMemories } from './node-memories.ts';
 import { type NodeRecordsContext, startNodeRecords } from './node-records.ts';
 import { trackNodeReports } from './node-reports.ts';
+import { trackRecordContests } from './record-contests.ts';
 import { trackTaintArrivals, trackTaintStays } from './taint-arrivals.ts';
 import { trackRefusedRepairs, trackTaintContests } from './taint-contests.ts';
 
@@ -41,6 +42,8 @@ type NodeEntry = Entry<ClusterNode>;
 /** Without the guarded taints that are taken out. */
 interface Drift extends NodeDrift {
   readonly arrived: readonly Arrival[];
+  /** What the node is not made for now, because another writer changes its records each time. */
+  readonly contested: DesiredNode | undefined;
 }
 
 export type NodeRepairContext = Pick<
@@ -57,7 +60,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   const { client, synced, nodes, policies, audit, record, reports, metrics, log, signal } = context;
   const compiled = () => policies.snapshot().compiled;
   const contests = trackTaintContests({ client, onChange: () => changed() });
-  const memories = countMemoryWrites(log);
+  const recordContests = trackRecordContests({ client, record, onChange: () => changed(), log });
   const idle = trackIdleMemories();
   const refusals = trackRefusedRepairs(() => changed());
   const stays = trackTaintStays();
@@ -89,7 +92,13 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   const returns = startNodeRecords(context, (name) => queue.add(name));
   const sweep = startReconciler({ name: 'node-sweep', reconcile: lookAtAll, log, signal });
   const changed = reports.add({
-    troubles: () => [...contests.troubles(), ...refusals.troubles(), ...evictions.troubles(), ...full.troubles()],
+    troubles: () => [
+      ...contests.troubles(),
+      ...refusals.troubles(),
+      ...evictions.troubles(),
+      ...full.troubles(),
+      ...recordContests.troubles(),
+    ],
     evicting: ({ kind, name }) => (kind === 'TaintPolicy' ? evictions.stateOf(name) : undefined),
     isContested(name, taint) {
       const entry = nodes.get(name);
@@ -119,7 +128,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   async function lookAtAll(): Promise<number | undefined> {
     await synced;
     contests.closeOld();
-    memories.forget();
+    recordContests.forget();
     let count = 0;
     for (const entry of nodes.entries()) {
       const { losses, desired, settlesInMs, unlisted, arrived } = driftOf(entry, false);
@@ -129,6 +138,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
         nodeReports.has(entry.name) ||
         refusals.has(entry.name) ||
         full.has(entry.name) ||
+        recordContests.nextLookMs(entry) !== undefined ||
         idle.nextLookMs(entry) !== undefined;
       const isWrong = losses.length + arrived.length + unlisted.length > 0 || desired !== undefined;
       if (isWrong || isKnown) queue.add(entry.name);
@@ -149,6 +159,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
       refusals.over(name);
       evictions.gone(name);
       full.found(name, [], []);
+      recordContests.gone(name);
       arriving.gone(name);
       announcements.gone(name);
       return undefined;
@@ -157,7 +168,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     if (outdated.get(name) === entry.resourceVersion) return undefined;
     outdated.delete(name);
     const drift = driftOf(entry, turn.granted);
-    const { losses, desired, settlesInMs, unlisted, arrived } = drift;
+    const { losses, desired, contested, settlesInMs, unlisted, arrived } = drift;
     arriving.accept(entry, compiled().taintPolicies, arrived);
     nodeReports.arrived(entry, arrived);
     const paced = losses.filter(({ hindrance }) => hindrance === 'paced');
@@ -166,9 +177,12 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     // Of a refused eviction nobody knows more before its next turn.
     if (desired !== undefined || paced.length === 0) refusals.over(name);
     for (const loss of losses) if (loss.hindrance === 'contested') await contests.open(entry, loss);
+    if (contested && !audit) await recordContests.open(entry, contested, compiled().taintPolicies);
     nodeReports.staying(entry, losses);
     full.found(name, unlisted, compiled().taintPolicies);
-    return isLost ? CONFLICT_PAUSE_MS : earliest(contests.nextLookMs(entry), idle.nextLookMs(entry), settlesInMs);
+    return isLost
+      ? CONFLICT_PAUSE_MS
+      : earliest(contests.nextLookMs(entry), recordContests.nextLookMs(entry), idle.nextLookMs(entry), settlesInMs);
   }
 
   function driftOf(entry: NodeEntry, hasTurn: boolean): Drift {
@@ -189,7 +203,14 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     });
     idle.seen(entry, drift.idle);
     const losses = [...drift.losses, ...owedInVain(value, owed)];
-    return { ...drift, losses, arrived, desired: desired && memories.isFought(entry, desired) ? undefined : desired };
+    const isLeft = desired !== undefined && recordContests.isContested(entry, desired);
+    return {
+      ...drift,
+      losses,
+      arrived,
+      desired: isLeft ? undefined : desired,
+      contested: isLeft ? desired : undefined,
+    };
   }
 
   /** False when the node has changed since it was looked at. */
@@ -216,7 +237,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
       if (isFinal(error)) refusals.refused(entry.name, losses, error.message);
       throw error;
     }
-    memories.wrote(entry, desired);
+    recordContests.wrote(entry, desired);
     returns.paid(entry, returns.owedTo(entry));
     const repaired = [...losses, ...arrived].filter(({ hindrance }) => hindrance === undefined);
     for (const taint of new Map(repaired.map(({ taint }) => [identity(taint), taint])).values()) {

@@ -29,6 +29,17 @@ export interface NodePatch {
   readonly spec?: { readonly taints: readonly Taint[] };
 }
 
+/** What managedFields say of every node. */
+const FOREIGN_FIELDS = [
+  {
+    manager: 'rival',
+    operation: 'Update',
+    subresource: 'status',
+    time: '2026-01-01T00:00:00Z',
+    fieldsV1: { 'f:metadata': { 'f:annotations': { [`f:${REMEMBERED_ANNOTATION}`]: {} } } },
+  },
+];
+
 /**
  * Starts the repair of nodes that stand in a Map, as the cache has them. Writes change the Map at once, and are refused as the
  * API server refuses them. Stopped with the running test.
@@ -80,7 +91,7 @@ export function startRepair(
         return { metadata: { resourceVersion: '1' }, items: pods } as T;
       }
       if (path.includes('/configmaps')) return configMaps.answer(method, path, body as ConfigMap) as T;
-      if (method === 'GET') return { metadata: { name } } as T;
+      if (method === 'GET') return { metadata: { name, managedFields: FOREIGN_FIELDS } } as T;
       const patch = body as NodePatch;
       writes.push({ name, patch });
       beforeWrite(name);
@@ -188,6 +199,7 @@ export function startRepair(
       pods = next;
     },
     taintsOf: (name: string) => cluster.get(name)?.value.taints,
+    events,
     /** What was said of policies, in that order. */
     saidOfPolicies: () => events.flatMap(({ regarding, note }) => (regarding.kind === 'TaintPolicy' ? [note] : [])),
     /** What was said of nodes: `NODE REASON`, in that order. */
