@@ -63,12 +63,6 @@ function isAuthority(pem: string): boolean {
   }
 }
 
-/** A file with the CAs of those who may call, and the only common name that will do, if there is one. */
-export interface ClientFile {
-  readonly caFile: string;
-  readonly name?: string | undefined;
-}
-
 export interface FollowedClients {
   /** Who may call, as the file was when it was last good. */
   known(): KnownClients;
@@ -76,7 +70,8 @@ export interface FollowedClients {
 }
 
 interface ClientFileOptions {
-  readonly clients: ClientFile | undefined;
+  /** A file with the CAs of those who may call; undefined: everybody may. */
+  readonly clientCa: string | undefined;
   readonly pollIntervalMs?: number | undefined;
 }
 
@@ -86,12 +81,11 @@ interface ClientFileOptions {
  * @throws InputError for a file without CA certificates
  */
 export async function followClients(
-  { clients, pollIntervalMs }: ClientFileOptions,
+  { clientCa: file, pollIntervalMs }: ClientFileOptions,
   log: Logger,
   use: (bundle: string) => void,
 ): Promise<FollowedClients | undefined> {
-  if (!clients) return undefined;
-  const { caFile: file, name } = clients;
+  if (file === undefined) return undefined;
   const authority = await followClientAuthority({
     file,
     pollIntervalMs,
@@ -101,5 +95,5 @@ export async function followClients(
     },
     onFault: (message) => log.error(`CAs of clients not replaced, the last good ones stay: ${printable(message)}`),
   });
-  return { known: () => ({ ca: authority.current(), name }), stop: authority.stop };
+  return { known: () => ({ ca: authority.current() }), stop: authority.stop };
 }

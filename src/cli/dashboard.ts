@@ -27,14 +27,13 @@ function openBrowser(url: string, platform: NodeJS.Platform = process.platform):
 }
 
 interface DashboardOptions extends Pick<ClusterOptions, 'kubeconfig' | 'context' | 'namespace' | 'service'> {
-  readonly lease?: string;
   readonly url: readonly URL[];
   readonly port: number;
   readonly open: boolean;
 }
 
 /** Options that say where in a cluster to look. */
-const CLUSTER_ONLY = ['kubeconfig', 'context', 'namespace', 'service', 'lease'];
+const CLUSTER_ONLY = ['kubeconfig', 'context', 'namespace', 'service'];
 
 /** `taintkeeper dashboard`: shows the page of the replicas in the user's browser, until SIGTERM or SIGINT. */
 export function dashboardCommand(): Command {
@@ -46,7 +45,6 @@ export function dashboardCommand(): Command {
     .addOption(CLUSTER_OPTIONS.context())
     .addOption(CLUSTER_OPTIONS.namespace())
     .addOption(CLUSTER_OPTIONS.service())
-    .option('--lease <name>', "the Lease that says which replica leads (default: the Service's name)")
     .addOption(
       new Option('--url <url>', 'a plain listener of taintkeeper, in place of the pods of a cluster; may be repeated')
         .argParser(collectUrls)
@@ -107,10 +105,10 @@ async function findInCluster(options: DashboardOptions): Promise<Finder> {
   const { WebSocketHandler } = await import('@kubernetes/client-node/dist/web-socket-handler.js');
   const handler = new WebSocketHandler(loadConfig(findConfig(options), KubeConfig));
   const dial = (pod: string, port: number) => openTunnel(handler, { namespace, pod, port });
-  const { service, lease = service } = options;
+  const { service } = options;
   const leaseFault = followFault(LOG, 'who leads is known again');
   return {
-    find: () => clusterReplicas({ client, namespace, service, lease, dial, leaseFault }),
+    find: () => clusterReplicas({ client, namespace, service, lease: service, dial, leaseFault }),
     close: () => client.close(),
   };
 }

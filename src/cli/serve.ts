@@ -1,8 +1,7 @@
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import type { Logger } from 'pino';
-import type { ClientFile } from '../certs/client-authority.ts';
 import { DEFAULT_EVICTION_RATE } from '../evictions/eviction-pace.ts';
 import { InputError } from '../files/text-files.ts';
 import { type RunningApp, startApp } from '../replica/app.ts';
@@ -18,19 +17,13 @@ interface ServeOptions extends Listeners, ClusterOptions {
   readonly certDir?: string;
   readonly san: readonly string[];
   readonly clientCa?: string;
-  readonly clientName?: string;
   readonly cluster: boolean;
-  readonly servicePort: number;
-  readonly lease: string;
-  readonly identity: string;
   readonly defaultPolicies?: string;
   readonly ownerClusterRole?: string;
   readonly nodeEvictionRate: number;
   readonly writeReports: boolean;
   readonly shutdownDelay: number;
-  readonly caOverlap: number;
   readonly page: boolean;
-  readonly exposePage: boolean;
 }
 
 /** Options that mean nothing with `--cluster`, or nothing without it. */
@@ -40,19 +33,25 @@ const CLUSTER_ONLY = [
   'context',
   'namespace',
   'service',
-  'servicePort',
   'secret',
-  'lease',
-  'identity',
   'defaultPolicies',
   'ownerClusterRole',
   'nodeEvictionRate',
   'writeReports',
   'shutdownDelay',
-  'caOverlap',
 ];
 
 const DEFAULT_CERT_DIR = 'certs';
+
+// Tests set two of these values by environment variables: their Service has another port, and they cannot wait for an hour.
+
+/** The port of the Service that the manifests make. */
+const SERVICE_PORT = 443;
+/**
+ * How long an earlier CA stays trusted after a rotation. A replica serves the new certificate within a minute, and with --cert-dir within
+ * three: a kubelet shows a changed Secret in the files of a pod within 100 s.
+ */
+const CA_OVERLAP_SECONDS = 3_600;
 
 /** `taintkeeper serve`: runs the webhook until SIGTERM or SIGINT. */
 export function serveCommand(): Command {
@@ -72,11 +71,6 @@ export function serveCommand(): Command {
     .option('--admin-host <address>', 'address of the plain listener', '127.0.0.1')
     .option('--no-page', 'no page on the plain listener: it shows policies, nodes, and who asked for what')
     .option(
-      '--expose-page',
-      'show the page to everybody who reaches the plain listener, without a login (default: only connections by loopback, such as port-forwards)',
-      false,
-    )
-    .option(
       '--cert-dir <directory>',
       `where ca.crt, tls.crt and their keys are; what is missing or expires soon is issued, unless tls.crt and tls.key are there without ca.key (default: "${DEFAULT_CERT_DIR}"; with --cluster: the Secret)`,
     )
@@ -90,22 +84,13 @@ export function serveCommand(): Command {
       '--client-ca <file>',
       'only clients with a certificate of these CAs may call (the API server shows one only if it is told to); watched',
     )
-    .option('--client-name <name>', 'with --client-ca: the only common name that may call')
     .optionsGroup('In a cluster:')
     .option('--cluster', 'take policies and certificates from the API server, and register the webhook with it', false)
     .addOption(CLUSTER_OPTIONS.kubeconfig())
     .addOption(CLUSTER_OPTIONS.context())
     .addOption(CLUSTER_OPTIONS.namespace())
     .addOption(CLUSTER_OPTIONS.service())
-    .addOption(new Option('--service-port <port>', "the Service's port").argParser(parsePort).default(443))
     .addOption(CLUSTER_OPTIONS.secret())
-    .option('--lease <name>', 'the Lease that says which replica leads', 'taintkeeper')
-    .addOption(
-      new Option('--identity <name>', 'this replica; no two that run have the same').default(
-        hostname(),
-        "the host's name",
-      ),
-    )
     .option('--default-policies <configmap>', 'a ConfigMap with default policies: each is created once')
     .option(
       '--owner-cluster-role <name>',
@@ -128,17 +113,11 @@ export function serveCommand(): Command {
       parseSeconds,
       10,
     )
-    .option(
-      '--ca-overlap <seconds>',
-      `how long an earlier CA stays trusted after a rotation; with less than ${SAFE_CA_OVERLAP_SECONDS} (with --cert-dir: ${SAFE_FILES_OVERLAP_SECONDS}), a slow replica may for a while serve a certificate that is not trusted any more`,
-      parseSeconds,
-      3600,
-    )
     .addHelpText(
       'after',
       `
 Exit code: 0 after SIGTERM or SIGINT, 2 if it cannot start.
-Environment: LOG_LEVEL (trace to fatal, silent; default info), NO_COLOR.
+Environment: LOG_LEVEL (trace to fatal, silent; default info), NO_COLOR, POD_NAME (this replica's name; default: the host's name).
 
 Example, for a webhook at webhook.example.com with policies from files:
   taintkeeper serve --policies policies/ --san webhook.example.com`,
@@ -164,32 +143,27 @@ Example, for a webhook at webhook.example.com with policies from files:
 
 function startFromFiles(options: ServeOptions, log: Logger): Promise<RunningApp> {
   const { policies: policyPaths, certDir: certDirectory = DEFAULT_CERT_DIR, san: names } = options;
-  return startApp({ ...options, policyPaths, certDirectory, names, clients: clientsOf(options), log });
+  return startApp({ ...options, policyPaths, certDirectory, names, clientCa: options.clientCa, log });
 }
 
 async function startInCluster(options: ServeOptions, log: Logger): Promise<RunningApp> {
-  const safe = options.certDir === undefined ? SAFE_CA_OVERLAP_SECONDS : SAFE_FILES_OVERLAP_SECONDS;
-  if (options.caOverlap < safe) log.warn(`--ca-overlap ${options.caOverlap}: less than ${safe} seconds is not safe`);
   const { client, namespace } = await openCluster(options);
   return startClusterApp({
     ...options,
     client,
     namespace,
+    servicePort: Number(process.env.TAINTKEEPER_TEST_SERVICE_PORT ?? SERVICE_PORT),
+    // The pod's name: in the node's network, the host name is the node's.
+    identity: process.env.POD_NAME || hostname(),
     certDirectory: options.certDir,
-    clients: clientsOf(options),
+    clientCa: options.clientCa,
     defaultPolicies: options.defaultPolicies,
     ownerClusterRole: options.ownerClusterRole,
     evictionRate: options.nodeEvictionRate,
     shutdownDelayMs: options.shutdownDelay * 1000,
-    caOverlapMs: options.caOverlap * 1000,
+    caOverlapMs: 1_000 * Number(process.env.TAINTKEEPER_TEST_CA_OVERLAP_SECONDS ?? CA_OVERLAP_SECONDS),
     log,
   });
-}
-
-function clientsOf({ clientCa: caFile, clientName: name }: ServeOptions): ClientFile | undefined {
-  if (caFile !== undefined) return { caFile, name };
-  if (name !== undefined) throw new InputError(['--client-name needs --client-ca']);
-  return undefined;
 }
 
 /** An option that does nothing is a mistake of whoever gave it. */
@@ -201,12 +175,6 @@ function refuseIdle(names: readonly string[], cluster: boolean, command: Command
   const where = cluster ? 'cannot be used with --cluster' : 'needs --cluster';
   if (idle.length > 0) throw new InputError(idle.map(({ long }) => `${long} ${where}`));
 }
-
-/** A replica knows of a new Secret within 45 s, also over a dead connection, and serves it 10 s later. */
-const SAFE_CA_OVERLAP_SECONDS = 60;
-
-/** A kubelet shows a changed Secret in the files of a pod within 100 s, and another one's may be as quick as none. */
-const SAFE_FILES_OVERLAP_SECONDS = 180;
 
 const DNS_NAME = /^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/i;
 

@@ -27,8 +27,6 @@ export interface LeaderOptions {
   /** The name of this replica's pod. */
   readonly identity: string;
   readonly service: ServiceRef;
-  /** Name of the Lease that says which replica leads. */
-  readonly lease: string;
   /** Every policy is taken to be in mode Audit: nothing is written for it. */
   readonly audit: boolean;
   readonly policies: ClusterPolicies;

@@ -166,7 +166,7 @@ export async function clusterReplicas(options: ClusterReplicasOptions): Promise<
   return { replicas: sorted.map(([name, { port }]) => ({ name, dial: () => dial(name, port) })), leader };
 }
 
-/** Undefined also for whoever may not read the Lease, or named another one: any replica will do then. */
+/** Undefined also for whoever may not read the Lease, or where there is none: any replica will do then. */
 async function leaderOf({ client, namespace, lease, leaseFault }: ClusterReplicasOptions): Promise<string | undefined> {
   const path = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases/${encodeURIComponent(lease)}`;
   try {
@@ -176,7 +176,7 @@ async function leaderOf({ client, namespace, lease, leaseFault }: ClusterReplica
   } catch (error) {
     if (!isNotFound(error) && !isForbidden(error)) throw error;
     const { message } = error;
-    leaseFault.is(message, `who leads is not known, the page is that of any replica (see --lease): ${message}`);
+    leaseFault.is(message, `who leads is not known, the page is that of any replica: ${message}`);
     return undefined;
   }
 }

@@ -13,24 +13,26 @@ export interface Page {
   readonly decisions: Pick<DecisionLog, 'latest' | 'follow'>;
   /** See {@link createExplanations}. */
   readonly explain: (what: string) => Promise<ShownExplanation>;
-  /** For whoever reaches the listener; otherwise for those who reach it by loopback. */
-  readonly exposed: boolean;
 }
 
 /** How often the state is looked at while somebody watches, in milliseconds. */
 const LOOK_MS = 1_000;
 
 const LOOPBACK_ONLY =
-  'the page shows users and nodes, and is for connections by loopback: kubectl port-forward, or taintkeeper dashboard (see --expose-page)';
+  'the page shows users and nodes, and is for connections by loopback: kubectl port-forward, or taintkeeper dashboard';
 
 /** What is served is small, and may be another one after an upgrade: asked for each time, and seldom sent. */
 const REVALIDATE = { 'cache-control': 'no-cache' } as const;
 
 /**
  * A Fastify plugin with the page, its state and its events: `/` and the files, `/api/state`, `/api/events`, see `state.ts`, and
- * `/api/explain/`, see `explanations.ts`. All of it is read-only, for whoever reaches it by loopback unless it is exposed, and for the reader's own browser: see `trusted-request.ts`.
+ * `/api/explain/`, see `explanations.ts`. All of it is read-only, for those who reach it by loopback, and for the reader's own browser: see `trusted-request.ts`.
  */
-export function pageRoutes({ files, feed, decisions, explain, exposed }: Page, limits: StreamLimits = STREAM_LIMITS) {
+export function pageRoutes(
+  { files, feed, decisions, explain }: Page,
+  limits: StreamLimits = STREAM_LIMITS,
+  isNear: typeof isReachedByLoopback = isReachedByLoopback,
+) {
   return async (app: FastifyInstance): Promise<void> => {
     const streams = createEventStreams(PAGE_HEADERS, limits);
     const endFollowing = decisions.follow((decision) => {
@@ -50,7 +52,7 @@ export function pageRoutes({ files, feed, decisions, explain, exposed }: Page, l
 
     app.addHook('onRequest', async (request, reply) => {
       reply.headers(PAGE_HEADERS);
-      const reason = exposed || isReachedByLoopback(request.raw.socket) ? refusal(request.headers) : LOOPBACK_ONLY;
+      const reason = isNear(request.raw.socket) ? refusal(request.headers) : LOOPBACK_ONLY;
       if (reason !== undefined) return reply.code(403).type('text/plain').send(`${reason}\n`);
     });
 
@@ -149,7 +151,7 @@ function isKnown(etag: string, headers: { readonly 'if-none-match'?: string | un
 }
 
 /** Everything that the page is made of; it costs nothing while nobody looks. */
-export async function openPage(decisions: DecisionLog, exposed: boolean, sources: PageSources): Promise<Page> {
+export async function openPage(decisions: DecisionLog, sources: PageSources): Promise<Page> {
   const explain = createExplanations(sources);
-  return { files: await readPageFiles(), feed: createStateFeed(sources), decisions, explain, exposed };
+  return { files: await readPageFiles(), feed: createStateFeed(sources), decisions, explain };
 }

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import { keepCertificates } from '../certs/certificate-keeper.ts';
-import { type ClientFile, followClients } from '../certs/client-authority.ts';
+import { followClients } from '../certs/client-authority.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { openPolicyStore, type PolicyLoad, readPolicyFiles } from '../files/policy-files.ts';
 import { listFiles } from '../files/text-files.ts';
@@ -28,12 +28,10 @@ export interface AppOptions extends Listeners {
   readonly certDirectory: string;
   /** DNS names and IP addresses that the serving certificate is issued for. */
   readonly names: readonly string[];
-  /** Who may call the webhook; undefined: everybody. */
-  readonly clients: ClientFile | undefined;
+  /** A file with the CAs of those who may call the webhook; undefined: everybody may. */
+  readonly clientCa: string | undefined;
   /** Whether the plain listener has a page for people. */
   readonly page: boolean;
-  /** Whether the page is for whoever reaches that listener, and not only for those who do by loopback. */
-  readonly exposePage: boolean;
   readonly log: Logger;
   /** See {@link startAdmission}. */
   readonly stopGraceMs?: number;
@@ -117,7 +115,7 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
   let stopping = false;
   const checks = () => [policyCheck(store, options.audit), certificateCheck(certificates), stoppingCheck(stopping)];
   const page = decisions
-    ? await openPage(decisions, options.exposePage, {
+    ? await openPage(decisions, {
         replica: hostname(),
         mode: 'standalone',
         audit: options.audit,

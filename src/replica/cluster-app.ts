@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { eventsOf } from '../admission/request-events.ts';
 import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
-import { type ClientFile, followClients } from '../certs/client-authority.ts';
+import { followClients } from '../certs/client-authority.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { createEventRecorder } from '../cluster/events/event-recorder.ts';
 import { electLeader, type LeaderElection } from '../cluster/lease/leader-election.ts';
@@ -41,13 +41,11 @@ export interface ClusterAppOptions extends Listeners {
   readonly client: ApiClient;
   /** Where taintkeeper runs: its Service, Secret and Lease are there. */
   readonly namespace: string;
-  /** The Service by which the API server reaches it. */
+  /** The Service by which the API server reaches it. The Lease that says which replica leads has the same name. */
   readonly service: string;
   readonly servicePort: number;
   /** Name of the Secret with the certificates. */
   readonly secret: string;
-  /** Name of the Lease that says which replica leads. */
-  readonly lease: string;
   /** What tells this replica from the others. */
   readonly identity: string;
   /** Serve certificates from here in place of the Secret's. */
@@ -65,12 +63,10 @@ export interface ClusterAppOptions extends Listeners {
   readonly shutdownDelayMs: number;
   /** How long an earlier CA stays trusted after the certificates were replaced, in milliseconds. */
   readonly caOverlapMs: number;
-  /** Who may call the webhook; undefined: everybody. */
-  readonly clients: ClientFile | undefined;
+  /** A file with the CAs of those who may call the webhook; undefined: everybody may. */
+  readonly clientCa: string | undefined;
   /** Whether the plain listener has a page for people. */
   readonly page: boolean;
-  /** Whether the page is for whoever reaches that listener, and not only for those who do by loopback. */
-  readonly exposePage: boolean;
   readonly log: Logger;
 }
 
@@ -116,7 +112,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   ];
   const decisions = options.page ? createDecisionLog({ replica: identity }) : undefined;
   const page = decisions
-    ? await openPage(decisions, options.exposePage, {
+    ? await openPage(decisions, {
         replica: identity,
         mode: 'cluster',
         audit,
@@ -188,7 +184,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   const election = electLeader({
     client,
     namespace,
-    name: options.lease,
+    name: options.service,
     identity: newIdentity(identity),
     log,
     lead,

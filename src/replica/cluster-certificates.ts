@@ -14,8 +14,8 @@ export interface CertificateOptions {
   readonly namespace: string;
   /** Name of the Secret. */
   readonly secret: string;
-  /** Name of the Lease: whoever holds it mends the Secret. */
-  readonly lease: string;
+  /** Name of the Service, and of the Lease, whose holder repairs the Secret. */
+  readonly service: string;
   readonly certDirectory: string | undefined;
   /** How long an earlier CA stays trusted after the certificates were replaced, in milliseconds. */
   readonly caOverlapMs: number;
@@ -46,7 +46,7 @@ export async function openCertificates(
     };
   }
   const ref = { namespace, name: options.secret };
-  const hasRescuer = () => isLed(client, namespace, options.lease);
+  const hasRescuer = () => isLed(client, namespace, options.service);
   const keeping = {
     client,
     ref,

@@ -113,7 +113,7 @@ export function createAdmissionServer({
   });
   app.addHook('onClose', async () => arrivals.stop());
 
-  const clientOf = identifyClients(clients);
+  const clientOf = identifyClients(clients !== undefined);
   if (clients) {
     app.addHook('onRequest', ({ raw, ip }, reply, done) => {
       const { objection } = clientOf(raw.socket);

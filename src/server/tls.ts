@@ -28,8 +28,6 @@ export function secureContext(tls: TlsPair, clientCa?: string) {
 export interface KnownClients {
   /** PEM. */
   readonly ca: string;
-  /** The only common name that will do; undefined: any. */
-  readonly name?: string | undefined;
 }
 
 /** What is known of a client by its connection, and cannot be forged. */
@@ -42,33 +40,32 @@ export interface ConnectedClient {
 
 /**
  * Identifies the client of a connection whose handshake has been done.
- * @param clients undefined: everybody may call, and no certificate is asked for
+ * @param asked whether a certificate is asked for; otherwise everybody may call
  */
-export function identifyClients(clients: Pick<KnownClients, 'name'> | undefined): (socket: Socket) => ConnectedClient {
+export function identifyClients(asked: boolean): (socket: Socket) => ConnectedClient {
   // To take a certificate apart costs as much as to judge a request, and a connection never shows another one.
   const known = new WeakMap<Socket, ConnectedClient>();
   return (socket) => {
-    const found = known.get(socket) ?? identify(socket, clients);
+    const found = known.get(socket) ?? identify(socket, asked);
     known.set(socket, found);
     return found;
   };
 }
 
-function identify(socket: Socket, clients: Pick<KnownClients, 'name'> | undefined): ConnectedClient {
+function identify(socket: Socket, asked: boolean): ConnectedClient {
   const address = socket.remoteAddress ?? '';
-  if (!clients) return { objection: undefined, origin: address };
+  if (!asked) return { objection: undefined, origin: address };
   const tls = socket as TLSSocket;
   const { CN: shown } = tls.getPeerCertificate().subject ?? {};
   const origin = shown === undefined ? address : `${address} ${shown}`;
-  return { objection: objectionTo(tls, shown, clients.name), origin };
+  return { objection: objectionTo(tls, shown), origin };
 }
 
 function objectionTo(
   { authorized, authorizationError }: TLSSocket,
   shown: string | string[] | undefined,
-  name: string | undefined,
 ): string | undefined {
   if (shown === undefined && !authorized) return 'a client certificate is needed: only the API server may call';
   if (!authorized) return `the client certificate is not accepted: ${authorizationError}`;
-  return name === undefined || shown === name ? undefined : 'the client certificate has another common name';
+  return undefined;
 }

@@ -26,7 +26,6 @@ export async function servePage(
       feed: createStateFeed(sources),
       decisions,
       explain: createExplanations(sources),
-      exposed: false,
     }),
   );
   const url = await app.listen({ host: '127.0.0.1', port });

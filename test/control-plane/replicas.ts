@@ -23,6 +23,8 @@ export interface ReplicaOptions {
   servicePort: number;
   /** How long it goes on serving after SIGTERM, in whole seconds; 1 by default. */
   shutdownDelaySeconds?: number;
+  /** How long an earlier CA stays trusted, in whole seconds; an hour by default. */
+  caOverlapSeconds?: number;
   /** More arguments of `serve`; a repeated option wins over ours. */
   args?: readonly string[];
   /** Added to the environment. */
@@ -49,6 +51,7 @@ export async function launchReplica(options: ReplicaOptions): Promise<ServeProce
     kubeconfigFile,
     servicePort,
     shutdownDelaySeconds = SHUTDOWN_DELAY_SECONDS,
+    caOverlapSeconds,
     args = [],
     env,
     program,
@@ -56,12 +59,21 @@ export async function launchReplica(options: ReplicaOptions): Promise<ServeProce
   return launchServe(
     name,
     [
-      ...['--cluster', '--kubeconfig', kubeconfigFile, '--identity', name],
-      ...['--namespace', NAMESPACE, '--service', SERVICE, '--service-port', String(servicePort)],
+      ...['--cluster', '--kubeconfig', kubeconfigFile],
+      ...['--namespace', NAMESPACE, '--service', SERVICE],
       ...['--port', '0', '--admin-port', '0'],
       ...['--shutdown-delay', String(shutdownDelaySeconds), ...args],
     ],
-    { workspace: createWorkspace('replica'), env, program },
+    {
+      workspace: createWorkspace('replica'),
+      env: {
+        POD_NAME: name,
+        TAINTKEEPER_TEST_SERVICE_PORT: String(servicePort),
+        ...(caOverlapSeconds === undefined ? {} : { TAINTKEEPER_TEST_CA_OVERLAP_SECONDS: String(caOverlapSeconds) }),
+        ...env,
+      },
+      program,
+    },
   );
 }
 

@@ -19,7 +19,7 @@ const ALL_ON = [
   'listenAddress=::,podLabels.a=b,podAnnotations.c=d,tolerations[0].operator=Exists,imagePullSecrets[0].name=mirror,extraArgs[0]=--audit',
   'nativePolicies=true,patchDaemonSets=true,recoverPods=true,writeReports=true,selfRestriction=true',
   'apiServer.host=localhost,apiServer.port=7445,certificate.existingSecret=tls',
-  'clientCertificate.caConfigMap=api-servers,clientCertificate.commonName=kube-apiserver',
+  'clientCertificate.caConfigMap=api-servers',
 ].flatMap((values) => ['--set', values]);
 
 async function render(args: readonly string[] = []): Promise<KubernetesObject[]> {
@@ -55,7 +55,6 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     { values: 'ports.webhook=443', complaint: 'minimum: got 443, want 1,024' },
     { values: 'image.digest=latest', complaint: "'latest' does not match pattern" },
     { values: 'resources.memoryLimitMiB=64', complaint: 'minimum: got 64, want 192' },
-    { values: 'clientCertificate.commonName=a', complaint: 'minLength: got 0, want 1' },
     { values: 'certificate.existingSecret=a,certificate.certManager.enabled=true', complaint: "/certificate': 'not'" },
   ])('refuses --set $values', async ({ values, complaint }) => {
     await expect(render(['--set', values])).rejects.toThrow(complaint);
@@ -63,12 +62,10 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
 
   it('takes the CA of those who may call from a ConfigMap', async () => {
     const { deployment, container } = deploymentOf(
-      await render(['--set', 'clientCertificate.caConfigMap=api-servers,clientCertificate.commonName=kube-apiserver']),
+      await render(['--set', 'clientCertificate.caConfigMap=api-servers']),
     );
 
-    expect(container.args).toEqual(
-      expect.arrayContaining(['--client-ca=/client-ca/ca.crt', '--client-name=kube-apiserver']),
-    );
+    expect(container.args).toContain('--client-ca=/client-ca/ca.crt');
     expect(container).toMatchObject({ volumeMounts: [{ name: 'client-ca', mountPath: '/client-ca', readOnly: true }] });
     expect(deployment.spec.template.spec).toMatchObject({
       volumes: [{ name: 'client-ca', configMap: { name: 'api-servers' } }],
@@ -128,11 +125,6 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
   it('the page is there, unless it is switched off', async () => {
     expect(deploymentOf(await render()).container.args).not.toContain('--no-page');
     expect(deploymentOf(await render(['--set', 'page=false'])).container.args).toContain('--no-page');
-  });
-
-  it('the page is exposed to other pods only where that is asked for', async () => {
-    expect(deploymentOf(await render()).container.args).not.toContain('--expose-page');
-    expect(deploymentOf(await render(['--set', 'exposePage=true'])).container.args).toContain('--expose-page');
   });
 
   it('the program writes reports only where that is asked for', async () => {

@@ -139,7 +139,7 @@ describeWithControlPlane('replicas that start', {}, (cp) => {
     const secret = await readCertificates(cp());
 
     const first = await put();
-    await installation.start(['a'], { args: ['--cert-dir', directory, '--ca-overlap', '5'] });
+    await installation.start(['a'], { args: ['--cert-dir', directory], caOverlapSeconds: 5 });
     await everyBundleIs(first);
     await waitUntilProtected(cp(), 'cp-1');
     await everyBundleIs(await put());

@@ -50,7 +50,7 @@ describeWithControlPlane('under a steady stream of admissions that only the webh
 
   beforeAll(async () => {
     installation = await install(cp());
-    await installation.start(['a', 'b', 'c'], { args: ['--ca-overlap', '5'] });
+    await installation.start(['a', 'b', 'c'], { caOverlapSeconds: 5 });
     await registerControlPlaneNode(cp(), 'cp-1');
     await waitUntilProtected(cp(), 'cp-1');
     await installation.proxy.waitForReady('a', 'b', 'c');
@@ -217,7 +217,7 @@ describeWithControlPlane('under a steady stream of admissions that only the webh
   it('a rolling restart of all three fails no request', async () => {
     const outcomes = await during('rolling restart of three', async () => {
       for (const name of ['a', 'b', 'c']) {
-        const [next] = await installation.start([`${name}2`], { args: ['--ca-overlap', '5'] });
+        const [next] = await installation.start([`${name}2`], { caOverlapSeconds: 5 });
         await waitUntil(() => (installation.proxy.ready().includes(`${name}2`) ? true : undefined), {
           timeoutMs: 30_000,
           otherwise: () => `${name}2 is not ready: ${JSON.stringify(next?.logs())}`,
@@ -240,7 +240,7 @@ describeWithControlPlane('under a steady stream of admissions that only the webh
       installation.replicas.delete(victim);
       await delay(2_000);
       installation.proxy.remove(victim);
-      await installation.start(['d'], { args: ['--ca-overlap', '5'] });
+      await installation.start(['d'], { caOverlapSeconds: 5 });
     });
     expect(outcomes.passed).toBe(0);
     expect(outcomes.failed.length).toBeLessThanOrEqual(STREAM_WORKERS);

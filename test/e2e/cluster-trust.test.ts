@@ -35,7 +35,7 @@ import {
   type TrustProber,
 } from './trust-prober.ts';
 
-const ARGS = ['--ca-overlap', '5'];
+const OVERLAP = { caOverlapSeconds: 5 };
 /** The lease's duration, and half as much again. */
 const TAKEOVER_TIMEOUT_MS = 25_000;
 /** A CA is used once it has been registered for 10 s, the earlier one leaves 5 s (see above) later, and each minute everybody looks again. */
@@ -57,7 +57,7 @@ describeWithControlPlane('while nobody leads, other certificates in the Secret',
 
   beforeAll(async () => {
     installation = await install(cp());
-    await installation.start(['a', 'b', 'c'], { args: ARGS });
+    await installation.start(['a', 'b', 'c'], OVERLAP);
     await registerControlPlaneNode(cp(), 'cp-1');
     await waitUntilProtected(cp(), 'cp-1');
     await installation.proxy.waitForReady('a', 'b', 'c');
@@ -175,7 +175,7 @@ describeWithControlPlane('while nobody leads, other certificates in the Secret',
       // Two are left of the test before.
       const seen = await afterTheLeaderIsKilled(async () => {
         expect((await cp().request(admin, 'DELETE', CERTIFICATES)).status).toBe(200);
-        const [replica] = await installation.start(['d'], { args: ARGS });
+        const [replica] = await installation.start(['d'], OVERLAP);
         await replica?.waitForLog(({ msg }) => msg.startsWith('issued CA and serving certificate'));
       });
       expectNoneDistrusted(seen);

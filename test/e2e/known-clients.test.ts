@@ -28,7 +28,7 @@ describeWithControlPlane('serve --client-ca, and an API server that shows a cert
   beforeAll(async () => {
     caFile = workspace.write('client-ca.crt', readFileSync(cp().caFile, 'utf8'));
     installation = await install(cp());
-    await installation.start(['a'], { args: ['--client-ca', caFile, '--client-name', webhookClient.name] });
+    await installation.start(['a'], { args: ['--client-ca', caFile] });
     await registerControlPlaneNode(cp(), 'cp-1');
   });
   afterAll(async () => {

@@ -62,7 +62,7 @@ describeWithControlPlane(
       installation = await install(cp());
       for (const [name, { directory, put }] of secrets) {
         put(first);
-        await installation.start([name], { args: ['--cert-dir', directory, '--ca-overlap', String(OVERLAP_SECONDS)] });
+        await installation.start([name], { args: ['--cert-dir', directory], caOverlapSeconds: OVERLAP_SECONDS });
       }
       await registerControlPlaneNode(cp(), 'cp-1');
       await waitUntilProtected(cp(), 'cp-1');

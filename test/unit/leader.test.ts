@@ -50,7 +50,6 @@ function unanswered(signal: AbortSignal) {
     evictionRate: 1,
     writeReports: false,
     predecessorAt: undefined,
-    lease: 'taintkeeper',
     giveWay: () => {},
     record: () => {},
     metrics,

@@ -32,7 +32,7 @@ export async function startReplica(name: string, leader = name): Promise<Running
   const admin = createAdminServer({
     checks: () => [],
     registry: new Registry(),
-    page: pageRoutes({ files, feed, decisions, explain: createExplanations(sources), exposed: false }),
+    page: pageRoutes({ files, feed, decisions, explain: createExplanations(sources) }),
   });
   await admin.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(() => admin.close());

@@ -25,7 +25,7 @@ function adminWithPage() {
     checks: () => [],
     registry: new Registry(),
     // An injected request comes by no address.
-    page: pageRoutes({ files: FILES, feed, decisions, explain, exposed: true }),
+    page: pageRoutes({ files: FILES, feed, decisions, explain }, undefined, () => true),
   });
   onTestFinished(() => admin.close());
   return {

@@ -28,9 +28,8 @@ export async function start(options: Partial<AppOptions> = {}) {
     adminPort: 0,
     certDirectory,
     names: NAMES,
-    clients: undefined,
+    clientCa: undefined,
     page: true,
-    exposePage: false,
     log: captured.log,
     // Long enough for what should end by itself to do so, and soon over.
     stopGraceMs: 300,
