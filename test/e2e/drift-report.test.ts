@@ -97,7 +97,7 @@ describeWithControlPlane('drift that is only reported', {}, (cp) => {
     await installation.proxy.waitForReady('b');
     await waitForTaints(cp(), 'restore-1', GPU_TEXT);
     await waitForStatus(cp(), 'restore', ({ violating }) => violating === 0);
-    await waitForEvent(cp(), 'restore-1', 'TaintRestored');
+    await waitForEvent(cp(), 'restore-1', 'TaintAdded');
     expectOneWrite();
   });
 

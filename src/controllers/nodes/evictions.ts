@@ -32,6 +32,8 @@ const ALL_ZONES = '*';
 export interface EvictionsOptions extends Counted {
   readonly client: ApiClient;
   readonly nodes: Nodes;
+  /** Resolves when all nodes are known: before, nobody knows how many of a zone are Ready, nor when the last one had its turn. */
+  readonly synced: Promise<unknown>;
   readonly turns: EvictionTurns;
   /** Nodes a second in each zone. */
   readonly rate: number;
@@ -69,7 +71,7 @@ interface Waiter {
 }
 
 export function startEvictions(options: EvictionsOptions): Evictions {
-  const { client, nodes, turns, rate, onTurn, record, onChange, signal } = options;
+  const { client, nodes, synced, turns, rate, onTurn, record, onChange, signal } = options;
   /** By node, whoever has waited longest first. */
   const waiting = new Map<string, Waiter>();
   /** The nodes whose turn it is, and what ends it: one in each zone. */
@@ -137,6 +139,7 @@ export function startEvictions(options: EvictionsOptions): Evictions {
   };
 
   async function reconcile(): Promise<number | undefined> {
+    await synced;
     // Of policies that nothing waits for any more, the next wave is told anew.
     if (waiting.size === 0 && holds.size === 0) {
       told.clear();

@@ -220,6 +220,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
       await pause(writes.waitMs(), signal);
       signal.throwIfAborted();
     }
+    const owed = returns.owedTo(entry);
     turn.used = evictingTaints(entry.value.taints, desired.taints).length > 0;
     try {
       await client.request('PATCH', `/api/v1/nodes/${entry.name}`, {
@@ -243,7 +244,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     for (const taint of new Map(repaired.map(({ taint }) => [identity(taint), taint])).values()) {
       contests.repaired(entry, taint);
     }
-    nodeReports.written(entry, drift, arrived);
+    nodeReports.written(entry, drift, arrived, owed);
     return true;
   }
 }

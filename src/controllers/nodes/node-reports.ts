@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { type Hold, paceOf } from '../../evictions/eviction-pace.ts';
+import { parseRemembered } from '../../judge/memory.ts';
 import type { Hindrance, Loss, NodeDrift } from '../../judge/node-drift.ts';
 import type { OwedTaint, RestoredNatively } from '../../judge/node-view.ts';
 import { nativeViolation } from '../../judge/node-view.ts';
@@ -33,16 +34,25 @@ export interface NodeReports {
   staying(entry: Entry<ClusterNode>, losses: readonly Loss[]): void;
   /** Says of guarded taints that came while nobody was asked why they stay. */
   arrived(entry: Entry<ClusterNode>, arrived: readonly Arrival[]): void;
-  /** Says what a write has put right, and which of such taints it has taken out. */
-  written(entry: Entry<ClusterNode>, drift: NodeDrift, arrived: readonly Arrival[]): void;
+  /**
+   * Says what a write has put right, and which of such taints it has taken out.
+   * @param owed what the node carried before it was deleted and registered again
+   */
+  written(
+    entry: Entry<ClusterNode>,
+    drift: NodeDrift,
+    arrived: readonly Arrival[],
+    owed: readonly Pick<OwedTaint, 'taint'>[],
+  ): void;
 }
 
 export function trackNodeReports({ contests, record, metrics, log }: NodeReportsOptions): NodeReports {
   /** Of each node, the losses that were reported. */
   const reported = new Map<string, ReadonlySet<string>>();
-  const tell = (entry: Entry<ClusterNode>, loss: Loss) => {
+  const tell = (entry: Entry<ClusterNode>, loss: Loss, isFirst = false) => {
     const rival = contests.rivalOf(entry, loss.taint);
-    for (const event of eventsOfLoss(referenceTo(entry), loss, rival, otherValue(entry, loss))) record(event);
+    const before = { carried: otherValue(entry, loss), isFirst };
+    for (const event of eventsOfLoss(referenceTo(entry), loss, rival, before)) record(event);
   };
 
   const tellArrival = (entry: Entry<ClusterNode>, arrival: Arrival) => {
@@ -64,7 +74,8 @@ export function trackNodeReports({ contests, record, metrics, log }: NodeReports
         tell(entry, loss);
         // Of many at once, most Events find no room.
         const rival = contests.rivalOf(entry, loss.taint);
-        log.warn(`Node ${entry.name}: ${noteOfLoss(entry.name, loss, rival, otherValue(entry, loss))}`);
+        const note = noteOfLoss(entry.name, loss, rival, { carried: otherValue(entry, loss) });
+        log.warn(`Node ${entry.name}: ${note}`);
       }
       if (staying.length === 0) reported.delete(entry.name);
       else reported.set(entry.name, new Set(staying.map(keyOf)));
@@ -72,14 +83,20 @@ export function trackNodeReports({ contests, record, metrics, log }: NodeReports
     arrived(entry, arrived) {
       for (const one of arrived) if (one.hindrance !== undefined) tellArrival(entry, one);
     },
-    written(entry, { losses, released, expired, natively }, arrived) {
+    written(entry, { losses, released, expired, natively }, arrived, owed) {
+      const known = [
+        ...parseRemembered(entry.value.remembered),
+        ...owed.map(({ taint }) => taint),
+        ...entry.value.taints,
+      ];
+      const isFirst = ({ taint }: Pick<Loss, 'taint'>) => !known.some((one) => sameTaint(one, taint));
       for (const one of arrived) if (one.hindrance === undefined) tellArrival(entry, one);
       const repaired = losses.filter(({ hindrance }) => hindrance === undefined);
-      for (const text of new Set(repaired.map(({ taint }) => formatTaint(taint)))) {
-        log.info(`restored taint ${text} on Node ${entry.name}`);
+      for (const [text, loss] of new Map(repaired.map((loss) => [formatTaint(loss.taint), loss]))) {
+        log.info(`${isFirst(loss) ? 'added' : 'restored'} taint ${text} on Node ${entry.name}`);
       }
       for (const policy of new Set(repaired.map(({ policy }) => policy.name))) metrics.repaired('Node', policy);
-      for (const loss of repaired) tell(entry, loss);
+      for (const loss of repaired) tell(entry, loss, isFirst(loss));
       for (const taint of released) record(eventOfRelease(referenceTo(entry), taint));
       if (expired.length > 0) {
         const event = eventOfExpiry(referenceTo(entry), expired);
@@ -196,39 +213,47 @@ function otherValue({ value }: Entry<ClusterNode>, { taint }: Loss): Taint | und
   return value.taints.find((one) => sameTaint(one, taint));
 }
 
+/** What the node was like. */
+interface Before {
+  /** What it carries in place of the taint. */
+  readonly carried?: Taint | undefined;
+  /** Whether nothing says that it ever carried the taint. */
+  readonly isFirst?: boolean;
+}
+
 /**
  * What is to be said of a taint that was found missing, on the node and on the policy.
- * @param carried what the node carries in its place
  */
 export function eventsOfLoss(
   node: ObjectReference,
   loss: Loss,
   rival: string | undefined,
-  carried?: Taint,
+  before: Before = {},
 ): RecordedEvent[] {
-  const { type, reason, action, note } = saying(node.name, loss, rival, carried);
+  const { type, reason, action, note } = saying(node.name, loss, rival, before);
   const policy = { apiVersion: POLICY_API_VERSION, kind: 'TaintPolicy', name: loss.policy.name };
   return [
-    { regarding: node, type, reason, action, note: noteOfLoss(node.name, loss, rival, carried) },
+    { regarding: node, type, reason, action, note: noteOfLoss(node.name, loss, rival, before) },
     { regarding: policy, type, reason, action, note: `Node ${node.name}: ${note}` },
   ];
 }
 
 /** The same in words, of a node that need not be named. */
-function noteOfLoss(node: string, loss: Loss, rival: string | undefined, carried: Taint | undefined): string {
-  return `TaintPolicy ${loss.policy.name} ${saying(node, loss, rival, carried).note}`;
+function noteOfLoss(node: string, loss: Loss, rival: string | undefined, before: Before): string {
+  return `TaintPolicy ${loss.policy.name} ${saying(node, loss, rival, before).note}`;
 }
 
 function saying(
   node: string,
   loss: Loss,
   rival: string | undefined,
-  carried: Taint | undefined,
+  { carried, isFirst = false }: Before,
 ): Omit<RecordedEvent, 'regarding'> {
   const { hindrance } = loss;
   const taint = formatTaint(loss.taint);
   switch (hindrance) {
     case undefined:
+      if (isFirst) return { type: 'Normal', reason: 'TaintAdded', action: 'AddTaint', note: `added taint ${taint}` };
       return { type: 'Normal', reason: 'TaintRestored', action: 'RestoreTaint', note: `restored taint ${taint}` };
     case 'contested': {
       const by = rival === undefined ? '' : `, last by ${rival}`;

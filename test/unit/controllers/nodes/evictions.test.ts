@@ -61,6 +61,22 @@ describe('a taint that evicts pods', () => {
     expect(outOf(repair).length).toBeGreaterThan(3 + 95);
   });
 
+  it('waits until all nodes are known: the last one to get it may be among the others', async () => {
+    const { promise: synced, resolve } = Promise.withResolvers<void>();
+    const [first, second] = nodes(2) as [Entry<ClusterNode>, Entry<ClusterNode>];
+    const repair = startRepair(evicting, [second], { synced });
+    repair.repair.nodeChanged(second.name);
+    await pass(INTERVAL_MS);
+    expect(outOf(repair)).toEqual([]);
+    const timeAdded = new Date().toISOString();
+    repair.change(first.name, { ...first.value, taints: [{ ...out, timeAdded }] });
+    resolve();
+    await pass(INTERVAL_MS - 2 * PROMPT_MS);
+    expect(outOf(repair)).toEqual([first.name]);
+    await pass(4 * PROMPT_MS);
+    expect(outOf(repair).sort()).toEqual([first.name, second.name]);
+  });
+
   it('says on the node when it came', async () => {
     const { writes } = startRepair(evicting, nodes(1));
     await pass(PROMPT_MS);
@@ -96,13 +112,13 @@ describe('a taint that evicts pods', () => {
     });
     expect(repair.evicting('p')?.nodes).toBe(2);
     expect(repair.evicting('another')).toEqual({ nodes: 0, condition: undefined });
-    expect(said()).toEqual(['a0 TaintRestored']);
+    expect(said()).toEqual(['a0 TaintAdded']);
     expect(saidOfPolicies()).toContain(
       'nodes wait for a taint that evicts pods: at most one node in 10 s in each zone',
     );
     onTroubles.mockClear();
     await pass(2 * INTERVAL_MS + 2 * PROMPT_MS);
-    expect(said()).toEqual(['a0 TaintRestored', 'a1 TaintRestored', 'a2 TaintRestored']);
+    expect(said()).toEqual(['a0 TaintAdded', 'a1 TaintAdded', 'a2 TaintAdded']);
     expect(repair.evicting('p')).toEqual({ nodes: 0, condition: undefined });
     expect(onTroubles).toHaveBeenCalled();
   });

@@ -70,10 +70,18 @@ it.each<{ hindrance: Hindrance; note: string }>([
 ])('of another value, with hindrance $hindrance, node and policy say which one the node carries', (expected) => {
   const { hindrance, note } = expected;
   const carried = { key: 'a', value: 'y', effect: 'NoSchedule' };
-  const events = eventsOfLoss(node, { ...loss, hindrance }, undefined, carried);
+  const events = eventsOfLoss(node, { ...loss, hindrance }, undefined, { carried });
   expect(events.map(({ reason }) => reason)).toEqual(['TaintValueDiffers', 'TaintValueDiffers']);
   expect(events.map(({ note: text }) => text)).toEqual([
     `TaintPolicy p reports taint a=y:NoSchedule in place of a=x:NoSchedule: ${note}`,
     `Node n1: reports taint a=y:NoSchedule in place of a=x:NoSchedule: ${note}`,
+  ]);
+});
+
+it('of a taint that the node has never carried, node and policy say that it was added', () => {
+  const events = eventsOfLoss(node, { ...loss, hindrance: undefined }, undefined, { isFirst: true });
+  expect(events.map(({ reason, action, note }) => [reason, action, note])).toEqual([
+    ['TaintAdded', 'AddTaint', 'TaintPolicy p added taint a=x:NoSchedule'],
+    ['TaintAdded', 'AddTaint', 'Node n1: added taint a=x:NoSchedule'],
   ]);
 });

@@ -39,7 +39,7 @@ describe('all nodes are looked at', () => {
       { name: 'n1', patch: { metadata: { resourceVersion: '1', annotations }, spec: { taints: [other, gpu] } } },
       { name: 'n2', patch: { metadata: { resourceVersion: '1', annotations } } },
     ]);
-    expect(said()).toEqual(['n1 TaintRestored']);
+    expect(said()).toEqual(['n1 TaintAdded']);
     expect(await metric('taintkeeper_repairs_total')).toContain('{kind="Node",policy="p"} 1');
   });
 
@@ -91,7 +91,7 @@ describe('a write', () => {
     await vi.advanceTimersByTimeAsync(1);
     expect(writes.map(({ patch }) => patch.metadata.resourceVersion)).toEqual(['1', '7']);
     expect(taintsOf('n0')).toEqual([other, gpu]);
-    expect(messages()).toEqual([`restored taint ${GPU} on Node n0`]);
+    expect(messages()).toEqual([`added taint ${GPU} on Node n0`]);
   });
 
   it('is not repeated before the watch has told what somebody else wrote', async () => {
@@ -140,7 +140,7 @@ describe('a write', () => {
     expect(taintsOf('n0')).toEqual([gpu]);
     expect(messages()).toEqual([
       'node-repair: n0: no answer',
-      `restored taint ${GPU} on Node n0`,
+      `added taint ${GPU} on Node n0`,
       'node-repair: it works again',
     ]);
     expect(await metric('taintkeeper_reconciliations_total')).toContain('{controller="node-repair",result="error"} 1');
