@@ -3,6 +3,7 @@ import { skipFor } from '../skip-for.ts';
 import { findAssets, obstacleTo } from './assets.ts';
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts';
 import { obstacleToHelm } from './helm.ts';
+import { type Borrowed, borrowControlPlane } from './shared-control-plane.ts';
 
 /** What a group of tests cannot do without. */
 export interface Needs extends ControlPlaneOptions {
@@ -13,21 +14,22 @@ export interface Needs extends ControlPlaneOptions {
 }
 
 /**
- * A `describe` with a control plane of its own, which is started before its tests and stopped after them. If a test
- * failed, the components' logs are printed. Without the binaries that it needs it is skipped.
+ * A `describe` with a control plane. Without options it is one that an earlier file of the same worker has given back, empty as a new
+ * one; with options one of its own. If a test failed, the components' logs are printed. Without the binaries that it needs it is
+ * skipped.
  *
  * @param body gets a function, because the control plane is there only once the tests run
  */
 export function describeWithControlPlane(name: string, options: Needs, body: (cp: () => ControlPlane) => void): void {
   describe(name, skipFor(findObstacle(options)), () => {
-    let cp: ControlPlane | undefined;
+    let borrowed: Borrowed | undefined;
     let failed = false;
     beforeAll(async () => {
-      cp = await startControlPlane(options);
+      borrowed = await obtain(options);
     });
     afterAll(async () => {
-      if (failed) cp?.dumpLogs();
-      await cp?.stop();
+      if (failed) borrowed?.cp.dumpLogs();
+      await borrowed?.giveBack(failed);
     });
     beforeEach(({ onTestFailed }) => {
       onTestFailed(() => {
@@ -35,10 +37,16 @@ export function describeWithControlPlane(name: string, options: Needs, body: (cp
       });
     });
     body(() => {
-      if (!cp) throw new Error('the control plane is there only while tests run');
-      return cp;
+      if (!borrowed) throw new Error('the control plane is there only while tests run');
+      return borrowed.cp;
     });
   });
+}
+
+async function obtain({ helm, obstacle, ...options }: Needs): Promise<Borrowed> {
+  if (Object.keys(options).length === 0) return borrowControlPlane();
+  const cp = await startControlPlane(options);
+  return { cp, giveBack: () => cp.stop() };
 }
 
 function findObstacle({ components = [], helm = false, obstacle }: Needs): string | undefined {
