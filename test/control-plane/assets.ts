@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import type { Component } from './components.ts';
 import { cacheFolder, programName, unbuilt } from './go-modules.ts';
 import {
@@ -9,12 +10,11 @@ import {
   isOlder,
   KUBERNETES,
   type OtherVersion,
+  OUR_MINOR,
   otherKubernetes,
+  REQUIRED,
 } from './kubernetes.ts';
 import { whyNotBuilt } from './not-built.ts';
-
-/** Without these no control plane starts; they are also all that envtest's ready-made bundles hold. */
-const REQUIRED: readonly Binary[] = ['etcd', 'kube-apiserver', 'kubectl'];
 
 /** The binaries of a control plane, as far as they are there. */
 export interface Assets {
@@ -28,13 +28,13 @@ export interface Assets {
 }
 
 /**
- * The binaries at hand: those of KUBEBUILDER_ASSETS if that is set, else what build.ts has built. An API server of another version
- * always is a built one.
+ * The binaries at hand: those of {@link givenFolder}, or else what build.ts has built. An API server of another version always is a
+ * built one.
  *
  * @throws Error when KUBEBUILDER_ASSETS names a folder without etcd, kube-apiserver or kubectl
  */
 export function findAssets(version: OtherVersion | 'newest' = askedVersion() ?? 'newest'): Assets {
-  const given = process.env.KUBEBUILDER_ASSETS;
+  const given = givenFolder();
   const newest = given ? inspectGiven(given) : inspectCache();
   if (version === 'newest') return newest;
   const other = otherKubernetes(version);
@@ -43,6 +43,19 @@ export function findAssets(version: OtherVersion | 'newest' = askedVersion() ?? 
   const [absent] = unbuilt(other);
   if (absent) missing.set('kube-apiserver', whyNotBuilt(other, absent, `npm run control-plane:build ${version}`));
   return { ...newest, apiServer: join(cacheFolder(other), 'kube-apiserver'), isOlder: isOlder(version), missing };
+}
+
+/**
+ * The folder whose binaries are used as they are: the one that KUBEBUILDER_ASSETS names, or a folder of the PATH that has all of
+ * {@link REQUIRED}, with an API server of our minor version.
+ */
+export function givenFolder(): string | undefined {
+  if (process.env.KUBEBUILDER_ASSETS) return process.env.KUBEBUILDER_ASSETS;
+  return (process.env.PATH ?? '').split(delimiter).find((folder) => {
+    if (folder === '' || !REQUIRED.every((binary) => existsSync(join(folder, binary)))) return false;
+    const { stdout } = spawnSync(join(folder, 'kube-apiserver'), ['--version'], { encoding: 'utf8' });
+    return /^Kubernetes v(\d+\.\d+)\./.exec(stdout ?? '')?.[1] === OUR_MINOR;
+  });
 }
 
 /** The path of one binary. */
@@ -71,7 +84,11 @@ function inspectGiven(folder: string): Assets {
   const absent = BINARIES.filter((binary) => !existsSync(join(folder, binary)));
   const lacking = REQUIRED.filter((binary) => absent.includes(binary));
   if (lacking.length > 0) throw new Error(`KUBEBUILDER_ASSETS=${folder} has no ${lacking.join(', no ')}`);
-  return inFolder(folder, new Map(absent.map((binary) => [binary, `KUBEBUILDER_ASSETS has no ${binary}`])));
+  return inFolder(folder, new Map(absent.map((binary) => [binary, `${whereGiven()} has no ${binary}`])));
+}
+
+function whereGiven(): string {
+  return process.env.KUBEBUILDER_ASSETS ? 'KUBEBUILDER_ASSETS' : 'the folder of the PATH with kube-apiserver';
 }
 
 function inFolder(folder: string, missing: ReadonlyMap<Binary, string>): Assets {

@@ -4,12 +4,12 @@ import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:f
 import { basename, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { ACTIONLINT } from './actionlint.ts';
-import { findAssets } from './assets.ts';
+import { findAssets, givenFolder } from './assets.ts';
 import { whyGoFailed } from './go-failure.ts';
 import { cacheFolder, type GoModule, lockedVersion, oldestGo, programName, unbuilt } from './go-modules.ts';
-import { HELM } from './helm.ts';
+import { HELM, helmPath } from './helm.ts';
 import { KARPENTER } from './karpenter.ts';
-import { EVERYDAY_VERSION, KUBERNETES, OTHER_VERSIONS, type OtherVersion, otherKubernetes } from './kubernetes.ts';
+import { EVERYDAY_VERSION, KUBERNETES, type Need, OTHER_VERSIONS, otherKubernetes, REQUIRED } from './kubernetes.ts';
 import { noteNotBuilt } from './not-built.ts';
 import { onExit } from './on-exit.ts';
 import { PROMTOOL, promtoolPath, unpackPromtool } from './promtool.ts';
@@ -97,36 +97,39 @@ function buildFlags(module: GoModule, program: string): string[] {
 }
 
 /**
- * All that is built from Go modules; with KUBEBUILDER_ASSETS nothing.
+ * Builds what some tests need from Go modules. With KUBEBUILDER_ASSETS, or the binaries on the PATH, nothing of the control plane.
  *
- * @param karpenter it takes minutes to build, and few tests need it
- * @param versions of API servers besides those that `npm test` has: some minutes each
  * @returns how many programs could not be built
  * @throws Error when KUBEBUILDER_ASSETS names a folder without etcd, kube-apiserver or kubectl
  */
 export async function buildAll(
   report: (line: string) => void,
-  { karpenter, versions = [] }: { karpenter: boolean; versions?: readonly OtherVersion[] },
+  { components, karpenter, versions }: Pick<Need, 'components' | 'karpenter' | 'versions'>,
 ): Promise<number> {
-  if (process.env.KUBEBUILDER_ASSETS) {
-    findAssets();
-    return 0;
-  }
   if (!promtoolPath() && unpackPromtool()) report("promtool unpacked from Debian's package");
-  const modules = [
-    KUBERNETES,
-    ...[...new Set([EVERYDAY_VERSION, ...versions])].map(otherKubernetes),
-    ...[HELM, ACTIONLINT],
-    ...(promtoolPath() ? [] : [PROMTOOL]),
+  const given = givenFolder();
+  if (given) {
+    findAssets();
+    report(`control plane: the binaries of ${given}`);
+  }
+  const tools = [...(helmPath() ? [] : [HELM]), ACTIONLINT, ...(promtoolPath() ? [] : [PROMTOOL])];
+  const controlPlanes = [
+    components ? KUBERNETES : only(KUBERNETES, REQUIRED),
+    ...[...new Set(versions)].map(otherKubernetes),
     ...(karpenter ? [KARPENTER] : []),
   ];
-  return buildModules(modules, report);
+  return buildModules([...(given ? [] : controlPlanes), ...tools], report);
+}
+
+function only(module: GoModule, programs: readonly string[]): GoModule {
+  const packages = Object.entries(module.packages).filter(([program]) => programs.includes(program));
+  return { ...module, packages: Object.fromEntries(packages) };
 }
 
 if (import.meta.main) {
   // `npm run control-plane:build 1.35 karpenter`: those, too.
-  const versions = OTHER_VERSIONS.filter((version) => process.argv.includes(version));
+  const versions = OTHER_VERSIONS.filter((version) => version === EVERYDAY_VERSION || process.argv.includes(version));
   const karpenter = process.argv.includes('karpenter');
-  const failed = await buildAll((line) => process.stdout.write(`${line}\n`), { karpenter, versions });
+  const failed = await buildAll((line) => process.stdout.write(`${line}\n`), { components: true, karpenter, versions });
   process.exitCode = failed > 0 ? 1 : 0;
 }

@@ -1,6 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { cacheFolder, type GoModule } from './go-modules.ts';
+import { delimiter, join } from 'node:path';
+import { cacheFolder, type GoModule, lockedVersion } from './go-modules.ts';
 import { whyNotBuilt } from './not-built.ts';
 import { runTool, type ToolResult } from './run-tool.ts';
 import { createWorkspace } from './workspace.ts';
@@ -12,11 +13,18 @@ export const HELM: GoModule = {
   linkerVariables: (version) => ({ 'helm.sh/helm/v4/internal/version.version': version }),
 };
 
-/** The helm at hand: that of KUBEBUILDER_ASSETS if it has one, else what build.ts has built, else `undefined`. */
+/** The helm at hand: that of KUBEBUILDER_ASSETS, what build.ts has built, or one of the PATH of our minor version. */
 export function helmPath(): string | undefined {
-  const given = process.env.KUBEBUILDER_ASSETS;
-  const folders = [...(given ? [given] : []), cacheFolder(HELM)];
-  return folders.map((folder) => join(folder, 'helm')).find((file) => existsSync(file));
+  const { KUBEBUILDER_ASSETS: given = '', PATH = '' } = process.env;
+  const isHelm = (folder: string) => folder !== '' && existsSync(join(folder, 'helm'));
+  const folder = [given, cacheFolder(HELM)].find(isHelm) ?? PATH.split(delimiter).filter(isHelm).find(isOurMinor);
+  return folder && join(folder, 'helm');
+}
+
+function isOurMinor(folder: string): boolean {
+  const { stdout } = spawnSync(join(folder, 'helm'), ['version', '--short'], { encoding: 'utf8' });
+  const [major, minor] = lockedVersion(HELM, 'helm').split('.');
+  return (stdout ?? '').startsWith(`${major}.${minor}.`);
 }
 
 /** Why there is no helm, if so. */

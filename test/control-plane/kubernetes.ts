@@ -14,21 +14,35 @@ export type Binary = keyof typeof PACKAGES;
 
 export const BINARIES = Object.keys(PACKAGES) as Binary[];
 
+/** Without these no control plane starts. They are also all that the bundles of setup-envtest hold. */
+export const REQUIRED: readonly Binary[] = ['etcd', 'kube-apiserver', 'kubectl'];
+
 export const KUBERNETES: GoModule = {
   folder: join(import.meta.dirname, 'kubernetes-1.36'),
   packages: PACKAGES,
   linkerVariables,
 };
 
-/** The minor version of {@link KUBERNETES}. */
-const OURS = lockedVersion(KUBERNETES, 'kube-apiserver').slice(1).split('.', 2).join('.');
+/** The minor version of {@link KUBERNETES}, such as `1.36`. */
+export const OUR_MINOR = lockedVersion(KUBERNETES, 'kube-apiserver').slice(1).split('.', 2).join('.');
 
 /** The minor versions of Kubernetes that the tests run against besides: a folder each. */
 export const OTHER_VERSIONS = ['1.33', '1.34', '1.35', '1.37'] as const;
 export type OtherVersion = (typeof OTHER_VERSIONS)[number];
 
-/** The one of them that `npm test` has, too; the others are left to the nightly run. */
+/** The one of them that `npm run test:all` has, too. The others are left to the nightly run. */
 export const EVERYDAY_VERSION: OtherVersion = '1.34';
+
+/** What some tests need besides Node.js and a control plane of {@link REQUIRED}. */
+export interface Need {
+  /** The controller manager and the scheduler. */
+  readonly components: boolean;
+  readonly browser: boolean;
+  readonly karpenter: boolean;
+  readonly realNodes: boolean;
+  /** API servers of other versions. */
+  readonly versions: readonly OtherVersion[];
+}
 
 /** An API server of another version. Its etcd and kubectl are those of {@link KUBERNETES}. */
 export function otherKubernetes(version: OtherVersion): GoModule {
@@ -49,17 +63,19 @@ export function askedVersion(): OtherVersion | undefined {
   if (!asked) return undefined;
   const found = OTHER_VERSIONS.find((version) => version === asked);
   if (found) return found;
-  throw new Error(`TAINTKEEPER_TEST_KUBERNETES=${asked}: there are only ${OTHER_VERSIONS.join(', ')} besides ${OURS}`);
+  throw new Error(
+    `TAINTKEEPER_TEST_KUBERNETES=${asked}: there are only ${OTHER_VERSIONS.join(', ')} besides ${OUR_MINOR}`,
+  );
 }
 
 /** `36` of the version asked for, or of {@link KUBERNETES}. Binaries of KUBEBUILDER_ASSETS are taken for as new. */
 export function testedMinor(): number {
-  return minorOf(askedVersion() ?? OURS);
+  return minorOf(askedVersion() ?? OUR_MINOR);
 }
 
 /** Whether an API server of that version is older than the other components, which are of {@link KUBERNETES}. */
 export function isOlder(version: OtherVersion): boolean {
-  return minorOf(version) < minorOf(OURS);
+  return minorOf(version) < minorOf(OUR_MINOR);
 }
 
 function minorOf(version: string): number {

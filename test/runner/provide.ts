@@ -1,31 +1,20 @@
 import { findChromium } from '../browser/chromium.ts';
 import { buildAll } from '../control-plane/build.ts';
-import type { OtherVersion } from '../control-plane/kubernetes.ts';
+import type { Need } from '../control-plane/kubernetes.ts';
 import { provideRealNode } from '../real-node/provide.ts';
 import { isInstalled, SHELLS } from '../tools/shells.ts';
 import { installPackages } from './debian-packages.ts';
 
 /**
- * Everything that tests need besides Node.js, as far as it can be had: a browser, shells, and what is built from Go modules. What cannot
- * be had is no error here: the tests that need it say so.
+ * What tests need besides Node.js, as far as it can be had: a browser, shells, and what is built from Go modules. A thing that cannot be
+ * had is no error here: the tests that need it say so.
  *
  * @param report gets one line for each thing that is built or installed
- * @param needs what is for a few tests alone, and API servers besides those that every run has
  * @throws Error when KUBEBUILDER_ASSETS names a folder without etcd, kube-apiserver or kubectl
  */
-export async function provide(
-  report: (line: string) => void,
-  {
-    realNodes,
-    ...needs
-  }: {
-    readonly karpenter: boolean;
-    readonly realNodes: boolean;
-    readonly versions: readonly OtherVersion[];
-  },
-): Promise<void> {
+export async function provide(report: (line: string) => void, { browser, realNodes, ...needs }: Need): Promise<void> {
   const shells = SHELLS.filter((shell) => !isInstalled(shell)).map(({ name }) => name);
-  installPackages([...(findChromium() ? [] : ['chromium']), ...shells], report);
+  installPackages([...(!browser || findChromium() ? [] : ['chromium']), ...shells], report);
   await buildAll(report, needs);
   if (realNodes) await provideRealNode(report);
 }

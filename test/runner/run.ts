@@ -1,26 +1,28 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { type CliOptions, parseCLI, startVitest } from 'vitest/node';
-import { askedVersion, EVERYDAY_VERSION, OTHER_VERSIONS, type OtherVersion } from '../control-plane/kubernetes.ts';
+import { EVERYDAY_VERSION } from '../control-plane/kubernetes.ts';
 import { PROGRAM_VARIABLE } from '../control-plane/program.ts';
 import { createWorkspace } from '../control-plane/workspace.ts';
 import { seedEnvironment } from '../seed.ts';
 import { isExpected } from './expected-skips.ts';
 import NotRunReporter from './not-run-reporter.ts';
 import { provide } from './provide.ts';
-import { asksForRealNodes, DRAWN, EVERYDAY_PROJECTS, ONLY_NIGHTLY, otherVersionOf, projectOf } from './suites.ts';
+import { contentsOf, needsOf, type Part, partsOf, TIERS, type Tier } from './suites.ts';
 import { addTallies, byObstacle, closingLine, NOTHING, type Tally } from './tally.ts';
 
 /**
- * All tests: first those that need nothing but Node.js, then, once what they need is built or installed, the rest. What cannot be had
- * does not stop the others; the last line says what did not run, and why. With CI=true that is a failure, but for expected-skips.ts.
+ * Runs the tests of a tier: first those that need only Node.js, then, once what they need is built or installed, the others. A thing
+ * that cannot be built does not stop the rest; the last line says which tests did not run, and why. With CI=true that is a failure,
+ * except for expected-skips.ts.
  *
- *     npm test [-- FILE ... | any option of `vitest run`]
- *     npm run test:nightly                    what `npm test` leaves out: see suites.ts
+ *     npm test [-- FILE ... | any option of `vitest run`]     with FILE: these files, whatever tier they are of
+ *     npm run test:all                                        everything that runs before each merge
+ *     npm run test:rest                                       the same without what `npm test` has
+ *     npm run test:nightly                                    what is too slow for that
  */
-const NIGHTLY = '--nightly';
 
-/** So that what is drawn is new, and much. What somebody has set stays. */
+/** Random cases are new and many. What somebody has set stays. */
 const NIGHTLY_ENVIRONMENT = {
   TAINTKEEPER_TEST_ALL: EVERYDAY_VERSION,
   TAINTKEEPER_SEED: 'random',
@@ -28,19 +30,6 @@ const NIGHTLY_ENVIRONMENT = {
 };
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
-
-/** Some of the tests. */
-interface Part {
-  readonly projects: string | string[];
-  readonly files?: readonly string[];
-  readonly exclude?: readonly string[];
-}
-
-const NIGHTLY_PARTS: readonly Part[] = [
-  { projects: 'e2e', files: [...ONLY_NIGHTLY, ...DRAWN] },
-  { projects: 'real-node' },
-  ...OTHER_VERSIONS.map((version) => ({ projects: projectOf(version) })),
-];
 
 try {
   process.exitCode = await main(process.argv.slice(2));
@@ -50,32 +39,17 @@ try {
 }
 
 async function main(args: string[]): Promise<number> {
-  const nightly = args.includes(NIGHTLY);
-  const { filter, options } = parseCLI(['vitest', 'run', ...args.filter((arg) => arg !== NIGHTLY)]);
-  if (nightly) Object.assign(process.env, { ...NIGHTLY_ENVIRONMENT, ...process.env });
+  const tier = TIERS.find((one) => args.includes(`--${one}`)) ?? 'core';
+  const { filter, options } = parseCLI(['vitest', 'run', ...args.filter((arg) => arg !== `--${tier}`)]);
+  if (tier === 'nightly') Object.assign(process.env, { ...NIGHTLY_ENVIRONMENT, ...process.env });
   // One for all parts.
   Object.assign(process.env, seedEnvironment());
-  let tally = options.project ? NOTHING : await run({ projects: 'unit', files: filter }, options);
-  await provide(say, {
-    karpenter: nightly || filter.some((file) => file.includes('karpenter')),
-    realNodes: nightly || asksForRealNodes(filter, options.project),
-    versions: nightly ? OTHER_VERSIONS : askedVersions(options),
-  });
+  const { alone, others } = partsOf(tier, filter, options.project);
+  let tally = alone ? await run(alone, options) : NOTHING;
+  await provide(say, needsOf(tier, filter, options.project));
   process.env[PROGRAM_VARIABLE] ??= buildBundle();
-  for (const part of nightly ? NIGHTLY_PARTS : [mainPart(filter, options)]) {
-    tally = addTallies(tally, await run(part, options));
-  }
-  return conclude(tally);
-}
-
-/** The versions of Kubernetes that somebody asks for, by the environment or by a project's name. */
-function askedVersions({ project = [] }: CliOptions): OtherVersion[] {
-  return [askedVersion(), ...[project].flat().map(otherVersionOf)].filter((version) => version !== undefined);
-}
-
-function mainPart(files: readonly string[], { project }: CliOptions): Part {
-  // Who asks for a file gets it.
-  return { projects: project ?? EVERYDAY_PROJECTS, files, exclude: files.length > 0 ? [] : ONLY_NIGHTLY };
+  for (const part of others) tally = addTallies(tally, await run(part, options));
+  return conclude(tally, filter.length > 0 || options.project ? undefined : tier);
 }
 
 async function run({ projects, files = [], exclude = [] }: Part, options: CliOptions): Promise<Tally> {
@@ -87,7 +61,7 @@ async function run({ projects, files = [], exclude = [] }: Part, options: CliOpt
     watch: false,
     // Files that are asked for by name may all be of the other part.
     passWithNoTests: true,
-    project: projects,
+    project: [projects].flat(),
     // As `--exclude` comes to projects: vitest's `exclude` would be the root's alone.
     cliExclude: [...exclude, ...(options.exclude ?? [])],
     reporters: [...(reporters.length > 0 ? reporters : ['default']), reporter],
@@ -110,7 +84,7 @@ function buildBundle(): string {
 }
 
 /** Prints the last line. Gives the exit code. */
-function conclude(tally: Tally): number {
+function conclude(tally: Tally, tier: Tier | undefined): number {
   if (tally.passed + tally.failed + tally.skipped.length === 0) throw new Error('no test file matches these names');
   const unexpected = tally.skipped.filter(({ obstacle }) => !isExpected(obstacle));
   const failsFor = process.env.CI === 'true' ? [...byObstacle(unexpected).keys()] : [];
@@ -119,7 +93,7 @@ function conclude(tally: Tally): number {
       `error: with CI=true this skip is not allowed (see test/runner/expected-skips.ts): ${obstacle}\n`,
     );
   }
-  say(`\n${closingLine(tally)}`);
+  say(`\n${closingLine(tally, tier && contentsOf(tier))}`);
   // Vitest has set it for whatever it takes for a failure.
   return process.exitCode || tally.failed > 0 || failsFor.length > 0 ? 1 : 0;
 }

@@ -1,13 +1,39 @@
 import { globSync } from 'node:fs';
 import { join, normalize } from 'node:path';
-import { EVERYDAY_VERSION, OTHER_VERSIONS, type OtherVersion } from '../control-plane/kubernetes.ts';
+import {
+  askedVersion,
+  EVERYDAY_VERSION,
+  type Need,
+  OTHER_VERSIONS,
+  type OtherVersion,
+} from '../control-plane/kubernetes.ts';
+
+/**
+ * What runs when. `core` is `npm test`: an answer while somebody works. `all` runs before each merge; `rest` is `all` without `core`, which
+ * CI runs after it. `nightly` is what `all` leaves out.
+ */
+export const TIERS = ['core', 'all', 'rest', 'nightly'] as const;
+export type Tier = (typeof TIERS)[number];
 
 const files = (...names: readonly string[]) => names.map((name) => `test/e2e/${name}.test.ts`);
 
-/** What `npm test` leaves to `npm run test:nightly`: it waits for minutes, is about the rig itself, or needs the history. By its name each runs at any time. */
+/** The end-to-end tests of `core`: installation, denial, restoration, tolerations, registration, leader loss, certificates, CRDs, doctor. */
+export const CORE = files(
+  'cluster-install',
+  'node-taints',
+  'daemon-set-tolerations',
+  'registration',
+  'leader-election',
+  'cluster-certificates',
+  'crds',
+  'policy-validation',
+  'doctor',
+);
+
+/** What waits for minutes, is about the rig itself, or needs the history. */
 export const ONLY_NIGHTLY = [
   ...files('faults', 'cluster-trust', 'drift-leader', 'karpenter*', 'upgrade'),
-  ...files('rig', 'rig-faults', 'rig-kubelets', 'rig-replicas'),
+  ...files('rig', 'rig-faults', 'rig-kubelets', 'rig-replicas', 'rig-shared'),
   ...['demo', 'disk-pressure', 'nftables', 'one-node', 'two-nodes', 'outages-*'].map(
     (name) => `test/real-node/${name}.test.ts`,
   ),
@@ -37,8 +63,85 @@ export function otherVersionOf(project: string): OtherVersion | undefined {
   return OTHER_VERSIONS.find((version) => projectOf(version) === project);
 }
 
-/** Those of `npm test` that need more than Node.js. */
-export const EVERYDAY_PROJECTS = ['tools', 'browser', 'e2e', projectOf(EVERYDAY_VERSION), 'real-node'];
+/** The projects of `all` that need more than Node.js. */
+const ALL_PROJECTS = ['tools', 'browser', 'e2e', projectOf(EVERYDAY_VERSION), 'real-node'];
+
+/** Some of the tests, as vitest is asked for them. */
+export interface Part {
+  readonly projects: string | readonly string[];
+  readonly files?: readonly string[];
+  readonly exclude?: readonly string[];
+}
+
+/** `alone` needs only Node.js, and runs before anything is built. */
+export interface Parts {
+  readonly alone?: Part | undefined;
+  readonly others: readonly Part[];
+}
+
+/**
+ * What a tier runs.
+ * @param filter parts of paths, as vitest takes them: files that are asked for run whatever tier they are of
+ * @param projects those that are asked for
+ */
+export function partsOf(tier: Tier, filter: readonly string[] = [], projects?: string | readonly string[]): Parts {
+  if (projects) return { others: [{ projects, files: filter }] };
+  const unit: Part = { projects: 'unit', files: filter };
+  if (filter.length > 0) return { alone: unit, others: [{ projects: ALL_PROJECTS, files: filter }] };
+  switch (tier) {
+    case 'core':
+      return { alone: unit, others: [{ projects: 'tools' }, { projects: 'e2e', files: CORE }] };
+    case 'all':
+      return { alone: unit, others: [{ projects: ALL_PROJECTS, exclude: ONLY_NIGHTLY }] };
+    case 'rest': {
+      const projects = ALL_PROJECTS.filter((project) => project !== 'tools' && project !== 'e2e');
+      const exclude = ONLY_NIGHTLY;
+      return {
+        others: [
+          { projects: 'e2e', exclude: [...exclude, ...CORE] },
+          { projects, exclude },
+        ],
+      };
+    }
+    case 'nightly':
+      return {
+        alone: unit,
+        others: [
+          { projects: 'e2e', files: [...ONLY_NIGHTLY, ...DRAWN] },
+          { projects: 'real-node' },
+          ...OTHER_VERSIONS.map((version) => ({ projects: projectOf(version) })),
+        ],
+      };
+  }
+}
+
+/** What has to be built or installed for a tier, or for the files and projects that are asked for. */
+export function needsOf(tier: Tier, filter: readonly string[] = [], projects?: string | readonly string[]): Need {
+  const isAsked = filter.length > 0 || projects !== undefined;
+  if (tier === 'core' && !isAsked)
+    return { components: false, browser: false, karpenter: false, realNodes: false, versions: [] };
+  const nightly = tier === 'nightly';
+  const asked = [askedVersion(), ...[projects ?? []].flat().map(otherVersionOf)];
+  return {
+    components: true,
+    browser: true,
+    karpenter: nightly || filter.some((file) => file.includes('karpenter')),
+    realNodes: nightly || asksForRealNodes(filter, projects),
+    versions: nightly ? OTHER_VERSIONS : [EVERYDAY_VERSION, ...asked.filter((version) => version !== undefined)],
+  };
+}
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+/** What the other tiers have, for the last line of a run of `core`; nothing after the others. */
+export function contentsOf(tier: Tier): string | undefined {
+  if (tier !== 'core') return undefined;
+  const nightly = globSync(ONLY_NIGHTLY, { cwd: ROOT });
+  const left = globSync('test/{e2e,browser,real-node}/**/*.test.ts', { cwd: ROOT }).filter(
+    (file) => !CORE.includes(file) && !nightly.includes(file),
+  );
+  return `npm run test:all has ${left.length} more files, and Kubernetes ${EVERYDAY_VERSION}; npm run test:nightly ${nightly.length}, and ${OTHER_VERSIONS.length} versions`;
+}
 
 /**
  * What runs on another version: what depends on it, or nearly everything. TAINTKEEPER_TEST_ALL says where all runs: `1` for every version,
@@ -48,8 +151,6 @@ export function onOtherKubernetes(version: OtherVersion): { include: string[]; e
   if (!['1', version].includes(process.env.TAINTKEEPER_TEST_ALL ?? '')) return { include: VERSION_MATTERS };
   return { include: files('*'), exclude: VERSION_IS_NOTHING };
 }
-
-const ROOT = join(import.meta.dirname, '..', '..');
 
 /**
  * Whether tests on real nodes are asked for: the programs and the image that they take are built for nobody else.

@@ -42,15 +42,19 @@ export function byObstacle(skipped: readonly Skipped[]): Map<string, { files: st
   return groups;
 }
 
-/** The last line: `120 passed, 0 failed; not run: 12 files (etcd 3.6.8: …), 2 tests (there is no fish)`. */
-export function closingLine({ passed, failed, skipped }: Tally): string {
+/**
+ * The last line: `120 passed, 0 failed; not run: 12 files (etcd 3.6.8: …), 2 tests (there is no fish)`.
+ * @param elsewhere what the run was not meant to have
+ */
+export function closingLine({ passed, failed, skipped }: Tally, elsewhere?: string): string {
   // What is so everywhere comes last.
   const groups = [...byObstacle(skipped)].sort(([one], [other]) => Number(isExpected(one)) - Number(isExpected(other)));
   const parts = groups.map(([obstacle, { files, tests }]) => {
     const counts = [count(files.length, 'file'), count(tests.length, 'test')].filter((text) => text !== '');
     return `${counts.join(' and ')} (${obstacle})`;
   });
-  return `${passed} passed, ${failed} failed${parts.length > 0 ? `; not run: ${parts.join(', ')}` : ''}`;
+  const notRun = parts.length > 0 ? `; not run: ${parts.join(', ')}` : '';
+  return `${passed} passed, ${failed} failed${notRun}${elsewhere ? ` (${elsewhere})` : ''}`;
 }
 
 function count(number: number, what: string): string {

@@ -1,11 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { binaryPath, findAssets, obstacleTo } from '../../control-plane/assets.ts';
 import { cacheFolder, type GoModule, programName, unbuilt } from '../../control-plane/go-modules.ts';
 import { HELM } from '../../control-plane/helm.ts';
 import { KARPENTER } from '../../control-plane/karpenter.ts';
-import { BINARIES, KUBERNETES, OTHER_VERSIONS, otherKubernetes } from '../../control-plane/kubernetes.ts';
+import { BINARIES, KUBERNETES, OTHER_VERSIONS, OUR_MINOR, otherKubernetes } from '../../control-plane/kubernetes.ts';
 import { PROMTOOL } from '../../control-plane/promtool.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 
@@ -100,4 +100,20 @@ it('what a given folder lacks besides is an obstacle to those that need it', () 
   for (const binary of ['etcd', 'kubectl', 'kube-apiserver']) writeFileSync(join(cache, binary), '', { flag: 'wx' });
   expect(obstacleTo([], findAssets())).toBeUndefined();
   expect(obstacleTo(['kube-scheduler'], findAssets())).toBe('KUBEBUILDER_ASSETS has no kube-scheduler');
+});
+
+it.each([
+  { version: `${OUR_MINOR}.9`, isUsed: true },
+  { version: '1.20.1', isUsed: false },
+])('binaries on the PATH of version $version are used: $isUsed', ({ version, isUsed }) => {
+  const bin = temporaryDirectory();
+  for (const binary of BINARIES.slice(0, 3)) {
+    writeFileSync(join(bin, binary), `#!/bin/sh\necho Kubernetes v${version}\n`, { mode: 0o755 });
+  }
+  vi.stubEnv('PATH', `${temporaryDirectory()}${delimiter}${bin}${delimiter}${process.env.PATH}`);
+  const assets = findAssets();
+  expect(assets.folder === bin).toBe(isUsed);
+  expect(assets.missing.get('kube-scheduler')).toMatch(
+    isUsed ? /^the folder of the PATH with kube-apiserver has no/ : /not built/,
+  );
 });

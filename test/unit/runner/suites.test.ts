@@ -1,6 +1,7 @@
+import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { asksForRealNodes } from '../../runner/suites.ts';
+import { asksForRealNodes, CORE, contentsOf, needsOf, type Part, partsOf, type Tier } from '../../runner/suites.ts';
 
 it.each<{ filter: string[]; project?: string | string[]; asked: boolean }>([
   { filter: [], asked: true },
@@ -14,4 +15,52 @@ it.each<{ filter: string[]; project?: string | string[]; asked: boolean }>([
   { filter: [], project: '!unit', asked: true },
 ])('of $filter in $project', ({ filter, project, asked }) => {
   expect(asksForRealNodes(filter, project)).toBe(asked);
+});
+
+const ROOT = join(import.meta.dirname, '..', '..', '..');
+const END_TO_END = globSync('test/e2e/*.test.ts', { cwd: ROOT });
+
+/** The files of test/e2e that a tier runs on the newest Kubernetes. */
+function endToEnd(tier: Tier): string[] {
+  const hasThem = ({ projects }: Part) => [projects].flat().includes('e2e');
+  return partsOf(tier)
+    .others.filter(hasThem)
+    .flatMap(({ files = END_TO_END, exclude = [] }) => {
+      const [included, excluded] = [files, exclude].map((patterns) => globSync(patterns, { cwd: ROOT }));
+      return (included ?? []).filter((file) => END_TO_END.includes(file) && !excluded?.includes(file));
+    })
+    .sort();
+}
+
+it('core and rest are all, and nothing of it runs twice', () => {
+  expect([...endToEnd('core'), ...endToEnd('rest')].sort()).toEqual(endToEnd('all'));
+});
+
+it('no end-to-end test is in no tier', () => {
+  expect([...new Set([...endToEnd('all'), ...endToEnd('nightly')])].sort()).toEqual(END_TO_END.sort());
+});
+
+it('the files of core are there', () => {
+  expect(globSync(CORE, { cwd: ROOT })).toHaveLength(CORE.length);
+});
+
+it('a file that is asked for runs whatever tier it is of', () => {
+  const { alone, others } = partsOf('core', ['rig']);
+  expect([alone, ...others].map((part) => part?.files)).toEqual([['rig'], ['rig']]);
+});
+
+it.each<{ tier: Tier; filter?: string[]; project?: string; components: boolean; versions: number }>([
+  { tier: 'core', components: false, versions: 0 },
+  { tier: 'core', filter: ['backstop'], components: true, versions: 1 },
+  { tier: 'core', project: 'e2e-1.37', components: true, versions: 2 },
+  { tier: 'all', components: true, versions: 1 },
+  { tier: 'nightly', components: true, versions: 4 },
+])('$tier with $filter $project needs components: $components, $versions versions', (asked) => {
+  const { components, versions } = needsOf(asked.tier, asked.filter, asked.project);
+  expect({ components, versions: versions.length }).toEqual({ components: asked.components, versions: asked.versions });
+});
+
+it('the last line of core says what it leaves out', () => {
+  expect(contentsOf('core')).toMatch(/^npm run test:all has \d+ more files, .+; npm run test:nightly \d+, .+$/);
+  expect(contentsOf('rest')).toBeUndefined();
 });
