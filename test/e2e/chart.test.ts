@@ -261,7 +261,11 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     const objects = await render();
     const pod = objects.find(({ kind }) => kind === 'Pod') as KubernetesObject & { spec: PodSpec };
     const { deployment, container } = deploymentOf(objects);
-    expect(pod.metadata.annotations).toMatchObject({ 'helm.sh/hook': 'test' });
+    expect(pod.metadata.annotations).toMatchObject({
+      'helm.sh/hook': 'test',
+      // `helm uninstall` would leave one that failed.
+      'helm.sh/hook-delete-policy': expect.stringContaining('hook-failed'),
+    });
     expect(pod.spec).toMatchObject({
       automountServiceAccountToken: false,
       restartPolicy: 'Never',

@@ -8,10 +8,11 @@ import { objectsOf } from './kubernetes-objects.ts';
 
 const TIMEOUT_MS = 30_000;
 
-/** Every name leads to this machine, as the Service's does to a pod. */
-const ALL_NAMES_ARE_LOCAL = `const dns = require('node:dns');
+/** There is no cluster DNS. */
+const NO_DNS = `const dns = require('node:dns');
 const { lookup } = dns;
-dns.lookup = (name, options, callback) => lookup('127.0.0.1', options, callback);
+dns.lookup = (name, options, callback) =>
+  name === '127.0.0.1' ? lookup(name, options, callback) : callback(new Error(\`no name is known: \${name}\`));
 `;
 
 interface TestPod {
@@ -35,7 +36,7 @@ describeWithControlPlane("what the chart's `helm test` runs in its pod", { helm:
     await installation.start(['a']);
     const { data } = await readCertificates(cp());
     workspace.write('ca.crt', Buffer.from(data['ca.crt'], 'base64').toString());
-    workspace.write('dns.cjs', ALL_NAMES_ARE_LOCAL);
+    workspace.write('dns.cjs', NO_DNS);
   });
   afterAll(async () => {
     await installation.stop();
@@ -43,7 +44,10 @@ describeWithControlPlane("what the chart's `helm test` runs in its pod", { helm:
   });
 
   /** The command in the pod's environment, with the Service at another port. */
-  async function ask(change: (url: URL) => void = () => {}) {
+  async function ask(
+    changes: Readonly<Record<string, string>> = {},
+    changed: (text: string) => string = (text) => text,
+  ) {
     const [
       {
         command: [, ...args],
@@ -51,34 +55,29 @@ describeWithControlPlane("what the chart's `helm test` runs in its pod", { helm:
       },
     ] = pod.containers as [TestPod['containers'][number]];
     const variables = Object.fromEntries(env.map(({ name, value }) => [name, value]));
-    const url = new URL(variables.WEBHOOK ?? '');
-    url.port = String(installation.proxy.port);
-    change(url);
-    return runTool(process.execPath, ['--require', workspace.path('dns.cjs'), ...args], {
-      env: { WEBHOOK: url.href, NODE_EXTRA_CA_CERTS: workspace.path('ca.crt') },
+    // As the kubelet sets them for each Service of the namespace.
+    const links = { TAINTKEEPER_SERVICE_HOST: '127.0.0.1', TAINTKEEPER_SERVICE_PORT: String(installation.proxy.port) };
+    return runTool(process.execPath, ['--require', workspace.path('dns.cjs'), ...args.map(changed)], {
+      env: { ...variables, ...links, NODE_EXTRA_CA_CERTS: workspace.path('ca.crt'), ...changes },
     });
   }
 
-  it('succeeds when a replica answers over the Service', async () => {
+  it('succeeds when a replica answers over the Service, without DNS', async () => {
     await expect
       .poll(() => ask(), { timeout: TIMEOUT_MS })
       .toMatchObject({
         code: 0,
-        stdout: expect.stringMatching(/^https:\/\/taintkeeper\.taintkeeper\.svc:\d+\/validate: answers\n$/),
+        stdout: expect.stringMatching(/^https:\/\/taintkeeper\.taintkeeper\.svc at 127\.0\.0\.1 port \d+: answers\n$/),
       });
   });
 
   it('fails for a name that the certificate is not for', async () => {
-    const answer = await ask((url) => {
-      url.hostname = 'other.taintkeeper.svc';
-    });
+    const answer = await ask({ NAME: 'other.taintkeeper.svc' });
     expect(answer).toMatchObject({ code: 1, stdout: expect.stringContaining('does not answer: ') });
   });
 
   it('fails when something else answers', async () => {
-    const answer = await ask((url) => {
-      url.pathname = '/nothing';
-    });
+    const answer = await ask({}, (text) => text.replace("'/validate'", "'/nothing'"));
     expect(answer).toMatchObject({ code: 1, stdout: expect.stringContaining('answered 404') });
   });
 });
