@@ -161,6 +161,13 @@ export async function startDoctorRig(cp: ControlPlane, pair: Pair): Promise<Doct
 
   await Promise.all(REPLICAS.map((name) => rig.add(name, pair)));
   await waitForRegistration(cp);
+  // Their endpoints are ready already: until they are, the API server calls what a kubelet would still hold back.
+  for (const name of REPLICAS) {
+    await waitUntil(async () => ((await member(name).replica.readyz()).status === 200 ? true : undefined), {
+      timeoutMs: 30_000,
+      otherwise: () => `${name} is not ready`,
+    });
+  }
   await leadToEndpoints(cp, installation);
   return rig;
 
