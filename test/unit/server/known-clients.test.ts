@@ -9,7 +9,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import { type Authority, createAuthority, type KeyPair } from '../../control-plane/credentials.ts';
 import { NAMES, SOON, start } from '../replica/running-app.ts';
-import { harmlessReview } from '../reviews.ts';
+import { harmlessReview, taintDropReview } from '../reviews.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 
 const [apiServers, others] = await Promise.all([createAuthority(), createAuthority()]);
@@ -21,12 +21,12 @@ async function startGuarded() {
   const trust = ({ cert }: Authority) => writeFileSync(caFile, cert);
   trust(apiServers);
   const app = await start({ clientCa: caFile, names: NAMES });
-  return { ...app, caFile, trust, call: (pair?: KeyPair) => call(app, pair) };
+  return { ...app, caFile, trust, call: (pair?: KeyPair, review?: object) => call(app, pair, review) };
 }
 
 /** What a client with this certificate, or without any, is told. */
-async function call({ url, ca }: { url: string; ca(): string }, pair?: KeyPair) {
-  const body = JSON.stringify(harmlessReview());
+async function call({ url, ca }: { url: string; ca(): string }, pair?: KeyPair, review: object = harmlessReview()) {
+  const body = JSON.stringify(review);
   const outgoing = request(`${url}/validate`, {
     method: 'POST',
     agent: false,
@@ -48,6 +48,14 @@ it('whoever shows a certificate of the CA is answered; whoever has none, or one 
   expect(log.lines().filter(({ msg }) => msg.startsWith('refused a client: '))).toEqual([
     expect.objectContaining({ address: '127.0.0.1', level: 40 }),
     expect.objectContaining({ address: '127.0.0.1', level: 40 }),
+  ]);
+});
+
+it('the log says which client sent a review, by its address and its certificate, whatever the review says', async () => {
+  const { call, log } = await startGuarded();
+  await call(apiServer, taintDropReview());
+  expect(log.lines().filter(({ outcome }) => outcome !== undefined)).toMatchObject([
+    { origin: '127.0.0.1 kube-apiserver', user: 'dev@example.com' },
   ]);
 });
 
