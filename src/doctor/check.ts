@@ -43,6 +43,7 @@ export type CheckName =
   | 'leader'
   | 'failed calls'
   | 'versions'
+  | 'records on nodes'
   | 'ignored DaemonSets'
   | 'registration';
 

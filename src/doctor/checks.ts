@@ -6,6 +6,7 @@ import { checkLeader, checkPermissions, checkRegistration, checkReports, checkRi
 import { checkNodePools } from './checks/node-pools.ts';
 import { checkOtherWebhooks } from './checks/other-webhooks.ts';
 import { checkPolicies, checkWildcards } from './checks/policies.ts';
+import { checkRecords } from './checks/records.ts';
 import { checkReplicas } from './checks/replicas.ts';
 import { checkSecret } from './checks/secret.ts';
 import { checkIgnoredDaemonSets, checkSelectors } from './checks/selectors.ts';
@@ -68,6 +69,7 @@ export const CHECKS: readonly Check[] = [
   { ...CONFIGURATION, name: 'leader', dependsOn: LEADER_NEEDS, run: checkLeader },
   { ...CONFIGURATION, name: 'failed calls', dependsOn: [], run: checkFailedCalls },
   { ...CONFIGURATION, name: 'versions', dependsOn: [], run: checkVersions },
+  { ...CONFIGURATION, name: 'records on nodes', dependsOn: [], run: checkRecords },
   { ...CONFIGURATION, name: 'ignored DaemonSets', dependsOn: [], run: checkIgnoredDaemonSets },
   {
     ...CONFIGURATION,

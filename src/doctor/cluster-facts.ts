@@ -9,6 +9,7 @@ import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { parsePolicies } from '../files/policy-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
 import type { NodeView } from '../judge/node-view.ts';
+import { NODE_ANNOTATIONS_POLICY } from '../native/node-annotations.ts';
 import { NOT_OURS, REPORT_API_VERSION } from '../objects/cluster-report.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { announcedAt, asNode, viewNode } from '../objects/node-object.ts';
@@ -86,6 +87,8 @@ export interface ClusterFacts {
   readonly nodePools: Reading<NodePoolFacts>;
   /** Names of the ClusterReports that somebody else has made, where taintkeeper writes any; undefined where there is no such API. */
   readonly foreignReports: Reading<readonly string[] | undefined>;
+  /** The policy of the API server, and its binding, that protects records on nodes; undefined for one that is not there. */
+  readonly recordProtection: Reading<readonly ({ readonly spec?: unknown } | undefined)[]>;
   /** Of webhooks, everybody's. */
   readonly configurations: Reading<readonly RegisteredConfiguration[]>;
   readonly rights: Reading<RightsReview>;
@@ -102,6 +105,13 @@ const STATUS_PAUSE_MS = 6_000;
 /** Reads what the cluster has for the policies to be about. What cannot be read says so; nothing is thrown. */
 export async function gatherCluster(client: ApiClient, installation: Installation): Promise<ClusterFacts> {
   const nodes = read(() => list(client, '/api/v1/nodes', projectNode));
+  const recordProtection = read(() =>
+    Promise.all(
+      ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'].map((resource) =>
+        look<{ readonly spec?: unknown }>(client, `${ADMISSION_REGISTRATION}/${resource}/${NODE_ANNOTATIONS_POLICY}`),
+      ),
+    ),
+  );
   const [builtin, policies, daemonSets, nodePools, foreignReports, configurations, rights, lease, version, metrics] =
     await Promise.all([
       readBuiltinPolicies(),
@@ -122,6 +132,7 @@ export async function gatherCluster(client: ApiClient, installation: Installatio
     daemonSets,
     nodePools,
     foreignReports,
+    recordProtection: await recordProtection,
     configurations,
     rights,
     lease,

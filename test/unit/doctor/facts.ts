@@ -13,6 +13,7 @@ import { known, type Reading } from '../../../src/doctor/reading.ts';
 import type { ReplicaFacts } from '../../../src/doctor/replicas.ts';
 import type { DaemonSetView } from '../../../src/judge/daemon-set.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
+import { nodeAnnotationsManifests } from '../../../src/native/node-annotations.ts';
 import { type PolicyKind, parsePolicy } from '../../../src/policy/policy.ts';
 import type { PolicyStatus } from '../../../src/policy/policy-status.ts';
 
@@ -136,6 +137,7 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     daemonSets: known([]),
     nodePools: known({ apis: [], pools: [] }),
     foreignReports: known(undefined),
+    recordProtection: known(storedProtection()),
     configurations: known([]),
     rights: known({ user: 'system:serviceaccount:taintkeeper:taintkeeper', asked: 50, lacking: [], notPermitted: [] }),
     lease: known({
@@ -264,4 +266,13 @@ export function parsed(manifest: unknown) {
   const result = parsePolicy(manifest);
   if (!result.ok) throw new Error(JSON.stringify(result.problems));
   return result.policy;
+}
+
+/** The policy that protects records on nodes, and its binding, with the defaults of the API server. */
+export function storedProtection(): [policy: { readonly spec: object }, binding: { readonly spec: object }] {
+  const [policy, binding] = nodeAnnotationsManifests();
+  if (policy === undefined || binding === undefined) throw new Error('there is a policy and a binding');
+  const { matchConstraints, ...spec } = policy.spec as { readonly matchConstraints: object };
+  const everything = { objectSelector: {}, namespaceSelector: {}, matchPolicy: 'Equivalent' };
+  return [{ spec: { ...spec, matchConstraints: { ...matchConstraints, ...everything } } }, binding];
 }

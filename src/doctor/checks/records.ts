@@ -1,0 +1,30 @@
+import { covers, exactSelector } from '../../controllers/managed-objects.ts';
+import { NODE_ANNOTATIONS_POLICY, nodeAnnotationsManifests } from '../../native/node-annotations.ts';
+import { type Finding, finding } from '../check.ts';
+import type { Facts } from '../facts.ts';
+import { reinstall } from '../installation.ts';
+
+/** Whether the API server keeps the annotations that taintkeeper trusts from those who may write `nodes/status`. */
+export function checkRecords({
+  recordProtection,
+  installation,
+}: Pick<Facts, 'recordProtection' | 'installation'>): Finding {
+  if (!recordProtection.ok) return finding('skipped', recordProtection.why);
+  const [policy, binding] = nodeAnnotationsManifests();
+  const whole = exactSelector([]);
+  const constraints = { excludeResourceRules: undefined, objectSelector: whole, namespaceSelector: whole };
+  const spec = policy?.spec as { readonly matchConstraints: object };
+  const desired = [
+    { ...spec, paramKind: undefined, matchConstraints: { ...spec.matchConstraints, ...constraints } },
+    { ...binding?.spec, paramRef: undefined, matchResources: undefined },
+  ];
+  const kinds = ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'];
+  const wrong = kinds.flatMap((kind, place) => {
+    const found = recordProtection.value[place];
+    if (found === undefined) return [`${kind} ${NODE_ANNOTATIONS_POLICY} not found`];
+    return covers(found.spec, desired[place]) ? [] : [`${kind} ${NODE_ANNOTATIONS_POLICY} was changed`];
+  });
+  if (wrong.length === 0) return finding('ok', `${NODE_ANNOTATIONS_POLICY} keeps them from writers of nodes/status`);
+  const evidence = `${wrong.join('; ')}: whoever may write nodes/status can forge what taintkeeper records on nodes`;
+  return finding('trouble', evidence, reinstall(installation));
+}
