@@ -11,6 +11,9 @@ import { deploymentOf, type KubernetesObject, objectsOf, type PodSpec } from './
 
 const PRESETS = readdirSync(join(CHART, 'presets')).map((file) => file.replace('.yaml', ''));
 const preset = (name: string) => ['--values', join(CHART, 'presets', `${name}.yaml`)];
+const CLIENT_CA = ['--set', 'clientCertificate.caConfigMap=api-servers'];
+/** With the value that the preset asks for. */
+const usablePreset = (name: string) => [...preset(name), ...(name === 'host-network' ? CLIENT_CA : [])];
 
 /** Everything that is off by default. */
 const ALL_ON = [
@@ -160,7 +163,7 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
   it.each(['', 'host-network', 'single-replica'])(
     'no replica is sent to a node that is not ready, where a kubelet that shuts down rejects it: preset %j',
     async (name) => {
-      const { tolerations } = deploymentOf(await render(name ? preset(name) : [])).deployment.spec.template.spec;
+      const { tolerations } = deploymentOf(await render(name ? usablePreset(name) : [])).deployment.spec.template.spec;
       expect(tolerations).toContainEqual(
         expect.objectContaining({ key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' }),
       );
@@ -180,24 +183,87 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     },
   );
 
-  it('preset host-network: the pods are in the network of their nodes, and nothing is left that needs one of their own', async () => {
-    const objects = await render(preset('host-network'));
-    const { deployment, container } = deploymentOf(objects);
-    expect(deployment.spec.template.spec).toMatchObject({
-      hostNetwork: true,
-      dnsPolicy: 'ClusterFirstWithHostNet',
-      tolerations: expect.arrayContaining([expect.objectContaining({ key: 'node.kubernetes.io/network-unavailable' })]),
+  describe('preset host-network', () => {
+    const WITH_CLIENTS = usablePreset('host-network');
+
+    it('the pods are in the network of their nodes, and nothing is left that needs one of their own', async () => {
+      const objects = await render(WITH_CLIENTS);
+      const { deployment, container } = deploymentOf(objects);
+      expect(deployment.spec.template.spec).toMatchObject({
+        hostNetwork: true,
+        dnsPolicy: 'ClusterFirstWithHostNet',
+        tolerations: expect.arrayContaining([
+          expect.objectContaining({ key: 'node.kubernetes.io/network-unavailable' }),
+        ]),
+      });
+      expect(deployment.spec).toMatchObject({ strategy: { rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } } });
+      expect(container.args).toEqual(
+        expect.arrayContaining(['--port=18443', '--admin-port=18080', '--client-ca=/client-ca/ca.crt']),
+      );
+      expect(kindsOf(objects)).not.toContain('NetworkPolicy');
     });
-    expect(deployment.spec).toMatchObject({ strategy: { rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } } });
-    expect(container.args).toEqual(expect.arrayContaining(['--port=18443', '--admin-port=18080']));
-    expect(kindsOf(objects)).not.toContain('NetworkPolicy');
+
+    it.each([{ args: preset('host-network') }, { args: ['--set', 'hostNetwork=true'] }])(
+      'asks for client certificates, and says which value to set: $args',
+      async ({ args }) => {
+        await expect(render(args)).rejects.toThrow(
+          /hostNetwork: every host that reaches a node could call the webhook .*set clientCertificate\.caConfigMap, .*or clientCertificate\.allowAnyClient=true/,
+        );
+      },
+    );
+
+    it('admits any client where that is asked for: managed control planes show no certificate', async () => {
+      const { container } = deploymentOf(
+        await render([...preset('host-network'), '--set', 'clientCertificate.allowAnyClient=true']),
+      );
+      expect(container.args.join(' ')).not.toContain('--client-ca');
+    });
+
+    it.each([
+      { listenAddress: '0.0.0.0', loopback: '127.0.0.1' },
+      { listenAddress: '::', loopback: '::1' },
+    ])(
+      'opens the plain listener to the node alone, which is where probes come from: $listenAddress',
+      async ({ listenAddress, loopback }) => {
+        const { container } = deploymentOf(await render([...WITH_CLIENTS, '--set', `listenAddress=${listenAddress}`]));
+        expect(container.args).toEqual(expect.arrayContaining([`--host=${listenAddress}`, `--admin-host=${loopback}`]));
+        for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe']) {
+          expect(container[probe]).toMatchObject({ httpGet: { port: 'admin', host: loopback } });
+        }
+      },
+    );
+
+    it('opens the plain listener to others where that is asked for', async () => {
+      const { container } = deploymentOf(await render([...WITH_CLIENTS, '--set', 'adminListenAddress=10.0.0.1']));
+      expect(container.args).toContain('--admin-host=10.0.0.1');
+      expect(container.readinessProbe).toEqual(
+        expect.objectContaining({ httpGet: { path: '/readyz', port: 'admin' } }),
+      );
+    });
+
+    it('refuses a ServiceMonitor whose Prometheus could not reach the metrics', async () => {
+      await expect(render([...WITH_CLIENTS, '--set', 'serviceMonitor.enabled=true'])).rejects.toThrow(
+        /serviceMonitor: .* set adminListenAddress/,
+      );
+      const args = [...WITH_CLIENTS, '--set', 'serviceMonitor.enabled=true,adminListenAddress=0.0.0.0'];
+      expect(kindsOf(await render(args))).toContain('ServiceMonitor');
+    });
+  });
+
+  it('probes no loopback address where the pods have a network of their own', async () => {
+    const { container } = deploymentOf(await render());
+    expect(container.args).toContain('--admin-host=0.0.0.0');
+    expect(JSON.stringify(container)).not.toContain('"host"');
   });
 
   it('in the network of the nodes a rollout does not wait for a pod that no port is free for, preset or not', async () => {
     const strategyWith = async (...values: string[]) =>
       deploymentOf(await render(values.flatMap((value) => ['--set', value]))).deployment.spec.strategy;
     const rollingUpdate = { maxUnavailable: 1, maxSurge: 0 };
-    expect(await strategyWith('hostNetwork=true')).toEqual({ type: 'RollingUpdate', rollingUpdate });
+    expect(await strategyWith('hostNetwork=true,clientCertificate.caConfigMap=a')).toEqual({
+      type: 'RollingUpdate',
+      rollingUpdate,
+    });
     expect(await strategyWith()).toEqual({
       type: 'RollingUpdate',
       rollingUpdate: { maxUnavailable: 0, maxSurge: 1 },
@@ -205,9 +271,9 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     expect(await strategyWith('strategy.maxUnavailable=50%')).toMatchObject({
       rollingUpdate: { maxUnavailable: '50%', maxSurge: 1 },
     });
-    await expect(strategyWith('hostNetwork=true', 'strategy.maxSurge=1')).rejects.toThrow(
-      'strategy.maxSurge: must be 0 with hostNetwork',
-    );
+    await expect(
+      strategyWith('hostNetwork=true,clientCertificate.caConfigMap=a', 'strategy.maxSurge=1'),
+    ).rejects.toThrow('strategy.maxSurge: must be 0 with hostNetwork');
   });
 
   it('is not installed into kube-system because a kubeconfig says so: the daemons there would be left alone', async () => {
@@ -364,8 +430,8 @@ describeWithControlPlane('what the chart renders', { helm: true }, (cp) => {
   it.each([
     { name: 'nothing set', args: [] },
     { name: 'everything set', args: ALL_ON },
-    ...PRESETS.map((name) => ({ name: `preset ${name}`, args: preset(name) })),
-    { name: 'all presets', args: PRESETS.flatMap(preset) },
+    ...PRESETS.map((name) => ({ name: `preset ${name}`, args: usablePreset(name) })),
+    { name: 'all presets', args: PRESETS.flatMap(usablePreset) },
   ])('is accepted by the API server, under strict validation, without a warning: $name', async ({ args }) => {
     const input = await renderChart(args);
     const applied = await cp().kubectl(['create', '--dry-run=server', '--validate=strict', '-f', '-'], { input });

@@ -67,6 +67,16 @@ describeWithControlPlane('manifests/kustomize', {}, (cp) => {
     },
   );
 
+  it.each([[['cert-manager', 'cni-bootstrap']], [['cni-bootstrap', 'cert-manager']]])(
+    'components %j keep the volumes of each other, in either order',
+    async (components) => {
+      const { deployment, container } = deploymentOf(await build(components));
+      const names = (list: unknown) => (list as { name: string }[]).map(({ name }) => name).sort();
+      expect(names(deployment.spec.template.spec.volumes)).toEqual(['certs', 'client-ca']);
+      expect(names(container.volumeMounts)).toEqual(['certs', 'client-ca']);
+    },
+  );
+
   describe('says what the chart says', skipFor(obstacleToHelm()), () => {
     it.each(Object.entries(TWINS))('%s', async (component, preset) => {
       const objects = await build([component]);
@@ -74,7 +84,7 @@ describeWithControlPlane('manifests/kustomize', {}, (cp) => {
         '--values',
         join(CHART, 'presets', `${preset}.yaml`),
         '--set',
-        'image.repository=registry.example/taintkeeper',
+        `image.repository=registry.example/taintkeeper${preset === 'host-network' ? ',clientCertificate.caConfigMap=api-servers' : ''}`,
       ];
       const chart = objectsOf(await renderChart(values));
       expect(deploymentOf(objects).deployment.spec).toEqual(deploymentOf(chart).deployment.spec);

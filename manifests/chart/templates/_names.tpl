@@ -72,6 +72,20 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
+{{/*
+What the plain listener binds: in the node's network loopback alone, which the kubelet's probes and port-forwards reach. Others could read
+metrics at the node's address.
+*/}}
+{{- define "taintkeeper.adminHost" -}}
+{{- if .Values.adminListenAddress -}}
+{{ .Values.adminListenAddress }}
+{{- else if .Values.hostNetwork -}}
+{{ ternary "::1" "127.0.0.1" (contains ":" .Values.listenAddress) }}
+{{- else -}}
+{{ .Values.listenAddress }}
+{{- end -}}
+{{- end -}}
+
 {{/* What to say of a value that only an older chart's values lack: `helm upgrade --reuse-values` brings those. */}}
 {{- define "taintkeeper.oldValues" -}}
 {{ . }}: the values are those of an older chart, without the defaults of this one: use helm upgrade --reset-then-reuse-values, not --reuse-values
