@@ -142,6 +142,11 @@ const ATTACKS: readonly Request[] = [
     `${DAEMON_SETS}/old`,
     ofTemplate({ metadata: { annotations: { 'container.apparmor.security.beta.kubernetes.io/old': 'unconfined' } } }),
   ),
+  patch(
+    'a rollout of a DaemonSet',
+    `${DAEMON_SETS}/old`,
+    ofTemplate({ metadata: { annotations: { 'taintkeeper.dev/restartedAt': 'now' } } }),
+  ),
   remove('a running pod of a DaemonSet', `${PODS}/running`),
   remove('a Failed pod of no DaemonSet', `${PODS}/bare`),
   remove('a Failed pod that a DaemonSet owns but does not control', `${PODS}/owned`),
@@ -177,7 +182,7 @@ const ATTACKS: readonly Request[] = [
   }),
   post('another ConfigMap', `${IN_OWN_NAMESPACE}/configmaps`, named('other')),
   patch('the default policies', `${IN_OWN_NAMESPACE}/configmaps/taintkeeper-default-policies`, { data: { a: 'b' } }),
-  post('another Lease', LEASES, named('other')),
+  post('another Lease', LEASES, named('taintkeeper-noexecute')),
   post(
     'another policy',
     POLICIES_PATH.TaintPolicy,
@@ -206,11 +211,6 @@ const PERMITTED: readonly Request[] = [
     metadata: { annotations: { 'taintkeeper.dev/tolerations-added': 'x' } },
     ...ofPod({ tolerations: [{ key: 'old', operator: 'Exists' }, TOLERATION, { key: 'more', operator: 'Exists' }] }),
   }),
-  patch(
-    'a rollout of a DaemonSet',
-    `${DAEMON_SETS}/old`,
-    ofTemplate({ metadata: { annotations: { 'taintkeeper.dev/restartedAt': 'now' } } }),
-  ),
   remove('a Failed pod that a DaemonSet controls', `${PODS}/failed`),
   post('an Event of its own', EVENTS, event('taintkeeper.dev/taintkeeper')),
   post('a report of its own', REPORTS, report('own', 'taintkeeper')),
