@@ -4,7 +4,8 @@ import { isForbidden, isNotFound } from '../cluster/client/api-error.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
 import { POLICY_GROUP, POLICY_RESOURCES, viewPolicy } from '../cluster/policies.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
-import { TOLERATE } from '../coverage/authorization.ts';
+import { authorizedKeys, TOLERATE } from '../coverage/authorization.ts';
+import { type BindingView, broadGrants, broadGrantText, type RoleView } from '../coverage/broad-grants.ts';
 import {
   authorizationsNeeded,
   type Claim,
@@ -49,10 +50,9 @@ export async function coverTolerating(files: readonly string[], options: Tolerat
   if (files.length > 0 && stated === undefined) {
     throw new InputError(['which keys? With files, name them with --taint, or the policies with --policies']);
   }
-  const refused = await (files.length > 0
-    ? readFiles(files, options).then((tolerators) => claims(tolerators, stated ?? [], options))
+  const { refused, notes } = await (files.length > 0
+    ? askFiles(files, stated ?? [], options)
     : atCluster(options, (client) => withProgress('asking who may tolerate', askCluster(client, stated, options))));
-  const notes = files.length > 0 ? ['without a cluster, nobody is known to be authorized'] : [];
   process.stdout.write(
     options.fix ? formatGrants(refused, options.output) : formatClaims(refused, notes, options.output),
   );
@@ -104,10 +104,50 @@ async function readFiles(files: readonly string[], { namespace = [] }: TolerateO
   return found;
 }
 
-/** @returns who is not authorized, as the API server says */
+async function askFiles(files: readonly string[], stated: readonly Policy[], options: TolerateOptions) {
+  const refused = claims(await readFiles(files, options), stated, options);
+  return { refused, notes: refused.length > 0 ? ['without a cluster, nobody is known to be authorized'] : [] };
+}
+
+/** @returns who is not authorized, as the API server says, and which bindings authorize whole groups or controllers */
 async function askCluster(client: ApiClient, stated: readonly Policy[] | undefined, options: TolerateOptions) {
   const [policies, tolerators] = await Promise.all([stated ?? listTaintPolicies(client), listTolerators(client)]);
-  return unauthorized(client, claims(tolerators, policies, options));
+  const refused = await unauthorized(client, claims(tolerators, policies, options));
+  return { refused, notes: await grantNotes(client, policies) };
+}
+
+const RBAC_PATH = '/apis/rbac.authorization.k8s.io/v1';
+
+async function grantNotes(client: ApiClient, policies: readonly Policy[]): Promise<string[]> {
+  const keys = compilePolicies(policies).taintPolicies.flatMap((policy) =>
+    authorizedKeys(policy).map(({ key }) => key),
+  );
+  try {
+    const [roles, bindings] = await Promise.all([
+      listObjects(client, `${RBAC_PATH}/clusterroles`, viewRole),
+      listObjects(client, `${RBAC_PATH}/clusterrolebindings`, viewBinding),
+    ]);
+    return broadGrants([...new Set(keys)], roles, bindings).map((grant) => printable(broadGrantText(grant)));
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    return [
+      'bindings to whole groups and to controllers are not shown: you may not list ClusterRoles and ClusterRoleBindings',
+    ];
+  }
+}
+
+function viewRole(object: unknown): RoleView {
+  const { metadata, rules } = object as { metadata: { name: string }; rules?: RoleView['rules'] | null };
+  return { name: metadata.name, rules: rules ?? [] };
+}
+
+function viewBinding(object: unknown): BindingView {
+  const { metadata, roleRef, subjects } = object as {
+    metadata: { name: string };
+    roleRef: { name: string };
+    subjects?: BindingView['subjects'];
+  };
+  return { name: metadata.name, role: roleRef.name, subjects: subjects ?? [] };
 }
 
 async function listTaintPolicies(client: ApiClient): Promise<Policy[]> {
@@ -206,7 +246,8 @@ function formatClaims(refused: readonly Claim[], notes: readonly string[], forma
 }
 
 function table(refused: readonly Claim[], notes: readonly string[]): string {
-  if (refused.length === 0) return 'nobody would be refused\n';
+  const lines = notes.map((note) => `note: ${note}\n`);
+  if (refused.length === 0) return ['nobody would be refused\n', ...lines].join('');
   const bare = refused.some(({ isBare }) => isBare);
   return [
     columns([
@@ -221,7 +262,7 @@ function table(refused: readonly Claim[], notes: readonly string[]): string {
       ]),
     ]),
     '\n',
-    ...notes.map((note) => `note: ${note}\n`),
+    ...lines,
     ...(bare ? ['* unless an authorized person creates these pods: the right of a controller does not count\n'] : []),
     `${count(refused.length, 'authorization')} missing: --fix prints what grants ${refused.length === 1 ? 'it' : 'all'}\n`,
   ].join('');

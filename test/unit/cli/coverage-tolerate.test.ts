@@ -153,6 +153,23 @@ describe('of a cluster', () => {
       '/apis/apps/v1/statefulsets': [],
       '/apis/batch/v1/jobs': [workload('Job', 'nightly-1', undefined, ownedBy('CronJob'))],
       '/apis/batch/v1/cronjobs': [cronJob],
+      '/apis/rbac.authorization.k8s.io/v1/clusterroles': [
+        {
+          metadata: { name: 'gpu' },
+          rules: [
+            { apiGroups: ['taintkeeper.dev'], resources: ['taints'], resourceNames: ['gpu'], verbs: ['tolerate'] },
+          ],
+        },
+        { metadata: { name: 'aggregated' }, rules: null },
+      ],
+      '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings': [
+        { metadata: { name: 'nobody' }, roleRef: { name: 'gpu' } },
+        {
+          metadata: { name: 'broad' },
+          roleRef: { name: 'gpu' },
+          subjects: [{ kind: 'Group', name: 'system:serviceaccounts:kube-system' }],
+        },
+      ],
     };
     return startFakeApi((request, response) => {
       const items = lists[request.path];
@@ -191,6 +208,16 @@ describe('of a cluster', () => {
 
   it('ends in 0 where all may', async () => {
     expect(await coverage(await start(() => true))).toMatchObject({ code: 0 });
+  });
+
+  it('names bindings that reach whole groups, with what to do', async () => {
+    const { stdout } = await coverage(await start(() => true));
+    expect(JSON.parse(stdout).notes).toEqual([
+      'ClusterRoleBinding broad lets Group system:serviceaccounts:kube-system tolerate gpu: every pod in namespace kube-system may. ' +
+        'Bind only the service accounts that need it',
+    ]);
+    const text = await coverage(await start(() => true), '-o', 'table');
+    expect(text.stdout).toMatch(/^nobody would be refused\nnote: ClusterRoleBinding broad lets /);
   });
 
   it('says which right it needs', async () => {

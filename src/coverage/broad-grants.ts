@@ -1,0 +1,92 @@
+import { SYSTEM_ADMIN, SYSTEM_PREFIX, TOLERATE } from './authorization.ts';
+
+/** A ClusterRole, as far as it says who may tolerate a key. */
+export interface RoleView {
+  readonly name: string;
+  readonly rules: readonly {
+    readonly apiGroups?: readonly string[];
+    readonly resources?: readonly string[];
+    readonly resourceNames?: readonly string[];
+    readonly verbs?: readonly string[];
+  }[];
+}
+
+/** A ClusterRoleBinding. A RoleBinding grants no right on taints, which are in no namespace. */
+export interface BindingView {
+  readonly name: string;
+  readonly role: string;
+  readonly subjects: readonly { readonly kind: string; readonly name: string; readonly namespace?: string }[];
+}
+
+/** A binding that authorizes more, or less, than its author may think. */
+export interface BroadGrant {
+  readonly binding: string;
+  /** `Group system:serviceaccounts` */
+  readonly subject: string;
+  readonly keys: readonly string[];
+  /** Who may tolerate the keys by it; for a controller nobody. */
+  readonly reaches: 'every pod' | { readonly namespace: string } | 'a controller';
+}
+
+const SERVICE_ACCOUNTS = 'system:serviceaccounts';
+const EVERYONE = [SERVICE_ACCOUNTS, 'system:authenticated'];
+const SERVICE_ACCOUNT_USER = 'system:serviceaccount:';
+/** The service accounts of the controller manager. */
+const CONTROLLER = /^system:serviceaccount:kube-system:.*-controller$/;
+
+/**
+ * The bindings that let whole groups tolerate one of the keys, or a controller, whose own right does not count for the pods that it
+ * creates.
+ */
+export function broadGrants(
+  keys: readonly string[],
+  roles: readonly RoleView[],
+  bindings: readonly BindingView[],
+): BroadGrant[] {
+  const keysOf = new Map(roles.map((role) => [role.name, keys.filter((key) => allows(role, key))]));
+  return bindings.flatMap(({ name, role, subjects }) => {
+    const granted = keysOf.get(role) ?? [];
+    if (granted.length === 0) return [];
+    return subjects.flatMap((subject): BroadGrant[] => {
+      const reaches = reachOf(subject);
+      if (reaches === undefined) return [];
+      return [{ binding: name, subject: titleOf(subject), keys: granted, reaches }];
+    });
+  });
+}
+
+function allows({ rules }: RoleView, key: string): boolean {
+  const has = (list: readonly string[] | undefined, value: string) => list?.some((one) => one === '*' || one === value);
+  return rules.some(
+    ({ apiGroups, resources, resourceNames = [], verbs }) =>
+      has(apiGroups, TOLERATE.apiGroup) &&
+      has(resources, TOLERATE.resource) &&
+      has(verbs, TOLERATE.verb) &&
+      (resourceNames.length === 0 || resourceNames.includes(key)),
+  );
+}
+
+function reachOf({ kind, name, namespace }: BindingView['subjects'][number]): BroadGrant['reaches'] | undefined {
+  if (kind === 'Group') {
+    if (EVERYONE.includes(name)) return 'every pod';
+    return name.startsWith(`${SERVICE_ACCOUNTS}:`) ? { namespace: name.slice(SERVICE_ACCOUNTS.length + 1) } : undefined;
+  }
+  const user = kind === 'ServiceAccount' ? `${SERVICE_ACCOUNT_USER}${namespace}:${name}` : name;
+  const isControllers = CONTROLLER.test(user);
+  const isSystems = user.startsWith(SYSTEM_PREFIX) && user !== SYSTEM_ADMIN && !user.startsWith(SERVICE_ACCOUNT_USER);
+  return isControllers || isSystems ? 'a controller' : undefined;
+}
+
+function titleOf({ kind, name, namespace }: BindingView['subjects'][number]): string {
+  return kind === 'ServiceAccount' ? `ServiceAccount ${namespace}/${name}` : `${kind} ${name}`;
+}
+
+/** What the binding does, and what to do about it. */
+export function broadGrantText({ binding, subject, keys, reaches }: BroadGrant): string {
+  const head = `ClusterRoleBinding ${binding} lets ${subject} tolerate ${keys.join(', ')}`;
+  if (reaches === 'a controller') {
+    return `${head}: this admits no pod, because the right of a controller does not count. Bind the service accounts of the pods instead`;
+  }
+  const who = reaches === 'every pod' ? 'every pod' : `every pod in namespace ${reaches.namespace}`;
+  return `${head}: ${who} may. Bind only the service accounts that need it`;
+}
