@@ -11,6 +11,7 @@ import { join } from 'node:path';
 const BENCHES = [
   'endpoint.ts',
   'growth.ts',
+  'hostile-bodies.ts',
   'cold-start.ts',
   'flood.ts',
   'api-server.ts',

@@ -10,7 +10,7 @@ import { asDaemonSet, patchDaemonSet, sameTemplate, viewDaemonSet } from '../obj
 import type { NodeObject } from '../objects/node-object.ts';
 import { asNode, machineOf, patchNode, roomOn, viewNode } from '../objects/node-object.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
-import type { AdmissionRequest } from './review.ts';
+import { type AdmissionRequest, requesterOf } from './review.ts';
 
 /** What an admission request came to. */
 export interface Judgement {
@@ -60,8 +60,8 @@ function judgeNodeRequest(
   policies: PolicySet,
   former: FormerNodes,
 ): Judgement {
-  const { name = '', userInfo } = request;
-  const requester = { username: userInfo.username ?? '', groups: userInfo.groups ?? [] };
+  const { name = '' } = request;
+  const requester = requesterOf(request);
   const object = asNode(request.object, ['request', 'object']);
   // Validation has no use for the room, and counting takes longer than judging.
   const node = { ...viewNode(object, name), ...(phase === 'mutate' ? { room: roomOn(object) } : {}) };

@@ -134,8 +134,8 @@ export function excerptOf(body: Buffer): string {
     space();
     if (part === 'digest') keepDigest();
     else if (body[at] === OPENING_BRACE) {
-      if (part === 'map') keepMembers(() => 'scalar', COSTS.member);
-      else if (isMembers(part)) keepMembers((start, end) => partOf(part, start, end), 0);
+      if (part === 'map') keepMembers(undefined);
+      else if (isMembers(part)) keepMembers(part);
       else keepEmpty('{}');
     } else if (body[at] === OPENING_BRACKET) {
       if (isList(part)) keepItems(part);
@@ -152,7 +152,8 @@ export function excerptOf(body: Buffer): string {
     write(text);
   }
 
-  function keepMembers(find: (start: number, end: number) => Part | undefined, memberCost: number): void {
+  /** @param of undefined: all members, which are scalars */
+  function keepMembers(of: MembersPart | undefined): void {
     write('{');
     at++;
     let kept = 0;
@@ -165,14 +166,14 @@ export function excerptOf(body: Buffer): string {
       space();
       if (body[at] !== COLON) throw unexpected();
       at++;
-      const part = find(start + 1, end - 1);
+      const part = of ? partOf(of, start + 1, end - 1) : 'scalar';
       if (part === undefined) {
         space();
         skip();
         continue;
       }
       if (kept++ > 0) write(',');
-      spend(memberCost);
+      if (!of) spend(COSTS.member);
       copy(start, end);
       write(':');
       keep(part);
@@ -263,12 +264,15 @@ export function excerptOf(body: Buffer): string {
 
   function copy(start: number, end = at): void {
     spend(COSTS.byte * (end - start));
-    body.copyWithin(written, start, end);
-    written += end - start;
+    // Of a few bytes, the call would take longer than they do.
+    if (end - start > 64) {
+      body.copyWithin(written, start, end);
+      written += end - start;
+    } else for (let from = start; from < end; from++) body[written++] = body[from] as number;
   }
 
   function write(text: string): void {
-    written += body.write(text, written, 'latin1');
+    for (let index = 0; index < text.length; index++) body[written++] = text.charCodeAt(index);
   }
 
   function spend(bytes: number): void {

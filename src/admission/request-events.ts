@@ -3,7 +3,7 @@ import type { ObjectReference, RecordedEvent, ReviewedObject } from '../kubernet
 import { printable } from '../kubernetes/text.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
 import type { Judgement } from './admit.ts';
-import type { AdmissionRequest } from './review.ts';
+import { type AdmissionRequest, shownUser } from './review.ts';
 
 /** How an outcome is shown: what is to be looked at is a Warning. */
 interface Wording {
@@ -63,7 +63,7 @@ export function eventsOf(request: AdmissionRequest, { kind, decision }: Judgemen
   const reviewed = objectOf(request, kind);
   if (!reviewed) return [];
   const title = printable(`${kind} ${reviewed.namespace ? `${reviewed.namespace}/` : ''}${reviewed.name}`);
-  const user = printable(request.userInfo.username ?? '');
+  const user = shownUser(request);
   return groupViolations(decision.violations).flatMap((violations) => {
     const [first] = violations;
     const wording = wordingOf(first, kind, request.operation);

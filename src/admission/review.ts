@@ -1,19 +1,24 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
-import { MalformedObjectError, Nullish, reader } from '../objects/object-meta.ts';
+import { DNS_SUBDOMAIN_LENGTH, LABEL_VALUE_LENGTH } from '../kubernetes/label-selector.ts';
+import { printable } from '../kubernetes/text.ts';
+import { Bounded, MalformedObjectError, Nullish, reader } from '../objects/object-meta.ts';
+import type { Requester } from '../policy/policy-set.ts';
 
 export const ADMISSION_API_VERSION = 'admission.k8s.io/v1';
 
 const GroupVersionResource = Type.Object({ group: Type.String(), version: Type.String(), resource: Type.String() });
 
-/** The part of an AdmissionRequest (k8s.io/api/admission/v1) that is read here. What is not listed is let through. */
+/**
+ * The part of an AdmissionRequest (k8s.io/api/admission/v1) that is read here. What is not listed is let through.
+ */
 const RequestSchema = Type.Object({
-  uid: Type.String({ minLength: 1 }),
+  uid: Bounded(DNS_SUBDOMAIN_LENGTH, 1),
   resource: GroupVersionResource,
-  subResource: Type.Optional(Type.String()),
-  name: Type.Optional(Type.String()),
-  namespace: Type.Optional(Type.String()),
-  operation: Type.String({ minLength: 1 }),
+  subResource: Type.Optional(Bounded(DNS_SUBDOMAIN_LENGTH)),
+  name: Type.Optional(Bounded(DNS_SUBDOMAIN_LENGTH)),
+  namespace: Type.Optional(Bounded(DNS_SUBDOMAIN_LENGTH)),
+  operation: Bounded(LABEL_VALUE_LENGTH, 1),
   userInfo: Type.Object({
     username: Type.Optional(Type.String()),
     groups: Nullish(Type.Array(Type.String())),
@@ -81,4 +86,23 @@ function isDeeperThan(value: unknown, depth: number): boolean {
     level = level.flatMap((one) => (typeof one === 'object' && one !== null ? Object.values(one) : []));
   }
   return false;
+}
+
+/** What an identity provider calls users and groups is shorter; and a token of one has room for some hundreds of groups. */
+const MAX_USER_LENGTH = 1_024;
+const MAX_GROUPS = 1_024;
+
+/** The user's name as far as it is shown; as a whole it may have any length. */
+export function shownUser({ userInfo: { username = '' } }: AdmissionRequest): string {
+  return printable(username.slice(0, MAX_USER_LENGTH));
+}
+
+/** Who makes the request, for the patterns of exempt users and groups: by a longer name, or by more groups, nobody is exempt. */
+export function requesterOf({ userInfo }: AdmissionRequest): Requester {
+  const { username = '' } = userInfo;
+  const groups = (userInfo.groups ?? []).slice(0, MAX_GROUPS);
+  return {
+    username: username.length <= MAX_USER_LENGTH ? username : '',
+    groups: groups.filter(({ length }) => length <= MAX_USER_LENGTH),
+  };
 }

@@ -1,4 +1,5 @@
 import { own, type StringMap } from '../kubernetes/label-selector.ts';
+import { MAX_WARNINGS } from '../kubernetes/text.ts';
 import {
   daemonTolerations,
   equalToleration,
@@ -44,6 +45,12 @@ export interface DaemonSetRequest {
   };
 }
 
+/**
+ * A DaemonSet with more of them is left as it is: each is compared with what all policies ask for, and no real one has as many. Whoever
+ * writes it may also opt out.
+ */
+export const MAX_TOLERATIONS = 256;
+
 /** Whether the DaemonSet is to be left alone in everything. */
 export function optsOut({ annotations }: Pick<DaemonSetView, 'annotations'>): boolean {
   return (own(annotations, IGNORE_ANNOTATION) ?? 'false') !== 'false';
@@ -67,6 +74,10 @@ export function judgeDaemonSet(
   if (daemonSet.deleting || optsOut(daemonSet)) return allow();
 
   const { tolerations, hostNetwork } = daemonSet;
+  if (Math.max(tolerations.length, running?.tolerations.length ?? 0) > MAX_TOLERATIONS) {
+    const text = `more than ${MAX_TOLERATIONS} tolerations: no TolerationPolicy was applied`;
+    return tolerationPolicies.some((policy) => policy.selectsDaemonSet(daemonSet)) ? allow([], [text]) : allow();
+  }
   const declared = tolerationPolicies
     .filter((policy) => (phase === 'validate' || policy.mode === 'Mutate') && policy.selectsDaemonSet(daemonSet))
     .flatMap((policy) => policy.tolerations.map(({ value, field }) => declaration(policy, field, value)));
@@ -77,10 +88,11 @@ export function judgeDaemonSet(
 
   const additions = (running && takenOut(tolerations, declared, running)) ?? lacking;
   if (additions.length === 0) return allow();
+  const uncertain = uncertainAmong(tolerations);
   return patch(
     { tolerations: [...tolerations, ...additions.map(({ toleration }) => toleration)] },
     additions.map((want) => report(want, 'added')),
-    additions.flatMap((want) => [`${source(want)} added toleration ${subject(want)}`, ...doubts(tolerations, want)]),
+    additions.flatMap((want) => [`${source(want)} added toleration ${subject(want)}`, ...doubts(uncertain, want)]),
   );
 }
 
@@ -122,6 +134,7 @@ function validate(
   });
   // Tolerations that are cut short are reported in every mode, and never changed.
   const outcomeOf = ({ policy }: DeclaredToleration) => (policy.mode === 'Audit' ? 'audited' : 'missing');
+  const uncertain = uncertainAmong(tolerations);
   const missing = (want: DeclaredToleration, what: string) =>
     `${source(want)}${want.policy.mode === 'Audit' ? ', Audit' : ''}: toleration ${what} is missing`;
   const lack = (want: DeclaredToleration) =>
@@ -134,7 +147,7 @@ function validate(
       ...cut.map(({ want }) => ({ ...report(want, outcomeOf(want)), subject: formatSeconds(want.toleration) })),
     ],
     [
-      ...lacking.flatMap((want) => [lack(want), ...doubts(tolerations, want)]),
+      ...lacking.flatMap((want) => [lack(want), ...doubts(uncertain, want)]),
       ...cut.flatMap(({ want, by }) => [
         missing(want, formatSeconds(want.toleration)),
         `toleration ${formatSeconds(by)} comes first: change its tolerationSeconds in the DaemonSet`,
@@ -143,10 +156,15 @@ function validate(
   );
 }
 
-/** Tolerations that might cover the lacking one by an operator that this program does not know. */
-function doubts(tolerations: readonly Toleration[], { toleration: wanted }: DeclaredToleration): string[] {
-  return tolerations
-    .filter((toleration) => hasUnknownOperator(toleration) && (!toleration.key || toleration.key === wanted.key))
+/** As many tolerations with an operator that this program does not know as there is room for in warnings. */
+function uncertainAmong(tolerations: readonly Toleration[]): Toleration[] {
+  return tolerations.filter(hasUnknownOperator).slice(0, MAX_WARNINGS);
+}
+
+/** Those that might cover the lacking one. */
+function doubts(uncertain: readonly Toleration[], { toleration: wanted }: DeclaredToleration): string[] {
+  return uncertain
+    .filter((toleration) => !toleration.key || toleration.key === wanted.key)
     .map(
       (toleration) => `toleration ${formatToleration(toleration)}: operator not supported, treated as not tolerating`,
     );

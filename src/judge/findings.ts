@@ -1,6 +1,6 @@
 import { isPattern } from '../kubernetes/pattern.ts';
 import { droppedTaints, formatTaint } from '../kubernetes/taint.ts';
-import { count, isSlip } from '../kubernetes/text.ts';
+import { count, isSlip, lettersIn } from '../kubernetes/text.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import type { Findings } from '../policy/policy-status.ts';
@@ -117,6 +117,7 @@ export function adviceOn(policy: CompiledTaintPolicy, nodes: readonly NodeView[]
 }
 
 function slipsIn({ rules, nodeSelector = {} }: CompiledTaintPolicy, nodes: NodeKeys): Slip[] {
+  const [labelKeys, taintKeys] = [byLetters(nodes.labels), byLetters(nodes.taints)];
   const { matchLabels = {}, matchExpressions = [] } = nodeSelector;
   // What must not be there is rightly nowhere.
   const required = matchExpressions.filter(({ operator }) => operator === 'In' || operator === 'Exists');
@@ -124,14 +125,27 @@ function slipsIn({ rules, nodeSelector = {} }: CompiledTaintPolicy, nodes: NodeK
   // A Present taint comes from the policy itself.
   const exact = rules.filter(({ key, ensure }) => !isPattern(key) && ensure !== 'Present');
   return [
-    ...labels.flatMap((key) => doubt({ field: 'spec.nodeSelector', key, of: 'label' }, nodes.labels)),
-    ...exact.flatMap(({ key, field }) => doubt({ field: `${field}.key`, key, of: 'taint' }, nodes.taints)),
+    ...labels.flatMap((key) => doubt({ field: 'spec.nodeSelector', key, of: 'label' }, nodes.labels, labelKeys)),
+    ...exact.flatMap(({ key, field }) => doubt({ field: `${field}.key`, key, of: 'taint' }, nodes.taints, taintKeys)),
   ];
 }
 
-function doubt(one: Omit<Slip, 'meant'>, known: ReadonlySet<string>): Slip[] {
+/** Nodes have thousands of keys: a slip is looked for among those with about as many letters. */
+function byLetters(keys: ReadonlySet<string>): ReadonlyMap<number, readonly string[]> {
+  return Map.groupBy(keys, lettersIn);
+}
+
+function doubt(
+  one: Omit<Slip, 'meant'>,
+  known: ReadonlySet<string>,
+  knownByLetters: ReadonlyMap<number, readonly string[]>,
+): Slip[] {
   if (known.has(one.key)) return [];
-  const near = [...known].filter((other) => isSlip(one.key, other)).sort();
+  const letters = lettersIn(one.key);
+  const near = [letters - 1, letters, letters + 1]
+    .flatMap((count) => knownByLetters.get(count) ?? [])
+    .filter((other) => isSlip(one.key, other))
+    .sort();
   return near.slice(0, 1).map((meant) => ({ ...one, meant }));
 }
 

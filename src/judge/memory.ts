@@ -16,9 +16,12 @@ export const MAX_REMEMBERED = 64;
 
 const SEPARATOR = ', ';
 
-/** The taints of the annotation; what cannot be read is left out. Of one that is named twice, the last value counts. */
+/**
+ * The taints of the annotation, as many as are written: whoever may write the node can make it longer. What cannot be read is left out; of one that is
+ * named twice, the last value counts.
+ */
 export function parseRemembered(annotation: string | undefined): Taint[] {
-  const taints = (annotation ?? '').split(',').flatMap((text) => {
+  const taints = (annotation ?? '').split(',', MAX_REMEMBERED).flatMap((text) => {
     const taint = parseTaint(text.trim());
     return taint ? [{ ...taint, value: taint.value ?? '' }] : [];
   });

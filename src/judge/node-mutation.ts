@@ -14,6 +14,7 @@ import {
   isBinding,
   isForbidden,
   isForbiddenDeparture,
+  MAX_JUDGED,
   type Ruling,
   withoutKept,
 } from './rulings.ts';
@@ -169,7 +170,7 @@ function records(
   });
   const remembered = remember({
     before: node.remembered,
-    carried: taints,
+    carried: taints.slice(0, MAX_JUDGED),
     forgotten: taintsOf(drops.filter(goesWithLeave)),
     admitted,
     rejected: takenOut,
@@ -181,6 +182,7 @@ function records(
 }
 
 function isAnyOf(taints: readonly Taint[]): (taint: Taint) => boolean {
+  if (taints.length === 0) return () => false;
   const identities = new Set(taints.map(identity));
   return (taint) => identities.has(identity(taint));
 }

@@ -8,7 +8,7 @@ import { type Outcome, taintViolation, type Violation } from './decision.ts';
 import { settledOn } from './memory.ts';
 import type { NodeUpdate } from './node-view.ts';
 import { isReleased, parseRelease, RELEASE_ANNOTATION, unreadableEntries } from './removal.ts';
-import type { Departure, Protection, Ruling } from './rulings.ts';
+import { type Departure, MAX_JUDGED, type Protection, type Ruling } from './rulings.ts';
 
 /** Somebody reads this in a terminal. */
 const MAX_TAINTS = 8;
@@ -177,7 +177,7 @@ export function announcements(request: NodeUpdate, policies: readonly CompiledTa
 
   const named = protections(
     holding,
-    node.taints.filter((taint) => isReleased(release, taint)),
+    node.taints.filter((taint) => isReleased(release, taint)).slice(0, MAX_JUDGED),
     request,
   ).map(
     ({ policy, taint, field }): Change =>

@@ -1,7 +1,8 @@
 import { own } from '../kubernetes/label-selector.ts';
-import { droppedTaints, formatTaint } from '../kubernetes/taint.ts';
+import { droppedTaints, formatTaint, type Taint } from '../kubernetes/taint.ts';
+import { atMost } from '../kubernetes/text.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import { allow, type Decision, deny, taintViolation } from './decision.ts';
+import { allow, type Decision, deny, type Outcome, taintViolation, type Violation } from './decision.ts';
 import { type Changes, mutateNode } from './node-mutation.ts';
 import { departureChange, namesOf, refusal, report, watches } from './node-update-reports.ts';
 import { type DesiredNode, isNode, NO_RECORD, type NodeUpdate, type NodeView, nativeRecord } from './node-view.ts';
@@ -11,6 +12,7 @@ import {
   dropRulings,
   isForbidden,
   isForbiddenDeparture,
+  MAX_JUDGED,
   type Protection,
   type Ruling,
   withoutKept,
@@ -26,7 +28,7 @@ import {
 export function judgeNodeUpdate(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Decision<DesiredNode> {
   const { phase, node, oldNode } = request;
   const dropped = droppedTaints(oldNode.taints, node.taints);
-  const added = phase === 'mutate' ? droppedTaints(node.taints, oldNode.taints) : [];
+  const added = droppedTaints(node.taints, oldNode.taints);
   const natively = phase === 'mutate' ? nativeRecord(request, policies) : NO_RECORD;
   const changesTaints = dropped.length + added.length > 0 || natively.isNew;
   if (phase === 'mutate' && !changesTaints && node.release === oldNode.release && sameLabels(node, oldNode)) {
@@ -35,11 +37,46 @@ export function judgeNodeUpdate(request: NodeUpdate, policies: readonly Compiled
 
   // Both sets of labels: a node cannot leave a policy in the same update that drops the taint.
   const selecting = policies.filter((policy) => policy.selectsNode(oldNode.labels) || policy.selectsNode(node.labels));
+  if (Math.max(dropped.length, added.length) > MAX_JUDGED) return judgeUnread(request, { dropped, added }, selecting);
   const changes = { drops: dropRulings(request, dropped, selecting), additions: additionRulings(request, selecting) };
   return phase === 'mutate'
     ? mutateNode(request, changes, added, natively, selecting)
     : validate(request, changes, selecting);
 }
+
+/**
+ * An update of more taints than are compared with the rules. It is refused where a policy is in force that they may concern, because a protected taint
+ * can be among those that it removes; mutation leaves it as it is.
+ */
+function judgeUnread(
+  { phase, requester, node }: NodeUpdate,
+  { dropped, added }: { readonly dropped: readonly Taint[]; readonly added: readonly Taint[] },
+  policies: readonly CompiledTaintPolicy[],
+): Decision<never> {
+  if (phase === 'mutate') return allow();
+  const binding = policies.filter(({ mode, exempts }) => mode !== 'Audit' && !exempts(requester));
+  const removing = dropped.length > MAX_JUDGED ? binding.filter(({ rules }) => rules.length > 0) : [];
+  const adding = added.length > MAX_JUDGED ? binding.filter(({ guards }) => guards.length > 0) : [];
+  const what = `node ${node.name}: ${dropped.length} taints are removed and ${added.length} added in one update`;
+  const limit = `at most ${MAX_JUDGED} of each are judged`;
+  if (removing.length + adding.length === 0) return allow([], [`${what}; ${limit}`]);
+  const refusing = (found: readonly CompiledTaintPolicy[], outcome: Outcome, count: number) =>
+    found.map(({ name, mode }): Violation => {
+      const subject = `${count} taints`;
+      return { policyKind: 'TaintPolicy', policy: name, field: 'spec.taints', mode, outcome, subject };
+    });
+  const names = atMost(
+    MAX_NAMED,
+    [...new Set([...removing, ...adding])].map(({ name }) => `"${name}"`),
+  );
+  return deny(
+    `${what}, and ${limit} where a TaintPolicy protects or guards taints: ${names.join(', ')}. ` +
+      'Change fewer taints in one update, or delete the node and let it register anew.',
+    [...refusing(removing, 'denied', dropped.length), ...refusing(adding, 'addition-denied', added.length)],
+  );
+}
+
+const MAX_NAMED = 8;
 
 function validate(
   request: NodeUpdate,

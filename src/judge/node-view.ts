@@ -89,12 +89,15 @@ export interface RestoredTaint {
 
 /** What the annotation says; entries that cannot be read are left out. */
 export function parseRestored(annotation: string | undefined): RestoredTaint[] {
-  return (annotation ?? '').split(',').flatMap((entry) => {
-    const [policy, text = '', ...rest] = entry.trim().split(' ');
-    const isAddition = text.startsWith(TAKEN_OUT);
-    const taint = rest.length === 0 ? parseTaint(isAddition ? text.slice(TAKEN_OUT.length) : text) : undefined;
-    return policy && taint ? [{ policy, taint: { ...taint, value: taint.value ?? '' }, isAddition }] : [];
-  });
+  return (annotation ?? '')
+    .slice(0, 2 * MAX_RESTORED_LENGTH)
+    .split(',')
+    .flatMap((entry) => {
+      const [policy, text = '', ...rest] = entry.trim().split(' ');
+      const isAddition = text.startsWith(TAKEN_OUT);
+      const taint = rest.length === 0 ? parseTaint(isAddition ? text.slice(TAKEN_OUT.length) : text) : undefined;
+      return policy && taint ? [{ policy, taint: { ...taint, value: taint.value ?? '' }, isAddition }] : [];
+    });
 }
 
 /** A taint that the API server put back or took out by itself, as a native policy wrote on the node. */

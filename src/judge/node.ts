@@ -5,6 +5,7 @@ import { holdOn, readsRecords, remember } from './memory.ts';
 import { judgeNodeUpdate } from './node-update.ts';
 import type { DesiredNode, NodeCreation, NodeUpdate, NodeView, OwedTaint } from './node-view.ts';
 import { presentTaints, satisfies } from './removal.ts';
+import { MAX_JUDGED } from './rulings.ts';
 
 /** Judges the creation or the update of a Node, in one of the two phases of admission. */
 export function judgeNode(request: NodeCreation | NodeUpdate, { taintPolicies }: PolicySet): Decision<DesiredNode> {
@@ -74,7 +75,7 @@ function judgeNodeCreation(
     ? node.remembered
     : remember({
         before: undefined,
-        carried: taints,
+        carried: taints.slice(0, MAX_JUDGED),
         protects: holdOn(
           node.labels,
           policies,

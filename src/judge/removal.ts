@@ -31,11 +31,14 @@ export const REMOVED_ANNOTATION = 'taintkeeper.dev/removed';
 /** So many at most: an annotation is read with every copy of the node. */
 export const MAX_REMOVED = 64;
 
+/** Of a longer list the rest is not read. Some of what is read may be unreadable. */
+const MAX_READ = 2 * MAX_REMOVED;
+
 export const REMOVED_SEPARATOR = ', ';
 
 /** The taints of the annotation, as many as it may have; what cannot be read is left out. */
 export function parseRemoved(annotation: string | undefined): Taint[] {
-  const taints = (annotation ?? '').split(',').flatMap((text) => {
+  const taints = (annotation ?? '').split(',', MAX_READ).flatMap((text) => {
     const taint = parseTaint(text.trim());
     return taint ? [{ ...taint, value: taint.value ?? '' }] : [];
   });
@@ -115,9 +118,16 @@ export interface Release {
   readonly byTaint: ReadonlyMap<string, readonly ReleaseEntry[]>;
 }
 
+/** A longer annotation releases nothing: 64 of the longest taints take less. In characters. */
+const MAX_RELEASE_LENGTH = 32_768;
+
 /** Reads a release annotation; an absent one releases nothing. What cannot be read is kept, and releases nothing. */
-export function parseRelease(annotation: string | undefined): Release {
-  const texts = (annotation ?? '').split(',').map((text) => text.trim());
+export function parseRelease(annotation = ''): Release {
+  if (annotation.length > MAX_RELEASE_LENGTH) {
+    const entry = { text: `more than ${MAX_RELEASE_LENGTH} characters`, taint: undefined };
+    return { entries: [entry], byTaint: new Map() };
+  }
+  const texts = annotation.split(',').map((text) => text.trim());
   const entries = texts.filter((text) => text !== '').map((text): ReleaseEntry => ({ text, taint: parseTaint(text) }));
   return { entries, byTaint: Map.groupBy(entries, ({ taint }) => (taint ? identity(taint) : '')) };
 }

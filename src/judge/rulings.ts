@@ -14,6 +14,13 @@ import {
   wasRemoved,
 } from './removal.ts';
 
+/**
+ * So many taints that one update removes, or adds, are compared with the rules of all policies, and so many that a node carries out of a policy. No
+ * real node has as many, and whoever sends thousands of them must not keep the replica from its work, nor get anything past the policies:
+ * what lies beyond counts as protected.
+ */
+export const MAX_JUDGED = 128;
+
 /** A policy that protects or guards a taint, and the field that says so. */
 export interface Protection {
   readonly policy: CompiledTaintPolicy;
@@ -82,7 +89,10 @@ export function dropRulings(
   const releases = releaseCheck(request);
   // As with a release: no single write can take a taint out of the memory and off the node.
   const isSettled = settledOn(request.oldNode.remembered);
-  return dropped.map((taint) => rule(taint, policies, request, (policy) => policy.heldBy(taint, isSettled), releases));
+  const exempting = exemptingAmong(policies, request);
+  return dropped.map((taint) =>
+    rule(taint, policies, exempting, (policy) => policy.heldBy(taint, isSettled), releases),
+  );
 }
 
 /**
@@ -93,15 +103,24 @@ export function dropRulings(
 export function additionRulings(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Ruling[] {
   const { node, oldNode } = request;
   if (!policies.some(({ guards }) => guards.length > 0)) return [];
-  const carried = valuesOf(oldNode.taints);
-  const removals = parseRemoved(oldNode.removed);
-  const lacking = presentTaints(node.labels, policies).filter(
-    (want) => !satisfies(carried, want) && !wasRemoved(removals, want),
+  const present = presentTaints(node.labels, policies);
+  const keys = new Set(present.map(({ taint }) => taint.key));
+  const carried = valuesOf(oldNode.taints.filter(({ key }) => keys.has(key)));
+  const removals = Map.groupBy(parseRemoved(oldNode.removed), identity);
+  const lacking = Map.groupBy(
+    present.filter((want) => {
+      const removed = removals.get(identity(want.taint)) ?? [];
+      return !satisfies(carried, want) && !wasRemoved(removed, want);
+    }),
+    ({ taint }) => identity(taint),
   );
   const isRemembered = settledOn(oldNode.remembered);
+  const isWanted = (taint: Taint) =>
+    isRemembered(taint) || (lacking.get(identity(taint)) ?? []).some((want) => isPresentTaint(taint, want));
+  const exempting = exemptingAmong(policies, request);
   return droppedTaints(node.taints, oldNode.taints)
-    .filter((taint) => !isRemembered(taint) && !lacking.some((want) => isPresentTaint(taint, want)))
-    .map((taint) => rule(taint, policies, request, (policy) => policy.guardedBy(taint)))
+    .filter((taint) => !isWanted(taint))
+    .map((taint) => rule(taint, policies, exempting, (policy) => policy.guardedBy(taint)))
     .filter(({ standing, exempt }) => standing.length + exempt.length > 0);
 }
 
@@ -125,10 +144,17 @@ function releaseCheck({ phase, node, oldNode }: NodeUpdate): (taint: Taint, by: 
       : policy.wouldRelease && policy.trial(field) !== 'Audit');
 }
 
+function exemptingAmong(
+  policies: readonly CompiledTaintPolicy[],
+  { requester }: NodeUpdate,
+): ReadonlySet<CompiledTaintPolicy> {
+  return new Set(policies.filter((policy) => policy.exempts(requester)));
+}
+
 function rule(
   taint: Taint,
   policies: readonly CompiledTaintPolicy[],
-  { requester }: NodeUpdate,
+  exempting: ReadonlySet<CompiledTaintPolicy>,
   fieldOf: (policy: CompiledTaintPolicy) => string | undefined,
   releases: (taint: Taint, by: Protection) => boolean = () => false,
 ): Ruling {
@@ -138,7 +164,7 @@ function rule(
   for (const policy of policies) {
     const field = fieldOf(policy);
     if (field === undefined) continue;
-    if (policy.exempts(requester)) exempt.push({ policy, field });
+    if (exempting.has(policy)) exempt.push({ policy, field });
     else if (releases(taint, { policy, field })) released.push({ policy, field });
     else standing.push({ policy, field });
   }
@@ -173,12 +199,14 @@ export function departures(
   if (left.length === 0) return [];
   const release = parseRelease(oldNode.release);
   const isSettled = settledOn(oldNode.remembered);
+  const beyond = node.taints[MAX_JUDGED];
   return left.flatMap((policy) =>
-    node.taints.flatMap((taint) => {
-      const field = policy.heldBy(taint, isSettled);
+    node.taints.slice(0, MAX_JUDGED + 1).flatMap((taint) => {
+      const isBeyond = taint === beyond && policy.leaving === 'Refuse';
+      const field = isBeyond ? 'spec.leaving' : policy.heldBy(taint, isSettled);
       if (field === undefined) return [];
       const isReleasable = policy.releasable || policy.wouldRelease;
-      const isRefused = policy.leaving === 'Refuse' && !(isReleasable && isReleased(release, taint));
+      const isRefused = isBeyond || (policy.leaving === 'Refuse' && !(isReleasable && isReleased(release, taint)));
       return [{ policy, field, taint, isRefused }];
     }),
   );

@@ -12,7 +12,7 @@ export function rfc3339(ms: number): string {
 export const WARNING_MAX_LENGTH = 120;
 
 /** More than this many in one answer are summed up in a last one: together they share a 4 KiB header budget. */
-const MAX_WARNINGS = 16;
+export const MAX_WARNINGS = 16;
 
 /**
  * Warnings fit for an answer: each on one line of printable characters within the bound, not too many, none twice.
@@ -53,14 +53,21 @@ function shorten(text: string, length: number): string {
   return characters.length <= length ? text : `${characters.slice(0, length - 3).join('')}...`;
 }
 
+/** How many characters {@link isSlip} compares: two texts differ by one at most. */
+export function lettersIn(text: string): number {
+  return withoutSeparators(text).length;
+}
+
+function withoutSeparators(text: string): string {
+  return text.toLowerCase().replace(/[-_.]/g, '');
+}
+
 /**
  * Whether one text is the other but for case and separators, or one letter too many, one too few, or two swapped. Another letter
  * or digit in its place is no slip: `pool-a` and `pool-b` are two things.
  */
 export function isSlip(one: string, other: string): boolean {
-  const [a, b] = [one, other]
-    .map((text) => text.toLowerCase().replace(/[-_.]/g, ''))
-    .sort((x, y) => x.length - y.length);
+  const [a, b] = [one, other].map(withoutSeparators).sort((x, y) => x.length - y.length);
   if (a === undefined || b === undefined) return false;
   if (a === b) return true;
   const at = [...a].findIndex((letter, index) => letter !== b[index]);

@@ -3,16 +3,17 @@ import type { Operation } from 'fast-json-patch';
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import type { DaemonSetView, DesiredDaemonSet } from '../judge/daemon-set.ts';
-import { listPatch, Nullish, ObjectMeta, reader } from './object-meta.ts';
+import { LABEL_VALUE_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
+import { Bounded, listPatch, Nullish, ObjectMeta, reader } from './object-meta.ts';
 
 /** The tolerations of a pod template; null counts as none. */
 export const Tolerations = Nullish(
   Type.Array(
     Type.Object({
-      key: Nullish(Type.String()),
-      operator: Nullish(Type.String()),
-      value: Nullish(Type.String()),
-      effect: Nullish(Type.String()),
+      key: Nullish(Bounded(QUALIFIED_NAME_LENGTH)),
+      operator: Nullish(Bounded(LABEL_VALUE_LENGTH)),
+      value: Nullish(Bounded(LABEL_VALUE_LENGTH)),
+      effect: Nullish(Bounded(LABEL_VALUE_LENGTH)),
       tolerationSeconds: Nullish(Type.Number()),
     }),
   ),

@@ -5,11 +5,11 @@ import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
 import type { DesiredNode, NodeView } from '../judge/node-view.ts';
 import { RESTORED_ANNOTATION } from '../judge/node-view.ts';
 import { RELEASE_ANNOTATION, REMOVED_ANNOTATION } from '../judge/removal.ts';
-import { own } from '../kubernetes/label-selector.ts';
+import { LABEL_VALUE_LENGTH, own, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
 import { type MachineMarks, machineMarks } from '../kubernetes/machine.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { lastWriter } from './managed-fields.ts';
-import { listPatch, Nullish, ObjectMeta, reader } from './object-meta.ts';
+import { Bounded, listPatch, Nullish, ObjectMeta, reader } from './object-meta.ts';
 
 /** TotalAnnotationSizeLimitB (k8s.io/apimachinery/pkg/api/validation/objectmeta.go). */
 const ANNOTATIONS_MAX_BYTES = 256 * 1024;
@@ -22,9 +22,9 @@ const NodeSchema = Type.Object({
       taints: Nullish(
         Type.Array(
           Type.Object({
-            key: Type.String(),
-            value: Nullish(Type.String()),
-            effect: Type.String(),
+            key: Bounded(QUALIFIED_NAME_LENGTH),
+            value: Nullish(Bounded(LABEL_VALUE_LENGTH)),
+            effect: Bounded(LABEL_VALUE_LENGTH),
           }),
         ),
       ),

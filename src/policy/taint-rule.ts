@@ -220,6 +220,7 @@ function meansValueAndEffect({ value, effect }: TaintRule, taint: Taint): boolea
 
 /** Whether a text matches one of the patterns. */
 export function matcherOfAny(patterns: readonly string[]): (text: string) => boolean {
-  const matchers = patterns.map(compilePattern);
-  return (text) => matchers.some((matches) => matches(text));
+  const exact = new Set(patterns.filter((pattern) => !isPattern(pattern)));
+  const matchers = patterns.filter(isPattern).map(compilePattern);
+  return (text) => exact.has(text) || matchers.some((matches) => matches(text));
 }

@@ -83,12 +83,27 @@ export function policyAdvice({ client, survey, policies, log }: AdviceOptions): 
   }
 }
 
+/** A TaintPolicy that its schema allows has some 7,000 values at most, 4,200 of them in selectors: the API server refuses a larger one. */
+const MAX_VALUES = 10_000;
+
 /** Undefined for a policy of another kind, and for one that is not valid: what is wrong with it, the status says. */
 function taintPolicyIn(object: unknown): CompiledTaintPolicy | undefined {
+  if (hasMoreValues((object as { spec?: unknown } | null)?.spec, MAX_VALUES)) return undefined;
   const { result } = parseStoredPolicy(object);
   return result.ok && result.policy.kind === 'TaintPolicy'
     ? compilePolicies([result.policy]).taintPolicies[0]
     : undefined;
+}
+
+function hasMoreValues(value: unknown, most: number): boolean {
+  const open = [value];
+  let seen = 0;
+  for (let one = open.pop(); one !== undefined; one = open.pop()) {
+    if (++seen + open.length > most) return true;
+    if (typeof one !== 'object' || one === null) continue;
+    for (const part of Object.values(one)) open.push(part);
+  }
+  return false;
 }
 
 /** Answers the reviews of policies: every one is allowed. */

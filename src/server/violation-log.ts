@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Judgement } from '../admission/admit.ts';
-import type { AdmissionRequest } from '../admission/review.ts';
+import { type AdmissionRequest, shownUser } from '../admission/review.ts';
 import { listSubjects, type Outcome, type ViolationGroup } from '../judge/decision.ts';
 import { printable } from '../kubernetes/text.ts';
 
@@ -39,7 +39,7 @@ export function logViolations(log: Logger, { request, kind, groups, origin }: Fo
   const uid = printable(request.uid);
   const name = printable([request.namespace, request.name].filter(Boolean).join('/'));
   const from = printable(origin);
-  const user = printable(request.userInfo.username ?? '');
+  const user = shownUser(request);
   for (const violations of groups) {
     const [{ policyKind, policy, mode, outcome, by }] = violations;
     const level = request.dryRun ? 'debug' : LEVELS[outcome];

@@ -244,7 +244,9 @@ describe('the memory', () => {
     const remembered = keys.map((key) => `${key}:PreferNoSchedule`).join(',');
     const policies = { p: rule('Restore', { key: '*' }, { settleSeconds: 0 }) };
     expect(driftOf(policies, nodeOf(taints, { remembered })).desired?.taints).toHaveLength(10_000 + MAX_REMEMBERED);
-    expect(driftOf(policies, nodeOf(taints, { remembered, release: remembered })).losses).toEqual([]);
+    // Only the first entries of it are read.
+    const release = remembered.split(',', MAX_REMEMBERED).join();
+    expect(driftOf(policies, nodeOf(taints, { remembered, release })).losses).toEqual([]);
   });
 });
 

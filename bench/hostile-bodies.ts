@@ -1,0 +1,104 @@
+import { pino } from 'pino';
+import { eventsOf } from '../src/admission/request-events.ts';
+import { issueCa, issueServing } from '../src/certs/issue.ts';
+import { createDecisionLog } from '../src/page/decision-log.ts';
+import type { Policy } from '../src/policy/policy.ts';
+import { compilePolicies } from '../src/policy/policy-set.ts';
+import { adviceRoute, policyAdvice } from '../src/replica/policy-advice.ts';
+import { createAdmissionServer } from '../src/server/admission-server.ts';
+import { createMetrics } from '../src/server/metrics.ts';
+import { HOSTILE_BODIES, MANY_NODES } from '../test/unit/server/hostile-bodies.ts';
+import { printHead, printRow } from './markdown-table.ts';
+import { median } from './statistics.ts';
+
+/**
+ * For how long one review blocks a replica that is made to take long: CPU time of the main thread, from the whole body in memory to the bytes
+ * of the answer, with the log, the Events and the page's records. Every policy selects every node and every DaemonSet. Prints a Markdown
+ * table, the medians and the most of some rounds.
+ *
+ *     npx node bench/hostile-bodies.ts [--only TEXT]
+ */
+const ROUNDS = 5;
+const POLICIES = [100, 200];
+const only = process.argv[process.argv.indexOf('--only') + 1] ?? '';
+const isOnly = process.argv.includes('--only');
+
+const times = <Item>(count: number, make: (index: number) => Item) => Array.from({ length: count }, (_, n) => make(n));
+
+const policySet = (count: number) =>
+  compilePolicies(
+    times(count, (n): Policy[] => [
+      {
+        kind: 'TaintPolicy',
+        name: `taints-${n}`,
+        spec: {
+          mode: n % 2 ? 'Deny' : 'Restore',
+          nodeSelector: { matchExpressions: [{ key: `left-${n}`, operator: 'DoesNotExist' }] },
+          taints: [
+            { key: `example.com/team-${n}`, effect: 'NoSchedule', ensure: 'Present', value: 'x', additions: 'Guarded' },
+            { key: `team-${n}.example.com/*`, additions: 'Guarded' },
+            { key: '*', except: ['spare.example.com/*', '*.local/*'], additions: 'Guarded' },
+          ],
+          exempt: { users: ['system:serviceaccount:*:autoscaler'], groups: [`*:admins-${n}`, 'operators'] },
+          leaving: n % 3 ? 'Record' : 'Refuse',
+          ...(n % 4 ? {} : { settleSeconds: 0 }),
+        },
+      },
+      {
+        kind: 'TolerationPolicy',
+        name: `tolerations-${n}`,
+        spec: {
+          mode: 'Mutate',
+          daemonSets: { namespaces: ['*'] },
+          tolerations: [
+            { key: `example.com/team-${n}`, operator: 'Exists', effect: 'NoExecute' },
+            { key: `example.com/pool-${n}`, operator: 'Exists' },
+          ],
+        },
+      },
+    ]).flat(),
+  );
+
+const tls = await issueServing(await issueCa(new Date()), ['localhost'], new Date());
+
+printHead('body', 'size', ...POLICIES.map((count) => `${count} policies`));
+for (const { what, path, body } of HOSTILE_BODIES) {
+  if (isOnly && !what.includes(only)) continue;
+  const bytes = Buffer.from(body());
+  const cells = [];
+  for (const count of POLICIES) cells.push(await measured(path, bytes, count));
+  printRow(what, `${(bytes.length / 1e6).toFixed(1)} MB`, ...cells);
+}
+
+async function measured(path: string, bytes: Buffer, count: number): Promise<string> {
+  const policies = policySet(count);
+  const log = pino({ level: 'info' }, { write: () => {} });
+  const decisions = createDecisionLog({ replica: 'bench' });
+  const server = createAdmissionServer({
+    tls,
+    policies: () => policies,
+    metrics: createMetrics('bench'),
+    log,
+    onJudged(judged) {
+      eventsOf(judged.request, judged.judgement);
+      decisions.record(judged);
+    },
+  });
+  const survey = () => ({ isSynced: () => true, nodes: () => MANY_NODES as never });
+  const client = undefined as never;
+  server.post('/advise', adviceRoute(policyAdvice({ client, survey, policies: () => policies, log })));
+  const samples: number[] = [];
+  const statuses = new Set<number>();
+  for (let round = 0; round < ROUNDS; round++) {
+    const payload = Buffer.from(bytes);
+    const before = process.threadCpuUsage();
+    const headers = { 'content-type': 'application/json' };
+    const { statusCode } = await server.inject({ method: 'POST', url: path, payload, headers });
+    const { user, system } = process.threadCpuUsage(before);
+    samples.push((user + system) / 1_000);
+    statuses.add(statusCode);
+    if (Math.max(...samples) > 3_000) break;
+  }
+  await server.close();
+  return `${median(samples).toFixed(0)} ms, at most ${Math.max(...samples).toFixed(0)} (${[...statuses].join()})`;
+}

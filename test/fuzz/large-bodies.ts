@@ -1,0 +1,66 @@
+import { deepEqual, equal } from 'node:assert/strict';
+import fc from 'fast-check';
+import { judge } from '../../src/admission/admit.ts';
+import { excerptOf } from '../../src/admission/excerpt.ts';
+import { decodeReview } from '../../src/admission/review.ts';
+import { parsePolicies } from '../../src/files/policy-files.ts';
+import { compilePolicies } from '../../src/policy/policy-set.ts';
+import { REVIEWS } from './admission.ts';
+import { mutatedJson } from './mutated.ts';
+import { type FuzzTarget, target } from './target.ts';
+
+const POLICIES = `
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TaintPolicy
+metadata: { name: kept }
+spec: { mode: Restore, taints: [{ key: dedicated, additions: Guarded }, { key: 'a*/*' }], settleSeconds: 0 }
+---
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TolerationPolicy
+metadata: { name: tolerated }
+spec: { mode: Mutate, daemonSets: { namespaces: ['*'] } }
+`;
+const policies = compilePolicies(parsePolicies([{ name: 'fuzz', text: POLICIES }]));
+
+const taint = (key: string) => ({ key, effect: 'NoSchedule' });
+const others = fc
+  .record({ count: fc.nat({ max: 400 }), from: fc.nat({ max: 400 }) })
+  .map(({ count, from }) => Array.from({ length: count }, (_, n) => taint(`example.com/${from + n}`)));
+
+/** Reviews that are cut down before they are parsed, and reviews of more taints than are judged one by one. */
+export const LARGE_BODIES: readonly FuzzTarget[] = [
+  target('a review that is cut down to what is read', 2, mutatedJson(REVIEWS), (review) => {
+    const text = JSON.stringify(review);
+    deepEqual(decisions(JSON.parse(excerptOf(Buffer.from(text)))), decisions(JSON.parse(text)));
+  }),
+  target(
+    'a protected taint that is removed among any number of others',
+    1,
+    fc.record({ before: others, after: others, place: fc.nat() }),
+    ({ before, after, place }) => {
+      const carried = before.toSpliced(place % (before.length + 1), 0, taint('dedicated'));
+      const request = {
+        ...{ uid: 'u', operation: 'UPDATE', name: 'n', userInfo: {} },
+        resource: { group: '', version: 'v1', resource: 'nodes' },
+        oldObject: { metadata: {}, spec: { taints: carried } },
+        object: { metadata: {}, spec: { taints: after } },
+      };
+      equal(judge(request, 'validate', policies).decision.verdict, 'deny');
+    },
+  ),
+];
+
+/** What is decided about it; of a patch, where it changes something: fields that Kubernetes does not have are not kept. */
+function decisions(value: unknown): unknown {
+  const decoded = decodeReview(value);
+  if (!decoded.ok) return decoded;
+  try {
+    return (['mutate', 'validate'] as const).map((phase) => {
+      const { decision, patch } = judge(decoded.request, phase, policies);
+      const { verdict, violations, warnings } = decision;
+      return { verdict, violations, warnings, places: patch.map(({ op, path }) => `${op} ${path}`) };
+    });
+  } catch (error) {
+    return (error as Error).name;
+  }
+}

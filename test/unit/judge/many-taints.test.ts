@@ -1,0 +1,81 @@
+import { expect, it } from 'vitest';
+import { judgeNode } from '../../../src/judge/node.ts';
+import type { NodeUpdate } from '../../../src/judge/node-view.ts';
+import { MAX_JUDGED } from '../../../src/judge/rulings.ts';
+import type { Taint } from '../../../src/kubernetes/taint.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import { policySet } from '../policy/policies.ts';
+
+const PROTECTED: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+const others = (count: number): Taint[] =>
+  Array.from({ length: count }, (_, n) => ({ key: `example.com/${n}`, effect: 'NoSchedule' }));
+const node = (taints: readonly Taint[], labels = {}) => ({
+  ...{ name: 'n', labels, taints, release: undefined, remembered: undefined },
+});
+
+const judged = (
+  spec: Partial<TaintPolicySpec>,
+  before: readonly Taint[],
+  after: readonly Taint[],
+  request: Partial<NodeUpdate> = {},
+) => {
+  const taints = [{ key: 'dedicated', additions: 'Guarded' as const }];
+  const requester = { username: 'dev', groups: [] };
+  const update = {
+    operation: 'UPDATE',
+    phase: 'validate',
+    requester,
+    node: node(after),
+    oldNode: node(before),
+  } as const;
+  return judgeNode({ ...update, ...request }, policySet({ taint: { p: { mode: 'Deny', taints, ...spec } } }));
+};
+
+it.each(['Deny', 'Restore'] as const)('a protected taint is not lost among many that are removed: %s', (mode) => {
+  const before = [...others(MAX_JUDGED), PROTECTED];
+  const decision = judged({ mode }, before, []);
+
+  expect(decision).toMatchObject({
+    verdict: 'deny',
+    violations: [{ policy: 'p', outcome: 'denied', subject: `${MAX_JUDGED + 1} taints` }],
+    message: expect.stringContaining(`node n: ${MAX_JUDGED + 1} taints are removed and 0 added in one update`),
+  });
+  expect(judged({ mode }, before, [], { phase: 'mutate' })).toMatchObject({ verdict: 'allow', violations: [] });
+});
+
+it('a guarded taint is not added among many that are added', () => {
+  const decision = judged({}, [], [...others(MAX_JUDGED), PROTECTED]);
+  expect(decision).toMatchObject({ verdict: 'deny', violations: [{ outcome: 'addition-denied' }] });
+});
+
+it('as many as are judged are judged one by one', () => {
+  const decision = judged({}, [...others(MAX_JUDGED - 1), PROTECTED], []);
+  expect(decision).toMatchObject({ verdict: 'deny', violations: [{ subject: 'dedicated=gpu:NoSchedule' }] });
+  expect(judged({}, others(MAX_JUDGED), [])).toMatchObject({ verdict: 'allow', violations: [], warnings: [] });
+});
+
+it.each([
+  { who: 'in mode Audit', spec: { mode: 'Audit' as const } },
+  { who: 'for somebody exempt', spec: { exempt: { users: ['dev'] } } },
+  { who: 'that selects other nodes', spec: { nodeSelector: { matchLabels: { pool: 'other' } } } },
+])('more of them pass a policy $who, and a warning says that they were not judged', ({ spec }) => {
+  const decision = judged(spec, others(MAX_JUDGED + 1), []);
+  expect(decision).toMatchObject({ verdict: 'allow', violations: [] });
+  expect(decision.warnings).toEqual([expect.stringContaining(`at most ${MAX_JUDGED} of each are judged`)]);
+});
+
+it('one change of a node with thousands of taints is judged as any other', () => {
+  const many = others(5_000);
+  expect(judged({}, [...many, PROTECTED], many)).toMatchObject({ verdict: 'deny' });
+  expect(judged({}, [PROTECTED, ...many], many)).toMatchObject({ verdict: 'deny' });
+  expect(judged({}, many, [...many.slice(0, 9), PROTECTED, ...many.slice(9)])).toMatchObject({ verdict: 'deny' });
+  expect(judged({}, [...many, PROTECTED], [PROTECTED, ...many.slice(1)])).toMatchObject({ verdict: 'allow' });
+});
+
+it('a node with more taints than are judged does not leave a policy with leaving: Refuse', () => {
+  const spec = { leaving: 'Refuse' as const, nodeSelector: { matchLabels: { pool: 'gpu' } } };
+  const taints = [...others(MAX_JUDGED), PROTECTED];
+  const request = { oldNode: node(taints, { pool: 'gpu' }), node: node(taints) };
+
+  expect(judged(spec, [], [], request)).toMatchObject({ verdict: 'deny', violations: [{ outcome: 'leaving-denied' }] });
+});

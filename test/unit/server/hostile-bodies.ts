@@ -1,0 +1,195 @@
+import type { NodeView } from '../../../src/judge/node-view.ts';
+import { BODY_LIMIT_BYTES, WHOLE_BYTES } from '../../../src/server/json-body.ts';
+import { daemonSetCreationReview, nodeUpdateReview } from '../reviews.ts';
+import { nested, withJson } from './review-texts.ts';
+
+// Reviews that are made to take long, within the limits of what is read.
+
+export interface HostileBody {
+  readonly what: string;
+  readonly path: '/validate' | '/mutate' | '/advise';
+  readonly body: () => string;
+}
+
+const times = <Item>(count: number, make: (index: number) => Item) => Array.from({ length: count }, (_, n) => make(n));
+const base36 = (number: number) => number.toString(36).padStart(3, '0');
+
+/** As many as fit into an object that etcd accepts. */
+const MOST_TAINTS = 75_000;
+const taints = (count: number, from = 0) => times(count, (n) => ({ key: `k${base36(n + from)}`, effect: 'NoExecute' }));
+const names = (count: number) => Object.fromEntries(times(count, (n) => [`k${base36(n)}`, '']));
+const node = (taintList: readonly object[], metadata: object = {}) => ({
+  metadata: { name: 'cp-1', ...metadata },
+  spec: { taints: taintList },
+});
+const update = (oldObject: object, object: object, request: object = {}) =>
+  JSON.stringify(nodeUpdateReview([], [], { object, oldObject, ...request }));
+const daemonSet = (tolerations: readonly object[], request: object = {}) =>
+  JSON.stringify(daemonSetCreationReview(tolerations, request));
+const releaseOf = (list: readonly { key: string }[]) => ({
+  'taintkeeper.dev/release': list.map(({ key }) => `${key}:NoExecute`).join(','),
+});
+const leaving = Object.fromEntries(times(200, (n) => [`left-${n}`, '']));
+const policy = (spec: object) => ({
+  apiVersion: 'taintkeeper.dev/v1alpha1',
+  kind: 'TaintPolicy',
+  metadata: { name: 'p' },
+  spec: { mode: 'Deny', taints: [{ key: 'a' }], ...spec },
+});
+const advised = (spec: object) =>
+  JSON.stringify(
+    nodeUpdateReview([], [], {
+      resource: { group: 'taintkeeper.dev', version: 'v1alpha1', resource: 'taintpolicies' },
+      object: policy(spec),
+      oldObject: policy({ nodeSelector: { matchLabels: { before: 'x' } } }),
+    }),
+  );
+
+const both = (what: string, body: () => string): HostileBody[] =>
+  (['/validate', '/mutate'] as const).map((path) => ({ what: `${what} (${path})`, path, body }));
+
+export const HOSTILE_BODIES: readonly HostileBody[] = [
+  ...both('30,000 taints are added', () => update(node([]), node(taints(30_000)))),
+  ...both('30,000 taints are removed', () => update(node(taints(30_000)), node([]))),
+  ...both('128 taints are added, 128 removed, as long as keys may be', () => {
+    const long = (list: readonly { key: string; effect: string }[]) =>
+      list.map(({ key, effect }) => ({
+        key: `${key}${'x'.repeat(240)}/${'y'.repeat(60)}`,
+        value: 'v'.repeat(63),
+        effect,
+      }));
+    return update(node(long(taints(128))), node(long(taints(128, 500))));
+  }),
+  ...both('one of 75,000 taints is removed', () => update(node(taints(MOST_TAINTS)), node(taints(MOST_TAINTS - 1, 1)))),
+  ...both('one taint is added before 75,000', () =>
+    update(node(taints(MOST_TAINTS, 1)), node([...taints(1), ...taints(MOST_TAINTS, 1)])),
+  ),
+  ...both('a node with 30,000 taints leaves all policies', () =>
+    update(node(taints(30_000)), node(taints(30_000), { labels: leaving })),
+  ),
+  ...both('20,000 taints are announced for release', () =>
+    update(node(taints(30_000)), node(taints(30_000), { annotations: releaseOf(taints(20_000)) })),
+  ),
+  ...both('75,000 taints are remembered and released', () => {
+    const list = taints(MOST_TAINTS).map(({ key }) => `${key}:NoExecute`);
+    const text = list.join(',');
+    const annotations = {
+      'taintkeeper.dev/remembered': text,
+      'taintkeeper.dev/removed': text,
+      'taintkeeper.dev/release': text,
+    };
+    return update(node(taints(2), { annotations }), node([], { annotations }));
+  }),
+  ...both('a taint whose key has 400,000 characters', () =>
+    update(node([{ key: 'x'.repeat(400_000), effect: 'NoSchedule' }]), node([])),
+  ),
+  ...both('names of 100,000 characters', () => {
+    const name = 'n'.repeat(100_000);
+    const userInfo = { username: 'u'.repeat(100_000) };
+    return update(node(taints(1), { name }), node([], { name }), { name, uid: name, userInfo });
+  }),
+  ...both('300,000 labels', () =>
+    update(node(taints(1), { labels: names(150_000) }), node([], { labels: names(150_000) })),
+  ),
+  ...both('400,000 groups', () =>
+    update(node(taints(1)), node([]), { userInfo: { username: 'u', groups: times(400_000, (n) => `g${n}`) } }),
+  ),
+  ...both('a node registers with 75,000 taints', () =>
+    JSON.stringify(
+      nodeUpdateReview([], [], { operation: 'CREATE', object: node(taints(MOST_TAINTS)), oldObject: null }),
+    ),
+  ),
+  ...both('140,000 tolerations of every key, by an operator that is not known', () =>
+    daemonSet(times(140_000, () => ({ operator: 'Gt', effect: 'NoExecute' }))),
+  ),
+  ...both('250 tolerations of every key, by an operator that is not known', () =>
+    daemonSet(times(250, (n) => ({ operator: `Op${n}`, effect: 'NoExecute' }))),
+  ),
+  ...both('140,000 tolerations are taken out', () => {
+    const spec = (tolerations: readonly object[]) => ({ metadata: {}, spec: { template: { spec: { tolerations } } } });
+    const oldObject = spec(times(140_000, (n) => ({ key: `k${base36(n)}` })));
+    return daemonSet([], { operation: 'UPDATE', object: spec([]), oldObject });
+  }),
+  {
+    what: 'a DaemonSet whose pod template is compared, 18 MB',
+    path: '/mutate',
+    body: () => {
+      const args = times(2_900_000, () => '').map(() => '');
+      const object = { metadata: {}, spec: { template: { spec: { containers: [{ args }] } } } };
+      return daemonSet([], { operation: 'UPDATE', object, oldObject: object });
+    },
+  },
+  {
+    what: 'a text as long as a body may be',
+    path: '/validate',
+    body: () => update(node([]), node([], { uid: `€${'x'.repeat(BODY_LIMIT_BYTES - 5_000)}` })),
+  },
+  {
+    what: 'members that nobody reads, as many as fit',
+    path: '/validate',
+    body: () => {
+      const text = update(node([]), node([]));
+      return text.replace('"object":{', `"object":{${'"kine":1,'.repeat((BODY_LIMIT_BYTES - 5_000) / 9)}`);
+    },
+  },
+  {
+    what: 'lists in lists, as deep as fits',
+    path: '/validate',
+    body: () => withJson(nodeUpdateReview([], [], { object: { metadata: {}, status: 'HERE' } }), nested(9_000_000)),
+  },
+  ...[
+    ['maps with an index, parsed whole', (n: number) => `{"33":${n % 10}}`],
+    ['maps with a name of their own, parsed whole', (n: number) => `{"${base36(n)}":0}`],
+    [
+      'maps with three names of their own, parsed whole',
+      (n: number) => `{"${base36(n)}":0,"x${base36(n)}":0,"y${base36(n)}":0}`,
+    ],
+  ].map(([what, item]): HostileBody => {
+    const make = item as (n: number) => string;
+    const review = nodeUpdateReview([], [], { options: 'HERE' });
+    const count = Math.floor((WHOLE_BYTES - 3_000) / (make(30_000).length + 1));
+    return { what: what as string, path: '/validate', body: () => withJson(review, `[${times(count, make).join()}]`) };
+  }),
+  {
+    what: 'lists in lists, parsed whole',
+    path: '/validate',
+    body: () => withJson(nodeUpdateReview([], [], { object: { metadata: {}, status: 'HERE' } }), nested(250_000)),
+  },
+  {
+    what: 'a selector of 80,000 expressions',
+    path: '/advise',
+    body: () =>
+      advised({ nodeSelector: { matchExpressions: times(80_000, () => ({ key: 'a', operator: 'Exists' })) } }),
+  },
+  {
+    what: 'a selector of 8,000 expressions that no schema allows',
+    path: '/advise',
+    body: () => advised({ nodeSelector: { matchExpressions: times(8_000, () => ({ key: '', operator: '', x: 1 })) } }),
+  },
+  {
+    what: 'a policy with 20,000 taints',
+    path: '/advise',
+    body: () => advised({ taints: times(20_000, (n) => ({ key: `k${n}` })) }),
+  },
+  {
+    what: 'a policy as large as the schema allows',
+    path: '/advise',
+    body: () =>
+      advised({
+        nodeSelector: {
+          matchLabels: Object.fromEntries(times(64, (n) => [`example.com/lable-${n}`, 'x'])),
+          matchExpressions: times(64, (n) => ({ key: `example.com/exprs-${n}`, operator: 'Exists' })),
+        },
+        taints: times(64, (n) => ({ key: `example.com/taint-${n}` })),
+      }),
+  },
+];
+
+/** Nodes of a large cluster, with labels of which each has some of its own. */
+export const MANY_NODES: readonly NodeView[] = times(5_000, (node) => ({
+  name: `node-${node}`,
+  labels: Object.fromEntries(times(100, (n) => [`feature.example.com/${n < 98 ? n : `${node}-${n}`}`, 'true'])),
+  taints: [],
+  release: undefined,
+  remembered: undefined,
+}));
