@@ -35,8 +35,6 @@ export interface ServiceProxy {
   waitForReady(...names: string[]): Promise<void>;
   /** How many connections each backend has been given, those that are gone and those of removed backends included. */
   connections(): Record<string, number>;
-  /** How many connections found no backend, and were reset. */
-  readonly unserved: number;
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -55,7 +53,6 @@ export async function startServiceProxy(probe: Partial<ProbeOptions> = {}): Prom
   const backends = new Map<string, Backend & { probe: ReadinessProbe }>();
   const counts = new Map<string, number>();
   let turn = 0;
-  let unserved = 0;
 
   const readyBackends = () => [...backends.values()].filter((backend) => backend.probe.ready);
   const ready = () => readyBackends().map(({ name }) => name);
@@ -70,7 +67,6 @@ export async function startServiceProxy(probe: Partial<ProbeOptions> = {}): Prom
       counts.set(backend.name, (counts.get(backend.name) ?? 0) + 1);
       return socket;
     }
-    unserved++;
     return undefined;
   }
 
@@ -104,9 +100,6 @@ export async function startServiceProxy(probe: Partial<ProbeOptions> = {}): Prom
       });
     },
     connections: () => Object.fromEntries(counts),
-    get unserved() {
-      return unserved;
-    },
     stop,
     [Symbol.asyncDispose]: stop,
   };

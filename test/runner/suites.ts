@@ -33,7 +33,7 @@ export const CORE = files(
 /** What waits for minutes, is about the rig itself, or needs the history. */
 export const ONLY_NIGHTLY = [
   ...files('faults', 'cluster-trust', 'drift-leader', 'karpenter*', 'upgrade'),
-  ...files('rig', 'rig-faults', 'rig-kubelets', 'rig-replicas', 'rig-shared'),
+  ...files('rig-shared'),
   ...['demo', 'disk-pressure', 'nftables', 'one-node', 'two-nodes', 'outages-*'].map(
     (name) => `test/real-node/${name}.test.ts`,
   ),
@@ -50,10 +50,10 @@ export const DRAWN = files(
 );
 
 /** What depends on the API server's version. */
-const VERSION_MATTERS = files('kubernetes-version', 'crds', 'policy-validation', 'match-conditions*', 'native-*');
+const VERSION_MATTERS = files('crds', 'policy-validation', 'match-conditions*', 'native-*');
 
 /** What has nothing to do with it: the rig itself, and the demo. */
-const VERSION_IS_NOTHING = files('rig*', 'demo');
+const VERSION_IS_NOTHING = files('rig-shared', 'demo');
 
 /** The vitest project of the tests on another version of Kubernetes. */
 export const projectOf = (version: OtherVersion) => `e2e-${version}`;
