@@ -32,7 +32,7 @@ describe('a Present taint', () => {
     }
   });
 
-  it.each(['node.cilium.io/agent-not-ready', 'node.cloudprovider.kubernetes.io/uninitialized'])(
+  it.each(['node.cilium.io/agent-not-ready', 'node.deckhouse.io/uninitialized'])(
     'is for registration only when it is a start-up taint: %s',
     (key) => {
       const drift = driftOf({ p: rule('Restore', { ...PRESENT_GPU, key }) }, nodeOf([]));
