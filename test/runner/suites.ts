@@ -85,7 +85,7 @@ export interface Parts {
  * @param projects those that are asked for
  */
 export function partsOf(tier: Tier, filter: readonly string[] = [], projects?: string | readonly string[]): Parts {
-  if (projects) return { others: [{ projects, files: filter }] };
+  if (projects) return { others: [{ projects, files: filter, exclude: filter.length > 0 ? [] : ONLY_NIGHTLY }] };
   const unit: Part = { projects: 'unit', files: filter };
   if (filter.length > 0) return { alone: unit, others: [{ projects: ALL_PROJECTS, files: filter }] };
   switch (tier) {

@@ -40,6 +40,13 @@ it('no end-to-end test is in no tier', () => {
   expect([...new Set([...endToEnd('all'), ...endToEnd('nightly')])].sort()).toEqual(END_TO_END.sort());
 });
 
+it('a project that is asked for has what the nightly run has only where a file is asked for, too', () => {
+  const excluded = (filter: string[]) =>
+    partsOf('core', filter, 'e2e').others.map(({ exclude }) => exclude?.length ?? 0);
+  expect(excluded([])[0]).toBeGreaterThan(0);
+  expect(excluded(['faults'])).toEqual([0]);
+});
+
 it('the files of core are there', () => {
   expect(globSync(CORE, { cwd: ROOT })).toHaveLength(CORE.length);
 });
