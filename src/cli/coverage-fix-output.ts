@@ -21,7 +21,7 @@ type Fix = CoverageFix<InstalledDaemonSet, SchedulingNode>;
 export const FIX_FORMS = ['policies', 'patch', 'helm-values', 'kustomize'] as const;
 export type FixForm = (typeof FIX_FORMS)[number];
 
-/** What `taintkeeper coverage --fix` prints. */
+/** What `taintkeeper coverage fix` prints. */
 export interface PrintedFix {
   /** What it does, and what is left. */
   readonly comments: readonly string[];

@@ -187,10 +187,10 @@ function summary({ gaps, closable, askable }: CoverageReport): string {
   const asking = askable.length > KEYS ? '--taint KEY' : askable.map((key) => `--taint ${shellWord(key)}`).join(' ');
   const advice =
     closable > 0
-      ? `--fix prints the policies that close ${closable < lasting.length ? `${closable} of them` : 'all'}${
+      ? `coverage fix prints the policies that close ${closable < lasting.length ? `${closable} of them` : 'all'}${
           askable.length > 0 ? `; for ${named} add ${asking}` : ''
         }`
-      : `where DaemonSets should run there, --fix ${asking || '--taint KEY'} prints the policies for it`;
+      : `where DaemonSets should run there, coverage fix ${asking || '--taint KEY'} prints the policies for it`;
   return `${lasting.length} ${lasting.length === 1 ? 'gap' : 'gaps'}: ${advice}\n`;
 }
 

@@ -59,7 +59,8 @@ Examples:
     .showHelpAfterError('(taintkeeper --help shows the commands)')
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(harmless(text)) })
-    .configureHelp({ showGlobalOptions: true });
+    // In `coverage fix -n x`, `-n` is an option of `fix`, though `coverage` has one of that name.
+    .enablePositionalOptions();
   for (const command of commands) {
     inheritSettings(command, program);
     program.addCommand(command);

@@ -54,7 +54,7 @@ export function fixCommand(
 ): string {
   const others = taints.map(({ key }) => key).filter((key) => !ROLE_TAINT_KEYS.some((role) => role === key));
   const asked = [...new Set(others)].map((key) => ` --taint ${shellWord(key)}`);
-  return `taintkeeper coverage -n ${shellWord(namespace)} --daemonset ${shellWord(name)} --fix${asked.join('')}`;
+  return `taintkeeper coverage fix -n ${shellWord(namespace)} --daemonset ${shellWord(name)}${asked.join('')}`;
 }
 
 /** The command that has a DaemonSet get what policies ask for, whatever taintkeeper may do; it replaces the pods. */

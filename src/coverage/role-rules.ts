@@ -130,7 +130,7 @@ function rewriting(policy: Policy, facts: MigrationFacts): Finding {
 
 const NOTHING: Finding = { changes: [], byHand: [] };
 
-/** A toleration of the old taint alone gets one of the new one beside it: also where `--fix` has written it. */
+/** A toleration of the old taint alone gets one of the new one beside it: also where `coverage fix` has written it. */
 function rewritingTolerations(policy: TolerationPolicy): Finding {
   const { name, spec } = policy;
   const given = tolerationsOf(spec);

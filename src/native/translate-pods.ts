@@ -126,7 +126,7 @@ function templateMessage(policy: string, mode: AuthorizationMode, { key, fields 
 /** The file is one that its author has at hand: a pod that was refused is nowhere else. Who was refused may seldom grant rights. */
 function remedy(end: string, key: string) {
   return [
-    literal(`${end}. To permit it, an administrator runs: taintkeeper coverage --tolerate --taint ${key} -n `),
+    literal(`${end}. To permit it, an administrator runs: taintkeeper coverage tolerations --taint ${key} -n `),
     cel(30)`request.namespace`,
     literal(
       ' --fix MANIFEST | kubectl apply -f -, where MANIFEST is the file of the pod, or of the workload that creates it',

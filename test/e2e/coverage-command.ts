@@ -7,10 +7,10 @@ import { runTool, type ToolResult } from '../control-plane/run-tool.ts';
 import { admin } from '../control-plane/users.ts';
 import { pair } from './coverage-comparison.ts';
 
-/** Runs `taintkeeper coverage` against the cluster, as the admin. */
+/** Runs `taintkeeper coverage`, or a command below it, against the cluster, as the admin. */
 export async function runCoverage(cp: ControlPlane, ...args: string[]): Promise<ToolResult> {
   const kubeconfig = await cp.kubeconfigFile(admin);
-  return runTool(process.execPath, [PROGRAM, 'coverage', '--kubeconfig', kubeconfig, ...args], { env: process.env });
+  return runTool(process.execPath, [PROGRAM, 'coverage', ...args, '--kubeconfig', kubeconfig], { env: process.env });
 }
 
 /** What it prints with `-o json`. */

@@ -45,7 +45,7 @@ describeWithControlPlane('what coverage tells people to do', {}, (cp) => {
     await createNamespace('patched');
     await createDaemonSet(cp(), daemonSetManifest('patched', 'bare', {}));
     await createDaemonSet(cp(), daemonSetManifest('patched', 'gpu', { tolerations: [GPU] }));
-    const { stdout } = await runCoverage(cp(), '-n', 'patched', '--fix', '--as', 'patch');
+    const { stdout } = await runCoverage(cp(), 'fix', '-n', 'patched', '--as', 'patch');
     const commands = stdout.split('\n').filter((line) => line.startsWith('kubectl '));
     expect(commands).toHaveLength(2);
     for (const command of commands) await follow(cp(), command);
@@ -65,7 +65,7 @@ describeWithControlPlane('what coverage tells people to do', {}, (cp) => {
     const manifest = daemonSetManifest('built', 'a.b', { tolerations: [GPU] });
     await createNamespace('built');
     await createDaemonSet(cp(), manifest);
-    const { stdout } = await runCoverage(cp(), '-n', 'built', '--fix', '--as', 'kustomize');
+    const { stdout } = await runCoverage(cp(), 'fix', '-n', 'built', '--as', 'kustomize');
     mkdirSync(workspace.path('tolerations'));
     workspace.write('tolerations/kustomization.yaml', stdout);
     workspace.write('base.yaml', JSON.stringify({ ...manifest, metadata: { name: 'a.b' } }));
@@ -80,29 +80,29 @@ describeWithControlPlane('what coverage tells people to do', {}, (cp) => {
     ]);
   });
 
-  describe('--migrate', () => {
+  describe('migrate', () => {
     beforeAll(async () => {
       await apply(MANIFESTS);
       for (const crd of ['taintpolicies', 'tolerationpolicies'])
         await follow(cp(), `kubectl wait --for=condition=Established crd/${crd}.taintkeeper.dev`);
     });
 
-    it('is done with the policies of --fix, and with those that release nothing, by commands alone', async () => {
+    it('is done with the policies of coverage fix, and with those that release nothing, by commands alone', async () => {
       await createNamespace('migrated');
       const tolerations = [{ ...NEW, operator: 'Exists' }];
       await createDaemonSet(cp(), daemonSetManifest('migrated', 'agent', { tolerations }));
-      await apply(workspace.write('fix.yaml', (await runCoverage(cp(), '-n', 'migrated', '--fix')).stdout));
+      await apply(workspace.write('fix.yaml', (await runCoverage(cp(), 'fix', '-n', 'migrated')).stdout));
       for (const [name, spec] of Object.entries(NEVER)) {
         const policy = manifest('TaintPolicy', name, { ...spec, release: 'Never' });
         await apply(workspace.write(`${name}.json`, JSON.stringify(policy)));
       }
 
-      const { stdout } = await runCoverage(cp(), '--migrate', '-o', 'json');
+      const { stdout } = await runCoverage(cp(), 'migrate', '-o', 'json');
       const { steps } = JSON.parse(stdout) as { steps: { commands: string[]; byHand: string[] }[] };
       expect(steps.flatMap(({ byHand }) => byHand)).toEqual([]);
       expect(steps[3]?.commands).toHaveLength(3);
       for (const command of steps.flatMap(({ commands }) => commands)) await follow(cp(), command);
-      expect((await runCoverage(cp(), '--migrate')).stdout).toMatch(/^all is done$/m);
+      expect((await runCoverage(cp(), 'migrate')).stdout).toMatch(/^all is done$/m);
     });
   });
 });

@@ -86,7 +86,7 @@ describeWithControlPlane(
       // A pod that stays only because it was there would not survive a new template, whatever the taints are.
       await follow(cp(), 'kubectl taint node plain example.com/late-');
       let pods = await agreement(cp(), NAMESPACE, new Set());
-      const { stdout } = await runCoverage(cp(), '--migrate', '-o', 'json');
+      const { stdout } = await runCoverage(cp(), 'migrate', '-o', 'json');
       const { steps } = JSON.parse(stdout) as { steps: { commands: string[]; byHand: string[] }[] };
       expect(steps.flatMap(({ byHand }) => byHand)).toEqual([]);
       expect(steps.map(({ commands }) => commands.length > 0)).toEqual([true, true, true, false, true, true]);
@@ -96,10 +96,10 @@ describeWithControlPlane(
         expect([...pods].filter((each) => !then.has(each))).toEqual([]);
         pods = then;
       }
-      expect((await runCoverage(cp(), '--migrate')).stdout).toMatch(/^all is done$/m);
+      expect((await runCoverage(cp(), 'migrate')).stdout).toMatch(/^all is done$/m);
     });
 
-    describe('--fix, applied', () => {
+    describe('fix, applied', () => {
       let installation: Installation;
       beforeAll(async () => {
         installation = await install(cp(), ['patchDaemonSets']);
@@ -120,7 +120,7 @@ describeWithControlPlane(
         };
         expect(await gaps()).toEqual(['lacking: control-plane', 'lacking: gpu']);
 
-        const { stdout } = await runCoverage(cp(), '-n', 'fixed', '--fix');
+        const { stdout } = await runCoverage(cp(), 'fix', '-n', 'fixed');
         expect(await kubectl(cp(), admin, ['apply', '-f', '-'], stdout)).toMatchObject({ passed: true });
 
         await expect.poll(gaps, { timeout: FIX_TIMEOUT_MS, interval: 500 }).toEqual(['lacking: gpu']);

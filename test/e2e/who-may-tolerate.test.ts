@@ -193,7 +193,7 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
       expect(passed).toBe(false);
       expect(error).toContain(
         `TaintPolicy gpu (spec.taints[0]): the pod ${by}, but ${who} tolerate gpu. ` +
-          'To permit it, an administrator runs: taintkeeper coverage --tolerate --taint gpu -n team --fix MANIFEST | kubectl apply -f -, ' +
+          'To permit it, an administrator runs: taintkeeper coverage tolerations --taint gpu -n team --fix MANIFEST | kubectl apply -f -, ' +
           'where MANIFEST is the file of the pod, or of the workload that creates it',
       );
     });
@@ -412,7 +412,7 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
       expect([await podsOf('team', 'web'), await podsOf('team', 'agent')]).toEqual([0, 0]);
 
       const file = workspace.write('web.json', JSON.stringify(manifests.deployments));
-      const args = ['coverage', '--tolerate', '--taint', 'gpu', '-n', 'team', '--fix', file];
+      const args = ['coverage', 'tolerations', '--taint', 'gpu', '-n', 'team', '--fix', file];
       const { code, stdout, stderr } = await runTool(process.execPath, [PROGRAM, ...args], { env: process.env });
       expect(code, stderr).toBe(0);
       expect(await cp().kubectl(['apply', '-f', '-'], { input: stdout })).toMatchObject({ code: 0 });

@@ -39,6 +39,11 @@ for (const shell of SHELLS)
       { line: 'taintkeeper serve --policies a.yaml --policies no', offers: ['node.yaml'], not: [] },
       { line: 'taintkeeper serve --policies a.yaml --por', offers: ['--port'], not: ['node.yaml'] },
       { line: 'taintkeeper completion ', offers: ['bash', 'fish', 'zsh'], not: ['node.yaml'] },
+      { line: 'taintkeeper coverage ', offers: ['fix', 'migrate', 'tolerations', 'node.yaml'], not: ['serve'] },
+      { line: 'taintkeeper coverage node.yaml no', offers: ['node.yaml'], not: ['fix'] },
+      { line: 'taintkeeper coverage node.yaml --ga', offers: ['--gaps'], not: ['--as'] },
+      { line: 'taintkeeper coverage fix --', offers: ['--as', '--taint'], not: ['--gaps', '--pods'] },
+      { line: 'taintkeeper coverage fix no', offers: ['node.yaml'], not: ['migrate'] },
       { line: 'taintkeeper help cer', offers: ['certs'], not: ['serve'] },
     ])('$line⇥', async ({ line, offers, not }) => {
       const { stdout } = await run('completion', name);
@@ -88,6 +93,7 @@ it('options and commands are those of the help, hidden ones left out', () => {
 
 function choicesOf(path: string): string[] {
   if (/ (talos policies|export)$/.test(path)) return ['yaml', 'json'];
+  if (path.endsWith(' coverage fix')) return ['text', 'json'];
   // It has no table whose names are left out.
   if (path.endsWith(' talos lint')) return ['table', 'json', 'yaml', 'github', 'sarif'];
   return ['table', 'wide', 'json', 'yaml', ...(path.endsWith(' review') ? PIPELINES : [])];

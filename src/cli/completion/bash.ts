@@ -8,7 +8,7 @@ export function bashScript(name: string, syntaxes: readonly CommandSyntax[]): st
     chosen.map(({ path, flags, value }) => [flags.map((flag) => `'${path} ${flag}'`).join(' | '), offer(value)]);
   return `# Completion of ${name} for bash, made by: ${name} completion bash
 _${name}_words() {
-  COMPREPLY=($(compgen -W "$1" -- "$cur"))
+  COMPREPLY+=($(compgen -W "$1" -- "$cur"))
 }
 
 _${name}_files() {
@@ -55,7 +55,9 @@ ${cases(
     .filter(({ commands, argument }) => commands.length > 0 || argument.kind !== 'none')
     .map(({ path, commands, argument }) => [
       `'${path}'`,
-      commands.length > 0 ? words(commands.map((command) => command.name)) : offer(argument),
+      [offer(argument), commands.length > 0 ? words(commands.map((command) => command.name)) : '']
+        .filter((part) => part !== '')
+        .join('; '),
     ]),
 )}
   esac

@@ -27,7 +27,7 @@ function lines(name: string, { path, commands, options, argument }: CommandSynta
   const complete = (condition: string, rest: string) => `complete -c ${name} -n ${quoted(condition)} ${rest}`;
   return [
     ...commands.map((command) => complete(at, `-a ${quoted(command.name)} -d ${quoted(command.description)}`)),
-    ...(commands.length === 0 ? candidates(argument).map((rest) => complete(at, rest)) : []),
+    ...candidates(argument).map((rest) => complete(at, rest)),
     ...options.map((option) => complete(at, optionOf(option))),
   ];
 }

@@ -23,6 +23,9 @@ function commandFunction({ path, commands, options, argument }: CommandSyntax): 
 }
 `;
   }
+  const names = commands.map(({ name }) => name);
+  // A command with commands may take files instead of one.
+  const files = argument.kind === 'files';
   return `${functionName(path)}() {
   local context state state_descr line
   typeset -A opt_args
@@ -32,10 +35,12 @@ function commandFunction({ path, commands, options, argument }: CommandSyntax): 
       local -a commands=(
 ${commands.map(({ name, description }) => `        ${quoted(`${name}:${description}`)}`).join('\n')}
       )
-      _describe command commands ;;
+      _describe command commands${files ? '\n      _files' : ''} ;;
     argument)
       case $words[1] in
-${commands.map(({ name }) => `        ${name}) ${functionName(`${path} ${name}`)} ;;`).join('\n')}
+${names.map((name) => `        ${name}) ${functionName(`${path} ${name}`)} ;;`).join('\n')}${
+  files ? `\n        *) _arguments -s ${continued([...specs, quoted(`*${action(argument)}`)])} ;;` : ''
+}
       esac ;;
   esac
 }

@@ -126,7 +126,7 @@ export function describeDaemonSets(found) {
 export function tolerate({ namespace, name }, keys) {
   const taints = keys.flatMap((key) => ['--taint', key]);
   return fix(
-    ['taintkeeper', 'coverage', '--fix', '--namespace', namespace, '--daemonset', name, ...taints],
+    ['taintkeeper', 'coverage', 'fix', '--namespace', namespace, '--daemonset', name, ...taints],
     'Prints the policy that lets it run there. If it is meant so, annotate it with taintkeeper.dev/ignore=true.',
   );
 }

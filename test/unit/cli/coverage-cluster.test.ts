@@ -88,7 +88,7 @@ describe('a cluster without DaemonSets', () => {
     const { code, stdout } = await run('coverage', '--kubeconfig', file);
     expect(code).toBe(0);
     expect(stdout).toContain('note: the cluster has no DaemonSets\n');
-    expect((await run('coverage', '--kubeconfig', file, '--fix')).code).toBe(0);
+    expect((await run('coverage', 'fix', '--kubeconfig', file)).code).toBe(0);
   });
 
   it('has none of those that are asked for', async () => {
@@ -264,7 +264,7 @@ it.each([
   expect(pathsOf(api)).toEqual(['/api/v1/nodes', `/apis/apps/v1/${path}`]);
 });
 
-describe('--fix, where a TolerationPolicy asks for the toleration already', () => {
+describe('fix, where a TolerationPolicy asks for the toleration already', () => {
   const policy = (spec: object = {}, status: object = {}) => ({
     metadata: { name: 'gpu', uid: 'uid-gpu', resourceVersion: '1', generation: 1 },
     spec: {
@@ -284,7 +284,7 @@ describe('--fix, where a TolerationPolicy asks for the toleration already', () =
       ...rest,
     });
     const { file } = await clientFor(api.url);
-    const { code, stdout } = await run('coverage', '--fix', '--taint', 'ded*', '--kubeconfig', file, ...args);
+    const { code, stdout } = await run('coverage', 'fix', '--taint', 'ded*', '--kubeconfig', file, ...args);
     return { code, stdout, received: pathsOf(api) };
   };
 

@@ -45,7 +45,7 @@ describe('the table', () => {
       'agents/agent  1      m      node-role.kubernetes.io/master:NoSchedule',
       'agents/gpu    1      g      dedicated=gpu:NoSchedule',
       '',
-      '3 gaps: --fix prints the policies that close 1 of them; for dedicated add --taint dedicated',
+      '3 gaps: coverage fix prints the policies that close 1 of them; for dedicated add --taint dedicated',
       '',
     ]);
     expect(code).toBe(1);
@@ -157,7 +157,7 @@ describe('-o', () => {
   });
 });
 
-describe('--fix', () => {
+describe('fix', () => {
   const objects = [
     ...NODES,
     daemonSet('agent'),
@@ -169,7 +169,7 @@ describe('--fix', () => {
     const FLANNEL = daemonSet('kube-flannel-ds', {}, { labels: { app: 'flannel' } });
     const OTHER = daemonSet('other', { tolerations: [{ key: 'a', operator: 'Exists' }] });
     const fix = (form: string, ...args: string[]) =>
-      run('coverage', '--fix', '--as', form, ...args, file(node('m', [MASTER]), FLANNEL, OTHER));
+      run('coverage', 'fix', '--as', form, ...args, file(node('m', [MASTER]), FLANNEL, OTHER));
     const TOLERATION = { key: MASTER.key, operator: 'Exists', effect: 'NoSchedule' };
 
     it('patch prints what a shell can run', async () => {
@@ -215,14 +215,14 @@ describe('--fix', () => {
     });
 
     it('says where there is nothing to be had in that way', async () => {
-      const { code, stdout } = await run('coverage', '--fix', '--as', 'helm-values', file(node('m', [MASTER]), OTHER));
+      const { code, stdout } = await run('coverage', 'fix', '--as', 'helm-values', file(node('m', [MASTER]), OTHER));
       expect(code).toBe(0);
       expect(stdout).toMatch(/^# No gap can be closed like this\.$/m);
     });
   });
 
   it('prints policies that the API server takes, and says what they do not do', async () => {
-    const { code, stdout } = await run('coverage', '--fix', file(...objects));
+    const { code, stdout } = await run('coverage', 'fix', file(...objects));
     const documents = parseAllDocuments(stdout).map((document) => document.toJS() as unknown);
     expect(documents.filter((value) => value !== null).map(parsePolicy)).toMatchObject([
       {
@@ -249,7 +249,7 @@ describe('--fix', () => {
 
   it('names each DaemonSet to roll once, and no more than one reads', async () => {
     const many = Array.from({ length: 12 }, (_, i) => daemonSet(`agent-${i}`));
-    const { stdout } = await run('coverage', '--fix', '--taint', 'dedicated', file(...NODES, ...many));
+    const { stdout } = await run('coverage', 'fix', '--taint', 'dedicated', file(...NODES, ...many));
     const rollouts = stdout.split('\n').filter((line) => line.includes('kubectl rollout restart'));
     expect(rollouts).toHaveLength(9);
     expect(new Set(rollouts).size).toBe(9);
@@ -257,12 +257,12 @@ describe('--fix', () => {
   });
 
   it('quotes what kubectl would not take for a text', async () => {
-    const { stdout } = await run('coverage', '--fix', file(...NODES, daemonSet('on')));
+    const { stdout } = await run('coverage', 'fix', file(...NODES, daemonSet('on')));
     expect(stdout).toContain('- "on"\n');
   });
 
   it('tolerates what --taint names, too', async () => {
-    const { stdout, stderr } = await run('coverage', '--fix', '-o', 'json', '--taint', 'ded*', file(...objects));
+    const { stdout, stderr } = await run('coverage', 'fix', '-o', 'json', '--taint', 'ded*', file(...objects));
     // JSON has no comments.
     expect(stderr.split('\n')).toContain(
       'taintkeeper: - agents/stubborn on 1 node: node-role.kubernetes.io/master:NoSchedule: it is annotated taintkeeper.dev/ignore',
@@ -280,7 +280,7 @@ describe('--fix', () => {
   });
 
   it('has nothing but comments where there is nothing to close', async () => {
-    const { code, stdout } = await run('coverage', '--fix', file(node('w'), daemonSet('agent')));
+    const { code, stdout } = await run('coverage', 'fix', file(node('w'), daemonSet('agent')));
     expect({ code, stdout }).toEqual({ code: 0, stdout: '# There is no gap to close.\n' });
   });
 });
@@ -349,16 +349,22 @@ describe('what cannot be looked at ends in 2, and says why', () => {
       says: /^taintkeeper: --pods needs a cluster, not files$/m,
     },
     {
-      why: 'a form of the fix, and no fix',
+      why: 'a form of the fix, without fix',
       args: ['--as', 'patch'],
       objects: [node('w')],
-      says: /--as needs --fix/,
+      says: /unknown option '--as'/,
     },
     {
-      why: 'a taint to tolerate, and no fix',
-      args: ['--taint', 'a'],
+      why: 'pods of a fix, which needs none',
+      args: ['fix', '--pods', 'all'],
       objects: [node('w')],
-      says: /--taint needs --fix/,
+      says: /unknown option '--pods'/,
+    },
+    {
+      why: 'an option before the command that it is for',
+      args: ['-n', 'agents', 'fix'],
+      objects: [node('w')],
+      says: /^taintkeeper: --namespace stands before fix: options of coverage fix follow it/,
     },
     {
       why: 'files and a cluster',

@@ -59,7 +59,7 @@ function left(facts: Partial<MigrationFacts>): Record<number, string[]> {
 const patchOf = (target: string, operations: readonly object[]) =>
   `kubectl patch ${target} --type=json -p '${JSON.stringify(operations)}'`;
 
-/** A node that a DaemonSet does not run on, and what `--fix` writes about it. */
+/** A node that a DaemonSet does not run on, and what `coverage fix` writes about it. */
 const FIX = (() => {
   const nodes = [node('m', [MASTER])];
   const { policies } = fixGaps(gapsOf({ daemonSets: [{ ...daemonSet('a'), annotations: {}, labels: {} }], nodes }), [
@@ -332,7 +332,7 @@ describe('what is left to do', () => {
       },
     },
     {
-      why: 'what --fix wrote',
+      why: 'what coverage fix wrote',
       facts: { nodes: FIX.nodes, policies: FIX.policies },
       expected: {
         3: [`kubectl taint node m ${NEW_ROLE}:NoSchedule`],

@@ -36,7 +36,7 @@ describe('what a page shows of review is what it prints', () => {
   });
 });
 
-const AUTHORIZATIONS = 'npx taintkeeper coverage --tolerate ';
+const AUTHORIZATIONS = 'npx taintkeeper coverage tolerations ';
 const authorizations = shown.filter(({ command, output }) => command.startsWith(AUTHORIZATIONS) && output !== '');
 
 it.each(authorizations)('$page: $command', async ({ command, output }) => {

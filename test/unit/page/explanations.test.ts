@@ -132,7 +132,7 @@ describe('a DaemonSet', () => {
     const { next } = await explaining({ objects, policies: [AGENTS], nodes })('daemonset/ns/agent');
     expect(next).toEqual({
       command: 'kubectl rollout restart -n ns daemonset agent',
-      note: 'where it should run on nodes with dedicated, too, for which no policy asks, first apply what this prints: taintkeeper coverage -n ns --daemonset agent --fix --taint dedicated; one rollout does for both',
+      note: 'where it should run on nodes with dedicated, too, for which no policy asks, first apply what this prints: taintkeeper coverage fix -n ns --daemonset agent --taint dedicated; one rollout does for both',
     });
   });
 

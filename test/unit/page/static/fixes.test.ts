@@ -50,7 +50,7 @@ it('has no command longer than one reads, and says of how many it is', () => {
 
 it('lets a DaemonSet run by the taints that are in its way', () => {
   expect(tolerate({ namespace: 'ns', name: 'cni' }, ['a', 'b/c'])?.command).toBe(
-    'taintkeeper coverage --fix --namespace ns --daemonset cni --taint a --taint b/c',
+    'taintkeeper coverage fix --namespace ns --daemonset cni --taint a --taint b/c',
   );
 });
 

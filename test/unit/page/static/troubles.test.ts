@@ -272,7 +272,7 @@ describe('a trouble of DaemonSets', () => {
       {
         href: '#coverage?show=tainted',
         names: [{ text: 'ns/b', href: '#coverage/ns/b' }],
-        fix: { command: 'taintkeeper coverage --fix --namespace ns --daemonset b --taint a' },
+        fix: { command: 'taintkeeper coverage fix --namespace ns --daemonset b --taint a' },
       },
     ]);
   });

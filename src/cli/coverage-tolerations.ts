@@ -1,7 +1,7 @@
+import { type Command, Option } from 'commander';
 import { stringify } from 'yaml';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isForbidden, isNotFound } from '../cluster/client/api-error.ts';
-import type { ClusterChoice } from '../cluster/client/kube-config.ts';
 import { POLICY_GROUP, POLICY_RESOURCES, viewPolicy } from '../cluster/policies.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import { authorizedKeys, TOLERATE } from '../coverage/authorization.ts';
@@ -19,18 +19,18 @@ import { KUBECTL_YAML, readDocuments } from '../files/documents.ts';
 import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
 import { InputError } from '../files/text-files.ts';
 import { type StringMap, selects } from '../kubernetes/label-selector.ts';
-import { isPattern, matchesPattern } from '../kubernetes/pattern.ts';
+import { matchesPattern } from '../kubernetes/pattern.ts';
 import { atMost, count, printable } from '../kubernetes/text.ts';
 import { viewTolerator } from '../objects/workload-object.ts';
 import { POLICY_API_VERSION, type Policy, parsePolicy } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
 import { atCluster } from './cluster-options.ts';
 import { toleratorsIn } from './coverage-input.ts';
-import type { OutputFormat } from './options.ts';
+import { absentNamespace, filesOf, type SourceOptions, sourceCommand } from './coverage-options.ts';
+import { EXIT, type OutputFormat, outputOption, repeatable } from './options.ts';
 import { asComments, asJson, columns, formatAs, withProgress } from './output.ts';
 
-/** What `taintkeeper coverage --tolerate` goes by. */
-export interface TolerateOptions extends ClusterChoice {
+interface TolerationsOptions extends SourceOptions {
   readonly namespace?: readonly string[];
   /** Keys that only the authorized may tolerate, in place of what policies say. */
   readonly taint?: readonly string[];
@@ -40,12 +40,50 @@ export interface TolerateOptions extends ClusterChoice {
   readonly output: OutputFormat;
 }
 
+/** `taintkeeper coverage tolerations`: whose pods tolerate a key that only authorized users may tolerate. */
+export function tolerationsCommand(exit: (code: number) => void): Command {
+  return sourceCommand('tolerations')
+    .description(
+      'Show which service accounts have pods that tolerate a restricted key, and are not authorized to. Reads the workloads of a cluster, or of files. Changes nothing.',
+    )
+    .option(
+      '-n, --namespace <name>',
+      'only the workloads of this namespace; * is any text; may be repeated',
+      repeatable,
+    )
+    .addOption(
+      new Option('--taint <key>', 'a restricted key, in place of those in policies; may be repeated')
+        .argParser(repeatable)
+        .conflicts('policies'),
+    )
+    .option(
+      '--policies <path>',
+      'policy file, or directory of them; may be repeated (default: the policies in the cluster)',
+      repeatable,
+    )
+    .option('--fix', 'print the ClusterRoles and ClusterRoleBindings that authorize them', false)
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      `
+Exit code: 0 all are authorized, or --fix printed what authorizes them; 1 some are not; 2 the input or the cluster could not be read.
+
+Examples:
+  taintkeeper coverage tolerations --taint dedicated                 whose pods a rule with tolerate: Authorized would refuse
+  taintkeeper coverage tolerations --fix | kubectl apply -f -        authorize all of them`,
+    )
+    .action(async (args: readonly string[], options: TolerationsOptions) => {
+      const isFine = await showTolerations(filesOf(args, options), options);
+      exit(isFine ? EXIT.ok : EXIT.trouble);
+    });
+}
+
 /**
  * Shows whose pods would be refused if they were created now. Without a cluster, nobody is known to be authorized.
  * @returns whether there are none, or what authorizes them is printed
  * @throws InputError
  */
-export async function coverTolerating(files: readonly string[], options: TolerateOptions): Promise<boolean> {
+async function showTolerations(files: readonly string[], options: TolerationsOptions): Promise<boolean> {
   const stated = await statedPolicies(options);
   if (files.length > 0 && stated === undefined) {
     throw new InputError(['which keys? With files, name them with --taint, or the policies with --policies']);
@@ -62,7 +100,7 @@ export async function coverTolerating(files: readonly string[], options: Tolerat
 function claims(
   tolerators: readonly Tolerator[],
   policies: readonly Policy[],
-  { namespace = [], taint }: TolerateOptions,
+  { namespace = [], taint }: TolerationsOptions,
 ) {
   const { taintPolicies } = compilePolicies(policies);
   if (taintPolicies.every(({ authorization }) => authorization === undefined)) {
@@ -80,7 +118,7 @@ function claims(
 }
 
 /** Those that the options name, if they do. */
-async function statedPolicies({ taint, policies }: TolerateOptions): Promise<readonly Policy[] | undefined> {
+async function statedPolicies({ taint, policies }: TolerationsOptions): Promise<readonly Policy[] | undefined> {
   if (policies) return parsePolicies(await readPolicyFiles(policies));
   return taint?.map((key, index) => {
     const result = parsePolicy({
@@ -95,22 +133,20 @@ async function statedPolicies({ taint, policies }: TolerateOptions): Promise<rea
 }
 
 /** @throws InputError */
-async function readFiles(files: readonly string[], { namespace = [] }: TolerateOptions): Promise<Tolerator[]> {
-  // One namespace is that of manifests that name none; of several, it could be any.
-  const [only = 'default', ...others] = namespace;
-  const absent = others.length > 0 || isPattern(only) ? 'default' : only;
+async function readFiles(files: readonly string[], { namespace }: TolerationsOptions): Promise<Tolerator[]> {
+  const absent = absentNamespace(namespace);
   const found = (await readDocuments(files)).flatMap((document) => toleratorsIn(document, absent));
   if (found.length === 0) throw new InputError([`no ${TOLERATOR_KINDS.join(', ')} found`]);
   return found;
 }
 
-async function askFiles(files: readonly string[], stated: readonly Policy[], options: TolerateOptions) {
+async function askFiles(files: readonly string[], stated: readonly Policy[], options: TolerationsOptions) {
   const refused = claims(await readFiles(files, options), stated, options);
   return { refused, notes: refused.length > 0 ? ['without a cluster, nobody is known to be authorized'] : [] };
 }
 
 /** @returns who is not authorized, as the API server says, and which bindings authorize whole groups or controllers */
-async function askCluster(client: ApiClient, stated: readonly Policy[] | undefined, options: TolerateOptions) {
+async function askCluster(client: ApiClient, stated: readonly Policy[] | undefined, options: TolerationsOptions) {
   const [policies, tolerators] = await Promise.all([stated ?? listTaintPolicies(client), listTolerators(client)]);
   const refused = await unauthorized(client, claims(tolerators, policies, options));
   return { refused, notes: await grantNotes(client, policies) };

@@ -50,7 +50,7 @@ describe('of files', () => {
     ];
     const { code, stdout } = await run(
       'coverage',
-      '--tolerate',
+      'tolerations',
       '--policies',
       file(policy({ mode: 'Deny' })),
       file(...objects),
@@ -71,7 +71,7 @@ describe('of files', () => {
 
   it('with --fix prints what authorizes them, one role for each key', async () => {
     const { code, stdout } = await run(
-      ...['coverage', '--tolerate', '--taint', 'gpu', '--taint', 'example.com/a', '--fix'],
+      ...['coverage', 'tolerations', '--taint', 'gpu', '--taint', 'example.com/a', '--fix'],
       file(workload('Deployment', 'web'), cronJob),
     );
     expect(code).toBe(0);
@@ -98,7 +98,7 @@ describe('of files', () => {
   });
 
   it('says so where there is nobody', async () => {
-    const { code, stdout } = await run('coverage', '--tolerate', '--taint', 'gpu', file(pod('harmless', {})));
+    const { code, stdout } = await run('coverage', 'tolerations', '--taint', 'gpu', file(pod('harmless', {})));
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'nobody would be refused\n' });
   });
 
@@ -109,17 +109,20 @@ describe('of files', () => {
       args: () => ['--taint', 'a', file(policy())],
       said: 'no Pod, DaemonSet, Deployment, StatefulSet, Job, CronJob found',
     },
-    { args: () => ['--taint', 'a', '--policies', 'x', file(pod('p'))], said: '--taint stands in place of policies' },
+    {
+      args: () => ['--taint', 'a', '--policies', 'x', file(pod('p'))],
+      said: "'--taint <key>' cannot be used with option '--policies <path>'",
+    },
     {
       args: () => ['--taint', 'a', '--gaps', file(pod('p'))],
-      said: '--tolerate takes --namespace, --taint, --policies',
+      said: "unknown option '--gaps'",
     },
     {
       args: () => ['--policies', file({ ...policy(), spec: { mode: 'Deny', taints: [{ key: 'a' }] } }), file(pod('p'))],
       said: 'no TaintPolicy has a rule with tolerate: Authorized',
     },
   ])('refuses what makes no sense: $said', async ({ args, said }) => {
-    const { code, stderr } = await run('coverage', '--tolerate', ...args());
+    const { code, stderr } = await run('coverage', 'tolerations', ...args());
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(said) });
   });
 });
@@ -183,7 +186,7 @@ describe('of a cluster', () => {
 
   async function coverage(api: FakeApi, ...args: string[]) {
     const { file: kubeconfig } = await clientFor(api.url);
-    return run('coverage', '--tolerate', '--kubeconfig', kubeconfig, '-o', 'json', ...args);
+    return run('coverage', 'tolerations', '--kubeconfig', kubeconfig, '-o', 'json', ...args);
   }
 
   it('asks the API server as the native policies do, and shows who may not', async () => {

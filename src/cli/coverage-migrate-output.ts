@@ -11,7 +11,7 @@ interface Migration {
   readonly notes: readonly string[];
 }
 
-/** The result of `taintkeeper coverage --migrate` as text. */
+/** The result of `taintkeeper coverage migrate` as text. */
 export function formatMigration(migration: Migration, format: OutputFormat): string {
   return formatAs(format, { data: () => data(migration), table: (look) => table(migration, look) });
 }

@@ -1,0 +1,84 @@
+import { type Command, Option } from 'commander';
+import { fixGaps, ROLE_TAINT_KEYS } from '../coverage/fix.ts';
+import { gapsOf, reportCoverage } from '../coverage/report.ts';
+import { readDocuments } from '../files/documents.ts';
+import { atCluster } from './cluster-options.ts';
+import { readCluster } from './coverage-cluster.ts';
+import { FIX_FORMS, type FixForm, printFix } from './coverage-fix-output.ts';
+import { choose, coverageFrom } from './coverage-input.ts';
+import {
+  absentNamespace,
+  filesOf,
+  type SelectionOptions,
+  type SourceOptions,
+  sourceCommand,
+  withSelection,
+} from './coverage-options.ts';
+import { repeatable } from './options.ts';
+import { asComments, asJson, tellAll, withProgress } from './output.ts';
+
+interface FixOptions extends SourceOptions, SelectionOptions {
+  readonly as: FixForm;
+  readonly taint?: readonly string[];
+  readonly output: 'text' | 'json';
+}
+
+/** `taintkeeper coverage fix`: what closes the gaps. */
+export function fixCommand(): Command {
+  return withSelection(sourceCommand('fix'))
+    .description(
+      'Print what closes the gaps that coverage shows, for kubectl apply or for the place where the DaemonSets come from. Changes nothing.',
+    )
+    .addOption(
+      new Option(
+        '--as <form>',
+        'what to print: TolerationPolicies, kubectl patch commands, values for the Helm charts of Cilium, Flannel and Calico, or a component of Kustomize',
+      )
+        .choices(FIX_FORMS)
+        .default('policies'),
+    )
+    .option(
+      '--taint <key>',
+      "a taint to tolerate besides the control plane's; * is any text; may be repeated",
+      repeatable,
+    )
+    .addOption(
+      new Option('-o, --output <format>', 'output format; with json, the comments go to standard error')
+        .choices(['text', 'json'])
+        .default('text'),
+    )
+    .addHelpText(
+      'after',
+      `
+Exit code: 0 the remedies are printed, or there is no gap to close; 2 the input or the cluster could not be read.
+
+Examples:
+  taintkeeper coverage fix | kubectl apply -f -                have taintkeeper close the gaps
+  taintkeeper coverage fix --taint dedicated                   tolerate the taint dedicated, too
+  taintkeeper coverage fix --as helm-values -n kube-system     change the values of the chart`,
+    )
+    .action((args: readonly string[], options: FixOptions) => fix(filesOf(args, options), options));
+}
+
+async function fix(files: readonly string[], options: FixOptions): Promise<void> {
+  const { namespace = [], as, taint = [], output } = options;
+  const read =
+    files.length > 0
+      ? readDocuments(files).then((documents) => coverageFrom(documents, absentNamespace(namespace)))
+      : atCluster(options, (client) =>
+          withProgress('reading the cluster', readCluster(client, namespace, 'none', as === 'policies')),
+        );
+  const input = choose(await read, options, files.length > 0 ? 'files' : 'cluster');
+  const report = reportCoverage({ ...input, grouped: true, onlyGaps: false });
+  const found = fixGaps(gapsOf(input), [...ROLE_TAINT_KEYS, ...taint], input.tolerationPolicies);
+  const { comments, text, data } = printFix(found, as, { report, notes: input.notes });
+  if (output === 'json') {
+    process.stdout.write(asJson(data));
+    // JSON has no comments.
+    tellAll(comments);
+  } else {
+    process.stdout.write(`${asComments(comments)}${text}`);
+    // Where standard output is piped into kubectl, the terminal still shows what is left to do.
+    if (!process.stdout.isTTY && process.stderr.isTTY) tellAll(comments);
+  }
+}
