@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { CHART, IMAGE, INSTALL, NAMESPACE, RIGHTS } from '../../scripts/chart.ts';
+import { CHART, IMAGE, INSTALL, NAMESPACE, RIGHTS, renderChart } from '../../scripts/chart.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
@@ -29,6 +29,10 @@ const CONFIGURATIONS = ['MutatingWebhookConfiguration', 'ValidatingWebhookConfig
 /** The namespace controller tries again after 5, 10 and 20 s when it meets definitions that are just being deleted. */
 const GONE_TIMEOUT_MS = 60_000;
 const TEST_TIMEOUT_MS = 150_000;
+
+const OWN_LABEL = 'app.kubernetes.io/name=taintkeeper';
+const NATIVE_BINDINGS = 'mutatingadmissionpolicybinding,validatingadmissionpolicybinding';
+const NATIVE_POLICIES = 'mutatingadmissionpolicy,validatingadmissionpolicy';
 
 const image = ['--set', `image.repository=${IMAGE}`];
 
@@ -99,19 +103,10 @@ const RESOURCES = ['taintpolicies', 'tolerationpolicies', 'recoverypolicies'];
 async function leftovers(cp: ControlPlane): Promise<string[]> {
   const cluster = [
     ['get', 'namespace', NAMESPACE],
-    [
-      'get',
-      'clusterrole,clusterrolebinding,mutatingwebhookconfiguration,validatingwebhookconfiguration',
-      'taintkeeper',
-    ],
+    ['get', 'mutatingwebhookconfiguration,validatingwebhookconfiguration', 'taintkeeper'],
+    ['get', `clusterrole,clusterrolebinding,${NATIVE_BINDINGS},${NATIVE_POLICIES}`, '-l', OWN_LABEL],
     ['get', 'crd', ...RESOURCES.map((resource) => `${resource}.taintkeeper.dev`)],
-    [
-      'get',
-      'all,configmap,secret,lease,role,rolebinding,networkpolicy,pdb,sa',
-      '-A',
-      '-l',
-      'app.kubernetes.io/name=taintkeeper',
-    ],
+    ['get', 'all,configmap,secret,lease,role,rolebinding,networkpolicy,pdb,sa', '-A', '-l', OWN_LABEL],
   ];
   const found = await Promise.all(cluster.map((args) => cp.kubectl([...args, '--ignore-not-found', '-o', 'name'])));
   return found.flatMap(({ stdout }) => stdout.trim().split('\n')).filter(Boolean);
@@ -175,16 +170,37 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
     await isInTheWay();
   });
 
-  it("the guide's command leaves nothing, and nodes can be changed at once, though the leader does what it can", async () => {
-    await install();
-    const [first = '', second = '', ...more] = guideCommands('Uninstall').map(({ command }) => command);
-    expect(more).toEqual([]);
-    await kubectl(first);
-    await nodesAreFree();
-    await kubectl(`${second} --wait=false`);
-    await noneLeft(cp());
-    await nodesAreFree();
-  });
+  /** As docs/security.md has it for an installation without Helm. */
+  async function applySelfRestriction(): Promise<void> {
+    const manifests = await renderChart([
+      '--show-only',
+      'templates/self-restriction.yaml',
+      '--set',
+      'selfRestriction=true',
+    ]);
+    expect(await cp().kubectl(['apply', '-f', '-'], { input: manifests })).toMatchObject({ code: 0 });
+  }
+
+  /** For what neither the manifest nor the namespace covers. */
+  const deleteRemaining = () => kubectl(guideCommands('Uninstall', 1)[0]?.command ?? '');
+
+  it(
+    "the guide's commands leave nothing, neither rights nor limits, though the leader does what it can",
+    skipFor(obstacleToHelm()),
+    async () => {
+      await install();
+      await kubectl(`kubectl apply -f ${RIGHTS.recoverPods} -f ${RIGHTS.nativePolicies}`);
+      await applySelfRestriction();
+      const [first = '', second = '', ...more] = guideCommands('Uninstall').map(({ command }) => command);
+      expect(more).toEqual([]);
+      await kubectl(first);
+      await nodesAreFree();
+      await kubectl(`${second} --wait=false`);
+      await deleteRemaining();
+      await noneLeft(cp());
+      await nodesAreFree();
+    },
+  );
 
   it('deleting the manifest alone is enough, too: the webhook configurations go with their owner', async () => {
     await install();
@@ -193,38 +209,53 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
     await nodesAreFree();
   });
 
-  it('deleting the namespace is enough: nothing is left that refuses, though nobody answers', async () => {
-    const installation = await installWithReplicas(cp(), ['nativePolicies']);
-    try {
-      await installation.start(['a'], { args: ['--owner-cluster-role', 'taintkeeper'] });
-      await registerControlPlaneNode(cp(), 'cp-1');
-      await waitUntilProtected(cp(), 'cp-1');
-      await kubectl('kubectl patch taintpolicy control-plane-taints --type=merge -p {"spec":{"backstop":"Native"}}');
-      const bindings = () => kubectl('kubectl get validatingadmissionpolicybinding -o name');
-      await expect.poll(bindings, { timeout: GONE_TIMEOUT_MS }).toContain('control-plane-taints');
-      await expect.poll(owners, { timeout: GONE_TIMEOUT_MS }).toBe(`Namespace/${NAMESPACE}`);
-      await kubectl('kubectl apply -f manifests/install.yaml');
-      expect(await owners()).toBe(`Namespace/${NAMESPACE}`);
+  it(
+    'deleting the namespace is enough: nothing is left that refuses, and one command deletes the rest',
+    skipFor(obstacleToHelm()),
+    async () => {
+      const installation = await installWithReplicas(cp(), ['nativePolicies']);
+      try {
+        await applySelfRestriction();
+        await installation.start(['a'], { args: ['--owner-cluster-role', 'taintkeeper'] });
+        await registerControlPlaneNode(cp(), 'cp-1');
+        await waitUntilProtected(cp(), 'cp-1');
+        await kubectl('kubectl patch taintpolicy control-plane-taints --type=merge -p {"spec":{"backstop":"Native"}}');
+        const bindings = async () => {
+          const names = await kubectl('kubectl get validatingadmissionpolicybinding -o name');
+          return names.split('\n').filter((name) => name.endsWith('.taintkeeper.dev'));
+        };
+        await expect
+          .poll(bindings, { timeout: GONE_TIMEOUT_MS })
+          .toContainEqual(expect.stringContaining('control-plane-taints'));
+        await expect.poll(owners, { timeout: GONE_TIMEOUT_MS }).toBe(`Namespace/${NAMESPACE}`);
+        await kubectl('kubectl apply -f manifests/install.yaml');
+        expect(await owners()).toBe(`Namespace/${NAMESPACE}`);
 
-      await kubectl(`kubectl delete namespace ${NAMESPACE} --wait=false`);
-      await installation.replica('a').kill();
-      const definitions = RESOURCES.map(
-        (resource) => `customresourcedefinition.apiextensions.k8s.io/${resource}.taintkeeper.dev`,
-      );
-      await noneLeft(cp(), [`clusterrolebinding.rbac.authorization.k8s.io/taintkeeper`, ...definitions]);
-      expect(await bindings()).toBe('');
-      // The API server goes by native policies for a moment after they are gone.
-      await expect
-        .poll(() => dropTaints(cp(), 'cp-1'), { timeout: GONE_TIMEOUT_MS })
-        .toMatchObject({ passed: true, error: '' });
-      // For the tests after this one.
-      await kubectl('kubectl delete -f manifests/install.yaml --ignore-not-found');
-      await kubectl(`kubectl delete -f ${RIGHTS.nativePolicies}`);
-      await noneLeft(cp());
-    } finally {
-      await installation.stop();
-    }
-  });
+        await kubectl(`kubectl delete namespace ${NAMESPACE} --wait=false`);
+        await installation.replica('a').kill();
+        const definitions = RESOURCES.map(
+          (resource) => `customresourcedefinition.apiextensions.k8s.io/${resource}.taintkeeper.dev`,
+        );
+        const ofNamespace = async () => {
+          const found = await leftovers(cp());
+          return found.some((name) => name.startsWith('namespace/') || name.includes('webhookconfiguration'));
+        };
+        await expect.poll(ofNamespace, { timeout: GONE_TIMEOUT_MS }).toBe(false);
+        await expect.poll(bindings, { timeout: GONE_TIMEOUT_MS }).toEqual([]);
+        // The API server goes by native policies for a moment after they are gone.
+        await expect
+          .poll(() => dropTaints(cp(), 'cp-1'), { timeout: GONE_TIMEOUT_MS })
+          .toMatchObject({ passed: true, error: '' });
+        await deleteRemaining();
+        await noneLeft(cp(), definitions);
+        // For the tests after this one.
+        await kubectl('kubectl delete -f manifests/install.yaml --ignore-not-found');
+        await noneLeft(cp());
+      } finally {
+        await installation.stop();
+      }
+    },
+  );
 
   it(
     'helm uninstall ends what native policies enforce, and cleanup and the definitions leave nothing',
@@ -235,9 +266,8 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
         expect(await runHelm(['--namespace', NAMESPACE, ...args], { kubeconfigFile })).toMatchObject({ code: 0 });
       const cleanup = () =>
         runTool(process.execPath, [PROGRAM, 'cleanup', '--kubeconfig', kubeconfigFile], { env: process.env });
-      const bindings = () =>
-        kubectl('kubectl get mutatingadmissionpolicybinding,validatingadmissionpolicybinding -o name');
-      const natives = () => kubectl('kubectl get mutatingadmissionpolicy,validatingadmissionpolicy -o name');
+      const bindings = () => kubectl(`kubectl get ${NATIVE_BINDINGS} -o name`);
+      const natives = () => kubectl(`kubectl get ${NATIVE_POLICIES} -o name`);
       const createPod = () =>
         attempt(cp(), developer, 'POST', '/api/v1/namespaces/default/pods?dryRun=All', {
           metadata: { name: 'p' },
@@ -265,7 +295,8 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
       const remembered = async () =>
         (await getNode(cp(), 'gpu-1')).metadata.annotations?.['taintkeeper.dev/remembered'];
 
-      await helm('install', 'taintkeeper', CHART, '--create-namespace', ...image, '--set', 'nativePolicies=true');
+      const values = 'nativePolicies=true,selfRestriction=true';
+      await helm('install', 'taintkeeper', CHART, '--create-namespace', ...image, '--set', values);
       const installation = await runInstalled(cp());
       try {
         await permitPods(cp(), [developer]);
