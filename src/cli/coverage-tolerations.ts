@@ -3,9 +3,10 @@ import { stringify } from 'yaml';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isForbidden, isNotFound } from '../cluster/client/api-error.ts';
 import { POLICY_GROUP, POLICY_RESOURCES, viewPolicy } from '../cluster/policies.ts';
+import { listGrants } from '../cluster/tolerate-grants.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
-import { authorizedKeys, TOLERATE } from '../coverage/authorization.ts';
-import { type BindingView, broadGrants, broadGrantText, type RoleView } from '../coverage/broad-grants.ts';
+import { allAuthorizedKeys, TOLERATE } from '../coverage/authorization.ts';
+import { broadGrants, explainGrant } from '../coverage/broad-grants.ts';
 import {
   authorizationsNeeded,
   type Claim,
@@ -152,38 +153,19 @@ async function askCluster(client: ApiClient, stated: readonly Policy[] | undefin
   return { refused, notes: await grantNotes(client, policies) };
 }
 
-const RBAC_PATH = '/apis/rbac.authorization.k8s.io/v1';
-
 async function grantNotes(client: ApiClient, policies: readonly Policy[]): Promise<string[]> {
-  const keys = compilePolicies(policies).taintPolicies.flatMap((policy) =>
-    authorizedKeys(policy).map(({ key }) => key),
-  );
   try {
-    const [roles, bindings] = await Promise.all([
-      listObjects(client, `${RBAC_PATH}/clusterroles`, viewRole),
-      listObjects(client, `${RBAC_PATH}/clusterrolebindings`, viewBinding),
-    ]);
-    return broadGrants([...new Set(keys)], roles, bindings).map((grant) => printable(broadGrantText(grant)));
+    const { roles, bindings } = await listGrants(client, listObjects);
+    return broadGrants(allAuthorizedKeys(policies), roles, bindings).map((grant) => {
+      const { effect, remedy } = explainGrant(grant);
+      return printable(`${effect}; ${remedy}`);
+    });
   } catch (error) {
     if (!isForbidden(error)) throw error;
     return [
       'bindings to whole groups and to controllers are not shown: you may not list ClusterRoles and ClusterRoleBindings',
     ];
   }
-}
-
-function viewRole(object: unknown): RoleView {
-  const { metadata, rules } = object as { metadata: { name: string }; rules?: RoleView['rules'] | null };
-  return { name: metadata.name, rules: rules ?? [] };
-}
-
-function viewBinding(object: unknown): BindingView {
-  const { metadata, roleRef, subjects } = object as {
-    metadata: { name: string };
-    roleRef: { name: string };
-    subjects?: BindingView['subjects'];
-  };
-  return { name: metadata.name, role: roleRef.name, subjects: subjects ?? [] };
 }
 
 async function listTaintPolicies(client: ApiClient): Promise<Policy[]> {

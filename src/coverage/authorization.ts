@@ -1,7 +1,8 @@
 import { matchesPattern } from '../kubernetes/pattern.ts';
 import { givenEffects, type Toleration } from '../kubernetes/toleration.ts';
 import type { AuthorizationMode } from '../policy/guards.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { Policy } from '../policy/policy.ts';
+import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
 import type { TaintRule } from '../policy/taint-rule.ts';
 
 /** The right that a pod's service account, or the person who creates the pod, must have. The resource name is the key of the taint. */
@@ -50,6 +51,14 @@ export function authorizedKeys({ authorization }: Pick<CompiledTaintPolicy, 'aut
     fields: rules.map(({ field }) => field),
     asksOfNodeName: rules.some(({ effect }) => effect !== 'NoExecute'),
   }));
+}
+
+/** The keys that only the authorized may tolerate, by any of the policies. */
+export function allAuthorizedKeys(policies: readonly Policy[]): string[] {
+  const keys = compilePolicies(policies).taintPolicies.flatMap((policy) =>
+    authorizedKeys(policy).map(({ key }) => key),
+  );
+  return [...new Set(keys)];
 }
 
 /**

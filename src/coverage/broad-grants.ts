@@ -82,11 +82,12 @@ function titleOf({ kind, name, namespace }: BindingView['subjects'][number]): st
 }
 
 /** What the binding does, and what to do about it. */
-export function broadGrantText({ binding, subject, keys, reaches }: BroadGrant): string {
+export function explainGrant({ binding, subject, keys, reaches }: BroadGrant): { effect: string; remedy: string } {
   const head = `ClusterRoleBinding ${binding} lets ${subject} tolerate ${keys.join(', ')}`;
   if (reaches === 'a controller') {
-    return `${head}: this admits no pod, because the right of a controller does not count. Bind the service accounts of the pods instead`;
+    const effect = `${head}: this admits no pod, because the right of a controller does not count`;
+    return { effect, remedy: 'bind the service accounts of the pods instead' };
   }
   const who = reaches === 'every pod' ? 'every pod' : `every pod in namespace ${reaches.namespace}`;
-  return `${head}: ${who} may. Bind only the service accounts that need it`;
+  return { effect: `${head}: ${who} may`, remedy: 'bind only the service accounts that need it' };
 }

@@ -44,6 +44,7 @@ export type CheckName =
   | 'failed calls'
   | 'versions'
   | 'records on nodes'
+  | 'tolerate grants'
   | 'ignored DaemonSets'
   | 'registration';
 

@@ -12,6 +12,7 @@ import { checkSecret } from './checks/secret.ts';
 import { checkIgnoredDaemonSets, checkSelectors } from './checks/selectors.ts';
 import { checkEndpoints, checkInstallation, checkService } from './checks/service.ts';
 import { checkClocks, checkNames, checkServing } from './checks/serving.ts';
+import { checkTolerateGrants } from './checks/tolerate-grants.ts';
 import { checkAgreement, checkTrust } from './checks/trust.ts';
 import type { Facts } from './facts.ts';
 
@@ -70,6 +71,7 @@ export const CHECKS: readonly Check[] = [
   { ...CONFIGURATION, name: 'failed calls', dependsOn: [], run: checkFailedCalls },
   { ...CONFIGURATION, name: 'versions', dependsOn: [], run: checkVersions },
   { ...CONFIGURATION, name: 'records on nodes', dependsOn: [], run: checkRecords },
+  { ...CONFIGURATION, name: 'tolerate grants', dependsOn: [], run: checkTolerateGrants },
   { ...CONFIGURATION, name: 'ignored DaemonSets', dependsOn: [], run: checkIgnoredDaemonSets },
   {
     ...CONFIGURATION,

@@ -3,7 +3,9 @@ import type { ApiClient } from '../cluster/client/api-client.ts';
 import { holderOf, leaseStore } from '../cluster/lease/lease.ts';
 import { concernsUs, listPools, type PoolApi, servedPoolApis } from '../cluster/node-pools.ts';
 import { POLICY_GROUP, POLICY_RESOURCES, type PolicyObject, viewPolicy } from '../cluster/policies.ts';
+import { type ClusterGrants, listGrants } from '../cluster/tolerate-grants.ts';
 import { ADMISSION_REGISTRATION, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
+import { allAuthorizedKeys } from '../coverage/authorization.ts';
 import type { NodePool } from '../coverage/node-pools.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { parsePolicies } from '../files/policy-files.ts';
@@ -89,6 +91,8 @@ export interface ClusterFacts {
   readonly foreignReports: Reading<readonly string[] | undefined>;
   /** The policy of the API server, and its binding, that protects records on nodes; undefined for one that is not there. */
   readonly recordProtection: Reading<readonly ({ readonly spec?: unknown } | undefined)[]>;
+  /** What RBAC grants in the whole cluster; undefined where no policy has `tolerate: Authorized`. */
+  readonly grants: Reading<ClusterGrants | undefined>;
   /** Of webhooks, everybody's. */
   readonly configurations: Reading<readonly RegisteredConfiguration[]>;
   readonly rights: Reading<RightsReview>;
@@ -105,6 +109,7 @@ const STATUS_PAUSE_MS = 6_000;
 /** Reads what the cluster has for the policies to be about. What cannot be read says so; nothing is thrown. */
 export async function gatherCluster(client: ApiClient, installation: Installation): Promise<ClusterFacts> {
   const nodes = read(() => list(client, '/api/v1/nodes', projectNode));
+  const policies = read(() => settledPolicies(client));
   const recordProtection = read(() =>
     Promise.all(
       ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'].map((resource) =>
@@ -112,12 +117,12 @@ export async function gatherCluster(client: ApiClient, installation: Installatio
       ),
     ),
   );
-  const [builtin, policies, daemonSets, nodePools, foreignReports, configurations, rights, lease, version, metrics] =
+  const [builtin, daemonSets, nodePools, grants, foreignReports, configurations, rights, lease, version, metrics] =
     await Promise.all([
       readBuiltinPolicies(),
-      read(() => settledPolicies(client)),
       read(() => list(client, '/apis/apps/v1/daemonsets', projectDaemonSet)),
       nodes.then((known) => read(() => gatherNodePools(client, known.ok ? known.value : []))),
+      policies.then((known) => (known.ok ? read(() => gatherGrants(client, known.value)) : known)),
       read(() => gatherForeignReports(client, installation)),
       read(() => listConfigurations(client)),
       read(() => reviewRights(client, installation)),
@@ -127,10 +132,11 @@ export async function gatherCluster(client: ApiClient, installation: Installatio
     ]);
   return {
     builtin: parsePolicies(builtin),
-    policies,
+    policies: await policies,
     nodes: await nodes,
     daemonSets,
     nodePools,
+    grants,
     foreignReports,
     recordProtection: await recordProtection,
     configurations,
@@ -147,6 +153,16 @@ async function gatherNodePools(client: ApiClient, nodes: readonly DoctorNode[]):
   const apis = (await servedPoolApis(client)).filter((api) => concernsUs(api, clusters));
   const pools = await Promise.all(apis.map((api) => listPools(client, api, clusters, list)));
   return { apis, pools: pools.flat() };
+}
+
+/** @throws ApiError, Error */
+async function gatherGrants(client: ApiClient, policies: readonly PolicyObject[]): Promise<ClusterGrants | undefined> {
+  return allAuthorizedKeys(policiesInForce(policies)).length > 0 ? listGrants(client, list) : undefined;
+}
+
+/** The policies as they are enforced: of one that is not valid any more, the last generation that was. */
+export function policiesInForce(policies: readonly PolicyObject[]): Policy[] {
+  return policies.flatMap(({ inForce }) => inForce?.policy ?? []);
 }
 
 /** @throws ApiError, Error */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Diagnosis } from '../../src/doctor/check.ts';
 import type { PolicyStatus } from '../../src/policy/policy-status.ts';
 import { MERGE_PATCH, STRATEGIC_MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
@@ -11,6 +12,7 @@ import { type Installation, install } from './installation.ts';
 import { type Attempt, attempt } from './nodes.ts';
 import { policyObject } from './policy-objects.ts';
 import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
+import { runTaintkeeper } from './run-taintkeeper.ts';
 import { mayTolerate, permitPods, SOMEBODY } from './who-may.ts';
 
 const TIMEOUT_MS = 45_000;
@@ -247,6 +249,25 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
         expect({ user: user.name, passed }).toEqual({ user: user.name, passed: false });
         expect(error).toContain('tolerates gpu:NoSchedule, but service account team/default may not tolerate gpu. ');
       }
+    });
+
+    it('doctor names the bindings to whole groups and to controllers', async () => {
+      await mayTolerate(cp(), 'watched', { kind: 'Group', name: 'system:serviceaccounts:ci' });
+      await mayTolerate(cp(), 'watched', { kind: 'User', name: 'system:kube-scheduler' });
+      const { stdout } = await runTaintkeeper(cp(), ['doctor', '-o', 'json']);
+      const { checks } = JSON.parse(stdout) as Diagnosis;
+      const found = checks.filter(({ name }) => name === 'tolerate grants');
+      const group = 'tolerate:watched:system:serviceaccounts:ci';
+      expect(found).toContainEqual({
+        area: 'configuration',
+        name: 'tolerate grants',
+        state: 'note',
+        evidence: `ClusterRoleBinding ${group} lets Group system:serviceaccounts:ci tolerate watched: every pod in namespace ci may`,
+        remedy: `bind only the service accounts that need it: kubectl edit clusterrolebinding ${group}`,
+      });
+      expect(found.map(({ evidence }) => evidence)).toContainEqual(
+        expect.stringContaining('lets User system:kube-scheduler tolerate watched: this admits no pod'),
+      );
     });
 
     it.each<{ what: string; user: User; metadata?: object; passed: boolean }>([

@@ -216,8 +216,8 @@ describe('of a cluster', () => {
   it('names bindings that reach whole groups, with what to do', async () => {
     const { stdout } = await coverage(await start(() => true));
     expect(JSON.parse(stdout).notes).toEqual([
-      'ClusterRoleBinding broad lets Group system:serviceaccounts:kube-system tolerate gpu: every pod in namespace kube-system may. ' +
-        'Bind only the service accounts that need it',
+      'ClusterRoleBinding broad lets Group system:serviceaccounts:kube-system tolerate gpu: every pod in namespace kube-system may; ' +
+        'bind only the service accounts that need it',
     ]);
     const text = await coverage(await start(() => true), '-o', 'table');
     expect(text.stdout).toMatch(/^nobody would be refused\nnote: ClusterRoleBinding broad lets /);

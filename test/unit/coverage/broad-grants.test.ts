@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type BindingView, broadGrants, broadGrantText, type RoleView } from '../../../src/coverage/broad-grants.ts';
+import { type BindingView, broadGrants, explainGrant, type RoleView } from '../../../src/coverage/broad-grants.ts';
 
 const RULE = { apiGroups: ['taintkeeper.dev'], resources: ['taints'], verbs: ['tolerate'] };
 const ROLES: readonly RoleView[] = [
@@ -45,9 +45,20 @@ it('says what each does and what to do', () => {
     account('kube-system', 'replicaset-controller'),
   ];
   const found = broadGrants(['gpu'], ROLES, [{ name: 'b', role: 'gpu', subjects }]);
-  expect(found.map(broadGrantText)).toEqual([
-    'ClusterRoleBinding b lets Group system:serviceaccounts tolerate gpu: every pod may. Bind only the service accounts that need it',
-    'ClusterRoleBinding b lets Group system:serviceaccounts:kube-system tolerate gpu: every pod in namespace kube-system may. Bind only the service accounts that need it',
-    'ClusterRoleBinding b lets ServiceAccount kube-system/replicaset-controller tolerate gpu: this admits no pod, because the right of a controller does not count. Bind the service accounts of the pods instead',
+  expect(found.map(explainGrant)).toEqual([
+    {
+      effect: 'ClusterRoleBinding b lets Group system:serviceaccounts tolerate gpu: every pod may',
+      remedy: 'bind only the service accounts that need it',
+    },
+    {
+      effect:
+        'ClusterRoleBinding b lets Group system:serviceaccounts:kube-system tolerate gpu: every pod in namespace kube-system may',
+      remedy: 'bind only the service accounts that need it',
+    },
+    {
+      effect:
+        'ClusterRoleBinding b lets ServiceAccount kube-system/replicaset-controller tolerate gpu: this admits no pod, because the right of a controller does not count',
+      remedy: 'bind the service accounts of the pods instead',
+    },
   ]);
 });

@@ -136,6 +136,7 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     nodes: known([node('n1')]),
     daemonSets: known([]),
     nodePools: known({ apis: [], pools: [] }),
+    grants: known(undefined),
     foreignReports: known(undefined),
     recordProtection: known(storedProtection()),
     configurations: known([]),

@@ -1,0 +1,34 @@
+import type { BindingView, RoleView } from '../coverage/broad-grants.ts';
+import type { ApiClient } from './client/api-client.ts';
+import type { ListObjects } from './node-pools.ts';
+
+const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+
+/** All that RBAC grants in the whole cluster, and to whom. */
+export interface ClusterGrants {
+  readonly roles: readonly RoleView[];
+  readonly bindings: readonly BindingView[];
+}
+
+/** @throws ApiError, Error */
+export async function listGrants(client: ApiClient, list: ListObjects): Promise<ClusterGrants> {
+  const [roles, bindings] = await Promise.all([
+    list(client, `${RBAC}/clusterroles`, viewRole),
+    list(client, `${RBAC}/clusterrolebindings`, viewBinding),
+  ]);
+  return { roles, bindings };
+}
+
+function viewRole(object: unknown): RoleView {
+  const { metadata, rules } = object as { metadata: { name: string }; rules?: RoleView['rules'] | null };
+  return { name: metadata.name, rules: rules ?? [] };
+}
+
+function viewBinding(object: unknown): BindingView {
+  const { metadata, roleRef, subjects } = object as {
+    metadata: { name: string };
+    roleRef: { name: string };
+    subjects?: BindingView['subjects'];
+  };
+  return { name: metadata.name, role: roleRef.name, subjects: subjects ?? [] };
+}
