@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import type { SchedulingNode } from '../coverage/coverage.ts';
+import type { Obstacle, SchedulingNode } from '../coverage/coverage.ts';
 import { type CoverageFix, type FixableDaemonSet, type LeftGap, needsOf, rolloutCommand } from '../coverage/fix.ts';
 import {
   helmValues,
@@ -48,6 +48,7 @@ export function printFix(
       ...left.map(({ daemonSet: { namespace, name }, why }) => `${namespace}/${name}: ${why}`),
       ...fix.left.map(leftGap),
     ]),
+    ...leftOut(report),
     ...section('No toleration helps, because the DaemonSet itself does not select these nodes:', meant(report)),
     ...notes.map((note) => `note: ${note}`),
   ];
@@ -146,10 +147,21 @@ function leftGap({ gap: { daemonSet, taints, nodes }, because }: LeftGap<Fixable
   }
 }
 
+/** Obstacles by which a DaemonSet itself excludes a node. */
+const SELECTING: ReadonlySet<Obstacle['kind']> = new Set(['nodeSelector', 'nodeAffinity', 'nodeName']);
+
+/** Nodes that get no toleration, whatever `--taint` names. */
+function leftOut({ nodeGroups }: CoverageReport): string[] {
+  const nodes = nodeGroups.flatMap(({ virtual, nodes }) => (virtual === undefined ? [] : nodes));
+  return nodes.length === 0
+    ? []
+    : [`Virtual nodes are left out, because they run no DaemonSets: ${count(nodes.length, 'node')}.`];
+}
+
 function meant({ daemonSets, nodeGroups }: CoverageReport): string[] {
   return daemonSets.flatMap(({ namespace, name, cells }) => {
     const off = cells.map(({ obstacles = [] }, index) => ({
-      reasons: obstacles.filter(({ kind }) => kind !== 'taint').map(({ what }) => what),
+      reasons: obstacles.filter(({ kind }) => SELECTING.has(kind)).map(({ what }) => what),
       nodes: nodeGroups[index]?.nodes.length ?? 0,
     }));
     return [...Map.groupBy(off, ({ reasons }) => reasons.join('; '))]

@@ -1,5 +1,5 @@
 import type { Obstacle } from '../coverage/coverage.ts';
-import type { CoverageReport, ReportedCell, ReportedDaemonSet } from '../coverage/report.ts';
+import type { CoverageReport, ReportedCell, ReportedDaemonSet, ReportedGroup } from '../coverage/report.ts';
 import { atMost, printable, shellWord } from '../kubernetes/text.ts';
 import type { OutputFormat } from './options.ts';
 import { columns, formatAs, type Look, namesIn } from './output.ts';
@@ -21,6 +21,8 @@ function table(report: CoverageReport, grouped: boolean, notes: readonly string[
         : [list(report, look)]),
     ...gapTables(report, look),
     ...evictionTables(report, look),
+    ...virtualNodeTables(report, look),
+    ...unknownTables(report, look),
     ...podTables(report, look),
     ...(notes.length > 0 ? [notes.map((note) => `note: ${printable(note)}\n`).join('')] : []),
     summary(report),
@@ -56,7 +58,10 @@ function groupTable({ nodeGroups }: CoverageReport, look: Look): string {
 function matrices({ nodeGroups, daemonSets }: CoverageReport, look: Look): string[] {
   const rows = [
     ['DAEMONSET', ...nodeGroups.map(({ id }) => id)],
-    ...daemonSets.map((daemonSet) => [nameOf(daemonSet), ...daemonSet.cells.map(formatCell)]),
+    ...daemonSets.map((daemonSet) => [
+      nameOf(daemonSet),
+      ...daemonSet.cells.map((cell, index) => formatCell(cell, nodeGroups[index])),
+    ]),
   ];
   const widthOf = (column: number) => 2 + Math.max(...rows.map((row) => row[column]?.length ?? 0));
   const room = (look.width ?? Number.POSITIVE_INFINITY) - widthOf(0) + 2;
@@ -84,7 +89,7 @@ function list({ nodeGroups, daemonSets }: CoverageReport, look: Look): string {
         daemonSet.cells.map((cell, index) => [
           nameOf(daemonSet),
           some(nodeGroups[index]?.nodes ?? [], look),
-          formatCell(cell),
+          formatCell(cell, nodeGroups[index]),
           printable([...(cell.obstacles ?? []).map(({ what }) => what), ...missingOf(cell)].join('; ')),
         ]),
       ),
@@ -97,13 +102,19 @@ const missingOf = ({ pods }: ReportedCell) => (pods?.missing ?? []).map(({ why }
 
 const WORDS: Readonly<Record<Obstacle['kind'], string>> = {
   taint: 'taint',
+  unknown: 'unknown',
+  virtualNode: 'virtual',
   nodeSelector: 'selector',
   nodeAffinity: 'affinity',
   nodeName: 'nodeName',
 };
 
-function formatCell({ runs, evictions = [], passing, obstacles = [], pods }: ReportedCell): string {
+function formatCell(
+  { runs, evictions = [], passing, obstacles = [], pods }: ReportedCell,
+  group: ReportedGroup | undefined,
+): string {
   const { scheduled = 0, missing = [], staying = [] } = pods ?? {};
+  if (group?.virtual !== undefined) return runs ? 'pending' : 'virtual';
   if (runs) {
     const found = missing.length > 0 ? `runs ${scheduled}/${scheduled + missing.length}` : 'runs';
     return evictions.length > 0 ? `${found} (${Math.min(...evictions.map(({ seconds }) => seconds))} s)` : found;
@@ -145,6 +156,42 @@ function evictionTables({ daemonSets, nodeGroups }: CoverageReport, look: Look):
   );
   const text = () => columns([['DAEMONSET', 'NODES', 'WHICH', 'TAINT', 'AFTER'], ...rows], look);
   return rows.length > 0 ? [`Evicted each time, by a toleration with tolerationSeconds:\n${text()}`] : [];
+}
+
+/** The DaemonSets that get pods on virtual nodes, and the change that leaves those nodes out. */
+function virtualNodeTables({ daemonSets, nodeGroups }: CoverageReport, look: Look): string[] {
+  const rows = daemonSets.flatMap((daemonSet) =>
+    [...Map.groupBy(nodeGroups, ({ virtual }) => virtual)].flatMap(([virtual, groups]) => {
+      const ids = new Set(groups.map(({ id }) => id));
+      const isMade = daemonSet.cells.filter(({ group, runs }) => runs && ids.has(group)).map(({ group }) => group);
+      const nodes = groups.flatMap(({ id, nodes }) => (isMade.includes(id) ? nodes : []));
+      const [key, value] = virtual?.split('=') ?? [];
+      if (virtual === undefined || nodes.length === 0) return [];
+      const change = `require by node affinity: ${key} NotIn [${value}]`;
+      return [[nameOf(daemonSet), String(nodes.length), some(nodes, look), change]];
+    }),
+  );
+  const text = () => columns([['DAEMONSET', 'NODES', 'WHICH', 'CHANGE'], ...rows], look);
+  return rows.length > 0 ? [`Pending for good on virtual nodes, which run no DaemonSets:\n${text()}`] : [];
+}
+
+/** What cannot be decided: whether `Gt` and `Lt` count is a feature gate of the cluster. */
+function unknownTables({ daemonSets, nodeGroups }: CoverageReport, look: Look): string[] {
+  const rows = daemonSets.flatMap((daemonSet) =>
+    daemonSet.cells.flatMap(({ obstacles = [] }, index) => {
+      const unknown = obstacles.filter(({ kind }) => kind === 'unknown');
+      const { nodes = [], virtual } = nodeGroups[index] ?? {};
+      if (virtual !== undefined) return [];
+      return unknown.map(({ what }) => [
+        nameOf(daemonSet),
+        String(nodes.length),
+        some(nodes, look),
+        printable(what.replace(/^unknown: /, '')),
+      ]);
+    }),
+  );
+  const text = () => columns([['DAEMONSET', 'NODES', 'WHICH', 'WHY'], ...rows], look);
+  return rows.length > 0 ? [`Unknown, because tolerations with Gt and Lt depend on a feature gate:\n${text()}`] : [];
 }
 
 function podTables({ daemonSets, nodeGroups }: CoverageReport, look: Look): string[] {

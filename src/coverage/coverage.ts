@@ -9,7 +9,17 @@ import {
   type UnmetRequirement,
 } from '../kubernetes/node-affinity.ts';
 import { formatTaint, REPELLING_EFFECTS, type Taint } from '../kubernetes/taint.ts';
-import { daemonTolerations, outlastsItsSeconds, type Toleration, tolerates } from '../kubernetes/toleration.ts';
+import {
+  daemonTolerations,
+  formatToleration,
+  hasUnknownOperator,
+  mayTolerate,
+  outlastsItsSeconds,
+  type Toleration,
+  tolerates,
+} from '../kubernetes/toleration.ts';
+import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 
 /** What decides where a DaemonSet's pods run; all but the names is that of the pod template's spec. */
 export interface SchedulingView {
@@ -62,7 +72,8 @@ const RUNS: Coverage = { runs: true };
  * `NodeShouldRunDaemonPod` of k8s.io/kubernetes/pkg/controller/daemon, which looks neither at the node's conditions nor
  * at its free resources; but where the controller stops at the first obstacle, this names them all.
  *
- * Tolerations are read as {@link tolerates} reads them: without `Gt` and `Lt`, which Kubernetes 1.36 has off by default.
+ * Tolerations are read as {@link tolerates} reads them: without `Gt` and `Lt`, which Kubernetes 1.36 has off by default. Where one of
+ * those could tolerate a taint, the obstacle is `unknown`.
  */
 export function compileCoverage(daemonSet: SchedulingView): (node: SchedulingNode) => Coverage {
   return compile({ ...daemonSet, tolerations: daemonTolerations(daemonSet.tolerations, daemonSet.hostNetwork) });
@@ -79,6 +90,7 @@ function compile({
   nodeAffinity,
   tolerations,
 }: SchedulingView): (node: SchedulingNode) => Coverage {
+  const unknown = tolerations.filter(hasUnknownOperator);
   const limited = tolerations.some(({ tolerationSeconds }) => tolerationSeconds != null);
   const selected = Object.keys(nodeSelector).map((key) => ({ key, wanted: own(nodeSelector, key) ?? '' }));
   const mismatches = nodeAffinity && compileNodeAffinity(nodeAffinity);
@@ -94,8 +106,14 @@ function compile({
     if (terms) obstacles.push({ kind: 'nodeAffinity', terms });
     for (const taint of node.taints) {
       if (!REPELLING_EFFECTS.some((effect) => effect === taint.effect)) continue;
-      if (!tolerations.some((toleration) => tolerates(toleration, taint))) obstacles.push({ kind: 'taint', taint });
+      if (tolerations.some((toleration) => tolerates(toleration, taint))) continue;
+      // A taint that passes by itself is no gap, whatever tolerates it.
+      const by = unknown.find((one) => mayTolerate(one, taint) && !isTransientTaintKey(taint.key));
+      obstacles.push(by ? { kind: 'unknown', taint, by } : { kind: 'taint', taint });
     }
+    // The DaemonSet controller does not know virtual nodes: where nothing is in the way, it makes a pod.
+    const virtual = obstacles.length > 0 ? virtualNodeLabel(node) : undefined;
+    if (virtual) obstacles.push({ kind: 'virtualNode', label: virtual });
     if (obstacles.length > 0) return { runs: false, staysIfThere: obstacles.every(evictsNobody), obstacles };
     const evictions = limited ? evictionsBy(node.taints, tolerations) : [];
     return evictions.length > 0 ? { runs: true, evictions } : RUNS;
@@ -131,6 +149,10 @@ export function* coverageMatrix<DaemonSet extends SchedulingView, Node extends S
 export type Obstacle =
   /** One for each taint that is not tolerated. */
   | { readonly kind: 'taint'; readonly taint: Taint }
+  /** One for each taint that a toleration with the operator `Gt` or `Lt` may tolerate: it depends on the cluster's feature gates. */
+  | { readonly kind: 'unknown'; readonly taint: Taint; readonly by: Toleration }
+  /** The node stands for a service that runs no DaemonSets; it is never the only obstacle. */
+  | { readonly kind: 'virtualNode'; readonly label: readonly [key: string, value: string] }
   /** One for each label of the template's `nodeSelector` that the node does not have like that. */
   | {
       readonly kind: 'nodeSelector';
@@ -149,6 +171,9 @@ export function formatObstacle(obstacle: Obstacle): string {
   switch (obstacle.kind) {
     case 'taint':
       return `taint ${formatTaint(obstacle.taint)} is not tolerated`;
+    case 'unknown':
+    case 'virtualNode':
+      return summarizeObstacle(obstacle);
     case 'nodeSelector':
       return `nodeSelector wants ${obstacle.key}=${obstacle.wanted}, ${formatFound(obstacle.found)}`;
     case 'nodeAffinity':
@@ -166,6 +191,10 @@ export function summarizeObstacle(obstacle: Obstacle): string {
   switch (obstacle.kind) {
     case 'taint':
       return `taint ${formatTaint(obstacle.taint)}`;
+    case 'unknown':
+      return `unknown: taint ${formatTaint(obstacle.taint)} may be tolerated by ${formatToleration(obstacle.by)}`;
+    case 'virtualNode':
+      return `virtual node ${obstacle.label.join('=')}`;
     case 'nodeSelector':
       return `nodeSelector ${obstacle.key}=${obstacle.wanted}`;
     case 'nodeAffinity':

@@ -1,6 +1,7 @@
 import { own } from '../kubernetes/label-selector.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import {
   type Coverage,
   compileCoverage,
@@ -49,7 +50,8 @@ export function startGrouping<Node extends SchedulingNode>(daemonSets: readonly 
   return {
     add(node: Node): void {
       const coverages = coveragesOn.map((coverageOn) => coverageOn(node));
-      const likeness = JSON.stringify(coverages.map(reasons));
+      // A virtual node is in no group with others, also where nothing keeps the pods off.
+      const likeness = JSON.stringify([virtualNodeLabel(node), ...coverages.map(reasons)]);
       const group = groups.get(likeness);
       if (group) group.nodes.push(node);
       else groups.set(likeness, { nodes: [node], coverages });
@@ -101,8 +103,8 @@ function labelKeysOf(daemonSets: readonly SchedulingView[]): Set<string> {
 }
 
 /**
- * A DaemonSet that taints, and nothing else, keep off nodes. Where a selector or an affinity does, the DaemonSet is not meant
- * to run, and there is no gap.
+ * A DaemonSet that taints, and nothing else, keep off nodes. There is no gap where a selector or an affinity keeps it off, because it
+ * is not meant to run there, nor on a virtual node, nor where it is unknown whether a taint is tolerated.
  */
 export interface Gap<DaemonSet extends SchedulingView, Node extends SchedulingNode> {
   readonly daemonSet: DaemonSet;

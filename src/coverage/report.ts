@@ -1,5 +1,6 @@
 import { formatTaint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import { type Coverage, formatObstacle, type Obstacle, type SchedulingNode, summarizeObstacle } from './coverage.ts';
 import { type FixableDaemonSet, fixGaps, ROLE_TAINT_KEYS } from './fix.ts';
 import { eachNode, findGaps, type Gap, groupNodes, type NodeGroup, traitsOf } from './groups.ts';
@@ -24,6 +25,8 @@ export interface ReportedGroup {
   readonly roles: readonly string[];
   readonly taints: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
+  /** The label of virtual nodes, such as `type=virtual-kubelet`; absent for other nodes. */
+  readonly virtual?: string;
 }
 
 export interface ReportedDaemonSet {
@@ -93,7 +96,15 @@ export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends 
   return {
     nodeGroups: groups.map(({ nodes }, index) => {
       const { roles, taints, labels } = traitsOf(nodes, daemonSets);
-      return { id: groupId(index), nodes: namesOf(nodes), roles, taints: taints.map(formatTaint), labels };
+      const virtual = nodes[0] && virtualNodeLabel(nodes[0]);
+      return {
+        id: groupId(index),
+        nodes: namesOf(nodes),
+        roles,
+        taints: taints.map(formatTaint),
+        labels,
+        ...(virtual ? { virtual: virtual.join('=') } : {}),
+      };
     }),
     daemonSets: daemonSets.map((daemonSet, index) => ({
       namespace: daemonSet.namespace,
@@ -153,7 +164,10 @@ function reportPods(
   placement: Placement | undefined,
 ): Pick<ReportedCell, 'pods'> {
   if (!placement) return {};
-  const { runs } = coverageOf(group, index);
+  const coverage = coverageOf(group, index);
+  const { runs } = coverage;
+  // A pod may run there by a toleration that cannot be evaluated.
+  const isUnknown = !coverage.runs && coverage.obstacles.some(({ kind }) => kind === 'unknown');
   const isThere = ({ name }: SchedulingNode) => placement.get(name)?.state === 'scheduled';
   const there = group.nodes.filter(isThere);
   const absent = group.nodes.filter((node) => !isThere(node));
@@ -161,7 +175,7 @@ function reportPods(
     pods: {
       scheduled: there.length,
       missing: runs ? absent.map(({ name }) => ({ node: name, why: whyMissing(placement.get(name)) })) : [],
-      staying: runs ? [] : namesOf(there),
+      staying: runs || isUnknown ? [] : namesOf(there),
     },
   };
 }
