@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parsePolicies, readPolicyFiles } from '../../../src/files/policy-files.ts';
@@ -7,9 +7,7 @@ import type { Policy } from '../../../src/policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../../../src/policy/policy-set.ts';
 import { failurePolicyOf } from '../../../src/policy/taint-policy.ts';
 import { lossesOf, nodeOf } from '../judge/node-drifts.ts';
-import { allPages, ROOT } from './pages.ts';
-
-const PAGE = readFileSync(join(ROOT, 'docs/policies-by-example.md'), 'utf8');
+import { ROOT } from './pages.ts';
 
 async function policiesOf(name: string): Promise<Policy[]> {
   return parsePolicies(await readPolicyFiles([join(ROOT, 'examples', name, 'policy.yaml')]));
@@ -18,20 +16,6 @@ async function policiesOf(name: string): Promise<Policy[]> {
 async function example(name: string): Promise<PolicySet> {
   return compilePolicies(await policiesOf(name));
 }
-
-it('the page has a dozen cases, and its table of contents has each', () => {
-  const headings = [...PAGE.matchAll(/^## (.+)$/gm)].map(([, heading = '']) => heading);
-  const listed = [...PAGE.matchAll(/^\| \[.+?\]\(#(.+?)\)/gm)].map(([, anchor = '']) => anchor);
-  expect(headings).toHaveLength(12);
-  expect(listed).toEqual(headings.map((heading) => heading.toLowerCase().replaceAll(' ', '-')));
-});
-
-it('no example is left over: a page names each file', () => {
-  const files = globSync('examples/**/*.*', { cwd: ROOT });
-  expect(files.length).toBeGreaterThan(20);
-  const pages = allPages().map(({ text }) => text);
-  expect(files.filter((file) => !pages.some((text) => text.includes(file)))).toEqual([]);
-});
 
 it('a node that runs gets the evicting taint, and without mayEvict is only reported', async () => {
   const { taintPolicies } = await example('evicting');

@@ -6,9 +6,7 @@ import { INSTALL, RIGHTS } from '../../../scripts/chart.ts';
 import { readBuiltinPolicies } from '../../../src/files/builtin-policies.ts';
 import { parsePolicies, readPolicyFiles } from '../../../src/files/policy-files.ts';
 import { webhookEntries } from '../../../src/webhooks/entries.ts';
-import { isRun, testsLinkedIn } from './linked-tests.ts';
 import { ROOT } from './pages.ts';
-import { hasTest } from './test-titles.ts';
 
 const PAGE = readFileSync(join(ROOT, 'docs/security.md'), 'utf8');
 
@@ -69,36 +67,6 @@ it('the rights that the page lists for each value of the chart are those of mani
     rulesIn(file, 'ClusterRole').map((rule) => ({ value, ...rule })),
   );
   expect(listed).toEqual(granted);
-});
-
-it('each threat has something that holds it, and a test that shows it', () => {
-  const threats = rowsAfter('## Threats, and what shows');
-  expect(threats.length).toBeGreaterThan(15);
-  const bare = threats.filter(([threat = '', held = '']) => !/\p{L}{3}/u.test(threat) || !/\p{L}{3}/u.test(held));
-  expect(bare).toEqual([]);
-  // What is there but tests nothing shows nothing.
-  const shown = threats.map(([threat, , shown = '']) => ({ threat, by: testsLinkedIn(shown).map(({ path }) => path) }));
-  expect(shown.filter(({ by }) => by.length === 0 || !by.every(isRun))).toEqual([]);
-});
-
-it('each attack says who can try it and what happens, and names tests that there are', () => {
-  const attacks = rowsAfter('## Attacks and their tests');
-  expect(attacks.length).toBeGreaterThan(10);
-  const bare = attacks.filter((cells) => cells.length !== 4 || !cells.every((cell) => /\p{L}{3}/u.test(cell)));
-  expect(bare).toEqual([]);
-  const named = attacks.map(([attack, , , tests = '']) => ({ attack, tests: testsLinkedIn(tests) }));
-  expect(named.filter(({ tests }) => tests.length === 0)).toEqual([]);
-  const missing = named.flatMap(({ tests }) => tests).filter(({ path, text }) => !isRun(path) || !hasTest(path, text));
-  expect(missing).toEqual([]);
-});
-
-it.each([
-  { title: 'each attack says who can try it and what happens, and names tests that there are', found: true },
-  { title: 'the rights that the page lists are those of the ClusterRole', found: true },
-  { title: 'the rights that the page lists are those of the Somebody', found: false },
-  { title: 'each attack', found: false },
-])('a test is known by its title or by that of one of its cases: $title', ({ title, found }) => {
-  expect(hasTest('test/unit/docs/security.test.ts', title)).toBe(found);
 });
 
 it('no role of the manifests gives anybody else the right to write policies', () => {

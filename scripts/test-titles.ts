@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAst } from 'rolldown/parseAst';
-import { ROOT } from './pages.ts';
+
+const ROOT = join(import.meta.dirname, '..');
 
 /** What vitest and `npm run fuzz` call a test: `it('title', …)`, `it.each(cases)('title', …)`, `target('title', …)`. */
 const TEST_FUNCTIONS = new Set(['it', 'test', 'target']);
