@@ -1,8 +1,7 @@
-import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
+import { run } from './cli/run-command.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const GUIDE = readFileSync(join(ROOT, 'docs', 'coverage.md'), 'utf8');
@@ -16,10 +15,5 @@ it('the guide shows commands', () => {
 
 it.each(BLOCKS)('taintkeeper $command prints what the guide says', async ({ command, output }) => {
   const args = command.split(' ').map((word) => word.replaceAll("'", ''));
-  const program = join(ROOT, 'bin', 'taintkeeper.js');
-  // Code 1 means gaps.
-  const { stdout } = await promisify(execFile)(process.execPath, [program, ...args], { cwd: ROOT }).catch(
-    (error: { code: number; stdout: string }) => error,
-  );
-  expect(stdout).toBe(output);
+  expect((await run(...args)).stdout).toBe(output);
 });

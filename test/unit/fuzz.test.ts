@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import { TARGETS } from '../fuzz/targets.ts';
+import { isExploring } from '../seed.ts';
 
 /** A few of the cases that `npm run fuzz` has; a failure says the seed, and what was thrown. */
-const RUNS = { numRuns: 300 };
+const RUNS = { numRuns: isExploring() ? 300 : 100 };
 /** On a busy machine. */
 const TIMEOUT_MS = 30_000;
 

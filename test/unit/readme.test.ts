@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -9,6 +8,7 @@ import { readBuiltinPolicies } from '../../src/files/builtin-policies.ts';
 import { parsePolicies } from '../../src/files/policy-files.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
 import { readmeBlocks } from '../readme.ts';
+import { run } from './cli/run-command.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
@@ -22,15 +22,11 @@ it("the README's curl is answered as it says", async () => {
   expect(block.split('\n')).toContain(JSON.stringify(body));
 });
 
-it("the README's review prints what it says", () => {
+it("the README's review prints what it says", async () => {
   const [block = ''] = readmeBlocks('taintkeeper review');
   const [command = '', ...output] = block.split('\n');
   const args = command.split(' ').slice(3);
-  const printed = execFileSync(process.execPath, [join(ROOT, 'bin', 'taintkeeper.js'), ...args], {
-    cwd: ROOT,
-    encoding: 'utf8',
-  });
-  expect(printed).toBe(output.join('\n'));
+  expect((await run(...args)).stdout).toBe(output.join('\n'));
 });
 
 it("the README's policy is the example", () => {

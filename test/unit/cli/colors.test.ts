@@ -53,8 +53,6 @@ describe('on a real terminal', skipFor(obstacle), () => {
   it.each([
     { env: {}, colors: true },
     { env: { NO_COLOR: '1' }, colors: false },
-    { env: { FORCE_COLOR: '0' }, colors: false },
-    { env: { TERM: 'dumb' }, colors: false },
   ])('the log with $env has colours: $colors', ({ env, colors }) => {
     const shown = onTerminal(log, env);
 
@@ -62,20 +60,10 @@ describe('on a real terminal', skipFor(obstacle), () => {
     expect(stripVTControlCharacters(shown) !== shown).toBe(colors);
   });
 
-  it('help has none', () => {
-    const shown = onTerminal([process.execPath, PROGRAM, '--help'], { FORCE_COLOR: '1' });
-
-    expect(shown.length).toBeGreaterThan(50);
-    expect(stripVTControlCharacters(shown)).toBe(shown);
-  });
-
-  it.each([
-    { env: {}, colors: true },
-    { env: { NO_COLOR: '1' }, colors: false },
-  ])('a table with $env has colours: $colors', ({ env, colors }) => {
-    const shown = onTerminal([process.execPath, PROGRAM, 'review', 'examples/gpu-node.yaml'], env);
+  it('a table has colours', () => {
+    const shown = onTerminal([process.execPath, PROGRAM, 'review', 'examples/gpu-node.yaml'], {});
 
     expect(stripVTControlCharacters(shown)).toMatch(/^OBJECT +OPERATION/m);
-    expect(stripVTControlCharacters(shown) !== shown).toBe(colors);
+    expect(stripVTControlCharacters(shown)).not.toBe(shown);
   });
 });

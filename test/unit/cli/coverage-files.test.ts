@@ -3,7 +3,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { parsePolicy } from '../../../src/policy/policy.ts';
 import { daemonSetObject, nodeObject } from '../reviews.ts';
 import { temporaryFile } from '../temporary-directory.ts';
-import { run, runProcess } from './run-command.ts';
+import { run, runWithInput } from './run-command.ts';
 
 const MASTER = { key: 'node-role.kubernetes.io/master', effect: 'NoSchedule' };
 const GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
@@ -292,7 +292,7 @@ it('takes DaemonSets without a namespace to be in the default one where several 
 
 it('reads standard input, and takes DaemonSets without a namespace to be in the one that was named', async () => {
   const stdin = JSON.stringify(daemonSet('agent', {}, { namespace: undefined }));
-  const { code, stdout } = await runProcess(['coverage', '-n', 'agents', file(node('w')), '-'], { stdin });
+  const { code, stdout } = await runWithInput(stdin, 'coverage', '-n', 'agents', file(node('w')), '-');
   expect(stdout).toMatch(/^agents\/agent {2}runs$/m);
   expect(code).toBe(0);
 });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { main } from '../../../src/cli/main.ts';
 import { kubeconfigText } from '../cluster/client/fake-api.ts';
 import { startPortForwardingApi } from '../dashboard/port-forwarding-api.ts';
 import { startReplica } from '../dashboard/replicas.ts';
@@ -48,9 +49,18 @@ it('shows the leader, hears all replicas through port-forwards, and ends on SIGT
 
 it('shows the taintkeepers at the addresses that it is given', async () => {
   const [a, b] = await Promise.all([startReplica('tk-a', 'tk-b'), startReplica('tk-b')]);
-  const { url } = await dashboard('--url', a.url.href, '--url', b.url.href);
+  const printed = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  const exited = vi.spyOn(process, 'exit').mockReturnValue(undefined as never);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const ended = main(['dashboard', '--no-open', '--url', a.url.href, '--url', b.url.href]);
+  await vi.waitFor(() => expect(printed).toHaveBeenCalled(), STARTED);
+  const url = String(printed.mock.calls[0]?.[0]).trim();
   const state = await (await fetch(`${url}api/state`)).json();
   expect(state).toMatchObject({ replica: 'tk-b', leader: { isThis: true } });
+
+  process.emit('SIGINT', 'SIGINT');
+  await ended;
+  expect(exited.mock.calls).toEqual([[0]]);
 });
 
 describe('bad input', () => {

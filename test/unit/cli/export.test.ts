@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
-import { run, runProcess } from './run-command.ts';
+import { run, runWithInput } from './run-command.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'taintkeeper-export-'));
 const file = (name: string, text: string): string => {
@@ -98,7 +98,7 @@ describe('export', () => {
   });
 
   it('prints one List in JSON, from standard input', async () => {
-    const { code, stdout } = await runProcess(['export', '--policies', '-', '-o', 'json'], { stdin: taintPolicy('a') });
+    const { code, stdout } = await runWithInput(taintPolicy('a'), 'export', '--policies', '-', '-o', 'json');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
       kind: 'List',

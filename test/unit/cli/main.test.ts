@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { main } from '../../../src/cli/main.ts';
 import { VERSION } from '../../../src/version.ts';
 import { skipFor } from '../../skip-for.ts';
-import { PROGRAM, run, runProcess } from './run-command.ts';
+import { PROGRAM, run, runProcess, runWithInput } from './run-command.ts';
 
 const REVIEW = fileURLToPath(new URL('../../../examples/drop-control-plane-taint.json', import.meta.url));
 
@@ -16,26 +16,14 @@ it.each(['--version', '-V', 'version'])('%s is that of package.json', async (arg
   expect(await run('-V')).toMatchObject({ code: 0, stdout: `${VERSION}\n` });
 });
 
-describe('--help', () => {
-  it.each([
-    { args: ['--help'], words: ['serve', 'review', 'Examples:', 'taintkeeper serve --policies policies/ --audit'] },
-    { args: ['help'], words: ['serve', 'review'] },
-    {
-      args: ['serve', '--help'],
-      words: ['--policies', '--audit', '--port', '8443', '--admin-port', '8080', '--cert-dir', '--san', 'Exit code:'],
-    },
-    {
-      args: ['review', '--help'],
-      words: ['--policies', '--old', '--new', '--user', '--group', '--patched', '--output', 'Exit code:', 'Examples:'],
-    },
-    { args: ['help', 'review'], words: ['--patched'] },
-  ])('of $args names what there is', async ({ args, words }) => {
+it.each([[['--help']], [['help']], [['serve', '--help']], [['help', 'review']]])(
+  '%s is no error, and goes to standard output',
+  async (args) => {
     const { code, stdout, stderr } = await run(...args);
-
     expect([code, stderr]).toEqual([0, '']);
-    for (const word of words) expect.soft(stdout).toContain(word);
-  });
-});
+    expect(stdout).toMatch(/^Usage: taintkeeper/);
+  },
+);
 
 describe('what is wrong with the command line ends in code 2 and says what to do', () => {
   it.each([
@@ -84,7 +72,7 @@ describe('what a message quotes reaches no terminal as more than text:', () => {
       stdin: `{ ${JSON.stringify(`a${ESCAPES}`)}: *a${ESCAPES} }`,
     },
   ])('$why', async ({ args, stdin = '' }) => {
-    const { code, stderr } = await runProcess(args, { stdin });
+    const { code, stderr } = await runWithInput(stdin, ...args);
 
     expect(code).toBe(2);
     expect(stderr).toContain('\\u{');

@@ -12,7 +12,7 @@ import {
   taintPolicyYaml,
 } from '../reviews.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
-import { run, runProcess } from './run-command.ts';
+import { run, runWithInput } from './run-command.ts';
 
 /** The path of a temporary file with this text, or these objects as JSON documents. */
 function file(...contents: (string | object)[]): string {
@@ -130,10 +130,9 @@ describe('with the built-in policies', () => {
   });
 
   it('standard input is -', async () => {
-    const [denied, allowed] = await Promise.all([
-      runProcess(['review', '-'], { stdin: JSON.stringify(taintDropReview()) }),
-      runProcess(['review', '-o', 'json', '-'], { stdin: 'apiVersion: v1\nkind: Node\nmetadata: { name: a }\n' }),
-    ]);
+    const denied = await runWithInput(JSON.stringify(taintDropReview()), 'review', '-');
+    const node = 'apiVersion: v1\nkind: Node\nmetadata: { name: a }\n';
+    const allowed = await runWithInput(node, 'review', '-o', 'json', '-');
 
     expect(denied).toMatchObject({ code: 1, stderr: '', stdout: expect.stringMatching(/nodes\/cp-1 +UPDATE +denied/) });
     expect(JSON.parse(allowed.stdout)).toMatchObject({ reviewed: [{ name: 'a', verdict: 'allowed' }] });

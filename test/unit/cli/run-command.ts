@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished, vi } from 'vitest';
@@ -26,6 +27,16 @@ export async function run(...args: string[]): Promise<Outcome> {
     return { code: await main(args), ...printed };
   } finally {
     for (const spy of spies) spy.mockRestore();
+  }
+}
+
+/** The same, with the text on its standard input. */
+export async function runWithInput(stdin: string, ...args: string[]): Promise<Outcome> {
+  const input = vi.spyOn(process, 'stdin', 'get').mockReturnValue(Readable.from([Buffer.from(stdin)]) as never);
+  try {
+    return await run(...args);
+  } finally {
+    input.mockRestore();
   }
 }
 

@@ -1,5 +1,6 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Diagnosis } from '../../../src/doctor/check.ts';
+import { stopClock } from '../stopped-clock.ts';
 import {
   type Api,
   clientPair,
@@ -22,6 +23,9 @@ import {
 import { temporaryFile } from '../temporary-directory.ts';
 import { run } from './run-command.ts';
 
+/** That of --timeout. */
+const DEFAULT_TIMEOUT_MS = 5_000;
+
 let ca: Pair;
 let client: Pair;
 let serving: Pair;
@@ -39,6 +43,12 @@ async function asked(text: string, ...args: string[]) {
   const { verdict, checks } = JSON.parse(stdout) as Diagnosis;
   const said = checks.filter(({ name }) => !/^talosconfig$|^client certificate$|^127\.0\.0\.1:/.test(name));
   return { code, verdict, checks, said: said.map(({ name, state, evidence }) => `${state} ${name}: ${evidence}`) };
+}
+
+/** No answer comes until the call's time has run out, which is at once here: the clock has to stand still. */
+function outOfTime<T>(reply: T): T {
+  setImmediate(() => vi.advanceTimersByTime(DEFAULT_TIMEOUT_MS));
+  return reply;
 }
 
 const endpoint = (api?: Api) => startApid(serving, ca, api);
@@ -98,13 +108,13 @@ describe('the version', () => {
   it.each<{ what: string; api: Api; verdict: string; says: RegExp }>([
     {
       what: 'that no answer comes',
-      api: () => 'silent',
+      api: () => outOfTime('silent'),
       verdict: 'network',
       says: /^trouble 127\.0\.0\.1: Talos' API shakes hands, and gives no answer/,
     },
     {
       what: 'an answer that never ends',
-      api: () => 'endless',
+      api: () => outOfTime('endless'),
       verdict: 'network',
       says: /gives no answer \(.*timed out/,
     },
@@ -145,7 +155,8 @@ describe('the version', () => {
       says: /does not know the call for its version \(unknown service\): this is another service than apid/,
     },
   ])('is not known: $what', async ({ api, verdict, says }) => {
-    const found = await asked(context([await endpoint(api)]), '--timeout', '1000');
+    stopClock();
+    const found = await asked(context([await endpoint(api)]));
     expect({ code: found.code, verdict: found.verdict }).toEqual({ code: 1, verdict });
     expect(found.said).toEqual([expect.stringMatching(says)]);
   });
@@ -279,8 +290,10 @@ describe('a configuration', () => {
     },
   ])('in force is not known, for $what: the version is judged all the same', async ({ reply, says }) => {
     const api: Api = (method) => (method === MACHINE_CONFIG ? reply : { message: versionResponse('v1.13.2') });
+    // The version is asked for at the same time, so the clock cannot be moved.
+    const patience = reply === 'silent' ? ['--timeout', '1000'] : [];
     const path = temporaryFile('worker.yaml', LIVE);
-    const { code, verdict, said } = await asked(context([await endpoint(api)]), '-f', path, '--timeout', '1000');
+    const { code, verdict, said } = await asked(context([await endpoint(api)]), '-f', path, ...patience);
     expect({ code, verdict }).toEqual({ code: 2, verdict: 'unknown' });
     expect(said).toEqual([
       'ok version: 127.0.0.1 runs Talos v1.13.2',

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { run, runProcess } from './run-command.ts';
+import { run, runWithInput } from './run-command.ts';
 
 const CONFIGURATIONS = join(import.meta.dirname, '..', 'talos');
 const broken = (name: string) => join(CONFIGURATIONS, 'broken', name);
@@ -62,9 +62,10 @@ describe('talos lint', () => {
   });
 
   it('standard input', async () => {
-    const { code, stdout } = await runProcess(['talos', 'lint', '-', '--role', 'worker'], {
-      stdin: 'machine:\n  nodeTaints:\n    a: NoSchedule\n',
-    });
+    const { code, stdout } = await runWithInput(
+      'machine:\n  nodeTaints:\n    a: NoSchedule\n',
+      ...['talos', 'lint', '-', '--role', 'worker'],
+    );
     expect(code).toBe(1);
     expect(stdout).toMatch(/^standard input:3:5 {2}no-effect {2}worker-taint {2}machine\.nodeTaints\.a\n/);
   });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { temporaryDirectory } from '../temporary-directory.ts';
-import { run, runProcess } from './run-command.ts';
+import { run, runWithInput } from './run-command.ts';
 
 const EXAMPLES = join(import.meta.dirname, '..', '..', '..', 'examples', 'talos');
 const example = (name: string) => join(EXAMPLES, name);
@@ -192,13 +192,13 @@ describe('talos drift', () => {
   });
 
   it('reads standard input for one thing only', async () => {
-    const { code, stderr } = await runProcess(['talos', 'drift', '-', '--nodes', '-'], { stdin: '' });
+    const { code, stderr } = await runWithInput('', 'talos', 'drift', '-', '--nodes', '-');
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('not both: name a file') });
   });
 
   it('reads the nodes from standard input', async () => {
     const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'a', labels: { pool: 'gpu' } } });
-    const { code, stdout } = await runProcess(['talos', 'drift', example('gpu.yaml'), '--nodes', '-'], { stdin });
+    const { code, stdout } = await runWithInput(stdin, 'talos', 'drift', example('gpu.yaml'), '--nodes', '-');
     expect({ code, stdout }).toMatchObject({
       code: 1,
       stdout: expect.stringContaining('1 node compared, 0 as declared'),

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import dns from 'node:dns';
 import { once } from 'node:events';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, Server } from 'node:net';
 import { join } from 'node:path';
 import { Server as TlsServer } from 'node:tls';
@@ -13,7 +13,7 @@ import { OK, REQUEST, requestText } from '../http-requests.ts';
 import { taintDropReview, taintPolicyYaml } from '../reviews.ts';
 import { openRaw, openTls, readAnswer } from '../server/raw-connections.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
-import { foreignDirectory, SOON, start, writePair } from './running-app.ts';
+import { foreignDirectory, postReview, SOON, start, writePair } from './running-app.ts';
 
 describe('/readyz', () => {
   it('names each check when all is well', async () => {
@@ -57,12 +57,6 @@ describe('/readyz', () => {
     writeFileSync(policies, `${taintPolicyYaml('Deny')}---\n${taintPolicyYaml('Audit')}`);
     await vi.waitFor(async () => expect((await readiness()).lines[0]).toBe('[+] policies ok: 2 in force'), SOON);
     expect(await metrics()).toContain('taintkeeper_policy_load_success 1');
-  });
-
-  it('says so when all policies are taken as Audit', async () => {
-    const { readiness } = await start({ audit: true });
-
-    expect((await readiness()).lines[0]).toBe('[+] policies ok: 2 in force, all as Audit');
   });
 
   it("is degraded when somebody else's certificate is not for a name asked for", async () => {
@@ -140,6 +134,51 @@ describe('/readyz', () => {
       SOON,
     );
   });
+});
+
+it('with all policies taken as Audit, a denial is a warning, and /readyz and the log say so', async () => {
+  const app = await start({ audit: true });
+
+  expect(JSON.parse(await postReview(app, taintDropReview())).response).toMatchObject({
+    allowed: true,
+    warnings: [
+      'TaintPolicy control-plane-taints would refuse to drop taint node-role.kubernetes.io/control-plane:NoSchedule (--audit)',
+    ],
+    auditAnnotations: { 'would-deny': expect.stringContaining('control-plane-taints') },
+  });
+  expect((await app.readiness()).lines[0]).toBe('[+] policies ok: 2 in force, all as Audit');
+  expect(app.log.lines()[0]).toMatchObject({
+    msg: 'policies in force, all as Audit',
+    policies: ['TaintPolicy/control-plane-taints (Deny)', 'TolerationPolicy/cni-tolerations (Mutate)'],
+  });
+});
+
+it('a changed policy file is in force without a restart; a broken one leaves the last good policies', async () => {
+  const policies = join(temporaryDirectory(), 'policies.yaml');
+  const replace = (text: string) => {
+    writeFileSync(`${policies}.next`, text);
+    renameSync(`${policies}.next`, policies);
+  };
+  replace(taintPolicyYaml('Deny'));
+  const app = await start({ policyPaths: [policies] });
+  const isAllowed = async () => JSON.parse(await postReview(app, taintDropReview())).response.allowed;
+  expect(await isAllowed()).toBe(false);
+
+  replace(taintPolicyYaml('Audit'));
+  await vi.waitFor(async () => expect(await isAllowed()).toBe(true), SOON);
+
+  replace('a: [');
+  await vi.waitFor(
+    () =>
+      expect(app.log.lines()).toContainEqual(
+        expect.objectContaining({
+          level: LEVEL.error,
+          msg: `policies not replaced, the last good ones stay: ${policies}:1:5: Flow sequence in block collection must be sufficiently indented and end with a ]`,
+        }),
+      ),
+    SOON,
+  );
+  expect(await isAllowed()).toBe(true);
 });
 
 it('/metrics shows requests, policies and certificates', async () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { isExploring } from '../../seed.ts';
 import {
   CONTROL_PLANE_TAINT,
   daemonSetCreationReview,
@@ -19,7 +20,8 @@ import {
 } from './largest-objects.ts';
 import { startServer } from './running-server.ts';
 
-const RUNS = { numRuns: 10 };
+/** Each object has megabytes. The nightly run has more of them. */
+const RUNS = { numRuns: isExploring() ? 10 : 2 };
 const TIMEOUT_MS = 120_000;
 
 const RESTORED = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };

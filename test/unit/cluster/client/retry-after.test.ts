@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { parseRetryAfter } from '../../../../src/cluster/client/api-error.ts';
 import { watchResource } from '../../../../src/cluster/watch/watch-cache.ts';
 import { captureLog } from '../../captured-log.ts';
+import { stopClock, whenTrue } from '../../stopped-clock.ts';
 import { answer, clientFor, type Received, refusal, startFakeApi } from './fake-api.ts';
 
 /** As the API server answers by priority and fairness, and while it ends: after so many seconds, or without a word of that. */
@@ -11,35 +12,47 @@ function tooMany(response: ServerResponse, retryAfter: string | undefined): void
   answer(response, refusal(429, 'TooManyRequests', 'too many requests, please try again later'), 429);
 }
 
-/** A client, and a server that refuses the first requests: by one Retry-After for each. */
+/** A client, and a server that refuses the first requests: by one Retry-After for each. The clock stands still. */
 async function busyCluster(retryAfters: readonly (string | undefined)[]) {
-  const times: number[] = [];
+  stopClock();
   const api = await startFakeApi((request: Received, response) => {
-    times.push(performance.now());
-    const turn = times.length - 1;
+    const turn = api.received.length - 1;
     if (turn < retryAfters.length) return tooMany(response, retryAfters[turn]);
     response.end(`${JSON.stringify({ method: request.method, body: request.body })}\n`);
   });
-  const pauses = () => times.slice(1).map((time, index) => time - (times[index] ?? 0));
-  return { api, pauses, ...(await clientFor(api.url)) };
+  return { api, ...(await clientFor(api.url)) };
+}
+
+/** The request waits for two timers: its own time, and the pause before it is sent again. */
+const pauses = () => vi.getTimerCount() === 2;
+
+/** Lets the pause of the request run out, which must take exactly so long. */
+async function passPause(ms: number): Promise<void> {
+  await whenTrue(pauses);
+  vi.advanceTimersByTime(ms - 1);
+  expect(pauses()).toBe(true);
+  vi.advanceTimersByTime(1);
+  expect(pauses()).toBe(false);
 }
 
 describe('an API server that is busy', () => {
   it.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const)('is asked again by %s when it said', async (method) => {
-    const { client, pauses } = await busyCluster(['1']);
+    const { client, api } = await busyCluster(['1']);
     const body = method === 'GET' ? undefined : { a: 1 };
+    const asked = client.request(method, '/x', { body });
+    await passPause(1_000);
 
-    expect(await client.request(method, '/x', { body })).toEqual({ method, body: body ? '{"a":1}' : '' });
-    expect(pauses()).toHaveLength(1);
-    expect(pauses()[0]).toBeGreaterThanOrEqual(1_000);
+    expect(await asked).toEqual({ method, body: body ? '{"a":1}' : '' });
+    expect(api.received).toHaveLength(2);
   });
 
   it('is not asked again at once because it says so: that is what it is busy with', async () => {
-    const { client, pauses } = await busyCluster(['0', '-1']);
+    const { client, api } = await busyCluster(['0', '-1']);
+    const asked = expect(client.request('GET', '/x')).rejects.toMatchObject({ status: 429, retryAfterMs: undefined });
+    await passPause(1_000);
 
-    await expect(client.request('GET', '/x')).rejects.toMatchObject({ status: 429, retryAfterMs: undefined });
-    expect(pauses()).toHaveLength(1);
-    expect(pauses()[0]).toBeGreaterThanOrEqual(1_000);
+    await asked;
+    expect(api.received).toHaveLength(2);
   });
 
   it('that does not say when is left to the back-off of whoever asks', async () => {
@@ -51,41 +64,41 @@ describe('an API server that is busy', () => {
 
   it('that says a time which the request does not have is left to them, too, with what it said', async () => {
     const { client, api } = await busyCluster(['2']);
-    const begun = performance.now();
 
     await expect(client.request('GET', '/x', { timeoutMs: 1_500 })).rejects.toMatchObject({
       status: 429,
       retryAfterMs: 2_000,
     });
-    expect(performance.now() - begun).toBeLessThan(1_000);
     expect(api.received).toHaveLength(1);
   });
 
   it('keeps nobody waiting who has given up', async () => {
-    const { client, api } = await busyCluster(['5']);
+    const { client } = await busyCluster(['5']);
     const giving = new AbortController();
     const asked = client.request('GET', '/x', { signal: giving.signal });
-    await expect.poll(() => api.received.length).toBe(1);
+    await whenTrue(pauses);
     giving.abort(new Error('given up'));
 
     await expect(asked).rejects.toThrow('GET /x: given up');
   });
 
   it('refuses a watch for a while only', async () => {
-    const { client, pauses } = await busyCluster(['1']);
-    const lines: unknown[] = [];
-    for await (const line of client.lines('/x', { idleMs: 5_000 })) lines.push(line);
+    const { client } = await busyCluster(['1']);
+    const lines = client.lines('/x', { idleMs: 5_000 })[Symbol.asyncIterator]();
+    const first = lines.next();
+    await passPause(1_000);
 
-    expect(lines).toEqual([{ method: 'GET', body: '' }]);
-    expect(pauses()[0]).toBeGreaterThanOrEqual(1_000);
+    expect(await first).toEqual({ done: false, value: { method: 'GET', body: '' } });
+    expect(await lines.next()).toEqual({ done: true, value: undefined });
   });
 });
 
 it('a watch that is refused for longer than it may take to open waits as it was told', async () => {
-  const watches: number[] = [];
+  stopClock();
+  let watches = 0;
   const api = await startFakeApi(({ query }, response) => {
     if (!query.watch) return answer(response, { metadata: { resourceVersion: '1' }, items: [] });
-    watches.push(performance.now());
+    watches++;
     return tooMany(response, '2');
   });
   const { client } = await clientFor(api.url);
@@ -99,8 +112,13 @@ it('a watch that is refused for longer than it may take to open waits as it was 
   });
   onTestFinished(() => cache.stop());
 
-  await expect.poll(() => watches.length, { timeout: 5_000 }).toBe(2);
-  expect((watches[1] ?? 0) - (watches[0] ?? 0)).toBeGreaterThanOrEqual(2_000);
+  // While the watch opens, two timers bound it.
+  await whenTrue(() => watches === 1 && vi.getTimerCount() === 1);
+  vi.advanceTimersByTime(1_999);
+  expect(vi.getTimerCount()).toBe(1);
+  vi.advanceTimersByTime(1);
+  await whenTrue(() => watches === 2);
+  expect(watches).toBe(2);
 });
 
 describe('how long to wait', () => {
