@@ -69,13 +69,21 @@ export type Dialled =
 /** Where to: an address, or a connection that somebody else has opened. */
 export type Line = { readonly host: string; readonly port: number } | { readonly socket: Duplex };
 
+export interface DialLimits {
+  /** For the TCP connection, which shows whether the network leads there. A given socket is connected already. */
+  readonly connectMs: number;
+  /** From then on, for the TLS handshake and the answer: the replica can be busy, and so can this machine. */
+  readonly answerMs: number;
+}
+
 /** Shakes hands as the API server does, whatever the certificate, and sends a review that is about nothing. */
-export async function dial(line: Line, servername: string, timeoutMs: number): Promise<Dialled> {
+export async function dial(line: Line, servername: string, { connectMs, answerMs }: DialLimits): Promise<Dialled> {
   const lost = new AbortController();
-  const late = AbortSignal.timeout(timeoutMs);
-  const signal = AbortSignal.any([late, lost.signal]);
-  let socket: TLSSocket | undefined;
   let step = 'TCP connection';
+  const limit = (ms: number) => setTimeout(() => lost.abort(new Error(`timed out: no ${step} within ${ms} ms`)), ms);
+  let timer = limit('socket' in line ? answerMs : connectMs);
+  const { signal } = lost;
+  let socket: TLSSocket | undefined;
   try {
     // TLS does not hear of it when the connection under it fails.
     if ('socket' in line) {
@@ -87,7 +95,10 @@ export async function dial(line: Line, servername: string, timeoutMs: number): P
     // The error that counts is the one that is waited for.
     socket.on('error', () => {});
     socket.once('connect', () => {
+      if ('socket' in line) return;
       step = 'TLS handshake';
+      clearTimeout(timer);
+      timer = limit(answerMs);
     });
     await once(socket, 'secureConnect', { signal });
     step = 'answer to a review';
@@ -95,10 +106,9 @@ export async function dial(line: Line, servername: string, timeoutMs: number): P
     return { outcome: 'greeted', greeting: { chain, ...(await ask(socket, servername, signal)) } };
   } catch (error) {
     const { message, code, name } = (lost.signal.aborted ? lost.signal.reason : error) as NodeJS.ErrnoException;
-    const isLate = late.aborted && !lost.signal.aborted;
-    const text = isLate ? `timed out: no ${step} within ${timeoutMs} ms` : message || code || name;
-    return { outcome: 'failed', fault: connectionFault(text) };
+    return { outcome: 'failed', fault: connectionFault(message || code || name) };
   } finally {
+    clearTimeout(timer);
     socket?.destroy();
   }
 }

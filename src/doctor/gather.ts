@@ -4,7 +4,7 @@ import { gatherCluster } from './cluster-facts.ts';
 import { clockAhead, type Dialled, dial } from './dial.ts';
 import type { Facts } from './facts.ts';
 import { findInstallation, type Place, type Search } from './installation.ts';
-import { calledPort, callOn, listReplicas, type ReplicaFacts, type Sockets } from './replicas.ts';
+import { ANSWER_TIMEOUT_MS, calledPort, callOn, listReplicas, type ReplicaFacts, type Sockets } from './replicas.ts';
 import { gatherService, type ServiceFacts } from './service-facts.ts';
 import { tryAdmission } from './trial.ts';
 
@@ -17,7 +17,7 @@ const VERSION_TIMEOUT_MS = 5_000;
 /** Enough to meet each of two or three replicas. */
 const SERVICE_DIALS = 4;
 
-const SERVICE_TIMEOUT_MS = 1_000;
+const SERVICE_LIMITS = { connectMs: 1_000, answerMs: ANSWER_TIMEOUT_MS };
 
 /** Nothing but what came of looking for taintkeeper, where there is none to look into. */
 export type NoInstallation = { readonly search: Search; readonly installation: undefined };
@@ -57,7 +57,7 @@ export async function gatherFacts(client: ApiClient, sockets: Sockets, asked: Pl
     const callers = { client, sockets, namespace, serverName: name };
     const host = addressOf(service);
     const line = host === undefined ? undefined : { host, port: calledPort(service) };
-    const dials = line ? Array.from({ length: SERVICE_DIALS }, () => dial(line, name, SERVICE_TIMEOUT_MS)) : [];
+    const dials = line ? Array.from({ length: SERVICE_DIALS }, () => dial(line, name, SERVICE_LIMITS)) : [];
     const [replicas, overService] = await Promise.all([
       Promise.all(listed.map((replica) => callOn(replica, callers))),
       Promise.all(dials),

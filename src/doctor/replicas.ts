@@ -76,8 +76,11 @@ function ofSlice({ ports, endpoints }: EndpointSliceObject, name: string, pods: 
   });
 }
 
-/** Who is not there within this time is not to be reached directly: outside of the cluster, that is the rule. */
-const DIRECT_TIMEOUT_MS = 2_000;
+/** A replica that accepts no connection within this time cannot be reached directly, as is normal from outside of the cluster. */
+const CONNECT_TIMEOUT_MS = 2_000;
+/** A replica that accepts a connection is given more time: on a busy machine a TLS handshake takes seconds. */
+export const ANSWER_TIMEOUT_MS = 8_000;
+const LIMITS = { connectMs: CONNECT_TIMEOUT_MS, answerMs: ANSWER_TIMEOUT_MS };
 /** What a webhook call of the API server takes at most here, and some for the way there. */
 const TIMEOUT_MS = 3_000;
 
@@ -130,11 +133,11 @@ async function dialReplica(
   { address, port, pod }: Listed,
   { sockets, namespace, serverName }: Callers,
 ): Promise<{ dialled: Dialled; way: Way }> {
-  const direct = await dial({ host: address, port }, serverName, DIRECT_TIMEOUT_MS);
+  const direct = await dial({ host: address, port }, serverName, LIMITS);
   if (direct.outcome === 'greeted' || pod === undefined) return { dialled: direct, way: 'direct' };
   try {
     const socket = await within(TIMEOUT_MS, openTunnel(sockets, { namespace, pod: pod.name, port }));
-    const forwarded = await dial({ socket }, serverName, TIMEOUT_MS);
+    const forwarded = await dial({ socket }, serverName, LIMITS);
     if (forwarded.outcome === 'greeted') return { dialled: forwarded, way: 'port-forward' };
   } catch {
     // There is no way by the kubelet: that says nothing of the webhook.

@@ -69,7 +69,7 @@ function doctorTests(cp: () => ControlPlane): void {
 
   async function doctor(): Promise<{ code: number; diagnosis: Diagnosis }> {
     const { code, stdout, stderr } = await runTaintkeeper(cp(), ['doctor', '-o', 'json']);
-    if (stdout === '') throw new Error(stderr);
+    if (stdout === '') throw new Error(`doctor printed nothing, and ended with ${code}: ${stderr}`);
     for (const { serving, ca } of [pair]) {
       for (const { key } of [serving, ca]) expect(stdout).not.toContain(key.split('\n')[1]);
     }

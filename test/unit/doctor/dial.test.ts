@@ -30,7 +30,8 @@ function webhook({ status = 200, date = new Date() } = {}): Promise<number> {
   return listen(server);
 }
 
-const at = (port: number, timeoutMs = 2_000) => dial({ host: '127.0.0.1', port }, SERVER_NAME, timeoutMs);
+const LIMITS = { connectMs: 2_000, answerMs: 8_000 };
+const at = (port: number, limits = {}) => dial({ host: '127.0.0.1', port }, SERVER_NAME, { ...LIMITS, ...limits });
 
 describe('somebody who dials', () => {
   it('sees the certificate, whoever signed it, the answer, and the clock', async () => {
@@ -47,6 +48,21 @@ describe('somebody who dials', () => {
     expect(await at(await webhook({ status: 503 }))).toMatchObject({ greeting: { refusal: 'it answered 503' } });
   });
 
+  it('gives a busy replica more time for its answer than the network for the connection', async () => {
+    const port = await webhook();
+    const connectMs = 500;
+    const slow = await listen(
+      createServer((socket) => {
+        setTimeout(() => {
+          const upstream = connect(port, '127.0.0.1', () => socket.pipe(upstream).pipe(socket));
+          upstream.on('error', () => socket.destroy());
+        }, 2 * connectMs);
+        socket.on('error', () => {});
+      }),
+    );
+    expect(await at(slow, { connectMs })).toMatchObject({ outcome: 'greeted', greeting: { refusal: undefined } });
+  });
+
   it('tells a port on which nobody listens from one that is silent, and from one that speaks something else', async () => {
     const port = await listen(createServer());
     const closed = createServer();
@@ -55,7 +71,7 @@ describe('somebody who dials', () => {
     const other = await listen(createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
     const hangsUp = await listen(createServer((socket) => socket.destroy()));
     expect(await at(free)).toMatchObject({ fault: { kind: 'refused' } });
-    expect(await at(port, 200)).toEqual({
+    expect(await at(port, { answerMs: 200 })).toEqual({
       outcome: 'failed',
       fault: { kind: 'silent', message: 'timed out: no TLS handshake within 200 ms' },
     });
@@ -100,7 +116,7 @@ describe('a port-forward', () => {
       return (data) => void upstream.write(data);
     });
     const socket = await openTunnel(sockets, { namespace: 'taintkeeper', pod: 'taintkeeper-1', port: 8443 });
-    expect(await dial({ socket }, SERVER_NAME, 2_000)).toMatchObject({
+    expect(await dial({ socket }, SERVER_NAME, LIMITS)).toMatchObject({
       outcome: 'greeted',
       greeting: { refusal: undefined },
     });
@@ -113,7 +129,7 @@ describe('a port-forward', () => {
       return () => {};
     });
     const socket = await openTunnel(sockets, { namespace: 'taintkeeper', pod: 'taintkeeper-1', port: 8443 });
-    expect(await dial({ socket }, SERVER_NAME, 2_000)).toMatchObject({ fault: { kind: 'refused' } });
+    expect(await dial({ socket }, SERVER_NAME, LIMITS)).toMatchObject({ fault: { kind: 'refused' } });
   });
 });
 
