@@ -67,12 +67,18 @@ export const CERTAIN_MS = 2_000;
  * Whether a pod landed while the taint was missing, and does not tolerate it, both for certain. The scheduler lets no pod onto a node
  * with a taint that it does not tolerate: whatever it put there since the node has had to carry the taint came in a gap, whenever that
  * was. A pod that names its node itself comes at any time: it has to have landed while the taint was seen missing.
+ * @param disagreementMs by how much the clocks of API servers differ: one can have written the time of the pod, and another one told ours
  */
-export function isMisplaced(pod: NodePod, { taint, since, missingAt, backAt }: ReturnedTaint): boolean {
+export function isMisplaced(
+  pod: NodePod,
+  { taint, since, missingAt, backAt }: ReturnedTaint,
+  disagreementMs = 0,
+): boolean {
+  const certainMs = CERTAIN_MS + disagreementMs;
   if (pod.isMirror || pod.isFinished || pod.isTerminating) return false;
   if (pod.tolerations.some((toleration) => mayTolerate(toleration, taint))) return false;
-  if (pod.isScheduled) return pod.landedAt >= since + CERTAIN_MS;
-  return pod.landedAt >= missingAt + CERTAIN_MS && pod.landedAt + CERTAIN_MS <= backAt;
+  if (pod.isScheduled) return pod.landedAt >= since + certainMs;
+  return pod.landedAt >= missingAt + certainMs && pod.landedAt + certainMs <= backAt;
 }
 
 /** Pods that a condition names. */

@@ -12,16 +12,38 @@ export interface ServerClock {
   now(): Date;
   /** Takes the `Date` header of an answer (RFC 9110, 6.6.1); anything else changes nothing. */
   heard(date: string | undefined): void;
+  /** By how much the servers behind one address disagreed in the last hour or two, in milliseconds; 0 where they agree. */
+  disagreementMs(): number;
 }
+
+/** A `Date` header counts whole seconds. */
+const DATE_UNIT_MS = 1_000;
+const HOUR_MS = 3_600_000;
 
 /** Goes on from the last time heard by a clock that nobody sets: a jump of our own changes nothing. */
 export function serverClock(): ServerClock {
   let heard: { readonly time: number; readonly at: number } | undefined;
+  /** The current hour and the one before it, the current one last. Offsets are those of the server's clock to a clock that nobody sets. */
+  let hours: { readonly began: number; readonly offsets: readonly [least: number, most: number] }[] = [];
   return {
     now: () => new Date(heard ? heard.time + performance.now() - heard.at : Date.now()),
     heard(date) {
       const time = Date.parse(date ?? '');
-      if (!Number.isNaN(time)) heard = { time, at: performance.now() };
+      if (Number.isNaN(time)) return;
+      const at = performance.now();
+      heard = { time, at };
+      hours = hours.filter(({ began }) => at - began < 2 * HOUR_MS);
+      const hour = hours.at(-1);
+      const offset = time - at;
+      if (!hour || at - hour.began >= HOUR_MS) hours.push({ began: at, offsets: [offset, offset] });
+      else {
+        const [least, most] = hour.offsets;
+        hours.splice(-1, 1, { ...hour, offsets: [Math.min(least, offset), Math.max(most, offset)] });
+      }
+    },
+    disagreementMs() {
+      const offsets = hours.flatMap((hour) => hour.offsets);
+      return offsets.length === 0 ? 0 : Math.max(0, Math.max(...offsets) - Math.min(...offsets) - DATE_UNIT_MS);
     },
   };
 }
@@ -85,6 +107,8 @@ export interface ApiClient {
   readonly server: string;
   /** The time by the API server's clock, as of its last answer; by our own until there is one. */
   now(): Date;
+  /** See {@link ServerClock.disagreementMs}. */
+  clockDisagreementMs(): number;
   /** Closes all connections; what is in flight fails. */
   close(): void;
 }
@@ -164,6 +188,7 @@ function createApiClient(
     server: about.server,
     namespace: about.namespace,
     now: clock.now,
+    clockDisagreementMs: clock.disagreementMs,
     async request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
       const { timeoutMs = REQUEST_TIMEOUT_MS } = options;
       const deadline = startDeadline(timeoutMs, `no answer within ${timeoutMs} ms`, options.signal);

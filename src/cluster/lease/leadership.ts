@@ -131,6 +131,7 @@ export function leaderClient(client: ApiClient, leadership: Leadership): ApiClie
     lines: (path, options) => client.lines(path, options),
     namespace: client.namespace,
     server: client.server,
+    clockDisagreementMs: client.clockDisagreementMs,
     now: client.now,
     close: () => client.close(),
   };

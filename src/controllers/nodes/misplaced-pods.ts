@@ -11,6 +11,7 @@ import {
 } from '../../evictions/misplaced-pods.ts';
 import { type NodePod, podName } from '../../evictions/node-pods.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
+import { type BackOff, createBackOff } from '../../runtime/back-off.ts';
 import { startWorkQueue } from '../../runtime/work-queue.ts';
 import type { Controller, LeaderContext } from '../context.ts';
 import { type ClusterNode, isNews } from '../sources.ts';
@@ -24,8 +25,11 @@ export type MisplacedPodsContext = Pick<
 const NAME = 'misplaced-pods';
 /** After this time, the scheduler has finished the bindings that it had begun when the taint came back. */
 const SCHEDULED_MS = 1_000;
-/** Pods end without notice to this controller: the status is checked again after this time. */
-const CHECK_AGAIN_MS = 60_000;
+/**
+ * Pods end without notice to this controller. While nothing changes, the status is checked again ever more rarely: a misplaced pod
+ * can live for months, and each check lists the pods of its node.
+ */
+const CHECK_AGAIN = { minMs: 60_000, maxMs: 600_000 };
 /** Each lists the pods of one node. */
 const CONCURRENCY = 2;
 
@@ -36,6 +40,7 @@ interface Case {
   found: readonly MisplacedPod[];
   /** The uids of pods that were reported. */
   readonly reported: Set<string>;
+  readonly checkAgain: BackOff;
 }
 
 /** Reports the pods that landed on nodes while protected taints were missing. */
@@ -87,6 +92,7 @@ export function startMisplacedPods(context: MisplacedPodsContext): Controller {
     if (returned.length === 0) return;
     const found = cases.get(name) ?? newCase();
     for (const one of returned) found.returned.set(formatTaint(one.taint), one);
+    found.checkAgain.reset();
     cases.set(name, found);
     queue.add(name, SCHEDULED_MS);
   }
@@ -109,6 +115,7 @@ export function startMisplacedPods(context: MisplacedPodsContext): Controller {
     const pods = await listNodePods(client, name, signal);
     // The node is gone, or another one has its name.
     if (cases.get(name) !== found) return undefined;
+    const before = found.found.length;
     found.found = misplacedAmong(pods, entry.value, found);
     const news = found.found.filter(({ pod }) => !found.reported.has(pod.uid));
     for (const { pod } of news) found.reported.add(pod.uid);
@@ -117,13 +124,17 @@ export function startMisplacedPods(context: MisplacedPodsContext): Controller {
     const isDone = found.found.length === 0 && [...found.returned.values()].every((one) => returned.has(one));
     if (isDone && cases.get(name) === found) cases.delete(name);
     changed();
-    return found.found.length === 0 ? undefined : CHECK_AGAIN_MS;
+    if (news.length > 0 || found.found.length !== before) found.checkAgain.reset();
+    return found.found.length === 0 ? undefined : found.checkAgain.next();
   }
 
   function misplacedAmong(pods: readonly NodePod[], node: ClusterNode, { returned }: Case): MisplacedPod[] {
     const selecting = policies.snapshot().compiled.taintPolicies.filter((policy) => policy.selectsNode(node.labels));
+    const disagreementMs = client.clockDisagreementMs();
     return pods.flatMap((pod) => {
-      const by = [...returned.values()].filter((one) => isMisplaced(pod, one)).map(({ taint }) => taint);
+      const by = [...returned.values()]
+        .filter((one) => isMisplaced(pod, one, disagreementMs))
+        .map(({ taint }) => taint);
       const meant = selecting.filter((policy) => by.some((taint) => policy.protectedBy(taint) !== undefined));
       return meant.length === 0 ? [] : [{ pod, taints: by, policies: meant }];
     });
@@ -139,5 +150,5 @@ export function startMisplacedPods(context: MisplacedPodsContext): Controller {
 }
 
 function newCase(): Case {
-  return { returned: new Map(), found: [], reported: new Set() };
+  return { returned: new Map(), found: [], reported: new Set(), checkAgain: createBackOff(CHECK_AGAIN) };
 }

@@ -76,6 +76,7 @@ export function eventServer(
         throw new Error('not served here');
       },
       namespace: undefined,
+      clockDisagreementMs: () => 0,
       now: () => new Date(),
       server: 'https://events.test',
       close() {},

@@ -77,6 +77,7 @@ export function leaseServer(): LeaseServer {
           throw new Error('not served here');
         },
         namespace: undefined,
+        clockDisagreementMs: () => 0,
         now: () => new Date(),
         server: 'https://lease.test',
         close() {},

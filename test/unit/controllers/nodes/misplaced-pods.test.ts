@@ -1,5 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
+import {
+  type ApiClient,
+  type RequestOptions,
+  type ServerClock,
+  serverClock,
+} from '../../../../src/cluster/client/api-client.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import { startMisplacedPods } from '../../../../src/controllers/nodes/misplaced-pods.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
@@ -49,11 +54,13 @@ const pod = (name: string, { controller = 'ReplicaSet', tolerations = [] as obje
 interface Options {
   readonly rights?: readonly OptionalRight[];
   readonly predecessorAt?: number;
+  /** Our own until a server has told. */
+  readonly clock?: ServerClock;
 }
 
 /** Nodes that are to carry the taint, and their pods. */
 function start(names: readonly string[], options: Options = {}) {
-  const { predecessorAt } = options;
+  const { predecessorAt, clock = serverClock() } = options;
   const rights = new Set<OptionalRight>(options.rights ?? ['listPods']);
   const cluster = new Map<string, Entry<ClusterNode>>();
   const pods = new Map(names.map((name) => [name, [] as ReturnType<typeof pod>[]]));
@@ -65,8 +72,9 @@ function start(names: readonly string[], options: Options = {}) {
   const rightChanges = createSubject();
   const reports = createReports();
   const stopping = new AbortController();
-  const client: Pick<ApiClient, 'request' | 'now'> = {
-    now: () => new Date(),
+  const client: Pick<ApiClient, 'request' | 'now' | 'clockDisagreementMs'> = {
+    now: clock.now,
+    clockDisagreementMs: clock.disagreementMs,
     async request<T>(method: string, path: string, { query = {} }: RequestOptions = {}) {
       if (method === 'GET') {
         const name = String(query.fieldSelector).replace('spec.nodeName=', '');
@@ -175,12 +183,47 @@ describe('pods that landed while a taint was missing', () => {
     await pass(300_000);
     expect(cluster.said()).toHaveLength(3);
     cluster.pods.set('n1', []);
-    await pass(60_000);
+    await pass(600_000);
     expect(cluster.condition()).toBeUndefined();
     expect(cluster.on('n1')).toBeUndefined();
     const looks = cluster.lists.length;
     await pass(300_000);
     expect(cluster.lists).toHaveLength(looks);
+  });
+
+  it('are checked ever more rarely while they stay, and at once when another pod may have landed', async () => {
+    const cluster = start(['n1']);
+    await cluster.land('n1', () => pod('a'));
+    await pass(24 * 3_600_000);
+    const looks = cluster.lists.length;
+    // Once a minute would be 1,440 times.
+    expect(looks).toBeLessThan(2 * 24 * 6);
+    await cluster.land('n1', () => pod('b'));
+    expect(cluster.lists.length).toBeGreaterThan(looks);
+    expect(cluster.on('n1')).toContain('default/b');
+    cluster.pods.set('n1', []);
+    await pass(60_000);
+    expect(cluster.condition()).toBeUndefined();
+  });
+
+  it('are none that landed before, by the clock of another API server', async () => {
+    const AHEAD_MS = 5_000;
+    const clock = serverClock();
+    const cluster = start([], { clock });
+    const hearBoth = () => {
+      for (const aheadMs of [AHEAD_MS, 0]) clock.heard(new Date(Date.now() + aheadMs).toUTCString());
+    };
+    hearBoth();
+    const landed = pod('a');
+    const at = new Date(Date.now() + AHEAD_MS).toISOString();
+    landed.status.conditions = [{ type: 'PodScheduled', status: 'True', lastTransitionTime: at }];
+    cluster.pods.set('n1', [landed]);
+    await pass(1_000);
+    cluster.show('n1', [gpu]);
+    await pass(60_000);
+    hearBoth();
+    await cluster.land('n1', () => pod('b'));
+    expect(cluster.on('n1')).toBe(`1 pod landed while ${GPU} was missing: default/b`);
   });
 
   it('are not looked for without permission to list pods, until that is granted', async () => {
