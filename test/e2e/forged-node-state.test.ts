@@ -217,6 +217,70 @@ describeWithControlPlane('annotations of a Node that somebody forges', {}, (cp) 
       expect(answer.status).toBe(201);
       expect(await annotationsOf('k-new')).toEqual({ kept: 'by the kubelet' });
     });
+
+    // The record of a node will move out of its annotations. Until then, these attacks succeed for whoever may patch nodes.
+    describe('by a user who may patch nodes', () => {
+      const forgeNode = async (name: string, annotation: string, value: string) =>
+        expect(
+          await patchNode(cp(), developer, name, { metadata: { annotations: { [annotation]: value } } }),
+        ).toMatchObject({ passed: true, error: '' });
+
+      it.each([{ mode: 'deny' }, { mode: 'restore' }])(
+        'a forged record lets a guarded taint be added: $mode',
+        async ({ mode }) => {
+          const name = `p-${mode}`;
+          await createNodes(cp(), [name], `guard-${mode}`);
+          await forgeNode(name, REMEMBERED, RESERVED_TEXT);
+          await addReserved(name);
+          expect(await taintsOf(cp(), name)).toEqual([RESERVED_TEXT]);
+        },
+      );
+
+      it('a forged record has the leader add a taint that the node never carried', async () => {
+        await createNodes(cp(), ['p-kept'], 'kept');
+        const taint = 'example.com/kept=forged:NoSchedule';
+        await forgeNode('p-kept', REMEMBERED, taint);
+        await waitForTaints(cp(), 'p-kept', taint);
+      });
+
+      it('a record that is deleted ends the protection of a taint by a pattern', async () => {
+        await createNodes(cp(), ['p-team'], 'team', [TEAM]);
+        await establish('p-team');
+        expect(await patchNode(cp(), developer, 'p-team', { spec: { taints: null } })).toMatchObject({ passed: true });
+        expect(await taintsOf(cp(), 'p-team')).toEqual([TEAM_TEXT]);
+        // The leader records the taint again, so that it can take several attempts.
+        const removal = async () => {
+          const metadata = { annotations: { [REMEMBERED]: null } };
+          await patchNode(cp(), developer, 'p-team', { metadata });
+          await patchNode(cp(), developer, 'p-team', { spec: { taints: null } });
+          return taintsOf(cp(), 'p-team');
+        };
+        await expect.poll(removal, { timeout: 30_000 }).toEqual([]);
+      });
+
+      it('a forged record of an exempt removal keeps a required taint away', async () => {
+        await createNodes(cp(), ['p-removed', 'p-plain'], 'none');
+        await forgeNode('p-removed', REMOVED, REQUIRED_TEXT);
+        for (const name of ['p-removed', 'p-plain']) {
+          const metadata = { labels: { pool: 'required' } };
+          expect(await patchNode(cp(), developer, name, { metadata })).toMatchObject({ passed: true });
+        }
+        await waitForTaints(cp(), 'p-plain', REQUIRED_TEXT);
+        expect(await taintsOf(cp(), 'p-removed')).toEqual([]);
+      });
+
+      it('a forged record of a native policy has the leader report a taint that nobody restored', async () => {
+        await createNodes(cp(), ['p-restored'], 'team');
+        await forgeNode('p-restored', RESTORED, `team ${TEAM_TEXT}`);
+        const events =
+          '/apis/events.k8s.io/v1/namespaces/default/events?fieldSelector=regarding.name=p-restored,reason=TaintRestored';
+        const notes = async () => {
+          const { body } = await cp().request<{ items: { note: string }[] }>(admin, 'GET', events);
+          return body.items.map(({ note }) => note);
+        };
+        await expect.poll(notes, { timeout: 30_000 }).toContainEqual(expect.stringContaining(TEAM_TEXT));
+      });
+    });
   });
 
   describe('writes that forge nothing', () => {

@@ -69,6 +69,14 @@ it('the rights that the page lists for each value of the chart are those of mani
   expect(listed).toEqual(granted);
 });
 
+it('each attack says who can try it and what happens, and links a test, whose title `npm run lint` checks', () => {
+  const attacks = rowsAfter('## Attacks and their tests');
+  expect(attacks.length).toBeGreaterThan(50);
+  const bare = attacks.filter((cells) => cells.length !== 4 || !cells.every((cell) => /\p{L}{3}/u.test(cell)));
+  expect(bare).toEqual([]);
+  expect(attacks.filter(([, , , tests = '']) => !/\]\(\.\.\/test\/[^)]+\)/.test(tests))).toEqual([]);
+});
+
 it('no role of the manifests gives anybody else the right to write policies', () => {
   const manifests = parseAllDocuments(readFileSync(join(ROOT, 'manifests/install.yaml'), 'utf8')).map(
     (document) => document.toJS() as { kind?: string; metadata?: { labels?: object }; subjects?: { kind: string }[] },
