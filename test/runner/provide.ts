@@ -12,9 +12,12 @@ import { installPackages } from './debian-packages.ts';
  * @param report gets one line for each thing that is built or installed
  * @throws Error when KUBEBUILDER_ASSETS names a folder without etcd, kube-apiserver or kubectl
  */
-export async function provide(report: (line: string) => void, { browser, realNodes, ...needs }: Need): Promise<void> {
-  const shells = SHELLS.filter((shell) => !isInstalled(shell)).map(({ name }) => name);
-  installPackages([...(!browser || findChromium() ? [] : ['chromium']), ...shells], report);
+export async function provide(
+  report: (line: string) => void,
+  { browser, shells, realNodes, ...needs }: Need,
+): Promise<void> {
+  const missing = SHELLS.filter((shell) => !isInstalled(shell)).map(({ name }) => name);
+  installPackages([...(!browser || findChromium() ? [] : ['chromium']), ...(shells ? missing : [])], report);
   await buildAll(report, needs);
   if (realNodes) await provideRealNode(report);
 }

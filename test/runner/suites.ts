@@ -30,10 +30,13 @@ export const CORE = files(
   'doctor',
 );
 
-/** What waits for minutes, is about the rig itself, or needs the history. */
+const OTHER_SHELLS = 'test/tools/other-shells.test.ts';
+
+/** What waits for minutes, is about the rig itself, or needs the history or other shells than bash. */
 export const ONLY_NIGHTLY = [
   ...files('faults', 'cluster-trust', 'drift-leader', 'karpenter*', 'upgrade'),
   ...files('rig-shared'),
+  OTHER_SHELLS,
   ...['demo', 'disk-pressure', 'nftables', 'one-node', 'two-nodes', 'outages-*'].map(
     (name) => `test/real-node/${name}.test.ts`,
   ),
@@ -90,7 +93,13 @@ export function partsOf(tier: Tier, filter: readonly string[] = [], projects?: s
   if (filter.length > 0) return { alone: unit, others: [{ projects: ALL_PROJECTS, files: filter }] };
   switch (tier) {
     case 'core':
-      return { alone: unit, others: [{ projects: 'tools' }, { projects: 'e2e', files: CORE }] };
+      return {
+        alone: unit,
+        others: [
+          { projects: 'tools', exclude: ONLY_NIGHTLY },
+          { projects: 'e2e', files: CORE },
+        ],
+      };
     case 'all':
       return { alone: unit, others: [{ projects: ALL_PROJECTS, exclude: ONLY_NIGHTLY }] };
     case 'rest': {
@@ -108,6 +117,7 @@ export function partsOf(tier: Tier, filter: readonly string[] = [], projects?: s
         alone: unit,
         others: [
           { projects: 'e2e', files: [...ONLY_NIGHTLY, ...DRAWN] },
+          { projects: 'tools', files: [OTHER_SHELLS] },
           { projects: 'real-node' },
           ...OTHER_VERSIONS.map((version) => ({ projects: projectOf(version) })),
         ],
@@ -119,12 +129,13 @@ export function partsOf(tier: Tier, filter: readonly string[] = [], projects?: s
 export function needsOf(tier: Tier, filter: readonly string[] = [], projects?: string | readonly string[]): Need {
   const isAsked = filter.length > 0 || projects !== undefined;
   if (tier === 'core' && !isAsked)
-    return { components: false, browser: false, karpenter: false, realNodes: false, versions: [] };
+    return { components: false, browser: false, shells: false, karpenter: false, realNodes: false, versions: [] };
   const nightly = tier === 'nightly';
   const asked = [askedVersion(), ...[projects ?? []].flat().map(otherVersionOf)];
   return {
     components: true,
     browser: true,
+    shells: nightly || filter.some((file) => OTHER_SHELLS.includes(file)),
     karpenter: nightly || filter.some((file) => file.includes('karpenter')),
     realNodes: nightly || asksForRealNodes(filter, projects),
     versions: nightly ? OTHER_VERSIONS : [EVERYDAY_VERSION, ...asked.filter((version) => version !== undefined)],

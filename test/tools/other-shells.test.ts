@@ -1,0 +1,4 @@
+import { describeCompletion } from './shell-completion.ts';
+
+describeCompletion('zsh');
+describeCompletion('fish');
