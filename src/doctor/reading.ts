@@ -46,10 +46,8 @@ function reasonOf(error: unknown): string {
   return message;
 }
 
-/** One look takes at most this long, so that a doctor who finds nobody at home says so soon. */
-const LOOK_TIMEOUT_MS = 5_000;
-/** For a list as a whole. */
-const LIST_TIMEOUT_MS = 15_000;
+/** For one object, or a list as a whole. That the API server can be reached is known by then: see gather.ts. */
+const READ_TIMEOUT_MS = 15_000;
 const PAGE_SIZE = 500;
 
 /**
@@ -58,7 +56,7 @@ const PAGE_SIZE = 500;
  */
 export async function look<T>(client: ApiClient, path: string): Promise<T | undefined> {
   try {
-    return await client.request<T>('GET', path, { timeoutMs: LOOK_TIMEOUT_MS });
+    return await client.request<T>('GET', path, { timeoutMs: READ_TIMEOUT_MS });
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;
@@ -76,7 +74,7 @@ export async function list<T>(
   query: Query = {},
 ): Promise<T[]> {
   const items: T[] = [];
-  const options = { query, pageSize: PAGE_SIZE, signal: AbortSignal.timeout(LIST_TIMEOUT_MS) };
+  const options = { query, pageSize: PAGE_SIZE, signal: AbortSignal.timeout(READ_TIMEOUT_MS) };
   for await (const page of listPages(client, path, options)) for (const item of page.items) items.push(project(item));
   return items;
 }

@@ -1,6 +1,6 @@
 import { CONFIGURATION_NAME } from '../../cluster/webhook-configurations.ts';
 import { formatLabels, selects } from '../../kubernetes/label-selector.ts';
-import { consequence, type Finding, finding } from '../check.ts';
+import { consequence, type Finding, finding, unread } from '../check.ts';
 import type { Facts } from '../facts.ts';
 import { type Installation, reinstall } from '../installation.ts';
 import { calledPort, WEBHOOK_PORT } from '../replicas.ts';
@@ -131,7 +131,7 @@ export function checkEndpoints(facts: Facts): Finding {
 }
 
 function endpoints(facts: Facts): Finding {
-  const { replicas, pods, installation, service } = facts;
+  const { replicas, pods, installation, service, webhooks } = facts;
   if (service.ok && service.value?.spec?.type === 'ExternalName') {
     return finding('ok', 'none: the Service is of type ExternalName');
   }
@@ -139,6 +139,9 @@ function endpoints(facts: Facts): Finding {
   const listed = replicas.filter(({ endpoint }) => endpoint !== undefined);
   const ready = listed.filter(({ endpoint }) => endpoint?.isReady);
   if (ready.length === 0) {
+    // Which port of the slices is called is known by these only.
+    const skipped = unread(service, webhooks);
+    if (skipped) return skipped;
     if (pods.ok && pods.value.length > 0 && !pods.value.some(({ isReady }) => isReady)) {
       return finding('skipped', 'none, because no pod is ready: see replicas');
     }

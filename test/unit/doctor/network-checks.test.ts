@@ -213,6 +213,11 @@ describe('the network', () => {
       says: /^1 of 2 pods are ready; b: no reason given$/,
     },
     {
+      why: 'a Service that could not be read, so that its endpoints are not known',
+      facts: wellFacts(its, { service: unknown('no answer within 5000 ms'), replicas: both({ endpoint: undefined }) }),
+      found: { Service: 'skipped', endpoints: 'skipped' },
+    },
+    {
       why: 'pods that are ready, and no endpoint',
       facts: wellFacts(its, {
         replicas: both({ endpoint: undefined }),
