@@ -30,9 +30,14 @@ const certDir = workspace.path('certs');
 const onNode = (metadata: object) => taintDropReview({ object: { metadata: { name: 'cp-1', ...metadata }, spec: {} } });
 /** As long as a body may be: one text that is kept, in which a character makes V8 take two bytes for each. */
 const longest = Buffer.from(JSON.stringify(onNode({ uid: `€${'x'.repeat(BODY_LIMIT_BYTES - 10_000)}` })));
-/** As many labels as a body may have, with such a character, too. */
-const labels = Object.fromEntries(Array.from({ length: 490_000 }, (_, n) => [n.toString(36).padStart(4, '-'), '']));
-const fullest = Buffer.from(JSON.stringify(onNode({ labels: { ...labels, '€': '' } })));
+/** As many taints as a body may have, with such a character, too. */
+const taints = Array.from({ length: 150_000 }, (_, n) => ({
+  key: n.toString(36).padStart(4, '-'),
+  effect: 'NoExecute',
+}));
+const fullest = Buffer.from(
+  JSON.stringify(taintDropReview({ object: { metadata: { name: 'cp-1', uid: '€' }, spec: { taints } } })),
+);
 /** As much as is parsed whole, of what V8 makes the most of. */
 const densest = Buffer.from(
   withJson(taintDropReview({ options: 'HERE' }), `[${Array(Math.floor((WHOLE_BYTES - 2_000) / 9)).fill('{"33":0}')}]`),
@@ -56,7 +61,7 @@ const bodies =
 const floods: readonly [string, Flood][] = [
   [`${SILENT.toLocaleString('en')} TLS connections that say nothing`, silence],
   [`${SENDERS} clients that send 2 bodies of ${mb(longest)} each`, bodies(longest, 2)],
-  [`${SENDERS} clients that send a body with 490,000 labels each`, bodies(fullest, 1)],
+  [`${SENDERS} clients that send a body with 150,000 taints each`, bodies(fullest, 1)],
   [`${SENDERS} clients that send 4 bodies of ${mb(densest)}, parsed whole, each`, bodies(densest, 4)],
   [
     'the first two, and 500 connections that asked once',

@@ -1,94 +1,128 @@
 import { createHash } from 'node:crypto';
+import { IGNORE_ANNOTATION } from '../judge/daemon-set.ts';
+import { ADDED_ANNOTATION, ADDED_BY_ANNOTATION } from '../judge/daemon-set-repair.ts';
+import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
+import { RESTORED_ANNOTATION } from '../judge/node-view.ts';
+import { RELEASE_ANNOTATION, REMOVED_ANNOTATION } from '../judge/removal.ts';
+import { oncePer } from '../runtime/once-per.ts';
+import { MAX_GROUPS } from './review.ts';
 
 /**
  * What of a JSON value is kept:
  * - `scalar`: a string, number, boolean or null. A list or map in its place is kept empty.
- * - `map`: a map of scalars, such as labels.
  * - `digest`: its SHA-256, in place of what is longer than that. The API server writes equal values as equal bytes.
  * - a list of something;
- * - a map of which some members are kept, and the others left out or digested.
+ * - a map of strings with names of the user's choice, such as labels;
+ * - a map with the fields that Kubernetes gives it, of which some are kept, and the others left out or digested.
  */
-type Part = 'scalar' | 'map' | 'digest' | ListPart | MembersPart;
+type Part = 'scalar' | 'digest' | ListPart | StringsPart | FieldsPart;
 
 interface ListPart {
   readonly items: Part;
+  /** The least that etcd takes of an item, without its text. */
+  readonly bytes: number;
+  /** Items beyond these are left out. */
+  readonly most?: number;
 }
 
-interface MembersPart {
-  readonly members: readonly (readonly [name: string, part: Part])[];
-  /** Undefined: left out. */
-  readonly others: Part | undefined;
+interface StringsPart {
+  readonly names: ReadonlySet<string>;
+  /** All others become one, of the name '' and as long as they are together, or are left out. */
+  readonly others: 'joined' | undefined;
+}
+
+interface FieldsPart {
+  readonly fields: readonly (readonly [name: string, part: Part])[];
+  readonly others: 'digest' | undefined;
 }
 
 const isList = (part: Part): part is ListPart => typeof part === 'object' && 'items' in part;
-const isMembers = (part: Part): part is MembersPart => typeof part === 'object' && 'members' in part;
+const isStrings = (part: Part): part is StringsPart => typeof part === 'object' && 'names' in part;
+const isFields = (part: Part): part is FieldsPart => typeof part === 'object' && 'fields' in part;
 
-const members = (kept: Readonly<Record<string, Part>>, others?: 'digest'): Part => ({
-  members: Object.entries(kept),
+const fields = (kept: Readonly<Record<string, Part>>, others?: 'digest'): Part => ({
+  fields: Object.entries(kept),
   others,
 });
-const list = (items: Part): Part => ({ items });
 
 const scalars = (...names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 'scalar'] as const));
 
-/** Nodes and DaemonSets: all that anything in this program reads of one in a review. */
-const OBJECT = members({
-  ...scalars('apiVersion', 'kind'),
-  metadata: members({
-    ...scalars('name', 'generateName', 'namespace', 'uid', 'deletionTimestamp'),
-    labels: 'map',
-    annotations: 'map',
-  }),
-  spec: members({
-    ...scalars('providerID'),
-    taints: list(members(scalars('key', 'value', 'effect', 'timeAdded'))),
-    // Of the template it is read whether it has changed.
-    template: members(
-      {
-        spec: members(
-          {
-            ...scalars('hostNetwork'),
-            tolerations: list(members(scalars('key', 'operator', 'value', 'effect', 'tolerationSeconds'))),
-          },
-          'digest',
-        ),
-      },
-      'digest',
-    ),
-  }),
-  status: members({ nodeInfo: members(scalars('systemUUID')) }),
-});
+/** Of other annotations it is read how many bytes they have: see `roomOn` of a Node. */
+const ANNOTATIONS: Part = {
+  names: new Set([
+    RELEASE_ANNOTATION,
+    REMEMBERED_ANNOTATION,
+    REMOVED_ANNOTATION,
+    RESTORED_ANNOTATION,
+    IGNORE_ANNOTATION,
+    ADDED_ANNOTATION,
+    ADDED_BY_ANNOTATION,
+  ]),
+  others: 'joined',
+};
 
-const REVIEW = members({
-  ...scalars('apiVersion', 'kind'),
-  request: members({
-    ...scalars('uid', 'subResource', 'name', 'namespace', 'operation', 'dryRun'),
-    kind: 'map',
-    resource: 'map',
-    userInfo: members({ ...scalars('username'), groups: list('scalar') }),
-    object: OBJECT,
-    oldObject: OBJECT,
-  }),
+/** Nodes and DaemonSets: all that anything in this program reads of one in a review. */
+const objectWith = (labels: ReadonlySet<string>) =>
+  fields({
+    ...scalars('apiVersion', 'kind'),
+    metadata: fields({
+      ...scalars('name', 'generateName', 'namespace', 'uid', 'deletionTimestamp'),
+      labels: { names: labels, others: undefined },
+      annotations: ANNOTATIONS,
+    }),
+    spec: fields({
+      ...scalars('providerID'),
+      // With a key of three characters and the effect NoExecute, one takes 20 bytes.
+      taints: { items: fields(scalars('key', 'value', 'effect', 'timeAdded')), bytes: 16 },
+      // Of the template it is read whether it has changed.
+      template: fields(
+        {
+          spec: fields(
+            {
+              ...scalars('hostNetwork'),
+              tolerations: {
+                items: fields(scalars('key', 'operator', 'value', 'effect', 'tolerationSeconds')),
+                bytes: 10,
+              },
+            },
+            'digest',
+          ),
+        },
+        'digest',
+      ),
+    }),
+    status: fields({ nodeInfo: fields(scalars('systemUUID')) }),
+  });
+
+const reviewWith = oncePer((labels: ReadonlySet<string>) => {
+  const object = objectWith(labels);
+  return fields({
+    ...scalars('apiVersion', 'kind'),
+    request: fields({
+      ...scalars('uid', 'subResource', 'name', 'namespace', 'operation', 'dryRun'),
+      kind: fields(scalars('group', 'version', 'kind')),
+      resource: fields(scalars('group', 'version', 'resource')),
+      userInfo: fields({ ...scalars('username'), groups: { items: 'scalar', bytes: 0, most: MAX_GROUPS } }),
+      object,
+      oldObject: object,
+    }),
+  });
 });
 
 /**
- * What the parsed excerpt may take of V8's heap, by {@link COSTS}. etcd accepts 1.5 MiB: the most that comes of two such objects is 73 MiB,
- * for a `providerID` of characters that are six bytes in JSON; 350,000 labels take 56 MiB.
+ * What etcd would take of all that is kept, at least: two objects of 1.5 MiB, and what stands around them. It bounds the time and the memory
+ * that the excerpt takes: 24 bytes of V8's heap for each, measured with Node.js 24.
  */
-const MAX_COST = 80 * 1024 * 1024;
+const MAX_STORED_BYTES = 2 * 1.5 * 1024 * 1024 + 170 * 1024;
 
-/** Bytes of V8's heap, as measured with Node.js 24: what `JSON.parse` makes of the worst kind of each. */
-const COSTS = {
-  /** Of a byte of text: where there is a character beyond Latin-1, the text takes two bytes, and so does its copy. */
-  byte: 4,
-  /** Of a member of a `map`: the place in a hash table, and two strings without their characters. */
-  member: 130,
-  /** Of an item of a list, or of a map with known members. */
-  item: 72,
-};
+/** The API server writes a byte of text as six at most: `<` as `\u003c`. */
+const JSON_BYTES_PER_BYTE = 6;
 
-/** A pod template has fewer than 50 fields. */
-const MAX_DIGESTS = 128;
+/** An entry of a map of strings, without its text. */
+const ENTRY_BYTES = 8;
+
+/** Fields that are not kept, of all maps together: Kubernetes has fewer than 200 where they are counted. */
+const MAX_OTHER_FIELDS = 256;
 
 /** The body holds more than two objects have that etcd accepts. */
 export class ExcerptTooLargeError extends Error {
@@ -101,6 +135,7 @@ const COLON = 0x3a;
 const OPENING_BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
 const CLOSING_BRACKET = 0x5d;
+const LETTER_N = 0x6e;
 const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 
@@ -111,69 +146,70 @@ const DIGEST_BYTES = 46;
 
 /**
  * The text of an AdmissionReview of a Node or DaemonSet with those fields alone that this program reads. It takes time linear in the body, and
- * little memory besides: an object may have hundreds of thousands of values that nobody reads, in its status or its pod template.
+ * little memory besides: an object may have hundreds of thousands of values that nobody reads, in its status, its labels or its pod template.
  *
  * What is left out is not checked, except that strings and brackets end. A name with an escape in it is not one of those that are kept.
  *
  * @param body is overwritten
- * @throws SyntaxError for what is no JSON, ExcerptTooLargeError
+ * @param labels the names of those that are read
+ * @throws SyntaxError for what is no JSON or has a field twice, ExcerptTooLargeError
  */
-export function excerptOf(body: Buffer): string {
+export function excerptOf(body: Buffer, labels: ReadonlySet<string>): string {
   let at = 0;
   /** How much of the body is overwritten with the excerpt, which is never longer than what it is of. */
   let written = 0;
-  let cost = 0;
-  let digests = 0;
+  let stored = 0;
+  let otherFields = 0;
 
-  keep(REVIEW);
+  keep(reviewWith(labels));
   space();
-  if (at < body.length) throw unexpected();
+  if (at < body.length) throw unexpected(body, at);
   return body.toString('utf8', 0, written);
 
   function keep(part: Part): void {
     space();
     if (part === 'digest') keepDigest();
     else if (body[at] === OPENING_BRACE) {
-      if (part === 'map') keepMembers(undefined);
-      else if (isMembers(part)) keepMembers(part);
+      if (isFields(part)) keepFields(part);
+      else if (isStrings(part)) keepStrings(part);
       else keepEmpty('{}');
     } else if (body[at] === OPENING_BRACKET) {
       if (isList(part)) keepItems(part);
       else keepEmpty('[]');
     } else {
       const start = at;
-      skip();
-      copy(start);
+      at = endOfValue(body, at);
+      spend((at - start) / JSON_BYTES_PER_BYTE);
+      copy(start, at);
     }
   }
 
   function keepEmpty(text: '{}' | '[]'): void {
-    skip();
+    at = endOfValue(body, at);
     write(text);
   }
 
-  /** @param of undefined: all members, which are scalars */
-  function keepMembers(of: MembersPart | undefined): void {
+  function keepFields({ fields: known, others }: FieldsPart): void {
     write('{');
     at++;
+    /** A bit for each of the known ones. */
     let kept = 0;
     for (let more = !closes(CLOSING_BRACE); more; more = goesOn(CLOSING_BRACE)) {
       space();
-      if (body[at] !== QUOTE) throw unexpected();
       const start = at;
-      passString();
-      const end = at;
-      space();
-      if (body[at] !== COLON) throw unexpected();
-      at++;
-      const part = of ? partOf(of, start + 1, end - 1) : 'scalar';
+      const end = passName();
+      const place = placeOf(known, start + 1, end - 1);
+      const part = known[place]?.[1] ?? others;
+      if (place === -1) {
+        if (++otherFields > MAX_OTHER_FIELDS) throw new ExcerptTooLargeError();
+      } else if (kept & (1 << place)) throw new SyntaxError(`field "${known[place]?.[0]}" stands there twice`);
+      else kept |= 1 << place;
       if (part === undefined) {
         space();
-        skip();
+        at = endOfValue(body, at);
         continue;
       }
-      if (kept++ > 0) write(',');
-      if (!of) spend(COSTS.member);
+      if (body[written - 1] !== OPENING_BRACE) write(',');
       copy(start, end);
       write(':');
       keep(part);
@@ -181,13 +217,55 @@ export function excerptOf(body: Buffer): string {
     write('}');
   }
 
-  function keepItems({ items }: ListPart): void {
+  function keepStrings({ names, others }: StringsPart): void {
+    write('{');
+    at++;
+    /** Copies: where they stand, the others may be written. */
+    const kept = new Map<string, Buffer>();
+    let isJoining = false;
+    for (let more = !closes(CLOSING_BRACE); more; more = goesOn(CLOSING_BRACE)) {
+      space();
+      const start = at;
+      const end = passName();
+      space();
+      const value = at;
+      at = endOfValue(body, at);
+      spend(ENTRY_BYTES + (at - start) / JSON_BYTES_PER_BYTE);
+      const name = body.toString('latin1', start + 1, end - 1);
+      const isString = body[value] === QUOTE;
+      const isNull = body[value] === LETTER_N;
+      // Of what may not stand there, as much is kept as tells it.
+      if (names.has(name) || (!isString && !isNull && kept.size <= names.size)) {
+        if (kept.has(name)) throw new SyntaxError('a label or annotation stands there twice');
+        kept.set(name, Buffer.from(body.subarray(start, at)));
+      } else if (others === 'joined') {
+        if (!isJoining) write('"":"');
+        isJoining = true;
+        // Where the name stands, the quotes may be written.
+        write(name);
+        if (isString) copy(value + 1, at - 1);
+      }
+    }
+    if (isJoining) write('"');
+    for (const entry of kept.values()) {
+      if (body[written - 1] !== OPENING_BRACE) write(',');
+      body.set(entry, written);
+      written += entry.length;
+    }
+    write('}');
+  }
+
+  function keepItems({ items, bytes, most = Number.POSITIVE_INFINITY }: ListPart): void {
     write('[');
     at++;
     let kept = 0;
     for (let more = !closes(CLOSING_BRACKET); more; more = goesOn(CLOSING_BRACKET)) {
+      if (kept === most) {
+        at = endOfValue(body, at, 1);
+        break;
+      }
       if (kept++ > 0) write(',');
-      spend(COSTS.item);
+      spend(bytes);
       keep(items);
     }
     write(']');
@@ -195,13 +273,20 @@ export function excerptOf(body: Buffer): string {
 
   function keepDigest(): void {
     const start = at;
-    skip();
-    if (at - start <= DIGEST_BYTES) {
-      copy(start);
-      return;
-    }
-    if (++digests > MAX_DIGESTS) throw new ExcerptTooLargeError();
-    write(`"${createHash('sha256').update(body.subarray(start, at)).digest('base64')}"`);
+    at = endOfValue(body, at);
+    if (at - start <= DIGEST_BYTES) copy(start, at);
+    else write(`"${createHash('sha256').update(body.subarray(start, at)).digest('base64')}"`);
+  }
+
+  /** Passes over a name and the colon after it. Returns where the name ends. */
+  function passName(): number {
+    if (body[at] !== QUOTE) throw unexpected(body, at);
+    const end = endOfString(body, at);
+    at = end;
+    space();
+    if (body[at] !== COLON) throw unexpected(body, at);
+    at++;
+    return end;
   }
 
   /** Whether a list or map ends here, before its first item. */
@@ -215,55 +300,17 @@ export function excerptOf(body: Buffer): string {
   /** Whether another item follows. */
   function goesOn(bracket: number): boolean {
     space();
-    const byte = body[at++];
-    if (byte !== COMMA && byte !== bracket) throw unexpected();
+    const byte = body[at];
+    if (byte !== COMMA && byte !== bracket) throw unexpected(body, at);
+    at++;
     return byte === COMMA;
-  }
-
-  /** Passes over a value. */
-  function skip(): void {
-    let depth = 0;
-    do {
-      const byte = body[at];
-      if (byte === undefined) throw unexpected();
-      if (byte === QUOTE) passString();
-      else if (byte === OPENING_BRACE || byte === OPENING_BRACKET) {
-        depth++;
-        at++;
-      } else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) {
-        if (depth === 0) throw unexpected();
-        depth--;
-        at++;
-      } else if (depth > 0) at++;
-      else passWord();
-    } while (depth > 0);
-  }
-
-  function passString(): void {
-    let next = at + 1;
-    for (let byte = body[next]; byte !== QUOTE; byte = body[next]) {
-      if (byte === undefined) {
-        at = next;
-        throw unexpected();
-      }
-      next += byte === BACKSLASH ? 2 : 1;
-    }
-    at = next + 1;
-  }
-
-  /** Passes over a number, `true`, `false` or `null`. */
-  function passWord(): void {
-    const start = at;
-    while (at < body.length && !isDelimiter(body[at])) at++;
-    if (at === start) throw unexpected();
   }
 
   function space(): void {
     while (isSpace(body[at])) at++;
   }
 
-  function copy(start: number, end = at): void {
-    spend(COSTS.byte * (end - start));
+  function copy(start: number, end: number): void {
     // Of a few bytes, the call would take longer than they do.
     if (end - start > 64) {
       body.copyWithin(written, start, end);
@@ -276,14 +323,17 @@ export function excerptOf(body: Buffer): string {
   }
 
   function spend(bytes: number): void {
-    cost += bytes;
-    if (cost > MAX_COST) throw new ExcerptTooLargeError();
+    stored += bytes;
+    if (stored > MAX_STORED_BYTES) throw new ExcerptTooLargeError();
   }
 
-  /** The part of a member, by the bytes of its name: a string for each of millions of names would take too long. */
-  function partOf({ members: kept, others }: MembersPart, start: number, end: number): Part | undefined {
-    for (const [name, part] of kept) if (name.length === end - start && stands(name, start)) return part;
-    return others;
+  /** By the bytes of the name: a string for each of millions of names would take too long. */
+  function placeOf(known: FieldsPart['fields'], start: number, end: number): number {
+    for (let place = 0; place < known.length; place++) {
+      const name = known[place]?.[0] ?? '';
+      if (name.length === end - start && stands(name, start)) return place;
+    }
+    return -1;
   }
 
   function stands(name: string, start: number): boolean {
@@ -292,10 +342,51 @@ export function excerptOf(body: Buffer): string {
     }
     return true;
   }
+}
 
-  function unexpected(): SyntaxError {
-    return new SyntaxError(at >= body.length ? 'unexpected end' : `unexpected byte at position ${at}`);
+/**
+ * Where the value ends that begins here.
+ * @param depth of so many lists and maps that began before, the value is the outermost
+ */
+function endOfValue(body: Buffer, start: number, depth = 0): number {
+  let open = depth;
+  let at = start;
+  do {
+    const byte = body[at];
+    if (byte === undefined) throw unexpected(body, at);
+    if (byte === QUOTE) at = endOfString(body, at);
+    else if (byte === OPENING_BRACE || byte === OPENING_BRACKET) {
+      open++;
+      at++;
+    } else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) {
+      if (open === 0) throw unexpected(body, at);
+      open--;
+      at++;
+    } else if (open > 0) at++;
+    else at = endOfWord(body, at);
+  } while (open > 0);
+  return at;
+}
+
+function endOfString(body: Buffer, start: number): number {
+  let at = start + 1;
+  for (let byte = body[at]; byte !== QUOTE; byte = body[at]) {
+    if (byte === undefined) throw unexpected(body, at);
+    at += byte === BACKSLASH ? 2 : 1;
   }
+  return at + 1;
+}
+
+/** Of a number, `true`, `false` or `null`. */
+function endOfWord(body: Buffer, start: number): number {
+  let at = start;
+  while (at < body.length && !isDelimiter(body[at])) at++;
+  if (at === start) throw unexpected(body, at);
+  return at;
+}
+
+function unexpected(body: Buffer, at: number): SyntaxError {
+  return new SyntaxError(at >= body.length ? 'unexpected end' : `unexpected byte at position ${at}`);
 }
 
 function isDelimiter(byte: number | undefined): boolean {

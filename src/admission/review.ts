@@ -90,7 +90,7 @@ function isDeeperThan(value: unknown, depth: number): boolean {
 
 /** What an identity provider calls users and groups is shorter; and a token of one has room for some hundreds of groups. */
 const MAX_USER_LENGTH = 1_024;
-const MAX_GROUPS = 1_024;
+export const MAX_GROUPS = 1_024;
 
 /** The user's name as far as it is shown; as a whole it may have any length. */
 export function shownUser({ userInfo: { username = '' } }: AdmissionRequest): string {

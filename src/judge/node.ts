@@ -23,8 +23,11 @@ function judgeNodeCreation(
   { phase, node, owed = [] }: NodeCreation,
   policies: readonly CompiledTaintPolicy[],
 ): Decision<DesiredNode> {
-  const present = valuesOf(node.taints);
   const wants = presentTaints(node.labels, policies);
+  const keys = new Set([...wants, ...owed].map(({ taint }) => taint.key));
+  // Of thousands of taints, few are asked for.
+  const valuesAmong = (all: readonly Taint[]) => valuesOf(all.filter(({ key }) => keys.has(key)));
+  const present = valuesAmong(node.taints);
   const lacking = wants.filter((want) => !satisfies(present, want));
   // What is declared besides is not said twice.
   const returning = owed.filter(
@@ -90,7 +93,7 @@ function judgeNodeCreation(
     release === node.release;
   if (additions.length + returned.length === 0 && isAsItWas) return allow();
 
-  const values = valuesOf(taints);
+  const values = valuesAmong(taints);
   const added = lacking.filter((want) => binds(want) && satisfies(values, want));
   return patch(
     { taints, release, remembered, removed, restored },

@@ -60,7 +60,9 @@ export function valuesOf(taints: readonly Taint[]): ReadonlyMap<string, string> 
 export function withTaints(taints: readonly Taint[], wanted: readonly Taint[]): Taint[] {
   if (wanted.length === 0) return [...taints];
   const missing = new Map(wanted.map((taint) => [identity(taint), taint]));
+  const keys = new Set(wanted.map(({ key }) => key));
   const result = taints.map((taint) => {
+    if (!keys.has(taint.key)) return taint;
     const replacement = missing.get(identity(taint));
     missing.delete(identity(taint));
     return replacement ?? taint;

@@ -5,8 +5,8 @@ import type { DecidedChange } from './state.ts';
 /** How much of a patch, and of what it changes, is remembered: characters of JSON. */
 const MAX_CHARACTERS = 8_192;
 
-/** More of them would be more characters than that, whatever they say. */
-const MAX_OPERATIONS = 1_024;
+/** More operations, or items of a list that is changed, would be more characters than that, whatever they say. */
+const MAX_ITEMS = 1_024;
 
 /**
  * Remembers what a patch changes: of the object only the lists and values that it names. The function that is returned says what
@@ -15,9 +15,13 @@ const MAX_OPERATIONS = 1_024;
  */
 export function keepPatch(object: unknown, patch: readonly Operation[]): (() => readonly DecidedChange[]) | undefined {
   if (patch.length === 0) return () => [];
-  if (patch.length > MAX_OPERATIONS) return undefined;
+  if (patch.length > MAX_ITEMS) return undefined;
   const outline = {};
-  for (const place of placesOf(patch)) copyPlace(object, outline, segments(place));
+  for (const place of placesOf(patch)) {
+    const value = valueAt(object, segments(place));
+    if (Array.isArray(value) && value.length > MAX_ITEMS) return undefined;
+    copyPlace(object, outline, segments(place));
+  }
   const text = boundedJson({ outline, patch });
   if (text === undefined) return undefined;
 

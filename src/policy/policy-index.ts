@@ -1,7 +1,8 @@
 import { type LabelSelector, own, type StringMap } from '../kubernetes/label-selector.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
+import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { oncePer } from '../runtime/once-per.ts';
-import type { CompiledTaintPolicy } from './policy-set.ts';
+import type { CompiledTaintPolicy, PolicySet } from './policy-set.ts';
 
 // Of hundreds of policies a node meets few, and a taint is meant by few: what is looked at again and again finds them by an index, which
 // is made once for each list of policies. Lists do not change.
@@ -86,6 +87,15 @@ function requiredLabel({ matchLabels = {}, matchExpressions = [] }: LabelSelecto
   const among = matchExpressions.find(({ operator }) => operator === 'In');
   return among && { key: among.key, values: [...new Set(among.values)] };
 }
+
+/** The labels that policies ask for, of nodes and of DaemonSets: whatever others there are, nothing is decided by them. */
+export const selectorLabels = oncePer(({ taintPolicies, tolerationPolicies }: PolicySet): ReadonlySet<string> => {
+  const selectors = [
+    ...taintPolicies.map(({ nodeSelector }) => nodeSelector),
+    ...tolerationPolicies.map(({ daemonSets }) => daemonSets.selector),
+  ];
+  return new Set(selectors.flatMap(requirementsOf).map(({ key }) => key));
+});
 
 /** What stands before the slash of a key, or of the beginning of a pattern that has one. */
 function domainOf(key: string): string | undefined {

@@ -12,6 +12,7 @@ import { presentableWarnings } from '../kubernetes/text.ts';
 import { parseStoredPolicy } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import { throttle, tokenBucket } from '../runtime/rate-limit.ts';
+import { parseJson } from '../server/json-body.ts';
 
 /** Gives warnings for whoever writes a policy. */
 export type Advise = (request: AdmissionRequest) => Promise<readonly string[]>;
@@ -109,7 +110,7 @@ function hasMoreValues(value: unknown, most: number): boolean {
 /** Answers the reviews of policies: every one is allowed. */
 export function adviceRoute(advise: Advise) {
   return async ({ body }: FastifyRequest, reply: FastifyReply) => {
-    const decoded = decodeReview(body);
+    const decoded = decodeReview(parseJson(body));
     if (!decoded.ok) {
       const { uid, message } = decoded;
       return reply.code(400).send(uid === undefined ? { error: message } : badRequest(uid, message));

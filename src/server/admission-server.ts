@@ -8,6 +8,7 @@ import { type AdmissionRequest, decodeReview, nestedTooDeep } from '../admission
 import { groupViolations, type Phase } from '../judge/decision.ts';
 import { printable } from '../kubernetes/text.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';
+import { selectorLabels } from '../policy/policy-index.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { throttle } from '../runtime/rate-limit.ts';
 import { CLIENT_TIMEOUTS, type ClientTimeouts, followArrivals } from './connections.ts';
@@ -135,10 +136,10 @@ export function createAdmissionServer({
     log.debug({ err: error }, 'TLS handshake failed');
   });
 
-  // Fastify's own parser refuses a body with a `__proto__` key. Such a review is answered like any other: fields are
-  // read by name and never merged.
+  // Bodies are parsed by the policies that judge them. Fastify's own parser refuses one with a `__proto__` key, too; such a
+  // review is answered like any other: fields are read by name and never merged.
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJson);
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.setErrorHandler<FastifyError & Partial<Refusal>>(async (error, request, reply) => {
     const status = error.statusCode ?? 500;
     if (status >= 500) {
@@ -150,7 +151,10 @@ export function createAdmissionServer({
     const subject = error.subject ?? (status === 413 ? await subjectOfUnread(request.raw) : {});
     // A client that went away has nobody to tell.
     if (error.code !== 'ECONNRESET')
-      log.warn({ path, status, ...subject }, `unreadable request: ${printable(message)}`);
+      log.warn(
+        { path, status, origin: printable(clientOf(request.raw.socket).origin), ...subject },
+        `unreadable request: ${printable(message)}`,
+      );
     return reply.code(status).send({ error: message });
   });
   app.setNotFoundHandler((_request, reply) =>
@@ -159,13 +163,15 @@ export function createAdmissionServer({
 
   for (const phase of ['validate', 'mutate'] as const) {
     app.post(`/${phase}`, (request, reply) => {
-      const { status, body } = review(request.body, phase, clientOf(request.raw.socket).origin);
+      const set = policies();
+      const parsed = parseJson(request.body, selectorLabels(set));
+      const { status, body } = review(parsed, set, phase, clientOf(request.raw.socket).origin);
       reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
     });
   }
   return app;
 
-  function review(body: unknown, phase: Phase, origin: string): Reviewed {
+  function review(body: unknown, set: PolicySet, phase: Phase, origin: string): Reviewed {
     const start = performance.now();
     const secondsSinceStart = () => (performance.now() - start) / 1000;
 
@@ -184,7 +190,7 @@ export function createAdmissionServer({
     const count = (result: RequestResult) =>
       request.dryRun ? metrics.dryRunAnswered(phase) : metrics.requestAnswered(phase, result, secondsSinceStart());
     try {
-      return finish(judge(request, phase, policies(), former));
+      return finish(judge(request, phase, set, former));
     } catch (thrown) {
       return fail(thrown);
     }

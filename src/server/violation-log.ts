@@ -34,7 +34,13 @@ export interface FoundViolations {
   readonly origin: string;
 }
 
-/** One line for what each policy came to; the message lists some of the subjects, the fields all. Dry runs leave no trace but at level debug. */
+/** Of hundreds of taints under hundreds of policies, each with a line of its own, a line lists as many as an entry of the audit log does. */
+const MAX_LISTED = 32;
+
+/**
+ * One line for each policy and outcome. The message lists some of the subjects, and the fields list more: `subjectsLeftOut` counts the others.
+ * Dry runs leave no trace but at level debug.
+ */
 export function logViolations(log: Logger, { request, kind, groups, origin }: FoundViolations): void {
   const uid = printable(request.uid);
   const name = printable([request.namespace, request.name].filter(Boolean).join('/'));
@@ -42,6 +48,8 @@ export function logViolations(log: Logger, { request, kind, groups, origin }: Fo
   const user = shownUser(request);
   for (const violations of groups) {
     const [{ policyKind, policy, mode, outcome, by }] = violations;
+    const listed = violations.slice(0, MAX_LISTED);
+    const leftOut = violations.length - listed.length;
     const level = request.dryRun ? 'debug' : LEVELS[outcome];
     log[level](
       {
@@ -53,10 +61,11 @@ export function logViolations(log: Logger, { request, kind, groups, origin }: Fo
         origin: from,
         policyKind,
         policy,
-        fields: violations.map(({ field }) => field),
+        fields: listed.map(({ field }) => field),
         mode,
         outcome,
-        subjects: violations.map(({ subject }) => subject),
+        subjects: listed.map(({ subject }) => subject),
+        ...(leftOut > 0 ? { subjectsLeftOut: leftOut } : {}),
         ...(by ? { by } : {}),
       },
       `${outcome} ${listSubjects(violations)} on ${kind} ${name}: ${policyKind} ${policy}, user ${user}`,

@@ -4,6 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { judge } from '../../../src/admission/admit.ts';
 import { ExcerptTooLargeError, excerptOf } from '../../../src/admission/excerpt.ts';
 import { decodeReview } from '../../../src/admission/review.ts';
+import { roomOn } from '../../../src/objects/node-object.ts';
+import { selectorLabels } from '../../../src/policy/policy-index.ts';
 import { mutatedJson } from '../../fuzz/mutated.ts';
 import { policySet } from '../policy/policies.ts';
 import { daemonSetCreationReview, nodeUpdateReview } from '../reviews.ts';
@@ -11,19 +13,23 @@ import { daemonSetCreationReview, nodeUpdateReview } from '../reviews.ts';
 const REVIEWS = new URL('../../fuzz/reviews/', import.meta.url);
 const recorded = readdirSync(REVIEWS).map((file): unknown => JSON.parse(readFileSync(new URL(file, REVIEWS), 'utf8')));
 
-const excerpt = (value: unknown) => JSON.parse(excerptOf(Buffer.from(JSON.stringify(value))));
+/** The labels that policies ask for. */
+const LABELS = new Set(['a', 'pool']);
+
+const excerpt = (value: unknown, labels: ReadonlySet<string> = LABELS) =>
+  JSON.parse(excerptOf(Buffer.from(JSON.stringify(value)), labels));
 
 describe('an excerpt', () => {
   it('keeps what is read, in its order, and leaves the rest out', () => {
     const object = {
-      metadata: { name: 'n', managedFields: [{}], labels: { a: 'b', 'c"\\': 'ü€😀' } },
+      metadata: { name: 'ü€😀"\\', managedFields: [{}], labels: { other: 'x', a: 'b', pool: 'c' } },
       spec: { taints: [{ key: 'k', effect: 'NoSchedule', extra: 1 }], podCIDR: '10.0.0.0/24' },
       status: { images: [{ names: [']}"'] }], nodeInfo: { machineID: 'm', systemUUID: 's' } },
     };
     const { request } = excerpt(nodeUpdateReview([], [], { object, oldObject: null, options: {} }));
 
     expect(request.object).toEqual({
-      metadata: { name: 'n', labels: { a: 'b', 'c"\\': 'ü€😀' } },
+      metadata: { name: 'ü€😀"\\', labels: { a: 'b', pool: 'c' } },
       spec: { taints: [{ key: 'k', effect: 'NoSchedule' }] },
       status: { nodeInfo: { systemUUID: 's' } },
     });
@@ -55,8 +61,48 @@ describe('an excerpt', () => {
     expect(request.oldObject.spec.taints).toEqual([{ key: [], effect: {} }]);
   });
 
+  it('keeps the annotations that are read, and the length of the others', () => {
+    const own = { 'taintkeeper.dev/remembered': 'a:NoSchedule, b:NoSchedule', 'taintkeeper.dev/ignore': 'true' };
+    const annotations = { '<': 'é\n"\\', ...own, '': 'x', more: null, '€': '😀' };
+    const { request } = excerpt(nodeUpdateReview([], [], { object: { metadata: { annotations } } }));
+
+    expect(request.object.metadata.annotations).toEqual({ '': '<é\n"\\xmore€😀', ...own });
+    expect(roomOn(request.object)).toBe(roomOn({ metadata: { annotations } }));
+  });
+
+  it('keeps of labels and annotations that are no texts one more than are read', () => {
+    const numbers = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`n${n}`, n]));
+    const { request } = excerpt(nodeUpdateReview([], [], { object: { metadata: { labels: { ...numbers, a: 'b' } } } }));
+    expect(request.object.metadata.labels).toEqual({ n0: 0, n1: 1, n2: 2, a: 'b' });
+  });
+
+  it('keeps as many groups as count', () => {
+    const groups = Array.from({ length: 3_000 }, (_, n) => `[g"${n}`);
+    const { request } = excerpt(nodeUpdateReview([], [], { userInfo: { username: 'u', groups } }));
+    expect(request.userInfo).toEqual({ username: 'u', groups: groups.slice(0, 1_024) });
+  });
+
+  it.each([
+    { what: 'taints', spec: { taints: Array(210_000).fill({}) } },
+    { what: 'tolerations', spec: { template: { spec: { tolerations: Array(340_000).fill({}) } } } },
+    {
+      what: 'taints and tolerations',
+      spec: {
+        taints: Array(110_000).fill({}),
+        template: { spec: { tolerations: Array(180_000).fill({}) } },
+      },
+    },
+  ])('is not made of more $what than two objects have that etcd accepts', ({ spec }) => {
+    expect(() => excerpt(nodeUpdateReview([], [], { object: { metadata: {}, spec } }))).toThrow(ExcerptTooLargeError);
+  });
+
+  it('is not made where hundreds of fields stand that Kubernetes does not have', () => {
+    const unknown = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`field-${n}`, 0]));
+    expect(() => excerpt(nodeUpdateReview([], [], { object: unknown }))).toThrow(ExcerptTooLargeError);
+  });
+
   it('is not made where a pod template has hundreds of fields that nobody knows', () => {
-    const spec = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`field-${n}`, 'x'.repeat(60)]));
+    const spec = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`field-${n}`, 'x'.repeat(60)]));
     const review = daemonSetCreationReview([], { object: { metadata: {}, spec: { template: { spec } } } });
     expect(() => excerpt(review)).toThrow(ExcerptTooLargeError);
   });
@@ -72,15 +118,24 @@ describe('an excerpt', () => {
     '{"a":]}',
     '{a:1}',
     '{"a":1;"b":2}',
+    '{"kind":"a","kind":"b"}',
+    '{"request":{"object":{"metadata":{"labels":{"a":"b","a":"c"}}}}}',
   ])('is not made of %j', (text) => {
-    expect(() => JSON.parse(excerptOf(Buffer.from(text)))).toThrow(SyntaxError);
+    expect(() => JSON.parse(excerptOf(Buffer.from(text), LABELS))).toThrow(SyntaxError);
   });
 
   it('leads to the decision that the whole review leads to', () => {
     const policies = policySet({
-      taint: { all: { mode: 'Restore', taints: [{ key: '*' }], settleSeconds: 0 } },
-      toleration: { all: { mode: 'Mutate', daemonSets: { namespaces: ['*'] } } },
+      taint: {
+        all: { mode: 'Restore', taints: [{ key: '*' }], settleSeconds: 0 },
+        some: { mode: 'Deny', nodeSelector: { matchLabels: { 'kubernetes.io/os': 'linux' } }, taints: [{ key: '*' }] },
+      },
+      toleration: {
+        all: { mode: 'Mutate', daemonSets: { namespaces: ['*'] } },
+        some: { mode: 'Audit', daemonSets: { namespaces: ['*'], selector: { matchLabels: { app: 'flannel' } } } },
+      },
     });
+    const labels = selectorLabels(policies);
     const decided = (value: unknown) => {
       const decoded = decodeReview(value);
       if (!decoded.ok) return decoded;
@@ -97,7 +152,7 @@ describe('an excerpt', () => {
     };
     fc.assert(
       fc.property(mutatedJson(recorded), (review) => {
-        expect(decided(excerpt(review))).toEqual(decided(review));
+        expect(decided(excerpt(review, labels))).toEqual(decided(review));
       }),
       { numRuns: 500 },
     );

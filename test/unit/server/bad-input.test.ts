@@ -163,7 +163,14 @@ describe('what cannot be read is one line in the log, at level warn:', () => {
     await server.post(body, { ...options, path: '/mutate?timeout=10s' });
 
     expect(server.log.lines()).toEqual([
-      { level: LEVEL.warn, time: expect.any(Number), path: '/mutate', status, msg: expect.stringMatching(msg) },
+      {
+        level: LEVEL.warn,
+        time: expect.any(Number),
+        origin: '127.0.0.1',
+        path: '/mutate',
+        status,
+        msg: expect.stringMatching(msg),
+      },
     ]);
   });
 });

@@ -91,6 +91,21 @@ export const HOSTILE_BODIES: readonly HostileBody[] = [
   ...both('300,000 labels', () =>
     update(node(taints(1), { labels: names(150_000) }), node([], { labels: names(150_000) })),
   ),
+  ...both('300,000 labels that policies ask for', () => {
+    const asked = `{"labels":{${times(300_000, (n) => `"left-${n % 200}":""`).join()}}}`;
+    return withJson(nodeUpdateReview([], [], { object: { metadata: 'HERE' } }), asked);
+  }),
+  ...both('300,000 annotations', () =>
+    update(node(taints(1), { annotations: names(150_000) }), node([], { annotations: names(150_000) })),
+  ),
+  ...both('75,000 taints, and an annotation of 12 MB', () =>
+    update(node(taints(MOST_TAINTS)), node(taints(2), { annotations: { '': '"'.repeat(6_000_000) } })),
+  ),
+  ...both('a node with 75,000 taints and 100,000 tolerations', () => {
+    const one = node(taints(MOST_TAINTS));
+    const tolerations = times(100_000, () => ({ key: 'a' }));
+    return update(one, { ...node(taints(2)), spec: { taints: taints(2), template: { spec: { tolerations } } } });
+  }),
   ...both('400,000 groups', () =>
     update(node(taints(1)), node([]), { userInfo: { username: 'u', groups: times(400_000, (n) => `g${n}`) } }),
   ),
@@ -123,6 +138,16 @@ export const HOSTILE_BODIES: readonly HostileBody[] = [
     what: 'a text as long as a body may be',
     path: '/validate',
     body: () => update(node([]), node([], { uid: `€${'x'.repeat(BODY_LIMIT_BYTES - 5_000)}` })),
+  },
+  {
+    what: 'values that nobody reads, as many as fit',
+    path: '/validate',
+    body: () => {
+      const values = `[${Array(Math.floor((BODY_LIMIT_BYTES - 5_000) / 3))
+        .fill('""')
+        .join()}]`;
+      return withJson(nodeUpdateReview([], [], { object: { metadata: {}, status: 'HERE' } }), values);
+    },
   },
   {
     what: 'members that nobody reads, as many as fit',

@@ -1,12 +1,13 @@
 import { expect, it } from 'vitest';
 import { BODY_LIMIT_BYTES, subjectOf, WHOLE_BYTES } from '../../../src/server/json-body.ts';
 import { LEVEL } from '../captured-log.ts';
-import { taintDropReview } from '../reviews.ts';
+import { CONTROL_PLANE_TAINT, nodeObject, taintDropReview, taintPolicyYaml } from '../reviews.ts';
 import { withJson } from './review-texts.ts';
 import { ALIVE, startServer } from './running-server.ts';
 
 /** As many values as fit, of the kind that V8 makes the most of. */
 const DENSE = `[${Array(300_000).fill('{"33":0}').join(',')}]`;
+const TAINTS = Array(300_000).fill({ key: 'k', effect: 'NoExecute' });
 /** More labels than two objects have that etcd accepts. */
 const LABELS = Object.fromEntries(Array.from({ length: 550_000 }, (_, n) => [n.toString(36).padStart(4, 'x'), '']));
 
@@ -14,7 +15,6 @@ it.each([
   { where: 'in the status', object: { metadata: { name: 'cp-1' }, status: 'HERE' } },
   { where: 'in place of a name', object: { metadata: { name: 'HERE' } } },
   { where: 'in place of a label', object: { metadata: { name: 'cp-1', labels: { a: 'HERE' } } } },
-  { where: 'in place of a taint', object: { metadata: { name: 'cp-1' }, spec: { taints: 'HERE' } } },
   { where: 'in a field that nodes do not have', object: { metadata: { name: 'cp-1' }, unknown: 'HERE' } },
 ])('values $where that would fill the heap are never parsed', async ({ object }) => {
   const server = await startServer();
@@ -26,10 +26,12 @@ it.each([
   expect(await server.aliveAnswer()).toEqual(ALIVE);
 });
 
-it('a review with more labels than etcd accepts is refused, and the log says what it was about', async () => {
+it.each([
+  { what: 'labels', object: { metadata: { name: 'cp-1', labels: LABELS } } },
+  { what: 'taints', object: { metadata: { name: 'cp-1' }, spec: { taints: TAINTS } } },
+])('a review with more $what than etcd accepts is refused, and the log says what it was about', async ({ object }) => {
   const server = await startServer();
-  const metadata = { name: 'cp-1', labels: LABELS };
-  const answer = await server.post(taintDropReview({ object: { metadata } }));
+  const answer = await server.post(taintDropReview({ object }));
 
   expect(answer).toMatchObject({
     status: 413,
@@ -37,10 +39,26 @@ it('a review with more labels than etcd accepts is refused, and the log says wha
   });
   expect(server.log.lines()).toEqual([
     expect.objectContaining({
-      ...{ level: LEVEL.warn, path: '/validate', status: 413, uid: 'uid-1', kind: 'Node', name: 'cp-1' },
+      ...{ level: LEVEL.warn, path: '/validate', status: 413, origin: '127.0.0.1' },
+      ...{ uid: 'uid-1', kind: 'Node', name: 'cp-1' },
       msg: 'unreadable request: the body holds more than two objects have that etcd accepts',
     }),
   ]);
+});
+
+it.each([
+  { pool: 'a', allowed: false },
+  { pool: 'b', allowed: true },
+])('among 100,000 labels, the one that a policy asks for decides: $pool', async ({ pool, allowed }) => {
+  const server = await startServer({
+    policies: `${taintPolicyYaml('Deny')}  nodeSelector: { matchLabels: { pool: a } }`,
+  });
+  const others = Object.fromEntries(Object.entries(LABELS).slice(0, 100_000));
+  const node = nodeObject([CONTROL_PLANE_TAINT], { labels: { ...others, pool } });
+  const review = taintDropReview({ oldObject: node, object: { ...node, spec: {} } });
+
+  expect(JSON.stringify(review).length).toBeGreaterThan(WHOLE_BYTES);
+  expect((await server.review(review)).allowed).toBe(allowed);
 });
 
 it('a review that is too long to be read is refused, and the log says what it was about', async () => {
@@ -48,8 +66,18 @@ it('a review that is too long to be read is refused, and the log says what it wa
   const padding = 'x'.repeat(BODY_LIMIT_BYTES);
   expect((await server.post(taintDropReview({ options: padding }))).status).toBe(413);
 
-  expect(server.log.lines()).toMatchObject([{ status: 413, uid: 'uid-1', kind: 'Node', name: 'cp-1' }]);
+  expect(server.log.lines()).toMatchObject([
+    { status: 413, origin: '127.0.0.1', uid: 'uid-1', kind: 'Node', name: 'cp-1' },
+  ]);
   expect(await server.aliveAnswer()).toEqual(ALIVE);
+});
+
+it('the log says where a review came from that is too long and names no length', async () => {
+  const server = await startServer();
+  const review = taintDropReview({ options: 'x'.repeat(BODY_LIMIT_BYTES) });
+  expect((await server.post(review, { chunked: true })).status).toBe(413);
+
+  expect(server.log.lines()).toMatchObject([{ status: 413, path: '/validate', origin: '127.0.0.1' }]);
 });
 
 it.each([

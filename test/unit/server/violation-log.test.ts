@@ -38,6 +38,20 @@ it('what a policy came to is one line that says who did what to which object, an
   ]);
 });
 
+it('a line lists 32 taints at most, and counts the others', async () => {
+  const taints = Array.from({ length: 40 }, (_, n) => ({ key: `example.com/k${n}`, effect: 'NoExecute' }));
+  const { review, log } = await startServer({
+    policies:
+      "apiVersion: taintkeeper.dev/v1alpha1\nkind: TaintPolicy\nmetadata: { name: p }\nspec: { mode: Deny, taints: [{ key: 'example.com/*' }], settleSeconds: 0 }",
+  });
+  await review(nodeUpdateReview(taints, []));
+
+  const names = taints.slice(0, 32).map(({ key }) => `${key}:NoExecute`);
+  expect(log.lines()).toMatchObject([
+    { subjects: names, fields: names.map(() => 'spec.taints[0]'), subjectsLeftOut: 8 },
+  ]);
+});
+
 const RELEASE = { 'taintkeeper.dev/release': 'node-role.kubernetes.io/control-plane:NoSchedule' };
 const TAINTED = nodeObject([CONTROL_PLANE_TAINT]);
 const RELEASING = nodeObject([CONTROL_PLANE_TAINT], { annotations: RELEASE });
