@@ -20,7 +20,8 @@ than a second says so on stderr, if that is a terminal.
 /** The reference page of the command line: what `--help` prints of each command. */
 export function commandLinePage(): string {
   const leaves = syntaxOf(createProgram(allCommands(() => {}))).filter(
-    ({ path, commands }, index) => index === 0 || (commands.length === 0 && !path.endsWith(' help')),
+    ({ path, commands, argument }, index) =>
+      index === 0 || ((commands.length === 0 || argument.kind !== 'none') && !path.endsWith(' help')),
   );
   return [
     '# Command line\n',

@@ -1,4 +1,5 @@
 import type { SchedulingNode } from '../coverage/coverage.ts';
+import { isPluginDirectory } from '../coverage/node-critical.ts';
 import type { Placement } from '../coverage/placement.ts';
 import type { InstalledDaemonSet } from '../coverage/remedies.ts';
 import { TOLERATOR_KINDS, type Tolerator } from '../coverage/tolerating.ts';
@@ -9,7 +10,13 @@ import { matchesPattern } from '../kubernetes/pattern.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';
-import { controllerOf, TOLERATOR_API_VERSIONS, viewScheduling, viewTolerator } from '../objects/workload-object.ts';
+import {
+  controllerOf,
+  TOLERATOR_API_VERSIONS,
+  viewPriority,
+  viewScheduling,
+  viewTolerator,
+} from '../objects/workload-object.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import type { Path } from '../policy/problem.ts';
 
@@ -71,7 +78,15 @@ export function toleratorsIn(document: SourceDocument, namespace: string): Toler
 /** @throws MalformedObjectError */
 export function readDaemonSet(object: unknown, path: Path, namespace: string): InstalledDaemonSet {
   const { annotations, labels } = viewDaemonSet(asDaemonSet(object, path), namespace, '');
-  return { ...viewScheduling(object, path, namespace), annotations, labels, controller: controllerOf(object, path) };
+  const { priorityClass, writes } = viewPriority(object, path);
+  return {
+    ...viewScheduling(object, path, namespace),
+    annotations,
+    labels,
+    controller: controllerOf(object, path),
+    priorityClass,
+    pluginDirectories: writes.filter(isPluginDirectory),
+  };
 }
 
 /** @throws MalformedObjectError */

@@ -1,4 +1,5 @@
 import type { Obstacle } from '../coverage/coverage.ts';
+import type { PriorityFinding } from '../coverage/node-critical.ts';
 import type { CoverageReport, ReportedCell, ReportedDaemonSet, ReportedGroup } from '../coverage/report.ts';
 import { atMost, printable, shellWord } from '../kubernetes/text.ts';
 import type { OutputFormat } from './options.ts';
@@ -7,12 +8,29 @@ import { columns, formatAs, type Look, namesIn } from './output.ts';
 /** The result of `taintkeeper coverage` as text. */
 export function formatCoverage(
   report: CoverageReport,
-  { notes, grouped, format }: { notes: readonly string[]; grouped: boolean; format: OutputFormat },
+  { grouped, format, ...findings }: Findings & { readonly grouped: boolean; readonly format: OutputFormat },
 ): string {
-  return formatAs(format, { data: () => ({ ...report, notes }), table: (look) => table(report, grouped, notes, look) });
+  return formatAs(format, {
+    data: () => ({ ...report, ...findings }),
+    table: (look) => table(report, grouped, findings, look),
+  });
 }
 
-function table(report: CoverageReport, grouped: boolean, notes: readonly string[], look: Look): string {
+/** What is found besides where DaemonSets run. */
+interface Findings {
+  readonly notes: readonly string[];
+  /** The daemons on which others depend, without a priority class. */
+  readonly critical?: readonly PriorityFinding[];
+  /** The daemons whose pods find no room. */
+  readonly crowdedOut?: readonly PriorityFinding[];
+}
+
+function table(
+  report: CoverageReport,
+  grouped: boolean,
+  { notes, critical = [], crowdedOut = [] }: Findings,
+  look: Look,
+): string {
   return [
     ...(report.daemonSets.length === 0
       ? []
@@ -24,6 +42,8 @@ function table(report: CoverageReport, grouped: boolean, notes: readonly string[
     ...virtualNodeTables(report, look),
     ...unknownTables(report, look),
     ...podTables(report, look),
+    ...crowdedOutTable(crowdedOut, look),
+    ...criticalTable(critical, look),
     ...(notes.length > 0 ? [notes.map((note) => `note: ${printable(note)}\n`).join('')] : []),
     summary(report),
   ].join('\n');
@@ -222,6 +242,24 @@ function podTables({ daemonSets, nodeGroups }: CoverageReport, look: Look): stri
         ]
       : []),
   ];
+}
+
+function crowdedOutTable(found: readonly PriorityFinding[], look: Look): string[] {
+  const rows = found.map((one) => [
+    nameOf(one),
+    String(one.nodes.length),
+    some(one.nodes, look),
+    printable(one.why),
+    printable(one.change),
+  ]);
+  const text = () => columns([['DAEMONSET', 'NODES', 'WHICH', 'WHY', 'CHANGE'], ...rows], look);
+  return rows.length > 0 ? [`Pending on full nodes:\n${text()}`] : [];
+}
+
+function criticalTable(found: readonly PriorityFinding[], look: Look): string[] {
+  const rows = found.map((one) => [nameOf(one), printable(one.why), printable(one.change)]);
+  const text = () => columns([['DAEMONSET', 'WHY', 'CHANGE'], ...rows], look);
+  return rows.length > 0 ? [`Other pods depend on these, and they have no priority class:\n${text()}`] : [];
 }
 
 /** So many keys to choose from are to be read in one line. */

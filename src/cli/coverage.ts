@@ -1,11 +1,12 @@
 import { type Command, Option } from 'commander';
+import { criticalWithoutPriority, pendingOnFullNodes } from '../coverage/node-critical.ts';
 import { gapsOf, reportCoverage } from '../coverage/report.ts';
 import { readDocuments } from '../files/documents.ts';
 import { InputError } from '../files/text-files.ts';
 import { atCluster } from './cluster-options.ts';
 import { POD_CHOICES, type PodChoice, readCluster } from './coverage-cluster.ts';
 import { fixCommand } from './coverage-fix.ts';
-import { choose, coverageFrom } from './coverage-input.ts';
+import { type CoverageInput, choose, coverageFrom } from './coverage-input.ts';
 import { migrateCommand } from './coverage-migrate.ts';
 import {
   absentNamespace,
@@ -48,6 +49,9 @@ A DaemonSet runs on a group of nodes, or is kept off by a taint, or by its own s
 taints that controllers set and remove themselves keep it off. In a cluster, "runs 2/3" has pods on two of three nodes, and
 "taint (1 stay)" has a pod on a node that would get none today.
 
+It is about DaemonSets. Deployments and StatefulSets that should run on every node of a pool are out of scope, and so are the
+device taints of Dynamic Resource Allocation.
+
 Exit code: 0 no gaps, 1 a taint keeps a DaemonSet off a node that it would run on, 2 the input or the cluster could not be read.
 
 Examples:
@@ -82,6 +86,13 @@ function refuseOptionsBefore(coverage: Command, subcommand: Command): void {
   ]);
 }
 
+function priorities({ daemonSets, placements }: CoverageInput) {
+  return {
+    critical: criticalWithoutPriority(daemonSets),
+    crowdedOut: pendingOnFullNodes(daemonSets, placements),
+  };
+}
+
 /** @returns whether there are gaps */
 async function cover(files: readonly string[], options: CoverageOptions): Promise<boolean> {
   const { namespace = [], pods, gaps: onlyGaps, groups: grouped, output: format } = options;
@@ -94,6 +105,8 @@ async function cover(files: readonly string[], options: CoverageOptions): Promis
         );
   const input = choose(await read, options, files.length > 0 ? 'files' : 'cluster');
   const report = reportCoverage({ ...input, grouped, onlyGaps });
-  process.stdout.write(formatCoverage(report, { notes: input.notes, grouped, format }));
+  process.stdout.write(
+    formatCoverage(report, { notes: input.notes, grouped, format, ...(onlyGaps ? {} : priorities(input)) }),
+  );
   return gapsOf(input).some(({ passing }) => !passing);
 }

@@ -8,6 +8,10 @@ import type { Operation } from './role-facts.ts';
 export interface InstalledDaemonSet extends FixableDaemonSet {
   /** The object whose controller would revert a change. */
   readonly controller: { readonly kind: string; readonly name: string } | undefined;
+  /** `priorityClassName` of the template; empty where it names none. */
+  readonly priorityClass: string;
+  /** The node's directories for plugins that the template mounts to write to. */
+  readonly pluginDirectories: readonly string[];
 }
 
 type Need = Needed<InstalledDaemonSet>;

@@ -8,7 +8,7 @@ import type { Taint } from '../kubernetes/taint.ts';
 import { atMost, shellWord } from '../kubernetes/text.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import type { ManagedFields } from '../objects/managed-fields.ts';
-import { controllerOf, viewPodScheduling, viewScheduling } from '../objects/workload-object.ts';
+import { controllerOf, hasResourceClaims, viewPodScheduling, viewScheduling } from '../objects/workload-object.ts';
 import { type DaemonExplanation, explainDaemonSet, explainPod, type TolerationOnDaemon } from './daemon-explanation.ts';
 import {
   closing,
@@ -101,6 +101,7 @@ export function explainedPod(
   const pod = { ...place, nodeName: '', hostNetwork: false, ...viewPodScheduling(object, []) };
   const own = owner && state.node !== undefined ? nodes.filter(({ name }) => name === state.node) : nodes;
   const explained = explainPod(pod, owner, own, policiesIn(policies), facts);
+  const notes = [...facts.notes, ...(hasResourceClaims(object, []) ? [DEVICE_TAINTS] : [])];
   return {
     kind: 'pod',
     ...place,
@@ -111,8 +112,13 @@ export function explainedPod(
     missingPods: [],
     troubles: troublesFor(explained, policies),
     ...facts,
+    notes,
   };
 }
+
+/** Taints of devices (KEP-5055) keep pods waiting and evict them as taints of nodes do. */
+const DEVICE_TAINTS =
+  'it has resource claims: taints of their devices are not covered here, see kubectl get resourceslices,devicetaintrules -o yaml';
 
 function troublesFor({ policies: found }: DaemonExplanation, policies: Facts['policies']): PolicyTrouble[] {
   const selecting = found.filter(({ unmet }) => unmet.length === 0);

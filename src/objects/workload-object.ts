@@ -79,6 +79,48 @@ export function viewPodScheduling(
   return viewRequirementsOf(asPod(value, path).spec);
 }
 
+const Containers = Nullish(
+  Type.Array(
+    Type.Object({
+      volumeMounts: Nullish(Type.Array(Type.Object({ name: Type.String(), readOnly: Nullish(Type.Boolean()) }))),
+    }),
+  ),
+);
+const asPrioritized = reader(
+  Type.Object({
+    spec: Type.Object({
+      template: Type.Object({
+        spec: Type.Object({
+          priorityClassName: Nullish(Type.String()),
+          volumes: Nullish(
+            Type.Array(
+              Type.Object({ name: Type.String(), hostPath: Nullish(Type.Object({ path: Nullish(Type.String()) })) }),
+            ),
+          ),
+          containers: Containers,
+          initContainers: Containers,
+        }),
+      }),
+    }),
+  }),
+);
+
+/**
+ * The priority class of a DaemonSet's pods, and the directories of the node that they mount to write to.
+ * @throws MalformedObjectError
+ */
+export function viewPriority(value: unknown, path: Path): { priorityClass: string; writes: readonly string[] } {
+  const { priorityClassName, volumes, containers, initContainers } = asPrioritized(value, path).spec.template.spec;
+  const mounts = [...(containers ?? []), ...(initContainers ?? [])].flatMap(({ volumeMounts }) => volumeMounts ?? []);
+  const written = new Set(mounts.filter(({ readOnly }) => !readOnly).map(({ name }) => name));
+  return {
+    priorityClass: priorityClassName ?? '',
+    writes: (volumes ?? []).flatMap(({ name, hostPath }) =>
+      written.has(name) && hostPath?.path ? [hostPath.path] : [],
+    ),
+  };
+}
+
 function viewRequirementsOf({ nodeSelector, affinity, tolerations }: Static<typeof PodSpecSchema>) {
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return {
@@ -91,6 +133,18 @@ function viewRequirementsOf({ nodeSelector, affinity, tolerations }: Static<type
       : undefined,
     tolerations: tolerations ?? [],
   };
+}
+
+const asClaiming = reader(
+  Type.Object({ spec: Type.Object({ resourceClaims: Nullish(Type.Array(Type.Object({ name: Type.String() }))) }) }),
+);
+
+/**
+ * Whether a pod uses devices of Dynamic Resource Allocation.
+ * @throws MalformedObjectError
+ */
+export function hasResourceClaims(value: unknown, path: Path): boolean {
+  return (asClaiming(value, path).spec.resourceClaims ?? []).length > 0;
 }
 
 function viewRequirements(requirements: Static<typeof Requirements>): NodeSelectorRequirement[] {

@@ -152,6 +152,8 @@ describe('-o', () => {
       closable: 0,
       askable: ['dedicated'],
       notes: [],
+      critical: [],
+      crowdedOut: [],
     });
     expect(code).toBe(1);
   });

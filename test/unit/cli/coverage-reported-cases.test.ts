@@ -114,3 +114,35 @@ describe('tolerations with Gt and Lt (KEP-5471, alpha)', () => {
     expect(code).toBe(1);
   });
 });
+
+describe('daemons on which other pods depend (Mellanox/network-operator#2960)', () => {
+  /** manifests/state-container-networking-plugins of that repository, before its #3222. */
+  const cniPlugins = (more: object = {}, mount: object = {}) =>
+    daemonSet('nvidia-network-operator', 'cni-plugins-ds', {
+      hostNetwork: true,
+      containers: [
+        { name: 'cni-plugins', volumeMounts: [{ name: 'cnibin', mountPath: '/host/opt/cni/bin', ...mount }] },
+      ],
+      volumes: [{ name: 'cnibin', hostPath: { path: '/opt/cni/bin' } }],
+      ...more,
+    });
+  const TITLE = 'Other pods depend on these, and they have no priority class:';
+
+  it('are named without a priority class, with the command that sets one', async () => {
+    const { code, stdout } = await run('coverage', file(node('w'), cniPlugins()));
+    expect(stdout).toContain(TITLE);
+    expect(stdout).toContain(
+      'nvidia-network-operator/cni-plugins-ds  it writes to /opt/cni/bin  kubectl patch -n nvidia-network-operator daemonset cni-plugins-ds ' +
+        `-p '{"spec":{"template":{"spec":{"priorityClassName":"system-node-critical"}}}}'\n`,
+    );
+    expect(code).toBe(0);
+  });
+
+  it.each([
+    { why: 'with a priority class', object: cniPlugins({ priorityClassName: 'system-node-critical' }) },
+    { why: 'that only read', object: cniPlugins({}, { readOnly: true }) },
+    { why: 'of another kind', object: cniPlugins({ volumes: [{ name: 'cnibin', hostPath: { path: '/var/log' } }] }) },
+  ])('are not named: $why', async ({ object }) => {
+    expect((await run('coverage', file(node('w'), object))).stdout).not.toContain(TITLE);
+  });
+});

@@ -43,6 +43,10 @@ const OBJECTS: Readonly<Record<string, object>> = {
     spec: { selector: { matchLabels: { app: 'a' } }, template: { spec: {} } },
   },
   '/api/v1/namespaces/ns/pods/a-2': podOf('a-2', 'n2'),
+  '/api/v1/namespaces/ns/pods/claiming': {
+    metadata: { name: 'claiming' },
+    spec: { nodeName: 'n2', resourceClaims: [{ name: 'gpu', resourceClaimTemplateName: 'single-gpu' }] },
+  },
 };
 
 async function explain(...args: string[]) {
@@ -80,6 +84,14 @@ it('a DaemonSet: tolerations, where it runs, and where a pod is missing', async 
   expect(stdout).toMatch(/^2 +n2, n3 +yes$/m);
   expect(stdout).toMatch(/^MISSING PODS +WHICH NODES +WHY\n1 +n3 +it has no pod$/m);
   expect(stdout).toMatch(/^next: kubectl rollout restart -n ns daemonset a$/m);
+});
+
+it('a pod with resource claims: taints of devices are not covered', async () => {
+  const { stdout } = await explain('pod', 'ns/claiming');
+  expect(stdout).toContain(
+    'taints of their devices are not covered here, see kubectl get resourceslices,devicetaintrules',
+  );
+  expect((await explain('pod', 'ns/a-2')).stdout).not.toContain('devices');
 });
 
 it('a pod: how it is, and its DaemonSet', async () => {

@@ -20,6 +20,8 @@ const need = (name: string, given: Partial<InstalledDaemonSet> = {}): Needed<Ins
     annotations: {},
     labels: {},
     controller: undefined,
+    priorityClass: '',
+    pluginDirectories: [],
     ...given,
   },
   tolerations: [ADDED],
