@@ -4,8 +4,8 @@ import packageJson from '../package.json' with { type: 'json' };
 export const VERSION: string = packageJson.version;
 
 /**
- * The oldest Kubernetes that it installs on: API servers know `matchLabelKeys` of an anti-affinity since 1.29, and refuse it before.
- * Since 1.28, `matchConditions` of webhooks are on by default; an older API server drops them without a word. The chart and
- * docs/install.md name the version, too.
+ * The oldest Kubernetes that it installs on: the installation has ValidatingAdmissionPolicies, which are served as
+ * admissionregistration.k8s.io/v1 since 1.30. `matchConditions` of webhooks are stable since then, too. The chart and docs/install.md
+ * name the version as well.
  */
-export const OLDEST_KUBERNETES = '1.29';
+export const OLDEST_KUBERNETES = '1.30';

@@ -1,4 +1,5 @@
 import { count } from '../../kubernetes/text.ts';
+import { OLDEST_KUBERNETES } from '../../version.ts';
 import { type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts.ts';
 
@@ -65,8 +66,6 @@ function byWebhook(samples: readonly Sample[]): string {
   return [...groups].map(([name, group]) => `${name} ${total(group)}`).join(', ');
 }
 
-/** The first with `matchConditions` that are on by default, and the first whose clusters cannot switch them off. */
-const [OLDEST, OLDEST_STABLE] = [28, 30];
 const MAX_SKEW = 3;
 
 /** Whether this Kubernetes is one that taintkeeper is made for, and the kubelets are ones that the API server is made for. */
@@ -79,14 +78,9 @@ export function checkVersions({ version, nodes }: Pick<Facts, 'version' | 'nodes
 }
 
 function apiServer(version: string, minor: number): Finding[] {
-  if (minor < OLDEST) {
-    const evidence = `API server ${version} is older than 1.${OLDEST}: it knows no matchConditions, so every change of a node that its labels do not rule out is sent to the webhook, and nothing fails closed`;
-    return [finding('trouble', evidence, `upgrade Kubernetes to 1.${OLDEST} or newer`)];
-  }
-  if (minor < OLDEST_STABLE) {
-    return [finding('note', `API server ${version}: matchConditions are beta there, and can be switched off`)];
-  }
-  return [];
+  if (minor >= Number(OLDEST_KUBERNETES.slice('1.'.length))) return [];
+  const evidence = `API server ${version} is older than ${OLDEST_KUBERNETES}: it does not serve all that the installation has`;
+  return [finding('trouble', evidence, `upgrade Kubernetes to ${OLDEST_KUBERNETES} or newer`)];
 }
 
 /** https://kubernetes.io/releases/version-skew-policy/ */

@@ -78,8 +78,8 @@ describe('versions', () => {
   it.each([
     { version: 'v1.36.3', kubelet: 'v1.36.3', state: 'ok', evidence: /API server v1\.36\.3/ },
     { version: 'v1.30.4-gke.1', kubelet: 'v1.28.1', state: 'ok', evidence: /v1\.30\.4-gke\.1/ },
-    { version: 'v1.28+', kubelet: 'v1.28.0', state: 'note', evidence: /beta/ },
-    { version: 'v1.27.9', kubelet: 'v1.27.9', state: 'trouble', evidence: /older than 1\.28/ },
+    { version: 'v1.30+', kubelet: 'v1.30.0', state: 'ok', evidence: /v1\.30\+/ },
+    { version: 'v1.29.9', kubelet: 'v1.29.9', state: 'trouble', evidence: /older than 1\.30/ },
     {
       version: 'v1.34.2',
       kubelet: 'v1.35.0',
