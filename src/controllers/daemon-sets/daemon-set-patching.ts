@@ -16,6 +16,7 @@ import {
   titleOf,
   type Written,
 } from './daemon-set-writer.ts';
+import { earlierTroubles } from './earlier-troubles.ts';
 
 const NAME = 'daemon-set-patching';
 /** Pods change all the time. */
@@ -24,6 +25,8 @@ const PAUSE_MS = 1_000;
 const SETTLE_MS = 10_000;
 const STALLED_MS = 600_000;
 const REFUSED_PAUSE_MS = 300_000;
+/** A new leader finds again within this time what the leader before has reported: a stalled rollout after {@link STALLED_MS}. */
+const EARLIER_MS = STALLED_MS + 60_000;
 
 export type DaemonSetPatchingContext = Pick<
   LeaderContext,
@@ -49,6 +52,10 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
   });
   const writer = daemonSetWriter(client);
   let troubles: readonly Trouble[] = [];
+  const earlier = earlierTroubles(policies.objects());
+  /** When the first run began. */
+  let began: number | undefined;
+  const attempted = Promise.withResolvers<void>();
   /** Who we are, once the API server has said so. */
   let installation: { readonly uid: string | undefined } | undefined;
   /** By uid, who put it back. */
@@ -60,8 +67,10 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
   /** A patch of which nobody knows whether it arrived. */
   let uncertain: RunningDaemonSet | undefined;
 
-  const reconciler = startController(context, NAME, reconcile, { pauseMs: PAUSE_MS });
+  const reconciler = startController(context, NAME, reconcile, { pauseMs: PAUSE_MS, onEnd: attempted.resolve });
   const changed = reports.add({
+    // A status written before would lose what the leader before has reported.
+    ready: attempted.promise,
     troubles: () => troubles,
     patched: ({ kind, name }) => (kind === 'TolerationPolicy' ? survey.patchedBy(name) : undefined),
   });
@@ -78,6 +87,7 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
 
     installation ??= { uid: await ownUid(client) };
     const now = performance.now();
+    began ??= now;
     const found = survey.look(now, installation.uid);
     await findCulprits(found.filter(({ putBack }) => putBack));
     const waiting = new Set(found.filter(({ lacks }) => lacks.length > 0).map(({ entry }) => entry.uid));
@@ -85,7 +95,7 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
     const isBusy = found.some(({ patched, standing }) => patched && !standing.settled);
     const next =
       isBusy || !rights.permits('patchDaemonSets') ? undefined : found.find((daemonSet) => isDue(daemonSet, now));
-    report(found);
+    report(found, now - began < EARLIER_MS);
     metrics.swept(NAME, Date.now());
     if (next) {
       uncertain = next;
@@ -144,7 +154,8 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
     }
   }
 
-  function report(found: readonly RunningDaemonSet[]): void {
+  /** @param mayRepeat whether a problem may be one that the leader before has reported */
+  function report(found: readonly RunningDaemonSet[], mayRepeat: boolean): void {
     const next = daemonSetTroubles({
       daemonSets: found,
       stalledMs: STALLED_MS,
@@ -162,6 +173,8 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
     for (const trouble of next) {
       if (before.has(textOf(trouble))) continue;
       log.warn(textOf(trouble));
+      // The log begins anew with each process, but the Events are there.
+      if (mayRepeat && earlier.take(trouble)) continue;
       const { daemonSet, policy, reason, note } = trouble;
       const wording = { type: 'Warning', reason, action: 'LeaveAlone' } as const;
       for (const event of daemonSetEvents(daemonSet, [policy], wording, () => note)) record(event);

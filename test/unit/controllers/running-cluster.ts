@@ -3,12 +3,12 @@ import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
 import type { PolicyObject } from '../../../src/cluster/policies.ts';
 import type { Change, Entry } from '../../../src/cluster/watch/watch-cache.ts';
 import { startDaemonSetPatching } from '../../../src/controllers/daemon-sets/daemon-set-patching.ts';
-import { createReports } from '../../../src/controllers/reports.ts';
+import { createReports, type Trouble } from '../../../src/controllers/reports.ts';
 import { type ClusterDaemonSet, type ClusterNode, projectDaemonSet } from '../../../src/controllers/sources.ts';
 import type { RecordedEvent } from '../../../src/kubernetes/event.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
-import type { PatchedDaemonSet, PolicyStatus } from '../../../src/policy/policy-status.ts';
+import { nextPolicyStatus, type PatchedDaemonSet, type PolicyStatus } from '../../../src/policy/policy-status.ts';
 import { createSubject } from '../../../src/runtime/source.ts';
 import { captureLog } from '../captured-log.ts';
 
@@ -119,15 +119,14 @@ export function startRunningCluster(compiled: () => PolicySet) {
   let looks = 0;
   const rightChanges = createSubject();
   const changed = () => rightChanges.next();
-  let leader = startLeader([]);
+  let leader = startLeader(statusOf([], []));
   onTestFinished(() => leader.stop());
 
-  /** @param patched what the status of the policy says that leaders before have patched */
-  function startLeader(patched: readonly PatchedDaemonSet[]) {
+  /** @param status of the policy, as the leader before has left it */
+  function startLeader(status: PolicyStatus) {
     const reports = createReports();
     reports.changes.subscribe(() => told.push(reasons()));
     const stopping = new AbortController();
-    const status: PolicyStatus = { patched: [...patched] };
     const policy = { kind: 'TolerationPolicy', name: 'cni', status } as unknown as PolicyObject;
     const patching = startDaemonSetPatching({
       client: client as unknown as ApiClient,
@@ -216,9 +215,10 @@ export function startRunningCluster(compiled: () => PolicySet) {
       whileAway: () => void,
       recorded = leader.reports.patched({ kind: 'TolerationPolicy', name: 'cni' }),
     ) {
+      const status = statusOf(recorded, leader.reports.troubles());
       await leader.stop();
       whileAway();
-      leader = startLeader(recorded);
+      leader = startLeader(status);
     },
     patches,
     patched: () => patches.map(({ path }) => path.replace(/^.*namespaces\/(.*)\/daemonsets\//, '$1/')),
@@ -227,6 +227,8 @@ export function startRunningCluster(compiled: () => PolicySet) {
     messages: () => lines().map(({ msg }) => msg),
     troubles: () => leader.reports.troubles(),
     reasons,
+    /** Resolves when the status of the policy may be written. */
+    ready: () => leader.reports.ready(),
     told,
   };
 
@@ -235,6 +237,14 @@ export function startRunningCluster(compiled: () => PolicySet) {
       .troubles()
       .map(({ policy, reason, message }) => `${policy} ${reason} ${message.split(' ')[1]}`);
   }
+}
+
+/** The status of the policy, as the status writer of a leader writes it. */
+function statusOf(patched: readonly PatchedDaemonSet[], stalled: readonly Trouble[]): PolicyStatus {
+  return nextPolicyStatus({
+    ...{ before: undefined, generation: 1, problems: [], inForce: undefined, notRegistered: undefined, audit: false },
+    ...{ patched, stalled, findings: undefined, now: new Date() },
+  });
 }
 
 /** What the API server makes of the patch. */

@@ -188,6 +188,31 @@ describe('one at a time', () => {
     expect(cluster.reasons()).toEqual([]);
   });
 
+  it('a rollout that hangs has no second Event from the next leader, unless it recovers and hangs again', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a', patchedBefore);
+    cluster.change('a/a', ailing);
+    cluster.add('a/b');
+    const stalledEvents = () => cluster.events.filter(({ reason }) => reason === 'RolloutStalled').length;
+    await vi.advanceTimersByTimeAsync(11 * MINUTE);
+    await cluster.changeLeader(() => {});
+    await vi.advanceTimersByTimeAsync(11 * MINUTE);
+    expect(cluster.reasons()).toEqual(['cni RolloutStalled a/a']);
+    expect(stalledEvents()).toBe(2);
+
+    // The next leader sees it recover first.
+    await cluster.changeLeader(() => cluster.permit(false));
+    cluster.change('a/a', well);
+    await vi.advanceTimersByTimeAsync(2 * MINUTE);
+    expect(cluster.reasons()).toEqual([]);
+    cluster.change('a/a', withTolerations(MASTER));
+    cluster.change('a/a', ({ status }) => Object.assign(status, { updatedNumberScheduled: 0 }));
+    cluster.change('a/a', ailing);
+    await vi.advanceTimersByTimeAsync(11 * MINUTE);
+    expect(cluster.reasons()).toEqual(['cni RolloutStalled a/a']);
+    expect(stalledEvents()).toBe(4);
+  });
+
   it('one that was patched long ago and ails now is nobody’s trouble while nobody waits', async () => {
     const cluster = startPatching();
     cluster.add('a/a');
@@ -253,7 +278,7 @@ describe('a patch that fails', () => {
     expect(cluster.events.filter(({ reason }) => reason === 'PatchRefused')).toHaveLength(2);
   });
 
-  it('because a webhook does not answer the API server: reported, and the others go on', async () => {
+  it('because a webhook does not answer the API server: reported once, by whichever leader, and the others go on', async () => {
     const cluster = startPatching();
     cluster.add('a/a');
     cluster.add('a/b');
@@ -263,6 +288,11 @@ describe('a patch that fails', () => {
     await soon();
     expect(cluster.patched()).toEqual(['a/a', 'a/b']);
     expect(cluster.reasons()).toEqual(['cni PatchRefused a/a']);
+
+    await cluster.changeLeader(() => {});
+    await soon();
+    expect(cluster.reasons()).toEqual(['cni PatchRefused a/a']);
+    expect(cluster.events.filter(({ reason }) => reason === 'PatchRefused')).toHaveLength(2);
   });
 
   it('with an error of the API server, though it was done: done it is', async () => {

@@ -39,6 +39,12 @@ async function putBack(edit: (object: Writable) => void = () => {}) {
   return cluster;
 }
 
+const cni = 'TolerationPolicy cni';
+
+function putBackEvents({ events }: Awaited<ReturnType<typeof putBack>>): string[] {
+  return events.filter(({ reason }) => reason === 'PutBack').map(({ regarding: { kind, name } }) => `${kind} ${name}`);
+}
+
 it.each([
   { why: 'the annotation stays', edit: () => {} },
   { why: 'the annotation goes, too', edit: unmarked },
@@ -111,6 +117,37 @@ describe('the next leader', () => {
     await soon();
     expect(cluster.patched()).toEqual(['a/a']);
     expect(cluster.reasons()).toEqual(['cni PutBack a/a']);
+  });
+
+  it('does not repeat the Events of a problem that the status already has', async () => {
+    const cluster = await putBack();
+    for (let leaders = 0; leaders < 3; leaders++) {
+      await cluster.changeLeader(() => {});
+      await soon();
+    }
+    expect(cluster.reasons()).toEqual(['cni PutBack a/a']);
+    expect(putBackEvents(cluster)).toHaveLength(2);
+  });
+
+  it('records Events of a problem that began while there was no leader, and of one that returns', async () => {
+    const cluster = await putBack();
+    cluster.add('b/b');
+    await soon();
+    await cluster.changeLeader(() => cluster.change('b/b', withTolerations()));
+    await soon();
+    expect(putBackEvents(cluster)).toEqual(['DaemonSet a', cni, 'DaemonSet b', cni]);
+    cluster.change('a/a', withTolerations(MASTER));
+    await soon();
+    cluster.change('a/a', withTolerations());
+    await soon();
+    expect(putBackEvents(cluster)).toEqual(['DaemonSet a', cni, 'DaemonSet b', cni, 'DaemonSet a', cni]);
+  });
+
+  it('lets the status be written only once it knows the problems', async () => {
+    const cluster = await putBack();
+    await cluster.changeLeader(() => {});
+    const [reasons] = await Promise.all([cluster.ready().then(cluster.reasons), soon()]);
+    expect(reasons).toEqual(['cni PutBack a/a']);
   });
 
   it('records what a leader has patched that was killed before it wrote the status', async () => {

@@ -1,0 +1,33 @@
+import type { PolicyObject } from '../../cluster/policies.ts';
+import type { PolicyStatus } from '../../policy/policy-status.ts';
+import type { DaemonSetTrouble } from './daemon-set-survey.ts';
+import { titleOf } from './daemon-set-writer.ts';
+
+/** The problems that the leader before has reported. */
+export interface EarlierTroubles {
+  /** Whether the leader before has reported this problem. The answer is true once: if the problem returns, it is new. */
+  take(trouble: DaemonSetTrouble): boolean;
+}
+
+/**
+ * Reads the condition `Stalled` of the policies. It names a limited number of problems; the others count as new.
+ * @param policies as they are when the leader begins: its first status replaces the condition
+ */
+export function earlierTroubles(policies: readonly PolicyObject[]): EarlierTroubles {
+  const messages = new Map<string, string>();
+  for (const { kind, name, status } of policies) {
+    const conditions = (status as PolicyStatus | undefined)?.conditions ?? [];
+    const stalled = conditions.find(({ type }) => type === 'Stalled');
+    if (kind === 'TolerationPolicy' && stalled) messages.set(name, stalled.message);
+  }
+  const taken = new Set<string>();
+  return {
+    take({ policy, daemonSet, note }) {
+      const text = `${titleOf(daemonSet)} ${note}`;
+      const key = `${policy}: ${text}`;
+      if (taken.has(key) || !messages.get(policy)?.includes(text)) return false;
+      taken.add(key);
+      return true;
+    },
+  };
+}
