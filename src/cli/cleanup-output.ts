@@ -51,10 +51,10 @@ function table(cleaned: readonly Cleaned[], { tolerations, dryRun }: Told, look:
   ].join('');
 }
 
-/** Once the annotation is gone, nobody knows any more. */
+/** The annotation alone records which tolerations taintkeeper added. */
 function keptAdvice(kept: number, dryRun: Told['dryRun']): string {
   const what = `${count(kept, 'toleration')} that taintkeeper added`;
   return dryRun === 'none'
-    ? `${what}: kept, and no longer marked as added. To take them out, edit the DaemonSets`
-    : `${what}: kept. --tolerations removes them, which replaces the pods; without the annotation, nothing tells which they were`;
+    ? `Kept ${what}, and removed the annotation that records them. To remove the tolerations, edit the DaemonSets.`
+    : `Without --tolerations, cleanup keeps ${what}, and removes the annotation that records them. With --tolerations, it removes both, and the DaemonSets replace their pods.`;
 }

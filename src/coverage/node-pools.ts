@@ -194,7 +194,7 @@ export function lackText(
 ): string {
   const taints = undeclared.map((one) => {
     const isStartup = pool.startupTaints.some((taint) => sameTaint(taint, one.taint));
-    return `${formatTaint(one.taint)}, wanted by ${where(one)}${isStartup ? ' (startupTaints is for taints that go)' : ''}`;
+    return `${formatTaint(one.taint)}, required by ${where(one)}${isStartup ? ' (startupTaints is for taints that go)' : ''}`;
   });
   return `${titleOf(pool)} does not declare taint ${taints.join(' and ')}: ${consequenceOf(pool)}`;
 }

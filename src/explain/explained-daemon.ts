@@ -203,7 +203,7 @@ function whyOf({ state, by }: TolerationOnDaemon): string {
     case 'asked':
       return `asked for by ${namedBy(by)}`;
     case 'missing':
-      return `wanted by ${namedBy(by)}`;
+      return `required by ${namedBy(by)}`;
   }
 }
 

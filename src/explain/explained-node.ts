@@ -150,7 +150,7 @@ function standing(one: TaintOnNode, node: NodeExplanation): string {
     case 'removed':
       return `removed by somebody whom ${policiesOf(one)} exempts (spec.exempt), as the annotation ${REMOVED_ANNOTATION} says`;
     case 'missing':
-      return [`wanted by ${named(one)}`, hindranceText(one, node), ...rivalText(one)].join('; ');
+      return [`required by ${named(one)}`, hindranceText(one, node), ...rivalText(one)].join('; ');
   }
 }
 

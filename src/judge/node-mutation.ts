@@ -94,10 +94,10 @@ export function mutateNode(
     ],
     [
       ...restored.map(({ taint, standing }) => `${namesOf(standing)} restored taint ${formatTaint(taint)}`),
-      ...reverted.map(({ taint, standing }) => takenOutText(namesOf(standing), taint)),
+      ...reverted.map(({ taint, standing }) => removedText(namesOf(standing), taint)),
       ...natively.restored.map(({ taint, policy, isAddition }) => {
         const by = `TaintPolicy ${policy.name}`;
-        return isAddition ? takenOutText(by, taint) : `${by} restored taint ${formatTaint(taint)}`;
+        return isAddition ? removedText(by, taint) : `${by} restored taint ${formatTaint(taint)}`;
       }),
       ...rest.warnings,
     ],
@@ -187,6 +187,6 @@ function isAnyOf(taints: readonly Taint[]): (taint: Taint) => boolean {
   return (taint) => identities.has(identity(taint));
 }
 
-function takenOutText(by: string, taint: Taint): string {
-  return `${by} took taint ${formatTaint(taint)} out again: it guards additions`;
+function removedText(by: string, taint: Taint): string {
+  return `${by} removed taint ${formatTaint(taint)}: only exempt users may add it`;
 }

@@ -219,7 +219,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     await details.getByText('spec.taints is owned by field manager "kubectl-taint"').waitFor();
     const rows = details.locator('table').first().getByRole('row');
     expect((await rows.allTextContents())[1]).toBe(
-      'dedicated=gpu:NoSchedule✕ missingwanted by gpu-pool (Restore, spec.taints[0]); the leader is about to restore it',
+      'dedicated=gpu:NoSchedule✕ missingrequired by gpu-pool (Restore, spec.taints[0]); the leader is about to restore it',
     );
     await details
       .getByRole('paragraph')

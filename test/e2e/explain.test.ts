@@ -54,7 +54,7 @@ describeWithControlPlane('taintkeeper explain', {}, (cp) => {
   it('names the missing taint, who wants it, and the command that sets it, which does', async () => {
     const { code, stdout } = await explain('node', 'gpu-7');
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^gpu=true:NoSchedule +missing +wanted by gpu-pool \(Deny, spec\.taints\[0\]\)/m);
+    expect(stdout).toMatch(/^gpu=true:NoSchedule +missing +required by gpu-pool \(Deny, spec\.taints\[0\]\)/m);
     expect(stdout).toMatch(/^gpu-pool +Deny +is selected$/m);
     const [, command = ''] = /^next: kubectl (.*)$/m.exec(stdout) ?? [];
     await kubectl(command.split(' '));
@@ -137,7 +137,7 @@ describeWithControlPlane('taintkeeper explain', {}, (cp) => {
     it('names what is missing, the nodes that it does not reach, who wrote the template, and what to do', async () => {
       const { code, stdout, stderr } = await explain('daemonset', 'agents/agent');
       expect(code, stderr).toBe(1);
-      expect(stdout).toMatch(/^edge:NoSchedule +missing +wanted by edge-agents \(Mutate, spec\.tolerations\[0\]\)$/m);
+      expect(stdout).toMatch(/^edge:NoSchedule +missing +required by edge-agents \(Mutate, spec\.tolerations\[0\]\)$/m);
       expect(stdout).toMatch(/^spec\.template was last written by field manager "kubectl/m);
       expect(stdout).toMatch(/^TolerationPolicy edge-agents +Mutate +is selected$/m);
       expect(stdout).toMatch(/^1 +edge-1 +no +taint edge:NoSchedule/m);

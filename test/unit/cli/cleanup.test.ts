@@ -64,6 +64,21 @@ it('a DaemonSet whose pods do not come again is the last one that loses tolerati
   expect(stdout).toMatch(/^daemonsets\/net\/a: its pods were not all replaced and available within 0 s/m);
 });
 
+it.each([
+  {
+    args: ['--dry-run'],
+    says: 'Without --tolerations, cleanup keeps 2 tolerations that taintkeeper added, and removes the annotation that records them. With --tolerations, it removes both, and the DaemonSets replace their pods.',
+  },
+  {
+    args: [],
+    says: 'Kept 2 tolerations that taintkeeper added, and removed the annotation that records them. To remove the tolerations, edit the DaemonSets.',
+  },
+])('tolerations that are kept are explained: cleanup $args', async ({ args, says }) => {
+  const { cleanup } = await cluster(done);
+  const { stdout } = await cleanup(...args);
+  expect(stdout.trimEnd().split('\n').at(-1)).toBe(says);
+});
+
 const unavailable = refusal(503, 'ServiceUnavailable', 'etcd has no leader');
 
 describe('an API server that is unavailable', () => {

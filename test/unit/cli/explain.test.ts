@@ -66,7 +66,7 @@ it('a node: taints, who wrote them, policies, what could not be read, and what t
   expect(code).toBe(1);
   expect(stdout).toMatch(/^TAINT +STATE +WHY\nedge:NoSchedule +free +no policy means it$/m);
   expect(stdout).toMatch(
-    /^gpu:NoSchedule +missing +wanted by pool \(Deny, spec\.taints\[0\]\); no policy in mode Restore/m,
+    /^gpu:NoSchedule +missing +required by pool \(Deny, spec\.taints\[0\]\); no policy in mode Restore/m,
   );
   expect(stdout).toContain('\nspec.taints is owned by field manager "kubectl" (Update at 2026-01-02T03:04:05Z)\n\n');
   expect(stdout).toMatch(
@@ -78,7 +78,7 @@ it('a node: taints, who wrote them, policies, what could not be read, and what t
 it('a DaemonSet: tolerations, where it runs, and where a pod is missing', async () => {
   const { code, stdout } = await explain('daemonset', 'ns/a');
   expect(code).toBe(1);
-  expect(stdout).toMatch(/^edge:NoSchedule +missing +wanted by agents \(Mutate, spec\.tolerations\[0\]\)$/m);
+  expect(stdout).toMatch(/^edge:NoSchedule +missing +required by agents \(Mutate, spec\.tolerations\[0\]\)$/m);
   expect(stdout).toMatch(/^spec\.template was last written by field manager "kubectl"/m);
   expect(stdout).toMatch(/^1 +n1 +no +taint edge:NoSchedule$/m);
   expect(stdout).toMatch(/^2 +n2, n3 +yes$/m);

@@ -228,7 +228,7 @@ describe('a NodePool of Karpenter', () => {
       status: 'True',
       reason: 'Undeclared',
       message:
-        'NodePool gpu does not declare taint dedicated=gpu:NoSchedule, wanted by spec.taints[0]: Karpenter starts nodes for pods that ' +
+        'NodePool gpu does not declare taint dedicated=gpu:NoSchedule, required by spec.taints[0]: Karpenter starts nodes for pods that ' +
         'cannot run there, one after the other; to declare it, upon which Karpenter replaces the nodes of the pool within its disruption ' +
         'budgets: kubectl patch nodepool gpu --type=json ' +
         `-p '[{"op":"test","path":"/spec/template/spec/taints","value":null},{"op":"add","path":"/spec/template/spec/taints","value":[{"key":"dedicated","value":"gpu","effect":"NoSchedule"}]}]'`,

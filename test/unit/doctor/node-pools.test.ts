@@ -33,7 +33,7 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
     expected: [
       [
         'trouble',
-        /^NodePool gpu does not declare taint dedicated=gpu:NoSchedule, wanted by TaintPolicy p \(spec\.taints\[0\]\) and slow:NoSchedule, wanted by TaintPolicy q/,
+        /^NodePool gpu does not declare taint dedicated=gpu:NoSchedule, required by TaintPolicy p \(spec\.taints\[0\]\) and slow:NoSchedule, required by TaintPolicy q/,
         /^to declare it, upon which Karpenter replaces the nodes of the pool .*: kubectl patch nodepool gpu .*"dedicated".*"slow"/,
       ],
     ],

@@ -183,7 +183,7 @@ describe('a taint that the node carries with another value', () => {
       note: 'changes it back, in this order; to keep gpu=other:NoSchedule instead: kubectl annotate node n1 taintkeeper.dev/remembered-',
     });
     expect(reasonFor(changed, { a: rule(mode, GUARDED) })).toEqual([
-      `wanted by a (${mode}, spec.taints[0]); the node carries gpu=other:NoSchedule, which a (${mode}, spec.taints[0]) protects as well`,
+      `required by a (${mode}, spec.taints[0]); the node carries gpu=other:NoSchedule, which a (${mode}, spec.taints[0]) protects as well`,
     ]);
   });
 
@@ -207,7 +207,7 @@ describe('a taint that the node carries with another value', () => {
     };
     const node = nodeOf([{ ...GPU, value: 'ml' }]);
     expect(reasonFor(node, policies)).toEqual([
-      'wanted by gpu (Restore, spec.taints[0]); the node carries gpu=ml:NoSchedule, which ml (Restore, spec.taints[0]) protects as well; ' +
+      'required by gpu (Restore, spec.taints[0]); the node carries gpu=ml:NoSchedule, which ml (Restore, spec.taints[0]) protects as well; ' +
         'a node that carries neither gets gpu=true:NoSchedule: both are in mode Restore, and gpu comes first by name',
     ]);
     expect(nextFor(node, policies)).toEqual({

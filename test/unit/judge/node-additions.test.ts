@@ -110,7 +110,7 @@ describe('a guarded taint that an update adds', () => {
 
   it('is told to whoever added it', () => {
     const told = (mode: 'Restore' | 'Audit') => admitted(policyOf(mode, [GUARDED]), added).warnings;
-    expect(told('Restore')).toEqual([`TaintPolicy p took taint ${GPU} out again: it guards additions`]);
+    expect(told('Restore')).toEqual([`TaintPolicy p removed taint ${GPU}: only exempt users may add it`]);
     expect(told('Audit')).toEqual([`TaintPolicy p, Audit: guarded taint ${GPU} was added`]);
   });
 
@@ -284,7 +284,7 @@ describe('what a native policy took out', () => {
     const update = { before: [], after: [], newRestored: `p -${GPU}`, newRemembered: GPU };
     expect(admitted(native, update)).toMatchObject({
       outcomes: [`p reverted ${GPU}`],
-      warnings: [`TaintPolicy p took taint ${GPU} out again: it guards additions`],
+      warnings: [`TaintPolicy p removed taint ${GPU}: only exempt users may add it`],
       desired: { remembered: undefined, restored: undefined },
     });
   });

@@ -81,7 +81,7 @@ describe('a node', () => {
   it('is explained by what the leader knows: who wrote it, what it lacks, and what comes of it', async () => {
     const explained = await explaining({ objects, policies: [RESTORE, AGENTS], nodes: [] })('node/n1');
     expect(textOf(explained)).toEqual([
-      'gpu:NoSchedule | missing | wanted by pool (Restore, spec.taints[0]); the leader is about to restore it',
+      'gpu:NoSchedule | missing | required by pool (Restore, spec.taints[0]); the leader is about to restore it',
       'spec.taints is owned by field manager "kubectl" (Update at 2026-01-02T03:04:05Z)',
       '1 pod landed there',
       'pool | Restore | is selected',
@@ -116,7 +116,7 @@ describe('a DaemonSet', () => {
     const tainted = Array.from({ length: 5_000 }, (_, index) => projectNode(node(`n${index}`, [EDGE])));
     const explained = await explaining({ objects, policies: [AGENTS], nodes: tainted })('daemonset/ns/agent');
     expect(textOf(explained)).toEqual([
-      'edge:NoSchedule | missing | wanted by agents (Mutate, spec.tolerations[0])',
+      'edge:NoSchedule | missing | required by agents (Mutate, spec.tolerations[0])',
       'spec.template was last written by field manager "kubectl" (Update at 2026-01-02T03:04:05Z)',
       'TolerationPolicy agents | Mutate | is selected',
       '5000 | n0,n1,n2+4997 | no | taint edge:NoSchedule',
