@@ -24,7 +24,7 @@ export function namedVersions(): NamedVersion[] {
     { place: 'Chart.yaml version', version: chart.version },
     { place: 'Chart.yaml appVersion', version: chart.appVersion },
     ...NAMING_THE_IMAGE.flatMap((place) =>
-      [...read(place).matchAll(/\d+\.\d+\.\d+/g)].map(([found]) => ({ place, version: found })),
+      [...read(place).matchAll(/(?<![\d.])\d+\.\d+\.\d+(?![\d.]*\d)/g)].map(([found]) => ({ place, version: found })),
     ),
     ...imagesOf(read('manifests/install.yaml')).map((image) => ({
       place: 'install.yaml image',

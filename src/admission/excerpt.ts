@@ -9,7 +9,7 @@ import { MAX_GROUPS } from './review.ts';
 
 /**
  * What of a JSON value is kept:
- * - `scalar`: a string, number, boolean or null. A list or map in its place is kept empty.
+ * - `scalar`: a string, number, boolean or null, or the SHA-256 of a long one. A list or map in its place is kept empty.
  * - `digest`: its SHA-256, in place of what is longer than that. The API server writes equal values as equal bytes.
  * - a list of something;
  * - a map of strings with names of the user's choice, such as labels;
@@ -118,6 +118,9 @@ const MAX_STORED_BYTES = 2 * 1.5 * 1024 * 1024 + 170 * 1024;
 /** The API server writes a byte of text as six at most: `<` as `\u003c`. */
 const JSON_BYTES_PER_BYTE = 6;
 
+/** A longer text is no name, key or value that anything accepts. A `providerID` may have 1.5 MiB: its digest tells it from others. */
+const LONGEST_SCALAR_BYTES = 4_096 * JSON_BYTES_PER_BYTE;
+
 /** An entry of a map of strings, without its text. */
 const ENTRY_BYTES = 8;
 
@@ -180,7 +183,7 @@ export function excerptOf(body: Buffer, labels: ReadonlySet<string>): string {
       const start = at;
       at = endOfValue(body, at);
       spend((at - start) / JSON_BYTES_PER_BYTE);
-      copy(start, at);
+      copyOrDigest(start, LONGEST_SCALAR_BYTES);
     }
   }
 
@@ -274,7 +277,12 @@ export function excerptOf(body: Buffer, labels: ReadonlySet<string>): string {
   function keepDigest(): void {
     const start = at;
     at = endOfValue(body, at);
-    if (at - start <= DIGEST_BYTES) copy(start, at);
+    copyOrDigest(start, DIGEST_BYTES);
+  }
+
+  /** Copies the value that ends here, or its digest if it has more than so many bytes. */
+  function copyOrDigest(start: number, most: number): void {
+    if (at - start <= most) copy(start, at);
     else write(`"${createHash('sha256').update(body.subarray(start, at)).digest('base64')}"`);
   }
 

@@ -55,6 +55,17 @@ describe('an excerpt', () => {
     expect(spec('a')).not.toEqual(spec('b'));
   });
 
+  it('has a digest in place of a text that is longer than any name', () => {
+    const providerId = (length: number, end: string) => {
+      const object = { metadata: { name: 'n' }, spec: { providerID: `aws:///${'x'.repeat(length)}${end}` } };
+      return excerpt(nodeUpdateReview([], [], { object })).request.object.spec.providerID;
+    };
+
+    expect(providerId(1_000, 'a')).toMatch(/^aws:\/\/\/x{1000}a$/);
+    expect(providerId(1_000_000, 'a')).toMatch(/^[\w+/]{43}=$/);
+    expect(providerId(1_000_000, 'a')).not.toBe(providerId(1_000_000, 'b'));
+  });
+
   it('takes no list and no map where a text is read', () => {
     const { request } = excerpt(nodeUpdateReview([{ key: [{}], effect: { a: 1 } }], [], { name: [1, 2] }));
     expect(request.name).toEqual([]);
