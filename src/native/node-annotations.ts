@@ -25,8 +25,8 @@ const CHANGES: Expression = cel(COMPARISON_COST)`${valueIn('object')} != ${value
 /** The field is absent where the request is for the Node itself: to read it then would be an error. */
 const BY_STATUS: Expression = all([cel(2)`has(request.subResource)`, cel(3)`request.subResource == "status"`]);
 
-const RULES: readonly ResourceRule[] = [
-  { apiGroups: [''], apiVersions: ['v1'], resources: ['nodes', 'nodes/status'], operations: ['UPDATE'] },
+const RULES: readonly (ResourceRule & { readonly scope: '*' })[] = [
+  { apiGroups: [''], apiVersions: ['v1'], resources: ['nodes', 'nodes/status'], operations: ['UPDATE'], scope: '*' },
 ];
 
 /**
@@ -41,7 +41,9 @@ export function nodeAnnotationsManifests(): NativeManifest[] {
   const metadata = { name: NODE_ANNOTATIONS_POLICY };
   const spec = {
     failurePolicy: 'Ignore',
-    matchConstraints: { resourceRules: RULES },
+    // With the API server's defaults spelled out: the constraints are one atomic field. A manager that applied less would own another value,
+    // and the next one that applies the same manifest would end with a conflict.
+    matchConstraints: { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {}, resourceRules: RULES },
     matchConditions: [
       {
         name: 'by-status-or-kubelet',

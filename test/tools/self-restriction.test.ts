@@ -58,7 +58,8 @@ interface AdmissionPolicy {
   readonly failurePolicy: string;
   readonly matchConditions: readonly { readonly expression: string }[];
   readonly matchConstraints: {
-    readonly namespaceSelector?: object;
+    /** Empty for all namespaces. */
+    readonly namespaceSelector: object;
     readonly resourceRules: readonly {
       readonly apiGroups: readonly string[];
       readonly resources: readonly string[];
@@ -86,7 +87,7 @@ function policiesIn(objects: readonly KubernetesObject[]): AdmissionPolicy[] {
 const isRestricted = ({ group, resource, operation, everywhere }: Write, policies: readonly AdmissionPolicy[]) =>
   policies.some(
     ({ matchConstraints: { namespaceSelector, resourceRules } }) =>
-      !(everywhere && namespaceSelector) &&
+      !(everywhere && Object.keys(namespaceSelector).length > 0) &&
       resourceRules.some(
         ({ apiGroups, resources, operations }) =>
           apiGroups.includes(group) && resources.includes(resource) && operations.includes(operation),

@@ -19,6 +19,20 @@ it('the chart holds what is in manifests/admission, manifests/crds and manifests
   expect(new Map(held.sort().map((path) => [path, readFileSync(join(CHART, path), 'utf8')]))).toEqual(chartFiles());
 });
 
+it('admission policies have the defaults of the API server: their constraints are one atomic field', () => {
+  const policies = objects.filter(({ kind }) => kind === 'ValidatingAdmissionPolicy');
+  expect(policies.length).toBeGreaterThan(0);
+  for (const { spec } of policies) {
+    const { matchConstraints } = spec as { matchConstraints: { resourceRules: object[] } };
+    expect(matchConstraints).toMatchObject({
+      matchPolicy: 'Equivalent',
+      namespaceSelector: {},
+      objectSelector: {},
+      resourceRules: matchConstraints.resourceRules.map(() => ({ scope: '*' })),
+    });
+  }
+});
+
 it("the chart's versions are the program's", () => {
   const chart = parse(readFileSync(join(CHART, 'Chart.yaml'), 'utf8')) as { version: string; appVersion: string };
   expect([chart.version, chart.appVersion]).toEqual([VERSION, VERSION]);
