@@ -7,6 +7,7 @@ import { type ClusterGrants, listGrants } from '../cluster/tolerate-grants.ts';
 import { ADMISSION_REGISTRATION, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
 import { allAuthorizedKeys } from '../coverage/authorization.ts';
 import type { NodePool } from '../coverage/node-pools.ts';
+import { isNowhere } from '../coverage/placement.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { parsePolicies } from '../files/policy-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
@@ -26,6 +27,8 @@ import { type RightsReview, reviewRights } from './rights.ts';
 export interface DoctorNode extends NodeView {
   /** Its condition Ready is True. */
   readonly ready: boolean;
+  /** Of `status.images`: the names of images that no registry has. A kubelet reports its 50 largest images unless told otherwise. */
+  readonly loadedImages?: readonly string[];
   /** `status.nodeInfo.kubeletVersion`, such as `v1.36.3`; empty where it has not reported yet. */
   readonly kubeletVersion: string;
   /** NAMESPACE/NAME of the Cluster of Cluster API whose node it is, if it says so. */
@@ -214,6 +217,7 @@ function projectNode(object: unknown): DoctorNode {
     status?: {
       nodeInfo?: { kubeletVersion?: string };
       conditions?: readonly { type: string; status: string }[];
+      images?: readonly { names?: readonly string[] | null }[] | null;
     };
   };
   const ready = status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false;
@@ -223,6 +227,7 @@ function projectNode(object: unknown): DoctorNode {
     ...viewNode(node, ''),
     ready,
     kubeletVersion,
+    loadedImages: (status?.images ?? []).flatMap(({ names }) => names ?? []).filter(isNowhere),
     machineCluster: machineClusterOf(node),
     announcedAt: announcedAt(node),
   };

@@ -68,8 +68,17 @@ function crowded(
   const others = atMost(MAX_NAMED, shared.others).join(', ');
   const told = `${evidence}, all on node ${shared.node}, whose failure would stop them; one could run on ${others}`;
   const command = `kubectl delete pod --namespace ${installation.namespace} ${shared.replica.name}`;
-  const loading = 'load the image onto those nodes as docs/install.md says, since no registry has it; ';
-  return finding('note', told, `${isNowhere(shared.replica.image) ? loading : ''}${command}`);
+  const { image } = shared.replica;
+  const loaded = new Set(
+    nodes.ok ? nodes.value.filter(({ loadedImages }) => loadedImages?.includes(image)).map(({ name }) => name) : [],
+  );
+  // A node does not report all its images: one that does not report this one may have it all the same.
+  const unsure = isNowhere(image) ? shared.others.filter((name) => !loaded.has(name)) : [];
+  const loading =
+    unsure.length === 0
+      ? ''
+      : `no registry has the image: if ${atMost(MAX_NAMED, unsure).join(' or ')} lacks it, first load it there (docs/install.md); `;
+  return finding('note', told, `${loading}${command}`);
 }
 
 function whyNone(evidence: string, { installation, search }: Pick<Facts, 'installation' | 'search'>): Finding {

@@ -27,7 +27,11 @@ it('a list may come in pages, and one object that cannot be read spoils that lis
     const page = (items: unknown[], rest?: string) =>
       answer(response, { metadata: { resourceVersion: '1', continue: rest }, items });
     if (path === '/api/v1/nodes') {
-      const status = { nodeInfo: { kubeletVersion: 'v1.36.3' } };
+      const images = [
+        { names: ['taintkeeper.invalid/taintkeeper:0.1.0', 'registry.k8s.io/pause:3.10'] },
+        { names: null },
+      ];
+      const status = { nodeInfo: { kubeletVersion: 'v1.36.3' }, images };
       return query.continue
         ? page([{ metadata: { name: 'n2' } }])
         : page([{ metadata: { name: 'n1' }, status }], 'more');
@@ -39,7 +43,7 @@ it('a list may come in pages, and one object that cannot be read spoils that lis
   const { nodes, daemonSets, configurations } = await gatherCluster((await clientFor(api.url)).client, INSTALLATION);
   expect(nodes).toMatchObject({
     value: [
-      { name: 'n1', kubeletVersion: 'v1.36.3' },
+      { name: 'n1', kubeletVersion: 'v1.36.3', loadedImages: ['taintkeeper.invalid/taintkeeper:0.1.0'] },
       { name: 'n2', kubeletVersion: '' },
     ],
   });

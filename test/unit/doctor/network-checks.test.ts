@@ -173,7 +173,18 @@ describe('the network', () => {
       }),
       found: { replicas: 'note' },
       says: /one could run on n2$/,
-      remedy: /^load the image onto those nodes .*; kubectl delete pod --namespace taintkeeper a$/,
+      remedy:
+        /^no registry has the image: if n2 lacks it, first load it there \(docs\/install\.md\); kubectl delete pod --namespace taintkeeper a$/,
+    },
+    {
+      why: 'the same with an image that another node reports',
+      facts: wellFacts(its, {
+        nodes: known([node('n1'), { ...node('n2'), loadedImages: ['taintkeeper.invalid/taintkeeper:0.1.0'] }]),
+        pods: known(['a', 'b'].map((name) => pod(name, { image: 'taintkeeper.invalid/taintkeeper:0.1.0' }))),
+      }),
+      found: { replicas: 'note' },
+      says: /one could run on n2$/,
+      remedy: /^kubectl delete pod --namespace taintkeeper a$/,
     },
     {
       why: 'the last replica of a cluster whose only node is being drained',
