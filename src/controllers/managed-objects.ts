@@ -118,6 +118,11 @@ export function fieldOwner(entries: readonly ManagedFields[], path: readonly str
   );
 }
 
+/** Who wrote any part of the object last, apart from its status and from taintkeeper. A writer that only removes a field does not own it. */
+export function lastOtherWriter(entries: readonly ManagedFields[]): ManagedFields | undefined {
+  return fieldOwner(entries, []);
+}
+
 /** For people: the name is what a client calls itself, or else the beginning of its user agent. */
 export function describeOwner({ manager = '', operation, time }: ManagedFields): string {
   return `field manager "${manager}" (${[operation, time].filter(Boolean).join(' at ')})`;

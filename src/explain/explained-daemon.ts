@@ -1,5 +1,5 @@
 import type { podStateOf } from '../cluster/daemon-pods.ts';
-import { describeOwner } from '../controllers/managed-objects.ts';
+import { describeOwner, lastOtherWriter } from '../controllers/managed-objects.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
 import { fixCommand, rolloutCommand } from '../coverage/fix.ts';
 import { managerOf } from '../coverage/remedies.ts';
@@ -15,6 +15,7 @@ import {
   type Explanation,
   type Facts,
   filled,
+  managedFieldsOf,
   namedBy,
   type PolicyTrouble,
   policiesIn,
@@ -23,7 +24,6 @@ import {
   selectedText,
   selectingFirst,
   troublesOf,
-  writerOf,
 } from './sections.ts';
 
 /** A DaemonSet or a pod, and what there is to say of it. */
@@ -34,7 +34,7 @@ export interface ExplainedDaemon extends DaemonExplanation, Omit<Facts, 'policie
   /** For a pod: how it is, and the node that it is bound to or made for. */
   readonly pod?: PodPlace;
   readonly managedBy: string | undefined;
-  /** Who wrote the pod template last, as the API server has noted. */
+  /** Who wrote a DaemonSet last, apart from its status and from taintkeeper, as the API server has recorded. */
   readonly writtenBy: ManagedFields | undefined;
   /** Where pods of a DaemonSet are to be, and are not scheduled. */
   readonly missingPods: readonly { readonly node: string; readonly why: string }[];
@@ -77,7 +77,7 @@ export function explainedDaemonSet(
     ...place,
     ...explained,
     managedBy: controller ? `${controller.kind} ${controller.name}` : managerOf(daemonSet),
-    writtenBy: writerOf(object, ['spec', 'template']),
+    writtenBy: lastOtherWriter(managedFieldsOf(object)),
     missingPods: missingPods(runsOn),
     troubles: troublesFor(explained, policies),
     ...facts,
@@ -141,7 +141,7 @@ export function wordsOfDaemon(explained: ExplainedDaemon): Explanation {
         lines: [
           ...podLines(explained),
           ...(optsOut ? [`it is annotated ${IGNORE_ANNOTATION}: policies leave it alone`] : []),
-          ...(writtenBy ? [`spec.template was last written by ${describeOwner(writtenBy)}`] : []),
+          ...(writtenBy ? [`it was last written by ${describeOwner(writtenBy)}`] : []),
           ...(managedBy === undefined ? [] : [`it is managed by ${managedBy}`]),
         ],
       },

@@ -3,7 +3,7 @@ import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
 import { RELEASE_ANNOTATION, RELEASE_LIFE_MS, REMOVED_ANNOTATION } from '../judge/removal.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { rfc3339, shellWord } from '../kubernetes/text.ts';
-import type { ManagedFields } from '../objects/managed-fields.ts';
+import { lastWriter, type ManagedFields } from '../objects/managed-fields.ts';
 import { announcedAt, asNode, roomOn, viewNode } from '../objects/node-object.ts';
 import {
   type Announced,
@@ -17,6 +17,7 @@ import {
   type Explanation,
   type Facts,
   filled,
+  managedFieldsOf,
   namedBy,
   type PolicyTrouble,
   policiesIn,
@@ -24,7 +25,6 @@ import {
   selectedText,
   selectingFirst,
   troublesOf,
-  writerOf,
 } from './sections.ts';
 
 /** A node, and what there is to say of it. */
@@ -66,7 +66,7 @@ export function explainedNode(
   return {
     name,
     ...explained,
-    writtenBy: writerOf(object, ['spec', 'taints']),
+    writtenBy: lastWriter(managedFieldsOf(object), ['spec', 'taints']),
     ...(announced === undefined ? {} : { announcedAt: rfc3339(announced) }),
     ...(leader?.misplacedPods === undefined ? {} : { misplacedPods: leader.misplacedPods }),
     troubles: troublesOf(policies, ({ kind, name }) => kind === 'TaintPolicy' && selecting.has(name)),
@@ -223,7 +223,7 @@ function nextStep({ name, taints, troubles, fromLeader }: ExplainedNode): Step {
 }
 
 /** Who may not remove the one value has to announce it, and then sets the other in one request: so nobody else's addition comes between. */
-function changeBack(node: string, one: TaintOnNode, { taint, closedBy, isRecorded }: KeptValue): Step {
+function changeBack(node: string, one: TaintOnNode, { taint, closedBy, isAnnounced, isRecorded }: KeptValue): Step {
   const kept = formatTaint(taint);
   if (closedBy !== undefined) {
     return {
@@ -233,13 +233,14 @@ function changeBack(node: string, one: TaintOnNode, { taint, closedBy, isRecorde
   }
   const announce = `kubectl annotate --overwrite node ${shellWord(node)} ${RELEASE_ANNOTATION}=${shellWord(kept)}`;
   const notes = [
-    'changes it back, in this order',
+    isAnnounced ? 'changes it back' : 'changes it back, in this order',
     ...(evicts(one) ? [EVICTS] : []),
     ...(isRecorded
       ? [`to keep ${kept} instead: kubectl annotate node ${shellWord(node)} ${REMEMBERED_ANNOTATION}-`]
       : []),
   ];
-  return { command: `${announce} && ${taintCommand(node, one)}`, note: notes.join('; ') };
+  const change = taintCommand(node, one);
+  return { command: isAnnounced ? change : `${announce} && ${change}`, note: notes.join('; ') };
 }
 
 /** What a NoExecute taint does: whoever copies a command that sets it is to know before. */

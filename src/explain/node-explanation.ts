@@ -61,6 +61,8 @@ export interface KeptValue {
   readonly by: readonly Say[];
   /** The first of the policies that protect it and let nobody announce its removal. */
   readonly closedBy?: string;
+  /** The release annotation names it. */
+  readonly isAnnounced?: true;
   /** Whether the missing value is one that the node is recorded to have carried, and no policy requires. */
   readonly isRecorded: boolean;
 }
@@ -191,7 +193,7 @@ function effectOf(entry: string, { taints, remembered }: NodeView, selecting: re
 /** What keeps a missing taint from being set: the value that the node carries, and what another policy requires. */
 function inTheWay(
   missed: Taint,
-  { taints, labels, remembered }: NodeView,
+  { taints, labels, remembered, release }: NodeView,
   selecting: readonly CompiledTaintPolicy[],
   rivals: readonly Contradiction[],
 ): Pick<TaintOnNode, 'kept' | 'contradiction'> {
@@ -211,6 +213,7 @@ function inTheWay(
             taint,
             by: holding.map(({ policy: { name, mode }, field }) => ({ policy: name, mode, field })),
             ...(closed ? { closedBy: closed.policy.name } : {}),
+            ...(isReleased(parseRelease(release), taint) ? { isAnnounced: true } : {}),
             isRecorded:
               isSettled(missed) && !presentTaints(labels, selecting).some((want) => isPresentTaint(missed, want)),
           },

@@ -1,5 +1,5 @@
 import type { PolicyObject } from '../cluster/policies.ts';
-import { lastWriter, type ManagedFields } from '../objects/managed-fields.ts';
+import type { ManagedFields } from '../objects/managed-fields.ts';
 import type { Policy, PolicyKind } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
 
@@ -118,10 +118,9 @@ export function troublesOf(
   });
 }
 
-/** Who wrote a field of the object last, as far as the API server has noted it. */
-export function writerOf(object: unknown, path: readonly string[]): ManagedFields | undefined {
-  const { managedFields = [] } = (object as { metadata: { managedFields?: ManagedFields[] } }).metadata;
-  return lastWriter(managedFields, path);
+/** The field managers that the API server has recorded for the object. */
+export function managedFieldsOf(object: unknown): readonly ManagedFields[] {
+  return (object as { metadata: { managedFields?: ManagedFields[] } }).metadata.managedFields ?? [];
 }
 
 /** What explanations of all kinds end with. */

@@ -239,7 +239,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     const { page, faults } = await open('coverage/kube-flannel/kube-flannel-ds?show=tainted');
     const details = page.locator('#daemonset-details');
     await details.getByText('Runs on 3,501 nodes, kept off 1,499 by taints').waitFor();
-    await details.getByText('spec.template was last written by field manager "kubectl-taint"').waitFor();
+    await details.getByText('it was last written by field manager "kubectl-taint"').waitFor();
     expect(await details.locator('code').allTextContents()).toEqual([
       'kubectl rollout restart -n kube-flannel daemonset kube-flannel-ds',
       'taintkeeper explain daemonset kube-flannel/kube-flannel-ds',

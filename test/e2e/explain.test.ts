@@ -138,7 +138,7 @@ describeWithControlPlane('taintkeeper explain', {}, (cp) => {
       const { code, stdout, stderr } = await explain('daemonset', 'agents/agent');
       expect(code, stderr).toBe(1);
       expect(stdout).toMatch(/^edge:NoSchedule +missing +required by edge-agents \(Mutate, spec\.tolerations\[0\]\)$/m);
-      expect(stdout).toMatch(/^spec\.template was last written by field manager "kubectl/m);
+      expect(stdout).toMatch(/^it was last written by field manager "kubectl/m);
       expect(stdout).toMatch(/^TolerationPolicy edge-agents +Mutate +is selected$/m);
       expect(stdout).toMatch(/^1 +edge-1 +no +taint edge:NoSchedule/m);
       expect(stdout).toMatch(/^next: kubectl rollout restart -n agents daemonset agent$/m);

@@ -5,7 +5,7 @@ import { listSubjects, type Violation } from '../../judge/decision.ts';
 import type { ObjectReference, RecordedEvent } from '../../kubernetes/event.ts';
 import type { ManagedFields } from '../../objects/managed-fields.ts';
 import { POLICY_API_VERSION } from '../../policy/policy.ts';
-import { describeOwner, FIELD_MANAGER, fieldOwner } from '../managed-objects.ts';
+import { describeOwner, FIELD_MANAGER, fieldOwner, lastOtherWriter } from '../managed-objects.ts';
 import type { ClusterDaemonSet } from '../sources.ts';
 import type { RolloutStanding } from './rollout-watch.ts';
 
@@ -109,8 +109,8 @@ export function daemonSetWriter(client: ApiClient): DaemonSetWriter {
     outcome,
     async culprit(daemonSet) {
       const { managedFields = [] } = (await read(daemonSet)) ?? {};
-      // Where no toleration is left, it was most likely the last one to write the spec.
-      const owner = fieldOwner(managedFields, TOLERATIONS) ?? fieldOwner(managedFields, ['spec']);
+      // The list is atomic: its owner wrote all of it. Nobody owns a list that was removed, so then the last writer counts.
+      const owner = fieldOwner(managedFields, TOLERATIONS) ?? lastOtherWriter(managedFields);
       return owner ? describeOwner(owner) : 'by whom is not known';
     },
   };

@@ -187,6 +187,18 @@ describe('a taint that the node carries with another value', () => {
     ]);
   });
 
+  it.each([
+    { release: 'gpu=other:NoSchedule', announces: false },
+    { release: 'edge:NoExecute, gpu=other:NoSchedule', announces: false },
+    { release: 'edge:NoExecute', announces: true },
+  ])('is announced once: $release', ({ release, announces }) => {
+    const { command, note } = nextFor({ ...changed, release }, { a: rule('Deny', GUARDED) });
+    const taint = 'kubectl taint --overwrite node n1 gpu=true:NoSchedule';
+    expect(command?.startsWith('kubectl annotate ')).toBe(announces);
+    if (!announces) expect(command).toBe(taint);
+    expect(note?.startsWith(announces ? 'changes it back, in this order; ' : 'changes it back; ')).toBe(true);
+  });
+
   it('cannot be changed back where a policy allows no removal', () => {
     expect(nextFor(changed, { a: rule('Restore', GUARDED, { release: 'Never' }) })).toEqual({
       command: 'kubectl edit taintpolicy a',

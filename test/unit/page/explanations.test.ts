@@ -117,7 +117,7 @@ describe('a DaemonSet', () => {
     const explained = await explaining({ objects, policies: [AGENTS], nodes: tainted })('daemonset/ns/agent');
     expect(textOf(explained)).toEqual([
       'edge:NoSchedule | missing | required by agents (Mutate, spec.tolerations[0])',
-      'spec.template was last written by field manager "kubectl" (Update at 2026-01-02T03:04:05Z)',
+      'it was last written by field manager "kubectl" (Update at 2026-01-02T03:04:05Z)',
       'TolerationPolicy agents | Mutate | is selected',
       '5000 | n0,n1,n2+4997 | no | taint edge:NoSchedule',
       expect.stringMatching(/^note: which nodes lack one of its pods/),

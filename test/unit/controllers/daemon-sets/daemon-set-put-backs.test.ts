@@ -62,6 +62,32 @@ it.each([
   expect(told[0]?.note).not.toContain('2026');
 });
 
+it('a replacement without tolerations is reported with its writer, although its field manager owns no part of the template', async () => {
+  const template = { 'f:spec': { 'f:template': {} } };
+  const cluster = await putBack((object) => {
+    object.metadata.managedFields.splice(
+      0,
+      Infinity,
+      {
+        ...{ manager: 'kubectl-replace', operation: 'Update', time: '2026-01-03T00:00:00Z' },
+        fieldsV1: { 'f:metadata': { 'f:annotations': {} } },
+      },
+      {
+        ...{ manager: 'kubectl-client-side-apply', operation: 'Update', time: '2026-01-01T00:00:00Z' },
+        fieldsV1: template,
+      },
+      {
+        ...{ manager: 'kube-controller-manager', operation: 'Update', time: '2026-01-04T00:00:00Z' },
+        ...{ subresource: 'status', fieldsV1: { 'f:status': {} } },
+      },
+      { manager: 'taintkeeper', operation: 'Update', time: '2026-01-05T00:00:00Z', fieldsV1: template },
+    );
+  });
+  expect(cluster.troubles()[0]?.message).toContain(
+    '(field manager "kubectl-replace" (Update at 2026-01-03T00:00:00Z))',
+  );
+});
+
 it('what is put back does not hold up the others, nor is told of once more when one of them is', async () => {
   const cluster = await putBack();
   cluster.add('b/b');
