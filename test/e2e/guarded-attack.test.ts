@@ -109,7 +109,7 @@ async function startWriter(cp: ControlPlane, writer: number, tally: Tally): Prom
     else if (status === 500 && message.includes('failed calling webhook')) tally.unanswered++;
     else tally.wrong.push(`${status} ${message}`);
     if (warnings.some((text) => text.includes('restored taint'))) tally.restored++;
-    if (warnings.some((text) => text.includes('took taint'))) tally.reverted++;
+    if (warnings.some((text) => text.includes('removed taint'))) tally.reverted++;
     return status;
   }
 }
