@@ -63,7 +63,8 @@ export async function createEntryRig(cp: ControlPlane): Promise<EntryRig> {
       log: pino({ level: 'silent' }),
     });
     app.addHook('preHandler', async (request) => {
-      if (!decodeReview(request.body).ok) throw new Error('the API server sent something else than a review');
+      if (!decodeReview(JSON.parse(String(request.body))).ok)
+        throw new Error('the API server sent something else than a review');
       calls.push({ entry, phase: request.url.startsWith('/mutate') ? 'mutate' : 'validate' });
     });
     app.server.on('connection', (socket: Socket) => {

@@ -245,7 +245,7 @@ describeWithControlPlane(
       const before = await looks();
       const began = performance.now();
       const uids = await Promise.all(HANDED_OVER.map((name) => pods.fail(name, FAILING)));
-      await waitUntil(async () => (await looks()) >= before + 2 || undefined, {
+      await waitUntil(async () => (await looks()) >= before + HANDED_OVER.length || undefined, {
         timeoutMs: TIMEOUT_MS,
         otherwise: () => 'the leader has not looked at the pods',
       });
