@@ -9,10 +9,18 @@ export interface ManagedFields {
   readonly fieldsV1?: unknown;
 }
 
-/** Who wrote a field last, as far as it is there. @param path for example `['spec', 'template']` */
-export function lastWriter(entries: readonly ManagedFields[], path: readonly string[]): ManagedFields | undefined {
+/**
+ * Who wrote a field last, as far as it is there.
+ * @param path for example `['spec', 'template']`
+ * @param withSubresources whether writes through a subresource such as `status` count, too
+ */
+export function lastWriter(
+  entries: readonly ManagedFields[],
+  path: readonly string[],
+  { withSubresources = false } = {},
+): ManagedFields | undefined {
   return entries
-    .filter(({ subresource }) => !subresource)
+    .filter(({ subresource }) => withSubresources || !subresource)
     .filter(({ fieldsV1 }) => owns(fieldsV1, path))
     .toSorted((a, b) => (a.time ?? '').localeCompare(b.time ?? ''))
     .at(-1);

@@ -239,7 +239,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
       throw error;
     }
     recordContests.wrote(entry, desired);
-    returns.paid(entry, returns.owedTo(entry));
+    returns.paid(entry, owed);
     const repaired = [...losses, ...arrived].filter(({ hindrance }) => hindrance === undefined);
     for (const taint of new Map(repaired.map(({ taint }) => [identity(taint), taint])).values()) {
       contests.repaired(entry, taint);

@@ -1,23 +1,17 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { isNotFound } from '../../cluster/client/api-error.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { REMEMBERED_ANNOTATION, readsRecords } from '../../judge/memory.ts';
 import type { DesiredNode } from '../../judge/node-view.ts';
 import { REMOVED_ANNOTATION } from '../../judge/removal.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
-import { atMost } from '../../kubernetes/text.ts';
-import type { ManagedFields } from '../../objects/managed-fields.ts';
 import { POLICY_API_VERSION } from '../../policy/policy.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { createAttempts } from '../../runtime/back-off.ts';
-import { describeOwner, FIELD_MANAGER } from '../managed-objects.ts';
 import type { Trouble } from '../reports.ts';
 import type { ClusterNode } from '../sources.ts';
+import { otherWriterOf, troublesOf } from './other-writers.ts';
 import { FIGHT } from './taint-contests.ts';
-
-/** Nodes that a status names. */
-const MAX_NAMED = 5;
 
 /** Breaks the circuit between taintkeeper and another writer of its annotations on a node: the taints are as they should be. */
 export interface RecordContests {
@@ -59,27 +53,6 @@ export function trackRecordContests(options: {
     if (contests.delete(name)) onChange();
   }
 
-  /** Undefined also where the annotation is gone: what is not there has no owner. */
-  async function findWriter(name: string, annotation: string): Promise<string | undefined> {
-    try {
-      const { metadata } = await client.request<{ metadata: { managedFields?: readonly ManagedFields[] } }>(
-        'GET',
-        `/api/v1/nodes/${name}`,
-      );
-      const writer = (metadata.managedFields ?? [])
-        .filter(({ manager, fieldsV1 }) => manager !== FIELD_MANAGER && ownsAnnotation(fieldsV1, annotation))
-        .toSorted((a, b) => (a.time ?? '').localeCompare(b.time ?? ''))
-        .at(-1);
-      if (!writer) return undefined;
-      // Events without times are equal, and counted as one.
-      const { time: _, ...who } = writer;
-      return `${describeOwner(who)}${writer.subresource ? ` through nodes/${writer.subresource}` : ''}`;
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
-  }
-
   return {
     wrote(node, desired) {
       if (desired.taints === node.value.taints) writes.record(keyOf(node, desired), performance.now());
@@ -90,7 +63,8 @@ export function trackRecordContests(options: {
       const key = keyOf(node, desired);
       if (contests.get(node.name)?.key === key) return;
       const annotation = desired.removed === node.value.removed ? REMEMBERED_ANNOTATION : REMOVED_ANNOTATION;
-      const writer = await findWriter(node.name, annotation);
+      const path = ['metadata', 'annotations', annotation];
+      const writer = await otherWriterOf(client, node.name, path, { withSubresources: true });
       const by = writer === undefined ? '' : `, last by ${writer}`;
       const concerned = policies.filter((policy) => readsRecords(policy) && policy.selectsNode(node.value.labels));
       const text = `${annotation} of node ${node.name}${by}`;
@@ -115,24 +89,11 @@ export function trackRecordContests(options: {
     },
     gone: close,
     forget: () => writes.forget(FIGHT.windowMs, performance.now()),
-    troubles() {
-      const all = [...contests.values()];
-      return [...new Set(all.flatMap(({ policies }) => policies))].sort().map((policy) => {
-        const texts = all.filter(({ policies }) => policies.includes(policy)).map(({ text }) => text);
-        return {
-          kind: 'TaintPolicy',
-          policy,
-          reason: 'RecordContested',
-          message: `not corrected for now, because another writer changes it each time: ${atMost(MAX_NAMED, texts).join('; ')}`,
-        };
-      });
-    },
+    troubles: () =>
+      troublesOf(
+        [...contests.values()],
+        'RecordContested',
+        (texts) => `not corrected for now, because another writer changes it each time: ${texts.join('; ')}`,
+      ),
   };
-}
-
-function ownsAnnotation(fields: unknown, annotation: string): boolean {
-  const annotations = (fields as { 'f:metadata'?: { 'f:annotations'?: Record<string, unknown> } } | undefined)?.[
-    'f:metadata'
-  ]?.['f:annotations'];
-  return annotations?.[`f:${annotation}`] !== undefined;
 }

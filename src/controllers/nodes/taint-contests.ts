@@ -1,17 +1,11 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { isNotFound } from '../../cluster/client/api-error.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import type { Loss } from '../../judge/node-drift.ts';
 import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
-import { atMost } from '../../kubernetes/text.ts';
-import type { ManagedFields } from '../../objects/managed-fields.ts';
 import { createAttempts } from '../../runtime/back-off.ts';
-import { describeOwner, fieldOwner } from '../managed-objects.ts';
 import type { Trouble } from '../reports.ts';
 import type { ClusterNode } from '../sources.ts';
-
-/** Taints that a status names, and refusals that it repeats. */
-const MAX_NAMED = 5;
+import { otherWriterOf, troublesOf } from './other-writers.ts';
 
 /** Nodes that the API server does not let be put right: for want of a right, or because another webhook objects. */
 export interface RefusedRepairs {
@@ -36,18 +30,12 @@ export function trackRefusedRepairs(onChange: () => void): RefusedRepairs {
       if (refusals.delete(node)) onChange();
     },
     has: (node) => refusals.has(node),
-    troubles() {
-      const all = [...refusals.values()];
-      return [...new Set(all.flatMap(({ policies }) => [...policies]))].sort().map((policy) => {
-        const messages = all.filter(({ policies }) => policies.has(policy)).map(({ message }) => message);
-        return {
-          kind: 'TaintPolicy',
-          policy,
-          reason: 'RepairRefused',
-          message: `the API server refuses the updates that restore taints: ${atMost(MAX_NAMED, messages).join(', ')}`,
-        };
-      });
-    },
+    troubles: () =>
+      troublesOf(
+        Array.from(refusals.values(), ({ policies, message }) => ({ policies, text: message })),
+        'RepairRefused',
+        (messages) => `the API server refuses the updates that restore taints: ${messages.join(', ')}`,
+      ),
   };
 }
 
@@ -68,10 +56,6 @@ export interface TaintContests {
   /** Ends those in which nothing has happened for the length of the window. */
   closeOld(): void;
   troubles(): readonly Trouble[];
-}
-
-interface NodeObject {
-  readonly metadata: { readonly managedFields?: readonly ManagedFields[] };
 }
 
 interface Contest {
@@ -100,21 +84,6 @@ export function trackTaintContests(options: { client: ApiClient; onChange: () =>
     onChange();
   }
 
-  /** Undefined also where no taint is left: a list that is gone has no owner. */
-  async function findRival(name: string): Promise<string | undefined> {
-    try {
-      const { metadata } = await client.request<NodeObject>('GET', `/api/v1/nodes/${name}`);
-      const owner = fieldOwner(metadata.managedFields ?? [], ['spec', 'taints']);
-      if (!owner) return undefined;
-      // Events without times are equal, and counted as one.
-      const { time: _, ...who } = owner;
-      return describeOwner(who);
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
-  }
-
   return {
     repaired: (node, taint) => repairs.record(keyOf(node, taint), performance.now()),
     isContested: (node, taint) => repairsOf(keyOf(node, taint)).length >= FIGHT.limit,
@@ -122,7 +91,7 @@ export function trackTaintContests(options: { client: ApiClient; onChange: () =>
       const key = keyOf(node, taint);
       const known = contests.get(key);
       if (known?.policies.has(policy.name)) return;
-      const rival = known?.rival ?? (await findRival(node.name));
+      const rival = known?.rival ?? (await otherWriterOf(client, node.name, ['spec', 'taints']));
       contests.set(key, { node: node.name, taint, policies: new Set(known?.policies).add(policy.name), rival });
       keysByNode.set(node.name, (keysByNode.get(node.name) ?? new Set()).add(key));
       onChange();
@@ -141,18 +110,12 @@ export function trackTaintContests(options: { client: ApiClient; onChange: () =>
       repairs.forget(FIGHT.windowMs, performance.now());
       for (const key of contests.keys()) if (repairsOf(key).length === 0) close(key);
     },
-    troubles() {
-      const all = [...contests.values()];
-      return [...new Set(all.flatMap(({ policies }) => [...policies]))].sort().map((policy) => {
-        const texts = all.filter(({ policies }) => policies.has(policy)).map(textOf);
-        return {
-          kind: 'TaintPolicy',
-          policy,
-          reason: 'TaintContested',
-          message: `not restored for now, because they are removed each time: ${atMost(MAX_NAMED, texts).join(', ')}`,
-        };
-      });
-    },
+    troubles: () =>
+      troublesOf(
+        Array.from(contests.values(), (contest) => ({ policies: contest.policies, text: textOf(contest) })),
+        'TaintContested',
+        (texts) => `not restored for now, because they are removed each time: ${texts.join(', ')}`,
+      ),
   };
 }
 

@@ -1,0 +1,70 @@
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { isNotFound } from '../../cluster/client/api-error.ts';
+import { atMost } from '../../kubernetes/text.ts';
+import type { ManagedFields } from '../../objects/managed-fields.ts';
+import { describeOwner, fieldOwner } from '../managed-objects.ts';
+import type { Trouble } from '../reports.ts';
+
+// What is common to the conflicts with other writers of nodes.
+
+/** Nodes or taints that a message names at most. */
+const MAX_NAMED = 5;
+
+interface NodeObject {
+  readonly metadata: { readonly managedFields?: readonly ManagedFields[] };
+}
+
+/**
+ * Who wrote a field of the node last, taintkeeper left out, for people. Undefined where the node or the field does not exist: a field
+ * that was removed has no owner.
+ *
+ * @param path for example `['spec', 'taints']`
+ * @throws ApiError
+ */
+export async function otherWriterOf(
+  client: Pick<ApiClient, 'request'>,
+  name: string,
+  path: readonly string[],
+  options?: Parameters<typeof fieldOwner>[2],
+): Promise<string | undefined> {
+  try {
+    const { metadata } = await client.request<NodeObject>('GET', `/api/v1/nodes/${name}`);
+    const owner = fieldOwner(metadata.managedFields ?? [], path, options);
+    if (!owner) return undefined;
+    // Events without times are equal, and counted as one.
+    const { time: _, ...who } = owner;
+    return `${describeOwner(who)}${who.subresource ? ` through nodes/${who.subresource}` : ''}`;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** What concerns TaintPolicies, by name. */
+export interface Concern {
+  readonly policies: Iterable<string>;
+  readonly text: string;
+}
+
+/** One problem for each policy, ordered by name. @param message from at most {@link MAX_NAMED} texts, and how many are left out */
+export function troublesOf(
+  concerns: readonly Concern[],
+  reason: string,
+  message: (texts: readonly string[]) => string,
+): Trouble[] {
+  const byPolicy = Map.groupBy(
+    concerns.flatMap(({ policies, text }) => Array.from(policies, (policy) => ({ policy, text }))),
+    ({ policy }) => policy,
+  );
+  return [...byPolicy.keys()].sort().map((policy) => ({
+    kind: 'TaintPolicy',
+    policy,
+    reason,
+    message: message(
+      atMost(
+        MAX_NAMED,
+        (byPolicy.get(policy) ?? []).map(({ text }) => text),
+      ),
+    ),
+  }));
+}
