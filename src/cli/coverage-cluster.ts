@@ -6,12 +6,15 @@ import { type DaemonSetCounts, type Placement, placementByStatus } from '../cove
 import type { InstalledDaemonSet } from '../coverage/remedies.ts';
 import { runsInAudit } from '../doctor/checks/policies.ts';
 import { policiesIn } from '../explain/sections.ts';
+import { readDocuments } from '../files/documents.ts';
 import { InputError } from '../files/text-files.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
-import { listPolicies } from './cluster-options.ts';
-import { type CoverageInput, readDaemonSet, readNode } from './coverage-input.ts';
+import { atCluster, listPolicies } from './cluster-options.ts';
+import { type CoverageInput, choose, coverageFrom, readDaemonSet, readNode } from './coverage-input.ts';
+import { absentNamespace, type SelectionOptions, type SourceOptions } from './coverage-options.ts';
+import { withProgress } from './output.ts';
 
 export const POD_CHOICES = ['auto', 'all', 'none'] as const;
 
@@ -28,17 +31,37 @@ interface LiveDaemonSet {
   readonly counts: DaemonSetCounts;
 }
 
+/** What is read of a cluster besides nodes and DaemonSets. */
+interface ClusterReading {
+  readonly pods: PodChoice;
+  /** Whether to read the TolerationPolicies. */
+  readonly withPolicies: boolean;
+}
+
 /**
- * The nodes and DaemonSets of a cluster, and where pods are.
- * @param namespaces of the DaemonSets, at least; none: all
- * @param withPolicies whether to read the TolerationPolicies
- * @throws ApiError, MalformedObjectError
+ * The nodes and DaemonSets of the files, or without files of a cluster, which the command is about.
+ * @throws InputError, ApiError, MalformedObjectError
  */
-export async function readCluster(
+export async function readCoverage(
+  files: readonly string[],
+  options: SourceOptions & SelectionOptions,
+  reading: ClusterReading,
+): Promise<CoverageInput> {
+  const { namespace = [] } = options;
+  if (files.length > 0) {
+    return choose(coverageFrom(await readDocuments(files), absentNamespace(namespace)), options, 'files');
+  }
+  const input = await atCluster(options, (client) =>
+    withProgress('reading the cluster', readCluster(client, namespace, reading)),
+  );
+  return choose(input, options, 'cluster');
+}
+
+/** @param namespaces of the DaemonSets, at least; none: all */
+async function readCluster(
   client: ApiClient,
   namespaces: readonly string[],
-  pods: PodChoice,
-  withPolicies: boolean,
+  { pods, withPolicies }: ClusterReading,
 ): Promise<CoverageInput> {
   const notes: string[] = [];
   const [tolerationPolicies, nodes, ...lists] = await Promise.all([

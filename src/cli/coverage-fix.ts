@@ -1,13 +1,9 @@
 import { type Command, Option } from 'commander';
 import { fixGaps, ROLE_TAINT_KEYS } from '../coverage/fix.ts';
 import { gapsOf, reportCoverage } from '../coverage/report.ts';
-import { readDocuments } from '../files/documents.ts';
-import { atCluster } from './cluster-options.ts';
-import { readCluster } from './coverage-cluster.ts';
+import { readCoverage } from './coverage-cluster.ts';
 import { FIX_FORMS, type FixForm, printFix } from './coverage-fix-output.ts';
-import { choose, coverageFrom } from './coverage-input.ts';
 import {
-  absentNamespace,
   filesOf,
   type SelectionOptions,
   type SourceOptions,
@@ -15,7 +11,7 @@ import {
   withSelection,
 } from './coverage-options.ts';
 import { repeatable } from './options.ts';
-import { asComments, asJson, tellAll, withProgress } from './output.ts';
+import { asComments, asJson, tellAll } from './output.ts';
 
 interface FixOptions extends SourceOptions, SelectionOptions {
   readonly as: FixForm;
@@ -61,14 +57,8 @@ Examples:
 }
 
 async function fix(files: readonly string[], options: FixOptions): Promise<void> {
-  const { namespace = [], as, taint = [], output } = options;
-  const read =
-    files.length > 0
-      ? readDocuments(files).then((documents) => coverageFrom(documents, absentNamespace(namespace)))
-      : atCluster(options, (client) =>
-          withProgress('reading the cluster', readCluster(client, namespace, 'none', as === 'policies')),
-        );
-  const input = choose(await read, options, files.length > 0 ? 'files' : 'cluster');
+  const { as, taint = [], output } = options;
+  const input = await readCoverage(files, options, { pods: 'none', withPolicies: as === 'policies' });
   const report = reportCoverage({ ...input, grouped: true, onlyGaps: false });
   const found = fixGaps(gapsOf(input), [...ROLE_TAINT_KEYS, ...taint], input.tolerationPolicies);
   const { comments, text, data } = printFix(found, as, { report, notes: input.notes });

@@ -1,15 +1,12 @@
 import { type Command, Option } from 'commander';
 import { criticalWithoutPriority, pendingOnFullNodes } from '../coverage/node-critical.ts';
 import { gapsOf, reportCoverage } from '../coverage/report.ts';
-import { readDocuments } from '../files/documents.ts';
 import { InputError } from '../files/text-files.ts';
-import { atCluster } from './cluster-options.ts';
-import { POD_CHOICES, type PodChoice, readCluster } from './coverage-cluster.ts';
+import { POD_CHOICES, type PodChoice, readCoverage } from './coverage-cluster.ts';
 import { fixCommand } from './coverage-fix.ts';
-import { type CoverageInput, choose, coverageFrom } from './coverage-input.ts';
+import type { CoverageInput } from './coverage-input.ts';
 import { migrateCommand } from './coverage-migrate.ts';
 import {
-  absentNamespace,
   filesOf,
   type SelectionOptions,
   type SourceOptions,
@@ -19,7 +16,6 @@ import {
 import { formatCoverage } from './coverage-output.ts';
 import { tolerationsCommand } from './coverage-tolerations.ts';
 import { EXIT, type OutputFormat, outputOption } from './options.ts';
-import { withProgress } from './output.ts';
 
 interface CoverageOptions extends SourceOptions, SelectionOptions {
   readonly pods: PodChoice;
@@ -95,15 +91,9 @@ function priorities({ daemonSets, placements }: CoverageInput) {
 
 /** @returns whether there are gaps */
 async function cover(files: readonly string[], options: CoverageOptions): Promise<boolean> {
-  const { namespace = [], pods, gaps: onlyGaps, groups: grouped, output: format } = options;
+  const { pods, gaps: onlyGaps, groups: grouped, output: format } = options;
   if (files.length > 0 && pods !== 'auto') throw new InputError(['--pods needs a cluster, not files']);
-  const read =
-    files.length > 0
-      ? readDocuments(files).then((documents) => coverageFrom(documents, absentNamespace(namespace)))
-      : atCluster(options, (client) =>
-          withProgress('reading the cluster', readCluster(client, namespace, pods, false)),
-        );
-  const input = choose(await read, options, files.length > 0 ? 'files' : 'cluster');
+  const input = await readCoverage(files, options, { pods, withPolicies: false });
   const report = reportCoverage({ ...input, grouped, onlyGaps });
   process.stdout.write(
     formatCoverage(report, { notes: input.notes, grouped, format, ...(onlyGaps ? {} : priorities(input)) }),
