@@ -5,7 +5,7 @@ import { run } from './cli/run-command.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const GUIDE = readFileSync(join(ROOT, 'docs', 'coverage.md'), 'utf8');
-const BLOCKS = [...GUIDE.matchAll(/^```console\n\$ npx taintkeeper (.*)\n([\s\S]*?)^```$/gm)].map(
+const BLOCKS = [...GUIDE.matchAll(/^```console\n\$ taintkeeper (.*)\n([\s\S]*?)^```$/gm)].map(
   ([, command = '', output = '']) => ({ command, output }),
 );
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { run } from './cli/run-command.ts';
 import { allPages, commandsOf } from './docs/pages.ts';
 
-const EXPORT = /^npx taintkeeper (export .*) \| grep '\^#'$/;
+const EXPORT = /^taintkeeper (export .*) \| grep '\^#'$/;
 
 const shown = allPages().flatMap((page) =>
   commandsOf(page).flatMap(({ command, output }) => {

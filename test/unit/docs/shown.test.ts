@@ -1,11 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parsePolicies } from '../../../src/files/policy-files.ts';
 import { run } from '../cli/run-command.ts';
 import { allPages, blocksOf, commandsOf, ROOT } from './pages.ts';
 
-const REVIEW = 'npx taintkeeper review ';
+const REVIEW = 'taintkeeper review ';
 
 const shown = allPages().flatMap((page) => commandsOf(page).map((command) => ({ page: page.path, ...command })));
 const reviews = shown.filter(({ command, output }) => command.startsWith(REVIEW) && output !== '');
@@ -27,7 +27,7 @@ it('the pages show commands, files and policies', () => {
 
 describe('what a page shows of review is what it prints', () => {
   it.each(reviews)('$page: $command', async ({ command, output }) => {
-    const { code, stdout, stderr } = await run(...command.split(' ').slice(2));
+    const { code, stdout, stderr } = await run(...command.split(' ').slice(1));
 
     expect(code === 0 || code === 1).toBe(true);
     // As a terminal shows it: what there is to know comes first.
@@ -36,11 +36,11 @@ describe('what a page shows of review is what it prints', () => {
   });
 });
 
-const AUTHORIZATIONS = 'npx taintkeeper coverage tolerations ';
+const AUTHORIZATIONS = 'taintkeeper coverage tolerations ';
 const authorizations = shown.filter(({ command, output }) => command.startsWith(AUTHORIZATIONS) && output !== '');
 
 it.each(authorizations)('$page: $command', async ({ command, output }) => {
-  expect((await run(...command.split(' ').slice(2))).stdout).toBe(output);
+  expect((await run(...command.split(' ').slice(1))).stdout).toBe(output);
 });
 
 describe('a block that names a file is that file', () => {
@@ -53,4 +53,15 @@ describe('a policy that a page shows is valid', () => {
   it.each(policies)('$page, number $index', ({ page, block }) => {
     expect(parsePolicies([{ text: block, name: page }]).length).toBeGreaterThan(0);
   });
+});
+
+it('no page and no message tells anyone to run a package of npm that is not published', () => {
+  const sources = globSync(['src/**/*.ts', 'manifests/**/*.yaml', 'scripts/**/*.ts'], { cwd: ROOT }).map((path) => ({
+    path,
+    text: readFileSync(join(ROOT, path), 'utf8'),
+  }));
+  const advertised = [...allPages(), ...sources].flatMap(({ path, text }) =>
+    text.split('\n').flatMap((line) => (/\bnpx (--yes |-y )?taintkeeper\b/.test(line) ? [`${path}: ${line}`] : [])),
+  );
+  expect(advertised).toEqual([expect.stringMatching(/^docs\/install\.md: Do not run `npx taintkeeper`/)]);
 });

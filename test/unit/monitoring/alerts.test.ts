@@ -50,7 +50,7 @@ describe.each(RULES)('$alert', ({ alert, expr, labels, annotations, for: wait })
       'Diagnosis',
       'Mitigation',
     ]);
-    expect(text).toContain('npx taintkeeper doctor --namespace taintkeeper');
+    expect(text).toContain('taintkeeper doctor --namespace taintkeeper');
   });
 });
 
