@@ -103,7 +103,7 @@ export function carriesProtected(taints: 'added' | 'taints', policies: readonly 
  * can know.
  */
 export function mayReturn(policies: readonly CompiledTaintPolicy[]): Expression {
-  const surviving = policies.filter(({ survives }) => survives);
+  const surviving = policies.filter(({ deletedNodeRetentionMs }) => deletedNodeRetentionMs !== undefined);
   return anyPolicy(surviving, (policy) => conditionsOf(policy).selects.after, { whoever: true });
 }
 

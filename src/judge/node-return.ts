@@ -12,7 +12,7 @@ export interface NodeRecord {
   /** The {@link mark} of the Node's uid: another Node of that name has another one. */
   readonly uid: string;
   readonly machine: MachineMarks;
-  /** What the Node is to carry by policies with `surviveDeletion`. */
+  /** What the Node is to carry by policies with `deletedNodeRetentionSeconds`. */
   readonly taints: readonly Taint[];
   /** When it was deleted, in milliseconds since the epoch; undefined while it is there, or nobody has seen it go. */
   readonly deletedAt?: number | undefined;
@@ -38,7 +38,7 @@ export function owedTaints(
 ): OwedTaint[] {
   const isSame = sameMachine(machine, node.machine);
   return policies
-    .filter((policy) => policy.survives && policy.selectsNode(node.labels))
+    .filter((policy) => policy.deletedNodeRetentionMs !== undefined && policy.selectsNode(node.labels))
     .flatMap((policy) => {
       const carried = deletedAt === undefined && policy.mode === 'Audit' ? [] : taints;
       const wanted = [
@@ -53,8 +53,15 @@ export function owedTaints(
     });
 }
 
-function isOwed(taint: Taint, { survives, protectedBy }: CompiledTaintPolicy, ageMs: number, isSame: boolean): boolean {
-  return survives !== undefined && ageMs < survives.forMs && isSame && protectedBy(taint) !== undefined;
+function isOwed(
+  taint: Taint,
+  { deletedNodeRetentionMs, protectedBy }: CompiledTaintPolicy,
+  ageMs: number,
+  isSame: boolean,
+): boolean {
+  return (
+    deletedNodeRetentionMs !== undefined && ageMs < deletedNodeRetentionMs && isSame && protectedBy(taint) !== undefined
+  );
 }
 
 /** By what records are kept and forgotten. */
@@ -78,7 +85,7 @@ export function recordOf(
   node: RecordedNode | undefined,
   { policies, now, forgets }: RecordKeeping,
 ): NodeRecord | undefined {
-  const surviving = policies.filter(({ survives }) => survives);
+  const surviving = policies.filter(({ deletedNodeRetentionMs }) => deletedNodeRetentionMs !== undefined);
   const isUnwanted = (taint: Taint) => surviving.every(({ protectedBy }) => protectedBy(taint) === undefined);
   const left = (taints: readonly Taint[], since: number, isSame: boolean) =>
     taints.filter(

@@ -165,8 +165,8 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
         field: 'spec.taints',
         message: 'a node that runs gets no Present taint that it lacks: only one that registers does',
       },
-    policy.survives !== undefined && {
-      field: 'spec.surviveDeletion',
+    policy.deletedNodeRetentionMs !== undefined && {
+      field: 'spec.deletedNodeRetentionSeconds',
       message: 'a node that was deleted and registers anew gets nothing back: what it carried is not in its object',
     },
     releasable &&

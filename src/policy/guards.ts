@@ -85,37 +85,17 @@ export function compileAuthorization<Rule extends { readonly tolerate?: string }
  */
 export const MAX_AUTHORIZED_RULES = 12;
 
-/** `spec.surviveDeletion` of a TaintPolicy. */
-export const SurviveDeletionSchema = Type.Object(
-  {
-    hours: Type.Integer({
-      description: 'How many hours after its deletion a node that registers anew gets its taints back.',
-      format: 'int32',
-      minimum: 1,
-      maximum: 8_760,
-    }),
-  },
-  {
-    description:
-      'A node that is deleted and registers anew under its name, on the same machine, gets the protected taints that it carried. ' +
-      'The machine is known by its providerID or systemUUID; where neither is known, the name decides. Taints that ' +
-      'were removed with permission before stay off.',
-    additionalProperties: false,
-  },
-);
-
-/** For how long after its deletion, in milliseconds. */
-export interface Survival {
-  readonly forMs: number;
-}
-
-export function survivalOf({
-  surviveDeletion,
-}: {
-  readonly surviveDeletion?: Static<typeof SurviveDeletionSchema>;
-}): Survival | undefined {
-  return surviveDeletion && { forMs: surviveDeletion.hours * 3_600_000 };
-}
+/** `spec.deletedNodeRetentionSeconds` of a TaintPolicy. */
+export const DeletedNodeRetentionSchema = Type.Integer({
+  description:
+    'For how many seconds after the deletion of a node its protected taints are kept. A node that registers within this time ' +
+    'under the same name, on the same machine, gets them back. taintkeeper recognizes the machine by its providerID or ' +
+    'systemUUID. Where neither is known, the name decides. Taints that were removed with permission before stay off. ' +
+    'Without this field, nothing is kept.',
+  format: 'int32',
+  minimum: 1,
+  maximum: 31_536_000,
+});
 
 /** `spec.leaving` of a TaintPolicy. */
 export const LeavingSchema = Type.Enum(['Record', 'Refuse'], {

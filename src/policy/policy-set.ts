@@ -7,7 +7,7 @@ import {
   type DaemonSetSelection,
   type SelectableDaemonSet,
 } from './daemon-set-selection.ts';
-import { type CompiledAuthorization, compileAuthorization, type Survival, survivalOf } from './guards.ts';
+import { type CompiledAuthorization, compileAuthorization } from './guards.ts';
 import type { Policy, TaintPolicy, TolerationPolicy } from './policy.ts';
 import { type CompiledRecoveryPolicy, compileRecoveryPolicy } from './recovery-policy.ts';
 import {
@@ -79,8 +79,8 @@ export interface CompiledTaintPolicy {
   guardedBy(taint: Taint): string | undefined;
   /** What becomes of an update of labels by which a node leaves the policy with a protected taint on it. */
   readonly leaving: NonNullable<TaintPolicySpec['leaving']>;
-  /** Whether a node that registers anew gets its taints back. */
-  readonly survives: Survival | undefined;
+  /** For how long after its deletion a node that registers again gets its taints back; undefined where it does not. */
+  readonly deletedNodeRetentionMs: number | undefined;
   /** Who may tolerate; undefined where no rule asks. */
   readonly authorization: CompiledAuthorization<CompiledTaintRule> | undefined;
 }
@@ -196,7 +196,8 @@ export function compileTaintPolicy(
       (protection.exactly(taint) ?? (!waits || isSettled(taint) ? protection.byPattern(taint) : undefined))?.field,
     guardedBy: (taint) => (guard.exactly(taint) ?? guard.byPattern(taint))?.field,
     leaving: spec.leaving ?? 'Record',
-    survives: survivalOf(spec),
+    deletedNodeRetentionMs:
+      spec.deletedNodeRetentionSeconds === undefined ? undefined : 1_000 * spec.deletedNodeRetentionSeconds,
     authorization: compileAuthorization(spec.authorization, stated, audit),
   };
 }

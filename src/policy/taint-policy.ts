@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { isPattern } from '../kubernetes/pattern.ts';
-import { AuthorizationSchema, LeavingSchema, SurviveDeletionSchema } from './guards.ts';
+import { AuthorizationSchema, DeletedNodeRetentionSchema, LeavingSchema } from './guards.ts';
 import type { Problem } from './problem.ts';
 import { BackstopSchema, brokenConstraints, celValidations, NamePatterns } from './schema.ts';
 import { LabelSelectorSchema } from './selector.ts';
@@ -111,7 +111,7 @@ export const TaintPolicySpecSchema = Type.Object(
     backstop: Type.Optional(BackstopSchema),
     leaving: Type.Optional(LeavingSchema),
     authorization: Type.Optional(AuthorizationSchema),
-    surviveDeletion: Type.Optional(SurviveDeletionSchema),
+    deletedNodeRetentionSeconds: Type.Optional(DeletedNodeRetentionSchema),
   },
   {
     description: 'Which taints are protected on which nodes, and how.',

@@ -160,5 +160,5 @@ function announceLoad(load: PolicyLoad, audit: boolean, metrics: AdmissionMetric
 function idleHere({ kind, spec }: Policy, title: string): string[] {
   if (kind === 'RecoveryPolicy') return [title];
   if (kind !== 'TaintPolicy') return [];
-  return spec.surviveDeletion ? [`${title}: surviveDeletion`] : [];
+  return spec.deletedNodeRetentionSeconds ? [`${title}: deletedNodeRetentionSeconds`] : [];
 }

@@ -95,7 +95,12 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
 
   const records = nodeRecords({ client, namespace, log });
   policies.changes.subscribe(() => {
-    if (policies.snapshot().compiled.taintPolicies.some(({ survives }) => survives)) records.follow();
+    if (
+      policies
+        .snapshot()
+        .compiled.taintPolicies.some(({ deletedNodeRetentionMs }) => deletedNodeRetentionMs !== undefined)
+    )
+      records.follow();
   });
   starting.defer(async () => void (await records.stop()));
 

@@ -11,7 +11,7 @@ import { nodeEntries } from './node-entries.ts';
  *
  * - updates of nodes with more taints than the expression names, 384 or 512 for few policies: those that change a taint with a protected
  *   key, or the order of such taints; from some thousands of taints on, those that change any taint;
- * - new nodes for which a policy with `surviveDeletion` is, in both phases: what nodes carried before is not in their objects;
+ * - new nodes for which a policy with `deletedNodeRetentionSeconds` is, in both phases: what nodes carried before is not in their objects;
  * - new nodes with more than 512 taints, and DaemonSets with more than 512 tolerations, or fewer where the expression says so;
  * - requesters with more than 64 groups, or names of more than 256 characters: no wildcard exempts them;
  * - updates by nodes themselves that drop or add a taint, which NodeRestriction refuses before;

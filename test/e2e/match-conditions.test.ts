@@ -204,7 +204,7 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
         mode,
         nodeSelector: { matchLabels: { pool: name } },
         taints: [{ key: 'dedicated' }],
-        surviveDeletion: { hours: 1 },
+        deletedNodeRetentionSeconds: 3600,
       },
     });
     const policies = [surviving('restoring', 'Restore'), surviving('watching', 'Audit')];

@@ -34,7 +34,7 @@ describeWithControlPlane('a node that is deleted and registers anew', {}, (cp) =
   beforeAll(async () => {
     installation = await install(cp());
     await installation.start(['a', 'b']);
-    const more = { taints: [{ key: GPU.key }], surviveDeletion: { hours: 1 } };
+    const more = { taints: [{ key: GPU.key }], deletedNodeRetentionSeconds: 3600 };
     for (const [name, mode] of [
       ['restoring', 'Restore'],
       ['denying', 'Deny'],

@@ -180,7 +180,7 @@ const guards = fc.oneof(
   { weight: 6, arbitrary: fc.constant({}) },
   fc.record({ leaving: oneOf('Record', 'Refuse') }),
   fc.record({
-    surviveDeletion: fields({ hours: whole(1, 8_760) }, ['hours']),
+    deletedNodeRetentionSeconds: whole(1, 31_536_000),
   }),
   fc.record({
     authorization: fields({

@@ -76,7 +76,7 @@ export const VERDICTS: readonly Verdict[] = [
     backstop: 'Native',
     leaving: 'Refuse',
     authorization: { mode: 'Deny', exceptNamespaces: ['kube-system', 'team-*'] },
-    surviveDeletion: { hours: 24 },
+    deletedNodeRetentionSeconds: 86_400,
   }),
   taint('every list and text at its bounds', {
     nodeSelector: selectorAtItsBounds,
@@ -131,7 +131,9 @@ export const VERDICTS: readonly Verdict[] = [
     'spec.taints',
     'a rule with ensure: Nothing needs additions: Guarded or tolerate: Authorized',
   ),
-  taint('no hours', { surviveDeletion: {} }, 'spec.surviveDeletion'),
+  taint('no retention', { deletedNodeRetentionSeconds: 0 }, 'spec.deletedNodeRetentionSeconds'),
+  taint('a year of retention', { deletedNodeRetentionSeconds: 31_536_000 }),
+  taint('more than a year', { deletedNodeRetentionSeconds: 31_536_001 }, 'spec.deletedNodeRetentionSeconds'),
   taint('no exceptions', { taints: [{ key: '*', except: [] }] }, 'spec.taints[0].except'),
   taint('too many exceptions', { taints: [{ key: '*', except: times(33, () => 'a') }] }, 'spec.taints[0].except'),
   taint(

@@ -52,7 +52,7 @@ export interface NodeReturns {
 export function startNodeRecords(context: NodeRecordsContext, onOwed: (name: string) => void): NodeReturns {
   const { client, nodeRecords: store, namespace, synced, nodes, policies, reports, log, signal } = context;
   const compiled = () => policies.snapshot().compiled.taintPolicies;
-  const surviving = () => compiled().filter(({ survives }) => survives);
+  const surviving = () => compiled().filter(({ deletedNodeRetentionMs }) => deletedNodeRetentionMs !== undefined);
   /** By the names of nodes; undefined until they have been read. */
   let records: Map<string, NodeRecord> | undefined;
   let seen: StoredRecords | undefined;

@@ -266,7 +266,7 @@ it('keys that every object inherits are read as they stand', () => {
 
 describe('a node that registers anew', () => {
   const surviving = policySet({
-    taint: { s: { mode: 'Restore', taints: [{ key: 'dedicated' }], surviveDeletion: { hours: 1 } } },
+    taint: { s: { mode: 'Restore', taints: [{ key: 'dedicated' }], deletedNodeRetentionSeconds: 3600 } },
   });
   const record = { uid: 'first', machine: machineMarks({ systemUUID: 'a', providerID: 'p' }), taints: [gpu] };
   const former = (names: readonly string[]) => ({

@@ -24,7 +24,7 @@ const MACHINE = { systemUUID: 'EC2A6B1E-0001', providerID: 'aws:///a/i-1' };
 const surviving = (more: Partial<TaintPolicySpec> = {}): TaintPolicySpec => ({
   mode: 'Restore',
   taints: [{ key: 'dedicated' }],
-  surviveDeletion: { hours: 24 },
+  deletedNodeRetentionSeconds: 86_400,
   ...more,
 });
 const policies = (more: Partial<TaintPolicySpec> = {}) => policySet({ taint: { p: surviving(more) } });
@@ -133,7 +133,7 @@ describe('what is recorded of a node', () => {
     expect(recordOf(record, undefined, at(policies(), START + HOUR))?.deletedAt).toBe(START);
   });
 
-  it('is forgotten when the hours are over, or the policy says it no more', () => {
+  it('is forgotten when the retention is over, or the policy says it no more', () => {
     const record = deleted(policies());
     expect(recordOf(record, undefined, at(policies(), START + 24 * HOUR - 1))).toEqual(record);
     expect(recordOf(record, undefined, at(policies(), START + 24 * HOUR))).toBeUndefined();
@@ -150,8 +150,8 @@ describe('a node that registers anew', () => {
   it.each<{ why: string; after: number; taints: string[] }>([
     { why: 'a second later', after: 1_000, taints: ['dedicated=gpu:NoSchedule'] },
     { why: 'an hour later', after: HOUR, taints: ['dedicated=gpu:NoSchedule'] },
-    { why: 'just within the hours', after: 24 * HOUR - 1, taints: ['dedicated=gpu:NoSchedule'] },
-    { why: 'when the hours are over', after: 24 * HOUR, taints: [] },
+    { why: 'just within the retention', after: 24 * HOUR - 1, taints: ['dedicated=gpu:NoSchedule'] },
+    { why: 'when the retention is over', after: 24 * HOUR, taints: [] },
   ])('is owed what it carried, $why: $taints', ({ after, taints }) => {
     expect(owedTo(deleted(policies()), { uid: 'second' }, policies(), START + after)).toEqual(taints);
   });
@@ -242,7 +242,7 @@ describe('a node that came back while nobody was asked', () => {
     expect(paid?.deletedAt).toBeUndefined();
   });
 
-  it('is owed nothing more when the hours are over, nor on another machine', () => {
+  it('is owed nothing more when the retention is over, nor on another machine', () => {
     const record = deleted(policies());
     const back = recordOf(record, nodeOf({ uid: 'second' }), at(policies(), START + HOUR));
     expect(recordOf(back, nodeOf({ uid: 'second' }), at(policies(), START + 24 * HOUR))).toBeUndefined();

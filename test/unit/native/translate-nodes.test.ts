@@ -180,9 +180,9 @@ describe('what it does not say', () => {
     ],
     [
       'a node that comes back',
-      { p: { mode: 'Audit', taints: [{ key: 'a' }], surviveDeletion: { hours: 1 } } },
+      { p: { mode: 'Audit', taints: [{ key: 'a' }], deletedNodeRetentionSeconds: 3600 } },
       {},
-      ['spec.surviveDeletion: a node that was deleted and registers anew'],
+      ['spec.deletedNodeRetentionSeconds: a node that was deleted and registers anew'],
     ],
     [
       'Restore without MutatingAdmissionPolicy',

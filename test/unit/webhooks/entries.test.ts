@@ -83,10 +83,10 @@ describe('what they are kept away from by selectors', () => {
   });
 });
 
-it('every new node that a policy with surviveDeletion is for is asked about: what it carried is not in its object', () => {
-  const survives = { surviveDeletion: { hours: 1 } };
+it('every new node that a policy with deletedNodeRetentionSeconds is for is asked about: what it carried is not in its object', () => {
+  const retention = { deletedNodeRetentionSeconds: 3600 };
   const conditions = (spec: Partial<TaintPolicySpec>) => {
-    const entries = webhookEntries([taintPolicy({ ...survives, ...spec })]);
+    const entries = webhookEntries([taintPolicy({ ...retention, ...spec })]);
     return [
       expressionOf(entries, 'register', 'concerns-a-policy'),
       expressionOf(entries, 'report-registration', 'lacks-present-taint'),
@@ -195,7 +195,7 @@ describe('which webhooks the policies need', () => {
     ],
     [
       'nodes that come back',
-      [taintPolicy({ mode: 'Restore', surviveDeletion: { hours: 1 } })],
+      [taintPolicy({ mode: 'Restore', deletedNodeRetentionSeconds: 3600 })],
       [
         'mutate register: CREATE nodes, Ignore',
         'mutate restore: UPDATE nodes, Ignore',
@@ -205,7 +205,7 @@ describe('which webhooks the policies need', () => {
     ],
     [
       'nodes that come back, of an Audit policy',
-      [taintPolicy({ mode: 'Audit', surviveDeletion: { hours: 1 } })],
+      [taintPolicy({ mode: 'Audit', deletedNodeRetentionSeconds: 3600 })],
       ['validate report: UPDATE nodes, Ignore', 'validate report-registration: CREATE nodes, Ignore'],
     ],
     [

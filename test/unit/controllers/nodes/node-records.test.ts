@@ -15,7 +15,7 @@ const MACHINE = machineMarks({ systemUUID: 'one' });
 const spec = (more: Partial<TaintPolicySpec> = {}): TaintPolicySpec => ({
   mode: 'Restore',
   taints: [{ key: 'dedicated' }],
-  surviveDeletion: { hours: 24 },
+  deletedNodeRetentionSeconds: 86_400,
   ...more,
 });
 const onMachine = (name: string, taints: readonly Taint[], uid?: string, machine = MACHINE) => {
@@ -71,7 +71,7 @@ describe('what the leader keeps of nodes', () => {
     expect(parseRecord(cluster.configMaps.entries().n1 ?? '')?.taints).toEqual([GPU]);
   });
 
-  it('is forgotten when the hours are over', async () => {
+  it('is forgotten when the retention is over', async () => {
     const cluster = startRepair({ p: spec() }, [onMachine('n1', [GPU])], {
       stored: { ...kept('old', Date.now() - 24 * HOUR), ...kept('young', Date.now() - 23 * HOUR) },
     });
@@ -140,7 +140,7 @@ describe('a node that came back', () => {
   });
 
   it.each([
-    { why: 'within the hours', after: 23 * HOUR, machine: MACHINE, taints: [GPU] },
+    { why: 'within the retention', after: 23 * HOUR, machine: MACHINE, taints: [GPU] },
     { why: 'when they are over', after: 24 * HOUR, machine: MACHINE, taints: [] },
     { why: 'on another machine', after: HOUR, machine: machineMarks({ systemUUID: 'two' }), taints: [] },
   ])('while nobody led, $why, has $taints', async ({ after, machine, taints }) => {
