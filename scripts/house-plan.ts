@@ -20,12 +20,12 @@ export function housePlan(files: readonly SourceFile[]): string {
     Object.entries(floor).map(([room, what]) => {
       const inside = files.filter(({ path }) => roomOf(path) === room);
       const name = inside.some(({ path }) => path.includes('/')) ? `${room}/` : `${room}.ts`;
-      return `| ${FLOORS.length - fromTop} | \`${name}\` | ${what} | ${inside.length} | ${importedRooms(room, inside)} |`;
+      return `| ${FLOORS.length - fromTop} | \`${name}\` | ${what} | ${importedRooms(room, inside)} |`;
     }),
   );
   return [
-    '| floor | room | what is in it | files | imports from |',
-    '| --: | --- | --- | --: | --- |',
+    '| floor | room | what is in it | imports from |',
+    '| --: | --- | --- | --- |',
     ...rows,
     '',
     `Pure rooms, without I/O, clock or chance, and with no package but the schema library: ${PURE_ROOMS.join(', ')}.`,

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Operation } from 'fast-json-patch';
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { ApiError, isFinal, isNotFound } from '../cluster/client/api-error.ts';
+import { isFinal, isNotFound } from '../cluster/client/api-error.ts';
+import { patchGuarded } from '../cluster/guarded-patch.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import {
   type ClusterDaemonSet,
@@ -108,10 +109,11 @@ export interface Leftovers {
 }
 
 /** Every agent on every node is told of each. The default of kubectl and client-go. */
-const WRITES = { burst: 50, refillMs: 20 };
-const MAX_ATTEMPTS = 5;
+export const WRITES = { burst: 50, refillMs: 20 };
 const LOOK_MS = 500;
-const CONTENT_TYPE = 'application/json-patch+json';
+
+/** The field manager of what the command writes. */
+export const CLEANUP_MANAGER = 'taintkeeper-cleanup';
 
 /** @throws ApiError */
 export async function findLeftovers(client: ApiClient): Promise<Leftovers> {
@@ -160,32 +162,18 @@ async function cleanObject(
   { tolerations, dryRun, rolloutTimeoutMs, onProgress }: CleaningOptions,
 ): Promise<void> {
   if (dryRun === 'client') return;
-  const read = first.resource === 'nodes' ? readNode : readDaemonSet;
-  const path = pathOf(first);
-  let leftover: Leftover = first;
-  for (let attempt = 1; ; attempt++) {
-    try {
-      const body = cleaningPatch(leftover, tolerations);
-      if (body.length === 0) return;
-      const query = { fieldManager: 'taintkeeper-cleanup', dryRun: dryRun === 'server' ? 'All' : undefined };
-      const after = read(await client.request('PATCH', path, { query, body, contentType: CONTENT_TYPE }));
-      const rolls = tolerations && leftover.tolerations.length > 0 && dryRun === 'none';
-      if (!rolls || after.resource === 'nodes') return;
-      onProgress(`waiting until the pods of ${titleOf(after)} are replaced`);
-      return await rolledOut(client, after, unready, rolloutTimeoutMs);
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      if (error.status === 404) return;
-      // 422: a test failed. Somebody was faster, and what is there now is another one.
-      if (![409, 422].includes(error.status) || attempt === MAX_ATTEMPTS) throw error;
-      const now = await client.request('GET', path).catch((fault) => {
-        if (isNotFound(fault)) return undefined;
-        throw fault;
-      });
-      if (now === undefined) return;
-      leftover = read(now);
-    }
-  }
+  const after = await patchGuarded(client, {
+    path: pathOf(first),
+    first,
+    read: first.resource === 'nodes' ? readNode : readDaemonSet,
+    patch: (leftover: Leftover) => cleaningPatch(leftover, tolerations),
+    fieldManager: CLEANUP_MANAGER,
+    dryRun: dryRun === 'server',
+  });
+  const rolls = tolerations && first.tolerations.length > 0 && dryRun === 'none';
+  if (!rolls || after === undefined || after.resource === 'nodes') return;
+  onProgress(`waiting until the pods of ${titleOf(after)} are replaced`);
+  await rolledOut(client, after, unready, rolloutTimeoutMs);
 }
 
 /**

@@ -8,6 +8,7 @@ import { atMost, count, printable } from '../kubernetes/text.ts';
 import { VERSION } from '../version.ts';
 import { type Cleaned, type CleaningOptions, clean, DRY_RUNS, findLeftovers } from './cleanup-cluster.ts';
 import { formatCleanup } from './cleanup-output.ts';
+import { cleanupTaintsCommand } from './cleanup-taints.ts';
 import { asInputError, CLUSTER_OPTIONS, parseSeconds } from './cluster-options.ts';
 import { EXIT, type OutputFormat, outputOption } from './options.ts';
 import { withProgress } from './output.ts';
@@ -66,13 +67,15 @@ Exit code: 0 all of it is gone (or nothing was there), 1 something is not, 2 it 
 Examples:
   taintkeeper cleanup --dry-run                  what is left, in the current context
   taintkeeper cleanup                            annotations go, tolerations stay
-  taintkeeper cleanup --tolerations              tolerations go, too, one DaemonSet after the other`,
+  taintkeeper cleanup --tolerations              tolerations go, too, one DaemonSet after the other
+  taintkeeper cleanup taints --policy gpu-pool   the taints that a policy required`,
     )
     .action(async (options: CleanupOptions) => {
       const cleaned = await cleanUp(options);
       process.stdout.write(formatCleanup(cleaned, options, options.output));
       exit(cleaned.every(({ result }) => result === 'removed') ? EXIT.ok : EXIT.trouble);
-    });
+    })
+    .addCommand(cleanupTaintsCommand(exit));
 }
 
 /** @throws InputError for a cluster that cannot be looked at, or where taintkeeper is at work */

@@ -1,0 +1,48 @@
+import type { Operation } from 'fast-json-patch';
+import type { ApiClient } from './client/api-client.ts';
+import { ApiError, isNotFound } from './client/api-error.ts';
+
+const MAX_ATTEMPTS = 5;
+
+/** A write of an object that may change meanwhile. */
+export interface GuardedPatch<T> {
+  readonly path: string;
+  /** The object as it was last read. */
+  readonly first: T;
+  /** @throws MalformedObjectError */
+  readonly read: (object: unknown) => T;
+  /** The JSON patch (RFC 6902), whose `test` operations fail where the object is no longer what was read. An empty one ends it. */
+  readonly patch: (current: T) => readonly Operation[];
+  readonly fieldManager: string;
+  /** Has the API server try it without keeping it. */
+  readonly dryRun: boolean;
+}
+
+/**
+ * Patches an object, and reads it again where it has changed.
+ * @returns the object after the patch; undefined where there was nothing to do, or the object does not exist any more
+ * @throws ApiError
+ */
+export async function patchGuarded<T>(client: ApiClient, options: GuardedPatch<T>): Promise<T | undefined> {
+  const { path, first, read, patch, fieldManager, dryRun } = options;
+  let current = first;
+  for (let attempt = 1; ; attempt++) {
+    const body = patch(current);
+    if (body.length === 0) return undefined;
+    try {
+      const query = { fieldManager, dryRun: dryRun ? 'All' : undefined };
+      return read(await client.request('PATCH', path, { query, body, contentType: 'application/json-patch+json' }));
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      if (error.status === 404) return undefined;
+      // 422: a test failed, because the object has changed.
+      if (![409, 422].includes(error.status) || attempt === MAX_ATTEMPTS) throw error;
+    }
+    try {
+      current = read(await client.request('GET', path));
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import { identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { settledOn } from './memory.ts';
+import type { NodeView } from './node-view.ts';
+
+/** A taint that a node carries and a policy requires there. */
+export interface RequiredTaint {
+  readonly taint: Taint;
+  /** Why it cannot be removed; undefined where it can. */
+  readonly kept: KeptReason | undefined;
+}
+
+export type KeptReason =
+  /** The node carries it with a value that taintkeeper does not set for the policy. */
+  | { readonly reason: 'OtherValue' }
+  /** The policy does not select the node by its labels of today. */
+  | { readonly reason: 'NotSelected' }
+  /** Another policy protects it on the node. */
+  | { readonly reason: 'Protected'; readonly by: string };
+
+/**
+ * The taints of a node that a policy requires, and whether they can be removed once it requires them no longer.
+ *
+ * @param others the policies that stay in force
+ */
+export function requiredTaintsOn(
+  node: Pick<NodeView, 'labels' | 'taints' | 'remembered'>,
+  policy: CompiledTaintPolicy,
+  others: readonly CompiledTaintPolicy[],
+): RequiredTaint[] {
+  const values = valuesOf(policy.present.map(({ value: { taint } }) => taint));
+  const isEstablished = settledOn(node.remembered);
+  const protectorOf = (taint: Taint) =>
+    others.find(
+      (other) =>
+        other.mode !== 'Audit' && other.selectsNode(node.labels) && other.heldBy(taint, isEstablished) !== undefined,
+    );
+  return node.taints
+    .filter((taint) => values.has(identity(taint)))
+    .map((taint): RequiredTaint => {
+      if (values.get(identity(taint)) !== (taint.value ?? '')) return { taint, kept: { reason: 'OtherValue' } };
+      if (!policy.selectsNode(node.labels)) return { taint, kept: { reason: 'NotSelected' } };
+      const by = protectorOf(taint)?.name;
+      return { taint, kept: by === undefined ? undefined : { reason: 'Protected', by } };
+    });
+}

@@ -1,0 +1,76 @@
+import { expect, it } from 'vitest';
+import { requiredTaintsOn } from '../../../src/judge/required-taints.ts';
+import { policySet } from '../policy/policies.ts';
+
+const GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' } as const;
+
+const pool = policySet({
+  taint: {
+    pool: {
+      mode: 'Audit',
+      nodeSelector: { matchLabels: { pool: 'gpu' } },
+      taints: [
+        { ...GPU, ensure: 'Present' },
+        { key: 'any', effect: 'NoExecute', ensure: 'Present' },
+        { key: 'preserved', effect: 'NoSchedule' },
+      ],
+    },
+  },
+}).taintPolicies[0];
+if (!pool) throw new Error('there is a policy');
+
+const node = (taints: object[], labels: Record<string, string> = { pool: 'gpu' }, remembered?: string) => ({
+  labels,
+  taints: taints as { key: string; value?: string; effect: string }[],
+  remembered,
+});
+
+const keptOn = (on: ReturnType<typeof node>, others: Parameters<typeof requiredTaintsOn>[2] = []) =>
+  requiredTaintsOn(on, pool, others).map(({ taint, kept }) => [taint.key, kept]);
+
+it('are those that the policy requires, and no others', () => {
+  const taints = [
+    { key: 'preserved', effect: 'NoSchedule' },
+    { ...GPU, timeAdded: '2026-01-01T00:00:00Z' },
+  ];
+  expect(keptOn(node([...taints, { key: 'any', effect: 'NoExecute' }]))).toEqual([
+    ['dedicated', undefined],
+    ['any', undefined],
+  ]);
+  expect(keptOn(node([{ ...GPU, effect: 'NoExecute' }]))).toEqual([]);
+});
+
+it('are kept with a value that taintkeeper does not set', () => {
+  const taints = [
+    { ...GPU, value: 'other' },
+    { key: 'any', value: 'own', effect: 'NoExecute' },
+  ];
+  expect(keptOn(node(taints))).toEqual([
+    ['dedicated', { reason: 'OtherValue' }],
+    ['any', { reason: 'OtherValue' }],
+  ]);
+});
+
+it('are kept on a node that the policy does not select', () => {
+  expect(keptOn(node([GPU], { pool: 'cpu' }))).toEqual([['dedicated', { reason: 'NotSelected' }]]);
+});
+
+it.each([
+  { what: 'an exact key', taints: [{ key: 'dedicated' }], kept: { reason: 'Protected', by: 'other' } },
+  { what: 'a pattern, where it is established', taints: [{ key: 'd*' }], kept: { reason: 'Protected', by: 'other' } },
+  { what: 'a pattern, where it is not', taints: [{ key: 'd*' }], remembered: undefined, kept: undefined },
+])('are kept where another policy protects them by $what', ({ taints, kept, ...rest }) => {
+  const remembered = 'remembered' in rest ? rest.remembered : 'dedicated=gpu:NoSchedule';
+  const { taintPolicies } = policySet({ taint: { other: { mode: 'Deny', taints } } });
+  expect(keptOn(node([GPU], { pool: 'gpu' }, remembered), taintPolicies)).toEqual([['dedicated', kept]]);
+});
+
+it('are removed though another policy audits them, or is not for the node', () => {
+  const { taintPolicies } = policySet({
+    taint: {
+      audits: { mode: 'Audit', taints: [{ key: 'dedicated' }] },
+      elsewhere: { mode: 'Deny', nodeSelector: { matchLabels: { pool: 'cpu' } }, taints: [{ key: 'dedicated' }] },
+    },
+  });
+  expect(keptOn(node([GPU]), taintPolicies)).toEqual([['dedicated', undefined]]);
+});
