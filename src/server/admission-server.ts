@@ -27,7 +27,7 @@ export interface AdmissionServerOptions {
   readonly tls: TlsPair;
   /** Undefined: everybody may call. */
   readonly clients?: KnownClients | undefined;
-  /** The policies in force; asked once for each request. */
+  /** The policies in force. Where it throws, the review is answered with an error, so that the webhook's failurePolicy decides. */
   readonly policies: () => PolicySet;
   /** What nodes carried that were deleted; undefined: nobody keeps it. */
   readonly former?: FormerNodes | undefined;
@@ -163,15 +163,23 @@ export function createAdmissionServer({
 
   for (const phase of ['validate', 'mutate'] as const) {
     app.post(`/${phase}`, (request, reply) => {
-      const set = policies();
-      const parsed = parseJson(request.body, selectorLabels(set));
-      const { status, body } = review(parsed, set, phase, clientOf(request.raw.socket).origin);
+      const parsed = parseJson(request.body, labelsRead);
+      const { status, body } = review(parsed, phase, clientOf(request.raw.socket).origin);
       reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
     });
   }
   return app;
 
-  function review(body: unknown, set: PolicySet, phase: Phase, origin: string): Reviewed {
+  /** None while the policies cannot be had: the review is answered nevertheless, and says that it could not be judged. */
+  function labelsRead(): ReadonlySet<string> {
+    try {
+      return selectorLabels(policies());
+    } catch {
+      return new Set();
+    }
+  }
+
+  function review(body: unknown, phase: Phase, origin: string): Reviewed {
     const start = performance.now();
     const secondsSinceStart = () => (performance.now() - start) / 1000;
 
@@ -190,7 +198,7 @@ export function createAdmissionServer({
     const count = (result: RequestResult) =>
       request.dryRun ? metrics.dryRunAnswered(phase) : metrics.requestAnswered(phase, result, secondsSinceStart());
     try {
-      return finish(judge(request, phase, set, former));
+      return finish(judge(request, phase, policies(), former));
     } catch (thrown) {
       return fail(thrown);
     }

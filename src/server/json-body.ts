@@ -13,20 +13,20 @@ export const BODY_LIMIT_BYTES = 2 * 6 * 1.5 * 1024 * 1024 + 1024 * 1024;
  */
 export const WHOLE_BYTES = 512 * 1024;
 
-const NONE: ReadonlySet<string> = new Set();
+const NONE = (): ReadonlySet<string> => new Set();
 
 /**
  * What the body of a request says.
  * @param body undefined where there was none
- * @param labels the names of those that are read: of a long body, others are left out
+ * @param labels gives the names of those that are read: of a long body, others are left out
  * @throws Error with the `statusCode` of the answer, for what is not JSON or too much of it
  */
-export function parseJson(body: unknown, labels: ReadonlySet<string> = NONE): unknown {
+export function parseJson(body: unknown, labels: () => ReadonlySet<string> = NONE): unknown {
   if (!Buffer.isBuffer(body)) return undefined;
   // The excerpt is written over it.
   const subject = body.length > WHOLE_BYTES ? subjectOf(body) : {};
   try {
-    return JSON.parse(body.length > WHOLE_BYTES ? excerptOf(body, labels) : body.toString());
+    return JSON.parse(body.length > WHOLE_BYTES ? excerptOf(body, labels()) : body.toString());
   } catch (error) {
     if (error instanceof ExcerptTooLargeError) {
       throw refusal(413, 'the body holds more than two objects have that etcd accepts', subject);

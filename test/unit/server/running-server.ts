@@ -36,6 +36,8 @@ export interface PostOptions {
 
 export interface ServerOptions {
   readonly policies?: string;
+  /** Throws in place of the policies, as a replica does that has not read them yet. */
+  readonly failing?: Error;
   readonly timeouts?: ClientTimeouts;
   readonly level?: 'info' | 'debug';
   readonly onJudged?: (judged: JudgedRequest) => void;
@@ -44,7 +46,7 @@ export interface ServerOptions {
 }
 
 /** An admission server on a free port of the loopback, that goes with the running test. */
-export async function startServer({ policies, timeouts, level, onJudged, whileClosing }: ServerOptions = {}) {
+export async function startServer({ policies, failing, timeouts, level, onJudged, whileClosing }: ServerOptions = {}) {
   const captured = captureLog(level);
   const metrics = createMetrics('0.0.0-test');
   const compiled = compilePolicies(
@@ -52,7 +54,10 @@ export async function startServer({ policies, timeouts, level, onJudged, whileCl
   );
   const app = createAdmissionServer({
     tls: SERVING_PAIR,
-    policies: () => compiled,
+    policies() {
+      if (failing) throw failing;
+      return compiled;
+    },
     metrics,
     log: captured.log,
     ...(timeouts ? { timeouts } : {}),
