@@ -46,18 +46,45 @@ export function groupNodes<Node extends SchedulingNode>(
 /** The same, one node after the other, for whoever has something else to do in between. */
 export function startGrouping<Node extends SchedulingNode>(daemonSets: readonly SchedulingView[]) {
   const coveragesOn = daemonSets.map(compileCoverage);
+  const inputsOf = decidingInputs(daemonSets);
   const groups = new Map<string, { nodes: Node[]; coverages: Coverage[] }>();
+  // Large clusters have few different nodes: each kind of node is compared with the DaemonSets once.
+  const byInputs = new Map<string, { nodes: Node[] }>();
+  const groupOf = (node: Node) => {
+    const coverages = coveragesOn.map((coverageOn) => coverageOn(node));
+    // A virtual node is in no group with others, also where nothing keeps the pods off.
+    const likeness = JSON.stringify([virtualNodeLabel(node), ...coverages.map(reasons)]);
+    const group = groups.get(likeness) ?? { nodes: [], coverages };
+    groups.set(likeness, group);
+    return group;
+  };
   return {
     add(node: Node): void {
-      const coverages = coveragesOn.map((coverageOn) => coverageOn(node));
-      // A virtual node is in no group with others, also where nothing keeps the pods off.
-      const likeness = JSON.stringify([virtualNodeLabel(node), ...coverages.map(reasons)]);
-      const group = groups.get(likeness);
-      if (group) group.nodes.push(node);
-      else groups.set(likeness, { nodes: [node], coverages });
+      const inputs = inputsOf(node);
+      const group = byInputs.get(inputs) ?? groupOf(node);
+      byInputs.set(inputs, group);
+      group.nodes.push(node);
     },
     groups: (): NodeGroup<Node>[] => [...groups.values()].sort((a, b) => b.nodes.length - a.nodes.length),
   };
+}
+
+/** All of a node that decides where these DaemonSets run, as one text: it is equal for nodes on which each DaemonSet fares the same. */
+function decidingInputs(daemonSets: readonly SchedulingView[]): (node: SchedulingNode) => string {
+  const keys = [...labelKeysOf(daemonSets)];
+  const names = new Set(
+    daemonSets.flatMap(({ nodeName, nodeAffinity = [] }) => [
+      nodeName,
+      ...nodeAffinity.flatMap(({ matchFields }) => matchFields.flatMap(({ values }) => values)),
+    ]),
+  );
+  return (node) =>
+    JSON.stringify([
+      names.has(node.name) ? node.name : undefined,
+      virtualNodeLabel(node),
+      keys.map((key) => own(node.labels, key)),
+      node.taints.map(({ key, value = '', effect }) => [key, value, effect]),
+    ]);
 }
 
 /** Each node as a group of its own, in the order in which they were given. */

@@ -70,9 +70,21 @@ describe('nodes are alike', () => {
 
 it('what is said of a group holds for each of its nodes, and every node is in one', () => {
   const arbitraryNodes = fc.array(fc.record({ taints, labels: fc.constantFrom({}, { pool: 'a' }, { pool: 'b' }) }));
-  const arbitraryDaemonSets = fc.array(fc.record({ tolerations, nodeSelector: fc.constantFrom({}, { pool: 'a' }) }), {
-    maxLength: 4,
-  });
+  const inPool = { key: 'pool', operator: 'In', values: ['b'] };
+  const isNamed = { key: 'metadata.name', operator: 'NotIn', values: ['n1'] };
+  const arbitraryDaemonSets = fc.array(
+    fc.record({
+      tolerations,
+      nodeSelector: fc.constantFrom({}, { pool: 'a' }),
+      nodeName: fc.constantFrom('', '', 'n0'),
+      nodeAffinity: fc.constantFrom<SchedulingView['nodeAffinity'][]>(
+        undefined,
+        [{ matchExpressions: [inPool], matchFields: [] }],
+        [{ matchExpressions: [], matchFields: [isNamed] }],
+      ),
+    }),
+    { maxLength: 4 },
+  );
   fc.assert(
     fc.property(arbitraryNodes, arbitraryDaemonSets, (states, specs) => {
       const nodes = states.map((state, index) => ({ name: `n${index}`, ...state }));
