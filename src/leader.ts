@@ -13,6 +13,7 @@ import { type EvictionTurns, evictionTurns } from './controllers/nodes/eviction-
 import { startMisplacedPods } from './controllers/nodes/misplaced-pods.ts';
 import { startPoolReview } from './controllers/nodes/node-pools.ts';
 import { startNodeRepair } from './controllers/nodes/node-repair.ts';
+import { startStartupTaints } from './controllers/nodes/startup-taints.ts';
 import { startPodRecovery } from './controllers/recovery/pod-recovery.ts';
 import { createReports } from './controllers/reports.ts';
 import { type ClusterSurvey, surveyOf, watchCluster } from './controllers/sources.ts';
@@ -27,6 +28,7 @@ const CONTROLLERS: readonly ((
   startWebhookRegistration,
   startNodeRepair,
   startMisplacedPods,
+  startStartupTaints,
   startDaemonSetPatching,
   startPodRecovery,
   startPoolReview,

@@ -21,7 +21,7 @@ import { readNode } from './coverage-input.ts';
 export async function readExplainedNode(client: ApiClient, name: string): Promise<ExplainedNode> {
   const object = await readObject(client, `/api/v1/nodes/${encodeURIComponent(name)}`, `node ${name}`);
   const facts = await readFacts(client, ['TaintPolicy'], { kind: 'Node', namespace: 'default', name });
-  return explainedNode(object, name, facts);
+  return explainedNode(object, name, { ...facts, now: client.now().getTime() });
 }
 
 const OF_DAEMONS = ['TolerationPolicy', 'RecoveryPolicy'] as const;

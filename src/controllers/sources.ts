@@ -7,7 +7,15 @@ import type { NodeView } from '../judge/node-view.ts';
 import type { MachineMarks } from '../kubernetes/machine.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
-import { announcedAt, asNode, machineOf, roomOn, viewNode } from '../objects/node-object.ts';
+import {
+  announcedAt,
+  asNode,
+  machineOf,
+  roomOn,
+  type StartupTaints,
+  startupTaintsOf,
+  viewNode,
+} from '../objects/node-object.ts';
 import { machineClusterOf } from '../objects/node-pool-object.ts';
 import { viewScheduling } from '../objects/workload-object.ts';
 import { orAborted } from '../runtime/pause.ts';
@@ -21,6 +29,8 @@ export interface ClusterNode extends NodeView {
   readonly ready: boolean;
   /** When its release annotation was last written, in milliseconds, where there is one and that is known. */
   readonly announcedAt?: number;
+  /** Startup taints that it carries though it is Ready, where it does. */
+  readonly startupTaints?: StartupTaints;
   /** NAMESPACE/NAME of the Cluster of Cluster API whose node it is, if it says so. */
   readonly machineCluster?: string;
   /** Absent where nothing is known of it. */
@@ -168,6 +178,7 @@ export function projectNode(object: unknown): ClusterNode {
   const node = asNode(object, []);
   const machineCluster = machineClusterOf(node);
   const announced = announcedAt(node);
+  const startupTaints = startupTaintsOf(node);
   return {
     ...viewNode(node, ''),
     room: roomOn(node),
@@ -175,6 +186,7 @@ export function projectNode(object: unknown): ClusterNode {
     ready: ready && metadata.deletionTimestamp === undefined,
     ...(machineCluster === undefined ? {} : { machineCluster }),
     ...(announced === undefined ? {} : { announcedAt: announced }),
+    ...(startupTaints ? { startupTaints } : {}),
   };
 }
 

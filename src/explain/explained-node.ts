@@ -1,10 +1,11 @@
 import { describeOwner } from '../controllers/managed-objects.ts';
 import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
 import { RELEASE_ANNOTATION, RELEASE_LIFE_MS, REMOVED_ANNOTATION } from '../judge/removal.ts';
+import { remainingText, STARTUP_TAINT_LIMIT_MS } from '../judge/startup-taints.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { rfc3339, shellWord } from '../kubernetes/text.ts';
 import { lastWriter, type ManagedFields } from '../objects/managed-fields.ts';
-import { announcedAt, asNode, roomOn, viewNode } from '../objects/node-object.ts';
+import { announcedAt, asNode, roomOn, type StartupTaints, startupTaintsOf, viewNode } from '../objects/node-object.ts';
 import {
   type Announced,
   explainNode,
@@ -35,8 +36,16 @@ export interface ExplainedNode extends NodeExplanation, Omit<Facts, 'policies'> 
   /** When the release annotation was last written, in RFC 3339, where there is one and that is known. */
   readonly announcedAt?: string;
   readonly troubles: readonly PolicyTrouble[];
+  /** Startup taints that have been on the Ready node for longer than {@link STARTUP_TAINT_LIMIT_MS}. */
+  readonly remainingStartupTaints?: StartupTaints & { readonly forMs: number };
   /** The pods that landed on it while a taint was missing, in words; known to the leader. */
   readonly misplacedPods?: string;
+}
+
+/** What is known besides a node. */
+export interface NodeFacts extends Facts {
+  /** In milliseconds since 1970. */
+  readonly now: number;
 }
 
 /** What only the leader knows of a node. */
@@ -53,7 +62,7 @@ export interface LeaderOnNode {
 export function explainedNode(
   object: unknown,
   name: string,
-  { policies, ...facts }: Facts,
+  { policies, now, ...facts }: NodeFacts,
   leader?: LeaderOnNode,
 ): ExplainedNode {
   const node = asNode(object, []);
@@ -62,12 +71,15 @@ export function explainedNode(
     isContested: leader?.isContested,
   });
   const announced = announcedAt(node);
+  const startup = startupTaintsOf(node);
+  const forMs = startup ? now - startup.since : 0;
   const selecting = new Set(explained.policies.flatMap(({ policy, unmet }) => (unmet.length === 0 ? [policy] : [])));
   return {
     name,
     ...explained,
     writtenBy: lastWriter(managedFieldsOf(object), ['spec', 'taints']),
     ...(announced === undefined ? {} : { announcedAt: rfc3339(announced) }),
+    ...(startup && forMs > STARTUP_TAINT_LIMIT_MS ? { remainingStartupTaints: { ...startup, forMs } } : {}),
     ...(leader?.misplacedPods === undefined ? {} : { misplacedPods: leader.misplacedPods }),
     troubles: troublesOf(policies, ({ kind, name }) => kind === 'TaintPolicy' && selecting.has(name)),
     ...facts,
@@ -76,7 +88,7 @@ export function explainedNode(
 
 /** The explanation in words. */
 export function wordsOfNode(explained: ExplainedNode): Explanation {
-  const { name, taints, policies, writtenBy, misplacedPods } = explained;
+  const { name, taints, policies, writtenBy, misplacedPods, remainingStartupTaints: startup } = explained;
   return {
     sections: filled([
       taints.length === 0
@@ -89,6 +101,9 @@ export function wordsOfNode(explained: ExplainedNode): Explanation {
         lines: [
           ...(writtenBy ? [`spec.taints is owned by ${describeOwner(writtenBy)}`] : []),
           ...announcement(explained),
+          ...(startup
+            ? [`${remainingText(startup.taints, startup.forMs)}: check the agent or controller that removes it`]
+            : []),
           ...(misplacedPods === undefined ? [] : [misplacedPods]),
         ],
       },

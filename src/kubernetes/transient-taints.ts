@@ -20,34 +20,11 @@ export function isDeparting(taints: readonly Taint[]): boolean {
 }
 
 /**
- * Taints that come and go by themselves. A policy protects one of them only if it names the key exactly: restoring
- * them through a wildcard makes nodes useless (kubernetes-sigs/karpenter#1772). Each stands with where it is documented; the list can
- * never be complete, which is why a wildcard has `except`, and holds only what has stayed.
+ * Startup taints: set before a node takes pods, and removed by an agent or a controller once the node is ready for them. A part of the
+ * transient ones; each stands with where it is documented.
  */
-export const TRANSIENT_TAINT_KEYS: readonly string[] = [
-  // Set and removed by Kubernetes itself: node life cycle, cloud controller managers, kubelet shutdown.
-  'node.kubernetes.io/*',
-  'node.cloudprovider.kubernetes.io/*',
-  // Set by autoscalers on nodes that come or go (kubernetes/autoscaler: cluster-autoscaler/utils/taints/taints.go).
-  'ToBeDeletedByClusterAutoscaler',
-  'DeletionCandidateOfClusterAutoscaler',
+const STARTUP_TAINT_KEYS: readonly string[] = [
   'startup-taint.cluster-autoscaler.kubernetes.io/*',
-  'status-taint.cluster-autoscaler.kubernetes.io/*',
-  'ignore-taint.cluster-autoscaler.kubernetes.io/*',
-  'karpenter.sh/*',
-  'cloud.google.com/impending-node-termination',
-  'aws-node-termination-handler/*',
-  'NodeWithImpairedVolumes', // AWS: an EBS volume is stuck while it is attached (the same file)
-  // Cluster API, and operators that drain, update or remediate nodes: set for a while, removed by whoever set them.
-  'node.cluster.x-k8s.io/*',
-  'medik8s.io/remediation',
-  'remediator.kubernetes.azure.com/*',
-  'kubevirt.io/drain',
-  'UpdateInProgress', // OpenShift (openshift/machine-config-operator: pkg/constants/constants.go)
-  // kubereboot/kured: cmd/kured/main.go, what --prefer-no-schedule-taint is to be set to, now and before
-  'kured.dev/kured-node-reboot',
-  'weave.works/kured-node-reboot',
-  // Start-up taints: an agent removes its own once it runs on the node.
   '*/agent-not-ready', // Cilium, and CSI drivers of many vendors
   'cni.istio.io/not-ready',
   'readiness.k8s.io/*',
@@ -63,6 +40,36 @@ export const TRANSIENT_TAINT_KEYS: readonly string[] = [
   'node.deckhouse.io/uninitialized',
   'node.deckhouse.io/csi-not-bootstrapped',
   'node.deckhouse.io/bashible-uninitialized',
+];
+
+/**
+ * Taints that come and go by themselves. A policy protects one of them only if it names the key exactly: restoring
+ * them through a wildcard makes nodes useless (kubernetes-sigs/karpenter#1772). Each stands with where it is documented; the list can
+ * never be complete, which is why a wildcard has `except`, and holds only what has stayed.
+ */
+export const TRANSIENT_TAINT_KEYS: readonly string[] = [
+  // Set and removed by Kubernetes itself: node life cycle, cloud controller managers, kubelet shutdown.
+  'node.kubernetes.io/*',
+  'node.cloudprovider.kubernetes.io/*',
+  // Set by autoscalers on nodes that come or go (kubernetes/autoscaler: cluster-autoscaler/utils/taints/taints.go).
+  'ToBeDeletedByClusterAutoscaler',
+  'DeletionCandidateOfClusterAutoscaler',
+  'status-taint.cluster-autoscaler.kubernetes.io/*',
+  'ignore-taint.cluster-autoscaler.kubernetes.io/*',
+  'karpenter.sh/*',
+  'cloud.google.com/impending-node-termination',
+  'aws-node-termination-handler/*',
+  'NodeWithImpairedVolumes', // AWS: an EBS volume is stuck while it is attached (the same file)
+  // Cluster API, and operators that drain, update or remediate nodes: set for a while, removed by whoever set them.
+  'node.cluster.x-k8s.io/*',
+  'medik8s.io/remediation',
+  'remediator.kubernetes.azure.com/*',
+  'kubevirt.io/drain',
+  'UpdateInProgress', // OpenShift (openshift/machine-config-operator: pkg/constants/constants.go)
+  // kubereboot/kured: cmd/kured/main.go, what --prefer-no-schedule-taint is to be set to, now and before
+  'kured.dev/kured-node-reboot',
+  'weave.works/kured-node-reboot',
+  ...STARTUP_TAINT_KEYS,
 ];
 
 /**
@@ -83,8 +90,20 @@ export const NODE_STATE_TAINT_KEYS: readonly string[] = [
 ];
 
 const MATCHERS = TRANSIENT_TAINT_KEYS.map(compilePattern);
+const STARTUP_MATCHERS = [
+  ...STARTUP_TAINT_KEYS,
+  // The families above cover these.
+  'node.cloudprovider.kubernetes.io/uninitialized',
+  'node.cluster.x-k8s.io/uninitialized',
+  'karpenter.sh/unregistered',
+].map(compilePattern);
 
 /** True for a taint key that controllers or agents are known to add and remove in the normal life of a node. */
 export function isTransientTaintKey(key: string): boolean {
   return MATCHERS.some((matches) => matches(key));
+}
+
+/** True for the key of a known startup taint. */
+export function isStartupTaintKey(key: string): boolean {
+  return STARTUP_MATCHERS.some((matches) => matches(key));
 }

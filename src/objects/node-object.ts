@@ -8,7 +8,8 @@ import { RELEASE_ANNOTATION, REMOVED_ANNOTATION } from '../judge/removal.ts';
 import { LABEL_VALUE_LENGTH, own, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
 import { type MachineMarks, machineMarks } from '../kubernetes/machine.ts';
 import type { Taint } from '../kubernetes/taint.ts';
-import { lastWriter } from './managed-fields.ts';
+import { isStartupTaintKey } from '../kubernetes/transient-taints.ts';
+import { lastWriter, type ManagedFields } from './managed-fields.ts';
 import { Bounded, listPatch, Nullish, ObjectMeta, reader } from './object-meta.ts';
 
 /** TotalAnnotationSizeLimitB (k8s.io/apimachinery/pkg/api/validation/objectmeta.go). */
@@ -67,6 +68,30 @@ export function announcedAt({ metadata }: NodeObject): number | undefined {
   const { time = '' } = lastWriter(managedFields, ['metadata', 'annotations', RELEASE_ANNOTATION]) ?? {};
   const at = Date.parse(time);
   return Number.isNaN(at) ? undefined : at;
+}
+
+/** Startup taints that a Ready node still carries. */
+export interface StartupTaints {
+  readonly taints: readonly Taint[];
+  /** The later of when the node became Ready and when its taints were last written, in milliseconds, by the clock of the API server. */
+  readonly since: number;
+}
+
+/** Undefined for a node without startup taints, one that is not Ready, and one of which the times are not known. */
+export function startupTaintsOf(node: NodeObject): StartupTaints | undefined {
+  const taints = (node.spec?.taints ?? []).filter(({ key }) => isStartupTaintKey(key));
+  if (taints.length === 0) return undefined;
+  const { metadata, status } = node as {
+    readonly metadata: { readonly managedFields?: readonly ManagedFields[]; readonly creationTimestamp?: string };
+    readonly status?: {
+      readonly conditions?: readonly { type: string; status: string; lastTransitionTime?: string }[] | null;
+    } | null;
+  };
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  if (ready?.status !== 'True') return undefined;
+  const written = lastWriter(metadata.managedFields ?? [], ['spec', 'taints'])?.time ?? metadata.creationTimestamp;
+  const since = Math.max(Date.parse(ready.lastTransitionTime ?? ''), Date.parse(written ?? ''));
+  return Number.isNaN(since) ? undefined : { taints, since };
 }
 
 /** {@link NodeView.room}: what other annotations leave. The bytes of all names and values count. */

@@ -90,7 +90,7 @@ async function ofNode(sources: InCluster, [name = '']: readonly string[]): Promi
   };
   const notes = survey ? [] : [NOT_LEADING];
   const facts = factsFrom(sources, ['TaintPolicy'], [...notes, NO_EVENTS]);
-  return shown(wordsOfNode(explainedNode(object, name, facts, leader)));
+  return shown(wordsOfNode(explainedNode(object, name, { ...facts, now: Date.now() }, leader)));
 }
 
 async function ofDaemonSet(sources: InCluster, [namespace = '', name = '']: readonly string[]) {
@@ -115,7 +115,12 @@ function surveyOf({ cluster }: Sources) {
 }
 
 function factsFrom({ objects, audit }: InCluster, kinds: readonly PolicyKind[], notes: readonly string[]): Facts {
-  return { policies: objects.policies().filter(({ kind }) => kinds.includes(kind)), audit, events: [], notes };
+  return {
+    policies: objects.policies().filter(({ kind }) => kinds.includes(kind)),
+    audit,
+    events: [],
+    notes,
+  };
 }
 
 async function found(object: Promise<unknown>, otherwise: string): Promise<unknown> {

@@ -1,0 +1,63 @@
+import type { Entry } from '../../cluster/watch/cached-objects.ts';
+import { remainingText, STARTUP_TAINT_LIMIT_MS } from '../../judge/startup-taints.ts';
+import { formatTaint } from '../../kubernetes/taint.ts';
+import { startWorkQueue } from '../../runtime/work-queue.ts';
+import type { Controller, LeaderContext } from '../context.ts';
+import { type ClusterNode, isNews } from '../sources.ts';
+import { otherWriterOf } from './other-writers.ts';
+
+export type StartupTaintsContext = Pick<LeaderContext, 'client' | 'nodes' | 'record' | 'metrics' | 'log' | 'signal'>;
+
+const NAME = 'startup-taints';
+/** Each reads one node. */
+const CONCURRENCY = 2;
+
+/** Reports startup taints that remain on Ready nodes: their agent or controller does not remove them, and pods stay away. */
+export function startStartupTaints(context: StartupTaintsContext): Controller {
+  const { client, nodes, record, metrics, log, signal } = context;
+  /** By the name of the node, what was reported: once for the same taints. */
+  const reported = new Map<string, string>();
+  const queue = startWorkQueue({
+    name: NAME,
+    work: check,
+    concurrency: CONCURRENCY,
+    log,
+    signal,
+    onResult: (result) => metrics.reconciled(NAME, result),
+  });
+  metrics.watchQueue(NAME, queue.depth);
+  nodes.changes.subscribe((change) => {
+    if (isNews(change)) queue.add(change.entry.name);
+  }, signal);
+
+  return {
+    stop() {
+      metrics.watchQueue(NAME, undefined);
+      return queue.stop();
+    },
+  };
+
+  /** @returns in how many milliseconds the taints of the node will have been there for too long */
+  async function check(name: string): Promise<number | undefined> {
+    const node = nodes.get(name);
+    const startup = node?.value.startupTaints;
+    if (!node || !startup) {
+      reported.delete(name);
+      return undefined;
+    }
+    const forMs = client.now().getTime() - startup.since;
+    if (forMs <= STARTUP_TAINT_LIMIT_MS) return STARTUP_TAINT_LIMIT_MS - forMs + 1;
+    const what = `${node.uid} ${startup.taints.map(formatTaint).join(' ')}`;
+    if (reported.get(name) === what) return undefined;
+    const writer = await otherWriterOf(client, name, ['spec', 'taints']);
+    reported.set(name, what);
+    report(node, `${remainingText(startup.taints, forMs)}${writer === undefined ? '' : `, last written by ${writer}`}`);
+    return undefined;
+  }
+
+  function report({ name, uid }: Entry<ClusterNode>, note: string): void {
+    const regarding = { apiVersion: 'v1', kind: 'Node', name, uid };
+    record({ regarding, type: 'Warning', reason: 'StartupTaintRemains', action: 'ReportTaint', note });
+    log.warn(`Node ${name}: ${note}`);
+  }
+}

@@ -1,0 +1,119 @@
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
+import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
+import { startStartupTaints } from '../../../../src/controllers/nodes/startup-taints.ts';
+import { type ClusterNode, projectNode } from '../../../../src/controllers/sources.ts';
+import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
+import { createSubject } from '../../../../src/runtime/source.ts';
+import { createMetrics } from '../../../../src/server/metrics.ts';
+import { captureLog } from '../../captured-log.ts';
+
+const NOW = Date.parse('2026-01-01T12:00:00Z');
+const MINUTE_MS = 60_000;
+beforeEach(() => {
+  vi.useFakeTimers({ now: NOW });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+const pass = (minutes: number) => vi.advanceTimersByTimeAsync(minutes * MINUTE_MS);
+const minutesAgo = (minutes: number) => new Date(NOW - minutes * MINUTE_MS).toISOString();
+
+const AGENT = { key: 'example.com/agent-not-ready', effect: 'NoSchedule' };
+const OTHER = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+
+function nodeObject({ taints = [AGENT] as object[], ready = 'True', readyMinutes = 1, writtenMinutes = 60 } = {}) {
+  const fieldsV1 = { 'f:spec': { 'f:taints': {} } };
+  return {
+    metadata: {
+      name: 'n1',
+      creationTimestamp: minutesAgo(60),
+      managedFields: [{ manager: 'pool', operation: 'Update', time: minutesAgo(writtenMinutes), fieldsV1 }],
+    },
+    spec: { taints },
+    status: { conditions: [{ type: 'Ready', status: ready, lastTransitionTime: minutesAgo(readyMinutes) }] },
+  };
+}
+
+function start() {
+  const changes = createSubject<Change<ClusterNode>>();
+  const entries = new Map<string, Entry<ClusterNode>>();
+  const events: RecordedEvent[] = [];
+  const stopping = new AbortController();
+  let object: object = {};
+  const controller = startStartupTaints({
+    client: { now: () => new Date(), request: async () => object } as unknown as ApiClient,
+    nodes: { get: (name) => entries.get(name), entries: () => entries.values(), changes, news: createSubject() },
+    record: (event) => events.push(event),
+    metrics: createMetrics('test'),
+    log: captureLog().log,
+    signal: stopping.signal,
+  });
+  onTestFinished(async () => {
+    stopping.abort();
+    await controller.stop();
+  });
+  const see = async (next: object, uid = 'u1') => {
+    object = next;
+    const entry = { namespace: '', name: 'n1', uid, resourceVersion: '1', value: projectNode(next) };
+    entries.set('n1', entry);
+    changes.next({ type: 'added', entry });
+    await pass(0);
+  };
+  return { see, notes: () => events.map(({ note }) => note), events };
+}
+
+describe('a startup taint on a Ready node', () => {
+  it('is reported once, after 15 minutes, with its last writer', async () => {
+    const { see, events } = start();
+    await see(nodeObject());
+    await pass(13);
+    expect(events).toEqual([]);
+    await pass(2);
+    expect(events).toEqual([
+      {
+        regarding: { apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'u1' },
+        type: 'Warning',
+        reason: 'StartupTaintRemains',
+        action: 'ReportTaint',
+        note: 'startup taint example.com/agent-not-ready:NoSchedule has been on the Ready node for 15 minutes, last written by field manager "pool" (Update)',
+      },
+    ]);
+    await see(nodeObject());
+    await pass(60);
+    expect(events).toHaveLength(1);
+  });
+
+  it('is reported at once where it has been there for longer', async () => {
+    const { see, notes } = start();
+    await see(nodeObject({ readyMinutes: 30 }));
+    expect(notes()).toEqual([expect.stringContaining('for 30 minutes')]);
+  });
+
+  it('is not reported after it was removed in time', async () => {
+    const { see, notes } = start();
+    await see(nodeObject());
+    await pass(13);
+    await see(nodeObject({ taints: [OTHER] }));
+    await pass(60);
+    expect(notes()).toEqual([]);
+  });
+
+  it.each([
+    { what: 'the taints were written later', node: nodeObject({ readyMinutes: 60, writtenMinutes: 5 }) },
+    { what: 'the node is not Ready', node: nodeObject({ ready: 'False', readyMinutes: 60 }) },
+    { what: 'it is another taint', node: nodeObject({ taints: [OTHER], readyMinutes: 60 }) },
+  ])('is not reported yet where $what', async ({ node }) => {
+    const { see, notes } = start();
+    await see(node);
+    await pass(9);
+    expect(notes()).toEqual([]);
+  });
+
+  it('is reported again for another node of the name', async () => {
+    const { see, notes } = start();
+    await see(nodeObject({ readyMinutes: 30 }));
+    await see(nodeObject({ readyMinutes: 30 }), 'u2');
+    expect(notes()).toHaveLength(2);
+  });
+});

@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest';
+import { explainedNode, wordsOfNode } from '../../../src/explain/explained-node.ts';
+
+const NOW = Date.parse('2026-01-01T12:00:00Z');
+const TAINT = { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule' };
+
+const linesOf = (ready: { status: string; lastTransitionTime: string }, taints: object[] = [TAINT]) => {
+  const node = {
+    metadata: { name: 'n1', creationTimestamp: '2026-01-01T09:00:00Z' },
+    spec: { taints },
+    status: { conditions: [{ type: 'Ready', ...ready }] },
+  };
+  const facts = { policies: [], audit: false, events: [], notes: [], now: NOW };
+  return wordsOfNode(explainedNode(node, 'n1', facts)).sections.flatMap((section) =>
+    'lines' in section ? section.lines : [],
+  );
+};
+
+it('names a startup taint that stays on a Ready node', () => {
+  expect(linesOf({ status: 'True', lastTransitionTime: '2026-01-01T11:30:00Z' })).toContain(
+    'startup taint node.cilium.io/agent-not-ready:NoSchedule has been on the Ready node for 30 minutes: check the agent or controller that removes it',
+  );
+});
+
+it.each([
+  { what: 'on a node that became Ready a short time ago', ready: { status: 'True', at: '2026-01-01T11:50:00Z' } },
+  { what: 'on a node that is not Ready', ready: { status: 'Unknown', at: '2026-01-01T10:00:00Z' } },
+  { what: 'that is no startup taint', ready: { status: 'True', at: '2026-01-01T10:00:00Z' }, key: 'dedicated' },
+])('does not name a taint $what', ({ ready: { status, at }, key = TAINT.key }) => {
+  const lines = linesOf({ status, lastTransitionTime: at }, [{ ...TAINT, key }]);
+  expect(lines.filter((line) => line.includes('startup'))).toEqual([]);
+});
