@@ -48,7 +48,7 @@ function node(taints: number): NodeView {
     name: 'worker-1',
     labels: { pool: 'workers' },
     taints: times(taints, (n) => ({ key: `example.com/taint-${n}`, effect: 'NoSchedule' })),
-    release: undefined,
+    allowRemoval: undefined,
     remembered: undefined,
   };
 }

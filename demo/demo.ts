@@ -66,7 +66,7 @@ async function play(cp: ControlPlane): Promise<void> {
     'annotate',
     'node',
     'cp-1',
-    'taintkeeper.dev/release=node-role.kubernetes.io/control-plane:NoSchedule',
+    'taintkeeper.dev/allow-removal=node-role.kubernetes.io/control-plane:NoSchedule',
   ]);
   await kubectl(admin, ['taint', 'node', 'cp-1', 'node-role.kubernetes.io/control-plane-']);
 

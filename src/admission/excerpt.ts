@@ -3,7 +3,7 @@ import { IGNORE_ANNOTATION } from '../judge/daemon-set.ts';
 import { ADDED_ANNOTATION, ADDED_BY_ANNOTATION } from '../judge/daemon-set-repair.ts';
 import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
 import { RESTORED_ANNOTATION } from '../judge/node-view.ts';
-import { RELEASE_ANNOTATION, REMOVED_ANNOTATION } from '../judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION, REMOVED_ANNOTATION } from '../judge/removal.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import { MAX_GROUPS } from './review.ts';
 
@@ -50,7 +50,7 @@ const scalars = (...names: readonly string[]) => Object.fromEntries(names.map((n
 /** Of other annotations it is read how many bytes they have: see `roomOn` of a Node. */
 const ANNOTATIONS: Part = {
   names: new Set([
-    RELEASE_ANNOTATION,
+    ALLOW_REMOVAL_ANNOTATION,
     REMEMBERED_ANNOTATION,
     REMOVED_ANNOTATION,
     RESTORED_ANNOTATION,

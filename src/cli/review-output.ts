@@ -101,7 +101,7 @@ const LEVELS: Readonly<Record<Outcome, CiResult['level']>> = {
   reverted: 'warning',
   returned: 'note',
   announced: 'note',
-  released: 'note',
+  'allowed-by-annotation': 'note',
   exempt: 'note',
   unselected: 'note',
 };

@@ -2,7 +2,7 @@ import { type Chosen, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, literal, not, TRUE, type Variable } from '../cel/expression.ts';
 import { exists, literals } from '../cel/lists.ts';
 import { RESTORED_ANNOTATION } from '../judge/node-view.ts';
-import { RELEASE_ANNOTATION } from '../judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from '../judge/removal.ts';
 import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { oncePer } from '../runtime/once-per.ts';
@@ -40,31 +40,34 @@ export const RESTORES_NATIVELY: Expression = cel(
   COMPARISON_COST + 5,
 )`(${RESTORED_AFTER} != "" && ${RESTORED_AFTER} != ${RESTORED_BEFORE})`;
 
-/** The release annotation of the node before an update, and after it; empty without one. */
-export const RELEASE_BEFORE: Variable = {
-  name: 'oldRelease',
-  definition: annotationOf('oldObject', RELEASE_ANNOTATION),
+/** The allow-removal annotation of the node before an update, and after it; empty without one. */
+export const ALLOW_REMOVAL_BEFORE: Variable = {
+  name: 'oldAllowRemoval',
+  definition: annotationOf('oldObject', ALLOW_REMOVAL_ANNOTATION),
 };
-export const RELEASE_AFTER: Variable = { name: 'release', definition: annotationOf('object', RELEASE_ANNOTATION) };
+export const ALLOW_REMOVAL_AFTER: Variable = {
+  name: 'allowRemoval',
+  definition: annotationOf('object', ALLOW_REMOVAL_ANNOTATION),
+};
 
 /** A longer annotation is not searched for entries: it is taken to have some. */
-const MAX_RELEASE_LENGTH = 1_024;
-/** True when the update changes the release annotation. */
-const RELEASE_CHANGES: Expression = cel(COMPARISON_COST)`${RELEASE_AFTER} != ${RELEASE_BEFORE}`;
+const MAX_ALLOW_REMOVAL_LENGTH = 1_024;
+/** True when the update changes the allow-removal annotation. */
+const ALLOW_REMOVAL_CHANGES: Expression = cel(COMPARISON_COST)`${ALLOW_REMOVAL_AFTER} != ${ALLOW_REMOVAL_BEFORE}`;
 
 /** True when the update changes the labels of the node. */
 export const LABELS_CHANGE: Expression = cel(100)`${LABELS} != ${LABELS_BEFORE}`;
 
 /**
- * True when the release annotation is new, says something, and the node is held by a policy that the requester is not exempt
+ * True when the allow-removal annotation is new, says something, and the node is held by a policy that the requester is not exempt
  * from. An annotation of white space other than a blank or a line break is taken to say something.
  */
-function announcesRelease(binding: readonly CompiledTaintPolicy[]): Expression {
+function announcesRemoval(binding: readonly CompiledTaintPolicy[]): Expression {
   return all([
-    RELEASE_CHANGES,
+    ALLOW_REMOVAL_CHANGES,
     cel(
-      MAX_RELEASE_LENGTH / 5 + 5,
-    )`(size(${RELEASE_AFTER}) > ${MAX_RELEASE_LENGTH} || ${RELEASE_AFTER}.matches(${literal('[^,\\s]')}))`,
+      MAX_ALLOW_REMOVAL_LENGTH / 5 + 5,
+    )`(size(${ALLOW_REMOVAL_AFTER}) > ${MAX_ALLOW_REMOVAL_LENGTH} || ${ALLOW_REMOVAL_AFTER}.matches(${literal('[^,\\s]')}))`,
     anyPolicy(binding, (policy) => {
       const { selects, notExempt } = conditionsOf(policy);
       return all([selects.after, notExempt]);
@@ -97,8 +100,8 @@ const VARIABLES: readonly Variable[] = [
   TAINTS_AFTER,
   LABELS_BEFORE,
   LABELS,
-  RELEASE_BEFORE,
-  RELEASE_AFTER,
+  ALLOW_REMOVAL_BEFORE,
+  ALLOW_REMOVAL_AFTER,
   RESTORED_BEFORE,
   RESTORED_AFTER,
   ...REQUESTER_VARIABLES,
@@ -118,7 +121,7 @@ export interface Questions {
   guarded(policies: readonly CompiledTaintPolicy[]): Expression;
   /** See {@link leavesPolicy}. */
   leaves(policies: readonly CompiledTaintPolicy[], size: number): Expression;
-  /** See {@link announcesRelease}. */
+  /** See {@link announcesRemoval}. */
   announces(binding: readonly CompiledTaintPolicy[]): Expression;
 }
 
@@ -130,7 +133,7 @@ const EXACT: Questions = {
   guardedFromAnyone: oncePer(addsGuarded),
   guarded: oncePer(addsGuardedUnlessExempt),
   leaves: leavesPolicy,
-  announces: oncePer(announcesRelease),
+  announces: oncePer(announcesRemoval),
 };
 
 /** True when a label changes that one of the policies selects nodes by: what a hundred policies ask for are a few labels. */
@@ -148,7 +151,7 @@ const MAX_SELECTING_LABELS = 64;
 const WIDE_LABELS = { leaves: selectingLabelsChange };
 const WIDE_CHANGES = {
   ...WIDE_LABELS,
-  announces: (binding: readonly CompiledTaintPolicy[]) => (binding.length === 0 ? FALSE : RELEASE_CHANGES),
+  announces: (binding: readonly CompiledTaintPolicy[]) => (binding.length === 0 ? FALSE : ALLOW_REMOVAL_CHANGES),
 };
 
 const dropsKey = oncePer((policies: readonly CompiledTaintPolicy[]): Expression => {
@@ -177,7 +180,7 @@ const CANDIDATES: readonly { readonly questions: Questions; readonly widened?: s
   {
     questions: { ...EXACT, ...WIDE_CHANGES },
     widened:
-      'too many policies for one expression: every change of a label that they ask for, or of the release annotation, matches',
+      'too many policies for one expression: every change of a label that they ask for, or of the allow-removal annotation, matches',
   },
   {
     questions: {

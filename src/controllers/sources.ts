@@ -27,7 +27,7 @@ import type { Reports } from './reports.ts';
 export interface ClusterNode extends NodeView {
   /** Its condition Ready is True, and it is not being deleted. */
   readonly ready: boolean;
-  /** When its release annotation was last written, in milliseconds, where there is one and that is known. */
+  /** When its allow-removal annotation was last written, in milliseconds, where there is one and that is known. */
   readonly announcedAt?: number;
   /** Startup taints that it carries though it is Ready, where it does. */
   readonly startupTaints?: StartupTaints;

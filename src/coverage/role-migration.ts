@@ -1,4 +1,4 @@
-import { RELEASE_ANNOTATION } from '../judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from '../judge/removal.ts';
 import { own } from '../kubernetes/label-selector.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { shellWord } from '../kubernetes/text.ts';
@@ -166,7 +166,9 @@ function commandFor(change: Change): Command {
         node,
         write: (nodes) => [
           ...(release
-            ? [`kubectl annotate --overwrite node ${nodes} ${shellWord(`${RELEASE_ANNOTATION}=${formatTaint(taint)}`)}`]
+            ? [
+                `kubectl annotate --overwrite node ${nodes} ${shellWord(`${ALLOW_REMOVAL_ANNOTATION}=${formatTaint(taint)}`)}`,
+              ]
             : []),
           `kubectl taint node ${nodes} ${shellWord(`${taint.key}:${taint.effect}-`)}`,
         ],

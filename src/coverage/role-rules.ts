@@ -83,7 +83,7 @@ function oldTaints({ nodes, policies }: MigrationFacts): Finding {
       const guards = taintPolicies.filter(
         (policy) => policy.mode !== 'Audit' && policy.selectsNode(labels) && policy.protectedBy(taint) !== undefined,
       );
-      const stubborn = guards.find((policy) => !policy.releasable || declares(policy, taint));
+      const stubborn = guards.find((policy) => !policy.removableByAnnotation || declares(policy, taint));
       if (!taints.some((other) => sameTaint(other, counterpart(taint)))) {
         byHand.push(`node ${name} does not carry the new taint yet: ${formatTaint(taint)} stays until it does`);
       } else if (stubborn) {
@@ -147,7 +147,7 @@ function rewritingTolerations(policy: TolerationPolicy): Finding {
 }
 
 /**
- * What protects the old taint protects the new one, too. A policy that lets none go on purpose (`release: Never`) gives up the old one,
+ * What protects the old taint protects the new one, too. A policy that lets none go on purpose (`removalByAnnotation: Forbidden`) gives up the old one,
  * once each of its nodes carries the new one.
  */
 function rewritingTaints(policy: TaintPolicy, { nodes }: MigrationFacts): Finding {
@@ -161,7 +161,7 @@ function rewritingTaints(policy: TaintPolicy, { nodes }: MigrationFacts): Findin
     .filter(({ labels }) => compiled?.selectsNode(labels))
     .filter(({ taints }) => oldOnes(taints).some((taint) => compiled?.protectedBy(taint) !== undefined));
   const givesUp =
-    compiled?.releasable === false &&
+    compiled?.removableByAnnotation === false &&
     compiled.mode !== 'Audit' &&
     carriers.length > 0 &&
     carriers.every(({ taints }) =>

@@ -33,7 +33,7 @@ export interface DoctorNode extends NodeView {
   readonly kubeletVersion: string;
   /** NAMESPACE/NAME of the Cluster of Cluster API whose node it is, if it says so. */
   readonly machineCluster?: string | undefined;
-  /** When its release annotation was last written, in milliseconds, where there is one and that is known. */
+  /** When its allow-removal annotation was last written, in milliseconds, where there is one and that is known. */
   readonly announcedAt?: number | undefined;
 }
 

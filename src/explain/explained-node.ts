@@ -1,6 +1,6 @@
 import { describeOwner } from '../controllers/managed-objects.ts';
 import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
-import { RELEASE_ANNOTATION, RELEASE_LIFE_MS, REMOVED_ANNOTATION } from '../judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS, REMOVED_ANNOTATION } from '../judge/removal.ts';
 import { remainingText, STARTUP_TAINT_LIMIT_MS } from '../judge/startup-taints.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { rfc3339, shellWord } from '../kubernetes/text.ts';
@@ -33,7 +33,7 @@ export interface ExplainedNode extends NodeExplanation, Omit<Facts, 'policies'> 
   readonly name: string;
   /** Who wrote `spec.taints` last, as the API server has noted. */
   readonly writtenBy: ManagedFields | undefined;
-  /** When the release annotation was last written, in RFC 3339, where there is one and that is known. */
+  /** When the allow-removal annotation was last written, in RFC 3339, where there is one and that is known. */
   readonly announcedAt?: string;
   readonly troubles: readonly PolicyTrouble[];
   /** Startup taints that have been on the Ready node for longer than {@link STARTUP_TAINT_LIMIT_MS}. */
@@ -126,21 +126,21 @@ export function wordsOfNode(explained: ExplainedNode): Explanation {
 
 const WHAT_ANNOUNCED: Record<Announced['state'], string> = {
   allowed: 'may be removed once',
-  forbidden: 'may not be removed: a policy allows no removal (spec.release: Never)',
+  forbidden: 'may not be removed: a policy allows no removal (spec.removalByAnnotation: Forbidden)',
   idle: 'names no taint of this node that a policy protects',
   unreadable: 'cannot be read',
 };
 
-/** What the release annotation announces, since when, and for how long. */
+/** What the allow-removal annotation announces, since when, and for how long. */
 function announcement({ announced, announcedAt: since }: ExplainedNode): string[] {
   if (announced.length === 0) return [];
   const entries = announced.map(({ text, state }) => `${text} ${WHAT_ANNOUNCED[state]}`).join(', ');
-  const hours = RELEASE_LIFE_MS / 3_600_000;
+  const hours = ALLOW_REMOVAL_LIFE_MS / 3_600_000;
   const end =
     since === undefined
       ? `the leader removes it ${hours} hours after it has first seen it`
-      : `written at ${since}, the leader removes it at ${rfc3339(Date.parse(since) + RELEASE_LIFE_MS)}`;
-  return [`annotation ${RELEASE_ANNOTATION}, not used yet: ${entries}; ${end}`];
+      : `written at ${since}, the leader removes it at ${rfc3339(Date.parse(since) + ALLOW_REMOVAL_LIFE_MS)}`;
+  return [`annotation ${ALLOW_REMOVAL_ANNOTATION}, not used yet: ${entries}; ${end}`];
 }
 
 const policiesOf = ({ by }: TaintOnNode) => [...new Set(by.map(({ policy }) => policy))].join(' and ');
@@ -243,10 +243,10 @@ function changeBack(node: string, one: TaintOnNode, { taint, closedBy, isAnnounc
   if (closedBy !== undefined) {
     return {
       command: `kubectl edit taintpolicy ${shellWord(closedBy)}`,
-      note: `it protects ${kept} and allows no removal (spec.release: Never)`,
+      note: `it protects ${kept} and allows no removal (spec.removalByAnnotation: Forbidden)`,
     };
   }
-  const announce = `kubectl annotate --overwrite node ${shellWord(node)} ${RELEASE_ANNOTATION}=${shellWord(kept)}`;
+  const announce = `kubectl annotate --overwrite node ${shellWord(node)} ${ALLOW_REMOVAL_ANNOTATION}=${shellWord(kept)}`;
   const notes = [
     isAnnounced ? 'changes it back' : 'changes it back, in this order',
     ...(evicts(one) ? [EVICTS] : []),

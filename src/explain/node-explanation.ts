@@ -2,7 +2,7 @@ import { type Contradiction, contradictions } from '../judge/contradictions.ts';
 import { settledOn } from '../judge/memory.ts';
 import { type Circumstances, type Hindrance, type Loss, nodeDrift } from '../judge/node-drift.ts';
 import type { NodeView } from '../judge/node-view.ts';
-import { isPresentTaint, isReleased, parseRelease, presentTaints } from '../judge/removal.ts';
+import { isPresentTaint, isRemovalAllowed, parseAllowedRemovals, presentTaints } from '../judge/removal.ts';
 import { type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
@@ -61,7 +61,7 @@ export interface KeptValue {
   readonly by: readonly Say[];
   /** The first of the policies that protect it and let nobody announce its removal. */
   readonly closedBy?: string;
-  /** The release annotation names it. */
+  /** The allow-removal annotation names it. */
   readonly isAnnounced?: true;
   /** Whether the missing value is one that the node is recorded to have carried, and no policy requires. */
   readonly isRecorded: boolean;
@@ -75,7 +75,7 @@ export interface Rivals {
   readonly why: string;
 }
 
-/** An entry of the release annotation that nobody has used yet. */
+/** An entry of the allow-removal annotation that nobody has used yet. */
 export interface Announced {
   /** As it is written there. */
   readonly text: string;
@@ -132,7 +132,7 @@ export function explainNode(
   const rivals = contradictions(selecting, [node]);
   return {
     audit,
-    announced: parseRelease(node.release).entries.map(({ text, taint }) => ({
+    announced: parseAllowedRemovals(node.allowRemoval).entries.map(({ text, taint }) => ({
       text,
       state: taint === undefined ? 'unreadable' : effectOf(text, node, selecting),
     })),
@@ -179,21 +179,21 @@ function missing(losses: readonly Loss[], present: ReadonlyMap<string, string>):
 }
 
 function effectOf(entry: string, { taints, remembered }: NodeView, selecting: readonly CompiledTaintPolicy[]) {
-  const release = parseRelease(entry);
+  const allowed = parseAllowedRemovals(entry);
   const isSettled = settledOn(remembered);
   const holding = taints
-    .filter((taint) => isReleased(release, taint))
+    .filter((taint) => isRemovalAllowed(allowed, taint))
     .flatMap((taint) =>
       selecting.filter((policy) => policy.mode !== 'Audit' && policy.heldBy(taint, isSettled) !== undefined),
     );
   if (holding.length === 0) return 'idle';
-  return holding.every(({ releasable }) => releasable) ? 'allowed' : 'forbidden';
+  return holding.every(({ removableByAnnotation }) => removableByAnnotation) ? 'allowed' : 'forbidden';
 }
 
 /** What keeps a missing taint from being set: the value that the node carries, and what another policy requires. */
 function inTheWay(
   missed: Taint,
-  { taints, labels, remembered, release }: NodeView,
+  { taints, labels, remembered, allowRemoval }: NodeView,
   selecting: readonly CompiledTaintPolicy[],
   rivals: readonly Contradiction[],
 ): Pick<TaintOnNode, 'kept' | 'contradiction'> {
@@ -205,7 +205,7 @@ function inTheWay(
     const field = taint && policy.mode !== 'Audit' ? policy.heldBy(taint, isSettled) : undefined;
     return field === undefined ? [] : [{ policy, field }];
   });
-  const closed = holding.find(({ policy }) => !policy.releasable);
+  const closed = holding.find(({ policy }) => !policy.removableByAnnotation);
   return {
     ...(taint && holding.length > 0
       ? {
@@ -213,7 +213,7 @@ function inTheWay(
             taint,
             by: holding.map(({ policy: { name, mode }, field }) => ({ policy: name, mode, field })),
             ...(closed ? { closedBy: closed.policy.name } : {}),
-            ...(isReleased(parseRelease(release), taint) ? { isAnnounced: true } : {}),
+            ...(isRemovalAllowed(parseAllowedRemovals(allowRemoval), taint) ? { isAnnounced: true } : {}),
             isRecorded:
               isSettled(missed) && !presentTaints(labels, selecting).some((want) => isPresentTaint(missed, want)),
           },

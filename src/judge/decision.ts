@@ -47,10 +47,10 @@ export type Outcome =
   | 'would-restore'
   /** The same: otherwise a Present taint or a toleration would be added. */
   | 'would-add'
-  /** The release annotation was set: the taint may be removed once. */
+  /** The allow-removal annotation was set: the taint may be removed once. */
   | 'announced'
-  /** Dropped on purpose, after the release annotation. */
-  | 'released'
+  /** The allow-removal annotation allowed the removal. */
+  | 'allowed-by-annotation'
   /** Dropped by somebody whom the policy exempts. */
   | 'exempt'
   /** The node left the policy, by its labels, with the taint still on it: from now on nobody protects it. */

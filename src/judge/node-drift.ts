@@ -14,10 +14,10 @@ import {
 } from './memory.ts';
 import { type DesiredNode, type NodeView, type RestoredNatively, restoredNatively } from './node-view.ts';
 import {
-  consumeRelease,
+  consumeAllowedRemovals,
   type DeclaredTaint,
-  isReleased,
-  parseRelease,
+  isRemovalAllowed,
+  parseAllowedRemovals,
   parseRemoved,
   presentTaints,
   recordRemovals,
@@ -59,7 +59,7 @@ export interface NodeDrift {
   readonly removed: readonly Removal[];
   /** Taints that are gone with leave, and are not to be remembered any more. */
   readonly released: readonly Taint[];
-  /** What is left of a release annotation that has stood for too long, and is taken away. */
+  /** What is left of a allow-removal annotation that has stood for too long, and is taken away. */
   readonly expired: readonly string[];
   /** What the node remembers for nobody: see {@link Forgetting}. */
   readonly idle: readonly IdleMemory[];
@@ -79,8 +79,8 @@ export interface Circumstances {
   readonly isContested?: (taint: Taint) => boolean;
   /** Whether a taint that evicts pods may be put there now, as it may by default. */
   readonly hasTurn?: boolean;
-  /** Whether the release annotation has stood for {@link RELEASE_LIFE_MS}; by default, it has not. */
-  readonly isReleaseOver?: boolean;
+  /** Whether the allow-removal annotation has stood for {@link ALLOW_REMOVAL_LIFE_MS}; by default, it has not. */
+  readonly isAllowRemovalExpired?: boolean;
   /** By default a taint is forgotten as soon as it is gone and nobody wants it. */
   readonly forgetting?: Forgetting;
   /** How long a taint that the node carries has been seen on it while it was Ready; undefined for one that has not. */
@@ -101,7 +101,7 @@ interface Claim {
 
 /**
  * Compares a node with the policies: Present taints that it lacks, and protected taints that it was remembered to carry and
- * that went missing while nobody was asked. One that a release annotation names has gone with leave, and is forgotten. So is
+ * that went missing while nobody was asked. One that a allow-removal annotation names has gone with leave, and is forgotten. So is
  * one that comes and goes by itself, which is not missed either: whoever removed it from a node that runs may not do so again.
  * Nor is a Present taint missed that somebody removed whom the policy exempts, as is recorded on the node.
  *
@@ -117,7 +117,7 @@ export function nodeDrift(
   {
     isContested = () => false,
     hasTurn = true,
-    isReleaseOver = false,
+    isAllowRemovalExpired = false,
     forgetting = AT_ONCE,
     stayedMs = () => undefined,
   }: Circumstances = {},
@@ -126,7 +126,7 @@ export function nodeDrift(
   const selecting = selectingPolicies(policies, node.labels);
   const protects = holdAmong(selecting, () => true);
   const carried = valuesOf(node.taints);
-  const release = parseRelease(node.release);
+  const allowed = parseAllowedRemovals(node.allowRemoval);
   const remembers = parseRemembered(node.remembered);
   // With --audit, policies report what they would restore without it.
   const isEnforceable = (taint: Taint) =>
@@ -142,7 +142,9 @@ export function nodeDrift(
   const over = new Set(idle.filter(isOver).map(({ taint }) => identity(taint)));
   const gone = droppedTaints(memory, node.taints);
   const transient = gone.filter(({ key }) => isTransientTaintKey(key));
-  const released = gone.filter((taint) => isReleased(release, taint) && isReleasable(taint, selecting));
+  const released = gone.filter(
+    (taint) => isRemovalAllowed(allowed, taint) && isRemovableByAnnotation(taint, selecting),
+  );
   const lost = gone.filter((taint) => !transient.includes(taint) && !released.includes(taint));
 
   const removals = parseRemoved(node.removed);
@@ -166,13 +168,13 @@ export function nodeDrift(
     policies: selecting,
     room: node.room,
   });
-  const unspent = released.length === 0 ? node.release : consumeRelease(release, released);
+  const unspent = released.length === 0 ? node.allowRemoval : consumeAllowedRemovals(allowed, released);
   // Policies that only report have no say in the annotation.
-  const isExpired = isReleaseOver && unspent !== undefined && selecting.some(readsRecords);
+  const isExpired = isAllowRemovalExpired && unspent !== undefined && selecting.some(readsRecords);
   const desired: DesiredNode = {
     taints,
     removed,
-    release: isExpired ? undefined : unspent,
+    allowRemoval: isExpired ? undefined : unspent,
     restored: undefined,
     remembered: remember({
       before: node.remembered,
@@ -186,7 +188,7 @@ export function nodeDrift(
   };
   const changes =
     taints !== node.taints ||
-    desired.release !== node.release ||
+    desired.allowRemoval !== node.allowRemoval ||
     desired.remembered !== node.remembered ||
     desired.removed !== node.removed ||
     desired.restored !== node.restored;
@@ -194,7 +196,7 @@ export function nodeDrift(
     losses: judged.flatMap(({ group, target, hindrance }) => lossesOf(group, target, hindrance)),
     removed: excused.filter((want) => !satisfies(valuesOf(taints), want)),
     released,
-    expired: isExpired ? parseRelease(unspent).entries.map(({ text }) => text) : [],
+    expired: isExpired ? parseAllowedRemovals(unspent).entries.map(({ text }) => text) : [],
     idle,
     natively: restoredNatively(node.restored, policies),
     desired: changes ? desired : undefined,
@@ -263,12 +265,12 @@ function lossesOf(group: readonly Claim[], target: Taint, hindrance: Hindrance |
   });
 }
 
-function isReleasable(taint: Taint, policies: readonly CompiledTaintPolicy[]): boolean {
+function isRemovableByAnnotation(taint: Taint, policies: readonly CompiledTaintPolicy[]): boolean {
   return policiesFor(policies, taint.key).every(
     (policy) =>
       policy.declared === 'Audit' ||
-      policy.releasable ||
-      policy.wouldRelease ||
+      policy.removableByAnnotation ||
+      policy.wouldAllowByAnnotation ||
       policy.protectedBy(taint) === undefined,
   );
 }

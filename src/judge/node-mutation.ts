@@ -4,7 +4,14 @@ import { allow, type Decision, type Outcome, patch } from './decision.ts';
 import { holdOn, NONE_SETTLED, protectionOn, remember, settledOn } from './memory.ts';
 import { announcements, binds, type Change, departureChange, namesOf, report } from './node-update-reports.ts';
 import { type DesiredNode, isNode, type NativeRecord, type NodeUpdate, nativeViolation } from './node-view.ts';
-import { consumeRelease, isReleased, parseRelease, parseRemoved, recordRemovals, roomBeside } from './removal.ts';
+import {
+  consumeAllowedRemovals,
+  isRemovalAllowed,
+  parseAllowedRemovals,
+  parseRemoved,
+  recordRemovals,
+  roomBeside,
+} from './removal.ts';
 import {
   type Departure,
   departures,
@@ -57,17 +64,17 @@ export function mutateNode(
     return refused ? allow() : passed(mendedRequest, { drops: leaving, additions: open }, departing, policies);
   }
 
-  const release = parseRelease(node.release);
+  const allowed = parseAllowedRemovals(node.allowRemoval);
   // A release is spent only if the taint really goes: not when the request will be refused for another taint.
   const spent = refused ? [] : taintsOf(leaving.filter(goesWithLeave));
-  const consumed = spent.filter((taint) => isReleased(release, taint));
+  const consumed = spent.filter((taint) => isRemovalAllowed(allowed, taint));
   const takenOut = [...additions.filter(isForbidden), ...natively.restored.filter(({ isAddition }) => isAddition)];
   const moved = { drops: leaving, admitted: taintsOf(open.filter(isAdmitted)), takenOut: taintsOf(takenOut) };
   const { removed, remembered } =
     refused || !(concerns || takenOut.length > 0) ? node : records(mendedRequest, moved, policies);
   const desired: DesiredNode = {
     taints,
-    release: consumed.length === 0 ? node.release : consumeRelease(release, consumed),
+    allowRemoval: consumed.length === 0 ? node.allowRemoval : consumeAllowedRemovals(allowed, consumed),
     remembered,
     removed,
     // What was there before is for the leader to record.
@@ -81,7 +88,7 @@ export function mutateNode(
   // Of a request that validation refuses, nothing was done: there is nothing to report then.
   if (refused) return isRight ? allow() : patch(desired, [], []);
 
-  const left = { ...mendedRequest, node: { ...mendedRequest.node, release: desired.release } };
+  const left = { ...mendedRequest, node: { ...mendedRequest.node, allowRemoval: desired.allowRemoval } };
   const rest = passed(left, { drops: leaving, additions: open }, departing, policies);
   if (isRight) return rest;
   return patch(

@@ -5,7 +5,7 @@ import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { isLegible, MAX_REMEMBERED, parseRemembered, remember, settledOn } from './memory.ts';
 import type { NodeView, OwedTaint } from './node-view.ts';
-import { isReleased, parseRelease } from './removal.ts';
+import { isRemovalAllowed, parseAllowedRemovals } from './removal.ts';
 
 /** What is kept of a node in case that it is deleted: outside of the Node, which is gone then. */
 export interface NodeRecord {
@@ -117,15 +117,15 @@ export function recordOf(
 
 /** @param kept values of taints that are kept though none of these policies wants them */
 function survivingOn(
-  { taints, remembered, release: announced }: RecordedNode,
+  { taints, remembered, allowRemoval: announced }: RecordedNode,
   policies: readonly CompiledTaintPolicy[],
   kept: ReadonlyMap<string, string>,
 ): Taint[] {
   const carried = valuesOf(taints);
   const isSettled = settledOn(remembered);
-  const release = parseRelease(announced);
+  const allowed = parseAllowedRemovals(announced);
   const lost = parseRemembered(remembered).filter(
-    (taint) => !carried.has(identity(taint)) && !isReleased(release, taint),
+    (taint) => !carried.has(identity(taint)) && !isRemovalAllowed(allowed, taint),
   );
   return [...taints, ...lost]
     .map(({ key, value, effect }): Taint => ({ key, value: value ?? '', effect }))

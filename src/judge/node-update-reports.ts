@@ -7,7 +7,7 @@ import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { type Outcome, taintViolation, type Violation } from './decision.ts';
 import { settledOn } from './memory.ts';
 import type { NodeUpdate } from './node-view.ts';
-import { isReleased, parseRelease, RELEASE_ANNOTATION, unreadableEntries } from './removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION, isRemovalAllowed, parseAllowedRemovals, unreadableEntries } from './removal.ts';
 import { type Departure, MAX_JUDGED, type Protection, type Ruling } from './rulings.ts';
 
 /** Somebody reads this in a terminal. */
@@ -41,7 +41,7 @@ export function refusal(request: NodeUpdate, refused: Refused, byNode: boolean):
     ...atMost(MAX_TAINTS, [...losses, ...additions, ...departing]),
     ...mutationAdvice(refused, byNode),
     ...ownerAdvice(intruding),
-    ...releaseAdvice(node.name, oldNode.release, denied, held),
+    ...removalAdvice(node.name, oldNode.allowRemoval, denied, held),
   ].join(' ');
 }
 
@@ -95,46 +95,48 @@ function ownerAdvice(intruding: readonly Ruling[]): string[] {
   });
 }
 
-function releaseAdvice(
+function removalAdvice(
   node: string,
   annotation: string | undefined,
   denied: readonly Ruling[],
   held: readonly Departure[],
 ): string[] {
-  const release = parseRelease(annotation);
-  const unreadable = unreadableEntries(release);
+  const allowed = parseAllowedRemovals(annotation);
+  const unreadable = unreadableEntries(allowed);
   const closed = [
     ...denied.flatMap(({ standing }) => standing.map(({ policy }) => policy)),
     ...held.map(({ policy }) => policy),
-  ].filter(({ releasable }) => !releasable);
-  const open = denied.filter(({ standing }) => standing.every(({ policy }) => policy.releasable));
-  const unspent = open.filter(({ taint }) => isReleased(release, taint));
+  ].filter(({ removableByAnnotation }) => !removableByAnnotation);
+  const open = denied.filter(({ standing }) => standing.every(({ policy }) => policy.removableByAnnotation));
+  const unspent = open.filter(({ taint }) => isRemovalAllowed(allowed, taint));
   const announceable = [
     ...open.filter((ruling) => !unspent.includes(ruling)),
-    ...held.filter(({ policy }) => policy.releasable),
+    ...held.filter(({ policy }) => policy.removableByAnnotation),
   ].map(({ taint }) => formatTaint(taint));
   // What was announced before stays announced: to overwrite it would only move the refusal to another taint.
-  const announced = release.entries.filter(isHarmless).map(({ text }) => text);
+  const announced = allowed.entries.filter(isHarmless).map(({ text }) => text);
   const taints = [...new Set([...announced, ...announceable.slice(0, MAX_TAINTS)])].join(',');
   const purpose = denied.length > 0 ? 'remove it' : 'let the node leave';
   return [
     ...(unreadable.length > 0 && denied.length + held.length > 0
-      ? [`Annotation ${RELEASE_ANNOTATION} cannot be read at "${atMost(MAX_TAINTS, unreadable).join('", "')}".`]
+      ? [`Annotation ${ALLOW_REMOVAL_ANNOTATION} cannot be read at "${atMost(MAX_TAINTS, unreadable).join('", "')}".`]
       : []),
     // With others refused, mutation leaves it there on purpose.
     ...(denied.length > 0 && unspent.length === denied.length
       ? [
-          `Annotation ${RELEASE_ANNOTATION} is still there: taintkeeper's mutating webhook should have removed it. Is it called?`,
+          `Annotation ${ALLOW_REMOVAL_ANNOTATION} is still there: taintkeeper's mutating webhook should have removed it. Is it called?`,
         ]
       : []),
     ...(closed.length > 0
       ? [
-          `TaintPolicy "${[...new Set(closed.map(({ name }) => name))].join('", "')}" allows no release: ` +
+          `TaintPolicy "${[...new Set(closed.map(({ name }) => name))].join('", "')}" does not allow removal by annotation: ` +
             'change the policy first.',
         ]
       : []),
     ...(announceable.length > 0
-      ? [`To ${purpose} on purpose, first: kubectl annotate --overwrite node ${node} ${RELEASE_ANNOTATION}=${taints}`]
+      ? [
+          `To ${purpose} on purpose, first: kubectl annotate --overwrite node ${node} ${ALLOW_REMOVAL_ANNOTATION}=${taints}`,
+        ]
       : []),
   ];
 }
@@ -161,11 +163,11 @@ export function departureChange({ policy, taint, field, isRefused }: Departure):
   };
 }
 
-/** Says at once whether a new release annotation will do what its author thinks. */
+/** Says at once whether a new allow-removal annotation will do what its author thinks. */
 export function announcements(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Change[] {
   const { node, oldNode, requester } = request;
-  if (node.release === oldNode.release) return [];
-  const release = parseRelease(node.release);
+  if (node.allowRemoval === oldNode.allowRemoval) return [];
+  const allowed = parseAllowedRemovals(node.allowRemoval);
   const holding = policies.filter(
     (policy) =>
       policy.mode !== 'Audit' &&
@@ -173,27 +175,27 @@ export function announcements(request: NodeUpdate, policies: readonly CompiledTa
       policy.selectsNode(node.labels) &&
       !policy.exempts(requester),
   );
-  if (release.entries.length === 0 || holding.length === 0) return [];
+  if (allowed.entries.length === 0 || holding.length === 0) return [];
 
   const named = protections(
     holding,
-    node.taints.filter((taint) => isReleased(release, taint)).slice(0, MAX_JUDGED),
+    node.taints.filter((taint) => isRemovalAllowed(allowed, taint)).slice(0, MAX_JUDGED),
     request,
   ).map(
     ({ policy, taint, field }): Change =>
-      policy.releasable
+      policy.removableByAnnotation
         ? {
             violation: taintViolation(policy, field, taint, 'announced'),
             warning: `TaintPolicy ${policy.name} allows the removal of taint ${formatTaint(taint)}, once${comesBack(policy, taint)}`,
           }
-        : { warning: `TaintPolicy ${policy.name} allows no release of taint ${formatTaint(taint)}` },
+        : { warning: `TaintPolicy ${policy.name} does not allow removal by annotation of taint ${formatTaint(taint)}` },
   );
-  const unreadable = unreadableEntries(release).map((text) => ({
-    warning: `${RELEASE_ANNOTATION}: cannot read "${text}", expected key=value:Effect`,
+  const unreadable = unreadableEntries(allowed).map((text) => ({
+    warning: `${ALLOW_REMOVAL_ANNOTATION}: cannot read "${text}", expected key=value:Effect`,
   }));
   const idle =
     named.length + unreadable.length === 0
-      ? [{ warning: `${RELEASE_ANNOTATION} names no protected taint of this node` }]
+      ? [{ warning: `${ALLOW_REMOVAL_ANNOTATION} names no protected taint of this node` }]
       : [];
   return [...named, ...unreadable, ...idle];
 }

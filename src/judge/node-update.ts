@@ -20,7 +20,7 @@ import {
 
 /**
  * Protects the taints that an update drops, and guards those that it adds. Mutation puts back what Restore policies protect, takes
- * out what they guard, takes spent entries out of the release annotation, remembers what the node is left with, records the Present
+ * out what they guard, takes spent entries out of the allow-removal annotation, remembers what the node is left with, records the Present
  * taints that somebody exempt removes, and tells what native policies did before. It also says what Deny and Restore policies let
  * pass, but for a release, which validation still has to find spent: so nobody has to be asked twice for that. Validation refuses what
  * is still against a Deny or a Restore policy, and records what Audit policies see.
@@ -31,7 +31,7 @@ export function judgeNodeUpdate(request: NodeUpdate, policies: readonly Compiled
   const added = droppedTaints(node.taints, oldNode.taints);
   const natively = phase === 'mutate' ? nativeRecord(request, policies) : NO_RECORD;
   const changesTaints = dropped.length + added.length > 0 || natively.isNew;
-  if (phase === 'mutate' && !changesTaints && node.release === oldNode.release && sameLabels(node, oldNode)) {
+  if (phase === 'mutate' && !changesTaints && node.allowRemoval === oldNode.allowRemoval && sameLabels(node, oldNode)) {
     return allow();
   }
 
@@ -95,14 +95,14 @@ function validate(
       ...held.map(({ policy, field, taint }) => taintViolation(policy, field, taint, 'leaving-denied')),
     ]);
   }
-  const released = drops.filter((ruling) => ruling.released.length > 0);
+  const allowed = drops.filter((ruling) => ruling.allowed.length > 0);
   const dropped = drops.filter(({ mode }) => mode === 'Audit');
   const added = open.filter(({ mode }) => mode === 'Audit');
   const departed = departing.filter(watches).map(departureChange);
   return allow(
     [
       ...dropped.flatMap((ruling) => report(ruling, ruling.standing, 'audited')),
-      ...released.flatMap((ruling) => report(ruling, ruling.released, 'released')),
+      ...allowed.flatMap((ruling) => report(ruling, ruling.allowed, 'allowed-by-annotation')),
       ...drops.flatMap((ruling) => report(ruling, ruling.exempt.filter(watches), 'exempt')),
       ...added.flatMap((ruling) => report(ruling, ruling.standing, 'addition-audited')),
       ...open.flatMap((ruling) => report(ruling, ruling.exempt.filter(watches), 'addition-exempt')),
@@ -110,10 +110,10 @@ function validate(
     ],
     [
       ...dropped.flatMap((ruling) => auditWarnings(ruling, 'dropped')),
-      ...released.map(({ taint, released: by }) =>
-        by.some(({ policy }) => policy.wouldRelease)
-          ? `${namesOf(by)} would release taint ${formatTaint(taint)} (--audit)`
-          : `${namesOf(by)} released taint ${formatTaint(taint)}`,
+      ...allowed.map(({ taint, allowed: by }) =>
+        by.some(({ policy }) => policy.wouldAllowByAnnotation)
+          ? `${namesOf(by)} would allow the removal of taint ${formatTaint(taint)} by annotation (--audit)`
+          : `${namesOf(by)} allowed the removal of taint ${formatTaint(taint)} by annotation`,
       ),
       ...added.flatMap((ruling) => auditWarnings(ruling, 'added')),
       ...departed.map(({ warning }) => warning),

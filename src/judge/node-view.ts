@@ -15,8 +15,8 @@ export interface NodeView {
   readonly name: string;
   readonly labels: StringMap;
   readonly taints: readonly Taint[];
-  /** The annotation {@link RELEASE_ANNOTATION}, if there is one. */
-  readonly release: string | undefined;
+  /** The annotation {@link ALLOW_REMOVAL_ANNOTATION}, if there is one. */
+  readonly allowRemoval: string | undefined;
   /** The annotation {@link REMEMBERED_ANNOTATION}, if there is one. */
   readonly remembered: string | undefined;
   /** The annotation {@link REMOVED_ANNOTATION}, if there is one. */
@@ -33,7 +33,7 @@ export interface NodeView {
 /** What mutation makes of a Node: the rest of the object stays as it is. */
 export interface DesiredNode {
   readonly taints: readonly Taint[];
-  readonly release: string | undefined;
+  readonly allowRemoval: string | undefined;
   readonly remembered: string | undefined;
   readonly removed: string | undefined;
   readonly restored: string | undefined;

@@ -73,7 +73,7 @@ function judgeNodeCreation(
   // Whatever a new node says of itself, it has carried nothing yet but what it is owed, nor has anything been removed, restored or
   // announced. Policies that do not read it have no say in that.
   const isRead = policies.some(readsRecords);
-  const { removed, restored, release } = isRead ? NOTHING_SAID : node;
+  const { removed, restored, allowRemoval } = isRead ? NOTHING_SAID : node;
   const remembered = !isRead
     ? node.remembered
     : remember({
@@ -90,13 +90,13 @@ function judgeNodeCreation(
     remembered === node.remembered &&
     removed === node.removed &&
     restored === node.restored &&
-    release === node.release;
+    allowRemoval === node.allowRemoval;
   if (additions.length + returned.length === 0 && isAsItWas) return allow();
 
   const values = valuesAmong(taints);
   const added = lacking.filter((want) => binds(want) && satisfies(values, want));
   return patch(
-    { taints, release, remembered, removed, restored },
+    { taints, allowRemoval, remembered, removed, restored },
     [
       ...added.map((want) => taintViolation(want.policy, want.field, want.taint, 'added')),
       ...returned.map(({ policy, field, taint }) => taintViolation(policy, field, taint, 'returned')),
@@ -110,10 +110,10 @@ function judgeNodeCreation(
 
 const NO_TAINT: Taint = { key: '', effect: '' };
 
-const NOTHING_SAID: Pick<NodeView, 'removed' | 'restored' | 'release'> = {
+const NOTHING_SAID: Pick<NodeView, 'removed' | 'restored' | 'allowRemoval'> = {
   removed: undefined,
   restored: undefined,
-  release: undefined,
+  allowRemoval: undefined,
 };
 
 /** What is said of a taint that the node still lacks once mutation is over. */

@@ -100,45 +100,47 @@ export function recordRemovals({ before, gone = [], carried, labels, policies, r
  * The annotation on a Node that announces the removal of protected taints: `key=value:Effect, …`. Without `=value` the
  * entry stands for the taint whatever its value.
  */
-export const RELEASE_ANNOTATION = 'taintkeeper.dev/release';
+export const ALLOW_REMOVAL_ANNOTATION = 'taintkeeper.dev/allow-removal';
 
 /** For how long an announcement stands that nobody uses, in milliseconds. The leader then takes the annotation away. */
-export const RELEASE_LIFE_MS = 86_400_000;
+export const ALLOW_REMOVAL_LIFE_MS = 86_400_000;
 
-interface ReleaseEntry {
+interface AllowedRemoval {
   readonly text: string;
   /** Undefined when the text cannot be read. */
   readonly taint: ReturnType<typeof parseTaint>;
 }
 
-/** What a release annotation says, entry by entry. */
+/** What a allow-removal annotation says, entry by entry. */
 export interface Release {
-  readonly entries: readonly ReleaseEntry[];
+  readonly entries: readonly AllowedRemoval[];
   /** The readable ones by the identity of their taint. */
-  readonly byTaint: ReadonlyMap<string, readonly ReleaseEntry[]>;
+  readonly byTaint: ReadonlyMap<string, readonly AllowedRemoval[]>;
 }
 
 /** A longer annotation releases nothing: 64 of the longest taints take less. In characters. */
-const MAX_RELEASE_LENGTH = 32_768;
+const MAX_ALLOW_REMOVAL_LENGTH = 32_768;
 
-/** Reads a release annotation; an absent one releases nothing. What cannot be read is kept, and releases nothing. */
-export function parseRelease(annotation = ''): Release {
-  if (annotation.length > MAX_RELEASE_LENGTH) {
-    const entry = { text: `more than ${MAX_RELEASE_LENGTH} characters`, taint: undefined };
+/** Reads a allow-removal annotation; an absent one releases nothing. What cannot be read is kept, and releases nothing. */
+export function parseAllowedRemovals(annotation = ''): Release {
+  if (annotation.length > MAX_ALLOW_REMOVAL_LENGTH) {
+    const entry = { text: `more than ${MAX_ALLOW_REMOVAL_LENGTH} characters`, taint: undefined };
     return { entries: [entry], byTaint: new Map() };
   }
   const texts = annotation.split(',').map((text) => text.trim());
-  const entries = texts.filter((text) => text !== '').map((text): ReleaseEntry => ({ text, taint: parseTaint(text) }));
+  const entries = texts
+    .filter((text) => text !== '')
+    .map((text): AllowedRemoval => ({ text, taint: parseTaint(text) }));
   return { entries, byTaint: Map.groupBy(entries, ({ taint }) => (taint ? identity(taint) : '')) };
 }
 
 /** True when the release names the taint. */
-export function isReleased({ byTaint }: Release, taint: Taint): boolean {
+export function isRemovalAllowed({ byTaint }: Release, taint: Taint): boolean {
   return (byTaint.get(identity(taint)) ?? []).some((entry) => names(entry, taint));
 }
 
 /** The annotation's value once the taints have been released, or undefined when nothing is left to say. */
-export function consumeRelease({ entries, byTaint }: Release, taints: readonly Taint[]): string | undefined {
+export function consumeAllowedRemovals({ entries, byTaint }: Release, taints: readonly Taint[]): string | undefined {
   const spent = new Set(
     taints.flatMap((taint) => (byTaint.get(identity(taint)) ?? []).filter((entry) => names(entry, taint))),
   );
@@ -152,6 +154,6 @@ export function unreadableEntries({ entries }: Release): string[] {
 }
 
 /** Whether the entry means this taint, given that key and effect agree. */
-function names({ taint: released }: ReleaseEntry, taint: Taint): boolean {
+function names({ taint: released }: AllowedRemoval, taint: Taint): boolean {
   return released !== undefined && (released.value === undefined || released.value === (taint.value ?? ''));
 }

@@ -6,8 +6,8 @@ import { settledOn } from './memory.ts';
 import type { NodeUpdate, NodeView } from './node-view.ts';
 import {
   isPresentTaint,
-  isReleased,
-  parseRelease,
+  isRemovalAllowed,
+  parseAllowedRemovals,
   parseRemoved,
   presentTaints,
   satisfies,
@@ -34,8 +34,8 @@ export interface Ruling {
   readonly mode: TaintMode | undefined;
   /** The policies of that mode. */
   readonly standing: readonly Protection[];
-  /** Policies that let the taint go because the release annotation named it, or would without --audit. An addition is never released. */
-  readonly released: readonly Protection[];
+  /** Policies that let the taint go because the allow-removal annotation named it, or would without --audit. An addition is never allowed by annotation. */
+  readonly allowed: readonly Protection[];
   /** Policies that exempt the requester. */
   readonly exempt: readonly Protection[];
 }
@@ -47,8 +47,8 @@ export function isForbidden({ mode }: Ruling): boolean {
 
 /** Whether the taint is, or was, protected by more than a policy that watches. */
 export function isBinding(ruling: Ruling): boolean {
-  const { released, exempt } = ruling;
-  return isForbidden(ruling) || [...released, ...exempt].some(({ policy }) => policy.mode !== 'Audit');
+  const { allowed, exempt } = ruling;
+  return isForbidden(ruling) || [...allowed, ...exempt].some(({ policy }) => policy.mode !== 'Audit');
 }
 
 /**
@@ -86,13 +86,11 @@ export function dropRulings(
   dropped: readonly Taint[],
   policies: readonly CompiledTaintPolicy[],
 ): Ruling[] {
-  const releases = releaseCheck(request);
+  const allows = annotationCheck(request);
   // As with a release: no single write can take a taint out of the memory and off the node.
   const isSettled = settledOn(request.oldNode.remembered);
   const exempting = exemptingAmong(policies, request);
-  return dropped.map((taint) =>
-    rule(taint, policies, exempting, (policy) => policy.heldBy(taint, isSettled), releases),
-  );
+  return dropped.map((taint) => rule(taint, policies, exempting, (policy) => policy.heldBy(taint, isSettled), allows));
 }
 
 /**
@@ -134,14 +132,14 @@ export function withoutKept(additions: readonly Ruling[], drops: readonly Ruling
  * Whether a release lets a taint go. The annotation counts as it stood before the request, so that no single write can both
  * announce and remove. It is honoured once: by the time of validation it must be gone. In a trial nobody takes it out.
  */
-function releaseCheck({ phase, node, oldNode }: NodeUpdate): (taint: Taint, by: Protection) => boolean {
-  const before = parseRelease(oldNode.release);
-  const after = parseRelease(node.release);
+function annotationCheck({ phase, node, oldNode }: NodeUpdate): (taint: Taint, by: Protection) => boolean {
+  const before = parseAllowedRemovals(oldNode.allowRemoval);
+  const after = parseAllowedRemovals(node.allowRemoval);
   return (taint, { policy, field }) =>
-    isReleased(before, taint) &&
-    (policy.releasable
-      ? phase === 'mutate' || !isReleased(after, taint)
-      : policy.wouldRelease && policy.trial(field) !== 'Audit');
+    isRemovalAllowed(before, taint) &&
+    (policy.removableByAnnotation
+      ? phase === 'mutate' || !isRemovalAllowed(after, taint)
+      : policy.wouldAllowByAnnotation && policy.trial(field) !== 'Audit');
 }
 
 function exemptingAmong(
@@ -156,21 +154,21 @@ function rule(
   policies: readonly CompiledTaintPolicy[],
   exempting: ReadonlySet<CompiledTaintPolicy>,
   fieldOf: (policy: CompiledTaintPolicy) => string | undefined,
-  releases: (taint: Taint, by: Protection) => boolean = () => false,
+  allows: (taint: Taint, by: Protection) => boolean = () => false,
 ): Ruling {
   const standing: Protection[] = [];
-  const released: Protection[] = [];
+  const allowed: Protection[] = [];
   const exempt: Protection[] = [];
   for (const policy of policies) {
     const field = fieldOf(policy);
     if (field === undefined) continue;
     if (exempting.has(policy)) exempt.push({ policy, field });
-    else if (releases(taint, { policy, field })) released.push({ policy, field });
+    else if (allows(taint, { policy, field })) allowed.push({ policy, field });
     else standing.push({ policy, field });
   }
   // Policies come with the strongest mode first.
   const mode = standing[0]?.policy.mode;
-  return { taint, mode, standing: standing.filter(({ policy }) => policy.mode === mode), released, exempt };
+  return { taint, mode, standing: standing.filter(({ policy }) => policy.mode === mode), allowed, exempt };
 }
 
 /** A protected taint with which a node leaves a policy by its labels. */
@@ -197,7 +195,7 @@ export function departures(
     (policy) => policy.selectsNode(oldNode.labels) && !policy.selectsNode(node.labels) && !policy.exempts(requester),
   );
   if (left.length === 0) return [];
-  const release = parseRelease(oldNode.release);
+  const allowed = parseAllowedRemovals(oldNode.allowRemoval);
   const isSettled = settledOn(oldNode.remembered);
   const beyond = node.taints[MAX_JUDGED];
   return left.flatMap((policy) =>
@@ -205,8 +203,9 @@ export function departures(
       const isBeyond = taint === beyond && policy.leaving === 'Refuse';
       const field = isBeyond ? 'spec.leaving' : policy.heldBy(taint, isSettled);
       if (field === undefined) return [];
-      const isReleasable = policy.releasable || policy.wouldRelease;
-      const isRefused = isBeyond || (policy.leaving === 'Refuse' && !(isReleasable && isReleased(release, taint)));
+      const isRemovableByAnnotation = policy.removableByAnnotation || policy.wouldAllowByAnnotation;
+      const isRefused =
+        isBeyond || (policy.leaving === 'Refuse' && !(isRemovableByAnnotation && isRemovalAllowed(allowed, taint)));
       return [{ policy, field, taint, isRefused }];
     }),
   );

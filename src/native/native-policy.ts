@@ -91,7 +91,7 @@ export type NativePolicy =
 
 /** Something that a policy says and the API server's own language does not. */
 export interface NativeLimit {
-  /** The field of the policy that says it, for example `spec.release`. */
+  /** The field of the policy that says it, for example `spec.removalByAnnotation`. */
   readonly field: string;
   /** What happens instead. */
   readonly message: string;

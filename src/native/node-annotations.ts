@@ -3,11 +3,11 @@ import { literals } from '../cel/lists.ts';
 import { IS_NODE, REQUESTER_VARIABLES } from '../conditions/selection.ts';
 import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
 import { RESTORED_ANNOTATION } from '../judge/node-view.ts';
-import { RELEASE_ANNOTATION, REMOVED_ANNOTATION } from '../judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION, REMOVED_ANNOTATION } from '../judge/removal.ts';
 import type { NativeManifest, ResourceRule } from './native-policy.ts';
 
 /** The annotations of a Node that taintkeeper trusts. */
-const TRUSTED = [REMEMBERED_ANNOTATION, REMOVED_ANNOTATION, RESTORED_ANNOTATION, RELEASE_ANNOTATION];
+const TRUSTED = [REMEMBERED_ANNOTATION, REMOVED_ANNOTATION, RESTORED_ANNOTATION, ALLOW_REMOVAL_ANNOTATION];
 
 /** Name of the ValidatingAdmissionPolicy and of its binding. Not below taintkeeper.dev, like those that the leader writes. */
 export const NODE_ANNOTATIONS_POLICY = 'taintkeeper-node-annotations';
@@ -59,7 +59,7 @@ export function nodeAnnotationsManifests(): NativeManifest[] {
           `"node " + object.metadata.name + ": changing annotation " + ` +
           `${literals(TRUSTED)}.filter(a, ${CHANGES.text}).join(", ") + ` +
           '" through nodes/status or as a kubelet is not allowed, because taintkeeper trusts it. ' +
-          `To announce the removal of a taint: kubectl annotate node " + object.metadata.name + " ${RELEASE_ANNOTATION}=KEY:EFFECT"`,
+          `To announce the removal of a taint: kubectl annotate node " + object.metadata.name + " ${ALLOW_REMOVAL_ANNOTATION}=KEY:EFFECT"`,
         reason: 'Forbidden',
       },
     ],

@@ -131,11 +131,15 @@ export const MENDING: readonly Variable[] = [
 
 /** The validation of an update that changes labels: with a protected taint on it, a node does not leave a policy that says so. */
 export function leaving(policy: CompiledTaintPolicy, { purpose }: Target): Assembled[] {
-  const { name, mode, failurePolicy, releasable, rules, nodeSelector } = policy;
+  const { name, mode, failurePolicy, removableByAnnotation, rules, nodeSelector } = policy;
   if (policy.leaving !== 'Refuse' || rules.length === 0) return [];
   const audit = mode === 'Audit';
   const { before, after } = conditionsOf(policy).selects;
-  const held = all([isProtected(rules), ...(releasable ? [not(isNamedIn(ANNOUNCED))] : []), not(exemptedBy(policy))]);
+  const held = all([
+    isProtected(rules),
+    ...(removableByAnnotation ? [not(isNamedIn(ANNOUNCED))] : []),
+    not(exemptedBy(policy)),
+  ]);
   const texts = textsOf('held');
   const parts: ValidatingParts = {
     name: `${name}.leave.taintkeeper.dev`,

@@ -10,12 +10,12 @@ import {
 } from '../cel/expression.ts';
 import { each, overItems } from '../cel/lists.ts';
 import { FORMATTED } from '../conditions/taints.ts';
-import { RELEASE_ANNOTATION } from '../judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from '../judge/removal.ts';
 import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { atMost } from '../kubernetes/text.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { ResourceRule, Target, ValidationAction } from './native-policy.ts';
-import { ANNOUNCED, isNamedIn, MAX_RELEASES } from './node-variables.ts';
+import { ANNOUNCED, isNamedIn, MAX_ALLOWED_REMOVALS } from './node-variables.ts';
 
 /** Under the webhook, that is what warns the requester. */
 export function reportActions(purpose: Target['purpose']): ValidationAction[] {
@@ -112,7 +112,7 @@ export function additionMessage(policy: CompiledTaintPolicy, { taints }: Texts, 
 
 /** Why a node may not leave the policy, or what an Audit policy says of it. */
 export function leavingMessage(policy: CompiledTaintPolicy, { taints, shown }: Texts): Expression {
-  const { name, mode, releasable, nodeSelector } = policy;
+  const { name, mode, removableByAnnotation, nodeSelector } = policy;
   if (mode === 'Audit') return text([literal(`TaintPolicy ${name}, Audit: the node left the policy with `), taints]);
   const keys = [...new Set(requirementsOf(nodeSelector).map(({ key }) => key))].filter((key) => key.isWellFormed());
   const reason = [
@@ -123,27 +123,32 @@ export function leavingMessage(policy: CompiledTaintPolicy, { taints, shown }: T
     ),
     taints,
   ];
-  if (!releasable) return text([...reason, literal('. The policy allows no release: change the policy first.')]);
+  if (!removableByAnnotation)
+    return text([...reason, literal('. The policy does not allow removal by annotation: change the policy first.')]);
   const announce = cel(textCost)`". To let the node leave on purpose, first: kubectl annotate --overwrite node " +
-object.metadata.name + " ${RELEASE_ANNOTATION}=" + ${shown}.join(",")`;
+object.metadata.name + " ${ALLOW_REMOVAL_ANNOTATION}=" + ${shown}.join(",")`;
   return text([...reason, announce]);
 }
 
 /** Why the update is refused, and what the reader can do. */
 export function refusalMessage(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Expression {
-  const { name, mode, releasable, rules, failurePolicy } = policy;
+  const { name, mode, removableByAnnotation, rules, failurePolicy } = policy;
   const field = rules.length === 1 ? `${rules[0]?.field}, ` : '';
-  const release = releasable ? '' : ' The policy allows no release: change the policy first.';
-  // A release passes here, and then the webhook is asked.
-  const needsUs = releasable && purpose === 'Backstop' && failurePolicy === 'Fail';
-  const alone = needsUs ? ' While no replica of taintkeeper runs, failurePolicy: Fail refuses a release, too.' : '';
+  const advice = removableByAnnotation
+    ? ''
+    : ' The policy does not allow removal by annotation: change the policy first.';
+  // A removal that was allowed by annotation passes here, and then the webhook is asked.
+  const needsUs = removableByAnnotation && purpose === 'Backstop' && failurePolicy === 'Fail';
+  const alone = needsUs
+    ? ' While no replica of taintkeeper runs, failurePolicy: Fail also refuses removals that were allowed by annotation.'
+    : '';
   const reason = text([
     '"node " + object.metadata.name + " must keep "',
     LOST.taints,
-    literal(`, protected by TaintPolicy "${name}" (${field}mode ${mode}).${release}${alone}`),
+    literal(`, protected by TaintPolicy "${name}" (${field}mode ${mode}).${advice}${alone}`),
     ...(mode === 'Restore' ? [literal(restoreAdvice(name, mutates))] : []),
   ]);
-  return releasable ? text([reason, releaseAdvice(name, mutates)]) : reason;
+  return removableByAnnotation ? text([reason, removalAdvice(name, mutates)]) : reason;
 }
 
 function restoreAdvice(policy: string, mutates: boolean): string {
@@ -157,12 +162,12 @@ const HARMLESS = /^[-A-Za-z0-9_./]+(=[-A-Za-z0-9_.]*)?:[A-Z][A-Za-z]+$/;
 const MAX_ENTRY_LENGTH = 400;
 const MATCH_COST = 1_000;
 
-function releaseAdvice(policy: string, mutates: boolean): Expression {
+function removalAdvice(policy: string, mutates: boolean): Expression {
   const named = isNamedIn(ANNOUNCED);
   const still = overItems('all', reference('lost'), 't', named, (size) => size * (named.cost(size) + 6) + 2);
   const spend = mutates
-    ? ` Annotation ${RELEASE_ANNOTATION} is still there: MutatingAdmissionPolicy ${policy}.restore.taintkeeper.dev should have removed it. Is it in force?`
-    : ` Annotation ${RELEASE_ANNOTATION} is still there: the request that removes the taint must take the entry out as well.`;
+    ? ` Annotation ${ALLOW_REMOVAL_ANNOTATION} is still there: MutatingAdmissionPolicy ${policy}.restore.taintkeeper.dev should have removed it. Is it in force?`
+    : ` Annotation ${ALLOW_REMOVAL_ANNOTATION} is still there: the request that removes the taint must take the entry out as well.`;
   // What was announced before stays announced: to overwrite it would only move the refusal to another taint.
   const announced = cel(0)`${ANNOUNCED}.filter(e, !(e in ${LOST.each}) && size(e) <= ${MAX_ENTRY_LENGTH} &&
     e.matches(${literal(HARMLESS.source.replaceAll('\\/', '/'))}) )`;
@@ -171,9 +176,9 @@ function releaseAdvice(policy: string, mutates: boolean): Expression {
     still,
     cel(0)`${literal(spend)}`,
     cel(
-      (size) => textCost(size) + MAX_RELEASES * (MATCH_COST + size),
+      (size) => textCost(size) + MAX_ALLOWED_REMOVALS * (MATCH_COST + size),
     )`" To remove it on purpose, first: kubectl annotate --overwrite node " + object.metadata.name +
-" ${RELEASE_ANNOTATION}=" +
+" ${ALLOW_REMOVAL_ANNOTATION}=" +
 (${announced} + ${LOST.shown})
   .join(",")${then}`,
   );

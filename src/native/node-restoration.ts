@@ -16,7 +16,7 @@ import { annotationOf } from '../conditions/node-update.ts';
 import { IS_NODE } from '../conditions/selection.ts';
 import { EXACT_NAME, FORMATTED, IDENTITY } from '../conditions/taints.ts';
 import { MAX_REMEMBERED, REMEMBERED_ANNOTATION } from '../judge/memory.ts';
-import { RELEASE_ANNOTATION } from '../judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from '../judge/removal.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { type Assembled, mutating } from './assemble.ts';
 import type { Target } from './native-policy.ts';
@@ -32,7 +32,7 @@ import {
   holdersOf,
   isHeldBackBy,
   isNamedIn,
-  MAX_RELEASES,
+  MAX_ALLOWED_REMOVALS,
   SPLIT_COST,
   updateVariables,
 } from './node-variables.ts';
@@ -41,14 +41,16 @@ import {
 const MAX_LISTED = MAX_REMEMBERED + 1;
 
 const GONE_IDS: Variable = { name: 'goneIds', definition: each('gone', IDENTITY) };
-/** As the release annotation may name them. */
+/** As the allow-removal annotation may name them. */
 const GONE_NAMES: Variable = {
   name: 'goneNames',
   definition: together([each('gone', IDENTITY), each('gone', EXACT_NAME)]),
 };
 const UNSPENT: Variable = {
   name: 'unspent',
-  definition: cel((size) => MAX_RELEASES * (2 * size + 40))`${ENTRIES}.filter(e, e != "" && !(e in ${GONE_NAMES}))`,
+  definition: cel(
+    (size) => MAX_ALLOWED_REMOVALS * (2 * size + 40),
+  )`${ENTRIES}.filter(e, e != "" && !(e in ${GONE_NAMES}))`,
 };
 const REMEMBERED: Variable = { name: 'remembered', definition: annotationOf('object', REMEMBERED_ANNOTATION) };
 const MEMORIES: Variable = { name: 'memories', definition: entriesOf(REMEMBERED, MAX_LISTED) };
@@ -75,10 +77,10 @@ function leaveVariables(rejects: boolean): Variable[] {
 }
 
 /** Operations by which taints that are `gone` with leave do so once: no release is left of them. */
-const RELEASE_SPENT: Expression = choose(
-  cel((size) => MAX_RELEASES * (2 * size + 12))`!${ENTRIES}.exists(e, e in ${GONE_NAMES})`,
+const ALLOWED_REMOVALS_SPENT: Expression = choose(
+  cel((size) => MAX_ALLOWED_REMOVALS * (2 * size + 12))`!${ENTRIES}.exists(e, e in ${GONE_NAMES})`,
   EMPTY,
-  rewritten(RELEASE_ANNOTATION, UNSPENT.name),
+  rewritten(ALLOW_REMOVAL_ANNOTATION, UNSPENT.name),
 );
 /** And for good: no memory either. */
 const FORGOTTEN: Expression = choose(
@@ -111,7 +113,7 @@ export function restoration(
   { purpose }: Target,
 ): Assembled[] {
   const { policy } = guarding;
-  const { name, mode, releasable, rules } = policy;
+  const { name, mode, removableByAnnotation, rules } = policy;
   const exempt = exemptedBy(policy);
   const holders = holdersOf(others);
   const denying = holders.filter((holder) => holder.mode === 'Deny');
@@ -119,11 +121,15 @@ export function restoration(
     mode === 'Restore'
       ? those(
           'protected',
-          all([not(exempt), releasable ? not(isIn('released')) : TRUE, not(isHeldBackBy(denying, rules))]),
+          all([
+            not(exempt),
+            removableByAnnotation ? not(isIn('allowedByAnnotation')) : TRUE,
+            not(isHeldBackBy(denying, rules)),
+          ]),
         )
       : EMPTY;
   const { reverted, rejected, stays, variables } = reversion(guarding);
-  const leave = any([exempt, releasable ? isIn('released') : FALSE]);
+  const leave = any([exempt, removableByAnnotation ? isIn('allowedByAnnotation') : FALSE]);
   const gone = those('protected', all([leave, not(isHeldBackBy(holders, rules)), not(stays)]));
   const reverts = reverted !== EMPTY;
   const put = reverts ? puttingTaints('mended', 'put') : puttingTaints('after', 'restored');
@@ -132,7 +138,7 @@ export function restoration(
     purpose === 'Backstop' && gone !== EMPTY ? removalRecord(policy, exempt) : { variables: [], operations: [] };
   const operations = [
     ...(restored === EMPTY && !reverts ? [] : [restore(put.operation, reverts, purpose)]),
-    ...(gone === EMPTY ? [] : [RELEASE_SPENT]),
+    ...(gone === EMPTY ? [] : [ALLOWED_REMOVALS_SPENT]),
     ...(gone === EMPTY && rejected === EMPTY ? [] : [FORGOTTEN]),
     ...record.operations,
   ];
@@ -146,7 +152,7 @@ export function restoration(
     variables: [
       ...updateVariables(policy),
       ...holders.flatMap(({ binds }) => binds.variables),
-      { name: 'released', definition: those('protected', isNamedIn(ANNOUNCED)) },
+      { name: 'allowedByAnnotation', definition: those('protected', isNamedIn(ANNOUNCED)) },
       { name: 'restored', definition: restored },
       ...variables,
       { name: 'reverted', definition: reverted },

@@ -12,15 +12,15 @@ import {
 } from '../cel/expression.ts';
 import { isIn, those } from '../cel/lists.ts';
 import { conditionsOf, rulesOf, selectsBeforeOrAfter } from '../conditions/node-policies.ts';
-import { RELEASE_AFTER, RELEASE_BEFORE } from '../conditions/node-update.ts';
+import { ALLOW_REMOVAL_AFTER, ALLOW_REMOVAL_BEFORE } from '../conditions/node-update.ts';
 import { isProtected, isTransientByName, SETTLED } from '../conditions/protected-taints.ts';
 import { LABELS, LABELS_BEFORE, REQUESTER_VARIABLES } from '../conditions/selection.ts';
 import { DROPPED, EXACT_NAME, IDENTITY, NAMES_AFTER, TAINTS_AFTER, TAINTS_BEFORE } from '../conditions/taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 
-/** So many entries of the release annotation are looked at: to look at all that it could have would cost too much. */
-export const MAX_RELEASES = 64;
+/** So many entries of the allow-removal annotation are looked at: to look at all that it could have would cost too much. */
+export const MAX_ALLOWED_REMOVALS = 64;
 
 /** To split an annotation, which can have 256 KiB, and to trim its parts. */
 export const SPLIT_COST = 110_000;
@@ -30,9 +30,12 @@ export function entriesOf(annotation: Variable, count: number): Expression {
   return cel(SPLIT_COST + count * 30)`${annotation}.split(",", ${count}).map(e, e.trim())`;
 }
 
-/** The entries of the release annotation before an update, and after it. */
-export const ANNOUNCED: Variable = { name: 'announced', definition: entriesOf(RELEASE_BEFORE, MAX_RELEASES) };
-export const ENTRIES: Variable = { name: 'entries', definition: entriesOf(RELEASE_AFTER, MAX_RELEASES) };
+/** The entries of the allow-removal annotation before an update, and after it. */
+export const ANNOUNCED: Variable = {
+  name: 'announced',
+  definition: entriesOf(ALLOW_REMOVAL_BEFORE, MAX_ALLOWED_REMOVALS),
+};
+export const ENTRIES: Variable = { name: 'entries', definition: entriesOf(ALLOW_REMOVAL_AFTER, MAX_ALLOWED_REMOVALS) };
 
 /** What is known of every update. */
 const UPDATE_VARIABLES: readonly Variable[] = [
@@ -43,8 +46,8 @@ const UPDATE_VARIABLES: readonly Variable[] = [
   LABELS_BEFORE,
   LABELS,
   ...REQUESTER_VARIABLES,
-  RELEASE_BEFORE,
-  RELEASE_AFTER,
+  ALLOW_REMOVAL_BEFORE,
+  ALLOW_REMOVAL_AFTER,
   SETTLED,
   ANNOUNCED,
   ENTRIES,
@@ -71,7 +74,8 @@ export function updateVariables(policy: CompiledTaintPolicy): Variable[] {
 /** True for a taint `t` that an entry of the list names: with its value or without. */
 export function isNamedIn(list: Variable): Expression {
   const names = [IDENTITY, EXACT_NAME];
-  const cost = (size: number) => names.reduce((sum, name) => sum + name.cost(size) + MAX_RELEASES + 12, LIST_COST);
+  const cost = (size: number) =>
+    names.reduce((sum, name) => sum + name.cost(size) + MAX_ALLOWED_REMOVALS + 12, LIST_COST);
   return cel(cost)`[${IDENTITY}, ${EXACT_NAME}]\n  .exists(name, name in ${list})`;
 }
 
@@ -90,7 +94,7 @@ function named(name: string, definition: Expression): NamedCondition {
 /** Policies of one mode that are for the same nodes, exempt the same requesters, and release alike. */
 export interface Holder {
   readonly mode: CompiledTaintPolicy['mode'];
-  readonly releasable: boolean;
+  readonly removableByAnnotation: boolean;
   /** True for an update of a node that they are for, by somebody whom they do not exempt. */
   readonly binds: NamedCondition;
   readonly rules: readonly CompiledTaintRule[];
@@ -108,7 +112,7 @@ export function holdersOf(
 ): Holder[] {
   const groups = Map.groupBy(policies, (policy) => {
     const { nodes, exempt } = conditionsOf(policy);
-    return JSON.stringify([policy.mode, policy.releasable, nodes, exempt]);
+    return JSON.stringify([policy.mode, policy.removableByAnnotation, nodes, exempt]);
   });
   return [...groups.values()].flatMap((alike, index) => {
     const [first] = alike;
@@ -116,26 +120,31 @@ export function holdersOf(
     const binds = all([selectsBeforeOrAfter(first), conditionsOf(first).notExempt]);
     // Asked once, and not for each taint. The name is for the reader; the number tells apart what becomes the same.
     const name = `${prefix}${index + 1}_${first.name.replace(/[^a-z0-9]/g, '_')}`;
-    return { mode: first.mode, releasable: first.releasable, binds: named(name, binds), rules: rules(alike) };
+    return {
+      mode: first.mode,
+      removableByAnnotation: first.removableByAnnotation,
+      binds: named(name, binds),
+      rules: rules(alike),
+    };
   });
 }
 
 /**
  * True for a taint `t` that one of them holds back: it does not exempt the requester, and does not let the taint go.
  *
- * @param isReleased true for a taint that was announced to go
+ * @param isRemovalAllowed true for a taint that was announced to go
  * @param transient true for one that a wildcard never means; for any taint, unless more is known of it
  */
-export function isHeldBy(holders: readonly Holder[], isReleased: Expression, transient?: Expression): Expression {
+export function isHeldBy(holders: readonly Holder[], isRemovalAllowed: Expression, transient?: Expression): Expression {
   return any(
-    holders.map(({ binds, rules, releasable }) =>
-      all([binds.condition, isProtected(rules, transient), releasable ? not(isReleased) : TRUE]),
+    holders.map(({ binds, rules, removableByAnnotation }) =>
+      all([binds.condition, isProtected(rules, transient), removableByAnnotation ? not(isRemovalAllowed) : TRUE]),
     ),
   );
 }
 
-/** The same of those that a policy with these rules protects. The list `released` has those that were announced. */
+/** The same of those that a policy with these rules protects. The list `allowedByAnnotation` has those that were announced. */
 export function isHeldBackBy(holders: readonly Holder[], protecting: readonly CompiledTaintRule[]): Expression {
   // What the policy protects by a wildcard does not come and go.
-  return isHeldBy(holders, isIn('released'), isTransientByName(protecting));
+  return isHeldBy(holders, isIn('allowedByAnnotation'), isTransientByName(protecting));
 }

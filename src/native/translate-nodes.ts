@@ -1,7 +1,7 @@
 import { all, type Expression, FALSE, not, TRUE } from '../cel/expression.ts';
 import { EMPTY, isEmpty, isIn, those } from '../cel/lists.ts';
 import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
-import { RELEASE_ANNOTATION } from '../judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from '../judge/removal.ts';
 import { isPattern, matchesPattern, overlap } from '../kubernetes/pattern.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { byName, type CompiledTaintPolicy } from '../policy/policy-set.ts';
@@ -21,7 +21,7 @@ import {
 } from './node-messages.ts';
 import { registration, registrationReport } from './node-registration.ts';
 import { restoration } from './node-restoration.ts';
-import { ANNOUNCED, ENTRIES, exemptedBy, isNamedIn, MAX_RELEASES, updateVariables } from './node-variables.ts';
+import { ANNOUNCED, ENTRIES, exemptedBy, isNamedIn, MAX_ALLOWED_REMOVALS, updateVariables } from './node-variables.ts';
 
 /**
  * The validation of an update: what a Deny policy protects stays, and what it guards does not come; what a Restore policy protects was put
@@ -31,16 +31,18 @@ import { ANNOUNCED, ENTRIES, exemptedBy, isNamedIn, MAX_RELEASES, updateVariable
 function protection(guarding: Guarding, target: Target): Assembled[] {
   const { policy } = guarding;
   const { mutates, purpose } = target;
-  const { name, mode, failurePolicy, releasable, rules, guards } = policy;
+  const { name, mode, failurePolicy, removableByAnnotation, rules, guards } = policy;
   const exempt = exemptedBy(policy);
   const audit = mode === 'Audit';
-  const released = releasable ? those('protected', all([isNamedIn(ANNOUNCED), not(isNamedIn(ENTRIES))])) : EMPTY;
-  const lost = those('protected', all([not(exempt), releasable ? not(isIn('released')) : TRUE]));
+  const allowedByAnnotation = removableByAnnotation
+    ? those('protected', all([isNamedIn(ANNOUNCED), not(isNamedIn(ENTRIES))]))
+    : EMPTY;
+  const lost = those('protected', all([not(exempt), removableByAnnotation ? not(isIn('allowedByAnnotation')) : TRUE]));
   const [keeps, hasGuards] = [rules.length > 0, guards.length > 0];
   const added = textsOf('intruding');
   const annotations: Record<string, Expression> = {
     ...(keeps ? { [audit ? 'audited' : 'denied']: LOST.all } : {}),
-    ...(keeps && releasable ? { released: writtenOut('released') } : {}),
+    ...(keeps && removableByAnnotation ? { 'allowed-by-annotation': writtenOut('allowedByAnnotation') } : {}),
     ...(!keeps || exempt === FALSE ? {} : { exempt: writtenOut('excused') }),
     ...(hasGuards ? { [audit ? 'addition-audited' : 'addition-denied']: added.all } : {}),
     ...(!hasGuards || exempt === FALSE ? {} : { 'addition-exempt': writtenOut('excusedAdditions') }),
@@ -53,7 +55,7 @@ function protection(guarding: Guarding, target: Target): Assembled[] {
     conditions: changesTaints(policy),
     variables: [
       ...updateVariables(policy),
-      { name: 'released', definition: released },
+      { name: 'allowedByAnnotation', definition: allowedByAnnotation },
       { name: 'excused', definition: those('protected', exempt) },
       { name: 'lost', definition: lost },
       ...LOST.variables,
@@ -128,7 +130,7 @@ function isBeyondPattern({ key }: TaintRule, { key: pattern, except = [] }: Tain
 
 /** What a TaintPolicy says, or the program does for it, and the API server does not. */
 function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): NativeLimit[] {
-  const { mode, releasable, exemptsAnybody, nodeSelector, guards } = policy;
+  const { mode, removableByAnnotation, exemptsAnybody, nodeSelector, guards } = policy;
   const audit = mode === 'Audit';
   const present = policy.present.length > 0;
   const waits = policy.rules.some((rule) => rule.waits);
@@ -146,7 +148,7 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
       },
     !audit && {
       field: 'spec.taints',
-      message: `what a node carries is not recorded in ${REMEMBERED_ANNOTATION}; a released taint is only removed from it: nothing can be restored later`,
+      message: `what a node carries is not recorded in ${REMEMBERED_ANNOTATION}; a taint that was allowed to go is only removed from it: nothing can be restored later`,
     },
     waits &&
       purpose === 'Alone' && {
@@ -169,14 +171,14 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
       field: 'spec.deletedNodeRetentionSeconds',
       message: 'a node that was deleted and registers anew gets nothing back: what it carried is not in its object',
     },
-    releasable &&
+    removableByAnnotation &&
       !mutates && {
-        field: 'spec.release',
-        message: `without MutatingAdmissionPolicy the request that removes the taint must take its entry out of ${RELEASE_ANNOTATION} itself`,
+        field: 'spec.removalByAnnotation',
+        message: `without MutatingAdmissionPolicy the request that removes the taint must take its entry out of ${ALLOW_REMOVAL_ANNOTATION} itself`,
       },
-    releasable && {
-      field: 'spec.release',
-      message: `of ${RELEASE_ANNOTATION}, the first ${MAX_RELEASES} entries are looked at, and its announcement is not recorded`,
+    removableByAnnotation && {
+      field: 'spec.removalByAnnotation',
+      message: `of ${ALLOW_REMOVAL_ANNOTATION}, the first ${MAX_ALLOWED_REMOVALS} entries are looked at, and its announcement is not recorded`,
     },
     mode === 'Restore' &&
       !mutates &&

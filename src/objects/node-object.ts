@@ -4,7 +4,7 @@ import * as Type from 'typebox';
 import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
 import type { DesiredNode, NodeView } from '../judge/node-view.ts';
 import { RESTORED_ANNOTATION } from '../judge/node-view.ts';
-import { RELEASE_ANNOTATION, REMOVED_ANNOTATION } from '../judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION, REMOVED_ANNOTATION } from '../judge/removal.ts';
 import { LABEL_VALUE_LENGTH, own, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
 import { type MachineMarks, machineMarks } from '../kubernetes/machine.ts';
 import type { Taint } from '../kubernetes/taint.ts';
@@ -59,13 +59,13 @@ export function machineOf(node: NodeObject): MachineMarks {
 }
 
 /**
- * When the release annotation was last written, in milliseconds, by the clock of the API server. Undefined without the annotation, and
+ * When the allow-removal annotation was last written, in milliseconds, by the clock of the API server. Undefined without the annotation, and
  * where that is not known. Whoever may write the node can write another time: a later one than now counts for nothing.
  */
 export function announcedAt({ metadata }: NodeObject): number | undefined {
   const { annotations, managedFields } = metadata as typeof metadata & { readonly managedFields?: unknown };
-  if (own(annotations ?? {}, RELEASE_ANNOTATION) === undefined || !Array.isArray(managedFields)) return undefined;
-  const { time = '' } = lastWriter(managedFields, ['metadata', 'annotations', RELEASE_ANNOTATION]) ?? {};
+  if (own(annotations ?? {}, ALLOW_REMOVAL_ANNOTATION) === undefined || !Array.isArray(managedFields)) return undefined;
+  const { time = '' } = lastWriter(managedFields, ['metadata', 'annotations', ALLOW_REMOVAL_ANNOTATION]) ?? {};
   const at = Date.parse(time);
   return Number.isNaN(at) ? undefined : at;
 }
@@ -119,11 +119,11 @@ function patchTaints(spec: NodeObject['spec'], taints: readonly Taint[]): Operat
 }
 
 /** The annotations that are ours. */
-type OwnAnnotations = Pick<NodeView, 'release' | 'remembered' | 'removed' | 'restored'>;
+type OwnAnnotations = Pick<NodeView, 'allowRemoval' | 'remembered' | 'removed' | 'restored'>;
 
 function annotationsOf({ annotations }: NodeObject['metadata']): OwnAnnotations {
   return {
-    release: own(annotations ?? {}, RELEASE_ANNOTATION),
+    allowRemoval: own(annotations ?? {}, ALLOW_REMOVAL_ANNOTATION),
     remembered: own(annotations ?? {}, REMEMBERED_ANNOTATION),
     removed: own(annotations ?? {}, REMOVED_ANNOTATION),
     restored: own(annotations ?? {}, RESTORED_ANNOTATION),
@@ -133,10 +133,10 @@ function annotationsOf({ annotations }: NodeObject['metadata']): OwnAnnotations 
 /** Where there is no map of annotations yet, one must be added before anything can be put into it. */
 function pickAnnotations(
   { annotations }: NodeObject['metadata'],
-  { release, remembered, removed, restored }: OwnAnnotations,
+  { allowRemoval, remembered, removed, restored }: OwnAnnotations,
 ) {
   const values = {
-    ...(release === undefined ? {} : { [RELEASE_ANNOTATION]: release }),
+    ...(allowRemoval === undefined ? {} : { [ALLOW_REMOVAL_ANNOTATION]: allowRemoval }),
     ...(remembered === undefined ? {} : { [REMEMBERED_ANNOTATION]: remembered }),
     ...(removed === undefined ? {} : { [REMOVED_ANNOTATION]: removed }),
     ...(restored === undefined ? {} : { [RESTORED_ANNOTATION]: restored }),

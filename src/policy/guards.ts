@@ -102,5 +102,5 @@ export const LeavingSchema = Type.Enum(['Record', 'Refuse'], {
   description:
     'An update of labels by which a node leaves the policy while it carries a protected taint. Record: it passes, and is ' +
     'recorded; so it does by default. Refuse: it is refused, unless the policy exempts the requester, or the taint was announced to ' +
-    'go (taintkeeper.dev/release); in mode Audit it is reported. Labels that a kubelet writes with its status are not asked about.',
+    'go (taintkeeper.dev/allow-removal); in mode Audit it is reported. Labels that a kubelet writes with its status are not asked about.',
 });

@@ -57,10 +57,10 @@ export interface CompiledTaintPolicy {
   /** Absent: every node. */
   readonly nodeSelector: LabelSelector | undefined;
   readonly exempt: { readonly users: readonly string[]; readonly groups: readonly string[] };
-  /** Whether the release annotation lets taints go. Never with Audit, which lets everything go and changes nothing. */
-  readonly releasable: boolean;
+  /** Whether the allow-removal annotation lets taints go. Never with Audit, which lets everything go and changes nothing. */
+  readonly removableByAnnotation: boolean;
   /** Whether it would let them go, where only `audit` makes its mode Audit. */
-  readonly wouldRelease: boolean;
+  readonly wouldAllowByAnnotation: boolean;
   /** Whether a native policy puts taints back before anybody is asked. */
   readonly restoresNatively: boolean;
   /** The Present taints, as they are set on a node that lacks them. */
@@ -179,8 +179,8 @@ export function compileTaintPolicy(
     guards,
     nodeSelector: spec.nodeSelector,
     exempt: { users, groups },
-    releasable: spec.release !== 'Never' && mode !== 'Audit',
-    wouldRelease: spec.release !== 'Never' && mode === 'Audit' && spec.mode !== 'Audit',
+    removableByAnnotation: spec.removalByAnnotation !== 'Forbidden' && mode !== 'Audit',
+    wouldAllowByAnnotation: spec.removalByAnnotation !== 'Forbidden' && mode === 'Audit' && spec.mode !== 'Audit',
     restoresNatively: restoresNatively(spec, mode),
     present: rules.flatMap(({ ensure, key, value, effect, mayEvict = false, field }) => {
       if (ensure !== 'Present' || effect === undefined) return [];

@@ -89,12 +89,12 @@ export const TaintPolicySpecSchema = Type.Object(
         },
       ),
     ),
-    release: Type.Optional(
-      Type.Enum(['ByAnnotation', 'Never'], {
-        default: 'ByAnnotation',
+    removalByAnnotation: Type.Optional(
+      Type.Enum(['Allowed', 'Forbidden'], {
+        default: 'Allowed',
         description:
-          'Whether a taint may be removed on purpose. ByAnnotation: yes, after the node was annotated with ' +
-          'taintkeeper.dev/release: "key=value:Effect" in an earlier request. Never: only by changing the policy.',
+          'Whether a user may allow the removal of a taint once. Allowed: yes, by annotating the node with ' +
+          'taintkeeper.dev/allow-removal: "key=value:Effect" in an earlier request. Forbidden: only exempt users may remove the taint.',
       }),
     ),
     // No default, because it depends on the mode.

@@ -22,7 +22,7 @@ const LEVELS: Record<Outcome, 'info' | 'warn'> = {
   added: 'info',
   returned: 'info',
   announced: 'info',
-  released: 'info',
+  'allowed-by-annotation': 'info',
   exempt: 'info',
 };
 

@@ -15,7 +15,7 @@ import { nodeEntries } from './node-entries.ts';
  * - new nodes with more than 512 taints, and DaemonSets with more than 512 tolerations, or fewer where the expression says so;
  * - requesters with more than 64 groups, or names of more than 256 characters: no wildcard exempts them;
  * - updates by nodes themselves that drop or add a taint, which NodeRestriction refuses before;
- * - release annotations of more than 1,024 characters, or of nothing but white space that is no blank and no line break;
+ * - allow-removal annotations of more than 1,024 characters, or of nothing but white space that is no blank and no line break;
  * - what `widened` says of an entry.
  *
  * The same policies give the same entries, in whatever order they come. With `audit`, every policy is taken to be in mode

@@ -10,7 +10,7 @@ import { IS_NODE, LABELS, meetsBeforeOrAfter } from '../conditions/selection.ts'
 import { taintsOf } from '../conditions/taints.ts';
 import { REMEMBERED_ANNOTATION, readsRecords } from '../judge/memory.ts';
 import { RESTORED_ANNOTATION } from '../judge/node-view.ts';
-import { RELEASE_ANNOTATION, REMOVED_ANNOTATION } from '../judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION, REMOVED_ANNOTATION } from '../judge/removal.ts';
 import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import { requirementsOfAny } from '../kubernetes/selector-overlap.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
@@ -32,7 +32,7 @@ const SAYS_OF_ITSELF = cel(60)`(has(object.metadata.annotations) && ${literals([
   REMEMBERED_ANNOTATION,
   REMOVED_ANNOTATION,
   RESTORED_ANNOTATION,
-  RELEASE_ANNOTATION,
+  ALLOW_REMOVAL_ANNOTATION,
 ])}.exists(a, a in object.metadata.annotations))`;
 
 /** The webhooks for nodes. */
@@ -106,7 +106,7 @@ function onCreation(condition: Expression): Chosen {
 }
 
 /**
- * Mutation of an update: a taint has to be put back or taken out, an entry of the release annotation to be taken out, or what the node has
+ * Mutation of an update: a taint has to be put back or taken out, an entry of the allow-removal annotation to be taken out, or what the node has
  * to be remembered; a native policy has put a taint back, which the requester is to be told; or a policy that could stop the update lets
  * it pass, which is to be told as well.
  */

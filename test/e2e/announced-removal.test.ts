@@ -63,7 +63,7 @@ describeWithControlPlane('a removal that is announced and not made', {}, (cp) =>
     await age('new', 23 * HOUR_MS);
     await age('old', 24 * HOUR_MS);
     await waitForAnnotation(cp(), 'old', RELEASE, undefined);
-    expect((await waitForEvent(cp(), 'old', 'ReleaseExpired')).note).toBe(
+    expect((await waitForEvent(cp(), 'old', 'RemovalAnnotationExpired')).note).toBe(
       `removed annotation ${RELEASE} (${GPU_TEXT}): it was not used within 24 hours`,
     );
     await waitUntilRestored(cp(), 'old', GPU.key);

@@ -182,11 +182,13 @@ describeWithControlPlane('native policies under the webhook', { components: ['ku
     });
 
     it('a release is honoured, and spent', async () => {
-      const annotate = ['annotate', 'node', 'storage-2', 'taintkeeper.dev/release=storage:NoSchedule'];
+      const annotate = ['annotate', 'node', 'storage-2', 'taintkeeper.dev/allow-removal=storage:NoSchedule'];
       expect(await kubectl(cp(), developer, annotate)).toMatchObject({ passed: true });
       expect(await drop('storage-2')).toMatchObject({ passed: true });
       expect(await taintsOf(cp(), 'storage-2')).toEqual([]);
-      expect((await getNode(cp(), 'storage-2')).metadata.annotations).not.toHaveProperty(['taintkeeper.dev/release']);
+      expect((await getNode(cp(), 'storage-2')).metadata.annotations).not.toHaveProperty([
+        'taintkeeper.dev/allow-removal',
+      ]);
     });
 
     it('Restore still restores, and writes it down', async () => {

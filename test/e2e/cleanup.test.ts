@@ -24,7 +24,7 @@ const OWN = { key: 'example.com/own', operator: 'Exists' };
 const ON_NODES = {
   'taintkeeper.dev/remembered': 'dedicated=gpu:NoSchedule',
   'taintkeeper.dev/restored': 'gpu-pool dedicated=gpu:NoSchedule',
-  'taintkeeper.dev/release': 'dedicated:NoSchedule',
+  'taintkeeper.dev/allow-removal': 'dedicated:NoSchedule',
 };
 const ADDED = 'taintkeeper.dev/tolerations-added';
 const MARK = { [ADDED]: `${MASTER.key}:${MASTER.effect}` };

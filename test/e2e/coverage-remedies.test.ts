@@ -93,7 +93,7 @@ describeWithControlPlane('what coverage tells people to do', {}, (cp) => {
       await createDaemonSet(cp(), daemonSetManifest('migrated', 'agent', { tolerations }));
       await apply(workspace.write('fix.yaml', (await runCoverage(cp(), 'fix', '-n', 'migrated')).stdout));
       for (const [name, spec] of Object.entries(NEVER)) {
-        const policy = manifest('TaintPolicy', name, { ...spec, release: 'Never' });
+        const policy = manifest('TaintPolicy', name, { ...spec, removalByAnnotation: 'Forbidden' });
         await apply(workspace.write(`${name}.json`, JSON.stringify(policy)));
       }
 

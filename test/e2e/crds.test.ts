@@ -80,7 +80,7 @@ describeWithControlPlane('CRDs', {}, (cp) => {
       expect(await stored('TaintPolicy', { mode: 'Deny', taints })).toEqual({
         mode: 'Deny',
         taints,
-        release: 'ByAnnotation',
+        removalByAnnotation: 'Allowed',
         backstop: 'None',
       });
       const daemonSets = { namespaces: ['cilium'] };

@@ -182,7 +182,7 @@ describeWithControlPlane('DaemonSet tolerations', {}, (cp) => {
       const name = await created();
       const { generation } = (await get('kube-flannel', name)).metadata;
       const again = manifest(name, 'kube-flannel', FLANNEL_AFTER_PR_1907);
-      await apply({ ...again, metadata: { ...again.metadata, labels: { release: 'v2' } } });
+      await apply({ ...again, metadata: { ...again.metadata, labels: { allowRemoval: 'v2' } } });
       expect((await get('kube-flannel', name)).metadata.generation).toBe(generation);
       expect(await tolerationsOf('kube-flannel', name)).toEqual([...FLANNEL_AFTER_PR_1907, MASTER]);
     });

@@ -96,7 +96,7 @@ const removed = fc.oneof(
   allTaints,
 );
 
-const release = fc.constantFrom(
+const allowRemoval = fc.constantFrom(
   undefined,
   '',
   ' , \n',
@@ -108,7 +108,7 @@ const release = fc.constantFrom(
 export interface NodeState {
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];
-  readonly release: string | undefined;
+  readonly allowRemoval: string | undefined;
   readonly remembered: string | undefined;
   readonly removed?: string | undefined;
   /** What native policies wrote on it, where the policies on trial are not native ones themselves. */
@@ -119,14 +119,14 @@ const nodeState: fc.Arbitrary<NodeState> = fc
   .record({
     labels,
     taints,
-    release: fc.oneof({ arbitrary: release, weight: 2 }, allTaints),
+    allowRemoval: fc.oneof({ arbitrary: allowRemoval, weight: 2 }, allTaints),
     remembered,
     removed,
   })
   .map((state) => ({
     ...state,
     removed: annotationOf(state.removed, state.taints),
-    release: annotationOf(state.release, state.taints),
+    allowRemoval: annotationOf(state.allowRemoval, state.taints),
     remembered: annotationOf(state.remembered, state.taints),
   }));
 
@@ -138,7 +138,7 @@ function annotationOf(text: string | undefined, named: readonly Taint[]): string
 /** An update of a node, from what it is before: most parts stay. */
 export interface NodeEdit {
   readonly labels: NodeState['labels'] | 'kept';
-  readonly release: string | undefined | 'kept';
+  readonly allowRemoval: string | undefined | 'kept';
   readonly remembered: string | undefined | 'kept';
   readonly removed?: string | undefined | 'kept';
   /** What a native policy writes on the node. */
@@ -152,7 +152,7 @@ export interface NodeEdit {
 const kept = { arbitrary: fc.constant('kept' as const), weight: 3 };
 const nodeEdit: fc.Arbitrary<NodeEdit> = fc.record({
   labels: fc.oneof(kept, { arbitrary: labels, weight: 1 }),
-  release: fc.oneof(kept, { arbitrary: release, weight: 1 }, allTaints),
+  allowRemoval: fc.oneof(kept, { arbitrary: allowRemoval, weight: 1 }, allTaints),
   remembered: fc.oneof(kept, { arbitrary: remembered, weight: 1 }),
   removed: fc.oneof(kept, { arbitrary: removed, weight: 1 }),
   stay: fc.oneof(
@@ -193,7 +193,7 @@ export function edited(
   before: NodeState,
   {
     labels: newLabels,
-    release: newRelease,
+    allowRemoval: newAllowRemoval,
     remembered: newRemembered,
     removed: newRemoved = 'kept',
     restored: newRestored = 'kept',
@@ -204,7 +204,7 @@ export function edited(
   const left = before.taints.filter((_, index) => stay & (1 << index));
   return {
     labels: newLabels === 'kept' ? before.labels : newLabels,
-    release: newRelease === 'kept' ? before.release : annotationOf(newRelease, before.taints),
+    allowRemoval: newAllowRemoval === 'kept' ? before.allowRemoval : annotationOf(newAllowRemoval, before.taints),
     remembered: newRemembered === 'kept' ? before.remembered : annotationOf(newRemembered, before.taints),
     removed: newRemoved === 'kept' ? before.removed : annotationOf(newRemoved, before.taints),
     restored: newRestored === 'kept' ? before.restored : noteOf(newRestored, before.taints),
@@ -275,7 +275,7 @@ const taintPolicy = fc
           'ensure' in rule && rule.ensure === 'Present' ? `${rule.key}:${rule.effect}` : JSON.stringify(rule),
       }),
       exempt,
-      release: fc.constantFrom('ByAnnotation', 'Never'),
+      removalByAnnotation: fc.constantFrom('Allowed', 'Forbidden'),
       failurePolicy: fc.constantFrom('Fail', 'Ignore'),
       settleSeconds,
       backstop,

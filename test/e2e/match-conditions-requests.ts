@@ -1,7 +1,7 @@
 import type { AdmissionRequest } from '../../src/admission/review.ts';
 import { REMEMBERED_ANNOTATION } from '../../src/judge/memory.ts';
 import { RESTORED_ANNOTATION } from '../../src/judge/node-view.ts';
-import { RELEASE_ANNOTATION, REMOVED_ANNOTATION } from '../../src/judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION, REMOVED_ANNOTATION } from '../../src/judge/removal.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import type { Answer } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';
@@ -142,7 +142,7 @@ async function mustPass(answer: Promise<Answer>): Promise<void> {
 }
 
 function nodeObject(name: string, state: NodeState, live?: StoredObject): StoredObject {
-  const { labels, taints, release, remembered, removed, restored } = state;
+  const { labels, taints, allowRemoval, remembered, removed, restored } = state;
   return {
     ...live,
     metadata: {
@@ -150,7 +150,7 @@ function nodeObject(name: string, state: NodeState, live?: StoredObject): Stored
       name,
       labels,
       annotations: {
-        ...(release === undefined ? {} : { [RELEASE_ANNOTATION]: release }),
+        ...(allowRemoval === undefined ? {} : { [ALLOW_REMOVAL_ANNOTATION]: allowRemoval }),
         ...(remembered === undefined ? {} : { [REMEMBERED_ANNOTATION]: remembered }),
         ...(removed === undefined ? {} : { [REMOVED_ANNOTATION]: removed }),
         ...(restored === undefined ? {} : { [RESTORED_ANNOTATION]: restored }),

@@ -5,7 +5,7 @@ import type { AdmissionRequest } from '../../src/admission/review.ts';
 import type { Decision, Outcome } from '../../src/judge/decision.ts';
 import { REMEMBERED_ANNOTATION, settledOn } from '../../src/judge/memory.ts';
 import type { NodeView } from '../../src/judge/node-view.ts';
-import { RELEASE_ANNOTATION } from '../../src/judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from '../../src/judge/removal.ts';
 import { additionRulings } from '../../src/judge/rulings.ts';
 import { droppedTaints, type Taint } from '../../src/kubernetes/taint.ts';
 import { asNode, viewNode } from '../../src/objects/node-object.ts';
@@ -38,7 +38,7 @@ const OUTCOMES: readonly Outcome[] = [
   'missing',
   'audited',
   'announced',
-  'released',
+  'allowed-by-annotation',
   'exempt',
   'unselected',
   'addition-denied',
@@ -114,13 +114,13 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
         spec: { mode: 'Deny', taints: [{ key: 'dedicated' }], exempt: { users: ['autoscaler'] } },
       },
     ];
-    const nodes = [{ labels: {}, taints: [taint], release: undefined, remembered: undefined }];
+    const nodes = [{ labels: {}, taints: [taint], allowRemoval: undefined, remembered: undefined }];
     await prepare(cp(), nodes, []);
     const compiled = compilePolicies(policies);
     await rig.register(webhookEntries(policies), compiled);
     const edit: NodeEdit = {
       labels: 'kept',
-      release: 'dedicated:NoSchedule',
+      allowRemoval: 'dedicated:NoSchedule',
       remembered: 'kept',
       stay: 0,
       added: undefined,
@@ -183,12 +183,12 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
         },
       },
     ];
-    const nodes = [{ labels: {}, taints: [taint], release: undefined, remembered: undefined, restored: before }];
+    const nodes = [{ labels: {}, taints: [taint], allowRemoval: undefined, remembered: undefined, restored: before }];
     await prepare(cp(), nodes, []);
     const compiled = compilePolicies(policies);
     await rig.register(webhookEntries(policies), compiled);
     const whole: NodeEdit = {
-      ...{ labels: 'kept', release: 'kept', remembered: 'kept', restored: 'kept', stay: 1, added: undefined },
+      ...{ labels: 'kept', allowRemoval: 'kept', remembered: 'kept', restored: 'kept', stay: 1, added: undefined },
       ...edit,
     };
     const user = { name: 'autoscaler', groups: [] };
@@ -308,8 +308,8 @@ function withoutRelease(request: AdmissionRequest): AdmissionRequest {
   const { object, oldObject } = request;
   return {
     ...request,
-    object: without(RELEASE_ANNOTATION, object),
-    oldObject: without(RELEASE_ANNOTATION, oldObject),
+    object: without(ALLOW_REMOVAL_ANNOTATION, object),
+    oldObject: without(ALLOW_REMOVAL_ANNOTATION, oldObject),
   };
 }
 

@@ -5,7 +5,7 @@ import type { AdmissionRequest } from '../../src/admission/review.ts';
 import type { Outcome } from '../../src/judge/decision.ts';
 import { parseRemembered, REMEMBERED_ANNOTATION } from '../../src/judge/memory.ts';
 import { parseRestored, RESTORED_ANNOTATION } from '../../src/judge/node-view.ts';
-import { parseRemoved, RELEASE_ANNOTATION, REMOVED_ANNOTATION } from '../../src/judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION, parseRemoved, REMOVED_ANNOTATION } from '../../src/judge/removal.ts';
 import { additionRulings, isForbidden } from '../../src/judge/rulings.ts';
 import { formatTaint, identity, parseTaint, type Taint } from '../../src/kubernetes/taint.ts';
 import type { TranslationOptions } from '../../src/native/native-policy.ts';
@@ -42,7 +42,7 @@ const kind = fc.constantFrom<Kind>(
 
 const WITHOUT_MUTATION: readonly Outcome[] = ['denied', 'audited', 'addition-denied', 'leaving-denied'];
 const OUTCOMES: readonly Outcome[] = [
-  ...(['denied', 'restored', 'added', 'missing', 'audited', 'released', 'exempt'] as const),
+  ...(['denied', 'restored', 'added', 'missing', 'audited', 'allowed-by-annotation', 'exempt'] as const),
   ...(['addition-denied', 'reverted', 'addition-audited', 'addition-exempt'] as const),
   ...(['leaving-denied', 'leaving-audited'] as const),
 ];
@@ -126,7 +126,7 @@ function check({ request, answer }: Made, policies: readonly TaintPolicy[], opti
   expect(actual.taints, context()).toEqual(wanted.taints);
   // What a new node says of itself, native policies leave as it is.
   const announced = request.operation === 'CREATE' ? looks(request.object) : wanted;
-  expect(actual.release, context()).toEqual(announced.release);
+  expect(actual.allowRemoval, context()).toEqual(announced.allowRemoval);
   expect(actual.remembered, context()).toEqual(remembered(request, admission, compilePolicies(policies), options));
   const recorded = newRemovals(request, admission, options);
   expect(actual.removed, context()).toEqual(new Set([...looks(request.object).removed, ...recorded]));
@@ -153,7 +153,7 @@ function looks(object: unknown) {
   const annotations = metadata.annotations ?? {};
   return {
     taints: (spec.taints ?? []).map((taint) => JSON.stringify(withoutEmpty(taint))).sort(),
-    release: annotations[RELEASE_ANNOTATION],
+    allowRemoval: annotations[ALLOW_REMOVAL_ANNOTATION],
     remembered: parseRemembered(annotations[REMEMBERED_ANNOTATION]).map(formatTaint),
     removed: new Set(parseRemoved(annotations[REMOVED_ANNOTATION]).map(formatTaint)),
     restored: parseRestored(annotations[RESTORED_ANNOTATION]).map(
@@ -187,7 +187,7 @@ function remembered(
     .filter(isForbidden)
     .map(({ taint }) => formatTaint(taint));
   const gone = violations
-    .filter(({ outcome, mode }) => outcome === 'released' || (outcome === 'exempt' && mode !== 'Audit'))
+    .filter(({ outcome, mode }) => outcome === 'allowed-by-annotation' || (outcome === 'exempt' && mode !== 'Audit'))
     .map(({ subject }) => idOf(subject));
   return before.filter((text) => !gone.includes(idOf(text)) && !rejected.includes(text));
 }

@@ -24,7 +24,7 @@ const POLICIES = [
   policyFor('restore', 'Restore'),
   policyFor('audit', 'Audit'),
   policyFor('exempting', 'Deny', 'exempt: { users: ["dev@*"] }'),
-  policyFor('never', 'Deny', 'release: Never'),
+  policyFor('never', 'Deny', 'removalByAnnotation: Forbidden'),
   policyFor('present', 'Restore', '', 'key: dedicated, value: gpu, effect: NoSchedule, ensure: Present'),
 ].join('---');
 
@@ -159,12 +159,12 @@ describeWithControlPlane('node taints', {}, (cp) => {
         });
         expect(answer).toMatchObject({
           status: 200,
-          warnings: [`TaintPolicy ${pool} released taint dedicated=gpu:NoSchedule`],
+          warnings: [`TaintPolicy ${pool} allowed the removal of taint dedicated=gpu:NoSchedule by annotation`],
         });
         expect((await getNode(cp(), name)).metadata.annotations ?? {}).not.toHaveProperty([RELEASE]);
         expect(await taintsOf(cp(), name)).toEqual([]);
         expect((await cp().auditEvent(answer)).annotations).toMatchObject({
-          [`${VALIDATING_WEBHOOK}/released`]: `${pool}: dedicated=gpu:NoSchedule`,
+          [`${VALIDATING_WEBHOOK}/allowed-by-annotation`]: `${pool}: dedicated=gpu:NoSchedule`,
         });
 
         await kubectl(cp(), developer, ['taint', 'node', name, 'dedicated=gpu:NoSchedule']);
@@ -184,12 +184,12 @@ describeWithControlPlane('node taints', {}, (cp) => {
       expect((await attempt(cp(), developer, 'PATCH', path(name), body, MERGE_PATCH)).passed).toBe(false);
     });
 
-    it('does not help against release: Never', async () => {
+    it('does not help against removalByAnnotation: Forbidden', async () => {
       const name = await createNode('never');
       await annotate(name);
       const { passed, error } = await kubectl(cp(), developer, ['taint', 'node', name, 'dedicated-']);
       expect(passed).toBe(false);
-      expect(error).toContain('TaintPolicy "never" allows no release');
+      expect(error).toContain('TaintPolicy "never" does not allow removal by annotation');
     });
   });
 

@@ -19,7 +19,7 @@ export interface Node {
 
 export const GPU: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 export const OTHER: Taint = { key: 'example.com/other', effect: 'NoSchedule' };
-export const RELEASE = 'taintkeeper.dev/release';
+export const RELEASE = 'taintkeeper.dev/allow-removal';
 
 /** How an attempt ended, whoever made it and by which means. */
 export interface Attempt {

@@ -196,7 +196,7 @@ const taintPolicy = fields(
     nodeSelector: selector,
     taints: list(taint, { minLength: 1 }),
     exempt: fields({ users: names, groups: names }),
-    release: oneOf('ByAnnotation', 'Never'),
+    removalByAnnotation: oneOf('Allowed', 'Forbidden'),
     failurePolicy: oneOf('Fail', 'Ignore'),
     settleSeconds: whole(0, 86_400),
     backstop,

@@ -70,7 +70,7 @@ export const VERDICTS: readonly Verdict[] = [
       { key: 'a', ensure: 'Nothing', additions: 'Guarded', tolerate: 'Authorized' },
     ],
     exempt: { users: ['system:serviceaccount:kube-system:*'], groups: ['system:masters', 'größte Gruppe'] },
-    release: 'Never',
+    removalByAnnotation: 'Forbidden',
     failurePolicy: 'Fail',
     settleSeconds: 86_400,
     backstop: 'Native',
@@ -214,7 +214,7 @@ export const VERDICTS: readonly Verdict[] = [
   taint('an empty user', { exempt: { users: [''] } }, 'spec.exempt.users[0]'),
   taint('a user of 254 characters', { exempt: { users: [`${NAME_OF_253}n`] } }, 'spec.exempt.users[0]'),
   taint('a single user, not in a list', { exempt: { users: 'admin' } }, 'spec.exempt.users'),
-  taint('a release of nobody', { release: 'Always' }, 'spec.release'),
+  taint('an unknown value', { removalByAnnotation: 'Always' }, 'spec.removalByAnnotation'),
   taint('a failurePolicy of nobody', { failurePolicy: 'Retry' }, 'spec.failurePolicy'),
   taint('a backstop of nobody', { backstop: 'Webhook' }, 'spec.backstop'),
   taint(
@@ -425,6 +425,6 @@ export const VERDICTS: readonly Verdict[] = [
 
 /** What the API server mends before anybody sees it. */
 export const MENDED_BY_THE_API_SERVER: readonly Verdict[] = [
-  taint('an optional field that is null', { release: null }, 'spec.release'),
+  taint('an optional field that is null', { removalByAnnotation: null }, 'spec.removalByAnnotation'),
   taint('an optional field that is null and has no default', { failurePolicy: null }, 'spec.failurePolicy'),
 ];

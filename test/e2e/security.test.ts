@@ -13,7 +13,7 @@ const POLICIES = `
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TaintPolicy
 metadata: { name: strict }
-spec: { mode: Deny, release: Never, taints: [{ key: dedicated }] }
+spec: { mode: Deny, removalByAnnotation: Forbidden, taints: [{ key: dedicated }] }
 ---
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TaintPolicy
@@ -49,7 +49,7 @@ describeWithControlPlane('what the security model says of those who write nodes'
 
     const { passed, error } = await patch(developer, path(name), { spec: { taints: null } });
     expect(passed).toBe(false);
-    expect(error).toContain('TaintPolicy "strict" allows no release: change the policy first.');
+    expect(error).toContain('TaintPolicy "strict" does not allow removal by annotation: change the policy first.');
     expect(await taintsOf(cp(), name)).toContain(PROTECTED);
   });
 

@@ -41,7 +41,7 @@ spec:
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TaintPolicy
 metadata: { name: watching }
-spec: { mode: Audit, release: Never, taints: [{ key: '*', effect: NoSchedule }] }
+spec: { mode: Audit, removalByAnnotation: Forbidden, taints: [{ key: '*', effect: NoSchedule }] }
 ---
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TolerationPolicy
@@ -84,7 +84,7 @@ const TAINTS = [
   { key: 'example.com/a', effect: 'NoExecute', timeAdded: '2026-01-01T00:00:00Z' },
 ];
 const ANNOUNCED = {
-  'taintkeeper.dev/release': 'dedicated=gpu:NoSchedule',
+  'taintkeeper.dev/allow-removal': 'dedicated=gpu:NoSchedule',
   'taintkeeper.dev/remembered': 'x:NoExecute',
 };
 const daemonSet = parse(read('demo/kube-flannel.yaml')) as object;
@@ -186,7 +186,7 @@ function withoutOurs(object: unknown): unknown {
     spec?: { taints?: unknown; template?: { spec?: { tolerations?: unknown } } } | null;
   };
   const { annotations } = copy.metadata ?? {};
-  for (const name of ['taintkeeper.dev/release', 'taintkeeper.dev/remembered']) delete annotations?.[name];
+  for (const name of ['taintkeeper.dev/allow-removal', 'taintkeeper.dev/remembered']) delete annotations?.[name];
   if (copy.metadata && Object.keys(annotations ?? {}).length === 0) delete copy.metadata.annotations;
   delete copy.spec?.taints;
   delete copy.spec?.template?.spec?.tolerations;

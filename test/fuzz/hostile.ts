@@ -24,7 +24,7 @@ const NAMES = [
   'tolerations',
   'annotations',
   'labels',
-  'taintkeeper.dev/release',
+  'taintkeeper.dev/allow-removal',
   'taintkeeper.dev/remembered',
   'taintkeeper.dev/ignore',
 ];

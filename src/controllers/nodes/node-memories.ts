@@ -4,7 +4,7 @@ import { withTimeAdded } from '../../evictions/eviction-pace.ts';
 import { type IdleMemory, REMEMBERED_ANNOTATION } from '../../judge/memory.ts';
 import type { DesiredNode } from '../../judge/node-view.ts';
 import { RESTORED_ANNOTATION } from '../../judge/node-view.ts';
-import { RELEASE_ANNOTATION, REMOVED_ANNOTATION } from '../../judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION, REMOVED_ANNOTATION } from '../../judge/removal.ts';
 import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
@@ -127,11 +127,11 @@ export function trackFullMemories(onChange: () => void): FullMemories {
  */
 export function patchOf(
   { resourceVersion, value }: Entry<ClusterNode>,
-  { taints, release, remembered, removed, restored }: DesiredNode,
+  { taints, allowRemoval, remembered, removed, restored }: DesiredNode,
   now: Date,
 ): object {
   const annotations = {
-    ...(release === value.release ? {} : { [RELEASE_ANNOTATION]: release ?? null }),
+    ...(allowRemoval === value.allowRemoval ? {} : { [ALLOW_REMOVAL_ANNOTATION]: allowRemoval ?? null }),
     ...(remembered === value.remembered ? {} : { [REMEMBERED_ANNOTATION]: remembered ?? null }),
     ...(removed === value.removed ? {} : { [REMOVED_ANNOTATION]: removed ?? null }),
     ...(restored === value.restored ? {} : { [RESTORED_ANNOTATION]: restored ?? null }),

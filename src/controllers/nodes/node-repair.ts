@@ -6,7 +6,7 @@ import type { Loss, NodeDrift } from '../../judge/node-drift.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
 import { rememberOwed } from '../../judge/node-return.ts';
 import type { DesiredNode, OwedTaint } from '../../judge/node-view.ts';
-import { RELEASE_LIFE_MS } from '../../judge/removal.ts';
+import { ALLOW_REMOVAL_LIFE_MS } from '../../judge/removal.ts';
 import type { Arrival } from '../../judge/rulings.ts';
 import { withoutArrivals } from '../../judge/rulings.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
@@ -197,7 +197,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     const { desired = changeInto(value, node), ...drift } = nodeDrift(node, taintPolicies, {
       isContested,
       hasTurn,
-      isReleaseOver: announcements.ageOf(entry) >= RELEASE_LIFE_MS,
+      isAllowRemovalExpired: announcements.ageOf(entry) >= ALLOW_REMOVAL_LIFE_MS,
       forgetting: { isComplete: policies.isComplete('TaintPolicy'), isOver: (memory) => idle.isOver(entry, memory) },
       stayedMs: (taint) => stays.stayedMs(entry.name, taint),
     });
@@ -250,9 +250,9 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
 }
 
 /** What it takes to make the node that one; undefined where it is. */
-function changeInto(node: ClusterNode, { taints, release, remembered, removed, restored }: ClusterNode) {
+function changeInto(node: ClusterNode, { taints, allowRemoval, remembered, removed, restored }: ClusterNode) {
   const isRight = taints === node.taints && remembered === node.remembered;
-  return isRight ? undefined : { taints, release, remembered, removed, restored };
+  return isRight ? undefined : { taints, allowRemoval, remembered, removed, restored };
 }
 
 /** What a node is owed by policies that only watch. */

@@ -5,7 +5,7 @@ import { parseRemembered } from '../../judge/memory.ts';
 import type { Hindrance, Loss, NodeDrift } from '../../judge/node-drift.ts';
 import type { OwedTaint, RestoredNatively } from '../../judge/node-view.ts';
 import { nativeViolation } from '../../judge/node-view.ts';
-import { RELEASE_ANNOTATION, RELEASE_LIFE_MS } from '../../judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../../judge/removal.ts';
 import type { Arrival } from '../../judge/rulings.ts';
 import type { ObjectReference, RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint, sameTaint, type Taint } from '../../kubernetes/taint.ts';
@@ -97,7 +97,7 @@ export function trackNodeReports({ contests, record, metrics, log }: NodeReports
       }
       for (const policy of new Set(repaired.map(({ policy }) => policy.name))) metrics.repaired('Node', policy);
       for (const loss of repaired) tell(entry, loss, isFirst(loss));
-      for (const taint of released) record(eventOfRelease(referenceTo(entry), taint));
+      for (const taint of released) record(eventOfAllowedRemoval(referenceTo(entry), taint));
       if (expired.length > 0) {
         const event = eventOfExpiry(referenceTo(entry), expired);
         record(event);
@@ -159,16 +159,16 @@ function eventsOfArrival(node: ObjectReference, arrival: Arrival): RecordedEvent
 }
 
 /** What is to be said of a taint that is gone, as somebody had announced. */
-function eventOfRelease(node: ObjectReference, taint: Taint): RecordedEvent {
+function eventOfAllowedRemoval(node: ObjectReference, taint: Taint): RecordedEvent {
   const note = `taint ${formatTaint(taint)} was removed, as announced`;
-  return { regarding: node, type: 'Normal', reason: 'TaintReleased', action: 'ForgetTaint', note };
+  return { regarding: node, type: 'Normal', reason: 'TaintRemovalAllowed', action: 'ForgetTaint', note };
 }
 
 /** What is to be said of an announcement that was taken away because nobody used it. */
 function eventOfExpiry(node: ObjectReference, entries: readonly string[]): RecordedEvent {
   const named = atMost(MAX_NAMED, entries.map(printable)).join(', ');
-  const note = `removed annotation ${RELEASE_ANNOTATION} (${named}): it was not used within ${RELEASE_LIFE_MS / 3_600_000} hours`;
-  return { regarding: node, type: 'Normal', reason: 'ReleaseExpired', action: 'RemoveAnnotation', note };
+  const note = `removed annotation ${ALLOW_REMOVAL_ANNOTATION} (${named}): it was not used within ${ALLOW_REMOVAL_LIFE_MS / 3_600_000} hours`;
+  return { regarding: node, type: 'Normal', reason: 'RemovalAnnotationExpired', action: 'RemoveAnnotation', note };
 }
 
 /** What is to be said of a taint that the API server put back by itself while taintkeeper was not asked, on the node and on the policy. */

@@ -2,7 +2,7 @@ import type { PolicyObject } from '../../cluster/policies.ts';
 import { VALUES_DIFFER } from '../../judge/contradictions.ts';
 import { wildcardNotes } from '../../judge/findings.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
-import { parseRelease, RELEASE_ANNOTATION } from '../../judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION, parseAllowedRemovals } from '../../judge/removal.ts';
 import { formatTaint, identity, valuesOf } from '../../kubernetes/taint.ts';
 import { atMost, count, rfc3339, shellWord } from '../../kubernetes/text.ts';
 import type { Policy, PolicyKind } from '../../policy/policy.ts';
@@ -150,8 +150,8 @@ function removedTaints(policies: readonly Policy[], nodes: readonly DoctorNode[]
 
 /** Removals that somebody announced and nobody made: the next one who may write the node can make them. */
 function announcedRemovals(nodes: readonly DoctorNode[]): Finding[] {
-  const announced = nodes.flatMap(({ name, release, announcedAt }) => {
-    const texts = parseRelease(release).entries.map(({ text }) => text);
+  const announced = nodes.flatMap(({ name, allowRemoval, announcedAt }) => {
+    const texts = parseAllowedRemovals(allowRemoval).entries.map(({ text }) => text);
     const since = announcedAt === undefined ? [] : [`since ${rfc3339(announcedAt)}`];
     return texts.length === 0
       ? []
@@ -164,7 +164,7 @@ function announcedRemovals(nodes: readonly DoctorNode[]): Finding[] {
     announced.map(({ text }) => text),
   ).join(', ');
   const evidence = `the removal of taints is announced and not made on ${count(announced.length, 'node')}: ${which}`;
-  return [finding('note', evidence, `kubectl annotate node ${shellWord(first.name)} ${RELEASE_ANNOTATION}-`)];
+  return [finding('note', evidence, `kubectl annotate node ${shellWord(first.name)} ${ALLOW_REMOVAL_ANNOTATION}-`)];
 }
 
 /** What only the leader can bring about is no trouble of its own where nobody can lead. */

@@ -42,8 +42,8 @@ describe('a Node request, whatever the policies', () => {
         const view = viewOf(patched);
         if (decision.verdict === 'patch') {
           const desired = (decision as Decision<DesiredNode> & { verdict: 'patch' }).desired;
-          const { taints, release, remembered, restored } = desired;
-          expect(view).toMatchObject({ taints, release, remembered, restored });
+          const { taints, allowRemoval, remembered, restored } = desired;
+          expect(view).toMatchObject({ taints, allowRemoval, remembered, restored });
         } else {
           expect(patch).toEqual([]);
         }
@@ -161,10 +161,11 @@ describe('a Node request, whatever the policies', () => {
           if (policy.leaving !== 'Refuse' || policy.mode === 'Audit' || policy.exempts(user)) continue;
           if (!policy.selectsNode(before.labels) || policy.selectsNode(after.labels)) continue;
           const held = taints.filter((taint) => policy.heldBy(taint, isSettled));
-          const isReleased = (taint: Taint) => policy.releasable && before.release?.includes(taint.key);
+          const isRemovalAllowed = (taint: Taint) =>
+            policy.removableByAnnotation && before.allowRemoval?.includes(taint.key);
           if (held.length === 0) continue;
           left++;
-          if (admission.verdict !== 'denied') expect(held.every(isReleased)).toBe(true);
+          if (admission.verdict !== 'denied') expect(held.every(isRemovalAllowed)).toBe(true);
         }
       }),
       RUNS,
@@ -172,7 +173,7 @@ describe('a Node request, whatever the policies', () => {
     expect(left).toBeGreaterThan(0);
   });
 
-  it('that is let through loses a protected taint only to an exemption, a release or an Audit policy', () => {
+  it('that is let through loses a protected taint only to an exemption, the annotation or an Audit policy', () => {
     fc.assert(
       fc.property(nodeUpdate, (generated) => {
         const { request, compiled } = toNodeCase(generated);
@@ -185,7 +186,8 @@ describe('a Node request, whatever the policies', () => {
             const selected = policy.selectsNode(generated.before.labels) || policy.selectsNode(generated.after.labels);
             if (!selected || !policy.heldBy(taint, isSettled) || policy.mode === 'Audit') continue;
             const excused =
-              policy.exempts(generated.user) || (policy.releasable && generated.before.release?.includes(taint.key));
+              policy.exempts(generated.user) ||
+              (policy.removableByAnnotation && generated.before.allowRemoval?.includes(taint.key));
             expect(excused).toBeTruthy();
           }
         }

@@ -26,7 +26,7 @@ export const taints = fc.uniqueArray(
   { selector: (taint) => `${taint.key}:${taint.effect}`, maxLength: 6 },
 );
 
-const release = fc.constantFrom(
+const allowRemoval = fc.constantFrom(
   undefined,
   'dedicated=x:NoSchedule',
   'dedicated:NoSchedule, example.com/a:NoExecute',
@@ -61,7 +61,7 @@ const restored = fc.oneof(
 );
 
 /** The node's parts that change in an update. */
-export const nodeState = fc.record({ labels, taints, release, remembered, removed, restored }).map((state) => ({
+export const nodeState = fc.record({ labels, taints, allowRemoval, remembered, removed, restored }).map((state) => ({
   ...state,
   remembered: state.remembered === CARRIED ? written(state.taints) : state.remembered,
   removed: state.removed === CARRIED ? written(state.taints) : state.removed,
@@ -140,7 +140,7 @@ const taintPolicy = fc
         selector: (rule) => (rule.ensure === 'Present' ? `${rule.key}:${rule.effect}` : JSON.stringify(rule)),
       }),
       exempt: fc.constantFrom({ users: ['dev'] }, { groups: ['system:*'] }, {}),
-      release: fc.constantFrom('ByAnnotation', 'Never'),
+      removalByAnnotation: fc.constantFrom('Allowed', 'Forbidden'),
       failurePolicy: fc.constantFrom('Fail', 'Ignore'),
       settleSeconds,
       backstop,

@@ -26,7 +26,7 @@ const daemonSet = (podSpec: unknown, labels: object = {}) => ({
 
 const MASTER = { key: 'node-role.kubernetes.io/master', operator: 'Exists', effect: 'NoSchedule' };
 const CONTROL_PLANE = { key: 'node-role.kubernetes.io/control-plane', operator: 'Exists', effect: 'NoSchedule' };
-const RELEASE = 'taintkeeper.dev/release';
+const RELEASE = 'taintkeeper.dev/allow-removal';
 const REMEMBERED = 'taintkeeper.dev/remembered';
 const GPU = 'dedicated=gpu:NoSchedule';
 const POOL = 'pool=a:NoSchedule';
@@ -106,7 +106,7 @@ describe('the patch has the fewest operations', () => {
       }),
       patch: [
         { op: 'replace', path: '/metadata/annotations/taintkeeper.dev~1remembered', value: POOL },
-        { op: 'remove', path: '/metadata/annotations/taintkeeper.dev~1release' },
+        { op: 'remove', path: '/metadata/annotations/taintkeeper.dev~1allow-removal' },
       ],
     },
     {
@@ -123,7 +123,7 @@ describe('the patch has the fewest operations', () => {
         object: node({ taints: [] }, { [RELEASE]: 'dedicated:NoSchedule', other: 'x' }),
         oldObject: node({ taints: [gpu] }, { [RELEASE]: 'dedicated:NoSchedule' }),
       }),
-      patch: [{ op: 'remove', path: '/metadata/annotations/taintkeeper.dev~1release' }],
+      patch: [{ op: 'remove', path: '/metadata/annotations/taintkeeper.dev~1allow-removal' }],
     },
     {
       why: 'tolerations are appended',

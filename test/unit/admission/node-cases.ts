@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { REMEMBERED_ANNOTATION } from '../../../src/judge/memory.ts';
 import { RESTORED_ANNOTATION } from '../../../src/judge/node-view.ts';
-import { RELEASE_ANNOTATION, REMOVED_ANNOTATION } from '../../../src/judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION, REMOVED_ANNOTATION } from '../../../src/judge/removal.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { asNode, viewNode } from '../../../src/objects/node-object.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
@@ -12,7 +12,7 @@ import { nodeRequest } from './requests.ts';
 export type NodeState = {
   labels: Record<string, string>;
   taints: readonly Taint[];
-  release: string | undefined;
+  allowRemoval: string | undefined;
   remembered: string | undefined;
   removed: string | undefined;
   restored: string | undefined;
@@ -25,9 +25,9 @@ export interface NodeObject {
 }
 
 /** A Node with other fields around those that matter, and without the ones that are empty: as the API server sends it. */
-export function nodeObject({ labels, taints, release, remembered, removed, restored }: NodeState): NodeObject {
+export function nodeObject({ labels, taints, allowRemoval, remembered, removed, restored }: NodeState): NodeObject {
   const annotations = {
-    ...(release === undefined ? {} : { [RELEASE_ANNOTATION]: release, other: 'kept' }),
+    ...(allowRemoval === undefined ? {} : { [ALLOW_REMOVAL_ANNOTATION]: allowRemoval, other: 'kept' }),
     ...(remembered === undefined ? {} : { [REMEMBERED_ANNOTATION]: remembered }),
     ...(removed === undefined ? {} : { [REMOVED_ANNOTATION]: removed }),
     ...(restored === undefined ? {} : { [RESTORED_ANNOTATION]: restored }),
@@ -87,7 +87,7 @@ export function rest({
   ...others
 }: NodeObject): object {
   const {
-    [RELEASE_ANNOTATION]: _release,
+    [ALLOW_REMOVAL_ANNOTATION]: _release,
     [REMEMBERED_ANNOTATION]: _remembered,
     [REMOVED_ANNOTATION]: _removed,
     [RESTORED_ANNOTATION]: _restored,

@@ -9,7 +9,7 @@ import { policySet } from '../policy/policies.ts';
 import { daemonSetRequest, nodeRequest } from './requests.ts';
 
 const GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
-const RELEASE = { 'taintkeeper.dev/release': 'dedicated:NoSchedule' };
+const RELEASE = { 'taintkeeper.dev/allow-removal': 'dedicated:NoSchedule' };
 const node = (taints: object[], metadata: object = {}) => ({
   metadata: { name: 'n1', uid: 'uid-1', ...metadata },
   spec: { taints },
@@ -97,16 +97,16 @@ it.each<{
     policies: protect('Deny'),
     phase: 'mutate',
     type: 'Normal',
-    reason: 'TaintReleaseAnnounced',
+    reason: 'TaintRemovalAnnounced',
     said: 'will allow, once, the removal of taint dedicated=gpu:NoSchedule (user dev)',
   },
   {
-    outcome: 'released',
+    outcome: 'allowed-by-annotation',
     request: nodeRequest({ object: node([]), oldObject: node([GPU], { annotations: RELEASE }) }),
     policies: protect('Deny'),
     phase: 'validate',
     type: 'Normal',
-    reason: 'TaintReleased',
+    reason: 'TaintRemovalAllowed',
     said: 'allowed, as announced, the removal of taint dedicated=gpu:NoSchedule (user dev)',
   },
   {

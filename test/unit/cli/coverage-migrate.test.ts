@@ -110,7 +110,7 @@ it('takes policies from the files, too', async () => {
   const { stdout } = await run('coverage', 'migrate', '-o', 'json', file(node('m', [OLD, NEW]), PROTECTION));
   const { steps } = JSON.parse(stdout) as Migration;
   expect(steps[4]?.commands).toEqual([
-    `kubectl annotate --overwrite node m taintkeeper.dev/release=${OLD}:NoSchedule`,
+    `kubectl annotate --overwrite node m taintkeeper.dev/allow-removal=${OLD}:NoSchedule`,
     `kubectl taint node m ${OLD}:NoSchedule-`,
   ]);
 });

@@ -9,7 +9,7 @@ describe('of a Node', () => {
     name: 'n1',
     labels: { pool: 'gpu' },
     annotations: {
-      'taintkeeper.dev/release': 'a:NoSchedule',
+      'taintkeeper.dev/allow-removal': 'a:NoSchedule',
       'taintkeeper.dev/remembered': 'b:NoSchedule',
       other: 'x',
     },
@@ -29,11 +29,11 @@ describe('of a Node', () => {
       name: 'n1',
       labels: metadata.labels,
       taints: spec.taints,
-      release: 'a:NoSchedule',
+      allowRemoval: 'a:NoSchedule',
       remembered: 'b:NoSchedule',
       room:
         262_144 -
-        ['taintkeeper.dev/release', 'a:NoSchedule', 'taintkeeper.dev/remembered', 'other', 'x'].join('').length -
+        ['taintkeeper.dev/allow-removal', 'a:NoSchedule', 'taintkeeper.dev/remembered', 'other', 'x'].join('').length -
         'taintkeeper.dev/removed'.length,
       ready: true,
       machine: machineMarks({ systemUUID: 'u' }),

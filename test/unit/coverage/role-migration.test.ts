@@ -228,7 +228,7 @@ describe('what is left to do', () => {
       },
       expected: {
         5: [
-          'kubectl annotate --overwrite node m taintkeeper.dev/release=node-role.kubernetes.io/master:NoSchedule',
+          'kubectl annotate --overwrite node m taintkeeper.dev/allow-removal=node-role.kubernetes.io/master:NoSchedule',
           'kubectl taint node m node-role.kubernetes.io/master:NoSchedule-',
         ],
       },
@@ -400,7 +400,7 @@ describe('what is left to do', () => {
       ],
     },
   ])('of a policy that releases nothing, $what', ({ taints, operations }) => {
-    const never = policy('TaintPolicy', 'p', { mode: 'Deny', release: 'Never', taints });
+    const never = policy('TaintPolicy', 'p', { mode: 'Deny', removalByAnnotation: 'Forbidden', taints });
     expect(left({ nodes: [node('m', [MASTER, CONTROL_PLANE])], policies: [never] })).toEqual({
       4: [patchOf('taintpolicy p', operations)],
       5: [`kubectl taint node m ${OLD_ROLE}:NoSchedule-`],
@@ -410,7 +410,7 @@ describe('what is left to do', () => {
   it('a policy that releases nothing gives up the old taint once the steps before have brought the new one', () => {
     const never = policy('TaintPolicy', 'p', {
       mode: 'Deny',
-      release: 'Never',
+      removalByAnnotation: 'Forbidden',
       taints: [{ key: OLD_ROLE }, { key: NEW_ROLE }],
     });
     const plan = left({ nodes: [node('m', [MASTER]), node('n', [MASTER, CONTROL_PLANE])], policies: [never] });

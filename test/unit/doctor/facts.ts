@@ -231,7 +231,15 @@ export function valid(object: PolicyObject) {
 }
 
 export function node(name: string, labels: Record<string, string> = {}, taints: readonly Taint[] = []): DoctorNode {
-  return { name, labels, taints, ready: true, release: undefined, remembered: undefined, kubeletVersion: 'v1.36.3' };
+  return {
+    name,
+    labels,
+    taints,
+    ready: true,
+    allowRemoval: undefined,
+    remembered: undefined,
+    kubeletVersion: 'v1.36.3',
+  };
 }
 
 export function daemonSet(name: string, more: Partial<DaemonSetView> = {}): DaemonSetView {

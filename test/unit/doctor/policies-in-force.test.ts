@@ -116,13 +116,13 @@ it('of a Present taint that stays off because an exempt user removed it, there i
 
 it('of a removal that is announced and not made, there is something to know', () => {
   const announcedAt = Date.parse('2026-11-22T14:23:06Z');
-  const nodes = known([node('n0'), { ...node('n1'), release: 'gpu:NoSchedule, rubbish', announcedAt }]);
+  const nodes = known([node('n0'), { ...node('n1'), allowRemoval: 'gpu:NoSchedule, rubbish', announcedAt }]);
   expect(checkPolicies(healthyFacts({ policies: known([taintPolicy('p', {})]), nodes }))).toEqual([
     {
       state: 'note',
       evidence:
         'the removal of taints is announced and not made on 1 node: n1 (gpu:NoSchedule, rubbish, since 2026-11-22T14:23:06Z)',
-      remedy: 'kubectl annotate node n1 taintkeeper.dev/release-',
+      remedy: 'kubectl annotate node n1 taintkeeper.dev/allow-removal-',
     },
   ]);
 });

@@ -178,7 +178,7 @@ describe('a taint that the node carries with another value', () => {
   it.each(['Restore', 'Deny'] as const)('can be changed back in mode %s once its removal is announced', (mode) => {
     expect(nextFor(changed, { a: rule(mode, GUARDED) })).toEqual({
       command:
-        'kubectl annotate --overwrite node n1 taintkeeper.dev/release=gpu=other:NoSchedule && ' +
+        'kubectl annotate --overwrite node n1 taintkeeper.dev/allow-removal=gpu=other:NoSchedule && ' +
         'kubectl taint --overwrite node n1 gpu=true:NoSchedule',
       note: 'changes it back, in this order; to keep gpu=other:NoSchedule instead: kubectl annotate node n1 taintkeeper.dev/remembered-',
     });
@@ -188,11 +188,11 @@ describe('a taint that the node carries with another value', () => {
   });
 
   it.each([
-    { release: 'gpu=other:NoSchedule', announces: false },
-    { release: 'edge:NoExecute, gpu=other:NoSchedule', announces: false },
-    { release: 'edge:NoExecute', announces: true },
-  ])('is announced once: $release', ({ release, announces }) => {
-    const { command, note } = nextFor({ ...changed, release }, { a: rule('Deny', GUARDED) });
+    { allowRemoval: 'gpu=other:NoSchedule', announces: false },
+    { allowRemoval: 'edge:NoExecute, gpu=other:NoSchedule', announces: false },
+    { allowRemoval: 'edge:NoExecute', announces: true },
+  ])('is announced once: $release', ({ allowRemoval, announces }) => {
+    const { command, note } = nextFor({ ...changed, allowRemoval }, { a: rule('Deny', GUARDED) });
     const taint = 'kubectl taint --overwrite node n1 gpu=true:NoSchedule';
     expect(command?.startsWith('kubectl annotate ')).toBe(announces);
     if (!announces) expect(command).toBe(taint);
@@ -200,9 +200,9 @@ describe('a taint that the node carries with another value', () => {
   });
 
   it('cannot be changed back where a policy allows no removal', () => {
-    expect(nextFor(changed, { a: rule('Restore', GUARDED, { release: 'Never' }) })).toEqual({
+    expect(nextFor(changed, { a: rule('Restore', GUARDED, { removalByAnnotation: 'Forbidden' }) })).toEqual({
       command: 'kubectl edit taintpolicy a',
-      note: 'it protects gpu=other:NoSchedule and allows no removal (spec.release: Never)',
+      note: 'it protects gpu=other:NoSchedule and allows no removal (spec.removalByAnnotation: Forbidden)',
     });
   });
 
@@ -230,9 +230,9 @@ describe('a taint that the node carries with another value', () => {
 });
 
 describe('removals that are announced', () => {
-  const linesOf = (release: string, spec: TaintPolicySpec, announcedAt?: string) => {
+  const linesOf = (allowRemoval: string, spec: TaintPolicySpec, announcedAt?: string) => {
     const { sections } = wordsOfNode({
-      ...explain(nodeOf([GPU, EDGE], { release }), { a: spec }),
+      ...explain(nodeOf([GPU, EDGE], { allowRemoval }), { a: spec }),
       ...{ name: 'n1', writtenBy: undefined, troubles: [], events: [], notes: [] },
       ...(announcedAt === undefined ? {} : { announcedAt }),
     });
@@ -242,15 +242,15 @@ describe('removals that are announced', () => {
   it('are listed with what each does, and until when', () => {
     const since = '2026-11-22T14:23:06Z';
     expect(linesOf('gpu=true:NoSchedule, edge:NoExecute, rubbish', rule('Deny', { key: 'gpu' }), since)).toEqual([
-      'annotation taintkeeper.dev/release, not used yet: gpu=true:NoSchedule may be removed once, ' +
+      'annotation taintkeeper.dev/allow-removal, not used yet: gpu=true:NoSchedule may be removed once, ' +
         'edge:NoExecute names no taint of this node that a policy protects, rubbish cannot be read; ' +
         'written at 2026-11-22T14:23:06Z, the leader removes it at 2026-11-23T14:23:06Z',
     ]);
   });
 
   it('have no effect where a policy allows no removal', () => {
-    expect(linesOf('gpu:NoSchedule', rule('Deny', { key: 'gpu' }, { release: 'Never' }))).toEqual([
-      'annotation taintkeeper.dev/release, not used yet: gpu:NoSchedule may not be removed: a policy allows no removal (spec.release: Never); ' +
+    expect(linesOf('gpu:NoSchedule', rule('Deny', { key: 'gpu' }, { removalByAnnotation: 'Forbidden' }))).toEqual([
+      'annotation taintkeeper.dev/allow-removal, not used yet: gpu:NoSchedule may not be removed: a policy allows no removal (spec.removalByAnnotation: Forbidden); ' +
         'the leader removes it 24 hours after it has first seen it',
     ]);
   });

@@ -10,7 +10,7 @@ const PROTECTED: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' 
 const others = (count: number): Taint[] =>
   Array.from({ length: count }, (_, n) => ({ key: `example.com/${n}`, effect: 'NoSchedule' }));
 const node = (taints: readonly Taint[], labels = {}) => ({
-  ...{ name: 'n', labels, taints, release: undefined, remembered: undefined },
+  ...{ name: 'n', labels, taints, allowRemoval: undefined, remembered: undefined },
 });
 
 const judged = (

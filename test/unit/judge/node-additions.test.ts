@@ -82,7 +82,7 @@ describe('a guarded taint that an update adds', () => {
   );
 
   it('is free at registration', () => {
-    const node = { name: 'n1', labels: {}, taints: [gpu], release: undefined, remembered: undefined };
+    const node = { name: 'n1', labels: {}, taints: [gpu], allowRemoval: undefined, remembered: undefined };
     const request = { operation: 'CREATE', requester: DEVELOPER, node } as const;
     for (const phase of ['mutate', 'validate'] as const) {
       expect(judgeNode({ ...request, phase }, policyOf('Deny', [ONE_WAY]))).toMatchObject({ verdict: 'allow' });
@@ -157,12 +157,12 @@ describe('guarded both ways', () => {
   });
 
   it('a release lets a taint go, and none in: the old value stays, and may still be removed', () => {
-    const update = { before: [gpu], after: [cpu], oldRelease: GPU, newRelease: GPU, oldRemembered: GPU };
+    const update = { before: [gpu], after: [cpu], oldAllowRemoval: GPU, newRelease: GPU, oldRemembered: GPU };
     const found = admitted(both, update);
     expect(found).toMatchObject({ taints: [GPU], outcomes: [`p reverted ${CPU}`] });
-    expect(found.desired).toMatchObject({ release: GPU, remembered: GPU });
-    expect(admitted(both, { ...update, after: [] }).outcomes).toEqual([`p released ${GPU}`]);
-    expect(admitted(both, { before: [], after: [gpu], oldRelease: GPU, newRelease: GPU }).taints).toEqual([]);
+    expect(found.desired).toMatchObject({ allowRemoval: GPU, remembered: GPU });
+    expect(admitted(both, { ...update, after: [] }).outcomes).toEqual([`p allowed-by-annotation ${GPU}`]);
+    expect(admitted(both, { before: [], after: [gpu], oldAllowRemoval: GPU, newRelease: GPU }).taints).toEqual([]);
   });
 
   it('what is taken out is not remembered, whatever an old copy of the memory says', () => {
@@ -272,8 +272,8 @@ describe('several policies that guard one taint', () => {
     const policies = policySet({
       taint: { a: { mode: 'Restore', taints: [{ key: 'dedicated' }] }, r: spec('Restore') },
     });
-    const found = admitted(policies, { ...update, oldRelease: GPU, newRelease: GPU });
-    expect(found).toMatchObject({ taints: [GPU], outcomes: [`r reverted ${CPU}`], desired: { release: GPU } });
+    const found = admitted(policies, { ...update, oldAllowRemoval: GPU, newRelease: GPU });
+    expect(found).toMatchObject({ taints: [GPU], outcomes: [`r reverted ${CPU}`], desired: { allowRemoval: GPU } });
   });
 });
 

@@ -14,7 +14,7 @@ const GPU = 'dedicated=gpu:NoSchedule';
 const PRESENT_GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' } as const;
 
 function judgeCreation(policies: PolicySet, taints: readonly Taint[], phase: Phase = 'mutate', remembered?: string) {
-  const node = { name: 'n1', labels: { pool: 'gpu' }, taints, release: undefined, remembered };
+  const node = { name: 'n1', labels: { pool: 'gpu' }, taints, allowRemoval: undefined, remembered };
   return judgeNode({ operation: 'CREATE', phase, requester: KUBELET, node }, policies);
 }
 
@@ -65,7 +65,7 @@ describe('a node that registers', () => {
     { why: 'is only watched', policies: present('Audit'), taints: [gpu] },
   ])('is left alone, but for what it is remembered to carry, when it $why', ({ policies, taints, remembered }) => {
     const left = { verdict: 'allow', violations: [] };
-    const patched = { verdict: 'patch', desired: { taints, release: undefined, remembered }, violations: [] };
+    const patched = { verdict: 'patch', desired: { taints, allowRemoval: undefined, remembered }, violations: [] };
     expect(judgeCreation(policies, taints)).toMatchObject(remembered === undefined ? left : patched);
     expect(judgeCreation(policies, taints, 'mutate', remembered)).toMatchObject(left);
     expect(judgeCreation(policies, taints, 'validate')).toMatchObject(left);

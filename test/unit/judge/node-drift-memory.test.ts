@@ -105,58 +105,64 @@ it('a remembered taint that comes and goes by itself is forgotten once it is gon
   const startup = { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule' } as const;
   const remembered = `${GPU}, node.cilium.io/agent-not-ready:NoSchedule`;
   const policies = { p: rule('Restore', startup), q: rule('Restore', DEDICATED) };
-  const { losses, desired } = driftOf(policies, nodeOf([gpu], { remembered, release: 'a:NoSchedule,b:NoSchedule' }));
+  const { losses, desired } = driftOf(
+    policies,
+    nodeOf([gpu], { remembered, allowRemoval: 'a:NoSchedule,b:NoSchedule' }),
+  );
   expect(losses).toEqual([]);
-  expect(desired).toEqual({ taints: [gpu], release: 'a:NoSchedule,b:NoSchedule', remembered: GPU });
+  expect(desired).toEqual({ taints: [gpu], allowRemoval: 'a:NoSchedule,b:NoSchedule', remembered: GPU });
 });
 
 describe('a taint that went while it was released', () => {
-  const node = nodeOf([], { remembered: `${GPU}, dedicated:PreferNoSchedule`, release: `other:NoSchedule, ${GPU}` });
+  const node = nodeOf([], {
+    remembered: `${GPU}, dedicated:PreferNoSchedule`,
+    allowRemoval: `other:NoSchedule, ${GPU}`,
+  });
 
   it('is not missed: the release is spent, and the taint forgotten', () => {
     const { losses, desired } = driftOf(restore, { ...node, remembered: GPU });
     expect(losses).toEqual([]);
-    expect(desired).toEqual({ taints: [], release: 'other:NoSchedule', remembered: undefined });
+    expect(desired).toEqual({ taints: [], allowRemoval: 'other:NoSchedule', remembered: undefined });
   });
 
   it('takes along nothing else', () => {
     const drift = driftOf(restore, node);
     expect(lossesOf(drift)).toEqual(['p dedicated:PreferNoSchedule']);
-    expect(drift.desired).toMatchObject({ remembered: 'dedicated:PreferNoSchedule', release: 'other:NoSchedule' });
+    expect(drift.desired).toMatchObject({ remembered: 'dedicated:PreferNoSchedule', allowRemoval: 'other:NoSchedule' });
   });
 
   it('leaves the value that came instead', () => {
     const { losses, desired } = driftOf(restore, { ...node, remembered: GPU, taints: [cpu] });
     expect(losses).toEqual([]);
-    expect(desired).toEqual({ taints: [cpu], release: 'other:NoSchedule', remembered: CPU });
+    expect(desired).toEqual({ taints: [cpu], allowRemoval: 'other:NoSchedule', remembered: CPU });
   });
 
   it('comes back all the same when it is Present', () => {
     const { losses, desired } = driftOf({ p: rule('Restore', { ...PRESENT, value: 'gpu' }) }, node);
     expect(losses).toMatchObject([{ hindrance: undefined }]);
-    expect(desired).toEqual({ taints: [gpu], release: 'other:NoSchedule', remembered: GPU });
+    expect(desired).toEqual({ taints: [gpu], allowRemoval: 'other:NoSchedule', remembered: GPU });
   });
 
   it.each<{ why: string; other: Policies; spent: boolean }>([
     {
-      why: 'is missed where one policy allows no release',
-      other: { q: rule('Deny', DEDICATED, { release: 'Never' }) },
+      why: 'is missed where one policy does not allow removal by annotation',
+      other: { q: rule('Deny', DEDICATED, { removalByAnnotation: 'Forbidden' }) },
       spent: false,
     },
     {
       why: 'is not missed where that one only watches',
-      other: { q: rule('Audit', DEDICATED, { release: 'Never' }) },
+      other: { q: rule('Audit', DEDICATED, { removalByAnnotation: 'Forbidden' }) },
       spent: true,
     },
     {
       why: 'is not missed where that one protects another value',
-      other: { q: rule('Deny', { key: 'dedicated', value: 'cpu' }, { release: 'Never' }) },
+      other: { q: rule('Deny', { key: 'dedicated', value: 'cpu' }, { removalByAnnotation: 'Forbidden' }) },
       spent: true,
     },
   ])('$why', ({ other: policy, spent }) => {
     const { desired } = driftOf({ ...restore, ...policy }, { ...node, remembered: GPU });
     expect(desired?.taints).toEqual(spent ? [] : [gpu]);
-    expect(desired?.release).toBe(spent ? 'other:NoSchedule' : node.release);
+    expect(desired?.allowRemoval).toBe(spent ? 'other:NoSchedule' : node.allowRemoval);
   });
 
   it('stays released while the node carries it', () => {
@@ -245,25 +251,25 @@ describe('the memory', () => {
     const policies = { p: rule('Restore', { key: '*' }, { settleSeconds: 0 }) };
     expect(driftOf(policies, nodeOf(taints, { remembered })).desired?.taints).toHaveLength(10_000 + MAX_REMEMBERED);
     // Only the first entries of it are read.
-    const release = remembered.split(',', MAX_REMEMBERED).join();
-    expect(driftOf(policies, nodeOf(taints, { remembered, release })).losses).toEqual([]);
+    const allowRemoval = remembered.split(',', MAX_REMEMBERED).join();
+    expect(driftOf(policies, nodeOf(taints, { remembered, allowRemoval })).losses).toEqual([]);
   });
 });
 
 describe('an announcement that has stood for too long', () => {
   const over = (node: NodeView) =>
-    nodeDrift(node, policySet({ taint: restore }).taintPolicies, { isReleaseOver: true });
+    nodeDrift(node, policySet({ taint: restore }).taintPolicies, { isAllowRemovalExpired: true });
 
   it('is taken away, readable or not', () => {
-    const { desired, expired } = over(nodeOf([gpu], { remembered: GPU, release: `${GPU}, rubbish` }));
+    const { desired, expired } = over(nodeOf([gpu], { remembered: GPU, allowRemoval: `${GPU}, rubbish` }));
     expect(expired).toEqual([GPU, 'rubbish']);
-    expect(desired).toMatchObject({ release: undefined, remembered: GPU, taints: [gpu] });
+    expect(desired).toMatchObject({ allowRemoval: undefined, remembered: GPU, taints: [gpu] });
   });
 
   it('still lets go what went while nobody was asked', () => {
-    const { desired, expired, released, losses } = over(nodeOf([], { remembered: GPU, release: GPU }));
+    const { desired, expired, released, losses } = over(nodeOf([], { remembered: GPU, allowRemoval: GPU }));
     expect({ expired, losses }).toEqual({ expired: [], losses: [] });
     expect(released).toHaveLength(1);
-    expect(desired).toMatchObject({ release: undefined, taints: [] });
+    expect(desired).toMatchObject({ allowRemoval: undefined, taints: [] });
   });
 });

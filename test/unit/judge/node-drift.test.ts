@@ -188,7 +188,7 @@ describe('a taint that evicts pods', () => {
     {
       why: 'does not when it was released',
       policies: { p: rule('Restore', EVICTING) },
-      node: nodeOf([], { remembered: REMEMBERED, release: REMEMBERED }),
+      node: nodeOf([], { remembered: REMEMBERED, allowRemoval: REMEMBERED }),
       hindrances: ['eviction'],
     },
     {
@@ -228,6 +228,6 @@ it('gives the very list of the node where only its memory changes', () => {
   const node = nodeOf([gpu, other]);
   const { losses, desired } = driftOf({ p: rule('Restore', PRESENT_GPU), q: rule('Deny', PRESENT_CPU) }, node);
   expect(losses).toHaveLength(1);
-  expect(desired).toEqual({ taints: [gpu, other], release: undefined, remembered: GPU });
+  expect(desired).toEqual({ taints: [gpu, other], allowRemoval: undefined, remembered: GPU });
   expect(desired?.taints).toBe(node.taints);
 });

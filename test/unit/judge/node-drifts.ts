@@ -13,7 +13,7 @@ export const nodeOf = (taints: readonly Taint[], more: Partial<NodeView> = {}): 
   name: 'n1',
   labels: {},
   taints,
-  release: undefined,
+  allowRemoval: undefined,
   remembered: undefined,
   ...more,
 });

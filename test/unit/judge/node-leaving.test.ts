@@ -23,17 +23,17 @@ describe('leaving: Refuse', () => {
     const spec: TaintPolicySpec = { mode: 'Restore', nodeSelector, leaving: 'Refuse', taints: [{ key: 'dedicated' }] };
     const trial = policySet({ taint: { p: spec } }, { audit: true });
     expect(admitted(trial, leaving)).toMatchObject({ verdict: 'allow', outcomes: [`p would-deny ${GPU}`] });
-    const announced = { ...leaving, oldRelease: GPU, newRelease: GPU };
+    const announced = { ...leaving, oldAllowRemoval: GPU, newRelease: GPU };
     expect(admitted(trial, announced).outcomes).toEqual([`p unselected ${GPU}`]);
   });
 
   it('says which label, which taint, and what to do', () => {
     expect(admitted(pool('Restore'), { ...leaving, newLabels: { pool: 'cpu' } }).message).toBe(
       'node n1 must not leave TaintPolicy "p" (spec.leaving, mode Restore) by its label pool while it carries taint ' +
-        `${GPU}. To let the node leave on purpose, first: kubectl annotate --overwrite node n1 taintkeeper.dev/release=${GPU}`,
+        `${GPU}. To let the node leave on purpose, first: kubectl annotate --overwrite node n1 taintkeeper.dev/allow-removal=${GPU}`,
     );
-    expect(admitted(pool('Deny', { release: 'Never' }), leaving).message).toContain(
-      `while it carries taint ${GPU}. TaintPolicy "p" allows no release: change the policy first.`,
+    expect(admitted(pool('Deny', { removalByAnnotation: 'Forbidden' }), leaving).message).toContain(
+      `while it carries taint ${GPU}. TaintPolicy "p" does not allow removal by annotation: change the policy first.`,
     );
   });
 
@@ -41,11 +41,11 @@ describe('leaving: Refuse', () => {
     ['a node that stays', { ...leaving, newLabels: { pool: 'gpu' } }, false],
     ['a node that joins', { ...leaving, oldLabels: {}, newLabels: { pool: 'gpu' } }, false],
     ['a node without a protected taint', { ...leaving, before: [other], after: [other] }, false],
-    ['a taint that was announced to go', { ...leaving, oldRelease: GPU, newRelease: GPU }, false],
+    ['a taint that was announced to go', { ...leaving, oldAllowRemoval: GPU, newRelease: GPU }, false],
     ['a taint that is announced in the same request', { ...leaving, newRelease: GPU }, true],
     ['a taint that goes at the same time, and is put back', { ...leaving, after: [] }, true],
-    ['one that goes as announced', { ...leaving, after: [], oldRelease: GPU, newRelease: GPU }, false],
-    ['another value of it', { ...leaving, after: [cpu], oldRelease: GPU, newRelease: GPU }, true],
+    ['one that goes as announced', { ...leaving, after: [], oldAllowRemoval: GPU, newRelease: GPU }, false],
+    ['another value of it', { ...leaving, after: [cpu], oldAllowRemoval: GPU, newRelease: GPU }, true],
     ['somebody exempt', { ...leaving, requester: { username: 'owner', groups: [] } }, false],
   ])('refuses %s: %#', (_, update, refused) => {
     const found = admitted(pool('Restore', { exempt: { users: ['owner'] } }), update);
@@ -61,7 +61,7 @@ describe('leaving: Refuse', () => {
   });
 
   it('is recorded where a release lets it, as without', () => {
-    const found = admitted(pool('Restore'), { ...leaving, oldRelease: GPU, newRelease: GPU });
+    const found = admitted(pool('Restore'), { ...leaving, oldAllowRemoval: GPU, newRelease: GPU });
     expect(found).toMatchObject({ verdict: 'allow', outcomes: [`p unselected ${GPU}`] });
   });
 });

@@ -26,7 +26,7 @@ describe('what an update of a node leaves in its memory', () => {
       { why: 'one that nobody protects', update: { before: [], after: [other] }, memory: 'allow' },
       {
         why: 'one that goes by a release',
-        update: { before: [gpu], after: [], oldRelease: GPU, oldRemembered: GPU },
+        update: { before: [gpu], after: [], oldAllowRemoval: GPU, oldRemembered: GPU },
         memory: undefined,
       },
       {

@@ -114,8 +114,8 @@ describe('nothing is recorded', () => {
   });
 
   it('of a release: a Present taint comes back after that', () => {
-    const node = updated(RESTORE, nodeOf([gpu], { release: GPU }), { taints: [] }, DEVELOPER);
-    expect(node).toMatchObject({ taints: [], release: undefined });
+    const node = updated(RESTORE, nodeOf([gpu], { allowRemoval: GPU }), { taints: [] }, DEVELOPER);
+    expect(node).toMatchObject({ taints: [], allowRemoval: undefined });
     expect(node.removed).toBeUndefined();
     expect(driftOf(RESTORE, node).desired?.taints).toEqual([gpu]);
   });

@@ -34,7 +34,7 @@ interface Node {
   readonly labels?: Readonly<Record<string, string>>;
   readonly taints?: readonly Taint[];
   readonly remembered?: string;
-  readonly release?: string;
+  readonly allowRemoval?: string;
   readonly machine?: Parameters<typeof machineMarks>[0];
 }
 
@@ -43,10 +43,10 @@ function nodeOf({
   labels = {},
   taints = [],
   remembered,
-  release,
+  allowRemoval,
   machine = MACHINE,
 }: Node): RecordedNode {
-  return { name: 'n1', uid, labels, taints, release, remembered, machine: machineMarks(machine) };
+  return { name: 'n1', uid, labels, taints, allowRemoval, remembered, machine: machineMarks(machine) };
 }
 
 const at = ({ taintPolicies }: PolicySet, now = START, forgets = true) => ({ policies: taintPolicies, now, forgets });
@@ -93,7 +93,7 @@ describe('what is recorded of a node', () => {
     },
     {
       why: 'not what goes with leave',
-      node: { remembered: 'dedicated=gpu:NoSchedule', release: 'dedicated:NoSchedule' },
+      node: { remembered: 'dedicated=gpu:NoSchedule', allowRemoval: 'dedicated:NoSchedule' },
       taints: undefined,
     },
     {

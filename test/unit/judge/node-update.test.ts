@@ -51,7 +51,7 @@ describe('Deny', () => {
       verdict: 'deny',
       message:
         'node n1 must keep taint dedicated=gpu:NoSchedule, protected by TaintPolicy "p" (spec.taints[0], mode Deny). ' +
-        'To remove it on purpose, first: kubectl annotate --overwrite node n1 taintkeeper.dev/release=dedicated=gpu:NoSchedule',
+        'To remove it on purpose, first: kubectl annotate --overwrite node n1 taintkeeper.dev/allow-removal=dedicated=gpu:NoSchedule',
       auditAnnotations: { denied: 'p: dedicated=gpu:NoSchedule' },
       violations: [
         { policyKind: 'TaintPolicy', policy: 'p', field: 'spec.taints[0]', mode: 'Deny', outcome: 'denied' },
@@ -149,12 +149,12 @@ describe('Audit', () => {
     {
       why: 'a removal that was announced',
       spec: { mode: 'Deny' },
-      outcome: 'released',
-      warning: 'TaintPolicy p would release taint dedicated=gpu:NoSchedule (--audit)',
+      outcome: 'allowed-by-annotation',
+      warning: 'TaintPolicy p would allow the removal of taint dedicated=gpu:NoSchedule by annotation (--audit)',
     },
     {
       why: 'one that the policy never releases',
-      spec: { mode: 'Deny', release: 'Never' },
+      spec: { mode: 'Deny', removalByAnnotation: 'Forbidden' },
       outcome: 'would-deny',
       warning: 'TaintPolicy p would refuse to drop taint dedicated=gpu:NoSchedule (--audit)',
     },
@@ -167,16 +167,18 @@ describe('Audit', () => {
   ])('with --audit says what enforcing would do of $why', ({ spec, outcome, warning }) => {
     const taints = [{ key: 'dedicated' }];
     const audit = policySet({ taint: { p: { taints, ...spec } as TaintPolicySpec } }, { audit: true });
-    const release = 'dedicated=gpu:NoSchedule';
+    const allowRemoval = 'dedicated=gpu:NoSchedule';
     // In a trial nothing takes the annotation out.
-    const atOnce = { before: [gpu], after: [], newRelease: release };
-    const update = { ...atOnce, oldRelease: release };
+    const atOnce = { before: [gpu], after: [], newRelease: allowRemoval };
+    const update = { ...atOnce, oldAllowRemoval: allowRemoval };
     expect(judgeUpdate(audit, 'mutate', update).verdict).toBe('allow');
     const decision = judgeUpdate(audit, 'validate', update);
     expect(outcomes(decision)).toEqual([`p ${outcome} dedicated=gpu:NoSchedule`]);
     expect(decision.warnings).toEqual([warning]);
     // Announced and removed by one write, it is refused as ever.
-    expect(outcomes(judgeUpdate(audit, 'validate', atOnce))).not.toContain(`p released dedicated=gpu:NoSchedule`);
+    expect(outcomes(judgeUpdate(audit, 'validate', atOnce))).not.toContain(
+      `p allowed-by-annotation dedicated=gpu:NoSchedule`,
+    );
   });
 
   it('with --audit does not say what a key with a wildcard would do, which nobody measures then', () => {

@@ -22,7 +22,7 @@ export interface Update {
   readonly after: readonly Taint[];
   readonly oldLabels?: StringMap;
   readonly newLabels?: StringMap;
-  readonly oldRelease?: string;
+  readonly oldAllowRemoval?: string;
   readonly oldRemembered?: string;
   readonly newRemembered?: string;
   readonly newRelease?: string;
@@ -40,7 +40,7 @@ export function judgeUpdate(policies: PolicySet, phase: 'mutate' | 'validate', u
     after,
     oldLabels = {},
     newLabels = oldLabels,
-    oldRelease,
+    oldAllowRemoval,
     oldRemembered,
     newRemembered = oldRemembered,
     newRelease,
@@ -57,11 +57,11 @@ export function judgeUpdate(policies: PolicySet, phase: 'mutate' | 'validate', u
       requester,
       oldNode: {
         ...{ name: 'n1', labels: oldLabels, taints: before },
-        ...{ release: oldRelease, remembered: oldRemembered, removed: oldRemoved, restored: oldRestored },
+        ...{ allowRemoval: oldAllowRemoval, remembered: oldRemembered, removed: oldRemoved, restored: oldRestored },
       },
       node: {
         ...{ name: 'n1', labels: newLabels, taints: after },
-        ...{ release: newRelease, remembered: newRemembered, removed: newRemoved, restored: newRestored },
+        ...{ allowRemoval: newRelease, remembered: newRemembered, removed: newRemoved, restored: newRestored },
       },
     },
     policies,
@@ -85,7 +85,7 @@ export function admitted(policies: PolicySet, update: Update) {
     ...(desired
       ? {
           after: desired.taints,
-          newRelease: desired.release,
+          newRelease: desired.allowRemoval,
           newRemembered: desired.remembered,
           newRemoved: desired.removed,
           newRestored: desired.restored,

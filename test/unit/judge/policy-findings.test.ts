@@ -41,7 +41,7 @@ const node = (name: string, pool: string, ...keys: string[]) => ({
   name,
   labels: { pool },
   taints: keys.map((key) => ({ key, value: 'gpu', effect: 'NoSchedule' })),
-  release: undefined,
+  allowRemoval: undefined,
   remembered: undefined,
 });
 const daemonSet = (namespace: string, name: string, keys: string[] = [], annotations = {}) => ({
@@ -73,7 +73,7 @@ it('of nodes: those that lost a protected taint which they are remembered to hav
     remembered('good', 'other'),
     remembered('lost'),
     { ...remembered('changed', 'other'), remembered: 'other=x:NoSchedule' },
-    { ...remembered('released'), release: 'other:NoSchedule' },
+    { ...remembered('released'), allowRemoval: 'other:NoSchedule' },
     { ...remembered('left'), labels: { pool: 'cpu' } },
   ];
   expect(nodeFindings(gpu, nodes, [])).toEqual({ matched: 4, violators: ['changed', 'lost'] });
@@ -81,10 +81,10 @@ it('of nodes: those that lost a protected taint which they are remembered to hav
 
 it('of nodes: with --audit, those that lost a recorded taint, as without it', () => {
   const [audited] = compilePolicies(POLICIES, { audit: true }).taintPolicies;
-  const recorded = (name: string, release?: string) => ({
+  const recorded = (name: string, allowRemoval?: string) => ({
     ...node(name, 'gpu', 'dedicated'),
     remembered: 'other=gpu:NoSchedule',
-    release,
+    allowRemoval,
   });
   const nodes = [recorded('lost'), recorded('announced', 'other:NoSchedule')];
   expect(audited && nodeFindings(audited, nodes, [])).toEqual({ matched: 2, violators: ['lost'] });

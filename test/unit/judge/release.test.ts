@@ -1,10 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { consumeRelease, isReleased, parseRelease, unreadableEntries } from '../../../src/judge/removal.ts';
+import {
+  consumeAllowedRemovals,
+  isRemovalAllowed,
+  parseAllowedRemovals,
+  unreadableEntries,
+} from '../../../src/judge/removal.ts';
 
 const gpu = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const plain = { key: 'example.com/plain', effect: 'NoExecute' };
 
-describe('isReleased', () => {
+describe('isRemovalAllowed', () => {
   it.each([
     { annotation: undefined, taint: gpu, yes: false },
     { annotation: '', taint: gpu, yes: false },
@@ -21,24 +26,24 @@ describe('isReleased', () => {
     { annotation: '*:NoSchedule', taint: gpu, yes: false },
     { annotation: 'true', taint: gpu, yes: false },
   ])('"$annotation" releases $taint: $yes', ({ annotation, taint, yes }) => {
-    expect(isReleased(parseRelease(annotation), taint)).toBe(yes);
+    expect(isRemovalAllowed(parseAllowedRemovals(annotation), taint)).toBe(yes);
   });
 });
 
-describe('consumeRelease', () => {
+describe('consumeAllowedRemovals', () => {
   it('takes the entry out and keeps the others', () => {
-    expect(consumeRelease(parseRelease('a:NoExecute, dedicated=gpu:NoSchedule,b:NoSchedule'), [gpu])).toBe(
-      'a:NoExecute, b:NoSchedule',
-    );
+    expect(
+      consumeAllowedRemovals(parseAllowedRemovals('a:NoExecute, dedicated=gpu:NoSchedule,b:NoSchedule'), [gpu]),
+    ).toBe('a:NoExecute, b:NoSchedule');
   });
 
   it('leaves nothing of a release that is used up', () => {
-    expect(consumeRelease(parseRelease('dedicated:NoSchedule'), [gpu])).toBeUndefined();
+    expect(consumeAllowedRemovals(parseAllowedRemovals('dedicated:NoSchedule'), [gpu])).toBeUndefined();
   });
 });
 
 it('unreadableEntries shows what was meant to be an entry', () => {
-  expect(unreadableEntries(parseRelease('dedicated=gpu, a:NoExecute, x:noschedule'))).toEqual([
+  expect(unreadableEntries(parseAllowedRemovals('dedicated=gpu, a:NoExecute, x:noschedule'))).toEqual([
     'dedicated=gpu',
     'x:noschedule',
   ]);

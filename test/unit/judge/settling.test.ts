@@ -62,7 +62,7 @@ it('a value that takes the place of a released one begins anew', () => {
   const policies = policyOf('Restore', [{ key: '*' }]);
   const update = {
     ...{ before: [gpu], after: [{ ...gpu, value: 'cpu' }], oldRemembered: formatTaint(gpu) },
-    ...{ oldRelease: formatTaint(gpu), newRelease: formatTaint(gpu) },
+    ...{ oldAllowRemoval: formatTaint(gpu), newRelease: formatTaint(gpu) },
   };
   expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({ desired: { remembered: undefined } });
 });

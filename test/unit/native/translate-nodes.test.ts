@@ -52,13 +52,13 @@ it.each<[what: string, specs: Specs, options: Partial<TranslationOptions>, expec
   ['Deny', { p: DENY }, {}, ['p.restore.taintkeeper.dev Ignore', 'p.protect.taintkeeper.dev Fail Deny']],
   [
     'Deny that may fail',
-    { p: { ...DENY, failurePolicy: 'Ignore', release: 'Never' } },
+    { p: { ...DENY, failurePolicy: 'Ignore', removalByAnnotation: 'Forbidden' } },
     {},
     ['p.protect.taintkeeper.dev Ignore Deny'],
   ],
   [
-    'Deny without release, but with exemptions, which spend what was announced',
-    { p: { ...DENY, release: 'Never', exempt: { users: ['a'] } } },
+    'Deny without allowRemoval, but with exemptions, which spend what was announced',
+    { p: { ...DENY, removalByAnnotation: 'Forbidden', exempt: { users: ['a'] } } },
     {},
     ['p.restore.taintkeeper.dev Ignore', 'p.protect.taintkeeper.dev Fail Deny'],
   ],
@@ -100,7 +100,15 @@ it.each<[what: string, specs: Specs, options: Partial<TranslationOptions>, expec
   ],
   [
     'nodes that may not leave with a protected taint',
-    { p: { ...RESTORE, taints: [{ key: 'example.com/*' }], mode: 'Deny', release: 'Never', leaving: 'Refuse' } },
+    {
+      p: {
+        ...RESTORE,
+        taints: [{ key: 'example.com/*' }],
+        mode: 'Deny',
+        removalByAnnotation: 'Forbidden',
+        leaving: 'Refuse',
+      },
+    },
     {},
     ['p.restore.taintkeeper.dev Ignore', 'p.protect.taintkeeper.dev Fail Deny', 'p.leave.taintkeeper.dev Fail Deny'],
   ],
@@ -161,12 +169,12 @@ describe('what it does not say', () => {
       {},
       [
         'spec.taints: what a node carries is not recorded in tai',
-        'spec.release: of taintkeeper.dev/release, the first 64 e',
+        'spec.removalByAnnotation: of taintkeeper.dev/allow-removal, the firs',
       ],
     ],
     [
       'Restore alone',
-      { p: { ...RESTORE, release: 'Never' } },
+      { p: { ...RESTORE, removalByAnnotation: 'Forbidden' } },
       {},
       [
         'spec.mode: taints are restored without a warning to t',
@@ -193,8 +201,8 @@ describe('what it does not say', () => {
         'spec.taints: what a node carries is not recorded in tai',
         'spec.taints: without MutatingAdmissionPolicy a node tha',
         'spec.taints: a node that runs gets no Present taint tha',
-        'spec.release: without MutatingAdmissionPolicy the reques',
-        'spec.release: of taintkeeper.dev/release, the first 64 e',
+        'spec.removalByAnnotation: without MutatingAdmissionPolicy the reques',
+        'spec.removalByAnnotation: of taintkeeper.dev/allow-removal, the firs',
       ],
     ],
   ])('%s', (_what, specs, options, expected) => {
@@ -226,7 +234,7 @@ describe('what is refused', () => {
 
 /** As kubectl would get them, for people to read. */
 it.each<[file: string, specs: Specs, options: Partial<TranslationOptions>]>([
-  ['deny', { 'control-plane': { ...DENY, release: 'Never' } }, {}],
+  ['deny', { 'control-plane': { ...DENY, removalByAnnotation: 'Forbidden' } }, {}],
   ['restore-among-others', { 'gpu-pool': RESTORE, critical: CRITICAL }, BACKSTOP],
   ['audit', { watch: { ...AUDIT, taints: [{ key: 'dedicated' }] } }, {}],
 ])('reads well: %s', async (file, specs, options) => {
@@ -272,9 +280,13 @@ describe('additions', () => {
 it.each<[what: string, spec: Partial<TaintPolicySpec>, options: Partial<TranslationOptions>, told: boolean]>([
   ['that fails closed under the webhook', {}, BACKSTOP, true],
   ['that fails open', { failurePolicy: 'Ignore' }, BACKSTOP, false],
-  ['that allows none', { release: 'Never' }, BACKSTOP, false],
+  ['that allows none', { removalByAnnotation: 'Forbidden' }, BACKSTOP, false],
   ['that stands alone', {}, {}, false],
-])('a policy %s: does its refusal say when a release does not help?', (_what, spec, options, told) => {
+])('a policy %s: does its refusal say when the annotation does not help?', (_what, spec, options, told) => {
   const text = JSON.stringify(translated({ p: { ...DENY, ...spec } }, options).policies);
-  expect(text.includes('While no replica of taintkeeper runs, failurePolicy: Fail refuses a release, too.')).toBe(told);
+  expect(
+    text.includes(
+      'While no replica of taintkeeper runs, failurePolicy: Fail also refuses removals that were allowed by annotation.',
+    ),
+  ).toBe(told);
 });

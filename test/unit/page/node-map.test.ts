@@ -11,7 +11,7 @@ const GPU: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const CPU: Taint = { ...GPU, value: 'cpu' };
 
 const node = (name: string, taints: readonly Taint[], more: Partial<ClusterNode> = {}): ClusterNode => ({
-  ...{ name, labels: { pool: 'gpu' }, taints, release: undefined, remembered: undefined, ready: true },
+  ...{ name, labels: { pool: 'gpu' }, taints, allowRemoval: undefined, remembered: undefined, ready: true },
   ...more,
 });
 

@@ -29,7 +29,7 @@ describe('parsePolicy accepts', () => {
           { key: '*' },
         ],
         exempt: { users: ['system:serviceaccount:kube-system:*'], groups: ['system:masters'] },
-        release: 'Never',
+        removalByAnnotation: 'Forbidden',
         failurePolicy: 'Fail',
       },
     ],

@@ -108,7 +108,13 @@ describe('advice on a policy', () => {
     const { warnings, asked, survey } = rig([]);
     const labels = {};
     const own = [
-      { name: 'n1', labels, taints: [{ key: KEY, effect: 'NoSchedule' }], release: undefined, remembered: undefined },
+      {
+        name: 'n1',
+        labels,
+        taints: [{ key: KEY, effect: 'NoSchedule' }],
+        allowRemoval: undefined,
+        remembered: undefined,
+      },
     ];
     survey.own = { isSynced: () => true, nodes: () => own };
     expect(await warnings(MISSPELT)).toEqual([WARNING]);

@@ -27,7 +27,7 @@ const update = (oldObject: object, object: object, request: object = {}) =>
 const daemonSet = (tolerations: readonly object[], request: object = {}) =>
   JSON.stringify(daemonSetCreationReview(tolerations, request));
 const releaseOf = (list: readonly { key: string }[]) => ({
-  'taintkeeper.dev/release': list.map(({ key }) => `${key}:NoExecute`).join(','),
+  'taintkeeper.dev/allow-removal': list.map(({ key }) => `${key}:NoExecute`).join(','),
 });
 const leaving = Object.fromEntries(times(200, (n) => [`left-${n}`, '']));
 const policy = (spec: object) => ({
@@ -76,7 +76,7 @@ export const HOSTILE_BODIES: readonly HostileBody[] = [
     const annotations = {
       'taintkeeper.dev/remembered': text,
       'taintkeeper.dev/removed': text,
-      'taintkeeper.dev/release': text,
+      'taintkeeper.dev/allow-removal': text,
     };
     return update(node(taints(2), { annotations }), node([], { annotations }));
   }),
@@ -215,6 +215,6 @@ export const MANY_NODES: readonly NodeView[] = times(5_000, (node) => ({
   name: `node-${node}`,
   labels: Object.fromEntries(times(100, (n) => [`feature.example.com/${n < 98 ? n : `${node}-${n}`}`, 'true'])),
   taints: [],
-  release: undefined,
+  allowRemoval: undefined,
   remembered: undefined,
 }));

@@ -52,7 +52,7 @@ it('a line lists 32 taints at most, and counts the others', async () => {
   ]);
 });
 
-const RELEASE = { 'taintkeeper.dev/release': 'node-role.kubernetes.io/control-plane:NoSchedule' };
+const RELEASE = { 'taintkeeper.dev/allow-removal': 'node-role.kubernetes.io/control-plane:NoSchedule' };
 const TAINTED = nodeObject([CONTROL_PLANE_TAINT]);
 const RELEASING = nodeObject([CONTROL_PLANE_TAINT], { annotations: RELEASE });
 const IN_POOL = nodeObject([CONTROL_PLANE_TAINT], { labels: { pool: 'a' } });
@@ -75,7 +75,7 @@ it.each<{ outcome: string; policies: string; body?: object; path: string; level:
     level: LEVEL.info,
   },
   {
-    outcome: 'released',
+    outcome: 'allowed-by-annotation',
     policies: taintPolicyYaml('Deny'),
     body: taintDropReview({ oldObject: RELEASING }),
     path: '/validate',

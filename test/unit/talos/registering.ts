@@ -9,7 +9,13 @@ export function registering(policies: string): (declaration: Declaration) => str
   const compiled = compilePolicies(parsePolicies([{ name: 'derived.yaml', text: policies }]));
   const requester = { username: 'system:node:n', groups: ['system:nodes'] };
   return (declaration) => {
-    const node = { name: 'n', labels: labelsOf(declaration), taints: [], release: undefined, remembered: undefined };
+    const node = {
+      name: 'n',
+      labels: labelsOf(declaration),
+      taints: [],
+      allowRemoval: undefined,
+      remembered: undefined,
+    };
     const decision = judgeNode({ operation: 'CREATE', phase: 'mutate', requester, node }, compiled);
     return decision.verdict === 'patch' ? decision.desired.taints.map(formatTaint).sort() : [];
   };

@@ -118,7 +118,7 @@ describe('which webhooks the policies need', () => {
     ],
     [
       'a Deny policy without release and exemptions: to remember is all that there is to mutate',
-      [taintPolicy({ release: 'Never' })],
+      [taintPolicy({ removalByAnnotation: 'Forbidden' })],
       [
         'mutate register: CREATE nodes, Ignore',
         'mutate restore: UPDATE nodes, Ignore',
@@ -127,7 +127,7 @@ describe('which webhooks the policies need', () => {
     ],
     [
       'a Deny policy that would rather miss a drop than refuse one',
-      [taintPolicy({ failurePolicy: 'Ignore', release: 'Never' })],
+      [taintPolicy({ failurePolicy: 'Ignore', removalByAnnotation: 'Forbidden' })],
       [
         'mutate register: CREATE nodes, Ignore',
         'mutate restore: UPDATE nodes, Ignore',
@@ -210,7 +210,7 @@ describe('which webhooks the policies need', () => {
     ],
     [
       'everybody is exempt',
-      [taintPolicy({ exempt: { users: ['*'] }, release: 'Never' })],
+      [taintPolicy({ exempt: { users: ['*'] }, removalByAnnotation: 'Forbidden' })],
       ['mutate register: CREATE nodes, Ignore', 'mutate restore: UPDATE nodes, Ignore'],
     ],
     [
@@ -414,10 +414,10 @@ describe('the built-in policies', async () => {
     expect(expressionOf(entries, 'restore', 'concerns-a-policy')).toMatchInlineSnapshot(`
       "[has(oldObject.spec) && has(oldObject.spec.taints) ? oldObject.spec.taints : []].exists(before,
       [has(object.spec) && has(object.spec.taints) ? object.spec.taints : []].exists(after,
-      [has(oldObject.metadata.annotations) && "taintkeeper.dev/release" in oldObject.metadata.annotations
-        ? oldObject.metadata.annotations["taintkeeper.dev/release"] : ""].exists(oldRelease,
-      [has(object.metadata.annotations) && "taintkeeper.dev/release" in object.metadata.annotations
-        ? object.metadata.annotations["taintkeeper.dev/release"] : ""].exists(release,
+      [has(oldObject.metadata.annotations) && "taintkeeper.dev/allow-removal" in oldObject.metadata.annotations
+        ? oldObject.metadata.annotations["taintkeeper.dev/allow-removal"] : ""].exists(oldAllowRemoval,
+      [has(object.metadata.annotations) && "taintkeeper.dev/allow-removal" in object.metadata.annotations
+        ? object.metadata.annotations["taintkeeper.dev/allow-removal"] : ""].exists(allowRemoval,
       [has(request.userInfo.username) ? request.userInfo.username : ""].exists(user,
       [has(request.userInfo.groups) ? request.userInfo.groups : []].exists(groups,
       (
@@ -438,7 +438,7 @@ describe('the built-in policies', async () => {
             )))))
         )
       ) ||
-      (release != oldRelease && (size(release) > 1024 || release.matches("[^,\\\\s]")))))))))"
+      (allowRemoval != oldAllowRemoval && (size(allowRemoval) > 1024 || allowRemoval.matches("[^,\\\\s]")))))))))"
     `);
   });
 
@@ -450,7 +450,7 @@ describe('the built-in policies', async () => {
         "taintkeeper.dev/remembered",
         "taintkeeper.dev/removed",
         "taintkeeper.dev/restored",
-        "taintkeeper.dev/release"
+        "taintkeeper.dev/allow-removal"
       ].exists(a, a in object.metadata.annotations)) ||
       taints.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]))"
     `);

@@ -172,12 +172,12 @@ describe('a node that came back', () => {
 
   it('without them gets nothing that goes with leave', async () => {
     const entry = onMachine('n1', [], 'second');
-    const announced = { ...entry, value: { ...entry.value, release: TEXT } };
+    const announced = { ...entry, value: { ...entry.value, allowRemoval: TEXT } };
     const cluster = startRepair({ p: spec() }, [announced, onMachine('n2', [GPU])], { stored: kept('n1', Date.now()) });
-    await expect.poll(cluster.said).toEqual(['n1 TaintReleased']);
+    await expect.poll(cluster.said).toEqual(['n1 TaintRemovalAllowed']);
     await expectRecords(cluster, { n2: {} });
     expect(cluster.taintsOf('n1')).toEqual([]);
-    expect(cluster.cluster.get('n1')?.value).toMatchObject({ release: undefined, remembered: undefined });
+    expect(cluster.cluster.get('n1')?.value).toMatchObject({ allowRemoval: undefined, remembered: undefined });
   });
 
   it('gets them when the label comes by which the policy selects it', async () => {

@@ -239,7 +239,7 @@ describe('what is not put back', () => {
   it('with --audit is everything: nothing is written, whatever the policies say', async () => {
     const { writes, change, said } = startRepair(restore, bare(1), { audit: true });
     await settle();
-    change('n0', { remembered: GPU, release: GPU });
+    change('n0', { remembered: GPU, allowRemoval: GPU });
     await vi.advanceTimersByTimeAsync(SWEEP_MS);
     expect(writes).toEqual([]);
     expect(said()).toEqual(['n0 TaintMissing']);
@@ -248,7 +248,7 @@ describe('what is not put back', () => {
   it('with --audit is what a node may forget: it is not looked at again and again for that', async () => {
     const { change, metric } = startRepair(restore, bare(1), { audit: true });
     await settle();
-    change('n0', { remembered: GPU, release: GPU });
+    change('n0', { remembered: GPU, allowRemoval: GPU });
     await vi.advanceTimersByTimeAsync(15_000);
     const looks = /controller="node-repair",result="ok"\} (\d+)/.exec(
       await metric('taintkeeper_reconciliations_total'),
@@ -380,14 +380,14 @@ describe('an announced removal that nobody uses', () => {
     const entry = nodeEntry('n1', [gpu]);
     const value = {
       ...entry.value,
-      release: GPU,
+      allowRemoval: GPU,
       remembered: GPU,
       ...(announcedAt === undefined ? {} : { announcedAt }),
     };
     return { ...entry, value };
   };
   const releaseOf = (writes: ReturnType<typeof startRepair>['writes']) =>
-    writes.map(({ patch }) => patch.metadata.annotations['taintkeeper.dev/release']);
+    writes.map(({ patch }) => patch.metadata.annotations['taintkeeper.dev/allow-removal']);
 
   it('is taken away a day after it was written, by the clock of the API server', async () => {
     const { writes, said, taintsOf } = startRepair(preserve, [announced(Date.now() - DAY_MS + SWEEP_MS)]);
@@ -395,7 +395,7 @@ describe('an announced removal that nobody uses', () => {
     expect(writes).toEqual([]);
     await vi.advanceTimersByTimeAsync(SWEEP_MS);
     expect(releaseOf(writes)).toEqual([null]);
-    expect(said()).toEqual(['n1 ReleaseExpired']);
+    expect(said()).toEqual(['n1 RemovalAnnotationExpired']);
     expect(taintsOf('n1')).toEqual([gpu]);
   });
 
@@ -408,7 +408,7 @@ describe('an announced removal that nobody uses', () => {
     expect(writes).toEqual([]);
     await vi.advanceTimersByTimeAsync(2 * SWEEP_MS);
     expect(releaseOf(writes)).toEqual([null]);
-    expect(said()).toEqual(['n1 ReleaseExpired']);
+    expect(said()).toEqual(['n1 RemovalAnnotationExpired']);
   });
 
   it('stays where policies only report', async () => {

@@ -10,7 +10,7 @@ import type { ClusterNode } from '../../../../src/controllers/sources.ts';
 import { DEFAULT_EVICTION_RATE } from '../../../../src/evictions/eviction-pace.ts';
 import { REMEMBERED_ANNOTATION } from '../../../../src/judge/memory.ts';
 import { RESTORED_ANNOTATION } from '../../../../src/judge/node-view.ts';
-import { RELEASE_ANNOTATION } from '../../../../src/judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from '../../../../src/judge/removal.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
@@ -99,13 +99,13 @@ export function startRepair(
       if (!node) throw refuse(404, 'NotFound');
       if (node.resourceVersion !== patch.metadata.resourceVersion) throw refuse(409, 'Conflict');
       const {
-        [RELEASE_ANNOTATION]: release,
+        [ALLOW_REMOVAL_ANNOTATION]: allowRemoval,
         [REMEMBERED_ANNOTATION]: remembered,
         [RESTORED_ANNOTATION]: restored,
       } = patch.metadata.annotations;
       change(name, {
         ...(patch.spec ? { taints: patch.spec.taints } : {}),
-        ...(release === undefined ? {} : { release: release ?? undefined }),
+        ...(allowRemoval === undefined ? {} : { allowRemoval: allowRemoval ?? undefined }),
         ...(remembered === undefined ? {} : { remembered: remembered ?? undefined }),
         ...(restored === undefined ? {} : { restored: restored ?? undefined }),
       });

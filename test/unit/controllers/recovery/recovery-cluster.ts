@@ -112,7 +112,7 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
       readable = may;
     },
     setNode(name: string, part: Partial<ClusterNode> = {}) {
-      const value = { name, labels: {}, taints: [], release: undefined, ready: true, ...part } as ClusterNode;
+      const value = { name, labels: {}, taints: [], allowRemoval: undefined, ready: true, ...part } as ClusterNode;
       nodes.set(name, value);
       nodeChanges.next({ type: 'added', entry: entryOf(value) });
     },

@@ -9,7 +9,7 @@ import { captureLog } from '../../captured-log.ts';
 import { policySet } from '../../policy/policies.ts';
 
 const TAINT = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' } as const;
-const NODE: NodeView = { name: 'n1', labels: {}, taints: [], release: undefined, remembered: undefined };
+const NODE: NodeView = { name: 'n1', labels: {}, taints: [], allowRemoval: undefined, remembered: undefined };
 
 /** An API server with ClusterReports in it, and one run of the writer after the other. */
 function rig(names: readonly string[]) {

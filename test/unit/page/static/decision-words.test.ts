@@ -38,7 +38,7 @@ it.each<{
     outcomes: ['denied'],
   },
   {
-    why: 'an announced release, of which the warning tells what comes next',
+    why: 'an announced allowRemoval, of which the warning tells what comes next',
     warnings: ['TaintPolicy pool allows the removal of taint a:NoSchedule, once'],
     violations: [violation('announced')],
     texts: ['TaintPolicy pool allows the removal of taint a:NoSchedule, once'],
@@ -46,9 +46,9 @@ it.each<{
   },
   {
     why: 'a warning of something else',
-    warnings: ['taintkeeper.dev/release: cannot read "x", expected key=value:Effect'],
+    warnings: ['taintkeeper.dev/allow-removal: cannot read "x", expected key=value:Effect'],
     violations: [violation('audited')],
-    texts: ['taintkeeper.dev/release: cannot read "x", expected key=value:Effect'],
+    texts: ['taintkeeper.dev/allow-removal: cannot read "x", expected key=value:Effect'],
     outcomes: ['audited'],
   },
 ])('says once: $why', ({ message, warnings = [], violations, texts, outcomes }) => {

@@ -63,8 +63,8 @@ it.each([
   },
   {
     why: "RFC 6901's escapes, in a key that holds a slash",
-    change: { path: '/metadata/annotations/taintkeeper.dev~1release', before: 'a:NoSchedule' },
-    path: 'metadata.annotations["taintkeeper.dev/release"]',
+    change: { path: '/metadata/annotations/taintkeeper.dev~1allow-removal', before: 'a:NoSchedule' },
+    path: 'metadata.annotations["taintkeeper.dev/allow-removal"]',
     lines: ['- a:NoSchedule'],
   },
   {

@@ -11,100 +11,102 @@ describe('release by annotation', () => {
 
   it.each<TaintMode>(['Deny', 'Restore'])('lets the taint go in mode %s, and takes the annotation along', (mode) => {
     const policies = policyOf(mode, [{ key: 'dedicated' }]);
-    const update = { before: [gpu], after: [], oldRelease: RELEASE, newRelease: RELEASE };
+    const update = { before: [gpu], after: [], oldAllowRemoval: RELEASE, newRelease: RELEASE };
     expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({
       verdict: 'patch',
-      desired: { taints: [], release: undefined },
+      desired: { taints: [], allowRemoval: undefined },
       violations: [],
     });
-    expect(judgeUpdate(policies, 'validate', { before: [gpu], after: [], oldRelease: RELEASE })).toMatchObject({
+    expect(judgeUpdate(policies, 'validate', { before: [gpu], after: [], oldAllowRemoval: RELEASE })).toMatchObject({
       verdict: 'allow',
-      violations: [{ policy: 'p', outcome: 'released', subject: 'dedicated=gpu:NoSchedule' }],
-      warnings: ['TaintPolicy p released taint dedicated=gpu:NoSchedule'],
-      auditAnnotations: { released: 'p: dedicated=gpu:NoSchedule' },
+      violations: [{ policy: 'p', outcome: 'allowed-by-annotation', subject: 'dedicated=gpu:NoSchedule' }],
+      warnings: ['TaintPolicy p allowed the removal of taint dedicated=gpu:NoSchedule by annotation'],
+      auditAnnotations: { 'allowed-by-annotation': 'p: dedicated=gpu:NoSchedule' },
     });
   });
 
   it('is neither honoured nor used up by an Audit policy: that changes nothing', () => {
     const audit = policyOf('Audit', [{ key: '*' }], { exempt: { users: ['system:*'] } });
     for (const requester of [DEVELOPER, { username: 'system:x', groups: [] }]) {
-      const update = { before: [gpu], after: [], oldRelease: RELEASE, newRelease: RELEASE, requester };
+      const update = { before: [gpu], after: [], oldAllowRemoval: RELEASE, newRelease: RELEASE, requester };
       expect(judgeUpdate(audit, 'mutate', update).verdict).toBe('allow');
     }
-    const update = { before: [gpu], after: [], oldRelease: RELEASE };
+    const update = { before: [gpu], after: [], oldAllowRemoval: RELEASE };
     expect(outcomes(judgeUpdate(audit, 'validate', update))).toEqual(['p audited dedicated=gpu:NoSchedule']);
   });
 
   it('is used up when somebody exempt removes the taint, too', () => {
     const exempting = policyOf('Deny', [{ key: '*' }], { settleSeconds: 0, exempt: { users: ['dev'] } });
-    const update = { before: [gpu], after: [], oldRelease: RELEASE, newRelease: RELEASE };
+    const update = { before: [gpu], after: [], oldAllowRemoval: RELEASE, newRelease: RELEASE };
     expect(judgeUpdate(exempting, 'mutate', update)).toMatchObject({
       verdict: 'patch',
-      desired: { release: undefined },
+      desired: { allowRemoval: undefined },
     });
   });
 
   it.each<{ why: string; update: Update }>([
     { why: 'set in the same request', update: { before: [gpu], after: [], newRelease: RELEASE } },
-    { why: 'for another taint', update: { before: [gpu], after: [], oldRelease: 'other:NoSchedule' } },
+    { why: 'for another taint', update: { before: [gpu], after: [], oldAllowRemoval: 'other:NoSchedule' } },
     {
       why: 'still there after mutation, so that it could be used again',
-      update: { before: [gpu], after: [], oldRelease: RELEASE, newRelease: RELEASE },
+      update: { before: [gpu], after: [], oldAllowRemoval: RELEASE, newRelease: RELEASE },
     },
   ])('does not count when it is $why', ({ update }) => {
     expect(judgeUpdate(deny, 'validate', update).verdict).toBe('deny');
   });
 
   it('keeps the entries that were not used', () => {
-    const release = `other:NoSchedule, ${RELEASE}`;
+    const allowRemoval = `other:NoSchedule, ${RELEASE}`;
     const decision = judgeUpdate(deny, 'mutate', {
       before: [gpu, other],
       after: [other],
-      oldRelease: release,
-      newRelease: release,
+      oldAllowRemoval: allowRemoval,
+      newRelease: allowRemoval,
     });
-    expect(decision).toMatchObject({ verdict: 'patch', desired: { release: 'other:NoSchedule' } });
+    expect(decision).toMatchObject({ verdict: 'patch', desired: { allowRemoval: 'other:NoSchedule' } });
   });
 
   it('is not used up by a request that will be refused for another taint', () => {
-    const update = { before: [gpu, other], after: [], oldRelease: RELEASE, newRelease: RELEASE };
+    const update = { before: [gpu, other], after: [], oldAllowRemoval: RELEASE, newRelease: RELEASE };
     expect(judgeUpdate(deny, 'mutate', update)).toMatchObject({ verdict: 'allow', violations: [] });
     expect(outcomes(judgeUpdate(deny, 'validate', update))).toContain('p denied other:NoSchedule');
   });
 
   it('is recorded when the requester takes the annotation out in the same request', () => {
-    const update = { before: [gpu], after: [], oldRelease: RELEASE };
+    const update = { before: [gpu], after: [], oldAllowRemoval: RELEASE };
     expect(judgeUpdate(deny, 'mutate', update)).toMatchObject({ verdict: 'allow', violations: [] });
-    expect(outcomes(judgeUpdate(deny, 'validate', update))).toEqual(['p released dedicated=gpu:NoSchedule']);
+    expect(outcomes(judgeUpdate(deny, 'validate', update))).toEqual([
+      'p allowed-by-annotation dedicated=gpu:NoSchedule',
+    ]);
   });
 
-  it('does not count with release: Never, and the message says so', () => {
-    const never = policyOf('Deny', [{ key: '*' }], { settleSeconds: 0, release: 'Never' });
-    expect(judgeUpdate(never, 'validate', { before: [gpu], after: [], oldRelease: RELEASE })).toMatchObject({
+  it('does not count with removalByAnnotation: Forbidden, and the message says so', () => {
+    const never = policyOf('Deny', [{ key: '*' }], { settleSeconds: 0, removalByAnnotation: 'Forbidden' });
+    expect(judgeUpdate(never, 'validate', { before: [gpu], after: [], oldAllowRemoval: RELEASE })).toMatchObject({
       verdict: 'deny',
-      message: expect.stringContaining('TaintPolicy "p" allows no release'),
+      message: expect.stringContaining('TaintPolicy "p" does not allow removal by annotation'),
     });
   });
 
-  it('does not count for a policy with release: Never next to one without', () => {
+  it('does not count for a policy with removalByAnnotation: Forbidden next to one without', () => {
     const policies = policySet({
       taint: {
         open: { mode: 'Deny', taints: [{ key: '*' }], settleSeconds: 0 },
-        closed: { mode: 'Restore', taints: [{ key: '*' }], settleSeconds: 0, release: 'Never' },
+        closed: { mode: 'Restore', taints: [{ key: '*' }], settleSeconds: 0, removalByAnnotation: 'Forbidden' },
       },
     });
     const decision = judgeUpdate(policies, 'mutate', {
       before: [gpu],
       after: [],
-      oldRelease: RELEASE,
+      oldAllowRemoval: RELEASE,
       newRelease: RELEASE,
     });
-    expect(decision).toMatchObject({ verdict: 'patch', desired: { taints: [gpu], release: RELEASE } });
+    expect(decision).toMatchObject({ verdict: 'patch', desired: { taints: [gpu], allowRemoval: RELEASE } });
     expect(outcomes(decision)).toEqual(['closed restored dedicated=gpu:NoSchedule']);
   });
 
   describe('is recorded when it is set, with what it will do:', () => {
-    const never = policyOf('Deny', [{ key: '*' }], { settleSeconds: 0, release: 'Never' });
+    const never = policyOf('Deny', [{ key: '*' }], { settleSeconds: 0, removalByAnnotation: 'Forbidden' });
     it.each<{
       why: string;
       policies: PolicySet;
@@ -141,25 +143,25 @@ describe('release by annotation', () => {
         warnings: [`TaintPolicy p allows the removal of taint ${formatTaint(taint)}, once`],
       })),
       {
-        why: 'nothing, with release: Never',
+        why: 'nothing, with removalByAnnotation: Forbidden',
         policies: never,
         newRelease: RELEASE,
         found: [],
-        warnings: ['TaintPolicy p allows no release of taint dedicated=gpu:NoSchedule'],
+        warnings: ['TaintPolicy p does not allow removal by annotation of taint dedicated=gpu:NoSchedule'],
       },
       {
         why: 'nothing, for a taint that is not there',
         policies: deny,
         newRelease: 'x:NoSchedule',
         found: [],
-        warnings: ['taintkeeper.dev/release names no protected taint of this node'],
+        warnings: ['taintkeeper.dev/allow-removal names no protected taint of this node'],
       },
       {
         why: 'nothing, where it cannot be read',
         policies: deny,
         newRelease: 'true',
         found: [],
-        warnings: ['taintkeeper.dev/release: cannot read "true", expected key=value:Effect'],
+        warnings: ['taintkeeper.dev/allow-removal: cannot read "true", expected key=value:Effect'],
       },
       {
         why: 'nothing, where no policy binds',
@@ -181,7 +183,7 @@ describe('release by annotation', () => {
     });
 
     it('nothing new when it was there before', () => {
-      const update = { before: [gpu], after: [gpu], oldRelease: RELEASE, newRelease: RELEASE };
+      const update = { before: [gpu], after: [gpu], oldAllowRemoval: RELEASE, newRelease: RELEASE };
       expect(judgeUpdate(deny, 'mutate', update).violations).toEqual([]);
     });
 
@@ -198,17 +200,22 @@ describe('release by annotation', () => {
   });
 
   it('is kept by the advice for another taint, so that following it leads somewhere', () => {
-    const update = { before: [gpu, other], after: [], oldRelease: RELEASE, newRelease: RELEASE };
+    const update = { before: [gpu, other], after: [], oldAllowRemoval: RELEASE, newRelease: RELEASE };
     const { message } = judgeUpdate(deny, 'validate', update) as { message?: string };
-    expect(message).toMatch(/taintkeeper\.dev\/release=dedicated=gpu:NoSchedule,other:NoSchedule$/);
+    expect(message).toMatch(/taintkeeper\.dev\/allow-removal=dedicated=gpu:NoSchedule,other:NoSchedule$/);
     expect(message).not.toContain('is still there');
   });
 
   it('is not repeated in advice that somebody may paste into a shell, unless it is harmless', () => {
-    const oldRelease = 'a$(reboot):NoSchedule, b;reboot:NoSchedule, c=1:NoSchedule';
-    const decision = judgeUpdate(deny, 'validate', { before: [gpu], after: [], oldRelease, newRelease: oldRelease });
+    const oldAllowRemoval = 'a$(reboot):NoSchedule, b;reboot:NoSchedule, c=1:NoSchedule';
+    const decision = judgeUpdate(deny, 'validate', {
+      before: [gpu],
+      after: [],
+      oldAllowRemoval,
+      newRelease: oldAllowRemoval,
+    });
     expect(decision).toMatchObject({
-      message: expect.stringContaining('taintkeeper.dev/release=c=1:NoSchedule,dedicated=gpu:NoSchedule'),
+      message: expect.stringContaining('taintkeeper.dev/allow-removal=c=1:NoSchedule,dedicated=gpu:NoSchedule'),
     });
     expect(decision).not.toMatchObject({ message: expect.stringContaining('reboot') });
   });
@@ -217,13 +224,13 @@ describe('release by annotation', () => {
     const policies = policySet({
       taint: {
         open: { mode: 'Deny', taints: [{ key: 'dedicated' }] },
-        closed: { mode: 'Deny', taints: [{ key: 'other' }], release: 'Never' },
+        closed: { mode: 'Deny', taints: [{ key: 'other' }], removalByAnnotation: 'Forbidden' },
       },
     });
     const decision = judgeUpdate(policies, 'validate', { before: [gpu, other], after: [] });
     expect(decision).toMatchObject({
       message: expect.stringMatching(
-        /TaintPolicy "closed" allows no release.*kubectl annotate .*=dedicated=gpu:NoSchedule$/,
+        /TaintPolicy "closed" does not allow removal by annotation.*kubectl annotate .*=dedicated=gpu:NoSchedule$/,
       ),
     });
   });
@@ -232,11 +239,11 @@ describe('release by annotation', () => {
     const decision = judgeUpdate(deny, 'validate', {
       before: [gpu],
       after: [],
-      oldRelease: 'dedicated',
+      oldAllowRemoval: 'dedicated',
       newRelease: 'dedicated',
     });
     expect(decision).toMatchObject({
-      message: expect.stringContaining('taintkeeper.dev/release cannot be read at "dedicated"'),
+      message: expect.stringContaining('taintkeeper.dev/allow-removal cannot be read at "dedicated"'),
     });
   });
 });
