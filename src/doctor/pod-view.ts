@@ -140,6 +140,7 @@ function certificateSource(spec: PodObject['spec']): CertificateSource | undefin
   return undefined;
 }
 
+/** Of an argument that is given twice, the program takes the last. */
 function argument(args: readonly string[], name: string): string | undefined {
-  return args.find((arg) => arg.startsWith(`${name}=`))?.slice(name.length + 1);
+  return args.findLast((arg) => arg.startsWith(`${name}=`))?.slice(name.length + 1);
 }

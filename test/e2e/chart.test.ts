@@ -250,6 +250,37 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     });
   });
 
+  it('refuses equal ports: the program could not start', async () => {
+    await expect(render(['--set', 'ports.admin=8443'])).rejects.toThrow(
+      'ports: webhook and admin must not both be 8443',
+    );
+  });
+
+  it('admits to the metrics whom networkPolicy.adminFrom names, and nobody by default', async () => {
+    const ingress = async (...values: string[]) => {
+      const objects = await render(values.flatMap((value) => ['--set', value]));
+      const policies = objects.filter(({ kind }) => kind === 'NetworkPolicy');
+      return policies.flatMap(({ spec }) => (spec as { ingress: unknown[] }).ingress);
+    };
+    const webhook = { ports: [{ port: 'webhook', protocol: 'TCP' }] };
+    expect(await ingress()).toEqual([webhook]);
+    expect(await ingress('networkPolicy.adminFrom[0].podSelector.matchLabels.app=prometheus')).toEqual([
+      webhook,
+      {
+        ports: [{ port: 'admin', protocol: 'TCP' }],
+        from: [{ podSelector: { matchLabels: { app: 'prometheus' } } }],
+      },
+    ]);
+  });
+
+  it('refuses a ServiceMonitor whose Prometheus the NetworkPolicy keeps out', async () => {
+    await expect(render(['--set', 'serviceMonitor.enabled=true'])).rejects.toThrow(
+      'serviceMonitor: the NetworkPolicy admits no pod to the metrics: set networkPolicy.adminFrom',
+    );
+    const objects = await render(['--set', 'serviceMonitor.enabled=true,networkPolicy.enabled=false']);
+    expect(kindsOf(objects)).toContain('ServiceMonitor');
+  });
+
   it('probes no loopback address where the pods have a network of their own', async () => {
     const { container } = deploymentOf(await render());
     expect(container.args).toContain('--admin-host=0.0.0.0');
