@@ -18,8 +18,6 @@ export interface NodeMapInput {
   /** The strongest mode first. */
   readonly compiled: readonly CompiledTaintPolicy[];
   readonly isContested: (node: ClusterNode, taint: Taint) => boolean;
-  /** The pods that landed on the node while a taint was missing, in words. */
-  readonly misplacedPodsOn: (node: ClusterNode) => string | undefined;
 }
 
 /** A column, with what it takes to fill it. */
@@ -28,7 +26,7 @@ interface Column extends NodeColumn {
 }
 
 /** The nodes × the taints that policies keep on them. */
-export async function nodeMap({ nodes, compiled, isContested, misplacedPodsOn }: NodeMapInput): Promise<NodeMap> {
+export async function nodeMap({ nodes, compiled, isContested }: NodeMapInput): Promise<NodeMap> {
   const all = compiled.flatMap((policy) => policy.rules.map((rule) => columnOf(policy, rule)));
   const columns = all.slice(0, MAX_COLUMNS);
   const rows: NodeRow[] = [];
@@ -39,7 +37,7 @@ export async function nodeMap({ nodes, compiled, isContested, misplacedPodsOn }:
   for (const node of [...nodes].sort((a, b) => (a.name < b.name ? -1 : 1))) {
     if (++count % SLICE === 0) await setImmediate();
     const selecting = new Set(compiled.filter((policy) => policy.selectsNode(node.labels)));
-    if (selecting.size > 0) rows.push(rowOf(node, columns, selecting, { isContested, misplacedPodsOn }, notes));
+    if (selecting.size > 0) rows.push(rowOf(node, columns, selecting, isContested, notes));
     else unselected++;
   }
   return {
@@ -70,7 +68,7 @@ function rowOf(
   node: ClusterNode,
   columns: readonly Column[],
   selecting: ReadonlySet<CompiledTaintPolicy>,
-  { isContested, misplacedPodsOn }: Pick<NodeMapInput, 'isContested' | 'misplacedPodsOn'>,
+  isContested: NodeMapInput['isContested'],
   known: Distinct<NodeNote>,
 ): NodeRow {
   const { losses, removed } = nodeDrift(node, [...selecting], {
@@ -99,13 +97,11 @@ function rowOf(
     if (excused.has(`${column.policy} ${column.field}`)) return 'r';
     return fields.has(column.field) || isPresent(column.rule, carried) ? 'k' : 'a';
   });
-  const misplacedPods = misplacedPodsOn(node);
   return {
     name: node.name,
     ready: node.ready,
     cells: cells.join(''),
     ...(notes.length > 0 ? { notes } : {}),
-    ...(misplacedPods === undefined ? {} : { misplacedPods }),
   };
 }
 

@@ -115,11 +115,7 @@ function surveyor(pauseMs: number): (cluster: LedCluster | undefined) => Promise
     const nodes = survey.nodes();
     const isContested: Parameters<typeof nodeMap>[0]['isContested'] = (node, taint) =>
       survey.isContested(node.name, taint);
-    const misplacedPodsOn: Parameters<typeof nodeMap>[0]['misplacedPodsOn'] = ({ name }) =>
-      survey.misplacedPodsOn(name);
-    const map = JSON.stringify(
-      await nodeMap({ nodes, compiled: compiled.taintPolicies, isContested, misplacedPodsOn }),
-    );
+    const map = JSON.stringify(await nodeMap({ nodes, compiled: compiled.taintPolicies, isContested }));
     await setImmediate();
     const coverage = JSON.stringify(await coverageMatrix(survey.daemonSets(), nodes));
     await setImmediate();

@@ -134,8 +134,6 @@ export interface NodeRow {
   readonly cells: string;
   /** What there is to say of cells that are `m`, `d` or `c`, in the order of the columns: index into {@link NodeMap.notes}; absent when there is nothing. */
   readonly notes?: readonly number[];
-  /** The pods that landed on it while a taint was missing, in words. */
-  readonly misplacedPods?: string;
 }
 
 /** A taint that a node should carry and does not, taints as kubectl writes them. */

@@ -20,10 +20,9 @@ function mapOf(
   nodes: readonly ClusterNode[],
   isContested: (node: ClusterNode, taint: Taint) => boolean = () => false,
   audit = false,
-  misplacedPodsOn: (node: ClusterNode) => string | undefined = () => undefined,
 ) {
   const policies = Object.entries(specs).map(([name, spec]): Policy => ({ kind: 'TaintPolicy', name, spec }));
-  return nodeMap({ nodes, compiled: compilePolicies(policies, { audit }).taintPolicies, isContested, misplacedPodsOn });
+  return nodeMap({ nodes, compiled: compilePolicies(policies, { audit }).taintPolicies, isContested });
 }
 
 const PRESENT: TaintPolicySpec = {
@@ -141,10 +140,4 @@ it('bounds the columns', async () => {
   const specs = Object.fromEntries(['p', 'q', 'r', 's'].map((name) => [name, { mode: 'Deny' as const, taints }]));
   const map = await mapOf(specs, [node('n', [])]);
   expect([map.columns.length, map.columnsLeftOut, map.rows[0]?.cells.length]).toEqual([200, 40, 200]);
-});
-
-it('pods that landed while a taint was missing are told of the node', async () => {
-  const text = '1 pod landed while dedicated=gpu:NoSchedule was missing: default/a';
-  const { rows } = await mapOf({ p: PRESENT }, [node('n1', [GPU])], undefined, false, () => text);
-  expect(rows).toEqual([{ name: 'n1', ready: true, cells: 'k', misplacedPods: text }]);
 });
