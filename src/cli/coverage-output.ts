@@ -1,4 +1,4 @@
-import type { Obstacle } from '../coverage/coverage.ts';
+import { excludingVirtualNodes, type Obstacle } from '../coverage/coverage.ts';
 import type { PriorityFinding } from '../coverage/node-critical.ts';
 import type { CoverageReport, ReportedCell, ReportedDaemonSet, ReportedGroup } from '../coverage/report.ts';
 import { atMost, printable, shellWord } from '../kubernetes/text.ts';
@@ -185,10 +185,9 @@ function virtualNodeTables({ daemonSets, nodeGroups }: CoverageReport, look: Loo
       const ids = new Set(groups.map(({ id }) => id));
       const isMade = daemonSet.cells.filter(({ group, runs }) => runs && ids.has(group)).map(({ group }) => group);
       const nodes = groups.flatMap(({ id, nodes }) => (isMade.includes(id) ? nodes : []));
-      const [key, value] = virtual?.split('=') ?? [];
       if (virtual === undefined || nodes.length === 0) return [];
-      const change = `require by node affinity: ${key} NotIn [${value}]`;
-      return [[nameOf(daemonSet), String(nodes.length), some(nodes, look), change]];
+      const [key = '', value = ''] = virtual.split('=');
+      return [[nameOf(daemonSet), String(nodes.length), some(nodes, look), excludingVirtualNodes([key, value])]];
     }),
   );
   const text = () => columns([['DAEMONSET', 'NODES', 'WHICH', 'CHANGE'], ...rows], look);

@@ -204,6 +204,11 @@ export function summarizeObstacle(obstacle: Obstacle): string {
   }
 }
 
+/** The change that makes no pods for the virtual nodes with this label. */
+export function excludingVirtualNodes([key, value]: readonly [key: string, value: string]): string {
+  return `require by node affinity: ${key} NotIn [${value}]`;
+}
+
 function formatMismatch({ index, unmet }: TermMismatch): string {
   return unmet.map(formatUnmet).join(' and ') || `term ${index} is empty, which matches no node`;
 }

@@ -2,6 +2,7 @@ import {
   type Coverage,
   compileCoverage,
   compilePodCoverage,
+  excludingVirtualNodes,
   type SchedulingNode,
   type SchedulingView,
   summarizeObstacle,
@@ -12,6 +13,7 @@ import { formatRequirement, requirementsOf } from '../kubernetes/selector-overla
 import type { Taint } from '../kubernetes/taint.ts';
 import { equalToleration, formatToleration, type Toleration, tolerates } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import { compileDaemonSetSelection, type SelectableDaemonSet } from '../policy/daemon-set-selection.ts';
 import { modeOf, type Policy, type RecoveryPolicy, type TolerationPolicy } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
@@ -71,7 +73,7 @@ export function explainDaemonSet(
   { audit = false }: { readonly audit?: boolean } = {},
 ): DaemonExplanation {
   const declared = policies.filter((policy): policy is ExplainedPolicy => policy.kind !== 'TaintPolicy');
-  const { places, gaps } = placesFor(compileCoverage(daemonSet), nodes);
+  const { places, gaps } = placesFor(compileCoverage(daemonSet), nodes, true);
   const given = askingFor(daemonSet, compilePolicies(declared, { audit }))
     .filter(({ mode }) => mode === 'Mutate')
     .flatMap(({ tolerations }) => tolerations.map(({ value }) => value));
@@ -105,7 +107,7 @@ export function explainPod(
     tolerations: owner
       ? tolerationsOn(owner, pod.tolerations, declared, audit)
       : pod.tolerations.map((toleration) => ({ toleration: formatToleration(toleration), state: 'own', by: [] })),
-    ...placesFor(compilePodCoverage(pod), nodes),
+    ...placesFor(compilePodCoverage(pod), nodes, owner !== undefined),
     unasked: [],
   };
 }
@@ -168,24 +170,30 @@ function askingFor(daemonSet: SelectableDaemonSet, { tolerationPolicies }: Retur
   return tolerationPolicies.filter((policy) => policy.selectsDaemonSet(daemonSet));
 }
 
+/** @param isDaemon whether the pods are those of a DaemonSet, which no virtual node runs */
 function placesFor(
   coverageOn: (node: SchedulingNode) => Coverage,
   nodes: readonly SchedulingNode[],
+  isDaemon: boolean,
 ): Pick<DaemonExplanation, 'places' | 'gaps'> {
   const each = nodes.map((node) => {
     const coverage = coverageOn(node);
     const obstacles = coverage.runs ? [] : coverage.obstacles;
+    const virtual = isDaemon && coverage.runs ? virtualNodeLabel(node) : undefined;
+    const why = virtual
+      ? [`virtual node ${virtual.join('=')}: its pod stays Pending, ${excludingVirtualNodes(virtual)}`]
+      : obstacles.map(summarizeObstacle);
     const taints = obstacles.flatMap((obstacle) => (obstacle.kind === 'taint' ? [obstacle.taint] : []));
     const lasting = taints.filter(({ key }) => !isTransientTaintKey(key));
     const passing = obstacles.length > 0 && obstacles.length === taints.length && lasting.length === 0;
-    return { node, obstacles, passing, gaps: obstacles.length === taints.length ? lasting : [] };
+    return { node, why, passing, gaps: obstacles.length === taints.length ? lasting : [] };
   });
-  const groups = Map.groupBy(each, ({ obstacles }) => obstacles.map(summarizeObstacle).join('; '));
+  const groups = Map.groupBy(each, ({ why }) => why.join('; '));
   return {
     places: [...groups.values()].map((alike) => ({
       nodes: alike.map(({ node: { name } }) => name),
-      runs: alike[0]?.obstacles.length === 0,
-      why: (alike[0]?.obstacles ?? []).map(summarizeObstacle),
+      runs: alike[0]?.why.length === 0,
+      why: alike[0]?.why ?? [],
       passing: alike[0]?.passing ?? false,
     })),
     gaps: each.flatMap(({ gaps }) => gaps),

@@ -52,6 +52,36 @@ describe('a DaemonSet', () => {
     expect(gaps).toEqual([MASTER, CONTROL_PLANE]);
   });
 
+  it('does not run on virtual nodes, also where it tolerates their taints', () => {
+    const virtual = node('vk', [{ key: 'virtual-kubelet.io/provider', effect: 'NoSchedule' }], {
+      type: 'virtual-kubelet',
+    });
+    const explained = (...tolerations: Toleration[]) =>
+      explainDaemonSet(subject({ tolerations }), [virtual, node('w')], []);
+    const onWorker = { nodes: ['w'], runs: true, why: [], passing: false };
+    expect(explained({ operator: 'Exists' })).toMatchObject({
+      places: [
+        {
+          nodes: ['vk'],
+          runs: false,
+          why: [
+            'virtual node type=virtual-kubelet: its pod stays Pending, require by node affinity: type NotIn [virtual-kubelet]',
+          ],
+          passing: false,
+        },
+        onWorker,
+      ],
+      gaps: [],
+    });
+    expect(explained()).toMatchObject({
+      places: [
+        { runs: false, why: ['taint virtual-kubelet.io/provider:NoSchedule', 'virtual node type=virtual-kubelet'] },
+        onWorker,
+      ],
+      gaps: [],
+    });
+  });
+
   it('that does not select a node is not kept off it by a taint', () => {
     const { places, gaps } = explainDaemonSet(subject({ nodeSelector: { pool: 'gpu' } }), [node('g', [GPU])], []);
     expect(places[0]?.why).toEqual(['nodeSelector pool=gpu', 'taint dedicated=gpu:NoSchedule']);
@@ -112,6 +142,12 @@ describe('a pod', () => {
       'node-role.kubernetes.io/control-plane:NoSchedule missing roles',
     ]);
     expect(policiesIn(explained)).toEqual(['TolerationPolicy roles Mutate']);
+  });
+
+  it('of anything else can run on a virtual node', () => {
+    const virtual = node('vk', [], { type: 'virtual-kubelet' });
+    const runsIn = (owner?: ReturnType<typeof subject>) => explainPod(pod(), owner, [virtual], []).places[0]?.runs;
+    expect([runsIn(), runsIn(subject())]).toEqual([true, false]);
   });
 
   it('of anything else is no policy’s, and gets no toleration that it does not have', () => {
