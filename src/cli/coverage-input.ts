@@ -12,6 +12,7 @@ import { asNode, viewNode } from '../objects/node-object.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';
 import {
   controllerOf,
+  isMirrorPod,
   TOLERATOR_API_VERSIONS,
   viewPriority,
   viewScheduling,
@@ -64,14 +65,16 @@ export function coverageFrom(documents: readonly SourceDocument[], namespace: st
 }
 
 /**
- * What of a document is asked who may tolerate.
+ * What of a document tolerates taints, except for static pods.
  * @param namespace of what names none
  * @throws InputError
  */
 export function toleratorsIn(document: SourceDocument, namespace: string): Tolerator[] {
   return objectsOf(document).flatMap(({ object, path }) => {
     const kind = TOLERATOR_KINDS.find((one) => isKind(object, TOLERATOR_API_VERSIONS[one], one));
-    return kind ? [at(document, path, () => viewTolerator(kind, object, path, namespace))] : [];
+    if (!kind) return [];
+    const tolerator = at(document, path, () => viewTolerator(kind, object, path, namespace));
+    return isMirrorPod(object, path) ? [] : [tolerator];
   });
 }
 

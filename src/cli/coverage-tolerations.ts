@@ -15,6 +15,7 @@ import {
   type Tolerator,
   type ToleratorKind,
 } from '../coverage/tolerating.ts';
+import { type WideToleration, wideTolerations } from '../coverage/wide-tolerations.ts';
 import { OWN_LABELS } from '../doctor/installation.ts';
 import { KUBECTL_YAML, readDocuments } from '../files/documents.ts';
 import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
@@ -22,14 +23,14 @@ import { InputError } from '../files/text-files.ts';
 import { type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { matchesPattern } from '../kubernetes/pattern.ts';
 import { atMost, count, printable } from '../kubernetes/text.ts';
-import { viewTolerator } from '../objects/workload-object.ts';
+import { isMirrorPod, viewTolerator } from '../objects/workload-object.ts';
 import { POLICY_API_VERSION, type Policy, parsePolicy } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
 import { atCluster } from './cluster-options.ts';
 import { toleratorsIn } from './coverage-input.ts';
 import { absentNamespace, filesOf, type SourceOptions, sourceCommand } from './coverage-options.ts';
 import { EXIT, type OutputFormat, outputOption, repeatable } from './options.ts';
-import { asComments, asJson, columns, formatAs, withProgress } from './output.ts';
+import { asComments, asJson, columns, formatAs, type Look, withProgress } from './output.ts';
 
 interface TolerationsOptions extends SourceOptions {
   readonly namespace?: readonly string[];
@@ -41,11 +42,14 @@ interface TolerationsOptions extends SourceOptions {
   readonly output: OutputFormat;
 }
 
-/** `taintkeeper coverage tolerations`: whose pods tolerate a key that only authorized users may tolerate. */
+/**
+ * `taintkeeper coverage tolerations`: whose pods tolerate a key that only authorized users may tolerate, and which workloads tolerate
+ * drained or dead nodes.
+ */
 export function tolerationsCommand(exit: (code: number) => void): Command {
   return sourceCommand('tolerations')
     .description(
-      'Show which service accounts have pods that tolerate a restricted key, and are not authorized to. Reads the workloads of a cluster, or of files. Changes nothing.',
+      'Show which service accounts have pods that tolerate a restricted key, and are not authorized to, and which workloads return to drained nodes or stay bound to dead ones. Reads the workloads of a cluster, or of files. Changes nothing.',
     )
     .option(
       '-n, --namespace <name>',
@@ -67,9 +71,15 @@ export function tolerationsCommand(exit: (code: number) => void): Command {
     .addHelpText(
       'after',
       `
+A workload returns to drained nodes if it tolerates the taint of a cordon, of Karpenter or of the Cluster Autoscaler. It stays bound to
+dead nodes if it tolerates not-ready or unreachable with NoExecute and without tolerationSeconds. DaemonSets and static pods are
+meant to do both, and are left out.
+
 Exit code: 0 all are authorized, or --fix printed what authorizes them; 1 some are not; 2 the input or the cluster could not be read.
+Workloads that tolerate drained or dead nodes do not change it.
 
 Examples:
+  taintkeeper coverage tolerations                                   also which workloads tolerate drained or dead nodes
   taintkeeper coverage tolerations --taint dedicated                 whose pods a rule with tolerate: Authorized would refuse
   taintkeeper coverage tolerations --fix | kubectl apply -f -        authorize all of them`,
     )
@@ -80,42 +90,53 @@ Examples:
 }
 
 /**
- * Shows whose pods would be refused if they were created now. Without a cluster, nobody is known to be authorized.
- * @returns whether there are none, or what authorizes them is printed
+ * Shows whose pods would be refused if they were created now, and what tolerates drained or dead nodes. Without a cluster, nobody is known
+ * to be authorized.
+ * @returns whether nobody would be refused, or what authorizes them is printed
  * @throws InputError
  */
 async function showTolerations(files: readonly string[], options: TolerationsOptions): Promise<boolean> {
   const stated = await statedPolicies(options);
-  if (files.length > 0 && stated === undefined) {
-    throw new InputError(['which keys? With files, name them with --taint, or the policies with --policies']);
-  }
-  const { refused, notes } = await (files.length > 0
-    ? askFiles(files, stated ?? [], options)
+  const found = await (files.length > 0
+    ? askFiles(files, stated, options)
     : atCluster(options, (client) => withProgress('asking who may tolerate', askCluster(client, stated, options))));
   process.stdout.write(
-    options.fix ? formatGrants(refused, options.output) : formatClaims(refused, notes, options.output),
+    options.fix ? formatGrants(found.refused, options.output) : formatFindings(found, options.output),
   );
-  return options.fix || refused.length === 0;
+  return options.fix || found.refused.length === 0;
 }
 
+interface Findings {
+  /** Whether there is a key that only authorized users may tolerate. */
+  readonly asked: boolean;
+  readonly refused: readonly Claim[];
+  readonly wide: readonly WideToleration[];
+  readonly notes: readonly string[];
+}
+
+/** @throws InputError where keys are required, and there are none */
 function claims(
   tolerators: readonly Tolerator[],
   policies: readonly Policy[],
-  { namespace = [], taint }: TolerationsOptions,
-) {
+  { taint, policies: files, fix }: TolerationsOptions,
+): Pick<Findings, 'asked' | 'refused' | 'notes'> {
   const { taintPolicies } = compilePolicies(policies);
   if (taintPolicies.every(({ authorization }) => authorization === undefined)) {
-    throw new InputError([
-      'no TaintPolicy has a rule with tolerate: Authorized: name a key with --taint to see who would be refused',
-    ]);
+    const none =
+      'no TaintPolicy has a rule with tolerate: Authorized: name a key with --taint to see who would be refused';
+    if (fix || files) throw new InputError([none]);
+    return { asked: false, refused: [], notes: [none] };
   }
-  const isAsked = (name: string) => namespace.length === 0 || namespace.some((one) => matchesPattern(one, name));
-  const found = authorizationsNeeded(
-    tolerators.filter(({ pod }) => isAsked(pod.namespace)),
-    taintPolicies,
-  );
+  const found = authorizationsNeeded(tolerators, taintPolicies);
   // What stands in place of policies has no name.
-  return taint ? found.map((claim) => ({ ...claim, rules: [] })) : found;
+  return { asked: true, refused: taint ? found.map((claim) => ({ ...claim, rules: [] })) : found, notes: [] };
+}
+
+/** Those of the namespaces that are asked for. */
+function chosen(tolerators: readonly Tolerator[], { namespace = [] }: TolerationsOptions): Tolerator[] {
+  return tolerators.filter(
+    ({ pod }) => namespace.length === 0 || namespace.some((one) => matchesPattern(one, pod.namespace)),
+  );
 }
 
 /** Those that the options name, if they do. */
@@ -141,16 +162,45 @@ async function readFiles(files: readonly string[], { namespace }: TolerationsOpt
   return found;
 }
 
-async function askFiles(files: readonly string[], stated: readonly Policy[], options: TolerationsOptions) {
-  const refused = claims(await readFiles(files, options), stated, options);
-  return { refused, notes: refused.length > 0 ? ['without a cluster, nobody is known to be authorized'] : [] };
+async function askFiles(
+  files: readonly string[],
+  stated: readonly Policy[] | undefined,
+  options: TolerationsOptions,
+): Promise<Findings> {
+  if (stated === undefined && options.fix) {
+    throw new InputError(['which keys? With files, name them with --taint, or the policies with --policies']);
+  }
+  const tolerators = chosen(await readFiles(files, options), options);
+  const wide = wideTolerations(tolerators);
+  if (stated === undefined) {
+    const note = 'who may tolerate a key is not shown: name keys with --taint, or the policies with --policies';
+    return { asked: false, refused: [], wide, notes: [note] };
+  }
+  const found = claims(tolerators, stated, options);
+  const unknown = found.refused.length > 0 ? ['without a cluster, nobody is known to be authorized'] : [];
+  return { ...found, wide, notes: [...found.notes, ...unknown] };
 }
 
 /** @returns who is not authorized, as the API server says, and which bindings authorize whole groups or controllers */
-async function askCluster(client: ApiClient, stated: readonly Policy[] | undefined, options: TolerationsOptions) {
-  const [policies, tolerators] = await Promise.all([stated ?? listTaintPolicies(client), listTolerators(client)]);
-  const refused = await unauthorized(client, claims(tolerators, policies, options));
-  return { refused, notes: await grantNotes(client, policies) };
+async function askCluster(
+  client: ApiClient,
+  stated: readonly Policy[] | undefined,
+  options: TolerationsOptions,
+): Promise<Findings> {
+  const [policies, { tolerators, own }] = await Promise.all([
+    stated ?? listTaintPolicies(client),
+    listTolerators(client),
+  ]);
+  const all = chosen(tolerators, options);
+  // Native policies ask nobody in the namespaces of taintkeeper.
+  const others = all.filter(({ pod }) => !own.has(pod.namespace));
+  const { asked, refused, notes } = claims(others, policies, options);
+  return {
+    asked,
+    refused: await unauthorized(client, refused),
+    wide: wideTolerations(all),
+    notes: [...notes, ...(asked ? await grantNotes(client, policies) : [])],
+  };
 }
 
 async function grantNotes(client: ApiClient, policies: readonly Policy[]): Promise<string[]> {
@@ -187,8 +237,8 @@ const LISTS = [
   { kind: 'CronJob', path: '/apis/batch/v1/cronjobs' },
 ] as const;
 
-/** But for taintkeeper's own namespaces: native policies ask nobody there. */
-async function listTolerators(client: ApiClient): Promise<Tolerator[]> {
+/** What tolerates taints, and the namespaces of taintkeeper. */
+async function listTolerators(client: ApiClient): Promise<{ tolerators: Tolerator[]; own: ReadonlySet<string> }> {
   const fieldSelector = 'status.phase!=Succeeded,status.phase!=Failed';
   const own = new Set<string>();
   const view = (kind: ToleratorKind) => (object: unknown) => {
@@ -200,7 +250,7 @@ async function listTolerators(client: ApiClient): Promise<Tolerator[]> {
     listObjects(client, '/api/v1/pods', viewLivePod, { fieldSelector }),
     ...LISTS.map(({ kind, path }) => listObjects(client, path, view(kind))),
   ]);
-  return [...(pods ?? []), ...workloads].flat().filter(({ pod }) => !own.has(pod.namespace));
+  return { tolerators: [...(pods ?? []), ...workloads].flat(), own };
 }
 
 /** Whether a Deployment is taintkeeper, by the label that all of its objects have. */
@@ -209,10 +259,9 @@ function isOwn(deployment: unknown): boolean {
   return selects({ matchLabels: OWN_LABELS }, labels);
 }
 
-/** Nothing of a static pod, which nobody is asked about; and who chose the node of a pod, it does not say. */
+/** Nothing of a static pod, which nobody is asked about. A pod does not say who chose its node. */
 function viewLivePod(object: unknown): Tolerator[] {
-  const { annotations = {} } = (object as { metadata: { annotations?: Readonly<Record<string, string>> } }).metadata;
-  if ('kubernetes.io/config.mirror' in annotations) return [];
+  if (isMirrorPod(object, [])) return [];
   const { pod, ...tolerator } = viewTolerator('Pod', object, []);
   return [{ ...tolerator, pod: { ...pod, nodeName: '' } }];
 }
@@ -259,31 +308,63 @@ const NAMES = 4;
 const some = (texts: readonly string[]) => printable(atMost(NAMES, texts).join(', ')) || '-';
 const titleOf = ({ namespace, serviceAccount }: Claim) => printable(`${namespace}/${serviceAccount}`);
 
-function formatClaims(refused: readonly Claim[], notes: readonly string[], format: OutputFormat): string {
-  return formatAs(format, { data: () => ({ refused, notes }), table: () => table(refused, notes) });
+function formatFindings(found: Findings, format: OutputFormat): string {
+  const { refused, wide, notes } = found;
+  return formatAs(format, {
+    data: () => ({ refused, wideTolerations: wide, notes }),
+    table: (look) =>
+      [...claimTable(found), ...wideTable(wide, look), noteLines(notes), ...summary(found)].filter(Boolean).join('\n'),
+  });
 }
 
-function table(refused: readonly Claim[], notes: readonly string[]): string {
-  const lines = notes.map((note) => `note: ${note}\n`);
-  if (refused.length === 0) return ['nobody would be refused\n', ...lines].join('');
-  const bare = refused.some(({ isBare }) => isBare);
+function claimTable({ refused }: Findings): string[] {
+  if (refused.length === 0) return [];
+  const rows = refused.map((claim) => [
+    `${titleOf(claim)}${claim.isBare ? ' *' : ''}`,
+    claim.key,
+    some(claim.workloads),
+    String(claim.pods),
+    some(claim.by),
+    some(claim.rules),
+  ]);
+  return [columns([['SERVICE ACCOUNT', 'MAY NOT TOLERATE', 'WORKLOADS', 'PODS', 'BY', 'POLICY'], ...rows])];
+}
+
+function wideTable(wide: readonly WideToleration[], look: Look): string[] {
+  const rows = wide.map(({ kind, namespace, name, toleration, returnsTo, staysOn, change }) => [
+    printable(`${kind} ${namespace}/${name}`),
+    printable(toleration),
+    resultOf({ kind, returnsTo, staysOn }),
+    printable(change),
+  ]);
+  const text = () => columns([['WORKLOAD', 'TOLERATES', 'RESULT', 'CHANGE'], ...rows], look);
+  return rows.length > 0 ? [`Tolerate drained or dead nodes:\n${text()}`] : [];
+}
+
+function resultOf({ kind, returnsTo, staysOn }: Pick<WideToleration, 'kind' | 'returnsTo' | 'staysOn'>): string {
+  const returns = kind === 'Pod' ? 'can be scheduled to' : 'returns to';
   return [
-    columns([
-      ['SERVICE ACCOUNT', 'MAY NOT TOLERATE', 'WORKLOADS', 'PODS', 'BY', 'POLICY'],
-      ...refused.map((claim) => [
-        `${titleOf(claim)}${claim.isBare ? ' *' : ''}`,
-        claim.key,
-        some(claim.workloads),
-        String(claim.pods),
-        some(claim.by),
-        some(claim.rules),
-      ]),
-    ]),
-    '\n',
-    ...lines,
-    ...(bare ? ['* unless an authorized person creates these pods: the right of a controller does not count\n'] : []),
-    `${count(refused.length, 'authorization')} missing: --fix prints what grants ${refused.length === 1 ? 'it' : 'all'}\n`,
-  ].join('');
+    ...(returnsTo.length > 0 ? [`${returns} drained nodes`] : []),
+    ...(staysOn.length > 0 ? ['stays bound to dead nodes'] : []),
+  ].join('; ');
+}
+
+function noteLines(notes: readonly string[]): string {
+  return notes.map((note) => `note: ${note}\n`).join('');
+}
+
+function summary({ asked, refused, wide }: Findings): string[] {
+  const bare = refused.some(({ isBare }) => isBare);
+  const missing = `${count(refused.length, 'authorization')} missing: --fix prints what grants ${refused.length === 1 ? 'it' : 'all'}`;
+  return [
+    [
+      ...(bare ? ['* unless an authorized person creates these pods: the right of a controller does not count'] : []),
+      ...(refused.length > 0 ? [missing] : asked ? ['nobody would be refused'] : []),
+      ...(wide.length === 0 ? ['no workload tolerates drained or dead nodes'] : []),
+    ]
+      .map((line) => `${line}\n`)
+      .join(''),
+  ];
 }
 
 /** For `kubectl apply -f -`. */

@@ -2,6 +2,7 @@ import type { UnboundPod } from '../evictions/eviction-pace.ts';
 import type { NodePod } from '../evictions/node-pods.ts';
 import { isDnsSubdomain } from '../kubernetes/label-selector.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
+import { MIRROR_ANNOTATION } from '../objects/workload-object.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { listPages } from './watch/list-pages.ts';
 
@@ -22,9 +23,6 @@ export async function listNodePods(client: ApiClient, node: string, signal: Abor
   }
   return found;
 }
-
-/** Set by kubelets on what stands for a static pod (k8s.io/api/core/v1, MirrorPodAnnotationKey). */
-const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 
 interface Pod {
   readonly metadata: {

@@ -11,8 +11,12 @@ export interface Tolerator {
   readonly kind: ToleratorKind;
   readonly name: string;
   readonly pod: PodView;
-  /** Whether a controller made it: then that is who creates such pods. */
-  readonly isOwned: boolean;
+  /** The controller that made it, and creates such pods. */
+  readonly owner: { readonly kind: string; readonly name: string } | undefined;
+  /** Of a pod of a Deployment: the label `pod-template-hash`. Empty for others. */
+  readonly templateHash: string;
+  /** Whose manifest it comes from, where it says so. */
+  readonly managedBy: string | undefined;
 }
 
 /** A service account that has to be authorized for a key, and why. */
@@ -39,7 +43,7 @@ export function authorizationsNeeded(
 ): Claim[] {
   const all = tolerators
     // What made a Job is asked about itself.
-    .filter(({ kind, isOwned }) => kind === 'Pod' || !isOwned)
+    .filter(({ kind, owner }) => kind === 'Pod' || !owner)
     .flatMap((tolerator) => askedKeys(tolerator.pod, policies).map((asked) => ({ ...tolerator, asked })));
   const groups = Map.groupBy(all, ({ pod: { namespace, serviceAccount }, asked: { key } }) =>
     [namespace, serviceAccount || DEFAULT_SERVICE_ACCOUNT, key].join(' '),
@@ -47,8 +51,8 @@ export function authorizationsNeeded(
   return [...groups.keys()].sort().map((id): Claim => {
     const [namespace = '', serviceAccount = '', key = ''] = id.split(' ');
     const group = groups.get(id) ?? [];
-    const owned = group.filter(({ isOwned }) => isOwned);
-    const own = group.filter(({ isOwned }) => !isOwned);
+    const owned = group.filter(({ owner }) => owner);
+    const own = group.filter(({ owner }) => !owner);
     const asked = group.map((one) => one.asked);
     return {
       namespace,

@@ -1,8 +1,10 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import type { SchedulingView } from '../coverage/coverage.ts';
+import { managerOf } from '../coverage/remedies.ts';
 import type { Workload, WorkloadKind } from '../coverage/role-facts.ts';
 import type { Tolerator, ToleratorKind } from '../coverage/tolerating.ts';
+import { own } from '../kubernetes/label-selector.ts';
 import type { NodeSelectorRequirement } from '../kubernetes/node-affinity.ts';
 import type { Path } from '../policy/problem.ts';
 import { Tolerations } from './daemon-set-object.ts';
@@ -157,6 +159,7 @@ const OwnedSchema = Type.Object({
     name: Nullish(Type.String()),
     generateName: Nullish(Type.String()),
     labels: Nullish(StringMap),
+    annotations: Nullish(StringMap),
     ownerReferences: Nullish(
       Type.Array(Type.Object({ kind: Type.String(), name: Type.String(), controller: Nullish(Type.Boolean()) })),
     ),
@@ -231,8 +234,21 @@ export function viewTolerator(kind: ToleratorKind, value: unknown, path: Path, n
       nodeName: nodeName ?? '',
       tolerations: tolerations ?? [],
     },
-    isOwned: metadata.ownerReferences?.some(({ controller }) => controller) ?? false,
+    owner: controllerOf(value, path),
+    templateHash: own(metadata.labels ?? {}, 'pod-template-hash') ?? '',
+    managedBy: managerOf({ labels: metadata.labels ?? {}, annotations: metadata.annotations ?? {} }),
   };
+}
+
+/** Set by kubelets on what stands for a static pod (k8s.io/api/core/v1, MirrorPodAnnotationKey). */
+export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
+
+/**
+ * Whether a pod stands for a static pod of a node.
+ * @throws MalformedObjectError
+ */
+export function isMirrorPod(value: unknown, path: Path): boolean {
+  return own(asOwned(value, path).metadata.annotations ?? {}, MIRROR_ANNOTATION) !== undefined;
 }
 
 /** A CronJob's pod template is two levels further down. */

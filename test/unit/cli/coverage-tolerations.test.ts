@@ -61,7 +61,14 @@ describe('of files', () => {
       'team/default     gpu               Deployment/web, Job/once  0     *, nodeName  p (spec.taints[0], Deny)',
       'team/runner      gpu               CronJob/nightly           0     *            p (spec.taints[0], Deny)',
       '',
+      'Tolerate drained or dead nodes:',
+      'WORKLOAD                TOLERATES  RESULT                                                        CHANGE',
+      'Pod kube-system/system  *          can be scheduled to drained nodes; stays bound to dead nodes  replace it with tolerations that each name a key, and create the Pod again, because that cannot be changed',
+      'CronJob team/nightly    *          returns to drained nodes; stays bound to dead nodes           replace it with tolerations that each name a key',
+      'Deployment team/web     *          returns to drained nodes; stays bound to dead nodes           replace it with tolerations that each name a key',
+      '',
       'note: without a cluster, nobody is known to be authorized',
+      '',
       '* unless an authorized person creates these pods: the right of a controller does not count',
       '3 authorizations missing: --fix prints what grants all',
       '',
@@ -97,13 +104,58 @@ describe('of files', () => {
     ]);
   });
 
+  it('names workloads that tolerate drained or dead nodes, also without a key', async () => {
+    const typha = workload(
+      'Deployment',
+      'calico-typha',
+      {
+        tolerations: [
+          { key: 'CriticalAddonsOnly', operator: 'Exists' },
+          { effect: 'NoSchedule', operator: 'Exists' },
+          { effect: 'NoExecute', operator: 'Exists' },
+        ],
+      },
+      ownedBy('Installation'),
+    );
+    const release = { 'meta.helm.sh/release-name': 'tigera' };
+    const operator = workload('Deployment', 'tigera-operator', undefined, { annotations: release });
+    const mirror = pod('etcd-n1', undefined, { annotations: { 'kubernetes.io/config.mirror': 'x' } });
+    const others = [workload('DaemonSet', 'calico-node'), workload('Deployment', 'web', {}), mirror];
+    const all = file(typha, operator, ...others);
+    const { code, stdout } = await run('coverage', 'tolerations', all);
+    expect(stdout.split('\n')).toEqual([
+      'Tolerate drained or dead nodes:',
+      'WORKLOAD                         TOLERATES     RESULT                                               CHANGE',
+      'Deployment team/calico-typha     *:NoSchedule  returns to drained nodes                             replace it with tolerations that each name a key, in Installation x',
+      'Deployment team/calico-typha     *:NoExecute   stays bound to dead nodes                            replace it with tolerations that each name a key, in Installation x',
+      'Deployment team/tigera-operator  *             returns to drained nodes; stays bound to dead nodes  replace it with tolerations that each name a key (managed by Helm, for release tigera: change it there, too)',
+      '',
+      'note: who may tolerate a key is not shown: name keys with --taint, or the policies with --policies',
+      '',
+    ]);
+    expect(code).toBe(0);
+    const { stdout: json } = await run('coverage', 'tolerations', '-n', 'team', '-o', 'json', all);
+    expect(JSON.parse(json)).toMatchObject({
+      refused: [],
+      wideTolerations: [
+        { kind: 'Deployment', namespace: 'team', name: 'calico-typha', toleration: '*:NoSchedule', staysOn: [] },
+        { name: 'calico-typha', toleration: '*:NoExecute', returnsTo: [] },
+        { name: 'tigera-operator', toleration: '*' },
+      ],
+    });
+    expect((await run('coverage', 'tolerations', '-n', 'other', all)).stdout).toMatch(/^no workload tolerates/m);
+  });
+
   it('says so where there is nobody', async () => {
     const { code, stdout } = await run('coverage', 'tolerations', '--taint', 'gpu', file(pod('harmless', {})));
-    expect({ code, stdout }).toEqual({ code: 0, stdout: 'nobody would be refused\n' });
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: 'nobody would be refused\nno workload tolerates drained or dead nodes\n',
+    });
   });
 
   it.each<{ args: () => string[]; said: string }>([
-    { args: () => [file(pod('p'))], said: 'name them with --taint, or the policies with --policies' },
+    { args: () => ['--fix', file(pod('p'))], said: 'name them with --taint, or the policies with --policies' },
     { args: () => ['--taint', 'a*', file(pod('p'))], said: '--taint a*: tolerate: Authorized needs a key without "*"' },
     {
       args: () => ['--taint', 'a', file(policy())],
@@ -129,11 +181,12 @@ describe('of files', () => {
 
 describe('of a cluster', () => {
   /** @param may what the API server answers to who may */
-  async function start(may: (user: string) => boolean | 'forbidden'): Promise<FakeApi> {
+  async function start(may: (user: string) => boolean | 'forbidden', policies = [policy()]): Promise<FakeApi> {
     const lists: Record<string, readonly object[]> = {
-      '/apis/taintkeeper.dev/v1alpha1/taintpolicies': [
-        { ...policy(), metadata: { name: 'p', uid: 'u', resourceVersion: '1', generation: 1 } },
-      ],
+      '/apis/taintkeeper.dev/v1alpha1/taintpolicies': policies.map((each) => ({
+        ...each,
+        metadata: { name: 'p', uid: 'u', resourceVersion: '1', generation: 1 },
+      })),
       '/api/v1/pods': [
         // Who chose its node, nobody knows.
         pod('scheduled', { nodeName: 'n1' }),
@@ -220,7 +273,25 @@ describe('of a cluster', () => {
         'bind only the service accounts that need it',
     ]);
     const text = await coverage(await start(() => true), '-o', 'table');
-    expect(text.stdout).toMatch(/^nobody would be refused\nnote: ClusterRoleBinding broad lets /);
+    expect(text.stdout).toMatch(/^note: ClusterRoleBinding broad lets .*\n\nnobody would be refused\n$/m);
+  });
+
+  it('names what tolerates drained or dead nodes without asking for rights, where no policy restricts a key', async () => {
+    const api = await start(() => 'forbidden', []);
+    const { code, stdout } = await coverage(api);
+    expect(code).toBe(0);
+    const { refused, wideTolerations, notes } = JSON.parse(stdout);
+    expect(refused).toEqual([]);
+    expect(wideTolerations.map(({ kind, name }: { kind: string; name: string }) => `${kind} ${name}`)).toEqual([
+      'Deployment tk',
+      'ReplicaSet x',
+      'CronJob nightly',
+      'Deployment web',
+      'ReplicaSet x',
+    ]);
+    expect(notes).toEqual([expect.stringContaining('no TaintPolicy has a rule with tolerate: Authorized')]);
+    expect(api.received.map(({ path }) => path).filter((path) => /authorization/.test(path))).toEqual([]);
+    expect(await coverage(api, '--fix')).toMatchObject({ code: 2, stderr: expect.stringContaining('no TaintPolicy') });
   });
 
   it('says which right it needs', async () => {
