@@ -1,5 +1,5 @@
 import { own } from '../kubernetes/label-selector.ts';
-import { droppedTaints, formatTaint, type Taint } from '../kubernetes/taint.ts';
+import { droppedTaints, formatTaint, type Taint, withoutEqualEnds } from '../kubernetes/taint.ts';
 import { atMost } from '../kubernetes/text.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { allow, type Decision, deny, type Outcome, taintViolation, type Violation } from './decision.ts';
@@ -12,6 +12,7 @@ import {
   dropRulings,
   isForbidden,
   isForbiddenDeparture,
+  MAX_COMPARED,
   MAX_JUDGED,
   type Protection,
   type Ruling,
@@ -27,6 +28,8 @@ import {
  */
 export function judgeNodeUpdate(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Decision<DesiredNode> {
   const { phase, node, oldNode } = request;
+  const [before, after] = withoutEqualEnds(oldNode.taints, node.taints);
+  if (Math.max(before.length, after.length) > MAX_COMPARED) return judgeUncompared(request, [before, after], policies);
   const dropped = droppedTaints(oldNode.taints, node.taints);
   const added = droppedTaints(node.taints, oldNode.taints);
   const natively = phase === 'mutate' ? nativeRecord(request, policies) : NO_RECORD;
@@ -36,12 +39,46 @@ export function judgeNodeUpdate(request: NodeUpdate, policies: readonly Compiled
   }
 
   // Both sets of labels: a node cannot leave a policy in the same update that drops the taint.
-  const selecting = policies.filter((policy) => policy.selectsNode(oldNode.labels) || policy.selectsNode(node.labels));
-  if (Math.max(dropped.length, added.length) > MAX_JUDGED) return judgeUnread(request, { dropped, added }, selecting);
+  const selecting = selectingAmong(policies, request);
+  if (Math.max(dropped.length, added.length) > MAX_JUDGED) {
+    const what = `${dropped.length} taints are removed and ${added.length} added in one update`;
+    const unread = { what, limit: `at most ${MAX_JUDGED} of each are judged` };
+    const beyond = (count: number) => (count > MAX_JUDGED ? count : 0);
+    return judgeUnread(request, { ...unread, removed: beyond(dropped.length), added: beyond(added.length) }, selecting);
+  }
   const changes = { drops: dropRulings(request, dropped, selecting), additions: additionRulings(request, selecting) };
   return phase === 'mutate'
     ? mutateNode(request, changes, added, natively, selecting)
     : validate(request, changes, selecting);
+}
+
+function selectingAmong(policies: readonly CompiledTaintPolicy[], { node, oldNode }: NodeUpdate) {
+  return policies.filter((policy) => policy.selectsNode(oldNode.labels) || policy.selectsNode(node.labels));
+}
+
+/** An update of more taints than are compared: nobody knows which of them it removes or adds. */
+function judgeUncompared(
+  request: NodeUpdate,
+  [before, after]: readonly [before: readonly Taint[], after: readonly Taint[]],
+  policies: readonly CompiledTaintPolicy[],
+): Decision<never> {
+  const what = `${before.length} taints in a row are replaced by ${after.length} in one update`;
+  const unread = { what, limit: `at most ${MAX_COMPARED} of each are compared` };
+  return judgeUnread(
+    request,
+    { ...unread, removed: before.length, added: after.length },
+    selectingAmong(policies, request),
+  );
+}
+
+/** Taints of an update that are not judged one by one. */
+interface Unread {
+  readonly what: string;
+  readonly limit: string;
+  /** How many it may remove that were not judged. */
+  readonly removed: number;
+  /** How many it may add that were not judged. */
+  readonly added: number;
 }
 
 /**
@@ -50,16 +87,14 @@ export function judgeNodeUpdate(request: NodeUpdate, policies: readonly Compiled
  */
 function judgeUnread(
   { phase, requester, node }: NodeUpdate,
-  { dropped, added }: { readonly dropped: readonly Taint[]; readonly added: readonly Taint[] },
+  { what, limit, removed, added }: Unread,
   policies: readonly CompiledTaintPolicy[],
 ): Decision<never> {
   if (phase === 'mutate') return allow();
   const binding = policies.filter(({ mode, exempts }) => mode !== 'Audit' && !exempts(requester));
-  const removing = dropped.length > MAX_JUDGED ? binding.filter(({ rules }) => rules.length > 0) : [];
-  const adding = added.length > MAX_JUDGED ? binding.filter(({ guards }) => guards.length > 0) : [];
-  const what = `node ${node.name}: ${dropped.length} taints are removed and ${added.length} added in one update`;
-  const limit = `at most ${MAX_JUDGED} of each are judged`;
-  if (removing.length + adding.length === 0) return allow([], [`${what}; ${limit}`]);
+  const removing = removed > 0 ? binding.filter(({ rules }) => rules.length > 0) : [];
+  const adding = added > 0 ? binding.filter(({ guards }) => guards.length > 0) : [];
+  if (removing.length + adding.length === 0) return allow([], [`node ${node.name}: ${what}; ${limit}`]);
   const refusing = (found: readonly CompiledTaintPolicy[], outcome: Outcome, count: number) =>
     found.map(({ name, mode }): Violation => {
       const subject = `${count} taints`;
@@ -70,9 +105,9 @@ function judgeUnread(
     [...new Set([...removing, ...adding])].map(({ name }) => `"${name}"`),
   );
   return deny(
-    `${what}, and ${limit} where a TaintPolicy protects or guards taints: ${names.join(', ')}. ` +
+    `node ${node.name}: ${what}, and ${limit} where a TaintPolicy protects or guards taints: ${names.join(', ')}. ` +
       'Change fewer taints in one update, or delete the node and let it register anew.',
-    [...refusing(removing, 'denied', dropped.length), ...refusing(adding, 'addition-denied', added.length)],
+    [...refusing(removing, 'denied', removed), ...refusing(adding, 'addition-denied', added)],
   );
 }
 

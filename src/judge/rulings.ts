@@ -21,6 +21,12 @@ import {
  */
 export const MAX_JUDGED = 128;
 
+/**
+ * So many taints of each list are compared to find those that an update removes or adds, without what the lists begin and end with alike.
+ * To compare the tens of thousands that fit into a node takes longer than everything else.
+ */
+export const MAX_COMPARED = 8_192;
+
 /** A policy that protects or guards a taint, and the field that says so. */
 export interface Protection {
   readonly policy: CompiledTaintPolicy;

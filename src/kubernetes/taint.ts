@@ -35,17 +35,23 @@ const MANY = 256;
  * The lists without what they begin and end with alike. Where they are longer than {@link MANY}, it makes no difference to what is dropped unless a taint is
  * listed twice, which the API server refuses.
  */
-function withoutEqualEnds(before: readonly Taint[], after: readonly Taint[]): [readonly Taint[], readonly Taint[]] {
+export function withoutEqualEnds(
+  before: readonly Taint[],
+  after: readonly Taint[],
+): readonly [before: readonly Taint[], after: readonly Taint[]] {
   const shorter = Math.min(before.length, after.length);
   let start = 0;
-  while (start < shorter && equalTaints(before[start], after[start])) start++;
+  while (start < shorter && isCopy(before[start], after[start])) start++;
   let end = 0;
-  while (end < shorter - start && equalTaints(before.at(-1 - end), after.at(-1 - end))) end++;
+  while (end < shorter - start && isCopy(before.at(-1 - end), after.at(-1 - end))) end++;
   return [before.slice(start, before.length - end), after.slice(start, after.length - end)];
 }
 
-function equalTaints(a: Taint | undefined, b: Taint | undefined): boolean {
-  return a !== undefined && b !== undefined && sameTaint(a, b) && (a.value ?? '') === (b.value ?? '');
+/** Whether they are written alike. */
+function isCopy(a: Taint | undefined, b: Taint | undefined): boolean {
+  if (a === b) return true;
+  if (a === undefined || b === undefined) return false;
+  return a.key === b.key && a.effect === b.effect && a.value === b.value && a.timeAdded === b.timeAdded;
 }
 
 /** The values of taints by their {@link identity}; the empty text for a taint without one. */

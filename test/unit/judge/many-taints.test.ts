@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { judgeNode } from '../../../src/judge/node.ts';
 import type { NodeUpdate } from '../../../src/judge/node-view.ts';
-import { MAX_JUDGED } from '../../../src/judge/rulings.ts';
+import { MAX_COMPARED, MAX_JUDGED } from '../../../src/judge/rulings.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
@@ -70,6 +70,34 @@ it('one change of a node with thousands of taints is judged as any other', () =>
   expect(judged({}, [PROTECTED, ...many], many)).toMatchObject({ verdict: 'deny' });
   expect(judged({}, many, [...many.slice(0, 9), PROTECTED, ...many.slice(9)])).toMatchObject({ verdict: 'deny' });
   expect(judged({}, [...many, PROTECTED], [PROTECTED, ...many.slice(1)])).toMatchObject({ verdict: 'allow' });
+});
+
+describe('where more taints than are compared stand between the first difference and the last,', () => {
+  const many = others(MAX_COMPARED);
+
+  it('a protected taint is not lost, wherever it stands', () => {
+    const decision = judged({}, [...many, PROTECTED], [{ key: 'first', effect: 'NoSchedule' }, ...many]);
+    expect(decision).toMatchObject({
+      verdict: 'deny',
+      violations: [{ outcome: 'denied', subject: '8193 taints' }, { outcome: 'addition-denied' }],
+      message: expect.stringContaining(
+        'node n: 8193 taints in a row are replaced by 8193 in one update, and at most 8192',
+      ),
+    });
+  });
+
+  it.each(['Deny', 'Restore'] as const)('another order is refused, because nobody compares them: %s', (mode) => {
+    const before = [...many, PROTECTED];
+    expect(judged({ mode }, before, before.toReversed())).toMatchObject({ verdict: 'deny' });
+    expect(judged({ mode }, before, before.toReversed(), { phase: 'mutate' })).toMatchObject({ verdict: 'allow' });
+    expect(judged({ mode }, before.slice(1), before.slice(1).toReversed())).toMatchObject({ verdict: 'allow' });
+  });
+
+  it('only a policy that guards taints refuses additions', () => {
+    const added = [...many, PROTECTED];
+    expect(judged({}, [], added)).toMatchObject({ verdict: 'deny', violations: [{ outcome: 'addition-denied' }] });
+    expect(judged({ taints: [{ key: 'dedicated' }] }, [], added)).toMatchObject({ verdict: 'allow', violations: [] });
+  });
 });
 
 it('a node with more taints than are judged does not leave a policy with leaving: Refuse', () => {
