@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { IGNORE_ANNOTATION } from '../judge/daemon-set.ts';
+import { IGNORE_ANNOTATION, MAX_TOLERATIONS } from '../judge/daemon-set.ts';
 import { ADDED_ANNOTATION, ADDED_BY_ANNOTATION } from '../judge/daemon-set-repair.ts';
 import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
 import { RESTORED_ANNOTATION } from '../judge/node-view.ts';
 import { ALLOW_REMOVAL_ANNOTATION, REMOVED_ANNOTATION } from '../judge/removal.ts';
+import { MAX_COMPARED } from '../judge/rulings.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import { MAX_GROUPS } from './review.ts';
 
@@ -23,6 +24,8 @@ interface ListPart {
   readonly bytes: number;
   /** Items beyond these are left out. */
   readonly most?: number;
+  /** Of the second such list, what it begins and ends with like the first is left out, and put back when the rest has been parsed. */
+  readonly isCompared?: boolean;
 }
 
 interface StringsPart {
@@ -73,7 +76,7 @@ const objectWith = (labels: ReadonlySet<string>) =>
     spec: fields({
       ...scalars('providerID'),
       // With a key of three characters and the effect NoExecute, one takes 20 bytes.
-      taints: { items: fields(scalars('key', 'value', 'effect', 'timeAdded')), bytes: 16 },
+      taints: { items: fields(scalars('key', 'value', 'effect', 'timeAdded')), bytes: 16, isCompared: true },
       // Of the template it is read whether it has changed.
       template: fields(
         {
@@ -83,6 +86,8 @@ const objectWith = (labels: ReadonlySet<string>) =>
               tolerations: {
                 items: fields(scalars('key', 'operator', 'value', 'effect', 'tolerationSeconds')),
                 bytes: 10,
+                // Of more of them it is read that they are more.
+                most: MAX_TOLERATIONS + 1,
               },
             },
             'digest',
@@ -147,8 +152,30 @@ const isSpace = (byte: number | undefined) => byte === 0x20 || byte === 0x09 || 
 
 const DIGEST_BYTES = 46;
 
+/** Where a list is written. */
+interface WrittenList {
+  /** Of each item. */
+  readonly starts: readonly number[];
+  /** Of the bracket that closes it. */
+  readonly end: number;
+}
+
+/** What the second of two lists of taints has in common with the first. */
+interface Comparison {
+  readonly begins: number;
+  readonly ends: number;
+  /** How many either has besides, where they are too many to be compared. */
+  readonly uncompared: readonly [first: number, second: number] | undefined;
+}
+
+/** Taints that stand for as many as are not compared: all that is read of those is that they differ, and how many they are. */
+const UNCOMPARED = [
+  { key: 'a', effect: '' },
+  { key: 'b', effect: '' },
+] as const;
+
 /**
- * The text of an AdmissionReview of a Node or DaemonSet with those fields alone that this program reads. It takes time linear in the body, and
+ * An AdmissionReview of a Node or DaemonSet with those fields alone that this program reads. It takes time linear in the body, and
  * little memory besides: an object may have hundreds of thousands of values that nobody reads, in its status, its labels or its pod template.
  *
  * What is left out is not checked, except that strings and brackets end. A name with an escape in it is not one of those that are kept.
@@ -157,17 +184,38 @@ const DIGEST_BYTES = 46;
  * @param labels the names of those that are read
  * @throws SyntaxError for what is no JSON or has a field twice, ExcerptTooLargeError
  */
-export function excerptOf(body: Buffer, labels: ReadonlySet<string>): string {
+export function excerptOf(body: Buffer, labels: ReadonlySet<string>): unknown {
   let at = 0;
   /** How much of the body is overwritten with the excerpt, which is never longer than what it is of. */
   let written = 0;
   let stored = 0;
   let otherFields = 0;
+  let first: WrittenList | undefined;
+  let comparison: Comparison | undefined;
 
   keep(reviewWith(labels));
   space();
   if (at < body.length) throw unexpected(body, at);
-  return body.toString('utf8', 0, written);
+  return parse();
+
+  function parse(): unknown {
+    if (!first || !comparison) return JSON.parse(body.toString('utf8', 0, written));
+    const { begins, ends, uncompared } = comparison;
+    const [until, from] = uncompared ? [first.starts[0] ?? first.end, first.end] : [0, 0];
+    const review = JSON.parse(body.toString('utf8', 0, until) + body.toString('utf8', from, written));
+    // In the order of the body, where both have such a list.
+    const [one, other] = Object.keys(review.request).flatMap((name) =>
+      name === 'object' || name === 'oldObject' ? [review.request[name].spec] : [],
+    );
+    if (uncompared) {
+      one.taints = Array(uncompared[0]).fill(UNCOMPARED[0]);
+      other.taints = Array(uncompared[1]).fill(UNCOMPARED[1]);
+    } else {
+      const { taints } = one;
+      other.taints = [...taints.slice(0, begins), ...other.taints, ...taints.slice(taints.length - ends)];
+    }
+    return review;
+  }
 
   function keep(part: Part): void {
     space();
@@ -213,8 +261,7 @@ export function excerptOf(body: Buffer, labels: ReadonlySet<string>): string {
         continue;
       }
       if (body[written - 1] !== OPENING_BRACE) write(',');
-      copy(start, end);
-      write(':');
+      copy(start, at);
       keep(part);
     }
     write('}');
@@ -258,20 +305,56 @@ export function excerptOf(body: Buffer, labels: ReadonlySet<string>): string {
     write('}');
   }
 
-  function keepItems({ items, bytes, most = Number.POSITIVE_INFINITY }: ListPart): void {
+  function keepItems({ items, bytes, most = Number.POSITIVE_INFINITY, isCompared = false }: ListPart): void {
     write('[');
     at++;
-    let kept = 0;
+    const compared = isCompared ? first : undefined;
+    let begins = 0;
+    /** Where the items are written that are kept. */
+    const starts: number[] = [];
     for (let more = !closes(CLOSING_BRACKET); more; more = goesOn(CLOSING_BRACKET)) {
-      if (kept === most) {
+      if (starts.length === most) {
         at = endOfValue(body, at, 1);
         break;
       }
-      if (kept++ > 0) write(',');
+      const before = written;
+      if (starts.length > 0) write(',');
+      const start = written;
       spend(bytes);
       keep(items);
+      if (compared && starts.length === 0 && isCopy(compared, begins, start, written)) {
+        begins++;
+        written = before;
+      } else starts.push(start);
     }
+    if (compared) written = withoutEqualEnd(compared, begins, { starts, end: written });
+    else if (isCompared) first = { starts, end: written };
     write(']');
+  }
+
+  /** Notes what the second list has in common with the first, which it has begun with like that. Returns where what is left of it ends. */
+  function withoutEqualEnd(one: WrittenList, begins: number, { starts, end }: WrittenList): number {
+    const most = Math.min(starts.length, one.starts.length - begins);
+    let ends = 0;
+    let until = end;
+    for (; ends < most; ends++) {
+      const start = starts[starts.length - 1 - ends] as number;
+      if (!isCopy(one, one.starts.length - 1 - ends, start, until)) break;
+      // Without the comma before it.
+      until = ends + 1 < starts.length ? start - 1 : start;
+    }
+    const besides = [one.starts.length - begins - ends, starts.length - ends] as const;
+    const isTooLong = Math.max(...besides) > MAX_COMPARED;
+    comparison = { begins, ends, uncompared: isTooLong ? besides : undefined };
+    return isTooLong ? (starts[0] ?? end) : until;
+  }
+
+  /** Whether this item of the list, which may have none there, is written like the one that stands here. */
+  function isCopy({ starts, end }: WrittenList, place: number, start: number, until: number): boolean {
+    const from = starts[place];
+    if (from === undefined || (starts[place + 1] ?? end + 1) - 1 - from !== until - start) return false;
+    for (let index = 0; index < until - start; index++) if (body[from + index] !== body[start + index]) return false;
+    return true;
   }
 
   function keepDigest(): void {

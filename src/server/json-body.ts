@@ -26,7 +26,7 @@ export function parseJson(body: unknown, labels: () => ReadonlySet<string> = NON
   // The excerpt is written over it.
   const subject = body.length > WHOLE_BYTES ? subjectOf(body) : {};
   try {
-    return JSON.parse(body.length > WHOLE_BYTES ? excerptOf(body, labels()) : body.toString());
+    return body.length > WHOLE_BYTES ? excerptOf(body, labels()) : JSON.parse(body.toString());
   } catch (error) {
     if (error instanceof ExcerptTooLargeError) {
       throw refusal(413, 'the body holds more than two objects have that etcd accepts', subject);

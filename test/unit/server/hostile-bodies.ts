@@ -64,6 +64,15 @@ export const HOSTILE_BODIES: readonly HostileBody[] = [
   ...both('one taint is added before 75,000', () =>
     update(node(taints(MOST_TAINTS, 1)), node([...taints(1), ...taints(MOST_TAINTS, 1)])),
   ),
+  ...both('75,000 taints are put in reverse order', () =>
+    update(node(taints(MOST_TAINTS)), node(taints(MOST_TAINTS).reverse())),
+  ),
+  ...both('75,000 taints are replaced by others', () =>
+    update(node(taints(MOST_TAINTS)), node(taints(MOST_TAINTS, MOST_TAINTS))),
+  ),
+  ...both('75,000 taints get another value', () =>
+    update(node(taints(MOST_TAINTS)), node(taints(MOST_TAINTS).map((taint) => ({ ...taint, value: 'a' })))),
+  ),
   ...both('a node with 30,000 taints leaves all policies', () =>
     update(node(taints(30_000)), node(taints(30_000), { labels: leaving })),
   ),
