@@ -1,121 +1,165 @@
 import type { Logger } from 'pino';
 import type { NodeRecord } from '../judge/node-return.ts';
-import { parseRecord } from '../objects/node-record.ts';
+import { NODE_RECORD_KIND, recordFields, viewRecord } from '../objects/node-record.ts';
 import { MANAGED_LABELS } from '../objects/object-meta.ts';
+import { POLICY_API_VERSION } from '../policy/policy.ts';
 import { createSubject, type Source } from '../runtime/source.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { isConflict, isNotFound, isOutdated } from './client/api-error.ts';
-import { compareResourceVersions } from './watch/cached-objects.ts';
+import { POLICY_GROUP } from './policies.ts';
+import { listObjects } from './watch/list-pages.ts';
 import { type WatchCache, watchResource } from './watch/watch-cache.ts';
 
-/** The ConfigMap in taintkeeper's namespace with what is kept of nodes beyond their deletion: an entry for each, by name. */
-export const NODE_RECORDS = 'taintkeeper-nodes';
+/** The resource of NodeTaintRecords: one object per node that has something to record, with the name of the node. */
+export const NODE_RECORDS = 'nodetaintrecords';
 
-/** The ConfigMap as it stands; without a version there is none. */
-export interface StoredRecords {
-  readonly texts: ReadonlyMap<string, string>;
-  readonly resourceVersion: string | undefined;
+const PATH = `${POLICY_GROUP}/${NODE_RECORDS}`;
+
+/** A record as the API server has it. */
+export interface StoredRecord {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** Undefined where the object cannot be read. */
+  readonly record: NodeRecord | undefined;
 }
 
+/** Whether the records have been read: `unread` until the first list has succeeded or failed. */
+export type RecordsState = 'not watched' | 'unread' | 'read' | { readonly problem: string };
+
+/** Reads for every replica, and writes for the leader. */
 export interface NodeRecords {
-  /** Watches it from now on. Until somebody asks for that, it costs nothing. */
+  /** Starts the watch. Until then, nothing is requested. */
   follow(): void;
-  /** What is kept of the node of that name; nothing where that cannot be read, or nobody follows. */
+  state(): RecordsState;
+  /** The record of the node of that name, by the watch; undefined if there is none, or if it cannot be read. */
   recordOf(name: string): NodeRecord | undefined;
-  /** As it was last seen or written. */
-  stored(): StoredRecords;
+  /** The resourceVersion of that object, by the watch. */
+  versionOf(name: string): string | undefined;
+  /** Gives the names of records that the watch saw change. */
+  readonly changes: Source<string>;
   /**
-   * As it stands now.
+   * All of them as they are now: a quorum read.
    * @throws ApiError
    */
-  read(client: ApiClient): Promise<StoredRecords>;
+  list(client: ApiClient): Promise<Map<string, StoredRecord>>;
+  /** @throws ApiError */
+  get(client: ApiClient, name: string): Promise<StoredRecord | undefined>;
   /**
-   * Changes entries, null for one that is to go, if nobody else has changed the ConfigMap since it was last seen.
-   * @returns false if somebody has: look again
+   * @param before what the API server is expected to have; undefined for no object
+   * @returns undefined if it has something else
    * @throws ApiError
    */
-  write(client: ApiClient, changes: ReadonlyMap<string, string | null>): Promise<boolean>;
-  /** Tells when somebody else may have changed it. */
-  readonly changes: Source;
+  write(
+    client: ApiClient,
+    name: string,
+    record: NodeRecord,
+    before: StoredRecord | undefined,
+  ): Promise<StoredRecord | undefined>;
+  /**
+   * @returns false if the API server has another version
+   * @throws ApiError
+   */
+  remove(client: ApiClient, name: string, before: StoredRecord): Promise<boolean>;
   stop(): Promise<unknown>;
 }
 
-const NONE: StoredRecords = { texts: new Map(), resourceVersion: undefined };
-
-interface ConfigMap {
-  readonly metadata?: { readonly resourceVersion?: string };
-  readonly data?: Readonly<Record<string, string>> | null;
+interface Metadata {
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
 }
 
-function view(object: unknown): StoredRecords {
-  const { metadata, data } = object as ConfigMap;
-  return { texts: new Map(Object.entries(data ?? {})), resourceVersion: metadata?.resourceVersion };
+function metadataOf(object: unknown): Metadata {
+  return (object as { readonly metadata: Metadata }).metadata;
 }
 
-export function nodeRecords(options: { client: ApiClient; namespace: string; log: Logger }): NodeRecords {
-  const { client: reading, namespace, log } = options;
-  const collection = `/api/v1/namespaces/${namespace}/configmaps`;
-  const path = `${collection}/${NODE_RECORDS}`;
-  const changes = createSubject();
-  let latest = NONE;
-  let cache: WatchCache<StoredRecords> | undefined;
-
-  /** What the watch brings of a version may be older than what was written or read since. */
-  function observed(version: string, state: StoredRecords): void {
-    const order = latest.resourceVersion === undefined ? 1 : compareResourceVersions(version, latest.resourceVersion);
-    if (order !== undefined && (order < 0 || state.resourceVersion === latest.resourceVersion)) return;
-    latest = state;
-    changes.next();
+function asStored(object: unknown): StoredRecord {
+  const { uid, resourceVersion } = metadataOf(object);
+  try {
+    return { uid, resourceVersion, record: viewRecord(object) };
+  } catch {
+    return { uid, resourceVersion, record: undefined };
   }
+}
+
+export function nodeRecords(options: {
+  readonly client: ApiClient;
+  readonly onState?: (connected: boolean) => void;
+  readonly log: Logger;
+}): NodeRecords {
+  const changes = createSubject<string>();
+  let cache: WatchCache<NodeRecord | undefined> | undefined;
+  let isRead = false;
+  let problem: string | undefined;
+  const pathOf = (name: string) => `${PATH}/${name}`;
 
   return {
     changes,
-    stored: () => latest,
-    recordOf(name) {
-      const text = latest.texts.get(name);
-      return text === undefined ? undefined : parseRecord(text);
-    },
     follow() {
       cache ??= watchResource({
-        client: reading,
-        path: collection,
-        fieldSelector: `metadata.name=${NODE_RECORDS}`,
-        project: view,
-        onChange: ({ type, entry }) => observed(entry.resourceVersion, type === 'deleted' ? NONE : entry.value),
-        log,
+        client: options.client,
+        path: PATH,
+        project: (object) => asStored(object).record,
+        onChange: ({ entry }) => changes.next(entry.name),
+        onState(state) {
+          isRead ||= state.connected;
+          problem = state.connected ? undefined : state.error;
+          options.onState?.(state.connected);
+        },
+        log: options.log,
       });
     },
-    async read(client) {
-      try {
-        latest = view(await client.request('GET', path));
-      } catch (error) {
-        if (!isNotFound(error)) throw error;
-        latest = NONE;
-      }
-      return latest;
+    state() {
+      if (!cache) return 'not watched';
+      if (problem !== undefined) return { problem };
+      return isRead ? 'read' : 'unread';
     },
-    async write(client, changed) {
-      const before = latest.resourceVersion;
-      const data = Object.fromEntries(changed);
+    recordOf: (name) => cache?.get(name)?.value,
+    versionOf: (name) => cache?.get(name)?.resourceVersion,
+    async list(client) {
+      const found = await listObjects(client, PATH, (object): [string, StoredRecord] => [
+        metadataOf(object).name,
+        asStored(object),
+      ]);
+      return new Map(found);
+    },
+    async get(client, name) {
       try {
-        const answer =
-          before === undefined
-            ? await client.request('POST', collection, {
-                body: {
-                  apiVersion: 'v1',
-                  kind: 'ConfigMap',
-                  metadata: { name: NODE_RECORDS, labels: MANAGED_LABELS },
-                  data,
-                },
-              })
-            : await client.request('PATCH', path, {
-                contentType: 'application/merge-patch+json',
-                body: { metadata: { resourceVersion: before }, data },
-              });
-        latest = view(answer);
+        return asStored(await client.request('GET', pathOf(name)));
+      } catch (error) {
+        if (isNotFound(error)) return undefined;
+        throw error;
+      }
+    },
+    async write(client, name, record, before) {
+      const written = (answer: unknown): StoredRecord => ({ ...asStored(answer), record });
+      try {
+        if (before === undefined) {
+          const metadata = { name, labels: MANAGED_LABELS };
+          const body = {
+            apiVersion: POLICY_API_VERSION,
+            kind: NODE_RECORD_KIND,
+            metadata,
+            ...recordFields(record, undefined),
+          };
+          return written(await client.request('POST', PATH, { body }));
+        }
+        const { uid, resourceVersion } = before;
+        const body = { metadata: { uid, resourceVersion }, ...recordFields(record, null) };
+        const contentType = 'application/merge-patch+json';
+        return written(await client.request('PATCH', pathOf(name), { contentType, body }));
+      } catch (error) {
+        if (before === undefined ? isConflict(error) : isOutdated(error)) return undefined;
+        throw error;
+      }
+    },
+    async remove(client, name, { uid, resourceVersion }) {
+      try {
+        await client.request('DELETE', pathOf(name), { body: { preconditions: { uid, resourceVersion } } });
         return true;
       } catch (error) {
-        if (before === undefined ? isConflict(error) : isOutdated(error)) return false;
+        if (isNotFound(error)) return true;
+        if (isConflict(error)) return false;
         throw error;
       }
     },

@@ -4,7 +4,7 @@ import { compileCoverage, type SchedulingView } from '../coverage/coverage.ts';
 import type { Rollout } from '../evictions/recovery.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
 import type { NodeView } from '../judge/node-view.ts';
-import type { MachineMarks } from '../kubernetes/machine.ts';
+import type { Machine } from '../kubernetes/machine.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import {
@@ -34,7 +34,7 @@ export interface ClusterNode extends NodeView {
   /** NAMESPACE/NAME of the Cluster of Cluster API whose node it is, if it says so. */
   readonly machineCluster?: string;
   /** Absent where nothing is known of it. */
-  readonly machine?: MachineMarks;
+  readonly machine?: Machine;
 }
 
 /** What the controllers keep of a DaemonSet. The numbers of its status are 0 where it has none yet. */

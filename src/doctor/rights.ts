@@ -46,6 +46,7 @@ export function neededRights(installation: Installation): Right[] {
       { ...policies, resource, verbs: ['get', 'list', 'watch', ...(defaultPolicies ? ['create'] : [])] },
       { ...policies, resource: `${resource}/status`, verbs: ['patch'] },
     ]),
+    { ...policies, resource: NODE_RECORDS, verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
     { group: '', resource: 'nodes', verbs: ['get', 'list', 'watch', 'patch'] },
     { group: 'apps', resource: 'daemonsets', verbs: ['get', 'list', 'watch'] },
     ...WEBHOOK_CONFIGURATIONS.flatMap((resource) => [
@@ -72,8 +73,6 @@ export function neededRights(installation: Installation): Right[] {
       : []),
     { group: 'coordination.k8s.io', resource: 'leases', name: lease, namespace, verbs: ['get', 'update'] },
     { group: 'coordination.k8s.io', resource: 'leases', namespace, verbs: ['create'] },
-    { group: '', resource: 'configmaps', name: NODE_RECORDS, namespace, verbs: ['get', 'list', 'watch', 'patch'] },
-    { group: '', resource: 'configmaps', namespace, verbs: ['create'] },
     { group: '', resource: 'pods', namespace, verbs: ['list'] },
     { group: '', resource: 'pods/eviction', namespace, verbs: ['create'] },
     { group: '', resource: 'services', name: service, namespace, verbs: ['get'] },

@@ -1,37 +1,54 @@
-import { type MachineMarks, sameMachine } from '../kubernetes/machine.ts';
-import { identity, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
-import { mark } from '../kubernetes/text.ts';
+import { type Machine, sameMachine } from '../kubernetes/machine.ts';
+import { identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { isLegible, MAX_REMEMBERED, parseRemembered, remember, settledOn } from './memory.ts';
 import type { NodeView, OwedTaint } from './node-view.ts';
 import { isRemovalAllowed, parseAllowedRemovals } from './removal.ts';
 
-/** What is kept of a node in case that it is deleted: outside of the Node, which is gone then. */
+/** The NodeTaintRecord of a node: what is kept outside of the Node, in case that the Node is deleted. */
 export interface NodeRecord {
-  /** The {@link mark} of the Node's uid: another Node of that name has another one. */
+  /** The uid of the Node: another Node of that name has another one. */
   readonly uid: string;
-  readonly machine: MachineMarks;
-  /** What the Node is to carry by policies with `deletedNodeRetentionSeconds`. */
-  readonly taints: readonly Taint[];
-  /** When it was deleted, in milliseconds since the epoch; undefined while it is there, or nobody has seen it go. */
+  readonly machine: Machine;
+  /** In the order of their keys and effects, each once. */
+  readonly taints: readonly RecordedTaint[];
+  /** When the Node was deleted, in milliseconds since the epoch; undefined while it exists, or before the leader has seen the deletion. */
   readonly deletedAt?: number | undefined;
-  /** What the Node before it carried, which was deleted at that time, and this one has not got back yet. */
-  readonly owed?: { readonly taints: readonly Taint[]; readonly since: number } | undefined;
 }
 
-/** A Node that is there, as records are made of it. */
+/** A taint that the Node is to carry by policies with `deletedNodeRetentionSeconds`. */
+export interface RecordedTaint extends Taint {
+  /** The empty text for a taint without one. */
+  readonly value: string;
+  /** The names of these policies. */
+  readonly policies: readonly string[];
+  /**
+   * Set where an earlier Node of that name carried the taint, and this one has not got it back: when the earlier Node was deleted, in
+   * milliseconds since the epoch.
+   */
+  readonly missingSince?: number;
+}
+
+/** A Node that exists, as records are made of it. */
 export interface RecordedNode extends NodeView {
   readonly uid: string;
-  readonly machine: MachineMarks;
+  readonly machine: Machine;
 }
+
+/** The most taints of one record, and policies of one taint: the definition has the same limits. */
+export const MAX_RECORDED_TAINTS = 128;
+export const MAX_RECORDED_POLICIES = 64;
+
+/** A time that is further in the future was not written by a leader with a working clock. */
+const MAX_SKEW_MS = 300_000;
 
 /**
  * What a node that comes back is to carry again, each taint once for each policy that wants it, with the value that was recorded. A
  * kubelet that starts tries to register its node also where that is still there: before its deletion was seen, there is nothing to report.
  */
 export function owedTaints(
-  { machine, taints, deletedAt, owed }: NodeRecord,
+  { machine, taints, deletedAt }: NodeRecord,
   node: Pick<RecordedNode, 'labels' | 'machine'>,
   policies: readonly CompiledTaintPolicy[],
   now: number,
@@ -39,18 +56,14 @@ export function owedTaints(
   const isSame = sameMachine(machine, node.machine);
   return policies
     .filter((policy) => policy.deletedNodeRetentionMs !== undefined && policy.selectsNode(node.labels))
-    .flatMap((policy) => {
-      const carried = deletedAt === undefined && policy.mode === 'Audit' ? [] : taints;
-      const wanted = [
-        ...carried.filter((taint) => isOwed(taint, policy, now - (deletedAt ?? now), isSame)),
-        ...(owed?.taints ?? []).filter((taint) => isOwed(taint, policy, now - (owed?.since ?? now), isSame)),
-      ];
-      return withTaints([], wanted.toReversed()).map((taint) => ({
-        policy,
-        field: policy.protectedBy(taint) ?? '',
-        taint,
-      }));
-    });
+    .flatMap((policy) =>
+      taints.flatMap((recorded) => {
+        const { key, value, effect, missingSince: since = deletedAt } = recorded;
+        const isReported = since !== undefined || policy.mode !== 'Audit';
+        if (!isReported || !isOwed(recorded, policy, now - (since ?? now), isSame)) return [];
+        return { policy, field: policy.protectedBy(recorded) ?? '', taint: { key, value, effect } };
+      }),
+    );
 }
 
 function isOwed(
@@ -87,40 +100,47 @@ export function recordOf(
 ): NodeRecord | undefined {
   const surviving = policies.filter(({ deletedNodeRetentionMs }) => deletedNodeRetentionMs !== undefined);
   const isUnwanted = (taint: Taint) => surviving.every(({ protectedBy }) => protectedBy(taint) === undefined);
-  const left = (taints: readonly Taint[], since: number, isSame: boolean) =>
-    taints.filter(
-      (taint) =>
-        surviving.some((policy) => isOwed(taint, policy, now - since, isSame)) || (!forgets && isUnwanted(taint)),
-    );
+  const left = (taints: readonly RecordedTaint[], since: number, isSame: boolean) =>
+    taints.flatMap((taint) => {
+      const asking = surviving.filter((policy) => isOwed(taint, policy, now - since, isSame));
+      // Of a deleted node, nothing says which policies select it.
+      const recorded = asking.filter(({ name }) => taint.policies.includes(name));
+      if (asking.length > 0) return { ...taint, policies: namesOf(recorded.length > 0 ? recorded : asking) };
+      return !forgets && isUnwanted(taint) ? taint : [];
+    });
   // Whole seconds, as they are written.
-  const deletedAt = before?.deletedAt ?? Math.floor(now / 1000) * 1000;
-  const carriedBefore = before ? withTaints(before.owed?.taints ?? [], before.taints) : [];
+  const thisSecond = Math.floor(now / 1000) * 1000;
+  const past = (time: number) => (time > now + MAX_SKEW_MS ? thisSecond : time);
+  const deletedAt = past(before?.deletedAt ?? thisSecond);
   if (node === undefined) {
-    const taints = left(carriedBefore, deletedAt, true);
-    return before && taints.length > 0 ? { uid: before.uid, machine: before.machine, taints, deletedAt } : undefined;
+    if (before === undefined) return undefined;
+    const taints = left(before.taints, deletedAt, true).map(({ missingSince: _, ...taint }) => taint);
+    return taints.length > 0 ? { uid: before.uid, machine: before.machine, taints, deletedAt } : undefined;
   }
-  const { machine } = node;
-  const uid = mark(node.uid);
+  const { uid, machine } = node;
   const isKnown = before?.uid === uid;
   const taints = survivingOn(
     node,
     surviving.filter((policy) => policy.selectsNode(node.labels)),
-    valuesOf(isKnown && !forgets ? before.taints.filter(isUnwanted) : []),
+    isKnown && !forgets ? before.taints.filter(isUnwanted) : [],
   );
-  const debt = isKnown ? before.owed : { taints: carriedBefore, since: deletedAt };
   const present = valuesOf([...node.taints, ...taints]);
   const isSame = isKnown || before === undefined || sameMachine(before.machine, machine);
-  const open = debt ? left(debt.taints, debt.since, isSame).filter((taint) => !present.has(identity(taint))) : [];
-  if (taints.length + open.length === 0) return undefined;
-  return { uid, machine, taints, ...(debt && open.length > 0 ? { owed: { taints: open, since: debt.since } } : {}) };
+  const missing = (before?.taints ?? []).flatMap((taint) => {
+    const since = isKnown ? taint.missingSince : deletedAt;
+    if (since === undefined || present.has(identity(taint))) return [];
+    return left([{ ...taint, missingSince: past(since) }], past(since), isSame);
+  });
+  const all = [...taints, ...missing].slice(0, MAX_RECORDED_TAINTS);
+  return all.length > 0 ? { uid, machine, taints: all.toSorted(byKey) } : undefined;
 }
 
-/** @param kept values of taints that are kept though none of these policies wants them */
+/** @param kept taints that are kept though none of these policies wants them */
 function survivingOn(
   { taints, remembered, allowRemoval: announced }: RecordedNode,
   policies: readonly CompiledTaintPolicy[],
-  kept: ReadonlyMap<string, string>,
-): Taint[] {
+  kept: readonly RecordedTaint[],
+): RecordedTaint[] {
   const carried = valuesOf(taints);
   const isSettled = settledOn(remembered);
   const allowed = parseAllowedRemovals(announced);
@@ -128,14 +148,26 @@ function survivingOn(
     (taint) => !carried.has(identity(taint)) && !isRemovalAllowed(allowed, taint),
   );
   return [...taints, ...lost]
-    .map(({ key, value, effect }): Taint => ({ key, value: value ?? '', effect }))
+    .map(({ key, value, effect }) => ({ key, value: value ?? '', effect }))
     .filter((taint) => isLegible(taint) && !isTransientTaintKey(taint.key))
-    .filter(
-      (taint) =>
-        policies.some((policy) => policy.heldBy(taint, isSettled) !== undefined) ||
-        kept.get(identity(taint)) === taint.value,
-    )
+    .flatMap((taint): RecordedTaint[] => {
+      const asking = policies.filter((policy) => policy.heldBy(taint, isSettled) !== undefined);
+      if (asking.length > 0) return [{ ...taint, policies: namesOf(asking) }];
+      const before = kept.find((one) => identity(one) === identity(taint) && one.value === taint.value);
+      return before ? [{ ...taint, policies: before.policies }] : [];
+    })
     .slice(0, MAX_REMEMBERED);
+}
+
+function namesOf(policies: readonly CompiledTaintPolicy[]): string[] {
+  return policies
+    .map(({ name }) => name)
+    .sort()
+    .slice(0, MAX_RECORDED_POLICIES);
+}
+
+function byKey(a: Taint, b: Taint): number {
+  return `${a.key} ${a.effect}` < `${b.key} ${b.effect}` ? -1 : 1;
 }
 
 /**

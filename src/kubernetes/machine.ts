@@ -1,30 +1,25 @@
-import { mark } from './text.ts';
-
-/** What a Node says of the machine that it is; each '' or absent where it does not. */
+/** What a Node says of the machine that it is; each '' where it does not. */
 export interface Machine {
   /** `status.nodeInfo.systemUUID`: a kubelet sends it with the registration, where the machine has one. */
-  readonly systemUUID?: string | null | undefined;
+  readonly systemUUID: string;
   /** `spec.providerID`: a kubelet sends it where it was told; otherwise a cloud controller adds it later. */
-  readonly providerID?: string | null | undefined;
+  readonly providerID: string;
 }
 
-/** The {@link mark}s of both, '' for what is not known: enough to tell machines apart, and short however long a providerID is. */
-export interface MachineMarks {
-  readonly system: string;
-  readonly provider: string;
-}
+export const UNKNOWN_MACHINE: Machine = { systemUUID: '', providerID: '' };
 
-export function machineMarks({ systemUUID, providerID }: Machine): MachineMarks {
-  // Tools write the hexadecimal digits of one and the same machine in either case.
-  return { system: mark((systemUUID ?? '').toLowerCase()), provider: mark(providerID ?? '') };
-}
-
-export const UNKNOWN_MACHINE: MachineMarks = { system: '', provider: '' };
+/** Longer texts do not identify a machine: a kubelet can write any text into its own Node. */
+export const MACHINE_ID_LENGTH = 512;
 
 /**
  * Whether nothing says that these are two machines: what both know of is the same. Where they have nothing in common that is known,
  * they count as one.
  */
-export function sameMachine(a: MachineMarks, b: MachineMarks): boolean {
-  return (['system', 'provider'] as const).every((part) => a[part] === '' || b[part] === '' || a[part] === b[part]);
+export function sameMachine(a: Machine, b: Machine): boolean {
+  // Tools write the hexadecimal digits of one and the same machine in either case.
+  return isSame(a.systemUUID.toLowerCase(), b.systemUUID.toLowerCase()) && isSame(a.providerID, b.providerID);
+}
+
+function isSame(a: string, b: string): boolean {
+  return a === '' || b === '' || a === b;
 }

@@ -6,7 +6,7 @@ import type { DesiredNode, NodeView } from '../judge/node-view.ts';
 import { RESTORED_ANNOTATION } from '../judge/node-view.ts';
 import { ALLOW_REMOVAL_ANNOTATION, REMOVED_ANNOTATION } from '../judge/removal.ts';
 import { LABEL_VALUE_LENGTH, own, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
-import { type MachineMarks, machineMarks } from '../kubernetes/machine.ts';
+import { MACHINE_ID_LENGTH, type Machine } from '../kubernetes/machine.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { isStartupTaintKey } from '../kubernetes/transient-taints.ts';
 import { lastWriter, type ManagedFields } from './managed-fields.ts';
@@ -48,14 +48,14 @@ export function viewNode({ metadata, spec }: NodeObject, name: string): NodeView
   };
 }
 
-/** What tells its machine from others; whatever else stands in these fields tells nothing. */
-export function machineOf(node: NodeObject): MachineMarks {
+/** What tells its machine from others. Anything but a text of a bounded length tells nothing. */
+export function machineOf(node: NodeObject): Machine {
   const { spec, status } = node as {
     readonly spec?: { readonly providerID?: unknown } | null;
     readonly status?: { readonly nodeInfo?: { readonly systemUUID?: unknown } | null } | null;
   };
-  const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
-  return machineMarks({ systemUUID: text(status?.nodeInfo?.systemUUID), providerID: text(spec?.providerID) });
+  const text = (value: unknown) => (typeof value === 'string' && value.length <= MACHINE_ID_LENGTH ? value : '');
+  return { systemUUID: text(status?.nodeInfo?.systemUUID), providerID: text(spec?.providerID) };
 }
 
 /**

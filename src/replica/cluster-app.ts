@@ -9,7 +9,7 @@ import type { ApiClient } from '../cluster/client/api-client.ts';
 import { createEventRecorder } from '../cluster/events/event-recorder.ts';
 import { electLeader, type LeaderElection } from '../cluster/lease/leader-election.ts';
 import { type Leadership, leaderClient, newIdentity, replicaOf } from '../cluster/lease/leadership.ts';
-import { nodeRecords } from '../cluster/node-records.ts';
+import { NODE_RECORDS, nodeRecords } from '../cluster/node-records.ts';
 import { POLICY_RESOURCES, watchPolicies } from '../cluster/policies.ts';
 import { serverName } from '../cluster/service-endpoint.ts';
 import { watchWebhookConfigurations } from '../cluster/webhook-configurations.ts';
@@ -32,6 +32,7 @@ import {
   certificateCheck,
   clusterPoliciesCheck,
   drainCheck,
+  nodeRecordsCheck,
   stoppingCheck,
   trustCheck,
 } from './readiness.ts';
@@ -93,7 +94,11 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   const webhooks = watchWebhookConfigurations({ client, log });
   starting.defer(async () => void (await webhooks.stop()));
 
-  const records = nodeRecords({ client, namespace, log });
+  const records = nodeRecords({
+    client,
+    onState: (connected) => metrics.watchState(NODE_RECORDS, connected),
+    log,
+  });
   policies.changes.subscribe(() => {
     if (
       policies
@@ -107,8 +112,10 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   // Before what the API server may keep us waiting for: a process that waits is alive.
   const present: Present = { stopping: false };
   const trusted = trustCheck(webhooks);
+  const recordsCheck = nodeRecordsCheck(policies, records);
   const checks = () => [
     clusterPoliciesCheck(policies, audit),
+    ...recordsCheck(),
     ...(present.certificates
       ? [certificateCheck(present.certificates, client.now()), trusted(present.certificates)]
       : [NO_CERTIFICATE_YET]),

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
 import { fingerprints, invalidAt } from '../certs/inspect.ts';
+import type { NodeRecords } from '../cluster/node-records.ts';
 import type { ClusterPolicies, PolicyObject } from '../cluster/policies.ts';
 import type { RegisteredWebhooks } from '../cluster/webhook-configurations.ts';
 import type { PolicyStore } from '../files/policy-files.ts';
@@ -108,6 +109,29 @@ export function clusterPoliciesCheck(policies: ClusterPolicies, audit: boolean):
     name,
     state: stale || unusable ? 'degraded' : 'ok',
     detail: `${inForce}${stale || ''}${unusable || ''}`,
+  };
+}
+
+/**
+ * Failed at start until the node records have been read, if a policy asks for them: a node that registers meanwhile would get nothing
+ * back. A list that fails ends the wait, because other requests need the replica. A replica that has been ready stays ready: all of
+ * them begin to read at the same moment when the first such policy is created.
+ */
+export function nodeRecordsCheck(
+  policies: Pick<ClusterPolicies, 'isSynced'>,
+  records: Pick<NodeRecords, 'state'>,
+): () => Check[] {
+  const name = 'node records';
+  let isStarted = false;
+  return () => {
+    const state = records.state();
+    if (state === 'unread' && !isStarted) return [{ name, state: 'failed', detail: 'not read yet' }];
+    isStarted ||= policies.isSynced();
+    if (state === 'not watched') return [];
+    if (state === 'read') return [{ name, state: 'ok', detail: 'read' }];
+    const detail =
+      state === 'unread' ? 'not read yet' : `nodes that register again may get nothing back: ${state.problem}`;
+    return [{ name, state: 'degraded', detail }];
   };
 }
 

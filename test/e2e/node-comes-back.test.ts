@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { machineMarks } from '../../src/kubernetes/machine.ts';
-import { mark } from '../../src/kubernetes/text.ts';
-import { fitRecords, formatRecord, parseRecord } from '../../src/objects/node-record.ts';
+import { crdFiles } from '../../scripts/crds.ts';
+import { viewRecord } from '../../src/objects/node-record.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { NAMESPACE } from '../control-plane/replicas.ts';
 import { admin, developer, node } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import {
@@ -22,7 +20,8 @@ import { type Installation, install, leaderOf } from './installation.ts';
 import { attempt, GPU, type Node, path, RELEASE, taintsOf } from './nodes.ts';
 
 const GPU_TEXT = 'dedicated=gpu:NoSchedule';
-const RECORDS = `/api/v1/namespaces/${NAMESPACE}/configmaps/taintkeeper-nodes`;
+const RECORDS = '/apis/taintkeeper.dev/v1alpha1/nodetaintrecords';
+const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodetaintrecords.taintkeeper.dev';
 const TIMEOUT_MS = 40_000;
 /** A Lease that nobody gives back lasts 15 s. */
 const LEADER_TIMEOUT_MS = 60_000;
@@ -65,8 +64,8 @@ describeWithControlPlane('a node that is deleted and registers anew', {}, (cp) =
     expect(await attempt(cp(), admin, 'DELETE', path(name), undefined)).toMatchObject({ passed: true });
   }
   async function recordOf(name: string) {
-    const { body } = await cp().request<{ data?: Record<string, string> }>(admin, 'GET', RECORDS);
-    return parseRecord(body.data?.[name] ?? '');
+    const { status, body } = await cp().request<object>(admin, 'GET', `${RECORDS}/${name}`);
+    return status === 200 ? viewRecord(body) : undefined;
   }
   async function waitForRecord(name: string, isRight: (record: Awaited<ReturnType<typeof recordOf>>) => boolean) {
     let last: unknown;
@@ -195,40 +194,107 @@ describeWithControlPlane('a node that is deleted and registers anew', {}, (cp) =
     TEST_TIMEOUT_MS,
   );
 
-  it('whatever stands in the ConfigMap: what is no record gives nothing back, and is left alone', async () => {
-    const data = { nonsense: '{"uid":', 'config.yaml': 'replicas: 2' };
-    expect((await cp().request(admin, 'PATCH', RECORDS, { body: { data }, contentType: MERGE_PATCH })).status).toBe(
-      200,
-    );
-    expect(await register('nonsense', 'restoring')).toMatchObject({ status: 201, taints: [] });
-    await taintedNode('after', 'restoring');
-    const { body } = await cp().request<{ data: Record<string, string> }>(admin, 'GET', RECORDS);
-    expect(body.data).toMatchObject(data);
-
-    // It is created anew, with what nodes carry now.
-    expect((await cp().request(admin, 'DELETE', RECORDS)).status).toBe(200);
-    await patchNode(cp(), admin, 'nonsense', { spec: { taints: [GPU] } });
-    await waitForRecord('nonsense', (record) => record?.taints.length === 1);
-    await waitForRecord('after', (record) => record?.taints.length === 1);
-  });
-
-  it.each([
-    { what: 'names as clouds give them', nodes: 20_000, length: 45 },
-    { what: 'the longest names', nodes: 5_000, length: 253 },
-  ])('as many records as ever are kept find room in one ConfigMap: $what', async ({ nodes, length }) => {
-    const record = { uid: mark('u'), machine: machineMarks({ systemUUID: 's', providerID: 'p' }), taints: [GPU] };
-    const names = Array.from({ length: nodes }, (_, index) => String(index).padStart(length, 'n'));
-    const { texts } = fitRecords(new Map(names.map((name) => [name, record])), new Map());
-    process.stderr.write(`${texts.size} records of nodes with names of ${length} characters\n`);
-    expect(texts.size).toBeLessThan(nodes);
-    const url = '/api/v1/namespaces/default/configmaps';
-    const body = { metadata: { name: `records-${length}` }, data: Object.fromEntries(texts) };
-    expect(await attempt(cp(), admin, 'POST', url, body)).toMatchObject({ error: '' });
-    const data = { [names[0] ?? '']: formatRecord({ ...record, deletedAt: 0 }) };
-    const began = performance.now();
-    expect(await attempt(cp(), admin, 'PATCH', `${url}/records-${length}`, { data }, MERGE_PATCH)).toMatchObject({
-      error: '',
+  it('has a record that kubectl shows', async () => {
+    await taintedNode('shown', 'restoring');
+    const taints = [GPU, { ...GPU, effect: 'PreferNoSchedule' }];
+    expect(await patchNode(cp(), developer, 'shown', { spec: { taints } })).toMatchObject({ passed: true });
+    await waitForRecord('shown', (record) => record?.taints.length === 2);
+    const shown = async () => {
+      const { stdout } = await cp().kubectl(['get', 'ntr', 'shown']);
+      return stdout.split('\n').map((line) => line.split(/\s+/).slice(0, -1));
+    };
+    expect((await shown()).slice(0, 2)).toEqual([
+      ['NAME', 'TAINT', 'MISSING', 'DELETED'],
+      ['shown', GPU.key],
+    ]);
+    await remove('shown');
+    await waitForRecord('shown', (record) => record?.deletedAt !== undefined);
+    expect((await shown())[1]).toEqual(['shown', GPU.key, expect.stringMatching(/^\d+s$/)]);
+    const { body } = await cp().request<object>(admin, 'GET', `${RECORDS}/shown`);
+    expect(body).toMatchObject({
+      kind: 'NodeTaintRecord',
+      node: { uid: expect.any(String), systemUUID: 'machine-of-shown' },
+      taints: taints.map((taint) => ({ ...taint, policies: ['restoring'] })),
     });
-    process.stderr.write(`one of them changed in ${(performance.now() - began).toFixed()} ms\n`);
+    const explained = await cp().kubectl(['explain', 'ntr.taints.state']);
+    expect(explained.stdout).toContain('Missing');
   });
+
+  it('has a record though its name is as long as names can be', async () => {
+    const name = `${'n'.repeat(251)}.n`;
+    await taintedNode(name, 'restoring');
+    await remove(name);
+    expect(await register(name, 'restoring')).toMatchObject({ status: 201, taints: [GPU_TEXT] });
+  });
+
+  it('has a record that a user who may write nodes and their status cannot forge', async () => {
+    await taintedNode('forged', 'restoring');
+    const before = await recordOf('forged');
+    const taints = [{ ...GPU, value: 'forged', policies: ['restoring'] }];
+    const created = { apiVersion: 'taintkeeper.dev/v1alpha1', kind: 'NodeTaintRecord', metadata: { name: 'other' } };
+    for (const [method, url, body] of [
+      ['PATCH', `${RECORDS}/forged`, { taints }],
+      ['DELETE', `${RECORDS}/forged`, undefined],
+      ['POST', RECORDS, { ...created, node: { uid: 'u' }, taints }],
+    ] as const) {
+      const { status } = await cp().request(developer, method, url, { body, contentType: MERGE_PATCH });
+      expect({ method, status }).toEqual({ method, status: 403 });
+    }
+    const status = { nodeInfo: { systemUUID: 'machine-of-forged', nodeTaintRecord: taints } };
+    const { status: answered } = await cp().request(developer, 'PATCH', `${path('forged')}/status`, {
+      body: { status },
+      contentType: MERGE_PATCH,
+    });
+    expect(answered).toBe(200);
+    await taintedNode('after-forgery', 'restoring');
+    expect(await recordOf('forged')).toEqual(before);
+  });
+
+  it('has nothing back when its record was deleted meanwhile; one that was edited is written again', async () => {
+    await taintedNode('forgotten', 'restoring');
+    await taintedNode('edited', 'restoring');
+    for (const name of ['forgotten', 'edited']) {
+      await remove(name);
+      await waitForRecord(name, (record) => record?.deletedAt !== undefined);
+    }
+    expect((await cp().request(admin, 'DELETE', `${RECORDS}/forgotten`)).status).toBe(200);
+    const taints = [{ ...GPU, value: 'edited', policies: ['restoring'] }];
+    const edit = { body: { taints }, contentType: MERGE_PATCH };
+    expect((await cp().request(admin, 'PATCH', `${RECORDS}/edited`, edit)).status).toBe(200);
+    await waitForRecord('edited', (record) => record?.taints[0]?.value === GPU.value);
+    expect(await register('edited', 'restoring')).toMatchObject({ status: 201, taints: [GPU_TEXT] });
+    expect(await register('forgotten', 'restoring')).toMatchObject({ status: 201, taints: [] });
+  });
+
+  it(
+    'without the definition, is reported; replicas become ready, and records come back with the definition',
+    async () => {
+      await taintedNode('unserved', 'restoring');
+      expect((await cp().request(admin, 'DELETE', CRD)).status).toBe(200);
+      await waitForStatus(cp(), 'restoring', ({ conditions }) =>
+        Boolean(conditions?.some(({ type, reason }) => type === 'Stalled' && reason === 'NodeRecordsNotWritten')),
+      );
+      const [started] = await installation.start(['unserved']);
+      let last: unknown;
+      await waitUntil(
+        async () => {
+          const answer = await started?.readyz();
+          last = answer;
+          return answer?.status === 200 || undefined;
+        },
+        { timeoutMs: TIMEOUT_MS, otherwise: () => `the replica is not ready: ${JSON.stringify(last)}` },
+      );
+      expect(last).toMatchObject({ text: expect.stringContaining('node records degraded') });
+
+      const input = crdFiles()['nodetaintrecords.taintkeeper.dev.yaml'] ?? '';
+      expect(await cp().kubectl(['apply', '-f', '-'], { input })).toMatchObject({ code: 0 });
+      await waitForRecord('unserved', (record) => record?.taints.length === 1);
+      await waitForStatus(
+        cp(),
+        'restoring',
+        ({ conditions }) => !conditions?.some(({ type, status }) => type === 'Stalled' && status === 'True'),
+      );
+    },
+    TEST_TIMEOUT_MS,
+  );
 });

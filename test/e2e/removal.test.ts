@@ -97,7 +97,7 @@ async function label(cp: ControlPlane): Promise<number> {
   return answer.status;
 }
 
-const RESOURCES = ['taintpolicies', 'tolerationpolicies', 'recoverypolicies'];
+const RESOURCES = ['taintpolicies', 'tolerationpolicies', 'recoverypolicies', 'nodetaintrecords'];
 
 /** What of taintkeeper is there, apart from Events. */
 async function leftovers(cp: ControlPlane): Promise<string[]> {

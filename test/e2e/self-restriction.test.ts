@@ -180,7 +180,6 @@ const ATTACKS: readonly Request[] = [
     ...secret('other', 'kubernetes.io/service-account-token'),
     metadata: { name: 'other', annotations: { 'kubernetes.io/service-account.name': 'default' } },
   }),
-  post('another ConfigMap', `${IN_OWN_NAMESPACE}/configmaps`, named('other')),
   patch('the default policies', `${IN_OWN_NAMESPACE}/configmaps/taintkeeper-default-policies`, { data: { a: 'b' } }),
   post('another Lease', LEASES, named('taintkeeper-noexecute')),
   post(

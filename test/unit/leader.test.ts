@@ -41,7 +41,7 @@ function unanswered(signal: AbortSignal) {
       objects: () => [],
     },
     webhooks: { ...none, get: () => undefined, caBundles: () => [], trust: () => true },
-    nodeRecords: nodeRecords({ client, namespace: 'taintkeeper', log }),
+    nodeRecords: nodeRecords({ client, log }),
     certificates: { current: () => ({ bundle: undefined }) as never, changes: createSubject() },
     secret: undefined,
     caOverlapMs: 0,

@@ -7,9 +7,6 @@
 {{/* The ConfigMap with the default policies. */}}
 {{- define "taintkeeper.defaultPolicies" -}}taintkeeper-default-policies{{- end -}}
 
-{{/* The ConfigMap with what is kept of nodes beyond their deletion; the program has its name as well (src/cluster/node-records.ts). */}}
-{{- define "taintkeeper.nodeRecords" -}}taintkeeper-nodes{{- end -}}
-
 {{/* The Secret with a certificate from elsewhere; empty if there is none. */}}
 {{- define "taintkeeper.foreignSecret" -}}
 {{- if .Values.certificate.existingSecret -}}

@@ -1,78 +1,88 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isFinal } from '../../cluster/client/api-error.ts';
-import { NODE_RECORDS, type StoredRecords } from '../../cluster/node-records.ts';
+import { type ApiError, isFinal, isForbidden, isNotFound } from '../../cluster/client/api-error.ts';
+import { NODE_RECORDS, type StoredRecord } from '../../cluster/node-records.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { type NodeRecord, owedTaints, recordOf } from '../../judge/node-return.ts';
 import type { OwedTaint } from '../../judge/node-view.ts';
-import { type MachineMarks, UNKNOWN_MACHINE } from '../../kubernetes/machine.ts';
+import { UNKNOWN_MACHINE } from '../../kubernetes/machine.ts';
 import { identity, valuesOf } from '../../kubernetes/taint.ts';
-import { atMost, mark } from '../../kubernetes/text.ts';
-import { fitRecords, parseRecord } from '../../objects/node-record.ts';
+import { atMost } from '../../kubernetes/text.ts';
+import { pause } from '../../runtime/pause.ts';
+import { tokenBucket } from '../../runtime/rate-limit.ts';
 import { type LeaderContext, startController } from '../context.ts';
 import { type ClusterNode, isNews } from '../sources.ts';
 import { eventsOfReturn } from './node-reports.ts';
 
-/** All records are looked at again, for those whose time is over. */
+/** All records are computed again at this interval, because retention times end. */
 const SWEEP_MS = 600_000;
-/** Records that are looked at before others get a turn. */
+/** Records that are computed before other work gets a turn. */
 const SWEEP_SLICE = 200;
-/** Changes that come together are one write. */
+/** Changes within this time are written together. */
 const SETTLE_MS = 200;
-/** Each write has the API server store the whole object, and tell every replica of it: so many bytes a millisecond, 100 KB a second. */
-const BYTES_PER_MS = 100;
-/** Somebody else writes it as well. */
+/** Requests in a burst, and the time for each further one, in milliseconds: 5,000 new records take 100 s. */
+const REQUESTS = { burst: 50, refillMs: 20 };
+/** Someone else writes the object as well. */
 const CONFLICT_PAUSE_MS = 500;
-/** What no policy wants is kept for so long after policies have changed: they are deleted and created anew. */
+/** What no policy asks for is kept for so long after policies have changed: some tools delete policies and create them again. */
 const FORGET_MS = 3_600_000;
-/** Nodes and entries that a message names. */
+/** Autoscalers delete nodes all the time, and most of them never come back. */
+export const MAX_DELETED_NODES = 1_000;
+/** Nodes that a message names. */
 const MAX_NAMED = 5;
 
 type NodeEntry = Pick<Entry<ClusterNode>, 'name' | 'uid' | 'value'>;
 
 export type NodeRecordsContext = Pick<
   LeaderContext,
-  'client' | 'nodeRecords' | 'namespace' | 'synced' | 'nodes' | 'record' | 'reports' | 'metrics' | 'log' | 'signal'
+  'client' | 'nodeRecords' | 'synced' | 'nodes' | 'record' | 'reports' | 'metrics' | 'log' | 'signal'
 > & { readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete' | 'changes'> };
 
-/** What nodes are owed that came back while nobody was asked. */
+/** What nodes are owed that registered again while taintkeeper was unavailable. */
 export interface NodeReturns {
   owedTo(node: NodeEntry): OwedTaint[];
-  /** The node has what it was owed, or remembers it, or it went with leave. */
+  /** The node has what it was owed, or its annotation lists it, or its removal was allowed. */
   paid(node: NodeEntry, owed: readonly OwedTaint[]): void;
   stop(): Promise<void>;
 }
 
 /**
- * Keeps what nodes carry in a ConfigMap, while policies ask for that: also of nodes that are there, because a kubelet may register its
- * node anew before anybody has seen that it was deleted, or while nobody leads.
+ * Keeps a NodeTaintRecord of each node with taints of policies with `deletedNodeRetentionSeconds`: also of nodes that exist, because a kubelet may
+ * register its node again before the leader has seen the deletion, or while there is no leader.
  *
  * @param onOwed called with the name of a node that is owed something
  */
 export function startNodeRecords(context: NodeRecordsContext, onOwed: (name: string) => void): NodeReturns {
-  const { client, nodeRecords: store, namespace, synced, nodes, policies, reports, log, signal } = context;
+  const { client, nodeRecords: store, synced, nodes, policies, reports, log, signal } = context;
   const compiled = () => policies.snapshot().compiled.taintPolicies;
   const surviving = () => compiled().filter(({ deletedNodeRetentionMs }) => deletedNodeRetentionMs !== undefined);
-  /** By the names of nodes; undefined until they have been read. */
+  /** The records as they should be, by the names of nodes; undefined until the stored ones have been read. */
   let records: Map<string, NodeRecord> | undefined;
-  let seen: StoredRecords | undefined;
+  /** As they were last read or written. */
+  let stored = new Map<string, StoredRecord>();
+  /** Names whose records may have to be written. */
+  const unwritten = new Set<string>();
+  /** Names of records that the watch saw change: by our own write, or by someone else. */
+  const doubtful = new Set<string>();
+  /** Names of records that were not as expected when they were written. */
+  const conflicts = new Set<string>();
+  /** Why the API server refused records, by name. */
+  const refused = new Map<string, string>();
+  const requests = tokenBucket(REQUESTS.burst, REQUESTS.refillMs);
   let policiesSince = performance.now();
   let sweepAt = 0;
-  let notBefore = 0;
-  let homeless: readonly string[] = [];
-  let unreadable: readonly string[] = [];
-  let refusal: string | undefined;
+  let problem: string | undefined;
 
   const changed = reports.add({
-    troubles() {
-      const where = `ConfigMap ${namespace}/${NODE_RECORDS}`;
-      const full = `${where} is full: if they are deleted, these nodes may get nothing back: ${atMost(MAX_NAMED, homeless).join(', ')}`;
-      const refused = `what nodes carry is not kept in ${where}: ${refusal}`;
-      return surviving().flatMap(({ kind, name: policy }) => [
-        ...(refusal === undefined ? [] : [{ kind, policy, reason: 'NodeRecordsRefused', message: refused }]),
-        ...(homeless.length === 0 ? [] : [{ kind, policy, reason: 'NodeRecordsFull', message: full }]),
-      ]);
-    },
+    troubles: () =>
+      problem === undefined
+        ? []
+        : surviving().map(({ kind, name: policy }) => ({
+            kind,
+            policy,
+            reason: 'NodeRecordsNotWritten',
+            message: `nodes may get nothing back when they are deleted: ${problem}`,
+          })),
   });
   const writing = startController(context, 'node-records', reconcile, { pauseMs: SETTLE_MS });
   nodes.changes.subscribe((change) => {
@@ -83,24 +93,27 @@ export function startNodeRecords(context: NodeRecordsContext, onOwed: (name: str
     sweepAt = 0;
     writing.trigger();
   }, signal);
-  store.changes.subscribe(() => writing.trigger(), signal);
+  store.changes.subscribe((name) => {
+    if (!records || isAsSeen(name)) return;
+    doubtful.add(name);
+    writing.trigger();
+  }, signal);
 
   return {
     owedTo({ name, uid, value }) {
       const record = records?.get(name);
-      if (!record?.owed || record.uid !== mark(uid)) return [];
-      const { labels } = value;
-      return owedTaints({ ...record, taints: [] }, { labels, machine: record.machine }, compiled(), now());
+      if (record?.uid !== uid) return [];
+      const taints = record.taints.filter(({ missingSince }) => missingSince !== undefined);
+      return owedTaints({ ...record, taints }, { labels: value.labels, machine: record.machine }, compiled(), now());
     },
     paid({ name }, owed) {
       const record = records?.get(name);
       const over = new Set(owed.filter(({ policy }) => policy.mode !== 'Audit').map(({ taint }) => identity(taint)));
-      if (!records || !record?.owed || over.size === 0) return;
-      const { owed: debt, ...rest } = record;
-      const taints = debt.taints.filter((taint) => !over.has(identity(taint)));
-      records.set(name, taints.length > 0 ? { ...rest, owed: { ...debt, taints } } : rest);
+      if (!records || !record || over.size === 0) return;
+      const isOver = (taint: NodeRecord['taints'][number]) =>
+        taint.missingSince !== undefined && over.has(identity(taint));
+      records.set(name, { ...record, taints: record.taints.filter((taint) => !isOver(taint)) });
       take(records, name);
-      writing.trigger();
     },
     stop: writing.stop,
   };
@@ -109,21 +122,35 @@ export function startNodeRecords(context: NodeRecordsContext, onOwed: (name: str
     return client.now().getTime();
   }
 
-  /** Brings the record of a name up to date with the node of that name, if there is one. */
+  /** Versions are compared for equality only: a restored etcd counts them again. */
+  function isAsSeen(name: string): boolean {
+    return store.versionOf(name) === stored.get(name)?.resourceVersion;
+  }
+
+  /** Computes the record of a name from the node of that name, if there is one. */
   function take(known: Map<string, NodeRecord>, name: string): void {
     const before = known.get(name);
     const entry = nodes.get(name);
     const node = entry && { ...entry.value, uid: entry.uid, machine: machineIn(entry) };
     const forgets = policies.isComplete('TaintPolicy') && performance.now() - policiesSince >= FORGET_MS;
-    const after = recordOf(before, node, { policies: compiled(), now: now(), forgets });
-    if (before && entry && before.uid !== mark(entry.uid)) tell(before, entry);
+    const computed = recordOf(before, node, { policies: compiled(), now: now(), forgets });
+    if (before && entry && before.uid !== entry.uid) tell(before, entry);
+    const after = isDeepStrictEqual(before, computed) ? before : computed;
     if (after) known.set(name, after);
     else known.delete(name);
-    if (after?.owed) onOwed(name);
-    if (!isDeepStrictEqual(before, after)) writing.trigger();
+    if (after?.taints.some(({ missingSince }) => missingSince !== undefined)) onOwed(name);
+    if (!isWritten(known, name)) {
+      unwritten.add(name);
+      writing.trigger();
+    }
   }
 
-  /** Says what a node that registered anew has of what it carried before. */
+  function isWritten(known: ReadonlyMap<string, NodeRecord>, name: string): boolean {
+    const found = stored.get(name);
+    return found ? isDeepStrictEqual(found.record, known.get(name)) && known.has(name) : !known.has(name);
+  }
+
+  /** Reports what a node that registered again has of what it carried before. */
   function tell(before: NodeRecord, entry: NodeEntry): void {
     const carried = valuesOf(entry.value.taints);
     const returned = owedTaints(
@@ -140,40 +167,44 @@ export function startNodeRecords(context: NodeRecordsContext, onOwed: (name: str
     await synced;
     try {
       records ??= await begin();
-      if (store.stored() !== seen) merge(records);
+      for (const name of doubtful) {
+        doubtful.delete(name);
+        if (!isAsSeen(name)) conflicts.add(name);
+      }
+      for (const name of conflicts) await lookUp(records, name);
       if (performance.now() >= sweepAt) await sweep(records);
-      const waitMs = notBefore - performance.now();
-      if (waitMs > 0) return waitMs;
-      const isWritten = await write(records);
-      refused(undefined);
-      if (isWritten) return SWEEP_MS;
-      await store.read(client);
-      return CONFLICT_PAUSE_MS;
+      forgetOldest(records);
+      for (const name of unwritten) await write(records, name);
+      report();
+      return conflicts.size > 0 ? CONFLICT_PAUSE_MS : SWEEP_MS;
     } catch (error) {
-      if (isFinal(error)) refused(error.message);
+      if (isFinal(error)) report(error);
       throw error;
     }
   }
 
-  /** What an earlier leader has kept. Who follows may be a moment behind what that one wrote last. */
+  /** Reads what an earlier leader wrote, which this replica's watch may not have seen yet. */
   async function begin(): Promise<Map<string, NodeRecord>> {
-    seen = await store.read(client);
+    stored = await store.list(client);
     store.follow();
-    return new Map([...seen.texts].flatMap(([name, text]) => entryOf(name, text)));
+    return new Map([...stored].flatMap(([name, { record }]) => (record ? [[name, record]] : [])));
   }
 
-  /** Takes what somebody else wrote: an entry that is gone is forgotten where its node is gone as well; the others are written again. */
-  function merge(known: Map<string, NodeRecord>): void {
-    const { texts } = store.stored();
-    for (const name of seen?.texts.keys() ?? []) {
-      if (!texts.has(name) && known.get(name)?.deletedAt !== undefined) known.delete(name);
+  /**
+   * Takes what someone else did to a record. Its deletion means that the node is accepted as it is. A record that is not known is taken
+   * over. Other changes are overwritten.
+   */
+  async function lookUp(known: Map<string, NodeRecord>, name: string): Promise<void> {
+    await turn();
+    const found = await store.get(client, name);
+    conflicts.delete(name);
+    if (found === undefined) {
+      if (stored.delete(name)) known.delete(name);
+    } else {
+      stored.set(name, found);
+      if (found.record && !known.has(name)) known.set(name, found.record);
     }
-    for (const [name, text] of texts) {
-      if (known.has(name)) continue;
-      for (const [, found] of entryOf(name, text)) known.set(name, found);
-      take(known, name);
-    }
-    seen = store.stored();
+    take(known, name);
   }
 
   async function sweep(known: Map<string, NodeRecord>): Promise<void> {
@@ -181,55 +212,81 @@ export function startNodeRecords(context: NodeRecordsContext, onOwed: (name: str
     sweepAt = performance.now() + SWEEP_MS;
     const names = Array.from(nodes.entries(), ({ name }) => name);
     let count = 0;
-    for (const name of new Set([...names, ...known.keys()])) {
+    for (const name of new Set([...names, ...known.keys(), ...stored.keys()])) {
       take(known, name);
       if (++count % SWEEP_SLICE === 0) await new Promise(setImmediate);
     }
   }
 
-  /** False when somebody else was first. */
-  async function write(known: Map<string, NodeRecord>): Promise<boolean> {
-    const { texts: stored } = store.stored();
-    const foreign = new Map([...stored].filter(([name, text]) => !known.has(name) && parseRecord(text) === undefined));
-    const { texts, left } = fitRecords(known, stored, foreign);
-    const changes = new Map<string, string | null>([...texts].filter(([name, text]) => stored.get(name) !== text));
-    for (const name of stored.keys()) if (!texts.has(name) && !foreign.has(name)) changes.set(name, null);
-    for (const name of left.deleted) known.delete(name);
-    report([...foreign.keys()], left);
-    if (changes.size === 0) return true;
-    if (!(await store.write(client, changes))) return false;
-    seen = store.stored();
-    const bytes = [...seen.texts].reduce((sum, [name, text]) => sum + name.length + text.length, 0);
-    notBefore = performance.now() + bytes / BYTES_PER_MS;
-    return true;
+  function forgetOldest(known: Map<string, NodeRecord>): void {
+    const deleted = [...known].flatMap(([name, { deletedAt }]) => (deletedAt === undefined ? [] : { name, deletedAt }));
+    if (deleted.length <= MAX_DELETED_NODES) return;
+    const forgotten = deleted.toSorted((a, b) => b.deletedAt - a.deletedAt).slice(MAX_DELETED_NODES);
+    for (const { name } of forgotten) {
+      known.delete(name);
+      unwritten.add(name);
+    }
+    log.info(`forgot ${forgotten.length} deleted nodes, the oldest: records of ${MAX_DELETED_NODES} are kept`);
   }
 
-  function report(foreign: readonly string[], left: ReturnType<typeof fitRecords>['left']): void {
-    const where = `ConfigMap ${namespace}/${NODE_RECORDS}`;
-    if (foreign.length > 0 && foreign.join() !== unreadable.join()) {
-      log.warn(`${where}: left as they are, because they are no records: ${atMost(MAX_NAMED, foreign).join(', ')}`);
+  async function write(known: Map<string, NodeRecord>, name: string): Promise<void> {
+    if (!isWritten(known, name)) await turn();
+    const record = known.get(name);
+    const before = stored.get(name);
+    unwritten.delete(name);
+    if (isWritten(known, name)) {
+      refused.delete(name);
+      return;
     }
-    unreadable = foreign;
-    if (left.deleted.length > 0) {
-      log.warn(`${where} is full: forgot ${left.deleted.length} nodes, those that were deleted longest ago`);
+    try {
+      if (record) {
+        const after = await store.write(client, name, record, before);
+        if (after) stored.set(name, after);
+        else conflicts.add(name);
+      } else if (before) {
+        if (await store.remove(client, name, before)) stored.delete(name);
+        else conflicts.add(name);
+      }
+      refused.delete(name);
+    } catch (error) {
+      if (!isFinal(error) || isNotFound(error) || isForbidden(error)) {
+        unwritten.add(name);
+        throw error;
+      }
+      // Only this record is refused: the next sweep tries again.
+      refused.set(name, (error as ApiError).message);
+      return;
     }
-    if (left.present.join() === homeless.join()) return;
-    homeless = left.present;
-    changed();
+    // It may have changed while it was written.
+    if (!conflicts.has(name) && !isWritten(known, name)) unwritten.add(name);
   }
 
-  function refused(message: string | undefined): void {
-    if (refusal === message) return;
-    refusal = message;
-    changed();
+  async function turn(): Promise<void> {
+    while (!requests.take()) {
+      await pause(requests.waitMs(), signal);
+      signal.throwIfAborted();
+    }
+  }
+
+  function report(error?: ApiError): void {
+    const before = problem;
+    const names = atMost(MAX_NAMED, [...refused.keys()]).join(', ');
+    problem = error
+      ? problemOf(error)
+      : refused.size > 0
+        ? `the API server refuses the records of ${names}: ${refused.values().next().value}`
+        : undefined;
+    if (problem !== before) changed();
   }
 }
 
-function machineIn({ value }: NodeEntry): MachineMarks {
+function problemOf(error: ApiError): string {
+  const { message } = error;
+  return isNotFound(error)
+    ? `the API server does not serve ${NODE_RECORDS}: install the CustomResourceDefinition ${NODE_RECORDS}.taintkeeper.dev (${message})`
+    : message;
+}
+
+function machineIn({ value }: NodeEntry) {
   return value.machine ?? UNKNOWN_MACHINE;
-}
-
-function entryOf(name: string, text: string): [string, NodeRecord][] {
-  const found = parseRecord(text);
-  return found ? [[name, found]] : [];
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { judge } from '../../../src/admission/admit.ts';
 import type { AdmissionRequest } from '../../../src/admission/review.ts';
-import { machineMarks } from '../../../src/kubernetes/machine.ts';
 import { policySet } from '../policy/policies.ts';
 import { daemonSetRequest, nodeRequest } from './requests.ts';
 
@@ -268,7 +267,8 @@ describe('a node that registers anew', () => {
   const surviving = policySet({
     taint: { s: { mode: 'Restore', taints: [{ key: 'dedicated' }], deletedNodeRetentionSeconds: 3600 } },
   });
-  const record = { uid: 'first', machine: machineMarks({ systemUUID: 'a', providerID: 'p' }), taints: [gpu] };
+  const taints = [{ ...gpu, policies: ['s'] }];
+  const record = { uid: 'first', machine: { systemUUID: 'a', providerID: 'p' }, taints };
   const former = (names: readonly string[]) => ({
     recordOf: (name: string) => (names.includes(name) ? { ...record, deletedAt: 0 } : undefined),
     now: () => 1_000,

@@ -1,58 +1,92 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { nodeRecords } from '../../../src/cluster/node-records.ts';
+import { recordFields } from '../../../src/objects/node-record.ts';
 import { captureLog } from '../captured-log.ts';
-import { answer, clientFor, startFakeApi } from './client/fake-api.ts';
+import { answer, clientFor, refusal, startFakeApi } from './client/fake-api.ts';
 
-const RECORD = '{"uid":"a","machine":"/","taints":"dedicated=gpu:NoSchedule"}';
-
-const configMap = (resourceVersion: string, data: Readonly<Record<string, string>>) => ({
-  metadata: { name: 'taintkeeper-nodes', namespace: 'tk', uid: 'u', resourceVersion },
-  data,
+const PATH = '/apis/taintkeeper.dev/v1alpha1/nodetaintrecords';
+const TAINT = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', policies: ['p'] };
+const record = (uid: string) => ({ uid, machine: { systemUUID: 's', providerID: '' }, taints: [TAINT] });
+const object = (name: string, resourceVersion: string, fields: object = recordFields(record(name), undefined)) => ({
+  ...fields,
+  metadata: { name, uid: `uid-${name}`, resourceVersion },
 });
 
-/** The ConfigMap at version 5, with one record, watched; each write makes version 7 of it. */
-async function follow() {
+it('are watched once someone asks for it; an object that cannot be read is no record', async () => {
   const opened = Promise.withResolvers<(type: string, object: object) => void>();
-  const asked: string[] = [];
-  const api = await startFakeApi(({ method, path, query }, response) => {
-    asked.push(`${method} ${path}`);
+  const api = await startFakeApi(({ query }, response) => {
     if (query.watch) {
       return opened.resolve((type, object) => void response.write(`${JSON.stringify({ type, object })}\n`));
     }
-    if (method === 'PATCH') return answer(response, configMap('7', { n1: RECORD, n2: RECORD }));
-    return answer(response, { metadata: { resourceVersion: '5' }, items: [configMap('5', { n1: RECORD })] });
+    return answer(response, { metadata: { resourceVersion: '5' }, items: [object('n1', '4')] });
   });
   const { client } = await clientFor(api.url);
-  const records = nodeRecords({ client, namespace: 'tk', log: captureLog().log });
+  const records = nodeRecords({ client, log: captureLog().log });
   onTestFinished(async () => void (await records.stop()));
-  expect(records.recordOf('n1')).toBeUndefined();
-  expect(asked).toEqual([]);
+  const names: string[] = [];
+  records.changes.subscribe((name) => names.push(name));
+  expect(records.state()).toBe('not watched');
+  expect(api.received).toEqual([]);
   records.follow();
   records.follow();
-  const tell = await opened.promise;
-  expect(records.recordOf('n1')).toMatchObject({ uid: 'a' });
-  return { client, records, tell };
-}
+  expect(records.state()).toBe('unread');
 
-it('are followed once somebody asks for that, and what is no record is none', async () => {
-  const { records, tell } = await follow();
-  tell('MODIFIED', configMap('6', { n1: '{', n3: RECORD }));
-  await expect.poll(() => records.recordOf('n3')).toBeDefined();
-  expect(records.recordOf('n1')).toBeUndefined();
-  tell('DELETED', configMap('8', {}));
-  await expect.poll(() => records.stored().resourceVersion).toBeUndefined();
-  expect(records.recordOf('n3')).toBeUndefined();
+  const tell = await opened.promise;
+  expect(records.state()).toBe('read');
+  expect(records.recordOf('n1')).toEqual(record('n1'));
+  tell('ADDED', object('n2', '6', { node: {} }));
+  tell('DELETED', object('n1', '7'));
+  await expect.poll(() => records.versionOf('n1')).toBeUndefined();
+  expect(records.recordOf('n2')).toBeUndefined();
+  expect(records.versionOf('n2')).toBe('6');
+  expect(names).toEqual(['n1', 'n2', 'n1']);
 });
 
-it('stay as they were written, though the watch brings what was before', async () => {
-  const { client, records, tell } = await follow();
-  let changes = 0;
-  records.changes.subscribe(() => changes++);
-  expect(await records.write(client, new Map([['n2', RECORD]]))).toBe(true);
-  tell('MODIFIED', configMap('6', { n1: RECORD }));
-  tell('MODIFIED', configMap('7', { n1: RECORD, n2: RECORD }));
-  tell('MODIFIED', configMap('8', { n2: RECORD }));
-  await expect.poll(() => records.recordOf('n1')).toBeUndefined();
-  expect(records.recordOf('n2')).toBeDefined();
-  expect(changes).toBe(1);
+it.each([404, 403])(
+  'that cannot be read, because the API server answers %i, are a problem, and are read later',
+  async (status) => {
+    let isServed = false;
+    const api = await startFakeApi(({ query }, response) => {
+      if (query.watch) return undefined;
+      if (!isServed) return answer(response, refusal(status, 'No', 'no'), status);
+      return answer(response, { metadata: { resourceVersion: '5' }, items: [] });
+    });
+    const { client } = await clientFor(api.url);
+    const records = nodeRecords({ client, log: captureLog().log });
+    onTestFinished(async () => void (await records.stop()));
+    records.follow();
+    await expect.poll(records.state).toEqual({ problem: expect.stringContaining(String(status)) });
+    isServed = true;
+    await expect.poll(records.state).toBe('read');
+  },
+);
+
+it('are written only over the version that was seen', async () => {
+  let status = 200;
+  const api = await startFakeApi((_, response) =>
+    answer(response, status < 300 ? object('n1', '9') : refusal(status, 'No', 'no'), status),
+  );
+  const { client } = await clientFor(api.url);
+  const records = nodeRecords({ client, log: captureLog().log });
+  const before = { uid: 'u', resourceVersion: '8', record: undefined };
+  const after = { uid: 'uid-n1', resourceVersion: '9', record: record('n1') };
+  expect(await records.write(client, 'n1', record('n1'), undefined)).toEqual(after);
+  expect(await records.write(client, 'n1', record('n1'), before)).toEqual(after);
+  expect(await records.remove(client, 'n1', before)).toBe(true);
+  expect(api.received.map(({ method, path, body }) => ({ method, path, body: JSON.parse(body) }))).toMatchObject([
+    { method: 'POST', path: PATH, body: { kind: 'NodeTaintRecord', metadata: { name: 'n1' }, node: { uid: 'n1' } } },
+    { method: 'PATCH', path: `${PATH}/n1`, body: { metadata: { uid: 'u', resourceVersion: '8' }, taints: [TAINT] } },
+    { method: 'DELETE', path: `${PATH}/n1`, body: { preconditions: { uid: 'u', resourceVersion: '8' } } },
+  ]);
+
+  status = 409;
+  expect(await records.write(client, 'n1', record('n1'), undefined)).toBeUndefined();
+  expect(await records.write(client, 'n1', record('n1'), before)).toBeUndefined();
+  expect(await records.remove(client, 'n1', before)).toBe(false);
+  status = 404;
+  expect(await records.write(client, 'n1', record('n1'), before)).toBeUndefined();
+  expect(await records.remove(client, 'n1', before)).toBe(true);
+  expect(await records.get(client, 'n1')).toBeUndefined();
+  // There is no object to be missing: the definition is not served.
+  await expect(records.write(client, 'n1', record('n1'), undefined)).rejects.toThrow('404');
 });

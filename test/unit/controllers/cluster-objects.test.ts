@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createCachedObjects } from '../../../src/cluster/watch/cached-objects.ts';
 import { type ClusterNode, isNews, projectDaemonSet, projectNode } from '../../../src/controllers/sources.ts';
-import { machineMarks } from '../../../src/kubernetes/machine.ts';
 import { MalformedObjectError } from '../../../src/objects/object-meta.ts';
 
 describe('of a Node', () => {
@@ -36,7 +35,7 @@ describe('of a Node', () => {
         ['taintkeeper.dev/allow-removal', 'a:NoSchedule', 'taintkeeper.dev/remembered', 'other', 'x'].join('').length -
         'taintkeeper.dev/removed'.length,
       ready: true,
-      machine: machineMarks({ systemUUID: 'u' }),
+      machine: { systemUUID: 'U', providerID: '' },
     });
   });
 

@@ -8,7 +8,7 @@ import {
   recordOf,
   rememberOwed,
 } from '../../../src/judge/node-return.ts';
-import { machineMarks } from '../../../src/kubernetes/machine.ts';
+import { type Machine, UNKNOWN_MACHINE } from '../../../src/kubernetes/machine.ts';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
@@ -35,7 +35,7 @@ interface Node {
   readonly taints?: readonly Taint[];
   readonly remembered?: string;
   readonly allowRemoval?: string;
-  readonly machine?: Parameters<typeof machineMarks>[0];
+  readonly machine?: Machine;
 }
 
 function nodeOf({
@@ -46,7 +46,7 @@ function nodeOf({
   allowRemoval,
   machine = MACHINE,
 }: Node): RecordedNode {
-  return { name: 'n1', uid, labels, taints, allowRemoval, remembered, machine: machineMarks(machine) };
+  return { name: 'n1', uid, labels, taints, allowRemoval, remembered, machine };
 }
 
 const at = ({ taintPolicies }: PolicySet, now = START, forgets = true) => ({ policies: taintPolicies, now, forgets });
@@ -133,6 +133,20 @@ describe('what is recorded of a node', () => {
     expect(recordOf(record, undefined, at(policies(), START + HOUR))?.deletedAt).toBe(START);
   });
 
+  it('names the policies by which a taint was recorded, also once the node is deleted and they are replaced', () => {
+    const selecting = (label: string) => surviving({ nodeSelector: { matchLabels: { [label]: 'x' } } });
+    const set = policySet({ taint: { p: selecting('p'), q: selecting('q') } });
+    const record = deleted(set, { labels: { p: 'x' }, taints: [DEDICATED] });
+    expect(record?.taints).toEqual([{ ...DEDICATED, policies: ['p'] }]);
+    const renamed = policySet({ taint: { q: selecting('q'), r: selecting('p') } });
+    expect(recordOf(record, undefined, at(renamed))?.taints).toEqual([{ ...DEDICATED, policies: ['q', 'r'] }]);
+  });
+
+  it('counts a deletion in the future from now', () => {
+    const record = { ...(deleted(policies()) as NodeRecord), deletedAt: START + HOUR };
+    expect(recordOf(record, undefined, at(policies()))?.deletedAt).toBe(START);
+  });
+
   it('is forgotten when the retention is over, or the policy says it no more', () => {
     const record = deleted(policies());
     expect(recordOf(record, undefined, at(policies(), START + 24 * HOUR - 1))).toEqual(record);
@@ -163,13 +177,13 @@ describe('a node that registers anew', () => {
     expect(owedTo(living, { uid: 'second' }, policies({ mode: 'Audit' }))).toEqual([]);
   });
 
-  it.each<{ why: string; machine: Node['machine']; same: boolean }>([
-    { why: 'the same in other letters', machine: { systemUUID: 'ec2a6b1e-0001' }, same: true },
+  it.each<{ why: string; machine: Machine; same: boolean }>([
+    { why: 'the same in other letters', machine: { systemUUID: 'ec2a6b1e-0001', providerID: '' }, same: true },
     { why: 'another systemUUID', machine: { systemUUID: 'EC2A6B1E-0002', providerID: 'aws:///a/i-1' }, same: false },
     { why: 'another providerID', machine: { ...MACHINE, providerID: 'aws:///a/i-2' }, same: false },
     { why: 'no providerID yet', machine: { systemUUID: MACHINE.systemUUID, providerID: '' }, same: true },
-    { why: 'nothing known: the name counts', machine: {}, same: true },
-  ])('on a machine with $why', ({ machine = {}, same }) => {
+    { why: 'nothing known: the name counts', machine: UNKNOWN_MACHINE, same: true },
+  ])('on a machine with $why', ({ machine, same }) => {
     const node: Node = { uid: 'second', machine };
     const taints = ['dedicated=gpu:NoSchedule'];
     expect(owedTo(deleted(policies()), node, policies())).toEqual(same ? taints : []);
@@ -232,13 +246,13 @@ describe('a node that came back while nobody was asked', () => {
   it('is owed what it lacks, also where the label comes later, until it has it', () => {
     const record = deleted(labelled, { labels: gpu, taints: [DEDICATED] });
     const back = recordOf(record, nodeOf({ uid: 'second' }), at(labelled, START + HOUR));
-    expect(back).toMatchObject({ taints: [], owed: { since: START } });
+    expect(back?.taints).toMatchObject([{ ...DEDICATED, policies: ['p'], missingSince: START }]);
     expect(owedTo(back, { uid: 'second' }, labelled)).toEqual([]);
     expect(owedTo(back, { uid: 'second', labels: gpu }, labelled, START + HOUR)).toEqual(['dedicated=gpu:NoSchedule']);
     const carrying = nodeOf({ uid: 'second', labels: gpu, taints: [DEDICATED] });
     const paid = recordOf(back, carrying, at(labelled, START + HOUR));
     expect(texts(paid?.taints)).toEqual(['dedicated=gpu:NoSchedule']);
-    expect(paid?.owed).toBeUndefined();
+    expect(paid?.taints.map(({ missingSince }) => missingSince)).toEqual([undefined]);
     expect(paid?.deletedAt).toBeUndefined();
   });
 
@@ -246,7 +260,7 @@ describe('a node that came back while nobody was asked', () => {
     const record = deleted(policies());
     const back = recordOf(record, nodeOf({ uid: 'second' }), at(policies(), START + HOUR));
     expect(recordOf(back, nodeOf({ uid: 'second' }), at(policies(), START + 24 * HOUR))).toBeUndefined();
-    const other = nodeOf({ uid: 'second', machine: { systemUUID: 'other' } });
+    const other = nodeOf({ uid: 'second', machine: { systemUUID: 'other', providerID: '' } });
     expect(recordOf(record, other, at(policies(), START + HOUR))).toBeUndefined();
   });
 
@@ -255,6 +269,7 @@ describe('a node that came back while nobody was asked', () => {
     const back = recordOf(deleted(set), nodeOf({ uid: 'second', taints: [OTHER] }), at(set, START + HOUR));
     const again = recordOf(back, undefined, at(set, START + 2 * HOUR));
     expect(texts(again?.taints).sort()).toEqual(['dedicated=gpu:NoSchedule', 'example.com/other:NoExecute']);
+    expect(again?.taints.map(({ missingSince }) => missingSince)).toEqual([undefined, undefined]);
     expect(again?.deletedAt).toBe(START + 2 * HOUR);
   });
 

@@ -1,7 +1,7 @@
 import { onTestFinished, vi } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
-import { nodeRecords } from '../../../../src/cluster/node-records.ts';
+import { NODE_RECORDS, nodeRecords } from '../../../../src/cluster/node-records.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import { evictionTurns } from '../../../../src/controllers/nodes/eviction-turns.ts';
 import { type NodeRepairContext, startNodeRepair } from '../../../../src/controllers/nodes/node-repair.ts';
@@ -9,10 +9,12 @@ import { createReports } from '../../../../src/controllers/reports.ts';
 import type { ClusterNode } from '../../../../src/controllers/sources.ts';
 import { DEFAULT_EVICTION_RATE } from '../../../../src/evictions/eviction-pace.ts';
 import { REMEMBERED_ANNOTATION } from '../../../../src/judge/memory.ts';
+import type { NodeRecord } from '../../../../src/judge/node-return.ts';
 import { RESTORED_ANNOTATION } from '../../../../src/judge/node-view.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../../../src/judge/removal.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
+import { recordFields, viewRecord } from '../../../../src/objects/node-record.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { createMetrics } from '../../../../src/server/metrics.ts';
 import { captureLog } from '../../captured-log.ts';
@@ -49,8 +51,8 @@ export function startRepair(
   nodes: readonly Entry<ClusterNode>[],
   options: Partial<Pick<NodeRepairContext, 'audit' | 'evictionRate' | 'synced'>> & {
     readonly isComplete?: () => boolean;
-    /** The entries of the ConfigMap of node records; undefined for none. */
-    readonly stored?: Readonly<Record<string, string>>;
+    /** The NodeTaintRecords. */
+    readonly stored?: Readonly<Record<string, NodeRecord>>;
     readonly now?: () => Date;
   } = {},
 ) {
@@ -80,7 +82,7 @@ export function startRepair(
   /** What there is of pods, or why they may not be listed. */
   let pods: readonly object[] | ApiError = [];
 
-  const configMaps = configMapOf(options.stored);
+  const records = recordsApi(options.stored);
   const client: Pick<ApiClient, 'request' | 'now'> = {
     now,
     async request<T>(method: string, path: string, { body }: { body?: unknown } = {}) {
@@ -90,7 +92,7 @@ export function startRepair(
         if (pods instanceof ApiError) throw pods;
         return { metadata: { resourceVersion: '1' }, items: pods } as T;
       }
-      if (path.includes('/configmaps')) return configMaps.answer(method, path, body as ConfigMap) as T;
+      if (path.includes(`/${NODE_RECORDS}`)) return records.answer(method, path, body) as T;
       if (method === 'GET') return { metadata: { name, managedFields: FOREIGN_FIELDS } } as T;
       const patch = body as NodePatch;
       writes.push({ name, patch });
@@ -141,9 +143,12 @@ export function startRepair(
   };
   const controller = startNodeRepair({
     client: client as ApiClient,
-    namespace: 'taintkeeper',
-    // Nobody else writes it but as a test has it, which a refused write then finds out.
-    nodeRecords: { ...nodeRecords({ client: client as ApiClient, namespace: 'taintkeeper', log }), follow: () => {} },
+    nodeRecords: {
+      ...nodeRecords({ client: client as ApiClient, log }),
+      follow: () => {},
+      versionOf: records.versionOf,
+      changes: records.changes,
+    },
     synced,
     nodes: watched,
     policies: {
@@ -175,7 +180,7 @@ export function startRepair(
 
   return {
     repair,
-    configMaps,
+    records,
     /** A Node of that name registers, another one than before. */
     register(entry: Entry<ClusterNode>) {
       cluster.set(entry.name, { ...entry, resourceVersion: String(++versions) });
@@ -210,48 +215,70 @@ export function startRepair(
   };
 }
 
-interface ConfigMap {
-  readonly metadata: { readonly resourceVersion?: string };
-  readonly data: Readonly<Record<string, string | null>>;
+interface RecordObject extends Readonly<Record<string, unknown>> {
+  readonly metadata: { readonly name: string; readonly uid: string; readonly resourceVersion: string };
 }
 
-/** The ConfigMap of node records, as an API server has it. */
-function configMapOf(stored: Readonly<Record<string, string>> | undefined) {
-  let entries = stored && new Map(Object.entries(stored));
-  let version = 1;
+/** The NodeTaintRecords, as an API server has them. The watch tells of every change at once. */
+function recordsApi(stored: Readonly<Record<string, NodeRecord>> = {}) {
+  const objects = new Map<string, RecordObject>();
+  const changes = createSubject<string>();
   const requests: string[] = [];
-  let refusal: number | undefined;
+  let refusal: ((name: string) => number | undefined) | undefined;
+  let version = 0;
+
+  function put(name: string, fields: object, uid = `record-${++version}`): RecordObject {
+    const object = { ...fields, metadata: { name, uid, resourceVersion: String(++version) } };
+    objects.set(name, object);
+    changes.next(name);
+    return object;
+  }
+  function remove(name: string): void {
+    if (objects.delete(name)) changes.next(name);
+  }
+  for (const [name, record] of Object.entries(stored)) put(name, recordFields(record, undefined));
 
   return {
-    /** `METHOD`, in that order. */
+    changes,
+    versionOf: (name: string) => objects.get(name)?.metadata.resourceVersion,
+    /** `METHOD NAME`, in that order; of a list, without a name. */
     requests,
-    entries: () => Object.fromEntries(entries ?? []),
-    /** Changes it as somebody else does. */
-    edit(change: (entries: Map<string, string>) => void) {
-      entries ??= new Map();
-      change(entries);
-      version++;
+    writes: () => requests.filter((request) => !request.startsWith('GET')),
+    all: () => Object.fromEntries([...objects].map(([name, object]) => [name, viewRecord(object)])),
+    /** What someone else does. */
+    put,
+    remove,
+    /** The status of all answers, or of those about one record, from now on; undefined: as it is. */
+    refuse(next: typeof refusal | number) {
+      refusal = typeof next === 'number' ? () => next : next;
     },
-    /** The status of all answers from now on; undefined: as it is. */
-    refuse(status: number | undefined) {
-      refusal = status;
-    },
-    answer(method: string, path: string, body: ConfigMap) {
-      requests.push(method);
+    answer(method: string, path: string, body: unknown) {
+      const { name: created = '', ...wanted } = ((body as RecordObject | undefined)?.metadata ?? {}) as Partial<
+        RecordObject['metadata']
+      >;
+      const name = path.split(`/${NODE_RECORDS}/`)[1] ?? created;
+      requests.push(name ? `${method} ${name}` : method);
       const refuse = (status: number) => new ApiError(method, path, status, '', 'no');
-      if (refusal !== undefined) throw refuse(refusal);
-      if (method === 'POST' && entries) throw refuse(409);
-      if (method !== 'POST' && !entries) throw refuse(404);
-      if (method === 'PATCH' && body.metadata.resourceVersion !== String(version)) throw refuse(409);
-      if (method !== 'GET') {
-        entries ??= new Map();
-        for (const [name, text] of Object.entries(body.data)) {
-          if (text === null) entries.delete(name);
-          else entries.set(name, text);
-        }
-        version++;
+      const status = refusal?.(name);
+      if (status !== undefined) throw refuse(status);
+      if (!name) return { metadata: { resourceVersion: String(version) }, items: [...objects.values()] };
+      const found = objects.get(name);
+      if (method === 'POST') {
+        if (found) throw refuse(409);
+        return put(name, body as object);
       }
-      return { metadata: { resourceVersion: String(version) }, data: Object.fromEntries(entries ?? []) };
+      if (!found) throw refuse(404);
+      const expected = method === 'DELETE' ? (body as { preconditions: typeof wanted }).preconditions : wanted;
+      if (method !== 'GET' && expected.resourceVersion !== found.metadata.resourceVersion) throw refuse(409);
+      if (method === 'DELETE') remove(name);
+      return method === 'PATCH'
+        ? put(name, withoutNulls({ ...found, ...(body as object) }), found.metadata.uid)
+        : found;
     },
   };
+}
+
+/** Of a merge patch, which replaces the objects in it whole here. */
+function withoutNulls<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value), (_key, inner) => inner ?? undefined);
 }
