@@ -1,10 +1,8 @@
-# taintkeeper's few files on a runtime without shell or package manager, as an ordinary user. The base images are
-# arguments, so that a mirror or another base can be used. The digests are of indexes for amd64 and arm64; a newer one is what
-# `docker buildx imagetools inspect NAME:TAG` says.
-ARG BUILD_IMAGE=docker.io/library/node:24-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6
-ARG RUNTIME_IMAGE=gcr.io/distroless/nodejs24-debian12:nonroot@sha256:14d42e2511532589a7c7e01a753667a74fcc96266e137e8125006b87b0c32d0a
+# taintkeeper's few files on a runtime without shell or package manager, as an ordinary user. The base images stand in FROM, where Dependabot
+# updates their digests, which are of indexes for amd64 and arm64.
 
-FROM ${BUILD_IMAGE} AS build
+# The bundle is the same for every platform, so it is built on the machine's own, without emulation.
+FROM --platform=$BUILDPLATFORM docker.io/library/node:24-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6 AS build
 WORKDIR /src
 COPY package.json package-lock.json ./
 # Without install scripts: the only one fetches a Node.js of its own, and the base image is one.
@@ -12,14 +10,16 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
 RUN npm run build
 
+FROM gcr.io/distroless/nodejs24-debian12:nonroot@sha256:14d42e2511532589a7c7e01a753667a74fcc96266e137e8125006b87b0c32d0a AS runtime
+
 # Compiling the program takes a fifth of a start. It is done here, by the Node.js and the user that will run it; others do without.
-FROM ${RUNTIME_IMAGE} AS compile
+FROM runtime AS compile
 COPY --from=build --chmod=0555 /src/dist /app
 COPY --from=build --chmod=0555 /src/scripts/fill-compile-cache.ts /
 USER 65532:65532
 RUN ["/nodejs/bin/node", "/fill-compile-cache.ts", "/app/taintkeeper.cjs", "/tmp/compile-cache"]
 
-FROM ${RUNTIME_IMAGE}
+FROM runtime
 ARG VERSION=unknown
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="taintkeeper" \

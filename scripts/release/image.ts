@@ -1,58 +1,76 @@
-import { join } from 'node:path';
-import { createWorkspace } from '../../test/control-plane/workspace.ts';
+import type { Workspace } from '../../test/control-plane/workspace.ts';
 import { createBuildah } from '../../test/image/buildah.ts';
-import { buildBaseImages, buildProductImage } from '../../test/image/product-image.ts';
-import { run } from './run.ts';
+import { baseImagesOf, buildProductImage, dockerfileOnStandIns } from '../../test/image/product-image.ts';
+import { digestOfArchive, layersOfArchive } from './oci-archive.ts';
 
 export interface BuiltImage {
-  /** An OCI archive. */
+  /** An OCI archive of a list with an image for each platform, in the workspace. */
   readonly archive: string;
-  /** Of its manifest: `sha256:…`. */
+  /** That of the list: `sha256:…`. */
   readonly digest: string;
-  /** That of a second build of the same sources. */
-  readonly digestAgain: string;
-  /** How many layers both have, and which are not the same, by their number, from 1. */
-  readonly layers: number;
-  readonly differingLayers: readonly number[];
+  readonly platforms: readonly string[];
+  /** It was built on stand-ins for its base images, and nobody else may get it. */
+  readonly onStandIns: boolean;
+  /** What a second build of the same sources showed. */
+  readonly reproducible: string;
 }
 
-/**
- * Builds the image of the Dockerfile twice, for this machine's platform, on stand-ins for the base images, which can only be pulled.
- * @param timestamp of all its files, in seconds since 1970
- */
-export function buildImage(folder: string, tag: string, revision: string, timestamp: number): BuiltImage {
-  const workspace = createWorkspace('release');
+const PLATFORMS = ['linux/amd64', 'linux/arm64'];
+
+/** Why the base images cannot be pulled; undefined if they are there. */
+export function obstacleToBaseImages(workspace: Workspace): string | undefined {
+  const buildah = createBuildah(workspace);
   try {
-    const buildah = createBuildah(workspace);
-    const bases = buildBaseImages(buildah, workspace);
-    const build = (archive: string) => {
-      buildProductImage(buildah, bases, tag, { revision, timestamp });
-      buildah.save(tag, archive);
-      return readArchive(archive);
-    };
-    const archive = join(folder, 'taintkeeper-image-amd64.tar');
-    const first = build(archive);
-    const again = build(workspace.path('again.tar'));
-    return {
-      archive,
-      digest: first.digest,
-      digestAgain: again.digest,
-      layers: first.layers.length,
-      differingLayers: first.layers.flatMap((layer, index) => (layer === again.layers[index] ? [] : [index + 1])),
-    };
-  } finally {
-    workspace.remove();
+    for (const image of baseImagesOf()) for (const platform of PLATFORMS) buildah.pull(image, platform);
+    return undefined;
+  } catch (error) {
+    const { stderr } = error as { stderr?: string };
+    return (stderr ?? `${error}`).trim().split('\n').at(-1);
   }
 }
 
-interface Descriptor {
-  readonly digest: string;
+/**
+ * Builds the image of the Dockerfile twice, from its base images for all platforms, or on stand-ins for this machine's alone.
+ * @param timestamp of all its files, in seconds since 1970
+ * @throws Error with what was printed when the build fails, or when the second build differs from the first
+ */
+export function buildImage(
+  workspace: Workspace,
+  tag: string,
+  revision: string,
+  timestamp: number,
+  onStandIns: boolean,
+): BuiltImage {
+  const buildah = createBuildah(workspace);
+  const arch = process.arch === 'x64' ? 'amd64' : process.arch;
+  const platforms = onStandIns ? [`linux/${arch}`] : PLATFORMS;
+  const from = onStandIns ? { dockerfile: dockerfileOnStandIns(buildah, workspace) } : {};
+  const build = (name: string, file: string) => {
+    buildProductImage(buildah, name, { revision, timestamp, platforms, ...from });
+    const archive = workspace.path(file);
+    buildah.saveList(name, archive);
+    return archive;
+  };
+  const archive = build(tag, 'image.tar');
+  const again = build(`${tag}-again`, 'again.tar');
+  return {
+    archive,
+    digest: digestOfArchive(archive),
+    platforms,
+    onStandIns,
+    reproducible: compare(layersOfArchive(archive), layersOfArchive(again)),
+  };
 }
 
-function readArchive(archive: string): { digest: string; layers: readonly string[] } {
-  const read = (file: string) => JSON.parse(run('tar', ['--extract', '--to-stdout', '--file', archive, file]));
-  const { manifests } = read('index.json') as { manifests: readonly Descriptor[] };
-  const digest = manifests[0]?.digest ?? '';
-  const { layers } = read(`blobs/${digest.replace(':', '/')}`) as { layers: readonly Descriptor[] };
-  return { digest, layers: layers.map((layer) => layer.digest) };
+/** @throws Error when another layer than the last one differs */
+function compare(first: readonly string[][], again: readonly string[][]): string {
+  const differing = first.flatMap((layers, image) =>
+    layers.flatMap((layer, index) => (layer === again[image]?.[index] ? [] : [{ index, last: layers.length - 1 }])),
+  );
+  if (differing.length === 0) return 'built twice, equal';
+  // V8's compile cache depends on what was compiled when.
+  if (differing.every(({ index, last }) => index === last)) {
+    return "built twice, only the layer of V8's compile cache differs";
+  }
+  throw new Error(`built twice, it differs in layers ${differing.map(({ index }) => index + 1).join(', ')}`);
 }

@@ -8,13 +8,17 @@ export interface KrewArchive {
   readonly sha256: string;
 }
 
+const PLUGIN = 'taintkeeper';
+/** krew asks for the plugin's name. */
+export const KREW_MANIFEST = `${PLUGIN}.yaml`;
+
 /** The manifest by which krew installs `kubectl taintkeeper`. */
 export function krewManifest(version: string, homepage: string, archives: readonly KrewArchive[]): string {
   return stringify(
     {
       apiVersion: 'krew.googlecontainertools.github.com/v1alpha2',
       kind: 'Plugin',
-      metadata: { name: 'taintkeeper' },
+      metadata: { name: PLUGIN },
       spec: {
         version: `v${version}`,
         homepage,

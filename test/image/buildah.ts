@@ -18,6 +18,10 @@ export interface ImageBuild {
   readonly args?: Readonly<Record<string, string>>;
   /** The time of all files and of the image, in seconds since 1970: the same build then has the same digest, if it is reproducible. */
   readonly timestamp?: number;
+  /** Pulls base images that are not there; without it, that is an error. */
+  readonly pull?: boolean;
+  /** Such as `linux/arm64`: the tag is then the name of a list with an image for each. */
+  readonly platforms?: readonly string[];
 }
 
 /** Builds and opens images, in a storage of its own. */
@@ -25,8 +29,12 @@ export interface Buildah {
   /** @throws Error with what was printed when the build fails */
   build(tag: string, options: ImageBuild): void;
   config(tag: string): ImageConfig;
+  /** Pulls an image for the platform. @throws Error with what was printed when the registry does not answer */
+  pull(image: string, platform: string): void;
   /** Writes the image, under its name, to an archive that container runtimes import. */
   save(tag: string, archive: string): void;
+  /** The same for a list and all of its images. */
+  saveList(tag: string, archive: string): void;
   /** The image's files, as a folder, with the image's own as upper layer: whatever is written there stays out of the image. */
   mount(tag: string): string;
 }
@@ -51,16 +59,15 @@ export function createBuildah(workspace: Workspace): Buildah {
     }).trim();
 
   return {
-    build: (tag, { dockerfile, context, args = {}, timestamp }) => {
+    build: (tag, { dockerfile, context, args = {}, timestamp, pull = false, platforms }) => {
       const buildArgs = Object.entries(args).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
       const time = timestamp === undefined ? [] : ['--timestamp', String(timestamp)];
       run(
         'build',
         '--network',
         'host',
-        '--pull-never',
-        '--tag',
-        tag,
+        ...(pull ? [] : ['--pull-never']),
+        ...(platforms ? ['--platform', platforms.join(), '--manifest', tag] : ['--tag', tag]),
         '--file',
         dockerfile,
         ...time,
@@ -70,8 +77,14 @@ export function createBuildah(workspace: Workspace): Buildah {
     },
     config: (tag) =>
       (JSON.parse(run('inspect', '--type', 'image', tag)) as { OCIv1: { config: ImageConfig } }).OCIv1.config,
+    pull: (image, platform) => {
+      run('pull', '--quiet', '--platform', platform, image);
+    },
     save: (tag, archive) => {
       run('push', tag, `oci-archive:${archive}:${tag}`);
+    },
+    saveList: (tag, archive) => {
+      run('manifest', 'push', '--all', tag, `oci-archive:${archive}:${tag}`);
     },
     mount: (tag) => run('mount', run('from', '--pull-never', tag)),
   };

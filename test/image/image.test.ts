@@ -10,7 +10,7 @@ import { createWorkspace, type Workspace } from '../control-plane/workspace.ts';
 import { deploymentOf, objectsOf } from '../e2e/kubernetes-objects.ts';
 import { skipFor } from '../skip-for.ts';
 import { type Buildah, createBuildah, imageObstacle } from './buildah.ts';
-import { buildBaseImages, buildProductImage, RUNTIME_BASE } from './product-image.ts';
+import { buildProductImage, dockerfileOnStandIns, RUNTIME_BASE } from './product-image.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const IMAGE = 'localhost/taintkeeper';
@@ -34,7 +34,7 @@ describe('the container image', skipFor(imageObstacle()), () => {
   beforeAll(() => {
     workspace = createWorkspace('image');
     buildah = createBuildah(workspace);
-    buildProductImage(buildah, buildBaseImages(buildah, workspace), IMAGE, { revision: 'abc123' });
+    buildProductImage(buildah, IMAGE, { revision: 'abc123', dockerfile: dockerfileOnStandIns(buildah, workspace) });
     root = buildah.mount(IMAGE);
   });
   afterAll(() => workspace?.remove());

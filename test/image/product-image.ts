@@ -1,4 +1,4 @@
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VERSION } from '../../src/version.ts';
 import type { Workspace } from '../control-plane/workspace.ts';
@@ -6,13 +6,19 @@ import { fillBuildBase, fillRuntimeBase } from './base-images.ts';
 import type { Buildah } from './buildah.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
+const DOCKERFILE = join(ROOT, 'Dockerfile');
 export const RUNTIME_BASE = 'localhost/runtime-base';
 
-/** The arguments of the Dockerfile that name its base images. */
-export type BaseImages = Readonly<Record<'BUILD_IMAGE' | 'RUNTIME_IMAGE', string>>;
+/** The images of registries that a Dockerfile starts from, with their digests, in its order. */
+export function baseImagesOf(dockerfile = readFileSync(DOCKERFILE, 'utf8')): string[] {
+  return [...dockerfile.matchAll(/^FROM (?:--\S+ )?(\S+[/@]\S+)/gm)].map(([, image = '']) => image);
+}
 
-/** Builds stand-ins for the base images. */
-export function buildBaseImages(buildah: Buildah, workspace: Workspace): BaseImages {
+/**
+ * Builds stand-ins for the base images.
+ * @returns the Dockerfile that has them in the place of the base images
+ */
+export function dockerfileOnStandIns(buildah: Buildah, workspace: Workspace): string {
   const base = (name: string, fill: (folder: string) => void) => {
     const context = workspace.path(name);
     fill(context);
@@ -24,23 +30,37 @@ export function buildBaseImages(buildah: Buildah, workspace: Workspace): BaseIma
     return `localhost/${name}`;
   };
   const nativeModules = globSync(join(ROOT, 'node_modules/@rolldown/binding-*/*.node'));
-  return {
-    BUILD_IMAGE: base('build-base', (folder) => fillBuildBase(folder, nativeModules)),
-    RUNTIME_IMAGE: base('runtime-base', fillRuntimeBase),
-  };
+  const standIns = [
+    base('build-base', (folder) => fillBuildBase(folder, nativeModules)),
+    base('runtime-base', fillRuntimeBase),
+  ];
+  const text = readFileSync(DOCKERFILE, 'utf8');
+  const bases = baseImagesOf(text);
+  if (bases.length !== standIns.length) throw new Error(`the Dockerfile has ${bases.length} base images: ${bases}`);
+  const replaced = bases.reduce((now, image, index) => now.replace(image, standIns[index] as string), text);
+  return workspace.write('Dockerfile', replaced);
+}
+
+export interface ProductImageBuild {
+  /** For its label. */
+  readonly revision: string;
+  /** As {@link ImageBuild} has it. */
+  readonly timestamp?: number;
+  /** The project's own pulls its base images. */
+  readonly dockerfile?: string;
+  /** Such as `linux/arm64`: the result is then a list of images. */
+  readonly platforms?: readonly string[];
 }
 
 /**
- * Builds the project's Dockerfile.
- * @param build `revision` for its label, `timestamp` as {@link ImageBuild} has it
+ * Builds the project's image.
  * @throws Error with what was printed when the build fails
  */
 export function buildProductImage(
   buildah: Buildah,
-  bases: BaseImages,
   tag: string,
-  { revision, ...build }: { readonly revision: string; readonly timestamp?: number },
+  { revision, dockerfile = DOCKERFILE, ...build }: ProductImageBuild,
 ): void {
-  const args = { ...bases, VERSION, REVISION: revision };
-  buildah.build(tag, { dockerfile: join(ROOT, 'Dockerfile'), context: ROOT, args, ...build });
+  const pull = dockerfile === DOCKERFILE;
+  buildah.build(tag, { dockerfile, context: ROOT, args: { VERSION, REVISION: revision }, pull, ...build });
 }

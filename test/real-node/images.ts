@@ -6,7 +6,7 @@ import { VERSION } from '../../src/version.ts';
 import { cacheBase } from '../control-plane/go-modules.ts';
 import { createWorkspace } from '../control-plane/workspace.ts';
 import { createBuildah } from '../image/buildah.ts';
-import { buildBaseImages, buildProductImage } from '../image/product-image.ts';
+import { buildProductImage, dockerfileOnStandIns } from '../image/product-image.ts';
 import { SANDBOX_IMAGE } from './node-files.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -62,7 +62,8 @@ function productImage(report: (line: string) => void): string {
     const workspace = createWorkspace('image');
     try {
       const buildah = createBuildah(workspace);
-      buildProductImage(buildah, buildBaseImages(buildah, workspace), PRODUCT_IMAGE, { revision: 'test' });
+      const dockerfile = dockerfileOnStandIns(buildah, workspace);
+      buildProductImage(buildah, PRODUCT_IMAGE, { revision: 'test', dockerfile });
       buildah.save(PRODUCT_IMAGE, archive);
     } finally {
       workspace.remove();

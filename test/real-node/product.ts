@@ -10,7 +10,7 @@ const TIMEOUT_MS = 120_000;
 
 export interface Pod {
   readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };
-  readonly spec: { readonly nodeName?: string };
+  readonly spec: { readonly nodeName?: string; readonly containers: readonly { readonly image: string }[] };
   readonly status: {
     readonly phase: string;
     readonly podIP?: string;

@@ -30,6 +30,8 @@ export interface RealClusterOptions {
   readonly nodes?: number;
   /** An archive of the product's image; without it, the Dockerfile is built. */
   readonly productImage?: string;
+  /** Another name by which the nodes have that image. */
+  readonly productAlias?: { readonly of: string; readonly name: string };
   readonly proxyMode?: ProxyMode;
   /** Further arguments of the API server. */
   readonly apiServerArgs?: readonly string[];
@@ -133,6 +135,7 @@ async function start({ options, images, workspace, lab, cleanUp, stop }: Site): 
         proxyKubeconfig: await kubeconfig('system:kube-proxy'),
         proxyMode: options.proxyMode ?? 'iptables',
         images,
+        imageAlias: options.productAlias,
         controlPlane: number === 1 ? controlPlaneCommands(controlPlane, options.apiServerArgs ?? []) : {},
       });
     }),

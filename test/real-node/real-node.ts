@@ -80,6 +80,8 @@ export interface NodeOptions {
   readonly proxyMode: ProxyMode;
   /** Archives of images. */
   readonly images: readonly string[];
+  /** A second name for one of them. */
+  readonly imageAlias: { readonly of: string; readonly name: string } | undefined;
   /** What it runs before the rest: programs with their arguments, by name. */
   readonly controlPlane: Readonly<Record<string, readonly [string, ...string[]]>>;
 }
@@ -218,18 +220,10 @@ export function createRealNode(options: NodeOptions): RealNode {
     });
     const note = join(folder, 'images');
     if (existsSync(note)) return;
-    for (const archive of options.images) {
-      await made.run([
-        program('ctr'),
-        '--address',
-        folders.socket,
-        '--namespace',
-        'k8s.io',
-        'images',
-        'import',
-        archive,
-      ]);
-    }
+    const ctr = [program('ctr'), '--address', folders.socket, '--namespace', 'k8s.io', 'images'];
+    for (const archive of options.images) await made.run([...ctr, 'import', archive]);
+    const { imageAlias } = options;
+    if (imageAlias) await made.run([...ctr, 'tag', imageAlias.of, imageAlias.name]);
     writeFileSync(note, '');
   }
 }

@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { CHART, chartFiles, INSTALL } from '../../../scripts/chart.ts';
+import { lockedNode, TARGETS } from '../../../scripts/release/executable.ts';
 import { VERSION } from '../../../src/version.ts';
 import { deploymentOf, objectsOf } from '../../e2e/kubernetes-objects.ts';
+import { baseImagesOf } from '../../image/product-image.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const objects = objectsOf(readFileSync(INSTALL, 'utf8'));
@@ -47,13 +49,36 @@ it("nobody can claim the manifest's image: no registry can ever have a name belo
   expect(container.imagePullPolicy).toBe('IfNotPresent');
 });
 
-it('the base images of the Dockerfile are given by digest', () => {
-  const images = readFileSync(join(ROOT, 'Dockerfile'), 'utf8').matchAll(/^ARG (\w+_IMAGE)=(.*)$/gm);
-  const defaults = [...images].map(([, name, image]) => [name, image?.replace(/[0-9a-f]{64}$/, 'DIGEST')]);
-  expect(defaults).toEqual([
-    ['BUILD_IMAGE', expect.stringMatching(/^docker\.io\/library\/node:24[^@]*@sha256:DIGEST$/)],
-    ['RUNTIME_IMAGE', expect.stringMatching(/^gcr\.io\/distroless\/nodejs24-debian12:nonroot@sha256:DIGEST$/)],
+it('the base images of the Dockerfile are given by digest, where Dependabot finds it', () => {
+  expect(baseImagesOf().map((image) => image.replace(/[0-9a-f]{64}$/, 'DIGEST'))).toEqual([
+    expect.stringMatching(/^docker\.io\/library\/node:24[^@]*@sha256:DIGEST$/),
+    expect.stringMatching(/^gcr\.io\/distroless\/nodejs24-debian12:nonroot@sha256:DIGEST$/),
   ]);
+  expect(readFileSync(join(ROOT, 'Dockerfile'), 'utf8')).not.toMatch(/^ARG \w+=.*@sha256:/m);
+});
+
+it('one Node.js is in use everywhere: images, executables, tests and workflows', () => {
+  const { devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    devDependencies: Record<string, string>;
+  };
+  expect(lockedNode()).toBe(devDependencies.node);
+  const [major] = lockedNode().split('.');
+  const named = ['Dockerfile', 'action.yml', ...globSync('.github/workflows/*', { cwd: ROOT })].flatMap((file) => [
+    ...readFileSync(join(ROOT, file), 'utf8').matchAll(/(?:library\/node:|distroless\/nodejs|node-version: ")(\d+)/g),
+  ]);
+  expect(named.length).toBeGreaterThan(4);
+  expect(new Set(named.map(([, version]) => version))).toEqual(new Set([major]));
+});
+
+it('the Node.js of executables is locked with the sums of its packages', () => {
+  const lock = JSON.parse(readFileSync(join(ROOT, 'scripts/release/node/package-lock.json'), 'utf8')) as {
+    packages: Record<string, { integrity?: string }>;
+  };
+  const packages = Object.entries(lock.packages).filter(([path]) => path !== '');
+  expect(packages.map(([path]) => path)).toEqual(
+    expect.arrayContaining(TARGETS.map(({ nodeArch }) => `node_modules/node-linux-${nodeArch}`)),
+  );
+  for (const [, { integrity }] of packages) expect(integrity).toMatch(/^sha512-/);
 });
 
 it("the Deployment's arguments are ones that the program knows", () => {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { changesOf } from '../../../scripts/release/chart.ts';
-import { krewManifest } from '../../../scripts/release/krew.ts';
+import { TARGETS } from '../../../scripts/release/executable.ts';
+import { KREW_MANIFEST, krewManifest } from '../../../scripts/release/krew.ts';
 import { releaseNotes } from '../../../scripts/release/notes.ts';
 import { imagesOf, namedVersions } from '../../../scripts/release/versions.ts';
 
@@ -52,10 +54,28 @@ it('the images of a manifest are those of its Deployments', () => {
   expect(imagesOf('kind: Namespace\n---\nspec: {template: {spec: {containers: [{image: a:1}]}}}\n')).toEqual(['a:1']);
 });
 
-it("krew's manifest names each archive with its sum", () => {
-  const archive = { os: 'linux', arch: 'amd64', url: 'https://example.com/a.tar.gz', sha256: 'ab12' };
-  const manifest = krewManifest('1.2.3', 'https://example.com', [archive]);
-  expect(manifest).toContain('version: v1.2.3');
-  expect(manifest).toContain('uri: https://example.com/a.tar.gz');
-  expect(manifest).toContain('sha256: ab12');
+it('the manifest for krew keeps its rules, which its own validation checks', () => {
+  const archives = TARGETS.map(({ arch }) => ({
+    os: 'linux',
+    arch,
+    url: `https://example.com/${arch}.tar.gz`,
+    sha256: 'ab'.repeat(32),
+  }));
+  const { metadata, spec } = parse(krewManifest('1.2.3', 'https://example.com', archives)) as {
+    metadata: { name: string };
+    spec: { version: string; shortDescription: string; platforms: object[] };
+  };
+  // `kubectl taintkeeper`.
+  expect(metadata.name).toBe('taintkeeper');
+  expect(KREW_MANIFEST).toBe(`${metadata.name}.yaml`);
+  expect(spec.version).toBe('v1.2.3');
+  expect(spec.shortDescription).toMatch(/^\S.{10,48}\S$/);
+  expect(spec.platforms).toEqual(
+    archives.map(({ os, arch, url, sha256 }) => ({
+      selector: { matchLabels: { os, arch } },
+      uri: url,
+      sha256,
+      bin: 'taintkeeper',
+    })),
+  );
 });
