@@ -5,7 +5,6 @@ import { describeWithControlPlane } from '../control-plane/describe-with-control
 import { NAMESPACE, type Replica, SERVICE } from '../control-plane/replicas.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { readmeBlocks } from '../readme.ts';
 import {
   caBundles,
   dropTaints,
@@ -84,22 +83,6 @@ describeWithControlPlane('an installation, from nothing', {}, (cp) => {
       '--all',
     ]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  });
-
-  it('looks as the README says', async () => {
-    const [block = ''] = readmeBlocks('kubectl get taintpolicies,tolerationpolicies');
-    const [, get, drop] =
-      /^\$ kubectl get taintpolicies,tolerationpolicies\n([\s\S]*?)^\$ kubectl taint .*\n([\s\S]*)$/m.exec(block) ?? [];
-    const ageless = (text = '') => text.replaceAll(/ \d+m?\d*s?$/gm, ' AGE').trimEnd();
-    await waitUntil(
-      async () => {
-        const { stdout } = await cp().kubectl(['get', 'taintpolicies,tolerationpolicies']);
-        return ageless(stdout) === ageless(get) ? true : undefined;
-      },
-      { timeoutMs: 20_000, otherwise: () => `not as in the README: ${get}` },
-    );
-    const { stderr } = await cp().kubectl(['taint', 'node', 'cp-1', 'node-role.kubernetes.io/control-plane-']);
-    expect(stderr.trimEnd()).toBe(drop?.trimEnd());
   });
 
   it('is not changed by a second kubectl apply, nor by another leader', async () => {
