@@ -122,7 +122,7 @@ export function recordOf(
   const taints = survivingOn(
     node,
     surviving.filter((policy) => policy.selectsNode(node.labels)),
-    isKnown && !forgets ? before.taints.filter(isUnwanted) : [],
+    isKnown && !forgets ? before.taints.filter((taint) => taint.missingSince === undefined && isUnwanted(taint)) : [],
   );
   const present = valuesOf([...node.taints, ...taints]);
   const isSame = isKnown || before === undefined || sameMachine(before.machine, machine);

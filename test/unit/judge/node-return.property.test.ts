@@ -1,0 +1,117 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import {
+  MAX_RECORDED_TAINTS,
+  type NodeRecord,
+  owedTaints,
+  type RecordedNode,
+  recordOf,
+} from '../../../src/judge/node-return.ts';
+import type { Machine } from '../../../src/kubernetes/machine.ts';
+import { formatTaint, identity, type Taint } from '../../../src/kubernetes/taint.ts';
+import { recordFields, viewRecord } from '../../../src/objects/node-record.ts';
+import type { PolicySet } from '../../../src/policy/policy-set.ts';
+import { policySet } from '../policy/policies.ts';
+
+const HOUR = 3_600_000;
+const RETENTION_MS = 24 * HOUR;
+
+const taint: fc.Arbitrary<Taint> = fc.record({
+  key: fc.constantFrom('a', 'b', 'example.com/c', 'free'),
+  value: fc.constantFrom('', 'x', 'y'),
+  effect: fc.constantFrom('NoSchedule', 'NoExecute'),
+});
+const taints = fc.uniqueArray(taint, { selector: identity, maxLength: 5 });
+const machine: fc.Arbitrary<Machine> = fc.record({
+  systemUUID: fc.constantFrom('', 'one', 'two'),
+  providerID: fc.constantFrom('', 'p'),
+});
+const node = fc.record({
+  uid: fc.constantFrom('first', 'second', 'third'),
+  pool: fc.constantFrom('gpu', 'cpu'),
+  taints,
+  remembered: fc.option(taints, { nil: undefined }),
+  machine,
+});
+
+type SeenNode = typeof node extends fc.Arbitrary<infer Seen> ? Seen : never;
+
+/** What a leader sees next: a node, or none, and the time that has gone by. */
+const step = fc.record({
+  node: fc.option(node, { nil: undefined }),
+  afterMs: fc.integer({ min: 0, max: 30 * HOUR }),
+  policies: fc.constantFrom<PolicySet>(
+    policySet({}),
+    policySet({ taint: { p: protecting('a'), q: protecting('*') } }),
+    policySet({ taint: { p: protecting('a', 'gpu'), r: protecting('example.com/*', 'cpu') } }),
+  ),
+  forgets: fc.boolean(),
+});
+
+function protecting(key: string, pool?: string) {
+  return {
+    mode: 'Restore' as const,
+    taints: [{ key }],
+    deletedNodeRetentionSeconds: RETENTION_MS / 1000,
+    ...(pool === undefined ? {} : { nodeSelector: { matchLabels: { pool } } }),
+  };
+}
+
+function asRecorded({ uid, pool, taints, remembered, machine }: SeenNode): RecordedNode {
+  return {
+    name: 'n1',
+    uid,
+    labels: { pool },
+    taints,
+    remembered: remembered?.map(formatTaint).join(', '),
+    allowRemoval: undefined,
+    machine,
+  };
+}
+
+/** As a leader reads it that has just begun. */
+function stored(record: NodeRecord | undefined): NodeRecord | undefined {
+  return record && viewRecord(JSON.parse(JSON.stringify(recordFields(record, undefined))));
+}
+
+it('a record is what the API server takes, is written only for a change, and says to the next leader what it said to this one', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
+      let now = Date.parse('2026-11-22T12:00:00.250Z');
+      let record: NodeRecord | undefined;
+      let known = new Map<string, Taint>();
+      for (const { node, afterMs, policies, forgets } of steps) {
+        now += afterMs;
+        const keeping = { policies: policies.taintPolicies, now, forgets };
+        const seen = node && asRecorded(node);
+        const next = recordOf(record, seen, keeping);
+
+        // A restart between any two steps makes no difference.
+        expect(recordOf(stored(record), seen, keeping)).toEqual(next);
+        expect(stored(next)).toEqual(next);
+        // What is seen again is no change.
+        expect(recordOf(next, seen, keeping)).toEqual(next);
+
+        const recorded = next?.taints ?? [];
+        expect(new Set(recorded.map(identity)).size).toBe(recorded.length);
+        expect(recorded.length).toBeLessThanOrEqual(MAX_RECORDED_TAINTS);
+        // Nothing is recorded that neither the node had nor the record before.
+        const sources = new Map(known);
+        for (const one of [...(seen?.taints ?? []), ...(node?.remembered ?? [])]) sources.set(formatTaint(one), one);
+        for (const one of recorded) expect([...sources.keys()]).toContain(formatTaint(one));
+        // Nothing comes back that no policy protects, and nothing once the retention is over.
+        if (next && seen) {
+          for (const { policy, taint } of owedTaints(next, seen, policies.taintPolicies, now)) {
+            expect(policy.protectedBy(taint)).toBeDefined();
+          }
+        }
+        if (next?.deletedAt !== undefined && policies.taintPolicies.length > 0) {
+          expect(now - next.deletedAt).toBeLessThan(RETENTION_MS);
+        }
+        record = next;
+        known = new Map(recorded.map((one) => [formatTaint(one), one]));
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
