@@ -1,8 +1,9 @@
+import type { Level } from '../explain/sections.ts';
 import { count, printable } from '../kubernetes/text.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
 import { addedTo, type Cleaned, type CleaningOptions, titleOf } from './cleanup-cluster.ts';
 import type { OutputFormat } from './options.ts';
-import { columns, formatAs, type Look } from './output.ts';
+import { columns, formatAs, type Look, type TableCell } from './output.ts';
 
 type Told = Pick<CleaningOptions, 'tolerations' | 'dryRun'>;
 
@@ -26,6 +27,8 @@ function data(cleaned: readonly Cleaned[], { tolerations, dryRun }: Told): objec
   };
 }
 
+const LEVELS: Readonly<Record<Cleaned['result'], Level>> = { removed: 'ok', failed: 'failed', skipped: 'quiet' };
+
 /** As kubectl says it. */
 const SUFFIXES = { none: '', client: ' (dry run)', server: ' (server dry run)' } as const;
 
@@ -35,10 +38,11 @@ function table(cleaned: readonly Cleaned[], { tolerations, dryRun }: Told, look:
   const rows = cleaned.flatMap(({ leftover, result }) => {
     const title = printable(titleOf(leftover));
     const added = addedTo(leftover).map(formatToleration);
+    const cell: TableCell = { text: `${result}${suffix}`, level: LEVELS[result] };
     return [
-      ...leftover.annotations.map(({ name, value }) => [title, `annotation ${name}: ${value}`, `${result}${suffix}`]),
-      ...added.map((text) => [title, `toleration ${text}`, tolerations ? `${result}${suffix}` : 'kept']),
-    ].map((row) => row.map(printable));
+      ...leftover.annotations.map(({ name, value }) => [title, printable(`annotation ${name}: ${value}`), cell]),
+      ...added.map((text) => [title, printable(`toleration ${text}`), tolerations ? cell : 'kept']),
+    ];
   });
   const problems = cleaned.flatMap(({ leftover, problem }) =>
     problem === undefined ? [] : [`${printable(titleOf(leftover))}: ${printable(problem)}\n`],

@@ -1,9 +1,10 @@
 import { excludingVirtualNodes, type Obstacle } from '../coverage/coverage.ts';
 import type { PriorityFinding } from '../coverage/node-critical.ts';
 import type { CoverageReport, ReportedCell, ReportedDaemonSet, ReportedGroup } from '../coverage/report.ts';
+import type { StateCell } from '../explain/sections.ts';
 import { atMost, printable, shellWord } from '../kubernetes/text.ts';
 import type { OutputFormat } from './options.ts';
-import { columns, formatAs, type Look, namesIn } from './output.ts';
+import { columns, formatAs, type Look, namesIn, textOf } from './output.ts';
 
 /** The result of `taintkeeper coverage` as text. */
 export function formatCoverage(
@@ -83,7 +84,7 @@ function matrices({ nodeGroups, daemonSets }: CoverageReport, look: Look): strin
       ...daemonSet.cells.map((cell, index) => formatCell(cell, nodeGroups[index])),
     ]),
   ];
-  const widthOf = (column: number) => 2 + Math.max(...rows.map((row) => row[column]?.length ?? 0));
+  const widthOf = (column: number) => 2 + Math.max(...rows.map((row) => textOf(row[column]).length));
   const room = (look.width ?? Number.POSITIVE_INFINITY) - widthOf(0) + 2;
   const blocks: number[][] = [];
   for (const [index] of nodeGroups.entries()) {
@@ -132,15 +133,21 @@ const WORDS: Readonly<Record<Obstacle['kind'], string>> = {
 function formatCell(
   { runs, evictions = [], passing, obstacles = [], pods }: ReportedCell,
   group: ReportedGroup | undefined,
-): string {
+): StateCell {
   const { scheduled = 0, missing = [], staying = [] } = pods ?? {};
-  if (group?.virtual !== undefined) return runs ? 'pending' : 'virtual';
+  if (group?.virtual !== undefined) {
+    return runs ? { text: 'pending', level: 'attention' } : { text: 'virtual', level: 'quiet' };
+  }
   if (runs) {
     const found = missing.length > 0 ? `runs ${scheduled}/${scheduled + missing.length}` : 'runs';
-    return evictions.length > 0 ? `${found} (${Math.min(...evictions.map(({ seconds }) => seconds))} s)` : found;
+    const seconds = evictions.map((eviction) => eviction.seconds);
+    const text = seconds.length > 0 ? `${found} (${Math.min(...seconds)} s)` : found;
+    return { text, level: missing.length + seconds.length === 0 ? 'ok' : 'attention' };
   }
-  const reason = passing ? 'waits' : [...new Set(obstacles.map(({ kind }) => WORDS[kind]))].join('+');
-  return staying.length > 0 ? `${reason} (${staying.length} stay)` : reason;
+  const kinds = [...new Set(obstacles.map(({ kind }) => kind))];
+  const reason = passing ? 'waits' : kinds.map((kind) => WORDS[kind]).join('+');
+  if (staying.length > 0) return { text: `${reason} (${staying.length} stay)`, level: 'attention' };
+  return { text: reason, level: passing ? 'attention' : kinds.join() === 'taint' ? 'failed' : 'quiet' };
 }
 
 function gapTables({ gaps }: CoverageReport, look: Look): string[] {

@@ -6,11 +6,12 @@ import { AREAS, type CheckResult, type Diagnosis, diagnose, runChecks, type Verd
 import { CHECKS, IS_INSTALLED } from '../doctor/checks.ts';
 import { gatherFacts } from '../doctor/gather.ts';
 import type { Place } from '../doctor/installation.ts';
+import type { Level } from '../explain/sections.ts';
 import { count, printable } from '../kubernetes/text.ts';
 import { VERSION } from '../version.ts';
 import { asInputError, CLUSTER_OPTIONS } from './cluster-options.ts';
 import { EXIT, type OutputFormat, outputOption } from './options.ts';
-import { columns, formatAs, type Look, usesColors, withProgress } from './output.ts';
+import { columns, formatAs, type Look, type TableCell, usesColors, withProgress } from './output.ts';
 
 interface DoctorOptions extends ClusterChoice, Place {
   readonly output: OutputFormat;
@@ -40,9 +41,16 @@ function everything({ verdict, summary, checks }: Diagnosis, look: Look): string
   )}`;
 }
 
-function rows({ area, name, state, evidence, remedy }: CheckResult): string[][] {
+const LEVELS: Readonly<Record<CheckResult['state'], Level>> = {
+  ok: 'ok',
+  trouble: 'failed',
+  note: 'attention',
+  skipped: 'quiet',
+};
+
+function rows({ area, name, state, evidence, remedy }: CheckResult): TableCell[][] {
   return [
-    [area, name, state, printable(evidence)],
+    [area, name, { text: state, level: LEVELS[state] }, printable(evidence)],
     ...(remedy === undefined ? [] : [['', '', '', `-> ${printable(remedy)}`]]),
   ];
 }

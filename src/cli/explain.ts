@@ -17,7 +17,7 @@ import {
   type Workload,
 } from './explain-input.ts';
 import { EXIT, type OutputFormat, outputOption } from './options.ts';
-import { columns, formatAs, type Look, namesIn, withProgress } from './output.ts';
+import { columns, formatAs, type Look, namesIn, type TableCell, withProgress } from './output.ts';
 
 interface ExplainOptions extends ClusterChoice {
   readonly output: OutputFormat;
@@ -137,16 +137,17 @@ export function explanationText({ sections, next }: Explanation, look: Look): st
 function sectionText(section: Section, look: Look): string {
   if ('lines' in section) return section.lines.map((line) => `${printable(line)}\n`).join('');
   const { head, rows } = section;
-  const cells = rows.map((row) => row.map((cell) => printable(cellText(cell, look))));
+  const cells = rows.map((row) => row.map((cell) => tableCell(cell, look)));
   return columns([head.map((title) => title.toUpperCase()), ...cells], look);
 }
 
 /** So many names of nodes say enough of many. */
 const NAMES = 4;
 
-function cellText(cell: Cell, look: Look): string {
-  if (typeof cell === 'string') return cell;
-  return 'nodes' in cell ? namesIn(cell.nodes, NAMES, look) : cell.text;
+function tableCell(cell: Cell, look: Look): TableCell {
+  if (typeof cell === 'string') return printable(cell);
+  if ('level' in cell) return cell;
+  return 'nodes' in cell ? namesIn(cell.nodes, NAMES, look) : printable(cell.text);
 }
 
 /** A command stands in a line of its own, to be copied. */

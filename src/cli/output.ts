@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import { stringify } from 'yaml';
+import type { StateCell } from '../explain/sections.ts';
 import { atMost, printable } from '../kubernetes/text.ts';
 import type { OutputFormat } from './options.ts';
 
@@ -84,18 +85,19 @@ const MIN_WRAPPED = 16;
  * Rows of a table as text, each column as wide as its widest cell; the first row is the headings. Where the lines would be too long, the
  * last column is broken into lines of its own.
  */
-export function columns(rows: readonly (readonly string[])[], look: Look = PLAIN): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+export function columns(rows: readonly (readonly TableCell[])[], look: Look = PLAIN): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => textOf(row[column]).length)));
   const last = widths.length - 1;
   const before = widths.slice(0, last).reduce((sum, width) => sum + width + GAP, 0);
   const room = (look.width ?? Number.POSITIVE_INFINITY) - before;
   return rows
     .map((row, index) => {
-      const [end = '', ...further] = room < MIN_WRAPPED ? [row[last] ?? ''] : linesOf(row[last] ?? '', room);
-      const cells = [...row.slice(0, last), end].map((cell, column) => {
-        const style = look.colors ? (index === 0 ? 'bold' : column > 0 ? styleOf(cell) : undefined) : undefined;
-        const text = style === undefined ? cell : styleText(style, cell, { validateStream: false });
-        return `${text}${' '.repeat((widths[column] ?? 0) - cell.length)}`;
+      const [end = '', ...further] = room < MIN_WRAPPED ? [textOf(row[last])] : linesOf(textOf(row[last]), room);
+      const cells = row.map((cell, column) => {
+        const text = column === last ? end : textOf(cell);
+        const style = index === 0 ? 'bold' : typeof cell === 'string' ? undefined : STYLES[cell.level];
+        const shown = look.colors && style ? styleText(style, text, { validateStream: false }) : text;
+        return `${shown}${' '.repeat((widths[column] ?? 0) - text.length)}`;
       });
       const lines = [cells.join(' '.repeat(GAP)), ...further.map((line) => `${' '.repeat(before)}${line}`)];
       return lines.map((line) => `${line.trimEnd()}\n`).join('');
@@ -115,17 +117,15 @@ function linesOf(text: string, length: number): string[] {
   return lines;
 }
 
-/** Words that say how something stands, whatever the table. */
-const STYLES = [
-  ['red', /^(denied|missing|trouble|taint|no|failed)$/],
-  ['yellow', /^(patched|settling|removed|waits|not yet|note|runs .+|\S+ \(\d+ stay\))$/],
-  ['green', /^(allowed|protected|asked|runs|yes|ok)$/],
-  ['dim', /^(free|own|skipped|-|(selector|affinity|nodeName|taint)(\+\w+)*)$/],
-] as const;
+/** A cell of a table, with a colour where it says how something stands. */
+export type TableCell = string | StateCell;
 
-function styleOf(cell: string) {
-  return STYLES.find(([, words]) => words.test(cell))?.[0];
+/** What stands in a cell. */
+export function textOf(cell: TableCell | undefined = ''): string {
+  return typeof cell === 'string' ? cell : cell.text;
 }
+
+const STYLES = { failed: 'red', attention: 'yellow', ok: 'green', quiet: 'dim' } as const;
 
 /**
  * Whether to colour what goes to the stream: on a terminal that can, unless NO_COLOR or FORCE_COLOR=0 says no. FORCE_COLOR

@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
 import type { Admission } from '../admission/admit.ts';
+import type { Level } from '../explain/sections.ts';
 import { KUBECTL_YAML } from '../files/documents.ts';
 import type { Outcome } from '../judge/decision.ts';
 import { printable } from '../kubernetes/text.ts';
@@ -56,6 +57,12 @@ function data({ reviewed, others }: Review, patched: boolean): object {
   };
 }
 
+const VERDICT_LEVELS: Readonly<Record<Admission['verdict'], Level>> = {
+  allowed: 'ok',
+  patched: 'attention',
+  denied: 'failed',
+};
+
 const HEADINGS = ['OBJECT', 'OPERATION', 'VERDICT', 'POLICY', 'WHAT'];
 
 function table({ reviewed, others }: Review, patched: boolean, look: Look): string {
@@ -64,7 +71,8 @@ function table({ reviewed, others }: Review, patched: boolean, look: Look): stri
     const found = admission.violations.map(({ policy, outcome, subject }) => [policy, `${outcome} ${subject}`]);
     const findings = found.length > 0 ? found : annotated(admission.patch).map((what) => ['', what]);
     const [first = ['', ''], ...rest] = findings;
-    return [[object, operation, admission.verdict, ...first], ...rest.map((finding) => ['', '', '', ...finding])];
+    const verdict = { text: admission.verdict, level: VERDICT_LEVELS[admission.verdict] };
+    return [[object, operation, verdict, ...first], ...rest.map((finding) => ['', '', '', ...finding])];
   });
   const messages = reviewed.flatMap(({ admission }) => (admission.message === undefined ? [] : [admission.message]));
   return [

@@ -5,7 +5,7 @@ import type { Assignment, Assignments } from '../talos/assignment.ts';
 import { ownLabels } from '../talos/declaration.ts';
 import type { Finding } from '../talos/drift.ts';
 import type { OutputFormat } from './options.ts';
-import { columns, formatAs, type Look, namesIn } from './output.ts';
+import { columns, formatAs, type Look, namesIn, type TableCell } from './output.ts';
 
 /** What became of each node. */
 export interface Drift extends Omit<Assignments, 'assigned'> {
@@ -44,16 +44,16 @@ function table(drift: Drift, look: Look): string {
   const drifted = compared.filter(({ findings }) => findings.length > 0);
   const rows = drifted.flatMap(({ node, declaration, by, findings }) =>
     findings.map((finding, index) => [
-      ...(index === 0 ? [node.name, declaration.configuration.source, by] : ['', '', '']),
-      finding.problem,
-      `${finding.kind} ${finding.live ?? finding.declared}`,
-      declaredIn(finding),
+      ...(index === 0 ? [node.name, declaration.configuration.source, by] : ['', '', '']).map(printable),
+      problemCell(finding),
+      printable(`${finding.kind} ${finding.live ?? finding.declared}`),
+      printable(declaredIn(finding)),
     ]),
   );
   const commands = drifted.flatMap(({ findings }) => findings.map(({ mend }) => `  ${command(mend)}\n`));
   const isEvicting = drifted.some(({ findings }) => findings.some(evicts));
   return [
-    ...(rows.length > 0 ? [columns([HEADINGS, ...rows.map((row) => row.map(printable))], look), '\n'] : []),
+    ...(rows.length > 0 ? [columns([HEADINGS, ...rows], look), '\n'] : []),
     `${compared.length} ${compared.length === 1 ? 'node' : 'nodes'} compared, ${compared.length - drifted.length} as declared\n`,
     ...takenByRole(drift, look).map((line) => `${printable(line)}\n`),
     ...[...Map.groupBy(unassigned, ({ why }) => why)].map(([why, found]) => {
@@ -86,6 +86,10 @@ function takenByRole({ compared, unused }: Drift, look: Look): string[] {
     );
     return `${found.length} taken for ${configuration.source} by role, having the labels of no other file: ${names}`;
   });
+}
+
+function problemCell({ problem }: Finding): TableCell {
+  return problem === 'missing' ? { text: problem, level: 'failed' } : problem;
 }
 
 /** `gpu.yaml:9:5`, with the value where the node has another one. */

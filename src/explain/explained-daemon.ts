@@ -15,11 +15,13 @@ import {
   type Explanation,
   type Facts,
   filled,
+  type Level,
   managedFieldsOf,
   namedBy,
   type PolicyTrouble,
   policiesIn,
   type Section,
+  type StateCell,
   type Step,
   selectedText,
   selectingFirst,
@@ -125,6 +127,12 @@ function troublesFor({ policies: found }: DaemonExplanation, policies: Facts['po
   return troublesOf(policies, ({ kind, name }) => selecting.some((one) => one.kind === kind && one.policy === name));
 }
 
+const LEVELS: Readonly<Record<TolerationOnDaemon['state'], Level>> = { missing: 'failed', asked: 'ok', own: 'quiet' };
+
+const YES: StateCell = { text: 'yes', level: 'ok' };
+const NOT_YET: StateCell = { text: 'not yet', level: 'attention' };
+const NO: StateCell = { text: 'no', level: 'failed' };
+
 /** The explanation in words. */
 export function wordsOfDaemon(explained: ExplainedDaemon): Explanation {
   const { kind, namespace, name, optsOut, tolerations, policies, places, writtenBy, managedBy, gaps, pod } = explained;
@@ -135,7 +143,7 @@ export function wordsOfDaemon(explained: ExplainedDaemon): Explanation {
         ? { lines: [`${kind} ${namespace}/${name} has no tolerations of its own, and no policy wants one there`] }
         : {
             head: ['Toleration', 'State', 'Why'],
-            rows: tolerations.map((one) => [one.toleration, one.state, whyOf(one)]),
+            rows: tolerations.map((one) => [one.toleration, { text: one.state, level: LEVELS[one.state] }, whyOf(one)]),
           },
       {
         lines: [
@@ -160,7 +168,7 @@ export function wordsOfDaemon(explained: ExplainedDaemon): Explanation {
         rows: places.map(({ nodes, runs, why, passing }) => [
           String(nodes.length),
           { nodes },
-          runs ? 'yes' : passing ? 'not yet' : 'no',
+          runs ? YES : passing ? NOT_YET : NO,
           why.join('; '),
         ]),
       },

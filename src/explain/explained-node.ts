@@ -12,12 +12,14 @@ import {
   type KeptValue,
   type NodeExplanation,
   type TaintOnNode,
+  type TaintState,
 } from './node-explanation.ts';
 import {
   closing,
   type Explanation,
   type Facts,
   filled,
+  type Level,
   managedFieldsOf,
   namedBy,
   type PolicyTrouble,
@@ -86,6 +88,15 @@ export function explainedNode(
   };
 }
 
+const LEVELS: Readonly<Record<TaintState, Level>> = {
+  missing: 'failed',
+  settling: 'attention',
+  removed: 'attention',
+  protected: 'ok',
+  guarded: 'quiet',
+  free: 'quiet',
+};
+
 /** The explanation in words. */
 export function wordsOfNode(explained: ExplainedNode): Explanation {
   const { name, taints, policies, writtenBy, misplacedPods, remainingStartupTaints: startup } = explained;
@@ -95,7 +106,11 @@ export function wordsOfNode(explained: ExplainedNode): Explanation {
         ? { lines: [`node ${name} has no taints, and no policy wants one there`] }
         : {
             head: ['Taint', 'State', 'Why'],
-            rows: taints.map((one) => [formatTaint(one.taint), one.state, why(one, explained)]),
+            rows: taints.map((one) => [
+              formatTaint(one.taint),
+              { text: one.state, level: LEVELS[one.state] },
+              why(one, explained),
+            ]),
           },
       {
         lines: [

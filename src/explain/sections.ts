@@ -24,7 +24,16 @@ export interface Lines {
   readonly lines: readonly string[];
 }
 
-export type Cell = string | PolicyCell | NodesCell;
+export type Cell = string | StateCell | PolicyCell | NodesCell;
+
+/** How much somebody has to look at it; `quiet` for what is of no concern. */
+export type Level = 'failed' | 'attention' | 'ok' | 'quiet';
+
+/** A word for the state of the row. */
+export interface StateCell {
+  readonly text: string;
+  readonly level: Level;
+}
 
 export interface PolicyCell {
   readonly text: string;

@@ -1,7 +1,7 @@
 import { isNotFound } from '../cluster/client/api-error.ts';
 import { explainedDaemonSet, wordsOfDaemon } from '../explain/explained-daemon.ts';
 import { explainedNode, type LeaderOnNode, wordsOfNode } from '../explain/explained-node.ts';
-import type { Cell, Explanation, Facts, PolicyCell, Section, Step } from '../explain/sections.ts';
+import type { Cell, Explanation, Facts, PolicyCell, Section, StateCell, Step } from '../explain/sections.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import type { ClusterObjects, PageSources } from './state-feed.ts';
 
@@ -26,7 +26,7 @@ export type ShownSection =
     };
 
 /** Of nodes, the first few by name. */
-export type ShownCell = string | PolicyCell | { readonly nodes: readonly string[]; readonly more: number };
+export type ShownCell = string | StateCell | PolicyCell | { readonly nodes: readonly string[]; readonly more: number };
 
 /** It is not explained, and the message says why to whoever asked. */
 export class UnexplainedError extends Error {

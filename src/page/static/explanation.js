@@ -1,7 +1,6 @@
 // @ts-check
 /** @import { ShownCell, ShownExplanation, ShownSection } from '../explanations.ts' */
 /** @import { PageDecision } from '../state.ts' */
-/** @import { Level } from './troubles.js' */
 import { breakable, byId, fill, h, signed } from './dom.js';
 import { explain } from './fixes.js';
 import { fixLine } from './panel-parts.js';
@@ -79,18 +78,6 @@ async function answerTo(path) {
   }
 }
 
-/** @type {Readonly<Record<string, Level>>} words by which a row is found */
-const LEVELS = {
-  missing: 'failed',
-  no: 'failed',
-  settling: 'attention',
-  removed: 'attention',
-  'not yet': 'attention',
-  protected: 'ok',
-  asked: 'ok',
-  yes: 'ok',
-};
-
 /**
  * What is shown of the object that was chosen.
  * @typedef {object} Details
@@ -161,11 +148,9 @@ function sectionOf(section) {
  * @param {number} column
  */
 function cellOf(cell, column) {
-  if (typeof cell !== 'string')
-    return h('td', { class: 'mono' }, ...('nodes' in cell ? nodesOf(cell) : policyOf(cell)));
-  const level = column > 0 ? LEVELS[cell] : undefined;
-  if (level) return h('td', {}, signed(level, cell));
-  return h('td', column === 0 ? { class: 'mono' } : {}, ...breakable(cell));
+  if (typeof cell === 'string') return h('td', column === 0 ? { class: 'mono' } : {}, ...breakable(cell));
+  if ('level' in cell) return h('td', {}, cell.level === 'quiet' ? cell.text : signed(cell.level, cell.text));
+  return h('td', { class: 'mono' }, ...('nodes' in cell ? nodesOf(cell) : policyOf(cell)));
 }
 
 /** @param {{ readonly text: string; readonly policy: string }} cell */

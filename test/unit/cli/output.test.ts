@@ -52,19 +52,21 @@ describe('a table', () => {
 
   it('has colours that take no place', () => {
     const verdicts = [
-      ['OBJECT', 'VERDICT', 'WHAT'],
-      ['denied', 'denied', '-'],
-      ['b', 'runs 1/2', 'c'],
-      ['c', 'allowed', 'd'],
-    ];
+      ['OBJECT', 'VERDICT', 'NODES'],
+      ['denied', { text: 'denied', level: 'failed' }, 'failed, missing'],
+      ['b', { text: 'runs 1/2', level: 'attention' }, 'failed'],
+      ['c', { text: 'allowed', level: 'ok' }, 'no'],
+      ['d', { text: 'free', level: 'quiet' }, 'ok'],
+    ] as const;
     const painted = columns(verdicts, look({ colors: true }));
     expect(stripVTControlCharacters(painted)).toBe(columns(verdicts));
-    const [heading, denied, running, allowed] = painted.split('\n');
+    const [heading, denied, running, allowed, free] = painted.split('\n');
     expect(heading).toContain('\u001b[1mOBJECT\u001b[22m');
-    // The name of an object says nothing of how it stands.
-    expect(denied).toBe('denied  \u001b[31mdenied\u001b[39m    \u001b[2m-\u001b[22m');
-    expect(running).toContain('\u001b[33mruns 1/2');
-    expect(allowed).toContain('\u001b[32mallowed');
+    // The name of an object says nothing of how it stands, in whatever column.
+    expect(denied).toBe('denied  \u001b[31mdenied\u001b[39m    failed, missing');
+    expect(running).toBe('b       \u001b[33mruns 1/2\u001b[39m  failed');
+    expect(allowed).toBe('c       \u001b[32mallowed\u001b[39m   no');
+    expect(free).toBe('d       \u001b[2mfree\u001b[22m      ok');
   });
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { explanationText } from '../../../src/cli/explain.ts';
 import { wordsOfNode } from '../../../src/explain/explained-node.ts';
 import { explainNode } from '../../../src/explain/node-explanation.ts';
+import type { Cell } from '../../../src/explain/sections.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import type { TaintPolicy } from '../../../src/policy/policy.ts';
@@ -106,7 +107,7 @@ describe('each taint of a node', () => {
           rows: [
             [
               'gpu=true:NoSchedule',
-              'removed',
+              { text: 'removed', level: 'attention' },
               'removed by somebody whom a exempts (spec.exempt), as the annotation taintkeeper.dev/removed says',
             ],
           ],
@@ -172,7 +173,9 @@ describe('a taint that the node carries with another value', () => {
       ...{ name: 'n1', writtenBy: undefined, troubles: [], events: [], notes: [] },
     });
     const [table] = words.sections;
-    return table && 'rows' in table ? table.rows.flatMap(([, state, why]) => (state === 'missing' ? [why] : [])) : [];
+    const isMissing = (cell: Cell | undefined) =>
+      typeof cell === 'object' && 'level' in cell && cell.text === 'missing';
+    return table && 'rows' in table ? table.rows.flatMap(([, state, why]) => (isMissing(state) ? [why] : [])) : [];
   };
 
   it.each(['Restore', 'Deny'] as const)('can be changed back in mode %s once its removal is announced', (mode) => {
