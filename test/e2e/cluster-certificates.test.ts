@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { issueCa, issueServing } from '../../src/certs/issue.ts';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { NAMESPACE, SERVICE } from '../control-plane/replicas.ts';
@@ -15,6 +15,7 @@ import { base64, certificateData, expiredCaData } from './certificate-data.ts';
 import {
   CERTIFICATES,
   caBundles,
+  configurationPath,
   type Installation,
   install,
   LEASE,
@@ -24,7 +25,7 @@ import {
   waitUntilProtected,
 } from './installation.ts';
 import { runTaintkeeper } from './run-taintkeeper.ts';
-import { MOMENT_MS, NONE_FAILED, startTrustProber } from './trust-prober.ts';
+import { NONE_FAILED, startTrustProber } from './trust-prober.ts';
 
 async function putCertificates(cp: ControlPlane, data: Record<string, string>): Promise<void> {
   await cp.request(admin, 'DELETE', CERTIFICATES);
@@ -70,7 +71,7 @@ describeWithControlPlane('replicas that start', {}, (cp) => {
     await installation.proxy.waitForReady('a', 'b', 'c');
     await waitUntilProtected(cp(), 'cp-1');
     // So that some are made with the bundles as they were a moment ago.
-    await delay(2 * MOMENT_MS);
+    await prober.caughtUp();
     await Promise.all([stream.stop(), prober.stop()]);
 
     expect(stream.take()).toMatchObject({ passed: 0, failed: [] });
@@ -112,11 +113,27 @@ describeWithControlPlane('replicas that start', {}, (cp) => {
       timeoutMs: 30_000,
       otherwise: () => 'the new version did not register the webhook',
     });
-    // Long enough for anybody who disagrees to say so.
-    await delay(3_000);
-    await stream.stop();
     // Each configuration once, by the first leader of the new version.
-    expect(await generations()).toBe(before + 2);
+    await waitUntil(async () => ((await generations()) >= before + 2 ? true : undefined), {
+      timeoutMs: 30_000,
+      otherwise: () => 'the new version registered one of two webhook configurations',
+    });
+    // Whoever disagrees with what is registered says so when it is changed: that is repaired once, and by one.
+    const path = configurationPath('validating');
+    const { body } = await cp().request<{ webhooks: object[] }>(admin, 'GET', path);
+    const webhooks = body.webhooks.map((webhook) => ({ ...webhook, timeoutSeconds: 29 }));
+    expect((await cp().request(admin, 'PATCH', path, { body: { webhooks }, contentType: MERGE_PATCH })).status).toBe(
+      200,
+    );
+    await waitUntil(
+      async () => {
+        const found = await readConfigurations(cp());
+        return found.every((one) => one.webhooks.every(({ timeoutSeconds }) => timeoutSeconds !== 29)) || undefined;
+      },
+      { timeoutMs: 30_000, otherwise: () => 'the change of the webhooks was not repaired' },
+    );
+    await stream.stop();
+    expect(await generations()).toBe(before + 4);
     expect(stream.take()).toMatchObject({ passed: 0, failed: [] });
   });
 

@@ -1,5 +1,4 @@
 import { X509Certificate } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { parseCertificates } from '../../src/certs/inspect.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
@@ -27,7 +26,6 @@ import {
 } from './installation.ts';
 import {
   countOf,
-  MOMENT_MS,
   NONE_FAILED,
   startTrustProber,
   summaryOfHandshakes,
@@ -136,7 +134,7 @@ describeWithControlPlane('while nobody leads, other certificates in the Secret',
     const before = take('before the next leader');
     await waitForAgreement();
     // What was registered until a moment ago.
-    await delay(MOMENT_MS + 500);
+    await prober.caughtUp();
     return { before, after: take('with the next leader') };
   }
 

@@ -17,7 +17,7 @@ import {
   registerControlPlaneNode,
   waitUntilProtected,
 } from './installation.ts';
-import { MOMENT_MS, NONE_FAILED, startTrustProber, summaryOfHandshakes } from './trust-prober.ts';
+import { NONE_FAILED, startTrustProber, summaryOfHandshakes } from './trust-prober.ts';
 
 /** How much later each replica sees new files than the one before: 30 s in a cluster may be asked for. */
 const LAG_MS = Number(process.env.CERTIFICATE_LAG_SECONDS ?? 4) * 1_000;
@@ -111,7 +111,7 @@ describeWithControlPlane(
         }
         await waitForAgreement(next);
         // So that some handshakes are made with the bundles as they were a moment ago.
-        await delay(2 * MOMENT_MS);
+        await prober.caughtUp();
         await Promise.all([stream.stop(), prober.stop()]);
 
         const admissions = stream.take();

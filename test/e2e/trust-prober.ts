@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { admin } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
 import { shakeHands } from './handshake.ts';
 import { configurationPath } from './installation.ts';
 
@@ -57,16 +58,25 @@ export function countOf(failures: readonly FailedHandshakes[]): number {
 export interface TrustProber {
   /** What happened since the last call, or the beginning. */
   take(): TrustOutcomes;
+  /** Waits until the bundles that are registered now have been dialled with as those of a moment ago. */
+  caughtUp(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /** How long ago "a moment ago" is. */
-export const MOMENT_MS = 1_000;
+const MOMENT_MS = 1_000;
 const DIAL_PAUSE_MS = 50;
 const READ_PAUSE_MS = 100;
+const CATCH_UP_TIMEOUT_MS = 30_000;
 
 /** The webhooks by the bundle that they are registered with, PEM. */
 type Registered = ReadonlyMap<string, readonly string[]>;
+
+/** What was registered when. */
+interface Seen {
+  readonly at: number;
+  readonly registered: Registered;
+}
 
 /**
  * Dials the Service's port again and again, each time afresh, and trusts what the webhook configurations say that the API
@@ -81,7 +91,9 @@ export function startTrustProber(cp: ControlPlane, port: number): TrustProber {
   let outcomes = fresh();
   let stopped = false;
   /** The oldest first; all of the last moment, and one before that. */
-  let seen: { readonly at: number; readonly registered: Registered }[] = [];
+  let seen: Seen[] = [];
+  /** When the bundles were registered that were dialled last as those of a moment ago. */
+  let dialledMomentAgo = Number.NEGATIVE_INFINITY;
 
   async function read(): Promise<void> {
     while (!stopped) {
@@ -94,9 +106,10 @@ export function startTrustProber(cp: ControlPlane, port: number): TrustProber {
     }
   }
 
-  async function dial(which: keyof TrustOutcomes, bundles: () => Registered | undefined): Promise<void> {
+  async function dial(which: keyof TrustOutcomes, chosen: () => Seen | undefined): Promise<void> {
     while (!stopped) {
-      for (const [bundle, webhooks] of bundles() ?? []) {
+      const one = chosen();
+      for (const [bundle, webhooks] of one?.registered ?? []) {
         const handshake = await shakeHands(port, bundle);
         const counts = outcomes[which];
         if (handshake.outcome === 'trusted') {
@@ -106,20 +119,28 @@ export function startTrustProber(cp: ControlPlane, port: number): TrustProber {
         const issuer = handshake.outcome === 'distrusted' ? handshake.certificate?.issuer : undefined;
         add(counts[handshake.outcome], { code: handshake.code, webhooks, issuer });
       }
+      if (one && which === 'momentAgo') dialledMomentAgo = one.at;
       await delay(DIAL_PAUSE_MS);
     }
   }
 
   const work = [
     read(),
-    dial('now', () => seen.at(-1)?.registered),
-    dial('momentAgo', () => seen.findLast(({ at }) => at <= performance.now() - MOMENT_MS)?.registered),
+    dial('now', () => seen.at(-1)),
+    dial('momentAgo', () => seen.findLast(({ at }) => at <= performance.now() - MOMENT_MS)),
   ];
   return {
     take() {
       const taken = outcomes;
       outcomes = fresh();
       return taken;
+    },
+    async caughtUp() {
+      const since = performance.now();
+      await waitUntil(() => dialledMomentAgo >= since || undefined, {
+        timeoutMs: CATCH_UP_TIMEOUT_MS,
+        otherwise: () => 'nobody dialled with the bundles of a moment ago',
+      });
     },
     async stop() {
       stopped = true;
