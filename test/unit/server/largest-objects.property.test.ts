@@ -49,8 +49,9 @@ const node = (chosen: Shares, ...taints: readonly object[]) =>
   filled({ metadata: { name: 'cp-1' }, spec: { taints }, status: {} }, chosen);
 
 async function expectNodeDecisions(post: Post, chosen: Shares): Promise<void> {
+  const object = node(chosen);
   const update = (taint: object, uid: string) =>
-    nodeUpdateReview([], [], { uid, object: node(chosen), oldObject: node(chosen, taint) });
+    nodeUpdateReview([], [], { uid, object, oldObject: node(chosen, taint) });
   const denied = await post(update(CONTROL_PLANE_TAINT, 'denied'), '/validate');
   expect(denied).toMatchObject({ uid: 'denied', allowed: false, status: { code: 403 } });
   const restored = await post(update(RESTORED, 'restored'), '/mutate');

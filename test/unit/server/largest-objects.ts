@@ -5,12 +5,18 @@ import fc from 'fast-check';
 /** --max-request-bytes of etcd, by default. */
 const ETCD_BYTES = 1.5 * 1024 * 1024;
 
-/** JSON as the API server writes it: Go's encoder spells out what HTML might take for markup. */
+/** What Go's encoder spells out, as HTML might take it for markup. */
+const GO_ESCAPES: readonly (readonly [string, string])[] = [
+  ['<', '\\u003c'],
+  ['>', '\\u003e'],
+  ['&', '\\u0026'],
+  ['\u2028', '\\u2028'],
+  ['\u2029', '\\u2029'],
+];
+
+/** JSON as the API server writes it. Megabytes of it, so that no function is called for each character. */
 export function goJson(value: unknown): string {
-  return JSON.stringify(value).replace(
-    /[<>&\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return GO_ESCAPES.reduce((text, [from, to]) => text.replaceAll(from, to), JSON.stringify(value));
 }
 
 /** A place that can be filled: with so many bytes of etcd's, of which a unit takes some. */
