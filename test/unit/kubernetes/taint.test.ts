@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { droppedTaints, formatTaint, type Taint, withTaints } from '../../../src/kubernetes/taint.ts';
+import { droppedTaints, formatTaint, sameTaint, type Taint, withTaints } from '../../../src/kubernetes/taint.ts';
 
 const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const cpu: Taint = { key: 'dedicated', value: 'cpu', effect: 'NoSchedule' };
@@ -33,7 +33,47 @@ describe('droppedTaints', () => {
   });
 });
 
+describe('droppedTaints of lists so long that their equal ends are left out first', () => {
+  const taint = (index: number, value = ''): Taint => ({ key: `example.com/${index}`, value, effect: 'NoSchedule' });
+  const long = Array.from({ length: 300 }, (_, index) => taint(index));
+  const without = (...indexes: number[]) => long.filter((_, index) => !indexes.includes(index));
+  const changed = (index: number) => long.with(index, taint(index, 'changed'));
+
+  it.each<{ why: string; after: readonly Taint[]; dropped: readonly number[] }>([
+    { why: 'nothing', after: [...long], dropped: [] },
+    { why: 'the first', after: without(0), dropped: [0] },
+    { why: 'the last', after: without(299), dropped: [299] },
+    { why: 'one in the middle', after: without(150), dropped: [150] },
+    { why: 'the first, the middle and the last', after: without(0, 150, 299), dropped: [0, 150, 299] },
+    { why: 'all', after: [], dropped: long.map((_, index) => index) },
+    { why: 'all but the first', after: long.slice(0, 1), dropped: long.map((_, index) => index).slice(1) },
+    { why: 'all but the last', after: long.slice(-1), dropped: long.map((_, index) => index).slice(0, -1) },
+    { why: 'the first, by its value', after: changed(0), dropped: [0] },
+    { why: 'the last, by its value', after: changed(299), dropped: [299] },
+    { why: 'nothing by another order', after: long.toReversed(), dropped: [] },
+    { why: 'nothing by additions at both ends', after: [taint(-1), ...long, taint(300)], dropped: [] },
+    { why: 'one of them beside an addition', after: [taint(-1), ...without(150)], dropped: [150] },
+  ])('$why', ({ after, dropped }) => {
+    expect(droppedTaints(long, after)).toEqual(dropped.map((index) => long[index]));
+  });
+});
+
+it.each([
+  { other: gpu, same: true },
+  { other: cpu, same: true },
+  { other: evicting, same: false },
+  { other: { ...gpu, key: 'other' }, same: false },
+])('sameTaint goes by key and effect: $other.key=$other.value:$other.effect is the same: $same', ({ other, same }) => {
+  expect(sameTaint(gpu, other)).toBe(same);
+});
+
 describe('withTaints', () => {
+  it('gives a copy where nothing is wanted', () => {
+    const taints = [other];
+    expect(withTaints(taints, [])).toEqual([other]);
+    expect(withTaints(taints, [])).not.toBe(taints);
+  });
+
   it('appends what is not there, and keeps the order of what is', () => {
     expect(withTaints([other, evicting], [gpu])).toEqual([other, evicting, gpu]);
   });
