@@ -4,7 +4,7 @@ import { OTHER_VERSIONS } from './test/control-plane/kubernetes.ts';
 import { onOtherKubernetes, projectOf } from './test/runner/suites.ts';
 import { seedEnvironment } from './test/seed.ts';
 
-const common = {
+export const common = {
   env: {
     /** Many tests start the program: without this, each start reads and compiles all of its sources anew. */
     NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules', '.cache', 'node'),
