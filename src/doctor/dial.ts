@@ -11,9 +11,17 @@ import { selfCheckReview } from '../cluster/optional-rights.ts';
  * How a connection fails, which tells where to look. `refused`: the address answers that nothing listens there. `silent`: no
  * answer at all, as when packets are dropped. `unreachable`: there is no way there from here. `closed`: the other side hangs
  * up, or speaks no TLS. `certificate`: TLS, so network and process are well. `stranger`: so is TLS, but the webhook takes calls
- * from known clients alone (`serve --client-ca`).
+ * from known clients alone (`serve --client-ca`). `foreign`: TLS, of something that is not the webhook.
  */
-export type FaultKind = 'stranger' | 'refused' | 'silent' | 'unreachable' | 'closed' | 'certificate' | 'other';
+export type FaultKind =
+  | 'stranger'
+  | 'foreign'
+  | 'refused'
+  | 'silent'
+  | 'unreachable'
+  | 'closed'
+  | 'certificate'
+  | 'other';
 
 export interface ConnectionFault {
   readonly kind: FaultKind;
@@ -49,6 +57,7 @@ export const FAULT_MEANINGS: Readonly<Record<FaultKind, string>> = {
   closed: 'something other than the webhook listens there, or it closes the connection at once',
   stranger: 'it was reached, and accepts known clients only (serve --client-ca)',
   certificate: 'it was reached, and its certificate is not accepted',
+  foreign: 'it is not taintkeeper that answers',
   other: 'the call fails',
 };
 

@@ -4,6 +4,7 @@ import { gatherCluster } from './cluster-facts.ts';
 import { clockAhead, type Dialled, dial } from './dial.ts';
 import type { Facts } from './facts.ts';
 import { findInstallation, type Place, type Search } from './installation.ts';
+import { recogniserFor } from './recognition.ts';
 import { ANSWER_TIMEOUT_MS, calledPort, callOn, listReplicas, type ReplicaFacts, type Sockets } from './replicas.ts';
 import { gatherService, type ServiceFacts } from './service-facts.ts';
 import { tryAdmission } from './trial.ts';
@@ -54,7 +55,8 @@ export async function gatherFacts(client: ApiClient, sockets: Sockets, asked: Pl
     service: ServiceFacts,
   ): Promise<ServiceFacts & { replicas: readonly ReplicaFacts[]; overService: readonly Dialled[] }> {
     const listed = listReplicas(service).slice(0, MAX_REPLICAS);
-    const callers = { client, sockets, namespace, serverName: name };
+    const recognise = recogniserFor(service);
+    const callers = { client, sockets, namespace, serverName: name, recognise };
     const host = addressOf(service);
     const line = host === undefined ? undefined : { host, port: calledPort(service) };
     const dials = line ? Array.from({ length: SERVICE_DIALS }, () => dial(line, name, SERVICE_LIMITS)) : [];
@@ -62,7 +64,11 @@ export async function gatherFacts(client: ApiClient, sockets: Sockets, asked: Pl
       Promise.all(listed.map((replica) => callOn(replica, callers))),
       Promise.all(dials),
     ]);
-    return { ...service, replicas, overService };
+    return {
+      ...service,
+      replicas,
+      overService: overService.map((one) => recognise(one, `${host}:${calledPort(service)}`)),
+    };
   }
 }
 

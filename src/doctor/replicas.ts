@@ -6,6 +6,7 @@ import { TimeoutError } from '../runtime/pause.ts';
 import { type ConnectionFault, connectionFault, type Dialled, dial } from './dial.ts';
 import type { PodView } from './pod-view.ts';
 import { known, type Reading, unknown, unreadable } from './reading.ts';
+import type { Recognise } from './recognition.ts';
 import type { EndpointSliceObject, ServiceFacts, ServiceObject } from './service-facts.ts';
 
 /** A replica as the cluster knows it. */
@@ -117,6 +118,7 @@ export interface Callers {
   readonly sockets: Sockets;
   readonly namespace: string;
   readonly serverName: string;
+  readonly recognise: Recognise;
 }
 
 export async function callOn(replica: Listed, callers: Callers): Promise<ReplicaFacts> {
@@ -131,12 +133,13 @@ export async function callOn(replica: Listed, callers: Callers): Promise<Replica
 /** Directly or, where that does not lead anywhere, by a port-forward. What the first way came to counts if the second fails, too. */
 async function dialReplica(
   { address, port, pod }: Listed,
-  { sockets, namespace, serverName }: Callers,
+  { sockets, namespace, serverName, recognise }: Callers,
 ): Promise<{ dialled: Dialled; way: Way }> {
-  const direct = await dial({ host: address, port }, serverName, LIMITS);
+  const direct = recognise(await dial({ host: address, port }, serverName, LIMITS), `${address}:${port}`);
   if (direct.outcome === 'greeted' || pod === undefined) return { dialled: direct, way: 'direct' };
   try {
     const socket = await within(TIMEOUT_MS, openTunnel(sockets, { namespace, pod: pod.name, port }));
+    // It leads to the pod itself: whatever it serves is what the API server gets.
     const forwarded = await dial({ socket }, serverName, LIMITS);
     if (forwarded.outcome === 'greeted') return { dialled: forwarded, way: 'port-forward' };
   } catch {

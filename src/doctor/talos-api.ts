@@ -135,6 +135,7 @@ const NETWORK: Readonly<Record<FaultKind, string>> = {
   unreachable: 'cannot be reached: there is no route, or the name is not resolved',
   closed: 'speaks no TLS: something other than Talos listens there',
   stranger: 'asks for another client certificate',
+  foreign: 'is answered by something other than Talos',
   certificate: 'refuses the handshake',
   other: 'cannot be dialled',
 };

@@ -39,14 +39,14 @@ export function checkRoundTrip(facts: Facts): Finding {
   );
   // Packets that are dropped from here alone say nothing of the API server's way.
   const isOurWay = failed.every(
-    ({ who, fault }) => who === 'this machine' && ['silent', 'unreachable'].includes(fault.kind),
+    ({ who, fault }) => who === 'this machine' && ['silent', 'unreachable', 'foreign'].includes(fault.kind),
   );
   const isOut = facts.service.ok && facts.service.value?.spec?.type === 'ExternalName';
   const found =
     isOurWay && !isOut
       ? finding(
           'skipped',
-          `${told}; that is usual outside the cluster, and you have no permission to let the API server call pods (pods/proxy)`,
+          `${told}; that is usual outside the cluster, and the API server could not be asked to call the pods (pods/proxy)`,
         )
       : finding('trouble', told, REMEDIES[first.fault.kind](first.replica, facts));
   return consequence(found, (cause) => `see ${cause}`);
@@ -69,6 +69,8 @@ const REMEDIES: Readonly<Record<FaultKind, (replica: ReplicaFacts, facts: Facts)
   certificate: processRemedy,
   silent: wayRemedy,
   unreachable: wayRemedy,
+  foreign: ({ address, port }) =>
+    `find out what answers at ${address}:${port}, such as a transparent proxy, or run doctor where pods are reached directly`,
 };
 
 function processRemedy({ name }: ReplicaFacts, { installation: { namespace } }: Facts): string {

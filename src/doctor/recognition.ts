@@ -1,0 +1,31 @@
+import { parseCertificates, signerOf } from '../certs/inspect.ts';
+import { isIssuedByUs } from '../certs/issue.ts';
+import { caBundlesOf } from '../cluster/webhook-configurations.ts';
+import type { Dialled } from './dial.ts';
+import type { ServiceFacts } from './service-facts.ts';
+
+/** Passes on what a connection to this address came to. Where something other than taintkeeper answered, it failed. */
+export type Recognise = (dialled: Dialled, address: string) => Dialled;
+
+/**
+ * Recognises taintkeeper by its certificate: it is the one in the Secret, or one of the CAs of the Secret and of the webhooks has issued it, or a
+ * CA that taintkeeper made. A transparent proxy between this machine and the pods has its own certificates, and may pass on the
+ * right answer.
+ */
+export function recogniserFor({ secret, webhooks }: Pick<ServiceFacts, 'secret' | 'webhooks'>): Recognise {
+  const files = secret.ok ? secret.value : undefined;
+  const [stored] = parseCertificates(files?.cert ?? '');
+  const bundles = webhooks.ok ? caBundlesOf({ metadata: { name: '' }, webhooks: [...webhooks.value] }) : [];
+  const cas = [files?.caCert ?? '', ...bundles].join('\n');
+  return (dialled, address) => {
+    if (dialled.outcome === 'failed') return dialled;
+    const { chain } = dialled.greeting;
+    const isKnown = chain.some(
+      (one) => one.fingerprint256 === stored?.fingerprint256 || isIssuedByUs(one) || signerOf(one, cas) !== undefined,
+    );
+    if (isKnown) return dialled;
+    const issuer = chain[0]?.issuer.replace(/^CN=/, '').replaceAll('\n', ', ') ?? 'nobody';
+    const message = `something else answers at ${address}: its certificate was issued by ${issuer}, which is no CA of taintkeeper's Secret or webhooks`;
+    return { outcome: 'failed', fault: { kind: 'foreign', message } };
+  };
+}

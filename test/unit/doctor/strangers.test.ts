@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { generate } from 'selfsigned';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { issueServing, type KeyPair } from '../../../src/certs/issue.ts';
+import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
+import { ApiError } from '../../../src/cluster/client/api-error.ts';
+import { CERTIFICATE_CHECKS } from '../../../src/doctor/check.ts';
+import type { Facts } from '../../../src/doctor/facts.ts';
+import { known } from '../../../src/doctor/reading.ts';
+import { recogniserFor } from '../../../src/doctor/recognition.ts';
+import { callOn, type ReplicaFacts } from '../../../src/doctor/replicas.ts';
+import { certificates, greeted, healthyFacts, pod, run, unseen, webhook, wellFacts } from './facts.ts';
+
+const its = await certificates();
+const SERVER_NAME = 'taintkeeper.taintkeeper.svc';
+
+/** A CA such as a proxy has that takes TLS connections apart. */
+async function foreignCa(): Promise<KeyPair> {
+  const { cert, private: key } = await generate([{ name: 'commonName', value: 'Example Proxy CA' }], {
+    notBeforeDate: new Date('2026-01-01'),
+    notAfterDate: new Date('2036-01-01'),
+    keyType: 'ec',
+    extensions: [{ name: 'basicConstraints', cA: true, critical: true }],
+  });
+  return { cert, key };
+}
+
+const proxyCa = await foreignCa();
+const proxy = { ca: proxyCa, serving: await issueServing(proxyCa, ['proxy.example.com'], new Date('2026-05-31')) };
+
+/** Listens at the address of a pod: passes the review on as a proxy does, or asks for a password. */
+async function listen(pair: KeyPair, status: number): Promise<number> {
+  const server = createServer(pair, async (request, response) => {
+    const { request: review } = (await json(request)) as { request: { uid: string } };
+    response.statusCode = status;
+    response.end(JSON.stringify({ response: { uid: review.uid } }));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** Neither the API server nor a port-forward leads to the pod. */
+const client = {
+  request: async (method: string, path: string) => {
+    throw new ApiError(method, path, 403, 'Forbidden', 'forbidden');
+  },
+} as unknown as ApiClient;
+const sockets = {
+  connect: async () => {
+    throw new Error('403');
+  },
+} as never;
+
+async function calledOn(port: number, facts: Pick<Facts, 'secret' | 'webhooks'>): Promise<ReplicaFacts> {
+  const replica = { name: 'a', address: '127.0.0.1', port, endpoint: { port, isReady: true }, pod: pod('a') };
+  const recognise = recogniserFor(facts);
+  return callOn(replica, { client, sockets, namespace: 'taintkeeper', serverName: SERVER_NAME, recognise });
+}
+
+describe('what answers at the address of a pod and shows a certificate that is not of taintkeeper', () => {
+  it.each([
+    { what: 'a proxy that passes the review on', status: 200 },
+    { what: 'a proxy that asks for credentials', status: 401 },
+    { what: 'something that is no webhook', status: 404 },
+  ])('is named, and the certificates of taintkeeper are left alone: $what', async ({ status }) => {
+    const well = wellFacts(its);
+    const port = await listen(proxy.serving, status);
+    const facts = { ...well, replicas: [await calledOn(port, well)] };
+
+    const said = `something else answers at 127.0.0.1:${port}: its certificate was issued by Example Proxy CA`;
+    const checks = run([...CERTIFICATE_CHECKS, 'round trip'], facts);
+    expect(checks.filter(({ state }) => state === 'trouble')).toEqual([]);
+    expect(checks.find(({ name }) => name === 'serving certificate')).toMatchObject({
+      state: 'skipped',
+      evidence: expect.stringContaining(said),
+    });
+    expect(checks.find(({ name }) => name === 'round trip')?.evidence).toContain(said);
+    expect(JSON.stringify(checks)).not.toMatch(/kubectl delete/);
+  });
+
+  it('is told from a certificate that taintkeeper serves: of the Secret, of a caBundle, or of an earlier CA', async () => {
+    const other = await certificates();
+    const foreign = { secret: known({ cert: proxy.serving.cert, key: '' }), webhooks: known([]) };
+    const bundled = { secret: unseen('forbidden'), webhooks: known([webhook('w', proxyCa.cert)]) };
+    const none = { secret: unseen('forbidden'), webhooks: unseen('forbidden') };
+    for (const [pair, facts] of [
+      [proxy, foreign],
+      [proxy, bundled],
+      [other, healthyFacts()],
+      [its, none],
+    ] as const) {
+      expect(recogniserFor(facts as never)(greeted(pair), 'a:1').outcome).toBe('greeted');
+    }
+    expect(recogniserFor(none as never)(greeted(proxy), 'a:1')).toMatchObject({
+      outcome: 'failed',
+      fault: { kind: 'foreign' },
+    });
+  });
+});
