@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { onExit } from './on-exit.ts';
 
 const TAIL_LINES = 20;
@@ -45,7 +45,13 @@ export async function launch(
   closeSync(output);
   await once(child, 'spawn');
 
-  const readLog = () => readFileSync(options.logFile, 'utf8');
+  // Whoever removes the workspace need not wait until all processes have ended.
+  const written = openSync(options.logFile, 'r');
+  const readLog = () => {
+    const text = Buffer.alloc(fstatSync(written).size);
+    readSync(written, text, 0, text.length, 0);
+    return text.toString();
+  };
   let exit: Exit | undefined;
   let finalLog: string | undefined;
   const forget = onExit(() => child.kill('SIGKILL'));
@@ -53,6 +59,7 @@ export async function launch(
     child.once('exit', (code, signal) => {
       exit = { code, signal };
       finalLog = readLog();
+      closeSync(written);
       forget();
       resolve(exit);
     });
