@@ -10,6 +10,7 @@ import { printable } from '../kubernetes/text.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';
 import { selectorLabels } from '../policy/policy-index.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
+import { createFairMap } from '../runtime/fair-map.ts';
 import { throttle } from '../runtime/rate-limit.ts';
 import { CLIENT_TIMEOUTS, type ClientTimeouts, followArrivals } from './connections.ts';
 import { BODY_LIMIT_BYTES, parseJson, type Refusal, type ReviewSubject, subjectOf } from './json-body.ts';
@@ -22,6 +23,9 @@ import { logViolations } from './violation-log.ts';
  * the container's 320 MiB half is for the heap, and the program takes some 50.
  */
 export const RECEIVED_LIMIT_BYTES = 2 * BODY_LIMIT_BYTES;
+
+/** For so many addresses, and what is wrong with their certificates, it is kept when it was logged that a client was refused. */
+const MAX_REFUSALS = 256;
 
 export interface AdmissionServerOptions {
   readonly tls: TlsPair;
@@ -115,11 +119,20 @@ export function createAdmissionServer({
   app.addHook('onClose', async () => arrivals.stop());
 
   const clientOf = identifyClients(clients !== undefined);
+  // The leader and `doctor` have no certificate that is accepted: one diagnosis would be a line for each of its connections.
+  const refusals = createFairMap<() => void>(MAX_REFUSALS);
+  const logRefusal = (address: string, objection: string) => {
+    const key = `${address} ${objection}`;
+    const say =
+      refusals.get(key) ?? throttle((refused) => log.warn({ address, refused }, `refused a client: ${objection}`));
+    refusals.set(key, say, { origin: address, part: objection });
+    say();
+  };
   if (clients) {
     app.addHook('onRequest', ({ raw, ip }, reply, done) => {
       const { objection } = clientOf(raw.socket);
       if (objection === undefined) return done();
-      log.warn({ address: ip }, `refused a client: ${objection}`);
+      logRefusal(ip, objection);
       const refuse = () => reply.code(401).header('connection', 'close').send({ error: objection });
       // A connection that is closed with something unread is reset, and the answer may be lost.
       if (Number(raw.headers['content-length']) <= BODY_LIMIT_BYTES) raw.once('end', refuse).resume();

@@ -25,12 +25,17 @@ async function startGuarded() {
 }
 
 /** What a client with this certificate, or without any, is told. */
-async function call({ url, ca }: { url: string; ca(): string }, pair?: KeyPair, review: object = harmlessReview()) {
+async function call(
+  { url, ca }: { url: string; ca(): string },
+  pair?: KeyPair,
+  review: object = harmlessReview(),
+  localAddress = '127.0.0.1',
+) {
   const body = JSON.stringify(review);
   const outgoing = request(`${url}/validate`, {
     method: 'POST',
     agent: false,
-    ...{ ca: ca(), ...pair },
+    ...{ ca: ca(), ...pair, localAddress },
     headers: { 'content-type': 'application/json' },
   });
   outgoing.end(body);
@@ -48,6 +53,17 @@ it('whoever shows a certificate of the CA is answered; whoever has none, or one 
   expect(log.lines().filter(({ msg }) => msg.startsWith('refused a client: '))).toEqual([
     expect.objectContaining({ address: '127.0.0.1', level: 40 }),
     expect.objectContaining({ address: '127.0.0.1', level: 40 }),
+  ]);
+});
+
+it('a client that is refused again and again is one line in ten seconds, and does not hide another one', async () => {
+  const app = await startGuarded();
+  for (let n = 0; n < 3; n++) expect((await app.call())[0]).toBe(401);
+  expect((await call(app, undefined, harmlessReview(), '127.0.0.2'))[0]).toBe(401);
+
+  expect(app.log.lines().filter(({ msg }) => msg.startsWith('refused a client: '))).toEqual([
+    expect.objectContaining({ address: '127.0.0.1', refused: 1, level: 40 }),
+    expect.objectContaining({ address: '127.0.0.2', refused: 1, level: 40 }),
   ]);
 });
 
