@@ -6,6 +6,7 @@ export interface Source<E = void> {
 
 /** A source, seen from whoever tells of its changes. */
 export interface Subject<E = void> extends Source<E> {
+  /** Calls every listener, and then throws what one of them threw: an AggregateError where several did. */
   next(event: E): void;
 }
 
@@ -20,7 +21,16 @@ export function createSubject<E = void>(): Subject<E> {
       signal?.addEventListener('abort', () => listeners.delete(own), { once: true });
     },
     next(event) {
-      for (const listener of listeners) listener(event);
+      const faults: unknown[] = [];
+      for (const listener of listeners) {
+        try {
+          listener(event);
+        } catch (fault) {
+          faults.push(fault);
+        }
+      }
+      if (faults.length > 1) throw new AggregateError(faults, 'several listeners failed');
+      if (faults.length > 0) throw faults[0];
     },
   };
 }

@@ -30,3 +30,26 @@ it('tells the same listener once for each subscription', () => {
   subject.next();
   expect(count).toBe(3);
 });
+
+it('a listener that throws silences none of the others', () => {
+  const subject = createSubject<string>();
+  const heard: string[] = [];
+  const fault = new Error('the first listener');
+  subject.subscribe(() => {
+    throw fault;
+  });
+  subject.subscribe((event) => heard.push(event));
+  expect(() => subject.next('a')).toThrow(fault);
+  expect(heard).toEqual(['a']);
+});
+
+it('throws all of several faults', () => {
+  const subject = createSubject();
+  const faults = ['a', 'b'].map((text) => new Error(text));
+  for (const fault of faults) {
+    subject.subscribe(() => {
+      throw fault;
+    });
+  }
+  expect(() => subject.next()).toThrow(expect.objectContaining({ errors: faults }));
+});
