@@ -120,7 +120,7 @@ export function backstop(options: BackstopOptions): Backstop {
         states = run.states;
         isSettled = true;
         if (run.fault) throw run.fault;
-        return asking.length === 0 ? undefined : nextLookMs(run);
+        return asking.length + run.waits.length === 0 ? undefined : nextLookMs(run);
       } catch (error) {
         // Who may not see them has not written any.
         if (isForbidden(error) && asking.length === 0) return undefined;

@@ -106,7 +106,8 @@ export async function settleNatives(
     const last = (a: NativeObject, b: NativeObject) => (a.kind > b.kind ? -1 : a.kind < b.kind ? 1 : 0);
     for (const one of others.toSorted(last)) {
       try {
-        await writer.remove(one, versions);
+        const waitMs = await writer.remove(one, versions);
+        if (waitMs !== undefined) waits.push(waitMs);
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
         faults.push(error);

@@ -16,7 +16,8 @@ export interface NativeWriter {
    */
   settle(desired: DesiredNative, found: NativeObject | undefined, versions: NativeVersions): Promise<Settled>;
   /** @throws ApiError */
-  remove(found: NativeObject, versions: NativeVersions): Promise<void>;
+  /** @returns after how many milliseconds to try again; undefined when it is gone */
+  remove(found: NativeObject, versions: NativeVersions): Promise<number | undefined>;
 }
 
 export interface Settled {
@@ -49,9 +50,11 @@ export function nativeWriter(client: ApiClient, log: Logger): NativeWriter {
         await client.request('DELETE', `${collection(found.kind, versions)}/${name}`, { body });
         log.info(`${titleOf(found)} removed: no policy asks for it`);
       } catch (error) {
+        if (isConflict(error)) return CONFLICT_PAUSE_MS;
         if (!isNotFound(error)) throw error;
       }
       limits.delete(titleOf(found));
+      return undefined;
     },
   };
 

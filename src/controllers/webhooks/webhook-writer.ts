@@ -133,8 +133,7 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
     const path = `${ADMISSION_REGISTRATION}/${resource}`;
     const found = actual(phase);
     if (webhooks.length === 0) {
-      if (found) await remove(kind, `${path}/${CONFIGURATION_NAME}`, found);
-      return LOOK_AGAIN_MS;
+      return found ? remove(kind, `${path}/${CONFIGURATION_NAME}`, found) : LOOK_AGAIN_MS;
     }
     if (!found) {
       unverified = await waitForService(options);
@@ -176,14 +175,17 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
     return namespace === service.namespace && name === service.name;
   }
 
-  async function remove(kind: string, path: string, found: WebhookConfiguration): Promise<void> {
+  /** Gives the time until the next look, in milliseconds. */
+  async function remove(kind: string, path: string, found: WebhookConfiguration): Promise<number> {
     const { uid, resourceVersion } = found.metadata;
     try {
       await client.request('DELETE', path, { body: { preconditions: { uid, resourceVersion } } });
       log.info(`${kind} removed: no policy needs it`);
     } catch (error) {
+      if (isConflict(error)) return CONFLICT_PAUSE_MS;
       if (!isNotFound(error)) throw error;
     }
+    return LOOK_AGAIN_MS;
   }
 }
 

@@ -265,6 +265,20 @@ describe('removes what no policy asks for any more: first what puts it in force'
   });
 });
 
+it('tries again soon when what is to be removed has changed meanwhile', async () => {
+  const api = nativeApi();
+  const { objects, reconcile } = controller(api);
+  await reconcile();
+  objects.splice(0, 1);
+  let conflicts = 1;
+  api.refuse = (method, path) => {
+    if (method === 'DELETE' && conflicts-- > 0) throw new ApiError(method, path, 409, 'Conflict', 'it has changed');
+  };
+  expect(await reconcile()).toBeLessThan(1_000);
+  await reconcile();
+  expect([...api.stored.keys()]).toEqual([]);
+});
+
 describe('what is in force stays', () => {
   it.each<{ what: string; now: PolicyObject; refusal?: string }>([
     {
