@@ -2,7 +2,7 @@ import { excludingVirtualNodes, type Obstacle } from '../coverage/coverage.ts';
 import type { PriorityFinding } from '../coverage/node-critical.ts';
 import type { CoverageReport, ReportedCell, ReportedDaemonSet, ReportedGroup } from '../coverage/report.ts';
 import type { StateCell } from '../explain/sections.ts';
-import { atMost, printable, shellWord } from '../kubernetes/text.ts';
+import { printable, shellWord } from '../kubernetes/text.ts';
 import type { OutputFormat } from './options.ts';
 import { columns, formatAs, type Look, namesIn, textOf } from './output.ts';
 
@@ -46,7 +46,7 @@ function table(
     ...crowdedOutTable(crowdedOut, look),
     ...criticalTable(critical, look),
     ...(notes.length > 0 ? [notes.map((note) => `note: ${printable(note)}\n`).join('')] : []),
-    summary(report),
+    summary(report, look),
   ].join('\n');
 }
 
@@ -271,11 +271,12 @@ function criticalTable(found: readonly PriorityFinding[], look: Look): string[] 
 /** So many keys to choose from are to be read in one line. */
 const KEYS = 3;
 
-function summary({ gaps, closable, askable }: CoverageReport): string {
+function summary({ gaps, closable, askable }: CoverageReport, look: Look): string {
   const lasting = gaps.filter(({ passing }) => !passing);
   if (lasting.length === 0) return 'no gaps: no taint keeps a DaemonSet off a node\n';
-  const named = atMost(KEYS, askable.map(printable)).join(', ');
-  const asking = askable.length > KEYS ? '--taint KEY' : askable.map((key) => `--taint ${shellWord(key)}`).join(' ');
+  const named = namesIn(askable, KEYS, look);
+  const asking =
+    askable.length > KEYS && !look.wide ? '--taint KEY' : askable.map((key) => `--taint ${shellWord(key)}`).join(' ');
   const advice =
     closable > 0
       ? `coverage fix prints the policies that close ${closable < lasting.length ? `${closable} of them` : 'all'}${

@@ -22,7 +22,7 @@ import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
 import { InputError } from '../files/text-files.ts';
 import { type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { matchesPattern } from '../kubernetes/pattern.ts';
-import { atMost, count, printable } from '../kubernetes/text.ts';
+import { count, printable } from '../kubernetes/text.ts';
 import { isMirrorPod, viewTolerator } from '../objects/workload-object.ts';
 import { POLICY_API_VERSION, type Policy, parsePolicy } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
@@ -30,7 +30,7 @@ import { atCluster } from './cluster-options.ts';
 import { toleratorsIn } from './coverage-input.ts';
 import { absentNamespace, filesOf, type SourceOptions, sourceCommand } from './coverage-options.ts';
 import { EXIT, type OutputFormat, outputOption, repeatable } from './options.ts';
-import { asComments, asJson, columns, formatAs, type Look, withProgress } from './output.ts';
+import { asComments, asJson, columns, formatAs, type Look, namesIn, withProgress } from './output.ts';
 
 interface TolerationsOptions extends SourceOptions {
   readonly namespace?: readonly string[];
@@ -305,7 +305,7 @@ async function isAuthorized(client: ApiClient, { namespace, serviceAccount, key 
 
 /** So many names say enough of many. */
 const NAMES = 4;
-const some = (texts: readonly string[]) => printable(atMost(NAMES, texts).join(', ')) || '-';
+const some = (texts: readonly string[], look: Look) => namesIn(texts, NAMES, look) || '-';
 const titleOf = ({ namespace, serviceAccount }: Claim) => printable(`${namespace}/${serviceAccount}`);
 
 function formatFindings(found: Findings, format: OutputFormat): string {
@@ -313,21 +313,23 @@ function formatFindings(found: Findings, format: OutputFormat): string {
   return formatAs(format, {
     data: () => ({ refused, wideTolerations: wide, notes }),
     table: (look) =>
-      [...claimTable(found), ...wideTable(wide, look), noteLines(notes), ...summary(found)].filter(Boolean).join('\n'),
+      [...claimTable(found, look), ...wideTable(wide, look), noteLines(notes), ...summary(found)]
+        .filter(Boolean)
+        .join('\n'),
   });
 }
 
-function claimTable({ refused }: Findings): string[] {
+function claimTable({ refused }: Findings, look: Look): string[] {
   if (refused.length === 0) return [];
   const rows = refused.map((claim) => [
     `${titleOf(claim)}${claim.isBare ? ' *' : ''}`,
     claim.key,
-    some(claim.workloads),
+    some(claim.workloads, look),
     String(claim.pods),
-    some(claim.by),
-    some(claim.rules),
+    some(claim.by, look),
+    some(claim.rules, look),
   ]);
-  return [columns([['SERVICE ACCOUNT', 'MAY NOT TOLERATE', 'WORKLOADS', 'PODS', 'BY', 'POLICY'], ...rows])];
+  return [columns([['SERVICE ACCOUNT', 'MAY NOT TOLERATE', 'WORKLOADS', 'PODS', 'BY', 'POLICY'], ...rows], look)];
 }
 
 function wideTable(wide: readonly WideToleration[], look: Look): string[] {
@@ -378,7 +380,7 @@ function formatGrants(refused: readonly Claim[], format: OutputFormat): string {
           'Whoever may create pods in a namespace may use its service accounts, and so what is granted to them here.',
           ...refused.map(
             (claim) =>
-              `- ${titleOf(claim)} tolerates ${claim.key}: ${some(claim.workloads)}${claim.pods > 0 ? `, ${count(claim.pods, 'pod')}` : ''}`,
+              `- ${titleOf(claim)} tolerates ${claim.key}: ${printable(claim.workloads.join(', ')) || '-'}${claim.pods > 0 ? `, ${count(claim.pods, 'pod')}` : ''}`,
           ),
         ];
   return [asComments(comments), ...items.map((item) => stringify(item, { lineWidth: 0, ...KUBECTL_YAML }))].join(

@@ -76,6 +76,14 @@ describe('of files', () => {
     expect(code).toBe(1);
   });
 
+  it('with -o wide leaves no workload out', async () => {
+    const input = file(...Array.from({ length: 8 }, (_, index) => workload('Deployment', `web-${index}`)));
+    const shown = async (format: string) =>
+      (await run('coverage', 'tolerations', '--taint', 'gpu', '-o', format, input)).stdout.split('\n')[1] ?? '';
+    expect(await shown('table')).toContain('web-2, and 5 more');
+    expect(await shown('wide')).toContain('Deployment/web-6, Deployment/web-7');
+  });
+
   it('with --fix prints what authorizes them, one role for each key', async () => {
     const { code, stdout } = await run(
       ...['coverage', 'tolerations', '--taint', 'gpu', '--taint', 'example.com/a', '--fix'],
