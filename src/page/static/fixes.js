@@ -72,7 +72,7 @@ export function taintFix(nodes, { taint, carries, hindrance }) {
 }
 
 /**
- * @param {'node' | 'daemonset'} kind
+ * @param {'node' | 'daemonset' | 'pod'} kind
  * @param {string} name or `NAMESPACE/NAME`
  * @returns {Fix | undefined}
  */

@@ -159,7 +159,9 @@ function troubleOf({ level, text, href, names = [], more = 0, why, fix }, index)
         names.length > 0 && ': ',
         ...names.flatMap((name, at) => [
           at > 0 && ', ',
-          h('a', { href: name.href, class: 'mono', id: `${id}-${at}` }, name.text),
+          name.href === undefined
+            ? h('span', { class: 'mono' }, name.text)
+            : h('a', { href: name.href, class: 'mono', id: `${id}-${at}` }, name.text),
         ]),
         more > 0 && ` and ${number(more)} more`,
         why !== undefined && h('span', { class: 'quiet' }, ` · ${why}`),

@@ -174,8 +174,11 @@ function detailsOf({ kind, spec, conditions, violators, violating = 0, problems 
           {},
           ...list('Problems', problems),
           ...list(
-            `Not as declared (${number(violating)})`,
-            violators.map((one) => h('a', { class: 'mono', href: violatorHref(kind, one) }, one)),
+            `${kind === 'RecoveryPolicy' ? 'Stuck pods' : 'Not as declared'} (${number(violating)})`,
+            violators.map((one) => {
+              const href = violatorHref(kind, one);
+              return href === undefined ? h('span', { class: 'mono' }, one) : h('a', { class: 'mono', href }, one);
+            }),
           ),
           ...list(
             'Conditions',

@@ -2,7 +2,7 @@
 /** @import { PageState } from '../state.ts' */
 /** @import { Fix } from './fixes.js' */
 import { coverageTroubles, nodeTroubles } from './cluster-troubles.js';
-import { doctor, editPolicy, patchExisting } from './fixes.js';
+import { doctor, editPolicy, explain, patchExisting } from './fixes.js';
 import { counted, DAY_MS, hrefOf, number } from './words.js';
 
 /** @typedef {'ok' | 'attention' | 'failed'} Level how much somebody has to look at it */
@@ -15,7 +15,7 @@ import { counted, DAY_MS, hrefOf, number } from './words.js';
  * @property {string} text
  * @property {Tab} tab
  * @property {string} href what shows all of it
- * @property {readonly { readonly text: string; readonly href: string }[]} [names] the first few whom it concerns
+ * @property {readonly { readonly text: string; readonly href: string | undefined }[]} [names] the first few whom it concerns
  * @property {number} [more] how many there are besides those
  * @property {string} [why]
  * @property {Fix | undefined} [fix]
@@ -152,17 +152,25 @@ function policyTroubles({ policies, nodes, checks }) {
     }
     // Where the nodes are known, they are told of themselves.
     if (violating > 0 && !(kind === 'TaintPolicy' && nodes)) {
-      say('attention', `finds ${number(violating)} of ${counted(matched, noun(kind))} not as declared`, {
+      const [first] = violators;
+      const isPods = kind === 'RecoveryPolicy';
+      const what = isPods
+        ? `finds ${counted(violating, 'stuck pod')}`
+        : `finds ${number(violating)} of ${counted(matched, noun(kind))} not as declared`;
+      say('attention', what, {
         names: violators.slice(0, MAX_NAMED).map((one) => ({ text: one, href: violatorHref(kind, one) })),
         more: violating - Math.min(MAX_NAMED, violators.length),
-        fix: patchExisting(policy),
+        fix: isPods && first !== undefined ? explain('pod', first) : patchExisting(policy),
       });
     }
     return found;
   });
 }
 
-/** @param {PageState['policies'][number]['kind']} kind */
+/**
+ * What a policy selects.
+ * @param {PageState['policies'][number]['kind']} kind
+ */
 export function noun(kind) {
   return kind === 'TaintPolicy' ? 'node' : 'DaemonSet';
 }
@@ -170,8 +178,10 @@ export function noun(kind) {
 /**
  * @param {PageState['policies'][number]['kind']} kind
  * @param {string} violator as the status of such a policy names it
+ * @returns {string | undefined} undefined for a pod, which the page does not show
  */
 export function violatorHref(kind, violator) {
+  if (kind === 'RecoveryPolicy') return undefined;
   return hrefOf(kind === 'TaintPolicy' ? 'nodes' : 'coverage', violator);
 }
 

@@ -100,13 +100,23 @@ const TOLD_BETTER = ['denied', 'announced', 'unselected', 'missing'];
 export function saying({ message, warnings, violations }) {
   const told = [...(message === undefined ? [] : [message]), ...warnings];
   const names = (/** @type {string} */ text, /** @type {PageDecision['violations'][number]} */ { policy, subject }) =>
-    text.includes(policy) && text.includes(subject);
+    mentions(text, policy) && mentions(text, subject);
   const better = violations.filter(({ outcome }) => TOLD_BETTER.includes(outcome));
   const shorter = violations.filter((violation) => !better.includes(violation));
   return {
     texts: told.filter((text) => !shorter.some((violation) => names(text, violation))),
     violations: violations.filter((one) => !better.includes(one) || !told.some((text) => names(text, one))),
   };
+}
+
+/**
+ * Whether the text has the name of a policy or of a taint in it, and not as a part of a longer name.
+ * @param {string} text
+ * @param {string} name
+ */
+function mentions(text, name) {
+  const escaped = name.replace(/[^\w\s]/g, '\\$&');
+  return new RegExp(`(?<![\\w./=:-])${escaped}(?![\\w/=-]|[.:]\\w)`).test(text);
 }
 
 const TRIALS = /** @type {const} */ (['would-deny', 'would-restore', 'would-add']);

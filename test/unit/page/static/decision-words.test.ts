@@ -51,6 +51,20 @@ it.each<{
     texts: ['taintkeeper.dev/allow-removal: cannot read "x", expected key=value:Effect'],
     outcomes: ['audited'],
   },
+  {
+    why: 'a warning of a policy whose name begins like that of another',
+    warnings: ['TaintPolicy pool-2 restored taint a:NoSchedule'],
+    violations: [violation('restored')],
+    texts: ['TaintPolicy pool-2 restored taint a:NoSchedule'],
+    outcomes: ['restored'],
+  },
+  {
+    why: 'a warning of a taint whose key ends like that of another',
+    warnings: ['TaintPolicy pool restored taint example.com/a:NoSchedule'],
+    violations: [violation('restored')],
+    texts: ['TaintPolicy pool restored taint example.com/a:NoSchedule'],
+    outcomes: ['restored'],
+  },
 ])('says once: $why', ({ message, warnings = [], violations, texts, outcomes }) => {
   const said = saying({ ...(message === undefined ? {} : { message }), warnings, violations });
   expect(said.texts).toEqual(texts);

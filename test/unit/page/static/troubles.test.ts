@@ -298,6 +298,23 @@ describe('a trouble of DaemonSets', () => {
   });
 });
 
+it('names the stuck pods that a RecoveryPolicy finds, which have no page of their own', () => {
+  const policy = {
+    ...POLICY,
+    kind: 'RecoveryPolicy',
+    violating: 4,
+    violators: ['ns/a-1', 'ns/b-2', 'ns/c-3', 'ns/d-4'],
+  } as const;
+  expect(troubles({ ...HEALTHY, policies: [policy] }, NOW)).toMatchObject([
+    {
+      text: 'RecoveryPolicy gpu-pool finds 4 stuck pods',
+      names: [{ text: 'ns/a-1' }, { text: 'ns/b-2' }, { text: 'ns/c-3' }].map((name) => ({ ...name, href: undefined })),
+      more: 1,
+      fix: { command: 'taintkeeper explain pod ns/a-1' },
+    },
+  ]);
+});
+
 it('names the DaemonSets that a policy finds not as declared, and what makes them so', () => {
   const policy = {
     ...POLICY,
