@@ -6,6 +6,7 @@ import { VERSION } from '../../src/version.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { obstacleToHelm, runHelm } from '../control-plane/helm.ts';
 import { skipFor } from '../skip-for.ts';
+import { chartDifference } from './chart-difference.ts';
 import { FOREIGN_DEFINITIONS } from './foreign-definitions.ts';
 import { deploymentOf, type KubernetesObject, objectsOf, type PodSpec } from './kubernetes-objects.ts';
 
@@ -22,7 +23,11 @@ const ALL_ON = [
   'listenAddress=::,podLabels.a=b,podAnnotations.c=d,tolerations[0].operator=Exists,imagePullSecrets[0].name=mirror,extraArgs[0]=--audit',
   'nativePolicies=true,patchDaemonSets=true,recoverPods=true,writeReports=true,selfRestriction=true',
   'apiServer.host=localhost,apiServer.port=7445,certificate.existingSecret=tls',
-  'clientCertificate.caConfigMap=api-servers',
+  'clientCertificate.caConfigMap=api-servers,page=false,adminListenAddress=10.0.0.1',
+  `image.repository=mirror.example/tk,image.digest=sha256:${'0'.repeat(64)}`,
+  'affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight=10',
+  'affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.topologyKey=rack',
+  'affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.labelSelector.matchLabels.a=b',
 ].flatMap((values) => ['--set', values]);
 
 async function render(args: readonly string[] = []): Promise<KubernetesObject[]> {
@@ -63,76 +68,26 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     await expect(render(['--set', values])).rejects.toThrow(complaint);
   });
 
-  it('takes the CA of those who may call from a ConfigMap', async () => {
-    const { deployment, container } = deploymentOf(
-      await render(['--set', 'clientCertificate.caConfigMap=api-servers']),
-    );
-
-    expect(container.args).toContain('--client-ca=/client-ca/ca.crt');
-    expect(container).toMatchObject({ volumeMounts: [{ name: 'client-ca', mountPath: '/client-ca', readOnly: true }] });
-    expect(deployment.spec.template.spec).toMatchObject({
-      volumes: [{ name: 'client-ca', configMap: { name: 'api-servers' } }],
-    });
-  });
-
-  it('adds the affinity of the values to the spread of the replicas', async () => {
-    const preferred = 'preferredDuringSchedulingIgnoredDuringExecution';
-    const keysOf = (spec: PodSpec) => {
-      const { podAntiAffinity } = spec.affinity as Record<string, Record<string, { podAffinityTerm: object }[]>>;
-      return podAntiAffinity?.[preferred]?.map(({ podAffinityTerm }) => podAffinityTerm);
-    };
-    const hash = { matchLabelKeys: ['pod-template-hash'] };
-    const own = ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) =>
-      expect.objectContaining({ topologyKey, ...hash }),
-    );
-    const without = deploymentOf(await render()).deployment.spec.template.spec;
-    expect(keysOf(without)).toEqual(own);
-
-    const term = `affinity.podAntiAffinity.${preferred}[0]`;
-    const given = [`${term}.weight=10`, `${term}.podAffinityTerm.topologyKey=rack`, 'affinity.nodeAffinity.a=b'];
-    const { spec } = deploymentOf(await render(['--set', given.join(',')])).deployment.spec.template;
-    expect(keysOf(spec)).toEqual([...own, { topologyKey: 'rack' }]);
-    expect(spec.affinity).toMatchObject({ nodeAffinity: { a: 'b' } });
+  it.each([
+    { file: 'everything-set', args: ALL_ON },
+    ...PRESETS.map((name) => ({ file: name, args: usablePreset(name) })),
+    {
+      file: 'cert-manager-with-an-issuer',
+      args: [
+        ...preset('cert-manager'),
+        ...['--set', 'certificate.certManager.issuerRef.name=ca,certificate.certManager.issuerRef.kind=ClusterIssuer'],
+      ],
+    },
+  ])('renders, beside what it renders without values, what chart-snapshots/$file.txt has', async ({ file, args }) => {
+    const [usual, changed] = await Promise.all([render(), render(args)]);
+    // `npm test -- test/e2e/chart.test.ts --update` writes them anew.
+    await expect(chartDifference(usual, changed)).toMatchFileSnapshot(`chart-snapshots/${file}.txt`);
   });
 
   it('asks for the image, for nobody has published one: a name that somebody else may register is close to admin', async () => {
     await expect(render(['--set', 'image.repository='])).rejects.toThrow(
       /image\.repository: no image of taintkeeper is published.*docs\/install\.md/,
     );
-  });
-
-  it('takes an image by digest', async () => {
-    const digest = `sha256:${'0'.repeat(64)}`;
-    const { container } = deploymentOf(
-      await render(['--set', `image.repository=mirror.example/tk,image.digest=${digest}`]),
-    );
-    expect(container.image).toBe(`mirror.example/tk@${digest}`);
-  });
-
-  it('binds the address that is given, an IPv6 one among them', async () => {
-    const { container } = deploymentOf(await render(['--set', 'listenAddress=::']));
-    expect(container.args).toEqual(expect.arrayContaining(['--host=::', '--admin-host=::']));
-  });
-
-  it('preset single-replica: one replica, and no budget that would hold up every drain', async () => {
-    const objects = await render(preset('single-replica'));
-    expect(deploymentOf(objects).deployment.spec.replicas).toBe(1);
-    expect(kindsOf(objects)).not.toContain('PodDisruptionBudget');
-  });
-
-  it('preset audit-only: the program is told to report only', async () => {
-    expect(deploymentOf(await render(preset('audit-only'))).container.args).toContain('--audit');
-    expect(deploymentOf(await render()).container.args).not.toContain('--audit');
-  });
-
-  it('the page is there, unless it is switched off', async () => {
-    expect(deploymentOf(await render()).container.args).not.toContain('--no-page');
-    expect(deploymentOf(await render(['--set', 'page=false'])).container.args).toContain('--no-page');
-  });
-
-  it('the program writes reports only where that is asked for', async () => {
-    expect(deploymentOf(await render()).container.args).not.toContain('--write-reports');
-    expect(deploymentOf(await render(['--set', 'writeReports=true'])).container.args).toContain('--write-reports');
   });
 
   it.each([
@@ -186,23 +141,6 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
   describe('preset host-network', () => {
     const WITH_CLIENTS = usablePreset('host-network');
 
-    it('the pods are in the network of their nodes, and nothing is left that needs one of their own', async () => {
-      const objects = await render(WITH_CLIENTS);
-      const { deployment, container } = deploymentOf(objects);
-      expect(deployment.spec.template.spec).toMatchObject({
-        hostNetwork: true,
-        dnsPolicy: 'ClusterFirstWithHostNet',
-        tolerations: expect.arrayContaining([
-          expect.objectContaining({ key: 'node.kubernetes.io/network-unavailable' }),
-        ]),
-      });
-      expect(deployment.spec).toMatchObject({ strategy: { rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } } });
-      expect(container.args).toEqual(
-        expect.arrayContaining(['--port=18443', '--admin-port=18080', '--client-ca=/client-ca/ca.crt']),
-      );
-      expect(kindsOf(objects)).not.toContain('NetworkPolicy');
-    });
-
     it.each([{ args: preset('host-network') }, { args: ['--set', 'hostNetwork=true'] }])(
       'asks for client certificates, and says which value to set: $args',
       async ({ args }) => {
@@ -232,14 +170,6 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
         }
       },
     );
-
-    it('opens the plain listener to others where that is asked for', async () => {
-      const { container } = deploymentOf(await render([...WITH_CLIENTS, '--set', 'adminListenAddress=10.0.0.1']));
-      expect(container.args).toContain('--admin-host=10.0.0.1');
-      expect(container.readinessProbe).toEqual(
-        expect.objectContaining({ httpGet: { path: '/readyz', port: 'admin' } }),
-      );
-    });
 
     it('refuses a ServiceMonitor whose Prometheus could not reach the metrics', async () => {
       await expect(render([...WITH_CLIENTS, '--set', 'serviceMonitor.enabled=true'])).rejects.toThrow(
@@ -279,12 +209,6 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     );
     const objects = await render(['--set', 'serviceMonitor.enabled=true,networkPolicy.enabled=false']);
     expect(kindsOf(objects)).toContain('ServiceMonitor');
-  });
-
-  it('probes no loopback address where the pods have a network of their own', async () => {
-    const { container } = deploymentOf(await render());
-    expect(container.args).toContain('--admin-host=0.0.0.0');
-    expect(JSON.stringify(container)).not.toContain('"host"');
   });
 
   it('in the network of the nodes a rollout does not wait for a pod that no port is free for, preset or not', async () => {
@@ -378,32 +302,9 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     expect(pod.metadata.labels).not.toMatchObject(selected.selector);
   });
 
-  it('preset cert-manager: its certificate is served, for the name of the Service, and no Secret is read', async () => {
-    const objects = await render(preset('cert-manager'));
-    expect(objects).toContainEqual(
-      expect.objectContaining({
-        kind: 'Certificate',
-        spec: expect.objectContaining({ secretName: 'taintkeeper-tls', dnsNames: ['taintkeeper.taintkeeper.svc'] }),
-      }),
-    );
-    const { deployment, container } = deploymentOf(objects);
-    expect(container.args).toContain('--cert-dir=/certs');
-    expect(deployment.spec.template.spec).toMatchObject({ volumes: [{ secret: { secretName: 'taintkeeper-tls' } }] });
-    expect(ruleFor(objects, 'secrets')).toEqual([]);
+  it('preset cert-manager: no Secret is read', async () => {
+    expect(ruleFor(await render(preset('cert-manager')), 'secrets')).toEqual([]);
     expect(ruleFor(await render(), 'secrets')).not.toEqual([]);
-  });
-
-  it('an Issuer of yours takes the place of the own CA', async () => {
-    const issuerRef = 'certificate.certManager.issuerRef';
-    const objects = await render([
-      ...preset('cert-manager'),
-      '--set',
-      `${issuerRef}.name=ca,${issuerRef}.kind=ClusterIssuer`,
-    ]);
-    expect(kindsOf(objects)).not.toContain('Issuer');
-    expect(objects.filter(({ kind }) => kind === 'Certificate')).toMatchObject([
-      { spec: { issuerRef: { name: 'ca', kind: 'ClusterIssuer' } } },
-    ]);
   });
 
   it('all that selects the pods, or the Service, does select them', async () => {
