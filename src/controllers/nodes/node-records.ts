@@ -187,6 +187,10 @@ export function startNodeRecords(context: NodeRecordsContext, onOwed: (name: str
   async function begin(): Promise<Map<string, NodeRecord>> {
     stored = await store.list(client);
     store.follow();
+    // One object in memory for what the watch has as well.
+    for (const [name, found] of stored) {
+      if (isAsSeen(name)) stored.set(name, { ...found, record: store.recordOf(name) });
+    }
     return new Map([...stored].flatMap(([name, { record }]) => (record ? [[name, record]] : [])));
   }
 

@@ -146,6 +146,7 @@ export function startRepair(
     nodeRecords: {
       ...nodeRecords({ client: client as ApiClient, log }),
       follow: () => {},
+      recordOf: records.recordOf,
       versionOf: records.versionOf,
       changes: records.changes,
     },
@@ -236,10 +237,19 @@ function recordsApi(stored: Readonly<Record<string, NodeRecord>> = {}) {
   function remove(name: string): void {
     if (objects.delete(name)) changes.next(name);
   }
+  /** As the watch projects it. */
+  function recordOf(name: string): NodeRecord | undefined {
+    try {
+      return viewRecord(objects.get(name));
+    } catch {
+      return undefined;
+    }
+  }
   for (const [name, record] of Object.entries(stored)) put(name, recordFields(record, undefined));
 
   return {
     changes,
+    recordOf,
     versionOf: (name: string) => objects.get(name)?.metadata.resourceVersion,
     /** `METHOD NAME`, in that order; of a list, without a name. */
     requests,
