@@ -1,7 +1,7 @@
 import type { Workspace } from '../../test/control-plane/workspace.ts';
 import { createBuildah } from '../../test/image/buildah.ts';
-import { baseImagesOf, buildProductImage, dockerfileOnStandIns } from '../../test/image/product-image.ts';
-import { digestOfArchive, layersOfArchive } from './oci-archive.ts';
+import { baseImagesOf, buildProductImages, dockerfileOnStandIns } from '../../test/image/product-image.ts';
+import { digestOfArchive, imagesOfArchive, machineOf } from './oci-archive.ts';
 
 export interface BuiltImage {
   /** An OCI archive of a list with an image for each platform, in the workspace. */
@@ -46,20 +46,34 @@ export function buildImage(
   const platforms = onStandIns ? [`linux/${arch}`] : PLATFORMS;
   const from = onStandIns ? { dockerfile: dockerfileOnStandIns(buildah, workspace) } : {};
   const build = (name: string, file: string) => {
-    buildProductImage(buildah, name, { revision, timestamp, platforms, ...from });
+    buildProductImages(buildah, workspace, name, platforms, { revision, timestamp, ...from });
     const archive = workspace.path(file);
     buildah.saveList(name, archive);
     return archive;
   };
   const archive = build(tag, 'image.tar');
+  checkPlatforms(archive, platforms);
   const again = build(`${tag}-again`, 'again.tar');
   return {
     archive,
     digest: digestOfArchive(archive),
     platforms,
     onStandIns,
-    reproducible: compare(layersOfArchive(archive), layersOfArchive(again)),
+    reproducible: compare(layersOf(archive), layersOf(again)),
   };
+}
+
+/** @throws Error when an image says that it is for another platform, or has a Node.js for another one */
+export function checkPlatforms(archive: string, platforms: readonly string[]): void {
+  const found = imagesOfArchive(archive).map(({ platform, layers }) => {
+    const machine = machineOf(archive, layers, 'nodejs/bin/node');
+    return platform === `linux/${machine}` ? platform : `${platform} with Node.js for ${machine}`;
+  });
+  if (found.join() !== platforms.join()) throw new Error(`its images are for ${found}, not for ${platforms}`);
+}
+
+function layersOf(archive: string): string[][] {
+  return imagesOfArchive(archive).map(({ layers }) => [...layers]);
 }
 
 /** @throws Error when another layer than the last one differs */

@@ -48,8 +48,6 @@ export interface ProductImageBuild {
   readonly timestamp?: number;
   /** The project's own pulls its base images. */
   readonly dockerfile?: string;
-  /** Such as `linux/arm64`: the result is then a list of images. */
-  readonly platforms?: readonly string[];
 }
 
 /**
@@ -63,4 +61,31 @@ export function buildProductImage(
 ): void {
   const pull = dockerfile === DOCKERFILE;
   buildah.build(tag, { dockerfile, context: ROOT, args: { VERSION, REVISION: revision }, pull, ...build });
+}
+
+/**
+ * Builds a list with the project's image for each platform, such as `linux/arm64`. The stage that bundles the program is built by itself, for
+ * this machine: buildah 1.28 gives the `--platform` of one FROM to the stages after it, and the image for arm64 then has programs for amd64.
+ *
+ * @throws Error with what was printed when the build fails
+ */
+export function buildProductImages(
+  buildah: Buildah,
+  workspace: Workspace,
+  tag: string,
+  platforms: readonly string[],
+  { revision, dockerfile = DOCKERFILE, timestamp }: ProductImageBuild,
+): void {
+  const text = readFileSync(dockerfile, 'utf8');
+  const [, ...stages] = text.split(/^(?=FROM )/m);
+  if (!/^FROM --platform=\$BUILDPLATFORM \S+ AS build$/m.test(stages[0] ?? '')) {
+    throw new Error('the first stage of the Dockerfile is not the one that bundles the program');
+  }
+  const common = { pull: dockerfile === DOCKERFILE, ...(timestamp === undefined ? {} : { timestamp }) };
+  const bundled = `${tag}-bundle`;
+  const first = workspace.write('bundle.Dockerfile', (stages[0] ?? '').replace('--platform=$BUILDPLATFORM ', ''));
+  buildah.build(bundled, { dockerfile: first, context: ROOT, ...common });
+  const others = workspace.write('images.Dockerfile', stages.slice(1).join('').replaceAll('--from=build ', ''));
+  const args = { VERSION, REVISION: revision };
+  buildah.build(tag, { dockerfile: others, context: buildah.mount(bundled), args, platforms, ...common });
 }
