@@ -55,6 +55,8 @@ it('building the image runs no install script, the program itself once, and the 
 
   expect(commands).toEqual([
     [expect.stringMatching(/^npm ci .*--ignore-scripts\b/), 'npm run build'],
+    // The runtime, which the next two stages begin with.
+    [],
     ['["/nodejs/bin/node", "/fill-compile-cache.ts", "/app/taintkeeper.cjs", "/tmp/compile-cache"]'],
     [],
   ]);
