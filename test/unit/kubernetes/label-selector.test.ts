@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { type LabelSelector, own, type StringMap, selects } from '../../../src/kubernetes/label-selector.ts';
+import {
+  isLabelValue,
+  isQualifiedName,
+  type LabelSelector,
+  own,
+  type StringMap,
+  selects,
+} from '../../../src/kubernetes/label-selector.ts';
 
 describe('selects', () => {
   it.each<{ why: string; selector: LabelSelector; labels: StringMap; yes: boolean }>([
@@ -81,4 +88,15 @@ describe('selects', () => {
 it('own reads a label called __proto__ from parsed JSON, and none that is inherited', () => {
   expect(own(JSON.parse('{"__proto__":"x"}'), '__proto__')).toBe('x');
   expect(own({}, '__proto__')).toBeUndefined();
+});
+
+it.each([
+  { what: 'a value of 63 characters', is: isLabelValue('a'.repeat(63)), valid: true },
+  { what: 'a value of 64 characters', is: isLabelValue('a'.repeat(64)), valid: false },
+  { what: 'a prefix of 253 characters', is: isQualifiedName(`${'a'.repeat(253)}/b`), valid: true },
+  { what: 'a prefix of 254 characters', is: isQualifiedName(`${'a'.repeat(254)}/b`), valid: false },
+  { what: 'a name of 63 characters', is: isQualifiedName(`a/${'b'.repeat(63)}`), valid: true },
+  { what: 'a name of 64 characters', is: isQualifiedName(`a/${'b'.repeat(64)}`), valid: false },
+])('$what is valid: $valid', ({ is, valid }) => {
+  expect(is).toBe(valid);
 });

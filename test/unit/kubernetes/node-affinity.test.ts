@@ -49,6 +49,9 @@ describe('requirements on labels', () => {
     ['cores', 'Gt', ['16'], false],
     ['cores', 'Gt', ['9'], true],
     ['cores', 'Gt', ['0015'], true],
+    // Go would read them as numbers, but they are no values of labels.
+    ['cores', 'Gt', ['+15'], false],
+    ['cores', 'Gt', ['-15'], false],
     ['cores', 'Lt', ['17'], true],
     ['cores', 'Lt', ['16'], false],
     ['cores', 'Lt', ['9223372036854775807'], true],

@@ -18,6 +18,9 @@ describe('matchesPattern', () => {
     ['ab*ba', 'aba', false],
     ['a*ba*ab', 'abab', false],
     ['**', 'x', true],
+    ['a*b*', 'ab', true],
+    ['a*b*c', 'abc', true],
+    ['*b*c', 'bc', true],
     ['a.c', 'abc', false],
     ['system:serviceaccount:*:autoscaler', 'system:serviceaccount:kube-system:autoscaler', true],
   ])('%s against %s: %o', (pattern, text, yes) => {

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { presentableWarnings, printable, WARNING_MAX_LENGTH } from '../../../src/kubernetes/text.ts';
+import {
+  count,
+  isSlip,
+  mark,
+  presentableWarnings,
+  printable,
+  WARNING_MAX_LENGTH,
+} from '../../../src/kubernetes/text.ts';
 
 describe('presentableWarnings', () => {
   it('leaves short plain text alone', () => {
@@ -10,6 +17,21 @@ describe('presentableWarnings', () => {
   it('cuts what is too long, and says so', () => {
     const [warning] = presentableWarnings(['x'.repeat(500)]);
     expect(warning).toBe(`${'x'.repeat(WARNING_MAX_LENGTH - 3)}...`);
+  });
+
+  it.each([
+    { what: 'just fits', text: 'x'.repeat(WARNING_MAX_LENGTH) },
+    {
+      what: 'fits by its characters, of which each has two UTF-16 units',
+      text: '\u{1f600}'.repeat(WARNING_MAX_LENGTH),
+    },
+  ])('leaves alone what $what', ({ text }) => {
+    expect(presentableWarnings([text])).toEqual([text]);
+  });
+
+  it('leaves as many texts alone as there may be', () => {
+    const texts = Array.from({ length: 16 }, (_, index) => `taint ${index}`);
+    expect(presentableWarnings(texts)).toEqual(texts);
   });
 
   it('says nothing twice', () => {
@@ -36,4 +58,41 @@ describe('presentableWarnings', () => {
 
 it('printable spells out what could forge a line or move a cursor', () => {
   expect(printable('a\nb\u001b[31m\u202e')).toBe('a\\u{a}b\\u{1b}[31m\\u{202e}');
+});
+
+it.each([
+  { number: 0, text: '0 nodes' },
+  { number: 1, text: '1 node' },
+  { number: 2, text: '2 nodes' },
+])('count: $text', ({ number, text }) => {
+  expect(count(number, 'node')).toBe(text);
+});
+
+it.each([
+  { one: 'dedicated', other: 'dedicated', slip: true },
+  { one: 'Dedicated', other: 'dedi-cated', slip: true },
+  { one: 'dedicated', other: 'dedicatd', slip: true },
+  { one: 'dedicated', other: 'dedicatedd', slip: true },
+  { one: 'dedicated', other: 'deidcated', slip: true },
+  { one: 'dedicated', other: 'dedicatde', slip: true },
+  { one: 'pool-a', other: 'pool-b', slip: false },
+  { one: 'pool', other: 'pool1', slip: false },
+  { one: 'dedicated', other: 'dexcatedx', slip: false },
+  { one: 'abcd', other: 'axcde', slip: false },
+  { one: 'abcd', other: 'abdx', slip: false },
+  { one: 'abcd', other: 'acxd', slip: false },
+  { one: 'abcd', other: 'acbx', slip: false },
+  { one: 'abcd', other: 'axbd', slip: false },
+  { one: 'abcd', other: 'acbdef', slip: false },
+  { one: 'ab', other: 'abcde', slip: false },
+])('isSlip: $one and $other: $slip', ({ one, other, slip }) => {
+  expect([isSlip(one, other), isSlip(other, one)]).toEqual([slip, slip]);
+});
+
+it('mark has eight letters and digits for each text but the empty one, and others for each', () => {
+  const texts = Array.from({ length: 5_000 }, (_, index) => index.toString(36));
+  const marks = texts.map(mark);
+  expect(mark('')).toBe('');
+  expect(marks.filter((one) => !/^[0-9a-v]{8}$/.test(one))).toEqual([]);
+  expect(new Set(marks).size).toBe(texts.length);
 });

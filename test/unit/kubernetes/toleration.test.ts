@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
-import { formatSeconds, hasUnknownOperator, type Toleration, tolerates } from '../../../src/kubernetes/toleration.ts';
+import {
+  equalToleration,
+  formatSeconds,
+  formatToleration,
+  givenEffects,
+  hasUnknownOperator,
+  outlastsItsSeconds,
+  type Toleration,
+  tolerates,
+} from '../../../src/kubernetes/toleration.ts';
 
 const taint = (key: string, value: string | undefined, effect: string): Taint => ({ key, value, effect });
 
@@ -131,4 +140,57 @@ it.each([
   { toleration: { key: 'a', value: 'x', effect: 'NoExecute', tolerationSeconds: 0 }, text: 'a=x:NoExecute for 0 s' },
 ])('says for how long: $text', ({ toleration, text }) => {
   expect(formatSeconds(toleration)).toBe(text);
+});
+
+describe('equalToleration', () => {
+  const full: Toleration = { key: 'a', operator: 'Equal', value: 'x', effect: 'NoExecute', tolerationSeconds: 5 };
+
+  it.each<{ what: string; one: Toleration; other: Toleration; equal: boolean }>([
+    { what: 'the same', one: full, other: { ...full }, equal: true },
+    { what: 'another key', one: full, other: { ...full, key: 'b' }, equal: false },
+    { what: 'another operator', one: full, other: { ...full, operator: 'Exists' }, equal: false },
+    { what: 'another value', one: full, other: { ...full, value: 'y' }, equal: false },
+    { what: 'another effect', one: full, other: { ...full, effect: 'NoSchedule' }, equal: false },
+    { what: 'other seconds', one: full, other: { ...full, tolerationSeconds: 6 }, equal: false },
+    { what: 'seconds, and none', one: full, other: { ...full, tolerationSeconds: undefined }, equal: false },
+    { what: 'no seconds, and zero', one: { key: 'a' }, other: { key: 'a', tolerationSeconds: 0 }, equal: false },
+    { what: 'no operator, and Equal', one: { key: 'a' }, other: { key: 'a', operator: 'Equal' }, equal: true },
+    { what: 'nothing, and what is empty', one: {}, other: { key: '', value: '', effect: '' }, equal: true },
+  ])('$what: $equal', ({ one, other, equal }) => {
+    expect([equalToleration(one, other), equalToleration(other, one)]).toEqual([equal, equal]);
+  });
+});
+
+it.each<{ toleration: Toleration; text: string }>([
+  { toleration: { operator: 'Exists' }, text: '*' },
+  { toleration: { key: '', operator: 'Exists', effect: 'NoExecute' }, text: '*:NoExecute' },
+  { toleration: { key: 'a', value: 'x', effect: 'NoSchedule' }, text: 'a=x:NoSchedule' },
+  { toleration: { key: 'a', operator: 'Gt', value: '1' }, text: 'a=1 (Gt)' },
+])('formatToleration: $text', ({ toleration, text }) => {
+  expect(formatToleration(toleration)).toBe(text);
+});
+
+// By AddOrUpdateDaemonPodTolerations of k8s.io/kubernetes/pkg/controller/daemon/util.
+it.each([
+  { key: 'node.kubernetes.io/not-ready', effects: ['NoExecute'] },
+  { key: 'node.kubernetes.io/unreachable', effects: ['NoExecute'] },
+  { key: 'node.kubernetes.io/disk-pressure', effects: ['NoSchedule'] },
+  { key: 'node.kubernetes.io/memory-pressure', effects: ['NoSchedule'] },
+  { key: 'node.kubernetes.io/pid-pressure', effects: ['NoSchedule'] },
+  { key: 'node.kubernetes.io/unschedulable', effects: ['NoSchedule'] },
+  { key: 'node.kubernetes.io/network-unavailable', effects: ['NoSchedule'] },
+  { key: 'dedicated', effects: [] },
+])('Kubernetes itself gives tolerations of $key with $effects', ({ key, effects }) => {
+  expect(givenEffects(key)).toEqual(effects);
+});
+
+it.each<{ toleration: Toleration; yes: boolean }>([
+  { toleration: { key: 'node.kubernetes.io/not-ready', operator: 'Exists' }, yes: true },
+  { toleration: { key: 'node.kubernetes.io/unreachable', operator: 'Exists' }, yes: true },
+  { toleration: { key: 'node.kubernetes.io/not-ready', operator: 'Equal' }, yes: false },
+  { toleration: { key: 'node.kubernetes.io/not-ready' }, yes: false },
+  { toleration: { key: 'node.kubernetes.io/disk-pressure', operator: 'Exists' }, yes: false },
+  { toleration: { operator: 'Exists' }, yes: false },
+])('the seconds of $toleration do not count: $yes', ({ toleration, yes }) => {
+  expect(outlastsItsSeconds(toleration)).toBe(yes);
 });
