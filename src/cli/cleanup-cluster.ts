@@ -13,6 +13,7 @@ import {
 } from '../controllers/sources.ts';
 import { isHealthy } from '../evictions/recovery.ts';
 import { type LeftBehind, leftOnDaemonSet, leftOnNode } from '../judge/daemon-set-repair.ts';
+import { jsonPointer } from '../kubernetes/json-pointer.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
 import { tokenBucket } from '../runtime/rate-limit.ts';
@@ -66,7 +67,7 @@ export function addedTo(leftover: Leftover): Toleration[] {
  */
 function cleaningPatch(leftover: Leftover, withTolerations: boolean): Operation[] {
   const annotations = leftover.annotations.flatMap(({ name, value }): Operation[] => {
-    const path = `/metadata/annotations/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    const path = jsonPointer('metadata', 'annotations', name);
     return [
       { op: 'test', path, value },
       { op: 'remove', path },

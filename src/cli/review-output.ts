@@ -3,6 +3,7 @@ import type { Admission } from '../admission/admit.ts';
 import type { Level } from '../explain/sections.ts';
 import { KUBECTL_YAML } from '../files/documents.ts';
 import type { Outcome } from '../judge/decision.ts';
+import { pointerNames } from '../kubernetes/json-pointer.ts';
 import { printable } from '../kubernetes/text.ts';
 import { asAnnotations, asJunit, asSarif, type CiResult, type CiTest, placeIn } from './ci-output.ts';
 import { OUTPUT_FORMATS } from './options.ts';
@@ -140,18 +141,12 @@ function isAdmitted({ verdict }: Pick<Admission, 'verdict'>): boolean {
   return verdict !== 'denied';
 }
 
-const ANNOTATIONS = '/metadata/annotations';
-
 /** What a patch does to annotations: all that it may do where no policy finds fault, such as remembering taints. */
 function annotated(patch: Admission['patch']): string[] {
   return patch.flatMap((operation) => {
-    const { path } = operation;
-    if (path !== ANNOTATIONS && !path.startsWith(`${ANNOTATIONS}/`)) return [];
+    const [first, second, name = ''] = pointerNames(operation.path);
+    if (first !== 'metadata' || second !== 'annotations') return [];
     const value = 'value' in operation ? operation.value : undefined;
-    const name = path
-      .slice(ANNOTATIONS.length + 1)
-      .replaceAll('~1', '/')
-      .replaceAll('~0', '~');
     const values = name === '' ? Object.entries(value ?? {}) : [[name, value]];
     return values.map(([key, text]) =>
       printable(text === undefined ? `unannotated ${key}` : `annotated ${key}: ${text}`),

@@ -1,4 +1,5 @@
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/removal.ts';
+import { jsonPointer } from '../kubernetes/json-pointer.ts';
 import { own } from '../kubernetes/label-selector.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { shellWord } from '../kubernetes/text.ts';
@@ -207,7 +208,7 @@ function templatePatch({ workload, tolerations, selects }: Extract<Change, { kin
 function selectorOperations({ nodeSelector }: Workload, base: string): Operation[] {
   const value = own(nodeSelector, OLD_ROLE);
   if (value === undefined) return [];
-  const path = (key: string) => `${base}/nodeSelector/${escapePointer(key)}`;
+  const path = (key: string) => `${base}/nodeSelector${jsonPointer(key)}`;
   return [
     { op: 'test', path: path(OLD_ROLE), value },
     { op: 'remove', path: path(OLD_ROLE) },
@@ -227,8 +228,4 @@ function affinityOperations({ nodeAffinity = [] }: Workload, base: string): Oper
       ];
     }),
   );
-}
-
-function escapePointer(text: string): string {
-  return text.replaceAll('~', '~0').replaceAll('/', '~1');
 }

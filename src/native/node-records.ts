@@ -6,12 +6,13 @@ import { isProtected } from '../conditions/protected-taints.ts';
 import { FORMATTED, IDENTITY, notAmong } from '../conditions/taints.ts';
 import { MAX_RESTORED_LENGTH, RESTORED_ANNOTATION, RESTORED_SEPARATOR, TAKEN_OUT } from '../judge/node-view.ts';
 import { MAX_REMOVED, REMOVED_ANNOTATION, REMOVED_SEPARATOR } from '../judge/removal.ts';
+import { jsonPointer } from '../kubernetes/json-pointer.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { entriesOf, SPLIT_COST } from './node-variables.ts';
 
 /** Where in an object an annotation stands (RFC 6901), as a literal in CEL. */
 export function pathOf(annotation: string): string {
-  return literal(`/metadata/annotations/${annotation.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+  return literal(jsonPointer('metadata', 'annotations', annotation));
 }
 
 /** Entries of the annotation that are told apart. */

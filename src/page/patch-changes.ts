@@ -1,5 +1,6 @@
 import jsonPatch, { type Operation } from 'fast-json-patch';
 import { isMap } from '../files/reviewables.ts';
+import { pointerNames } from '../kubernetes/json-pointer.ts';
 import type { DecidedChange } from './state.ts';
 
 /** How much of a patch, and of what it changes, is remembered: characters of JSON. */
@@ -18,9 +19,9 @@ export function keepPatch(object: unknown, patch: readonly Operation[]): (() => 
   if (patch.length > MAX_ITEMS) return undefined;
   const outline = {};
   for (const place of placesOf(patch)) {
-    const value = valueAt(object, segments(place));
+    const value = valueAt(object, pointerNames(place));
     if (Array.isArray(value) && value.length > MAX_ITEMS) return undefined;
-    copyPlace(object, outline, segments(place));
+    copyPlace(object, outline, pointerNames(place));
   }
   const text = boundedJson({ outline, patch });
   if (text === undefined) return undefined;
@@ -29,7 +30,7 @@ export function keepPatch(object: unknown, patch: readonly Operation[]): (() => 
     const kept: { outline: object; patch: Operation[] } = JSON.parse(text);
     const after = jsonPatch.applyPatch(structuredClone(kept.outline), kept.patch).newDocument;
     return placesOf(kept.patch).map((path) => {
-      const [old, now] = [kept.outline, after].map((document) => valueAt(document, segments(path)));
+      const [old, now] = [kept.outline, after].map((document) => valueAt(document, pointerNames(path)));
       return { path, ...(old === undefined ? {} : { before: old }), ...(now === undefined ? {} : { after: now }) };
     });
   };
@@ -69,12 +70,4 @@ function valueAt(document: unknown, path: readonly string[]): unknown {
     (value, key) => (isMap(value) && Object.hasOwn(value, key) ? value[key] : undefined),
     document,
   );
-}
-
-/** The parts of a JSON pointer (RFC 6901). */
-function segments(pointer: string): string[] {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 }

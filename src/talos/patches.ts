@@ -1,5 +1,6 @@
 import type { SourceDocument } from '../files/documents.ts';
 import { InputError } from '../files/text-files.ts';
+import { pointerNames } from '../kubernetes/json-pointer.ts';
 import type { Path } from '../policy/problem.ts';
 import { isMapping } from './tree.ts';
 
@@ -60,10 +61,7 @@ function operation(patch: SourceDocument, index: number): SourceDocument[] {
 }
 
 function declaredBy(patch: SourceDocument, index: number, pointer: string, value: unknown): SourceDocument {
-  const parts = pointer
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const parts = pointerNames(pointer);
   // An item that is put into a list, wherever there, stands alone in it: what else is in the list is not in the patch.
   const isItem = (part: string | number): boolean => /^(-|\d+)$/.test(String(part));
   const tree = parts.reduceRight<unknown>((below, part) => (isItem(part) ? [below] : { [part]: below }), value);
