@@ -1,6 +1,7 @@
-import { NEW_ROLE, OLD_ROLE, type Workload } from '../coverage/role-facts.ts';
+import type { Workload } from '../coverage/role-facts.ts';
 import { type MigrationStep, migrationCommands, nameOf } from '../coverage/role-migration.ts';
 import type { RoleSurvey } from '../coverage/role-survey.ts';
+import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { printable } from '../kubernetes/text.ts';
 import type { OutputFormat } from './options.ts';
 import { columns, formatAs, type Look, namesIn } from './output.ts';

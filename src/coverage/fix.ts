@@ -1,5 +1,6 @@
 import { type DaemonSetView, optsOut } from '../judge/daemon-set.ts';
 import { matchesPattern } from '../kubernetes/pattern.ts';
+import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint, type TAINT_EFFECTS, type Taint } from '../kubernetes/taint.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
@@ -45,7 +46,7 @@ export interface CoverageFix<DaemonSet extends FixableDaemonSet, Node extends Sc
 }
 
 /** The taints that keep workloads, and seldom daemons, off a control plane. */
-export const ROLE_TAINT_KEYS = ['node-role.kubernetes.io/master', 'node-role.kubernetes.io/control-plane'] as const;
+export const ROLE_TAINT_KEYS = [OLD_ROLE, NEW_ROLE] as const;
 
 /** The command that prints what closes the gaps of a DaemonSet. @param taints those that are in the way */
 export function fixCommand(

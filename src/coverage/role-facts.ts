@@ -1,5 +1,6 @@
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import type { NodeSelectorTerm } from '../kubernetes/node-affinity.ts';
+import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { Policy, TaintPolicy, TolerationPolicy } from '../policy/policy.ts';
@@ -34,10 +35,6 @@ function taintsSetBy(policies: readonly Policy[], { labels, taints }: Scheduling
     .map(({ value: { taint } }) => taint);
   return [...new Map(wanted.map((taint) => [identity(taint), taint])).values()];
 }
-
-/** The names of the control plane's label and taint: kubeadm has the new one since 1.20 (label) and 1.24 (taint). */
-export const OLD_ROLE = 'node-role.kubernetes.io/master';
-export const NEW_ROLE = 'node-role.kubernetes.io/control-plane';
 
 export const WORKLOAD_KINDS = ['DaemonSet', 'Deployment', 'StatefulSet', 'CronJob'] as const;
 export type WorkloadKind = (typeof WORKLOAD_KINDS)[number];

@@ -1,6 +1,7 @@
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/removal.ts';
 import { jsonPointer } from '../kubernetes/json-pointer.ts';
 import { own } from '../kubernetes/label-selector.ts';
+import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
@@ -9,8 +10,6 @@ import {
   type Change,
   isSame,
   type MigrationFacts,
-  NEW_ROLE,
-  OLD_ROLE,
   type Operation,
   policiesChangedBy,
   type Workload,

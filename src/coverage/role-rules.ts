@@ -1,19 +1,13 @@
 import { own } from '../kubernetes/label-selector.ts';
 import { isPattern, matchesPattern } from '../kubernetes/pattern.ts';
+import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint, identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import type { Policy, TaintPolicy, TolerationPolicy } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
 import type { TaintRule } from '../policy/taint-rule.ts';
 import { tolerationsOf } from '../policy/toleration-policy.ts';
 import { MAX_TOLERATIONS } from './fix.ts';
-import {
-  type Change,
-  type MigrationFacts,
-  NEW_ROLE,
-  OLD_ROLE,
-  type Operation,
-  selectsByOldRole,
-} from './role-facts.ts';
+import { type Change, type MigrationFacts, type Operation, selectsByOldRole } from './role-facts.ts';
 import { lackingTolerations, taintPairs } from './role-survey.ts';
 
 /** What is left to do for one step, by the facts as they are when the steps before it are done. */

@@ -1,10 +1,11 @@
 import { own } from '../kubernetes/label-selector.ts';
+import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
 import type { PolicyToleration } from '../policy/toleration-policy.ts';
 import { compileCoverage } from './coverage.ts';
 import { tolerationsFor } from './fix.ts';
-import { type MigrationFacts, NEW_ROLE, OLD_ROLE, selectsByOldRole, type Workload } from './role-facts.ts';
+import { type MigrationFacts, selectsByOldRole, type Workload } from './role-facts.ts';
 
 /** A taint of the old role, and the same of the new one. */
 export interface TaintPair {

@@ -1,3 +1,4 @@
+import { NEW_ROLE, OLD_ROLE } from './roles.ts';
 import { REPELLING_EFFECTS, type Taint } from './taint.ts';
 
 /** A toleration as it stands in a pod template (core/v1). Unknown fields are carried along untouched. */
@@ -77,7 +78,7 @@ export interface TaintRange {
 }
 
 /** By convention, these taints have no value: `Exists` stands for the taint as it is, and so does `Equal` without a value. */
-const WITHOUT_VALUE: readonly string[] = ['node-role.kubernetes.io/master', 'node-role.kubernetes.io/control-plane'];
+const WITHOUT_VALUE: readonly string[] = [OLD_ROLE, NEW_ROLE];
 
 /** The taints that a toleration is written for and that can keep a daemon off a node: none for PreferNoSchedule. */
 export function rangesOf({ key, operator, value, effect }: Toleration): TaintRange[] {

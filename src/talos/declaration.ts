@@ -1,5 +1,6 @@
 import { InputError } from '../files/text-files.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
+import { NEW_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
 import type { MachineConfiguration } from './machine-configuration.ts';
 import type { DeclaredTaint } from './taint-notation.ts';
@@ -7,7 +8,7 @@ import { kindOf, valueAt } from './tree.ts';
 
 /** The taint that keeps ordinary pods off control-plane nodes. */
 export const CONTROL_PLANE_TAINT: DeclaredTaint = {
-  key: 'node-role.kubernetes.io/control-plane',
+  key: NEW_ROLE,
   value: '',
   effect: 'NoSchedule',
 };

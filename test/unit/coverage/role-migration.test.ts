@@ -3,16 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { compileCoverage, type SchedulingNode, type SchedulingView } from '../../../src/coverage/coverage.ts';
 import { fixGaps } from '../../../src/coverage/fix.ts';
 import { gapsOf } from '../../../src/coverage/report.ts';
-import {
-  type MigrationFacts,
-  NEW_ROLE,
-  OLD_ROLE,
-  type Workload,
-  type WorkloadKind,
-  withChange,
-} from '../../../src/coverage/role-facts.ts';
+import { type MigrationFacts, type Workload, type WorkloadKind, withChange } from '../../../src/coverage/role-facts.ts';
 import { migrationCommands, planMigration } from '../../../src/coverage/role-migration.ts';
 import type { NodeSelectorRequirement } from '../../../src/kubernetes/node-affinity.ts';
+import { NEW_ROLE, OLD_ROLE } from '../../../src/kubernetes/roles.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import { parsePolicy } from '../../../src/policy/policy.ts';

@@ -1,0 +1,3 @@
+/** The names of the control plane's label and taint: kubeadm has the new one since 1.20 (label) and 1.24 (taint). */
+export const OLD_ROLE = 'node-role.kubernetes.io/master';
+export const NEW_ROLE = 'node-role.kubernetes.io/control-plane';
