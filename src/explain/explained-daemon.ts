@@ -36,6 +36,8 @@ export interface ExplainedDaemon extends DaemonExplanation, Omit<Facts, 'policie
   /** For a pod: how it is, and the node that it is bound to or made for. */
   readonly pod?: PodPlace;
   readonly managedBy: string | undefined;
+  /** The object whose controller made it, if one did. */
+  readonly owner: { readonly kind: string; readonly name: string } | undefined;
   /** Who wrote a DaemonSet last, apart from its status and from taintkeeper, as the API server has recorded. */
   readonly writtenBy: ManagedFields | undefined;
   /** Where pods of a DaemonSet are to be, and are not scheduled. */
@@ -79,6 +81,7 @@ export function explainedDaemonSet(
     ...place,
     ...explained,
     managedBy: controller ? `${controller.kind} ${controller.name}` : managerOf(daemonSet),
+    owner: controller,
     writtenBy: lastOtherWriter(managedFieldsOf(object)),
     missingPods: missingPods(runsOn),
     troubles: troublesFor(explained, policies),
@@ -110,6 +113,7 @@ export function explainedPod(
     ...explained,
     pod: state,
     managedBy: controller && `${controller.kind} ${controller.name}`,
+    owner: controller,
     writtenBy: undefined,
     missingPods: [],
     troubles: troublesFor(explained, policies),
@@ -189,8 +193,8 @@ function missingTable({ missingPods }: ExplainedDaemon): Section {
 }
 
 /** A pod that no policy is about. */
-function isOthers({ kind, managedBy }: ExplainedDaemon): boolean {
-  return kind === 'pod' && !managedBy?.startsWith('DaemonSet ');
+function isOthers({ kind, owner }: ExplainedDaemon): boolean {
+  return kind === 'pod' && owner?.kind !== 'DaemonSet';
 }
 
 function podLines(explained: ExplainedDaemon): string[] {
@@ -252,11 +256,10 @@ function alsoUnasked(daemonSet: Place, unasked: readonly Taint[]): Pick<Step, 'n
   };
 }
 
-function nextOfPod({ namespace, name, tolerations, pod, managedBy, gaps }: ExplainedDaemon): Step {
-  const [kind, owner = ''] = managedBy?.split(' ') ?? [];
+function nextOfPod({ namespace, name, tolerations, pod, owner, gaps }: ExplainedDaemon): Step {
   const isLacking = gaps.length > 0 || tolerations.some(({ state }) => state === 'missing');
-  if (kind === 'DaemonSet' && isLacking) {
-    return { command: `taintkeeper explain daemonset ${shellWord(`${namespace}/${owner}`)}` };
+  if (owner?.kind === 'DaemonSet' && isLacking) {
+    return { command: `taintkeeper explain daemonset ${shellWord(`${namespace}/${owner.name}`)}` };
   }
   if (pod && pod.state !== 'scheduled') {
     return { command: `kubectl describe pod -n ${shellWord(namespace)} ${shellWord(name)}` };

@@ -113,6 +113,7 @@ it('a pod: how it is, and its DaemonSet', async () => {
     name: 'a-2',
     pod: { node: 'n2', state: 'scheduled' },
     managedBy: 'DaemonSet a',
+    owner: { kind: 'DaemonSet', name: 'a' },
     tolerations: [{ toleration: 'edge:NoSchedule', state: 'missing' }],
     missingPods: [],
     next: 'taintkeeper explain daemonset ns/a',
