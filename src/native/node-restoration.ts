@@ -162,6 +162,7 @@ export function restoration(
       { name: 'gone', definition: gone },
       { name: 'rejected', definition: rejected },
       ...leaveVariables(rejected !== EMPTY),
+      ...(reverts ? [{ name: 'afterIds', definition: each('after', IDENTITY) }] : []),
       ...record.variables,
     ],
     reinvocationPolicy: 'IfNeeded',

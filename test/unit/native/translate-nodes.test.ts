@@ -290,3 +290,16 @@ it.each<[what: string, spec: Partial<TaintPolicySpec>, options: Partial<Translat
     ),
   ).toBe(told);
 });
+
+it('a policy that guards additions and exempts somebody defines each variable that it uses', () => {
+  const rule = { key: 'dedicated', effect: 'NoExecute', ensure: 'Present', additions: 'Guarded' } as const;
+  const { policies } = translated({ p: { mode: 'Restore', taints: [rule], exempt: { users: ['owner'] } } }, BACKSTOP);
+  for (const { name, spec } of policies) {
+    const defined = new Set(spec.variables.map((variable) => variable.name));
+    const used = [...JSON.stringify(spec).matchAll(/variables\.(\w+)/g)].map(([, variable]) => variable);
+    expect(
+      used.filter((variable = '') => !defined.has(variable)),
+      name,
+    ).toEqual([]);
+  }
+});
