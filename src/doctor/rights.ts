@@ -108,11 +108,13 @@ export async function reviewRights(client: ApiClient, installation: Installation
     const missing = await lackingOf(optionalRights(name));
     return missing.length > 0 ? [name] : [];
   });
+  // Both are waited for at once: a failure of one that nobody waits for yet would end the program.
+  const [lacking, notPermitted] = await Promise.all([lackingOf(needed), Promise.all(optional)]);
   return {
     user,
     asked: needed.reduce((sum, { verbs }) => sum + verbs.length, 0),
-    lacking: await lackingOf(needed),
-    notPermitted: (await Promise.all(optional)).flat(),
+    lacking,
+    notPermitted: notPermitted.flat(),
   };
 
   async function lackingOf(rights: readonly Right[]): Promise<Right[]> {

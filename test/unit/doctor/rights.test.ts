@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { INSTALL, RIGHTS } from '../../../scripts/chart.ts';
+import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
 import { OPTIONAL_RIGHT_NAMES, OPTIONAL_RIGHTS } from '../../../src/cluster/optional-rights.ts';
 import { checkPermissions, checkRights } from '../../../src/doctor/checks/leader.ts';
 import { known } from '../../../src/doctor/reading.ts';
@@ -173,4 +174,16 @@ describe('the check', () => {
     const audited = { ...facts, installation: { ...facts.installation, audit: true } };
     expect(checkPermissions(audited)).toEqual([]);
   });
+});
+
+it('an answer about an optional right that does not come is one reading that failed, and does not end the program', async () => {
+  const client = {
+    async request(_method: string, _path: string, { body }: { body: { spec: { resourceAttributes?: object } } }) {
+      const { group, verb } = (body.spec.resourceAttributes ?? {}) as { group?: string; verb?: string };
+      if (group === 'karpenter.sh') throw new Error('no answer within 10000 ms');
+      if (verb === 'watch') await new Promise((resolve) => setImmediate(resolve));
+      return { status: { allowed: true } };
+    },
+  } as unknown as ApiClient;
+  await expect(reviewRights(client, INSTALLATION)).rejects.toThrow('no answer within 10000 ms');
 });
