@@ -45,7 +45,7 @@ describe('the container image', skipFor(imageObstacle()), () => {
     expect(added).toContain('/app/taintkeeper.cjs');
     const compiled = added.filter((file) => file.startsWith('/app/compile-cache/'));
     // What other commands load, some of them to look into pods, and a log on a terminal.
-    const idle = ['commands', 'web-socket-handler', 'pino-pretty'].map((name) => `/app/${name}.cjs`);
+    const idle = ['ask-apid', 'commands', 'web-socket-handler', 'pino-pretty'].map((name) => `/app/${name}.cjs`);
     expect(added).toEqual(expect.arrayContaining(idle));
     expect(compiled).toHaveLength(added.filter((file) => file.endsWith('.cjs')).length - idle.length);
     const kinds = added.map((file) =>
